@@ -1,0 +1,167 @@
+// The drain: visits cores, takes what is new in their DRAM logs, verifies it and publishes it. Observe only.
+//
+// One visit, in round trips (a line is one):
+//
+//   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two. Unchanged:
+//      that was all.
+//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the words
+//      just before them that were delivered earlier (the witness: still there, or the host has rewound unseen)
+//   3. the RUN_COUNTER line again: a rewind in between makes the visit void
+//
+// Frames are published when they verified: syntax, identity, times later than everything delivered before in the
+// lane. The index moves before the data (format sheet 5.7), so a frame that does not verify yet is read again on
+// the next visit; only when it still does not after kGiveUpNs is it counted as unparsable.
+//
+// A rewind (RUN_COUNTER or an index smaller than known, or a broken witness) starts a new epoch. What the host
+// rewound over is still in DRAM until it is overwritten and is recovered where the chain of frames is unbroken.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collector/attach.hpp"
+#include "collector/log_reader.hpp"
+#include "collector/loss_account.hpp"
+#include "collector/publisher.hpp"
+#include "collector/region_size.hpp"
+#include "collector/sweep_stats.hpp"
+#include "firmware_markers/frame.hpp"
+
+namespace ttc::collect {
+
+struct DrainOptions {
+  uint32_t bytes_per_risc = 0;          // 0: learn
+  uint64_t busy_interval_ns = 50'000;   // a core that had news is visited again after this
+  uint64_t idle_interval_ns = 1'000'000;   // worst case between two visits of a core
+  std::function<void()> before_publish;    // words were read and will be published: time to look for their names
+};
+
+class Drain {
+ public:
+  Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
+        shm::SegmentWriter& segment, const DrainOptions& options);
+
+  // Visits every core that is due at `now_ns` (all when `all`). `gone` ends collecting.
+  card::Access sweep(uint64_t now_ns, bool all = false);
+  // When the next core is due.
+  uint64_t next_due_ns() const;
+
+  // Once, at the end: what the account can still say.
+  void close_account(bool card_vanished);
+
+  const LossAccount& losses() const { return losses_; }
+  const RegionSize& region_size() const { return region_size_; }
+  const DurationStats& sweep_times() const { return sweep_times_; }
+  uint64_t programs() const { return programs_; }
+  uint64_t markers() const { return markers_; }
+  uint64_t frames() const { return frames_; }
+  uint64_t epochs() const { return epochs_; }
+  uint64_t retries() const { return retries_; }
+  uint64_t sweeps() const { return sweeps_; }
+  size_t cores() const { return cores_.size(); }
+  size_t lanes() const;                 // that delivered anything
+
+ private:
+  static constexpr uint32_t kWitnessWords = 16;
+  static constexpr uint64_t kGiveUpNs = 100'000'000;
+
+  struct LaneState {
+    markers::Lane lane;
+    uint32_t cursor = 0;                // words of this epoch's log delivered
+    bool delivered = false;
+    markers::FrameDigest digest;        // of the frame before the cursor
+    std::array<uint32_t, kWitnessWords> witness{};   // the last words before the cursor
+    uint32_t witness_words = 0;
+    uint64_t settled_hash = 0;          // of words seen once, while nothing is known about the lane's time
+    uint32_t settled_words = 0;
+    uint64_t stuck_since_ns = 0;        // 0: the words behind the cursor verified when last looked at
+    bool gap_open = false;              // an interval waits for this lane's next time to be closed
+  };
+  struct CoreState {
+    AttachedCore core;
+    std::array<LaneState, device::kMaxRiscs> lanes;
+    uint32_t epoch = 0;
+    uint32_t run_counter = 0;
+    uint32_t runs_delivered = 0;        // of this epoch, by BRISC's finished frames
+    uint64_t runs_total = 0;
+    uint32_t unexplained_visits = 0;    // in a row with more runs counted than frames found
+    std::array<uint32_t, device::kMaxRiscs> seen_end{};   // the indices when last looked at
+    uint64_t due_ns = 0;
+    uint64_t interval_ns = 0;
+    uint32_t notes = 0;                 // for the next chunk
+  };
+  // What one look at the control vector shows. Torn, untrusted.
+  struct Snapshot {
+    std::array<uint32_t, device::kMaxRiscs> host_end{};
+    uint32_t run_counter = 0;
+    uint64_t read_time_ns = 0;
+  };
+  // A run of control words that is fetched in one go.
+  struct ControlPart {
+    uint32_t address;
+    uint32_t first_word;
+    uint32_t words;
+  };
+  // New words of one lane, in the claimed slot.
+  struct Fetched {
+    LaneState* lane;
+    uint32_t risc;
+    uint32_t lead;                      // witness words in front
+    uint32_t words;
+    bool cut;                           // the log goes on behind
+    uint32_t data_offset;               // of the first new word, from the chunk's start
+  };
+  using LastTimes = std::array<uint64_t, device::kMaxRiscs>;
+  class Judge;
+
+  // drain.cpp
+  card::Access visit(CoreState& core, uint64_t now_ns, bool& news);
+  card::Access read_snapshot(const CoreState& core, Snapshot& snap);
+  card::Access read_part(const CoreState& core, const ControlPart& part, uint32_t* words);
+  card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
+  card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
+  card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
+  bool rewound(const CoreState& core, const Snapshot& snap) const;
+  bool has_news(const CoreState& core, const Snapshot& snap) const;
+  std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
+  bool witness_holds(const Fetched& f, const uint64_t* slot) const;
+  void accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
+              std::vector<uint32_t>& brisc_hosts, std::vector<Publisher::Span>& spans);
+  bool settled(LaneState& lane, std::span<const uint32_t> words) const;
+  void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
+  void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
+  void close_gaps(CoreState& core, uint32_t risc, uint64_t time);
+  LossAccount::Where where(const CoreState& core, uint32_t risc) const;
+  uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
+  uint32_t log_capacity() const { return region_size_.bytes() / 4; }
+  void store_counters();
+
+  // recovery.cpp
+  card::Access begin_epoch(CoreState& core);
+  card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
+  card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
+  card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at);
+  card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at);
+
+  card::Card& card_;
+  const Attachment& attachment_;
+  LogReader& logs_;
+  Publisher& publisher_;
+  shm::SegmentWriter& segment_;
+  DrainOptions options_;
+  RegionSize region_size_;
+  LossAccount losses_;
+  std::vector<ControlPart> poll_parts_;
+  ControlPart dropped_part_;
+  std::vector<CoreState> cores_;
+  DurationStats sweep_times_;
+  std::vector<uint64_t> scratch_;
+
+  uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, sweeps_ = 0;
+  uint64_t recovered_words_ = 0, unparsable_words_ = 0, dropped_runs_ = 0;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,42 @@
+// The account of what may be missing, per lane. Every interval goes out as a kLoss chunk when it is opened and
+// again when it grows or closes, so that ring, file and final report say the same.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "shm/chunk.hpp"
+
+namespace ttc::collect {
+
+class LossAccount {
+ public:
+  using Publish = std::function<void(const shm::LossRecord&)>;
+  explicit LossAccount(Publish publish) : publish_(std::move(publish)) {}
+
+  struct Where {
+    uint8_t core_x, core_y, risc;
+    uint32_t epoch;
+  };
+
+  // An interval with both ends. Returns its id.
+  uint64_t record(const Where& where, shm::LossCause cause, shm::LossPrecision precision, uint64_t from_cycles,
+                  uint64_t to_cycles, uint64_t words, uint64_t runs);
+  // One that lasts until close(); opening an open one of the same lane and cause adds to its runs.
+  void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t runs);
+  void close(const Where& where, shm::LossCause cause, uint64_t to_cycles);
+  bool is_open(const Where& where, shm::LossCause cause) const;
+
+  const std::vector<shm::LossRecord>& intervals() const { return intervals_; }
+  uint64_t count(shm::LossCause cause) const;
+
+ private:
+  static uint32_t key(const Where& where, shm::LossCause cause);
+
+  Publish publish_;
+  std::vector<shm::LossRecord> intervals_;     // by id
+  std::map<uint32_t, uint64_t> open_;          // lane and cause -> id
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,58 @@
+// Puts chunks of one device into its segment: header, sequence number, counters. The drain thread's.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "firmware_markers/frame.hpp"
+#include "shm/segment.hpp"
+
+namespace ttc::collect {
+
+class Publisher {
+ public:
+  Publisher(shm::SegmentWriter& segment, uint32_t device, uint8_t generation)
+      : segment_(segment), device_(device), generation_(generation) {}
+
+  struct Core {
+    uint8_t x, y;
+    uint16_t flat_id;
+    uint32_t epoch;
+    uint32_t run_counter;
+    uint64_t read_time_ns;
+    uint32_t notes;
+  };
+  struct Span {
+    uint8_t risc;
+    uint32_t word_offset;
+    uint32_t word_count;
+    uint32_t data_offset;           // from the chunk's start
+    markers::FrameDigest before;
+  };
+
+  // Bytes in front of the first span's words, for up to 5 spans.
+  static constexpr uint32_t kHeadBytes = sizeof(shm::ChunkHeader) + 5 * sizeof(shm::SpanEntry);
+  static_assert(kHeadBytes % 8 == 0);
+  uint64_t max_chunk_bytes() const { return segment_.ring().max_record(); }
+
+  // Room for a chunk; words are written at kHeadBytes and up. publish_words() completes or nothing happens.
+  uint64_t* claim(uint64_t bytes) { return segment_.ring().claim(bytes); }
+  void publish_words(uint64_t* claim, uint64_t bytes, const Core& core, std::span<const Span> spans);
+  void publish_loss(shm::LossRecord record);
+  void publish_end(std::string_view why);
+
+  // Wakes readers when anything was published since the last call.
+  void end_sweep();
+
+ private:
+  shm::ChunkHeader header(shm::ChunkKind kind, uint64_t bytes);
+  void count(uint64_t bytes);
+
+  shm::SegmentWriter& segment_;
+  uint32_t device_;
+  uint8_t generation_;
+  uint64_t sequence_ = 0;
+  bool unannounced_ = false;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,38 @@
+// Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card (format
+// sheet 4.1). They are measured: the end of a lane's L1 buffer, as the last run left it, stands in DRAM at the end
+// of the lane's log, and where that is depends on P. A lane whose region is the first of its bank says nothing.
+//
+// Only words of the run that just finished are compared, so older logs in DRAM cannot vote. Two lanes of
+// different slots must agree before P is believed.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "collector/attach.hpp"
+#include "collector/log_reader.hpp"
+
+namespace ttc::collect {
+
+class RegionSize {
+ public:
+  // `given`: the user's flag, 0 when P must be learnt.
+  RegionSize(const Attachment& attachment, uint32_t given) : attachment_(attachment), bytes_(given) {}
+
+  uint32_t bytes() const { return bytes_; }          // 0: not known yet
+  bool known() const { return bytes_ != 0; }
+
+  // Looks at one core whose indices moved. At most a few hundred round trips; call again on other visits.
+  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core);
+
+ private:
+  struct Sample;
+  card::Access try_lane(LogReader& logs, const AttachedCore& core, uint32_t risc, const Sample& sample);
+
+  const Attachment& attachment_;
+  uint32_t bytes_;
+  std::map<uint32_t, std::set<uint32_t>> votes_;     // P -> lanes (flat id * 5 + RISC) that agree
+  uint32_t next_count_ = 43;                         // program support counts tried so far in the long search
+};
+
+}  // namespace ttc::collect

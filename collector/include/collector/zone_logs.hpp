@@ -1,0 +1,44 @@
+// The zone source logs of a workload, followed while they grow (kernels are compiled mid-run).
+//
+// Where they are (format sheet 6): $TT_METAL_PROFILER_DIR, else $TT_METAL_HOME/generated/profiler, else
+// generated/profiler below the working directory, then .logs/. Variables and directory are those of the workload,
+// read from /proc/PID; absolute paths are taken below /proc/PID/root, so a workload in a container works too.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace ttc::collect {
+
+// The directory that holds the logs, empty when the process tells nothing (gone, or not ours to look at).
+std::string zone_log_directory_of(int pid);
+// For --metal-home DIR: DIR/generated/profiler/.logs, DIR/.logs or DIR, whichever has logs first.
+std::string zone_log_directory_in(const std::string& metal_home);
+
+class ZoneLogs {
+ public:
+  explicit ZoneLogs(std::string directory);
+
+  // Reads what both files gained since the last call; each new note once.
+  void poll(const std::function<void(std::string_view note)>& found);
+  const std::string& directory() const { return directory_; }
+  size_t notes() const { return seen_.size(); }
+
+ private:
+  struct File {
+    std::string path;
+    uint64_t offset = 0;
+    uint64_t inode = 0;
+    std::string partial;     // a line without its end yet
+  };
+  void poll(File& file, const std::function<void(std::string_view)>& found);
+
+  std::string directory_;
+  std::vector<File> files_;
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,432 @@
+#include "collector/drain.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Window;
+using shm::Counter;
+using shm::LossCause;
+
+constexpr uint64_t kSatOutPatienceNs = 1'000'000;   // after this a frame without a time of its own has landed
+constexpr uint32_t kUnexplainedVisits = 3;
+
+uint64_t raw_now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+uint64_t hash_words(std::span<const uint32_t> words) {
+  uint64_t h = 0x9e3779b97f4a7c15;
+  for (const uint32_t w : words) h = (h ^ w) * 0x100000001b3 + (h >> 29);
+  return h;
+}
+
+constexpr uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~uint64_t{7}; }
+
+std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset, uint32_t words) {
+  return {reinterpret_cast<const uint32_t*>(slot) + byte_offset / 4, words};
+}
+
+// The earliest time a fresh frame adds to its lane.
+uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
+  const uint64_t start = markers::marker_time(frame[device::kFwStartWord], frame[device::kFwStartWord + 1]);
+  if (markers::clock_difference(start, after) > 0 || frame.size() < device::kFirstCustomWord + 2) return start;
+  return markers::marker_time(frame[device::kFirstCustomWord], frame[device::kFirstCustomWord + 1]);
+}
+
+}  // namespace
+
+// Collects what verified frames say, to be applied only when they are accepted.
+class Drain::Judge {
+ public:
+  Judge(std::span<const uint32_t> known_hosts, uint32_t previous_host, bool patience_over)
+      : known_hosts_(known_hosts), previous_host_(previous_host), patience_over_(patience_over) {}
+
+  // Every RISC's frame of a launch carries BRISC's host id.
+  bool sat_out_ok(uint32_t host_id) const {
+    return patience_over_ || host_id == previous_host_ ||
+           std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
+  }
+  void frame(std::span<const uint32_t> words, bool sat_out) {
+    hosts.push_back(words[device::kIdHost]);
+    if (sat_out) return;
+    if (words[device::kFwEndWord] != device::kUnsetWord) ++finished_runs;
+    if (!fresh_seen) first_fresh.assign(words.begin(), words.end());
+    fresh_seen = true;
+  }
+
+  std::vector<uint32_t> hosts;
+  uint32_t finished_runs = 0;
+  bool fresh_seen = false;
+  std::vector<uint32_t> first_fresh;
+
+ private:
+  std::span<const uint32_t> known_hosts_;
+  uint32_t previous_host_;
+  bool patience_over_;
+};
+
+Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
+             shm::SegmentWriter& segment, const DrainOptions& options)
+    : card_(card), attachment_(attachment), logs_(logs), publisher_(publisher), segment_(segment),
+      options_(options), region_size_(attachment, options.bytes_per_risc),
+      losses_([this](const shm::LossRecord& r) { publisher_.publish_loss(r); }) {
+  const device::Format& f = attachment.layout->format;
+  // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
+  const auto part = [&](uint32_t first, uint32_t last) {
+    const uint32_t from = attachment_.control_address + 4 * first;
+    const uint32_t begin = from & ~7u;
+    const uint32_t end = static_cast<uint32_t>(round8(attachment_.control_address + 4 * (last + 1)));
+    return ControlPart{begin, (begin - attachment_.control_address) / 4, (end - begin) / 4};
+  };
+  const uint32_t last_index = f.host_end + device::kMaxRiscs - 1u;
+  if (f.run_counter - last_index < 2 * card::kLineBytes / 4 / 2)
+    poll_parts_ = {part(f.host_end, f.run_counter)};
+  else
+    poll_parts_ = {part(f.run_counter, f.run_counter), part(f.host_end, last_index)};
+  dropped_part_ = part(f.dropped, f.dropped);
+  for (const AttachedCore& core : attachment.cores) {
+    CoreState state;
+    state.core = core;
+    for (uint8_t r = 0; r < device::kMaxRiscs; ++r) state.lanes[r].lane = {&f, r, core.flat_id};
+    cores_.push_back(std::move(state));
+  }
+  segment_.set(Counter::cores, cores_.size());
+}
+
+LossAccount::Where Drain::where(const CoreState& core, uint32_t risc) const {
+  return {core.core.at.x, core.core.at.y, static_cast<uint8_t>(risc), core.epoch};
+}
+
+uint64_t Drain::log_address(const CoreState& core, uint32_t risc, uint32_t word) const {
+  return markers::log_place(core.core.flat_id, risc, attachment_.core_count_per_dram,
+                            attachment_.placement->dram_base, region_size_.bytes())
+             .address +
+         uint64_t{word} * 4;
+}
+
+// --- looking at the control vector ---------------------------------------------------------------------------
+
+Access Drain::read_part(const CoreState& core, const ControlPart& part, uint32_t* words) {
+  std::array<uint64_t, 32> raw;
+  Access a = card_.aim(Window::control, core.core.at, part.address);
+  if (a == Access::ok)
+    a = card_.copy(Window::control, part.address & (card::kWindowBytes - 1), {raw.data(), part.words / 2});
+  const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
+  if (a == Access::ok) std::copy_n(from, part.words, words + part.first_word);
+  return a;
+}
+
+Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
+  std::array<uint32_t, 68> words{};
+  snap.read_time_ns = raw_now_ns();
+  for (const ControlPart& part : poll_parts_)
+    if (const Access a = read_part(core, part, words.data()); a != Access::ok) return a;
+  const device::Format& f = attachment_.layout->format;
+  std::copy_n(words.begin() + f.host_end, device::kMaxRiscs, snap.host_end.begin());
+  snap.run_counter = words[f.run_counter];
+  return Access::ok;
+}
+
+bool Drain::rewound(const CoreState& core, const Snapshot& snap) const {
+  if (snap.run_counter < core.run_counter) return true;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (snap.host_end[r] < core.lanes[r].cursor) return true;
+  return false;
+}
+
+bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
+  if (snap.run_counter != core.run_counter) return true;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (snap.host_end[r] > core.lanes[r].cursor) return true;
+  return false;
+}
+
+// After the payload: one line, that of RUN_COUNTER, or of the indices where no run was recorded yet.
+Access Drain::still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound) {
+  std::array<uint32_t, 68> words{};
+  const device::Format& f = attachment_.layout->format;
+  const bool by_runs = snap.run_counter != 0 && poll_parts_.size() > 1;
+  const ControlPart& part = by_runs ? poll_parts_.front() : poll_parts_.back();
+  if (const Access a = read_part(core, part, words.data()); a != Access::ok) return a;
+  unrewound = true;
+  if (by_runs || poll_parts_.size() == 1) unrewound = words[f.run_counter] >= snap.run_counter;
+  if (!by_runs)
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      unrewound = unrewound && words[f.host_end + r] >= snap.host_end[r];
+  return Access::ok;
+}
+
+// --- one visit -----------------------------------------------------------------------------------------------
+
+std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
+  std::vector<Fetched> fetched;
+  const uint64_t room = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
+  const auto most = static_cast<uint32_t>((room - 2 * card::kLineBytes) / 4) & ~3u;
+  bytes = Publisher::kHeadBytes;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    const uint32_t end = snap.host_end[r];
+    if (end <= lane.cursor || end > log_capacity()) continue;   // an index beyond the log is no index
+    // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
+    const auto in_line = static_cast<uint32_t>(log_address(core, r, lane.cursor) % card::kLineBytes / 4);
+    uint32_t lead = std::min(in_line, lane.witness_words);
+    if (r == 0 && lead < 4) lead = std::min(in_line + kWitnessWords, lane.witness_words);
+    lead &= ~1u;
+    const uint32_t words = std::min(end - lane.cursor, most);
+    fetched.push_back({&lane, r, lead, words, words < end - lane.cursor,
+                       static_cast<uint32_t>(bytes + 4ull * lead)});
+    bytes += round8(4ull * (lead + words));
+  }
+  return fetched;
+}
+
+bool Drain::witness_holds(const Fetched& f, const uint64_t* slot) const {
+  const auto now = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
+  const auto& then = f.lane->witness;
+  return std::equal(now.begin(), now.end(), then.begin() + (f.lane->witness_words - f.lead));
+}
+
+void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest) {
+  std::array<uint32_t, 2 * kWitnessWords> joined{};
+  const auto fresh = delivered.last(std::min<size_t>(delivered.size(), kWitnessWords));
+  std::copy_n(lane.witness.begin(), lane.witness_words, joined.begin());
+  std::copy(fresh.begin(), fresh.end(), joined.begin() + lane.witness_words);
+  const auto total = static_cast<uint32_t>(lane.witness_words + fresh.size());
+  lane.witness_words = std::min(total, kWitnessWords);
+  std::copy_n(joined.begin() + (total - lane.witness_words), lane.witness_words, lane.witness.begin());
+  lane.cursor += static_cast<uint32_t>(delivered.size());
+  lane.digest = digest;
+  lane.delivered = true;
+  lane.settled_words = 0;
+  lane.stuck_since_ns = 0;
+}
+
+// Nothing is known yet about this lane's time, so bytes of an earlier run could pass for new ones that have not
+// landed: they must look the same on two visits.
+bool Drain::settled(LaneState& lane, std::span<const uint32_t> words) const {
+  if (lane.digest.known) return true;
+  const uint32_t before = lane.settled_words;
+  if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash) return true;
+  lane.settled_words = static_cast<uint32_t>(words.size());
+  lane.settled_hash = hash_words(words);
+  return false;
+}
+
+void Drain::close_gaps(CoreState& core, uint32_t risc, uint64_t time) {
+  if (!core.lanes[risc].gap_open) return;
+  core.lanes[risc].gap_open = false;
+  losses_.close(where(core, risc), LossCause::rewound_before_read, time);
+  losses_.close(where(core, risc), LossCause::dropped_on_card, time);
+}
+
+void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
+                   std::vector<uint32_t>& brisc_hosts, std::vector<Publisher::Span>& spans) {
+  LaneState& lane = *f.lane;
+  const auto words = slot_words(slot, f.data_offset, f.words);
+  const bool patience_over = lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs;
+  // BRISC's own frames always have a time; its list is empty while it is being made.
+  Judge judge(brisc_hosts, core.lanes[0].digest.host_id, patience_over);
+  markers::FrameDigest digest = lane.digest;
+  const markers::Walk walk = markers::verify_frames(words, lane.lane, {}, f.cut, digest, judge);
+  const auto whole = words.first(walk.whole_words);
+  if (f.risc == 0) brisc_hosts.insert(brisc_hosts.end(), judge.hosts.begin(), judge.hosts.end());
+  if (whole.empty() || !settled(lane, whole)) {
+    if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns;
+    core.notes |= shm::kRetried;
+    ++retries_;
+    if (whole.empty() && now_ns - lane.stuck_since_ns > kGiveUpNs) give_up(core, f, words);
+    return;
+  }
+  if (judge.fresh_seen) close_gaps(core, f.risc, first_time(judge.first_fresh, lane.digest.last_time));
+  spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()), f.data_offset,
+                   lane.digest});
+  advance(lane, whole, digest);
+  frames_ += walk.frames;
+  markers_ += walk.markers;
+  if (f.risc == 0) {
+    core.runs_delivered += judge.finished_runs;
+    core.runs_total += judge.finished_runs;
+    programs_ = std::max(programs_, core.runs_total);
+  }
+}
+
+// The words have been there for long and still are no frame: they are damaged. Skips to the next frame that can
+// be recognised and accounts for every word.
+void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words) {
+  LaneState& lane = *f.lane;
+  size_t next = 2;
+  while (next < words.size() && !markers::frame_starts(words, next, lane.lane)) next += 2;
+  next = std::min(next, words.size());
+  uint64_t until = shm::kOpenEnd;
+  if (next + device::kFirstCustomWord <= words.size() && words[next + device::kFwStartWord] != device::kUnsetWord)
+    until = first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
+  losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words, lane.digest.last_time,
+                 until, next, 0);
+  unparsable_words_ += next;
+  lane.cursor += static_cast<uint32_t>(next);
+  lane.witness_words = 0;
+  lane.settled_words = 0;
+  lane.stuck_since_ns = 0;
+  // What follows must be judged by itself: the time of the damaged part may have been wrong.
+  lane.digest.known = lane.digest.known && next < words.size() ? 1 : 0;
+}
+
+Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
+  uint64_t bytes = 0;
+  const std::vector<Fetched> fetched = plan(core, snap, bytes);
+  if (fetched.empty()) return Access::ok;
+  uint64_t* slot = publisher_.claim(bytes);
+  std::array<LogRead, device::kMaxRiscs> reads;
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    const Fetched& f = fetched[i];
+    const uint32_t from = f.data_offset - 4 * f.lead;
+    reads[i] = {core.core.bank, log_address(core, f.risc, f.lane->cursor - f.lead),
+                {slot + from / 8, round8(4ull * (f.lead + f.words)) / 8}};
+  }
+  if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
+  bool unrewound = true;
+  if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
+  for (const Fetched& f : fetched) unrewound = unrewound && witness_holds(f, slot);
+  if (!unrewound) return begin_epoch(core);
+
+  std::vector<uint32_t> brisc_hosts;
+  std::vector<Publisher::Span> spans;
+  for (const Fetched& f : fetched) accept(core, f, slot, now_ns, brisc_hosts, spans);
+  if (spans.empty()) return Access::ok;
+  if (options_.before_publish) options_.before_publish();
+  const Publisher::Span& last = spans.back();
+  publisher_.publish_words(slot, last.data_offset + round8(4ull * last.word_count),
+                           {core.core.at.x, core.core.at.y, core.core.flat_id, core.epoch, snap.run_counter,
+                            snap.read_time_ns, core.notes},
+                           spans);
+  core.notes = 0;
+  return Access::ok;
+}
+
+// Runs the core counted but whose frames are not in the log, and RISCs that say they lost markers.
+Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before) {
+  bool near_full = false;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    near_full = near_full || snap.host_end[r] + device::kBufferWords + 4 > log_capacity();
+  const bool missing = core.lanes[0].cursor >= snap.host_end[0] && snap.run_counter > core.runs_delivered;
+  core.unexplained_visits = missing ? core.unexplained_visits + 1 : 0;
+  if (!near_full && !missing) return Access::ok;
+  std::array<uint32_t, 68> words{};
+  if (const Access a = read_part(core, dropped_part_, words.data()); a != Access::ok) return a;
+  uint32_t mask = words[attachment_.layout->format.dropped];
+  if (mask == 0 && core.unexplained_visits >= kUnexplainedVisits) mask = 1;   // the word can lose bits (5.7.8)
+  const uint32_t runs = missing ? snap.run_counter - core.runs_delivered : 0;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (!(mask >> r & 1)) continue;
+    losses_.open(where(core, r), LossCause::dropped_on_card, before[r], runs);
+    if (r == 0) dropped_runs_ = std::max<uint64_t>(dropped_runs_, runs);
+  }
+  return Access::ok;
+}
+
+Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
+  Snapshot snap;
+  if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
+  if (rewound(core, snap)) {
+    news = true;
+    return begin_epoch(core);
+  }
+  news = has_news(core, snap);
+  if (!news) return Access::ok;
+  core.seen_end = snap.host_end;
+  if (!region_size_.known()) {
+    if (const Access a = region_size_.learn(card_, logs_, core.core); a != Access::ok) return a;
+    if (!region_size_.known()) return Access::ok;   // the payload waits
+  }
+  LastTimes before;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
+  const uint32_t epoch = core.epoch;
+  if (const Access a = deliver(core, snap, now_ns); a != Access::ok) return a;
+  if (core.epoch != epoch) return Access::ok;
+  core.run_counter = snap.run_counter;
+  return account_drops(core, snap, before);
+}
+
+Access Drain::sweep(uint64_t now_ns, bool all) {
+  const uint64_t started = raw_now_ns();
+  Access result = Access::ok;
+  for (CoreState& core : cores_) {
+    if (!all && core.due_ns > now_ns) continue;
+    bool news = false;
+    result = visit(core, now_ns, news);
+    if (result == Access::gone) break;
+    // Busy cores often, idle ones ever more rarely, down to the stated worst case.
+    core.interval_ns = news ? options_.busy_interval_ns
+                            : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
+    core.due_ns = now_ns + core.interval_ns;
+  }
+  ++sweeps_;
+  sweep_times_.add(raw_now_ns() - started);
+  store_counters();
+  publisher_.end_sweep();
+  return result;
+}
+
+uint64_t Drain::next_due_ns() const {
+  uint64_t due = ~uint64_t{0};
+  for (const CoreState& core : cores_) due = std::min(due, core.due_ns);
+  return due;
+}
+
+size_t Drain::lanes() const {
+  size_t count = 0;
+  for (const CoreState& core : cores_)
+    count += static_cast<size_t>(
+        std::count_if(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.delivered; }));
+  return count;
+}
+
+void Drain::close_account(bool card_vanished) {
+  for (CoreState& core : cores_)
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+      const LaneState& lane = core.lanes[r];
+      if (card_vanished && (lane.delivered || core.seen_end[r] > 0))
+        losses_.open(where(core, r), LossCause::card_gone, lane.digest.last_time, 0);
+      else if (core.seen_end[r] > lane.cursor)
+        losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words, lane.digest.last_time,
+                       shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
+    }
+  store_counters();
+}
+
+void Drain::store_counters() {
+  const card::Transactions t = card_.transactions();
+  segment_.set(Counter::sweeps, sweeps_);
+  segment_.set(Counter::sweep_ns_max, sweep_times_.max());
+  if (sweeps_ % 256 == 1) {   // percentiles walk the buckets: not on every sweep
+    segment_.set(Counter::sweep_ns_p50, sweep_times_.percentile(50));
+    segment_.set(Counter::sweep_ns_p99, sweep_times_.percentile(99));
+    segment_.set(Counter::lanes, lanes());
+  }
+  segment_.set(Counter::round_trips, t.round_trips);
+  segment_.set(Counter::window_moves, t.window_moves);
+  segment_.set(Counter::card_bytes, t.bytes);
+  segment_.set(Counter::programs, programs_);
+  segment_.set(Counter::markers, markers_);
+  segment_.set(Counter::frames, frames_);
+  segment_.set(Counter::epochs, epochs_);
+  segment_.set(Counter::retries, retries_);
+  segment_.set(Counter::recovered_words, recovered_words_);
+  segment_.set(Counter::unparsable_words, unparsable_words_);
+  segment_.set(Counter::dropped_on_card_runs, dropped_runs_);
+  segment_.set(Counter::lost_intervals, losses_.intervals().size());
+  segment_.set(Counter::rewound_intervals, losses_.count(LossCause::rewound_before_read));
+  segment_.set(Counter::card_gone_intervals, losses_.count(LossCause::card_gone));
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  segment_.heartbeat(static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec));
+}
+
+}  // namespace ttc::collect

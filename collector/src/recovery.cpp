@@ -1,0 +1,162 @@
+// What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes back
+// what can be proven to follow the last delivered frame, and accounts for the rest.
+#include <algorithm>
+
+#include "collector/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;   // holds any frame and the start of the next
+constexpr int kSnapshotTries = 16;
+
+}  // namespace
+
+// The host writes the vector word by word; what is seen first may be half old. Two equal looks in a row are taken
+// as the new state.
+Access Drain::begin_epoch(CoreState& core) {
+  Snapshot snap, again;
+  if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
+  for (int i = 0; i < kSnapshotTries; ++i) {
+    if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
+    const bool same = again.host_end == snap.host_end && again.run_counter == snap.run_counter;
+    snap = again;
+    if (same) break;
+  }
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
+  ++core.epoch;
+  ++epochs_;
+  core.run_counter = 0;
+  core.runs_delivered = 0;
+  core.unexplained_visits = 0;
+  core.seen_end = {};
+  core.notes |= shm::kNewEpoch;
+  for (LaneState& lane : core.lanes) {
+    lane.cursor = 0;
+    lane.witness_words = 0;
+    lane.settled_words = 0;
+    lane.stuck_since_ns = 0;
+    lane.gap_open = true;
+  }
+  return Access::ok;
+}
+
+// Are the words just before the cursor still the ones that were delivered?
+Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact) {
+  const LaneState& lane = core.lanes[risc];
+  intact = true;
+  if (lane.witness_words == 0) return Access::ok;
+  const uint32_t words = lane.witness_words & ~1u;
+  std::array<uint64_t, kWitnessWords / 2> raw;
+  const LogRead read{core.core.bank, log_address(core, risc, lane.cursor - words), {raw.data(), words / 2}};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
+  intact = std::equal(now, now + words, lane.witness.begin() + (lane.witness_words - words));
+  return Access::ok;
+}
+
+// Behind the new end of the log: the first frame that is later than what was delivered.
+Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at) {
+  const LaneState& lane = core.lanes[risc];
+  const uint32_t words = std::min(kPieceWords, log_capacity() - std::min(from, log_capacity())) & ~1u;
+  if (words < device::kFirstCustomWord) return Access::ok;
+  scratch_.resize(words / 2);
+  const LogRead read{core.core.bank, log_address(core, risc, from), scratch_};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
+  for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
+    markers::FrameDigest digest = lane.digest;
+    if (markers::recovered_frame(seen, pos, lane.lane, digest)) {
+      at = from + pos;
+      return Access::ok;
+    }
+  }
+  return Access::ok;
+}
+
+// Publishes frames from word `at` on as long as one follows the other in place and time, and the new epoch has
+// not reached them. Leaves `at` behind the last one.
+Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
+  LaneState& lane = core.lanes[risc];
+  while (at + device::kFirstCustomWord <= log_capacity()) {
+    const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
+    const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
+    uint64_t* slot = publisher_.claim(bytes);
+    const LogRead read{core.core.bank, log_address(core, risc, at), {slot + Publisher::kHeadBytes / 8, words / 2}};
+    if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+    Snapshot now;
+    if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+    if (now.host_end[risc] > at) return Access::ok;   // the index moves before the data: beyond it all is old
+    const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4, words);
+    const markers::FrameDigest before = lane.digest;
+    uint32_t length = 0;
+    while (const size_t frame = markers::recovered_frame(seen, length, lane.lane, lane.digest)) {
+      if (length + frame + device::kBufferWords > words && at + words < log_capacity() && length != 0) {
+        break;   // may go on behind this piece; the next one starts with it
+      }
+      if (risc == 0) ++core.runs_total;
+      length += static_cast<uint32_t>(frame);
+      ++frames_;
+    }
+    if (length == 0) return Access::ok;
+    // The digest is that of the frames taken; a frame left for the next piece must not count yet.
+    markers::FrameDigest taken = before;
+    for (uint32_t pos = 0; pos < length;)
+      pos += static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, taken));
+    lane.digest = taken;
+    const Publisher::Span span{static_cast<uint8_t>(risc), at, length, Publisher::kHeadBytes, before};
+    publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
+                             {core.core.at.x, core.core.at.y, core.core.flat_id, core.epoch, core.run_counter,
+                              now.read_time_ns, shm::kRecovered},
+                             {&span, 1});
+    recovered_words_ += length;
+    at += length;
+  }
+  return Access::ok;
+}
+
+Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap) {
+  LaneState& lane = core.lanes[risc];
+  const uint32_t new_end = snap.host_end[risc];
+  const uint32_t seen = core.seen_end[risc];
+  if (lane.cursor == 0 && seen == 0 && new_end == 0) return Access::ok;   // a lane nobody uses
+  const uint64_t last = lane.digest.last_time;
+  const auto lost_from = [&](uint64_t from) {
+    losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);
+  };
+  if (!region_size_.known() || !lane.digest.known) {
+    // Without a time to go by, older bytes cannot be told from lost ones.
+    if (seen > lane.cursor || new_end > lane.cursor) lost_from(last);
+    return Access::ok;
+  }
+  bool intact = new_end <= lane.cursor;
+  if (intact)
+    if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
+  if (intact) {
+    uint32_t at = lane.cursor;
+    if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
+    if (seen > at) lost_from(lane.digest.last_time);   // visible once, and not found again
+    return Access::ok;
+  }
+  std::optional<uint32_t> survivor;
+  if (const Access a = find_survivor(core, risc, new_end, survivor); a != Access::ok) return a;
+  lost_from(last);
+  if (!survivor) return Access::ok;
+  const uint64_t before = lane.digest.last_time;
+  uint32_t at = *survivor;
+  scratch_.resize(device::kFirstCustomWord / 2);
+  const LogRead read{core.core.bank, log_address(core, risc, at), scratch_};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const auto* head = reinterpret_cast<const uint32_t*>(scratch_.data());
+  const uint64_t first = markers::marker_time(head[device::kFwStartWord], head[device::kFwStartWord + 1]);
+  if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
+  // The gap ends where the survivors begin; behind them nothing was written any more.
+  if (lane.digest.last_time != before) losses_.close(where(core, risc), LossCause::rewound_before_read, first);
+  return Access::ok;
+}
+
+}  // namespace ttc::collect

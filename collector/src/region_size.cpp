@@ -1,0 +1,94 @@
+#include "collector/region_size.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Window;
+
+constexpr uint32_t kSampleWords = 12;
+// Format sheet 4.1: the defaults with and without sums, halves for debug dump.
+constexpr std::array<uint32_t, 4> kUsual = {48000, 64000, 24000, 32000};
+constexpr uint32_t kLongestCount = 20000;    // program support counts above this are for the flag
+constexpr uint32_t kCountsPerVisit = 64;
+
+}  // namespace
+
+struct RegionSize::Sample {
+  std::array<uint32_t, kSampleWords> words;
+  uint32_t log_words;     // HOST_BUFFER_END_INDEX: where in the log the sample ends
+};
+
+Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t risc, const Sample& sample) {
+  const uint32_t slot = core.flat_id % attachment_.core_count_per_dram * device::kMaxRiscs + risc;
+  if (slot == 0) return Access::ok;
+  std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
+  if (votes_.empty())
+    for (uint32_t n = next_count_; n < std::min(next_count_ + kCountsPerVisit, kLongestCount); ++n) {
+      sizes.push_back(48 * n);
+      sizes.push_back(64 * n);
+    }
+  else
+    for (const auto& [bytes, lanes] : votes_) sizes.push_back(bytes);
+  for (const uint32_t bytes : sizes) {
+    if (uint64_t{sample.log_words} * 4 > bytes) continue;
+    const auto place = markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram,
+                                          attachment_.placement->dram_base, bytes);
+    std::array<uint64_t, kSampleWords / 2> raw;
+    const LogRead read{place.bank, place.address + 4ull * (sample.log_words - kSampleWords), raw};
+    if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+    const auto* found = reinterpret_cast<const uint32_t*>(raw.data());
+    if (std::equal(sample.words.begin(), sample.words.end(), found)) {
+      votes_[bytes].insert(core.flat_id * device::kMaxRiscs + risc);
+      break;
+    }
+  }
+  return Access::ok;
+}
+
+Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core) {
+  if (known()) return Access::ok;
+  const device::Format& f = attachment_.layout->format;
+  std::vector<uint64_t> raw(f.control_words / 2);
+  const auto read_control = [&](markers::ControlVector& v) {
+    Access a = card.aim(Window::control, core.at, attachment_.control_address);
+    if (a == Access::ok) a = card.copy(Window::control, attachment_.control_address, raw);
+    v = markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), f.control_words},
+                                      *attachment_.layout);
+    return a;
+  };
+  markers::ControlVector before, after;
+  if (const Access a = read_control(before); a != Access::ok) return a;
+  if (before.done != 1 || before.run_counter == 0) return Access::ok;   // a run is in flight: nothing holds still
+
+  std::array<Sample, device::kMaxRiscs> samples{};
+  std::array<bool, device::kMaxRiscs> usable{};
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint32_t end = before.device_end[r];
+    if (end < kSampleWords || end > device::kBufferWords || before.host_end[r] < end) continue;
+    std::array<uint64_t, kSampleWords / 2> buffer;
+    const uint32_t address = attachment_.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
+    if (const Access a = card.copy(Window::control, address, buffer); a != Access::ok) return a;
+    std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, samples[r].words.begin());
+    samples[r].log_words = before.host_end[r];
+    // Low words are times or payload; unset slots and zeros are the same everywhere and prove nothing.
+    for (uint32_t w = 1; w < kSampleWords; w += 2)
+      usable[r] = usable[r] || (samples[r].words[w] != 0 && samples[r].words[w] != device::kUnsetWord);
+  }
+  if (const Access a = read_control(after); a != Access::ok) return a;
+  if (after.run_counter != before.run_counter || after.done != 1) return Access::ok;
+
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (usable[r])
+      if (const Access a = try_lane(logs, core, r, samples[r]); a != Access::ok) return a;
+  if (votes_.empty()) next_count_ = next_count_ >= kLongestCount ? 43 : next_count_ + kCountsPerVisit;
+  for (const auto& [bytes, lanes] : votes_)
+    if (lanes.size() >= 2) bytes_ = bytes;
+  return Access::ok;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,112 @@
+#include "report.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace ttc::collect {
+namespace {
+
+constexpr uint64_t kRefreshNs = 200'000'000;
+using json = nlohmann::ordered_json;
+
+json to_json(const shm::LossRecord& r) {
+  json j{{"x", r.core_x}, {"y", r.core_y}, {"risc", r.risc}, {"epoch", r.epoch},
+         {"cause", shm::to_string(r.cause)}, {"precision", shm::to_string(r.precision)},
+         {"from_cycles", r.from_cycles}};
+  // Open intervals last until the end of collecting; the largest 44-bit time stands for that.
+  j["to_cycles"] = r.to_cycles == shm::kOpenEnd ? markers::kClockMask : r.to_cycles;
+  j["open"] = r.to_cycles == shm::kOpenEnd;
+  j["words"] = r.words;
+  j["runs"] = r.runs;
+  return j;
+}
+
+}  // namespace
+
+LiveLine::LiveLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)) {}
+
+void LiveLine::show(const Drain& drain, const card::Transactions& t, uint64_t now) {
+  if (!on_ || now - last_ns_ < kRefreshNs) return;
+  const double seconds = last_ns_ ? static_cast<double>(now - last_ns_) / 1e9 : 0;
+  const auto rate = [&](uint64_t value, uint64_t before) {
+    return seconds > 0 ? static_cast<double>(value - before) / seconds : 0;
+  };
+  std::fprintf(stderr, "\r\033[K%zu cores  %.0f programs/s  %.0f markers/s  %zu lost intervals  sweep p50 %.0f us  %llu round trips",
+               drain.cores(), rate(drain.programs(), last_programs_), rate(drain.markers(), last_markers_),
+               drain.losses().intervals().size(), static_cast<double>(drain.sweep_times().percentile(50)) / 1e3,
+               static_cast<unsigned long long>(t.round_trips));
+  std::fflush(stderr);
+  last_ns_ = now;
+  last_programs_ = drain.programs();
+  last_markers_ = drain.markers();
+}
+
+void LiveLine::clear() {
+  if (on_) std::fputs("\r\033[K", stderr);
+}
+
+std::string to_json(const RunResult& r) {
+  json lost = json::array();
+  for (const auto& record : r.lost) lost.push_back(to_json(record));
+  json device{{"spec", r.identity.spec},
+              {"live", r.live_name},
+              {"arch", r.identity.arch->name},
+              {"board", r.identity.board},
+              {"layout", r.layout},
+              {"bytes_per_risc", r.bytes_per_risc},
+              {"cores", r.cores},
+              {"lanes", r.lanes},
+              {"programs", r.programs},
+              {"markers", r.markers},
+              {"frames", r.frames},
+              {"chunks", r.chunks},
+              {"bytes", r.bytes},
+              {"lost", std::move(lost)},
+              {"epochs", r.epochs},
+              {"retries", r.retries},
+              {"recovered_words", r.recovered_words},
+              {"zone_names", r.names},
+              {"sweeps", r.sweeps},
+              {"round_trips", r.transactions.round_trips},
+              {"card_bytes", r.transactions.bytes},
+              {"window_moves", r.transactions.window_moves},
+              {"sweep_ns", {{"p50", r.sweep_p50}, {"p99", r.sweep_p99}, {"max", r.sweep_max}}},
+              {"event_loop", r.loop},
+              {"ended", r.ended},
+              {"card_vanished", r.card_vanished}};
+  if (!r.output_backend.empty())
+    device["output"] = {{"bytes", r.output_bytes},
+                        {"lapped_bytes", r.output_lapped_bytes},
+                        {"backend", r.output_backend},
+                        {"error", r.output_error}};
+  return json{{"devices", json::array({std::move(device)})}, {"duration_s", r.duration_s}}.dump();
+}
+
+std::string to_text(const RunResult& r) {
+  char head[512];
+  std::snprintf(head, sizeof head,
+                "%s: %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; sweep p50 %.1f us, p99 %.1f us, "
+                "max %.1f us; %llu round trips; ended: %s",
+                r.identity.spec.c_str(), static_cast<unsigned long long>(r.programs),
+                static_cast<unsigned long long>(r.markers), r.lanes, r.duration_s,
+                static_cast<unsigned long long>(r.epochs), static_cast<double>(r.sweep_p50) / 1e3,
+                static_cast<double>(r.sweep_p99) / 1e3, static_cast<double>(r.sweep_max) / 1e3,
+                static_cast<unsigned long long>(r.transactions.round_trips), r.ended.c_str());
+  std::string text = head;
+  if (r.bytes_per_risc == 0 && r.cores)
+    text += "\nbytes per RISC region were not learnt (too few runs seen); --region-bytes gives them";
+  std::map<std::string, size_t> causes;
+  for (const auto& record : r.lost) ++causes[shm::to_string(record.cause)];
+  if (causes.empty()) text += "\nnothing lost";
+  for (const auto& [cause, count] : causes)
+    text += "\nlost: " + std::to_string(count) + " intervals, " + cause + " (--json lists them)";
+  if (r.output_lapped_bytes) text += "\nthe output was too slow: " + std::to_string(r.output_lapped_bytes) + " bytes not written";
+  if (!r.output_error.empty()) text += "\nthe output is incomplete: " + r.output_error;
+  return text;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,62 @@
+// What a chip of one architecture looks like from the NoC: tiles, L1, DRAM views, the few registers an
+// observer may read. NOC0 physical coordinates throughout.
+// Source: tt-umd device/api/umd/device/arch/*_implementation.hpp@3ed9cb6, tt-isa-documentation@3930471
+// (driver sheet 4.1, 4.4); view = bank id of the profiler (format sheet 4.3).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace ttc::card {
+
+struct Coord {
+  uint8_t x = 0;
+  uint8_t y = 0;
+  auto operator<=>(const Coord&) const = default;   // x first, then y: the order of flat ids
+};
+
+enum class TileKind : uint8_t { none, tensix, ethernet, dram, arc, pcie, l2cpu, security };
+
+struct DramView {
+  Coord endpoint;          // one NoC port of the GDDR channel that holds the view
+  uint32_t channel;
+  uint64_t offset;         // of the view inside the channel
+};
+
+struct Arch {
+  std::string_view name;   // as tt-metal spells it: wormhole_b0, blackhole
+  uint8_t grid_x, grid_y;
+  uint32_t tensix_l1_bytes;
+  uint32_t ethernet_l1_bytes;
+  uint64_t channel_bytes;  // of one GDDR channel
+  uint32_t channels;
+  uint32_t views_per_channel;
+  uint32_t node_id_address;
+
+  TileKind kind_at(Coord c) const;
+  std::optional<uint32_t> channel_at(Coord endpoint) const;
+  std::span<const DramView> dram_views() const;
+};
+
+const Arch* arch_by_name(std::string_view name);
+
+struct Board {
+  std::string_view name;   // n150, n300, p100, p150
+  std::string_view arch;
+  uint8_t harvested_rows;      // Wormhole: so many Tensix rows are fused off
+  uint8_t harvested_columns;   // Blackhole: likewise columns
+};
+const Board* board_by_name(std::string_view name);
+
+// The register addresses an observer may load, everything else is refused (driver sheet 4.4).
+inline constexpr uint64_t kWallClockLow = 0xFFB121F0;    // a load latches the high half
+inline constexpr uint64_t kWallClockHigh = 0xFFB121F4;   // live
+inline constexpr uint64_t kWallClockLatched = 0xFFB121F8;
+bool register_readable(const Arch& arch, uint64_t address);
+
+inline constexpr uint64_t kWindowBytes = 2u << 20;       // the window class used on both architectures
+inline constexpr uint64_t kRegisterWindow = 0xFFA00000;  // window-aligned base below the tile registers
+
+}  // namespace ttc::card

@@ -1,0 +1,191 @@
+#include "emu_access.hpp"
+
+#include <algorithm>
+
+namespace ttc::card::emu {
+namespace {
+
+uint32_t tile_index(const Arch& arch, Coord c) { return uint32_t{c.y} * arch.grid_x + c.x; }
+
+void spin_until(uint64_t deadline_ns) {
+  while (host_now_ns() < deadline_ns) {
+  }
+}
+
+// Release tokens of descriptor ranges carry the lane and the words they cover; 0 is no log.
+uint64_t pack_token(uint32_t lane, uint32_t first_word, uint32_t end_word) {
+  return uint64_t{lane + 1} << 48 | uint64_t{first_word & 0xffffff} << 24 | (end_word & 0xffffff);
+}
+
+}  // namespace
+
+void AccessLayer::violate(ViolationKind kind, Coord tile, uint64_t address) {
+  const uint64_t n = page_.violations.fetch_add(1, std::memory_order_relaxed);
+  if (n < kKeptViolations)
+    page_.violation[n] = {kind, tile.x | uint32_t{tile.y} << 8, address};
+}
+
+Access AccessLayer::locate(Coord tile, uint64_t address, Aimed& to) {
+  const TileKind kind = arch_.kind_at(tile);
+  const uint64_t base = address & ~(kWindowBytes - 1);
+  if (kind != TileKind::tensix && kind != TileKind::ethernet && kind != TileKind::dram) {
+    violate(ViolationKind::forbidden_tile, tile, address);
+    return Access::refused;
+  }
+  if (page_.harvested[tile_index(arch_, tile)]) {
+    violate(ViolationKind::harvested_tile, tile, address);
+    return Access::refused;
+  }
+  to = {true, tile, kind, base, 0, 0};
+  if (kind == TileKind::dram) {
+    const uint32_t channel = *arch_.channel_at(tile);
+    if (address >= arch_.channel_bytes) {
+      violate(ViolationKind::outside_memory, tile, address);
+      return Access::refused;
+    }
+    to.file_offset = channel_offset(arch_, channel) + base;
+    to.readable = std::min<uint64_t>(kWindowBytes, arch_.channel_bytes - base);
+    return Access::ok;
+  }
+  const uint64_t l1 = kind == TileKind::tensix ? arch_.tensix_l1_bytes : arch_.ethernet_l1_bytes;
+  if (address < l1) {
+    to.file_offset = tile_offset(arch_, tile);
+    to.readable = l1;
+    return Access::ok;
+  }
+  if (base == kRegisterWindow) return Access::ok;   // registers are judged load by load
+  violate(ViolationKind::outside_memory, tile, address);
+  return Access::refused;
+}
+
+Access AccessLayer::aim(Window window, Coord tile, uint64_t address) {
+  Aimed& now = aimed_[static_cast<size_t>(window)];
+  const uint64_t base = address & ~(kWindowBytes - 1);
+  if (now.valid && now.tile == tile && now.base == base) return Access::ok;
+  Aimed next;
+  if (const Access access = locate(tile, address, next); access != Access::ok) return access;
+  now = next;
+  ++transactions_.window_moves;
+  page_.window_moves.fetch_add(1, std::memory_order_relaxed);
+  return Access::ok;
+}
+
+void AccessLayer::charge(uint64_t round_trips, uint64_t bytes) {
+  transactions_.round_trips += round_trips;
+  transactions_.bytes += bytes;
+  page_.round_trips.fetch_add(round_trips, std::memory_order_relaxed);
+  if (page_.round_trip_ns && !page_.clock.is_virtual)
+    spin_until(host_now_ns() + round_trips * page_.round_trip_ns);
+}
+
+uint32_t AccessLayer::load_register(const Aimed& window, uint64_t address) {
+  std::atomic<uint32_t>& latch = page_.latched_high[tile_index(arch_, window.tile)];
+  const uint64_t now = device_now(page_);
+  if (address == kWallClockLow) {
+    latch.store(static_cast<uint32_t>(now >> 32), std::memory_order_relaxed);
+    return static_cast<uint32_t>(now);
+  }
+  if (address == kWallClockHigh) return static_cast<uint32_t>(now >> 32);
+  if (address == kWallClockLatched) return latch.load(std::memory_order_relaxed);
+  return window.tile.x | uint32_t{window.tile.y} << 6 | uint32_t{arch_.grid_x} << 12 | uint32_t{arch_.grid_y} << 19;
+}
+
+Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uint32_t> out) {
+  const Aimed& w = aimed_[static_cast<size_t>(window)];
+  if (!w.valid || w.base != kRegisterWindow || w.kind == TileKind::dram) {
+    violate(ViolationKind::forbidden_register, w.tile, w.base + offset);
+    return Access::refused;
+  }
+  for (uint32_t& value : out) {
+    const uint64_t address = w.base + offset;
+    if (address % 4) {
+      violate(ViolationKind::unaligned_register, w.tile, address);
+      return Access::refused;
+    }
+    if (!register_readable(arch_, address)) {
+      violate(ViolationKind::forbidden_register, w.tile, address);
+      return Access::refused;
+    }
+    charge(1, 4);
+    ++transactions_.register_loads;
+    page_.register_loads.fetch_add(1, std::memory_order_relaxed);
+    value = load_register(w, address);
+    offset += 4;
+  }
+  return Access::ok;
+}
+
+std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64_t offset, uint64_t bytes) const {
+  if (w.kind != TileKind::dram || page_.bytes_per_risc == 0) return std::nullopt;
+  const uint64_t view_bytes = arch_.channel_bytes / arch_.views_per_channel;
+  const uint64_t in_channel = w.base + offset;
+  const uint64_t in_view = in_channel % view_bytes;
+  if (in_view < page_.log_base) return std::nullopt;
+  const uint64_t slot = (in_view - page_.log_base) / page_.bytes_per_risc;
+  if (slot >= uint64_t{page_.cores_per_bank} * kMaxRiscs) return std::nullopt;
+  const auto view = static_cast<uint32_t>(*arch_.channel_at(w.tile) * arch_.views_per_channel +
+                                          in_channel / view_bytes);
+  const uint64_t lane = uint64_t{view} * page_.cores_per_bank * kMaxRiscs + slot;
+  if (lane >= kMaxFlatIds * kMaxRiscs) return std::nullopt;
+  const uint64_t first_byte = (in_view - page_.log_base) % page_.bytes_per_risc;
+  return LogPart{static_cast<uint32_t>(lane), page_.landed[lane].load(std::memory_order_acquire),
+                 static_cast<uint32_t>(first_byte / 4), static_cast<uint32_t>((first_byte + bytes) / 4)};
+}
+
+// Only what continues the part already read counts: a probe further on has not fetched what lies before it.
+void AccessLayer::mark_read(const LogPart& part) {
+  const uint64_t epoch = part.landed & ~uint64_t{0xffffffff};
+  const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, part.landed & 0xffffffffu);
+  uint64_t seen = page_.read[part.lane].load(std::memory_order_relaxed);
+  do {
+    const uint64_t seen_words = (seen & ~uint64_t{0xffffffff}) == epoch ? seen & 0xffffffffu : 0;
+    if (seen >= reached || part.first_word > seen_words) return;
+  } while (!page_.read[part.lane].compare_exchange_weak(seen, reached, std::memory_order_release));
+}
+
+Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
+  const Aimed& w = aimed_[static_cast<size_t>(window)];
+  if (!w.valid || offset % 8 || offset + out.size_bytes() > w.readable) {
+    violate(ViolationKind::outside_memory, w.tile, w.base + offset);
+    return Access::refused;
+  }
+  const auto part = log_part(w, offset, out.size_bytes());
+  charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
+  const auto* from = reinterpret_cast<const uint64_t*>(memory_ + w.file_offset + offset);
+  for (size_t i = 0; i < out.size(); ++i)
+    __atomic_store_n(&out[i], __atomic_load_n(from + i, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+  if (w.kind != TileKind::dram)
+    page_.control_reads[tile_index(arch_, w.tile)].fetch_add(1, std::memory_order_release);
+  if (part) mark_read(*part);
+  return Access::ok;
+}
+
+std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, uint32_t bytes) {
+  Aimed to;
+  if (locate(tile, address, to) != Access::ok || to.readable == 0) return std::nullopt;
+  const uint64_t offset = address - to.base;
+  if (offset + bytes > to.readable) {
+    violate(ViolationKind::outside_memory, tile, address);
+    return std::nullopt;
+  }
+  charge(lines_touched(address, bytes), bytes);
+  page_.descriptor_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  const auto part = log_part(to, offset, bytes);
+  uint64_t token = 0;
+  if (part)
+    token = pack_token(part->lane, part->first_word,
+                       static_cast<uint32_t>(std::min<uint64_t>(part->end_word, part->landed & 0xffffffffu)));
+  return DescriptorRange{-1, to.file_offset + offset, bytes, token};
+}
+
+void AccessLayer::release(const DescriptorRange& r) {
+  if (r.token == 0) return;
+  const auto lane = static_cast<uint32_t>((r.token >> 48) - 1);
+  const auto first = static_cast<uint32_t>(r.token >> 24 & 0xffffff);
+  const auto end = static_cast<uint32_t>(r.token & 0xffffff);
+  const uint64_t landed = page_.landed[lane].load(std::memory_order_acquire);
+  // A reset since the read began has put other words there: then nothing of this epoch was read.
+  if ((landed & 0xffffffffu) >= end) mark_read({lane, landed, first, end});
+}
+
+}  // namespace ttc::card::emu

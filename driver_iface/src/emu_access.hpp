@@ -1,0 +1,55 @@
+// The access layer of the emulated card: every load of an observer passes here, is checked against what would
+// hurt silicon, counted, and charged its latency. In mapped mode it runs in the observer on read-only memory; in
+// strict mode the card runs it on the observer's behalf.
+#pragma once
+#include "emu_page.hpp"
+
+namespace ttc::card::emu {
+
+class AccessLayer {
+ public:
+  // `memory`: the card's memory mapped read-only; both outlive this object.
+  AccessLayer(const Arch& arch, const uint8_t* memory, Page& page)
+      : arch_(arch), memory_(memory), page_(page) {}
+
+  Access aim(Window window, Coord tile, uint64_t address);
+  Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out);
+  Access copy(Window window, uint32_t offset, std::span<uint64_t> out);
+  // For reads through the descriptor: file offset of tile memory, checked and charged.
+  std::optional<DescriptorRange> range(Coord tile, uint64_t address, uint32_t bytes);
+  void release(const DescriptorRange& range);
+  void violate(ViolationKind kind, Coord tile, uint64_t address);
+
+  const Transactions& transactions() const { return transactions_; }
+
+ private:
+  struct Aimed {
+    bool valid = false;
+    Coord tile;
+    TileKind kind = TileKind::none;
+    uint64_t base = 0;         // tile address at window offset 0
+    uint64_t file_offset = 0;  // of that address; meaningless for register windows
+    uint64_t readable = 0;     // bytes of memory behind the window
+  };
+
+  Access locate(Coord tile, uint64_t address, Aimed& to);
+  void charge(uint64_t round_trips, uint64_t bytes);
+  uint32_t load_register(const Aimed& window, uint64_t address);
+  // The words of one lane's log that a read covers.
+  struct LogPart {
+    uint32_t lane;
+    uint64_t landed;   // packed value seen before the copy
+    uint32_t first_word;
+    uint32_t end_word;
+  };
+  std::optional<LogPart> log_part(const Aimed& window, uint64_t offset, uint64_t bytes) const;
+  void mark_read(const LogPart& part);
+
+  const Arch& arch_;
+  const uint8_t* memory_;
+  Page& page_;
+  Aimed aimed_[kWindows];
+  Transactions transactions_;
+};
+
+}  // namespace ttc::card::emu

@@ -1,0 +1,279 @@
+#include "emu_client.hpp"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "emu_access.hpp"
+#include "emu_wire.hpp"
+#include "fd.hpp"
+
+namespace ttc::card::emu {
+
+std::string socket_name(std::string_view card) { return "ttemu." + std::string(card); }
+
+namespace {
+
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(int fd, uint64_t bytes, int protection) : bytes_(bytes) {
+    void* p = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (p == MAP_FAILED) throw OpenError(std::string("mapping the emulated card failed: ") + std::strerror(errno));
+    at_ = static_cast<uint8_t*>(p);
+  }
+  ~Mapping() {
+    if (at_) munmap(at_, bytes_);
+  }
+  Mapping(Mapping&& o) noexcept : at_(std::exchange(o.at_, nullptr)), bytes_(o.bytes_) {}
+  Mapping& operator=(Mapping&& o) noexcept {
+    std::swap(at_, o.at_);
+    std::swap(bytes_, o.bytes_);
+    return *this;
+  }
+  uint8_t* get() const { return at_; }
+
+ private:
+  uint8_t* at_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+Fd connect_to(const std::string& name) {
+  Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = socket_name(name);
+  if (path.size() + 1 > sizeof address.sun_path) throw OpenError("card name '" + name + "' is too long");
+  std::memcpy(address.sun_path + 1, path.data(), path.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + path.size());
+  if (!fd || connect(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0)
+    throw OpenError("no emulated card named '" + name + "' is running; start one with: ttemu --name " + name);
+  return fd;
+}
+
+// Receives an answer with up to two descriptors.
+bool receive(int socket, Answer& answer, std::span<uint8_t> payload, Fd fds[2]) {
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))]{};
+  iovec parts[2] = {{&answer, sizeof answer}, {payload.data(), payload.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got;
+  do {
+    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < static_cast<ssize_t>(sizeof answer)) return false;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    int raw[2];
+    std::memcpy(raw, CMSG_DATA(c), std::min<size_t>(count, 2) * sizeof(int));
+    for (size_t i = 0; i < count && i < 2; ++i) fds[i].reset(raw[i]);
+  }
+  return static_cast<size_t>(got) - sizeof answer >= answer.bytes;
+}
+
+class EmulatedClient : public Card {
+ public:
+  explicit EmulatedClient(const std::string& name) : socket_(connect_to(name)) {
+    Request hello;
+    Answer answer;
+    Fd fds[2];
+    if (!send_request(hello) || !receive(socket_.get(), answer, {}, fds))
+      throw OpenError("emulated card '" + name + "' went away while it was opened");
+    switch (static_cast<Greeting>(answer.status)) {
+      case Greeting::welcome: break;
+      case Greeting::version_mismatch:
+        throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
+      case Greeting::no_window_left:
+        throw OpenError("no window is left on emulated card '" + name + "'; detach another observer");
+      case Greeting::too_many_windows: throw OpenError("too many windows asked of emulated card '" + name + "'");
+    }
+    strict_ = answer.strict;
+    // In strict mode the page comes read-only: identity and clock are the card's to tell, nothing is ours to say.
+    page_map_ = Mapping(fds[0].get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
+    page_ = reinterpret_cast<Page*>(page_map_.get());
+    identify(name);
+    if (!strict_) {
+      memory_fd_ = std::move(fds[1]);
+      memory_ = Mapping(memory_fd_.get(), memory_bytes(*identity_.arch), PROT_READ);
+      layer_ = std::make_unique<AccessLayer>(*identity_.arch, memory_.get(), *page_);
+    }
+  }
+
+  const Identity& identity() const override { return identity_; }
+  std::span<const Tile> tiles() const override { return tiles_; }
+  int hangup_fd() const override { return socket_.get(); }
+
+  Access aim(Window window, Coord tile, uint64_t address) override {
+    if (layer_) return layer_->aim(window, tile, address);
+    Request r = request(Op::aim, window);
+    r.x = tile.x;
+    r.y = tile.y;
+    r.address = address;
+    const Access access = ask(r, {});
+    if (access == Access::ok) note_move(window, tile, address);
+    return access;
+  }
+
+  Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override {
+    if (layer_) return layer_->load_registers(window, offset, out);
+    Request r = request(Op::registers, window);
+    r.offset = offset;
+    r.bytes = static_cast<uint32_t>(out.size_bytes());
+    const Access access = ask(r, {reinterpret_cast<uint8_t*>(out.data()), out.size_bytes()});
+    if (access == Access::ok) {
+      remote_.round_trips += out.size();
+      remote_.register_loads += out.size();
+      remote_.bytes += out.size_bytes();
+    }
+    return access;
+  }
+
+  Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override {
+    if (layer_) return layer_->copy(window, offset, out);
+    while (!out.empty()) {
+      const auto part = out.first(std::min<size_t>(out.size(), kMaxAnswerBytes / 8));
+      Request r = request(Op::copy, window);
+      r.offset = offset;
+      r.bytes = static_cast<uint32_t>(part.size_bytes());
+      bounce_.resize(part.size());
+      if (const Access access = ask(r, {reinterpret_cast<uint8_t*>(bounce_.data()), part.size_bytes()});
+          access != Access::ok)
+        return access;
+      for (size_t i = 0; i < part.size(); ++i) __atomic_store_n(&part[i], bounce_[i], __ATOMIC_RELEASE);
+      remote_.round_trips += lines_touched(offset, part.size_bytes());
+      remote_.bytes += part.size_bytes();
+      offset += static_cast<uint32_t>(part.size_bytes());
+      out = out.subspan(part.size());
+    }
+    return Access::ok;
+  }
+
+  Access wall_clock(Coord tile, uint64_t& cycles) override {
+    if (const Access a = aim(Window::control, tile, kRegisterWindow); a != Access::ok) return a;
+    const auto offset = static_cast<uint32_t>(kWallClockLow - kRegisterWindow);
+    // Between two reads of the live high half that agree, the low half belongs to it (format sheet 8).
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      uint32_t high[2], low;
+      Access a = load_registers(Window::control, offset + 4, {&high[0], 1});
+      if (a == Access::ok) a = load_registers(Window::control, offset, {&low, 1});
+      if (a == Access::ok) a = load_registers(Window::control, offset + 4, {&high[1], 1});
+      if (a != Access::ok) return a;
+      if (high[0] == high[1]) {
+        cycles = uint64_t{high[0]} << 32 | low;
+        return Access::ok;
+      }
+    }
+    return Access::refused;
+  }
+
+  Health health() override {
+    if (gone_) return Health::gone;
+    pollfd p{socket_.get(), POLLIN | POLLRDHUP, 0};
+    // The card never speaks unasked: anything readable is its end.
+    if (poll(&p, 1, 0) > 0 && p.revents) {
+      gone_ = true;
+      return Health::gone;
+    }
+    return page_->leaving.load(std::memory_order_acquire) ? Health::leaving : Health::ok;
+  }
+
+  std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) override {
+    if (!layer_) return std::nullopt;
+    auto range = layer_->range(tile, address, bytes);
+    if (range) range->fd = memory_fd_.get();
+    return range;
+  }
+  void release(const DescriptorRange& range) override {
+    if (layer_) layer_->release(range);
+  }
+
+  Transactions transactions() const override { return layer_ ? layer_->transactions() : remote_; }
+
+ private:
+  void identify(const std::string& name) {
+    if (page_->version != kPageVersion || page_->bytes != sizeof(Page))
+      throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
+    identity_.spec = "emu:" + name;
+    identity_.live_name = "emu-" + name;
+    identity_.arch = arch_by_name(std::string_view(page_->arch, strnlen(page_->arch, sizeof page_->arch)));
+    if (!identity_.arch) throw OpenError("emulated card '" + name + "' has an unknown architecture");
+    identity_.board.assign(page_->board, strnlen(page_->board, sizeof page_->board));
+    identity_.aiclk_mhz = page_->aiclk_mhz;
+    identity_.max_compute_cores = page_->max_compute_cores;
+    identity_.workload_pid = page_->workload_pid;
+    const Arch& arch = *identity_.arch;
+    for (uint8_t x = 0; x < arch.grid_x; ++x)
+      for (uint8_t y = 0; y < arch.grid_y; ++y) {
+        const TileKind kind = arch.kind_at({x, y});
+        if (kind == TileKind::tensix || kind == TileKind::ethernet)
+          tiles_.push_back({{x, y}, kind, page_->harvested[y * arch.grid_x + x] != 0});
+      }
+  }
+
+  static Request request(Op op, Window window) {
+    Request r;
+    r.op = op;
+    r.window = static_cast<uint32_t>(window);
+    return r;
+  }
+
+  bool send_request(const Request& r) { return send(socket_.get(), &r, sizeof r, MSG_NOSIGNAL) == sizeof r; }
+
+  Access ask(const Request& r, std::span<uint8_t> payload) {
+    Answer answer;
+    Fd none[2];
+    if (gone_ || !send_request(r) || !receive(socket_.get(), answer, payload, none)) {
+      gone_ = true;
+      return Access::gone;
+    }
+    return static_cast<Access>(answer.status);
+  }
+
+  void note_move(Window window, Coord tile, uint64_t address) {
+    const uint64_t key = (address & ~(kWindowBytes - 1)) | tile.x | uint64_t{tile.y} << 8 | 1u << 16;
+    uint64_t& now = aimed_[static_cast<size_t>(window)];
+    if (now != key) ++remote_.window_moves;
+    now = key;
+  }
+
+  Fd socket_;
+  bool strict_ = false;
+  bool gone_ = false;
+  Mapping page_map_;
+  Page* page_ = nullptr;
+  Fd memory_fd_;
+  Mapping memory_;
+  std::unique_ptr<AccessLayer> layer_;
+  Identity identity_;
+  std::vector<Tile> tiles_;
+  Transactions remote_;
+  uint64_t aimed_[kWindows] = {};
+  std::vector<uint64_t> bounce_;
+};
+
+}  // namespace
+
+std::unique_ptr<Card> open_emulated(const std::string& name) { return std::make_unique<EmulatedClient>(name); }
+
+std::vector<std::string> running_cards() {
+  std::set<std::string> names;
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const size_t at = line.find("@ttemu.");
+    if (at != std::string::npos) names.insert(line.substr(at + 7));
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace ttc::card::emu

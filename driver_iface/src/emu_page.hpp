@@ -1,0 +1,95 @@
+// The page an emulated card owns and shares with whoever opens it: identity, clock world, what has landed in
+// DRAM, and the account of every access. Card and observers are different processes of the same build, so this
+// is not an ABI; the size and version check in the greeting refuses a mismatch.
+//
+// Who writes: "card" fields only the card; "account" fields any observer's access layer, by atomic add.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "driver_iface/arch.hpp"
+#include "driver_iface/card.hpp"
+
+namespace ttc::card::emu {
+
+inline constexpr uint32_t kPageVersion = 3;
+inline constexpr uint32_t kMaxFlatIds = 256;
+inline constexpr uint32_t kMaxRiscs = 5;
+inline constexpr uint32_t kMaxSegments = 16;
+inline constexpr uint32_t kMaxTiles = 17 * 12;
+
+// Straight pieces of device time; segment i holds from host_ns[i] on. Written before the card is announced.
+struct ClockWorld {
+  uint32_t is_virtual = 0;
+  uint32_t segments = 0;
+  struct Segment {
+    uint64_t host_ns;     // CLOCK_MONOTONIC_RAW
+    uint64_t cycles;
+    uint64_t hz;
+  } segment[kMaxSegments]{};
+};
+
+enum class ViolationKind : uint32_t {
+  none,
+  forbidden_tile,       // no tile, or a kind an observer must not read
+  harvested_tile,
+  forbidden_register,   // not on the allow-list
+  unaligned_register,
+  outside_memory,
+  too_many_windows,
+  write,
+  kinds
+};
+const char* to_string(ViolationKind kind);
+
+struct Violation {
+  ViolationKind kind;
+  uint32_t tile;        // x | y << 8
+  uint64_t address;
+};
+inline constexpr uint32_t kKeptViolations = 64;
+
+struct Page {
+  // card
+  uint32_t version = kPageVersion;
+  uint32_t bytes = sizeof(Page);
+  char arch[16]{};
+  char board[16]{};
+  uint32_t aiclk_mhz = 0;
+  uint32_t max_compute_cores = 0;
+  int32_t workload_pid = 0;
+  uint32_t round_trip_ns = 0;
+  uint8_t harvested[kMaxTiles]{};     // by y * grid_x + x
+  ClockWorld clock;
+  std::atomic<uint64_t> virtual_cycles{0};
+  std::atomic<uint32_t> leaving{0};
+  // Where the profiler's logs are, so that reads of them can be recognised for pacing. P = 0: not told.
+  uint32_t log_base = 0;
+  uint32_t bytes_per_risc = 0;
+  uint32_t cores_per_bank = 0;
+  // (host resets so far) << 32 | words, per lane. Landed: what a read can find. Read: what observers fetched.
+  std::atomic<uint64_t> landed[kMaxFlatIds * kMaxRiscs]{};
+
+  // account
+  std::atomic<uint64_t> read[kMaxFlatIds * kMaxRiscs]{};
+  std::atomic<uint64_t> control_reads[kMaxTiles]{};   // loads of a tile's L1
+  std::atomic<uint32_t> latched_high[kMaxTiles]{};
+  std::atomic<uint64_t> round_trips{0};
+  std::atomic<uint64_t> register_loads{0};
+  std::atomic<uint64_t> window_moves{0};
+  std::atomic<uint64_t> descriptor_bytes{0};
+  std::atomic<uint64_t> violations{0};
+  Violation violation[kKeptViolations]{};
+};
+
+uint64_t host_now_ns();                                  // CLOCK_MONOTONIC_RAW
+uint64_t device_now(const Page& page);                   // cycles, 64 bits
+uint64_t device_at(const ClockWorld& world, uint64_t host_ns);
+
+// File layout of the card's memory: every tile's L1, then every GDDR channel. Sparse.
+uint64_t tile_offset(const Arch& arch, Coord tile);
+uint64_t channel_offset(const Arch& arch, uint32_t channel);
+uint64_t memory_bytes(const Arch& arch);
+
+}  // namespace ttc::card::emu

@@ -1,0 +1,226 @@
+#include "firmware_markers/decoder.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ttc::markers {
+namespace {
+using namespace device;
+
+// Two grow-by-copy arrays without value initialisation: a batch is written before it is read.
+template <class T>
+void grow(std::unique_ptr<T[]>& array, size_t used, size_t capacity) {
+  auto larger = std::make_unique_for_overwrite<T[]>(capacity);
+  if (used) std::memcpy(larger.get(), array.get(), used * sizeof(T));
+  array = std::move(larger);
+}
+
+}  // namespace
+
+std::string_view to_string(MarkerType type) {
+  constexpr std::string_view kNames[] = {"ZONE_START", "ZONE_END", "ZONE_TOTAL",
+                                         "TS_DATA",    "TS_EVENT", "TS_DATA_16B"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+void Anomalies::add(const Anomalies& o) {
+  unparsable_words += o.unparsable_words;
+  resyncs += o.resyncs;
+  damaged_sentinels += o.damaged_sentinels;
+  overrun_frames += o.overrun_frames;
+  truncated_packets += o.truncated_packets;
+  unknown_packets += o.unknown_packets;
+  stale_markers += o.stale_markers;
+  duplicate_markers += o.duplicate_markers;
+  repaired_times += o.repaired_times;
+  backward_times += o.backward_times;
+}
+
+void Batch::reserve(size_t words) {
+  // A marker takes two words, a payload follows one; what is used counts as two words a marker.
+  const size_t need = words + size_t{2} * std::max({marker_count_, payload_count_, frame_count_}) + 2;
+  if (need <= capacity_words_) return;
+  const size_t capacity = std::max(need, 2 * capacity_words_);
+  grow(frames_, frame_count_, capacity / 2);
+  grow(markers_, marker_count_, capacity / 2);
+  grow(payloads_, payload_count_, capacity / 2);
+  capacity_words_ = capacity;
+}
+
+void LaneDecoder::decode(std::span<const uint32_t> words, Batch& out) {
+  out.reserve(words.size());
+  size_t at = 0;
+  while (at < words.size()) {
+    if (frame_starts(words, at, lane_)) {
+      at = decode_frame(words, at, out);
+    } else if (frame_starts_damaged(words, at, lane_)) {
+      ++anomalies_.damaged_sentinels;
+      at = decode_frame(words, at, out);
+    } else {
+      at = resync(words, at);
+    }
+  }
+}
+
+size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
+  ++anomalies_.resyncs;
+  size_t pos = at;
+  do {
+    pos = std::min(pos + 2, words.size());
+  } while (pos < words.size() && !frame_starts(words, pos, lane_));
+  anomalies_.unparsable_words += pos - at;
+  return pos;
+}
+
+void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
+                                    Batch& out) {
+  for (unsigned slot = 0; slot < 4; ++slot) {
+    const uint32_t high = slots[2 * slot];
+    const uint32_t low = slots[2 * slot + 1];
+    if (is_blank(high)) continue;   // unset, or a start with id and high time 0: the host ignores that too
+    uint64_t time = marker_time(high, low);
+    uint8_t flags = kGuaranteed;
+    if (same_launch && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low) {
+      flags |= kDuplicate;
+      ++anomalies_.duplicate_markers;
+    } else if (last != 0 && looks_rolled_over(time, slot == 0 ? last : start)) {
+      time = repaired(time);
+      flags |= kRepaired;
+      ++anomalies_.repaired_times;
+    }
+    if (slot == 0) start = time;
+    if (last == 0 || clock_difference(time, last) > 0) last = time;
+    out.markers_[out.marker_count_++] = {time, static_cast<uint16_t>(packet_id(high)),
+                                         static_cast<MarkerType>(packet_type(high)), flags, 0};
+  }
+}
+
+size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Batch& out) {
+  const uint32_t* head = words.data() + at;
+  const uint32_t host_id = head[kIdHost];
+  const bool sat_out = head[kFwStartWord] == kUnsetWord;
+  const bool same_launch = previous_.known && previous_.host_id == host_id;
+  Frame& frame = out.frames_[out.frame_count_++];
+  frame = {host_id, static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity])),
+           lane_.risc, sat_out, out.marker_count_, 0, static_cast<uint32_t>(at)};
+
+  uint64_t last = previous_.known ? previous_.last_time : 0;
+  uint64_t start = last;
+  decode_guaranteed(head + kFwStartWord, start, last, same_launch, out);
+  // Customs are judged among themselves: FW END and KERNEL END are later than all of them.
+  uint64_t custom_last = sat_out ? last : start;
+  const size_t end = decode_customs(words, at, at + kFirstCustomWord, start, custom_last, sat_out, out);
+  if (clock_difference(custom_last, last) > 0) last = custom_last;
+  if (end - at > kBufferWords) ++anomalies_.overrun_frames;
+
+  frame.marker_count = out.marker_count_ - frame.first_marker;
+  flag_quick_push(head, frame, out);
+  std::memcpy(previous_.guaranteed, head + kFwStartWord, sizeof previous_.guaranteed);
+  previous_.last_time = last;
+  previous_.host_id = host_id;
+  previous_.trailing_words = static_cast<uint32_t>(end - at);
+  previous_.known = 1;
+  return end;
+}
+
+// A frame pushed in the middle of a run has no FW end yet and closes with the firmware's own zone pair, which
+// can thus be named even where the note log does not have its string.
+void LaneDecoder::flag_quick_push(const uint32_t* head, const Frame& frame, Batch& out) {
+  if (frame.sat_out || head[kFwEndWord] != kUnsetWord || frame.marker_count < 2) return;
+  Marker* end = out.markers_.get() + out.marker_count_ - 1;
+  Marker* start = end - 1;
+  if (start->type != MarkerType::zone_start || end->type != MarkerType::zone_end || start->id != end->id) return;
+  if ((start->flags | end->flags) & (kGuaranteed | kStale)) return;
+  start->flags |= kQuickPush;
+  end->flags |= kQuickPush;
+}
+
+size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, size_t pos, uint64_t start,
+                                   uint64_t& last, bool stale, Batch& out) {
+  const uint32_t* w = words.data();
+  const size_t size = words.size();
+  const uint32_t first_marker = out.marker_count_;
+  uint32_t last_packet_words = 0;
+  Marker* next = out.markers_.get() + out.marker_count_;
+  uint64_t latest = last;
+
+  while (pos + 2 <= size) {
+    const uint32_t high = w[pos];
+    const uint32_t low = w[pos + 1];
+    uint64_t time = marker_time(high, low);
+    if (high >> 29 == 4 && time >= latest && !stale) [[likely]] {   // zone start or end, in order
+      if (is_blank(high)) {   // only reachable at clock 0: padding
+        pos += 2;
+        continue;
+      }
+      *next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(packet_type(high)), 0, 0};
+      latest = time;
+      pos += 2;
+      last_packet_words = 2;
+      continue;
+    }
+    if (!is_marker(high)) {
+      // The end of this frame, unless the words are damaged.
+      if (frame_starts(words, pos, lane_)) break;
+      if (last_packet_words == 2 && pos >= at + kFirstCustomWord + 2 &&
+          frame_starts_damaged(words, pos - 2, lane_)) {
+        if (next > out.markers_.get() + first_marker) --next;   // it was the next frame's damaged sentinel
+        pos -= 2;
+        break;
+      }
+      break;   // decode() resyncs from here and counts
+    }
+    if (is_blank(high)) {
+      pos += 2;
+      continue;
+    }
+    const uint32_t type = packet_type(high);
+    const uint32_t length = packet_words(type);
+    if (length == 0) {
+      ++anomalies_.unknown_packets;
+      break;
+    }
+    if (pos + length > size) {
+      ++anomalies_.truncated_packets;
+      pos = size;
+      break;
+    }
+    uint8_t flags = 0;
+    uint32_t payload = 0;
+    if (type == kZoneTotal) {
+      payload = out.payload_count_;
+      out.payloads_[out.payload_count_++] = low;
+      time = start;
+      if (stale) flags |= kStale, ++anomalies_.stale_markers;
+    } else {
+      if (stale) {
+        flags |= kStale;
+        ++anomalies_.stale_markers;
+      } else if (looks_rolled_over(time, latest)) {
+        time = repaired(time);
+        flags |= kRepaired;
+        ++anomalies_.repaired_times;
+      } else if (clock_difference(time, start) < 0) {
+        flags |= kStale;   // older than its own launch
+        ++anomalies_.stale_markers;
+      } else if (clock_difference(time, latest) < 0) {
+        ++anomalies_.backward_times;
+      }
+      if (!(flags & kStale) && clock_difference(time, latest) > 0) latest = time;
+      if (length > 2) {
+        payload = out.payload_count_;
+        for (uint32_t i = 2; i < length; i += 2)
+          out.payloads_[out.payload_count_++] = uint64_t{w[pos + i]} << 32 | w[pos + i + 1];
+      }
+    }
+    *next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(type), flags, payload};
+    pos += length;
+    last_packet_words = length;
+  }
+  if (pos + 1 == size) pos = size, ++anomalies_.truncated_packets;   // an odd word cannot be a marker
+  out.marker_count_ = static_cast<uint32_t>(next - out.markers_.get());
+  last = latest;
+  return pos;
+}
+
+}  // namespace ttc::markers

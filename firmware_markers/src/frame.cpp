@@ -1,0 +1,187 @@
+#include "firmware_markers/frame.hpp"
+
+#include <algorithm>
+
+namespace ttc::markers {
+namespace {
+
+using namespace device;
+
+bool slot_holds(uint32_t high, uint32_t low, uint32_t type) {
+  return (high == kUnsetWord && low == kUnsetWord) || (is_marker(high) && packet_type(high) == type);
+}
+
+bool guaranteed_part_fits(std::span<const uint32_t> words, size_t at) {
+  return slot_holds(words[at + 4], words[at + 5], kZoneStart) &&
+         slot_holds(words[at + 6], words[at + 7], kZoneEnd) &&
+         slot_holds(words[at + 8], words[at + 9], kZoneStart) &&
+         slot_holds(words[at + 10], words[at + 11], kZoneEnd);
+}
+
+bool carries_identity(std::span<const uint32_t> words, size_t at, const Lane& lane) {
+  return at + kFirstCustomWord <= words.size() && lane.owns_identity(words[at + kIdIdentity]) &&
+         guaranteed_part_fits(words, at);
+}
+
+// Follows the times of one frame the way the decoder does: guaranteed markers against the FW start, customs
+// against the custom before.
+class Times {
+ public:
+  Times(const FrameDigest& previous, const Ceiling& ceiling, bool sat_out)
+      : previous_(previous), ceiling_(ceiling), sat_out_(sat_out), latest_(previous.known ? previous.last_time : 0) {}
+
+  void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
+    start_ = custom_latest_ = latest_;
+    for (unsigned slot = 0; slot < 4; ++slot) {
+      const uint32_t high = slots[2 * slot], low = slots[2 * slot + 1];
+      if (is_blank(high)) continue;
+      ++seen_;
+      uint64_t time = marker_time(high, low);
+      const bool duplicate = same_launch && previous_.guaranteed[2 * slot] == high &&
+                             previous_.guaranteed[2 * slot + 1] == low;
+      if (!duplicate) {
+        if (latest_ != 0 && looks_rolled_over(time, slot == 0 ? latest_ : start_)) time = repaired(time);
+        check(time);
+      }
+      if (slot == 0) start_ = custom_latest_ = time;
+      if (latest_ == 0 || clock_difference(time, latest_) > 0) latest_ = time;
+    }
+  }
+
+  void custom(uint32_t high, uint32_t low) {
+    if (sat_out_ || is_blank(high)) return;
+    ++seen_;
+    if (packet_type(high) == kZoneTotal) return;   // its low word is no time
+    uint64_t time = marker_time(high, low);
+    if (looks_rolled_over(time, custom_latest_)) time = repaired(time);
+    check(time);
+    if (clock_difference(time, custom_latest_) > 0) custom_latest_ = time;
+  }
+
+  bool hold() const { return hold_; }
+  size_t seen() const { return seen_; }
+  uint64_t latest() const { return clock_difference(custom_latest_, latest_) > 0 ? custom_latest_ : latest_; }
+
+ private:
+  void check(uint64_t time) {
+    if (previous_.known && clock_difference(time, previous_.last_time) <= 0) hold_ = false;
+    if (ceiling_.known && clock_difference(time, ceiling_.time) >= 0) hold_ = false;
+  }
+
+  const FrameDigest& previous_;
+  const Ceiling& ceiling_;
+  bool sat_out_;
+  bool hold_ = true;
+  size_t seen_ = 0;
+  uint64_t start_ = 0;
+  uint64_t latest_;
+  uint64_t custom_latest_ = 0;
+};
+
+}  // namespace
+
+bool frame_starts(std::span<const uint32_t> words, size_t at, const Lane& lane) {
+  return at + kFirstCustomWord <= words.size() && words[at] == 0 && words[at + 1] == 0 &&
+         carries_identity(words, at, lane);
+}
+
+bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane& lane) {
+  return at + kFirstCustomWord <= words.size() && is_marker(words[at]) && carries_identity(words, at, lane);
+}
+
+namespace {
+
+// Where the markers that begin at word `pos` stop being markers, or words.size().
+size_t markers_end(std::span<const uint32_t> words, size_t pos) {
+  while (pos + 2 <= words.size() && is_marker(words[pos])) {
+    const uint32_t length = packet_words(packet_type(words[pos]));
+    if (length == 0 || pos + length > words.size()) break;
+    pos += length;
+  }
+  return pos;
+}
+
+// Where the markers of a fresh frame stop being later than one another, or pass the frame's own FW end.
+size_t times_end(std::span<const uint32_t> words, size_t at, uint64_t latest) {
+  const auto time_in = [&](size_t word) { return marker_time(words[word], words[word + 1]); };
+  const bool has_end = words[at + kFwEndWord] != kUnsetWord;
+  const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
+  size_t pos = at + kFirstCustomWord;
+  while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
+    if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;   // padding closes a frame
+    const uint32_t length = packet_words(packet_type(words[pos]));
+    if (length == 0 || pos + length > words.size()) break;
+    if (packet_type(words[pos]) != kZoneTotal) {
+      const uint64_t time = time_in(pos);
+      if (clock_difference(time, latest) <= 0 || (has_end && clock_difference(time, fw_end) >= 0)) break;
+      latest = time;
+    }
+    pos += length;
+  }
+  return pos;
+}
+
+}  // namespace
+
+size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, FrameDigest& digest) {
+  if (!digest.known || !frame_starts(words, at, lane)) return 0;
+  const auto holds_until = [&](size_t end) {
+    FrameDigest next = digest;
+    size_t markers = 0;
+    if (detail::verify_frame(words.first(end), at, lane, {}, next, markers) != end - at) return false;
+    digest = next;
+    return true;
+  };
+  // Followed by another frame: its length is known as in any log.
+  const size_t by_syntax = markers_end(words, at + kFirstCustomWord);
+  if (frame_starts(words, by_syntax, lane) && holds_until(by_syntax)) return by_syntax - at;
+  if (words[at + kFwStartWord] == kUnsetWord) return 0;   // the last one, without a time: nothing in it is lost
+  const uint64_t start = marker_time(words[at + kFwStartWord], words[at + kFwStartWord + 1]);
+  const uint64_t latest = clock_difference(start, digest.last_time) > 0 ? start : digest.last_time;
+  const size_t by_time = times_end(words, at, latest);
+  // A frame that adds no time of its own is one that was there before.
+  const FrameDigest before = digest;
+  if (!holds_until(by_time)) return 0;
+  if (digest.last_time != before.last_time) return by_time - at;
+  digest = before;
+  return 0;
+}
+
+namespace detail {
+
+size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
+                    FrameDigest& digest, size_t& markers) {
+  Times times(digest, ceiling, words[at + kFwStartWord] == kUnsetWord);
+  times.guaranteed(words.subspan(at + kFwStartWord, 8),
+                   digest.known && digest.host_id == words[at + kIdHost]);
+  size_t pos = at + kFirstCustomWord;
+  while (pos < words.size()) {
+    const uint32_t high = words[pos];
+    if (!is_marker(high)) {
+      if (frame_starts(words, pos, lane)) break;
+      if (pos >= at + kFirstCustomWord + 2 && frame_starts_damaged(words, pos - 2, lane)) {
+        pos -= 2;   // what looked like the last marker is the damaged sentinel of the next frame
+        break;
+      }
+      return 0;
+    }
+    const uint32_t length = packet_words(packet_type(high));
+    if (length == 0 || pos + length > words.size()) return 0;
+    // The last marker before a damaged sentinel is another RISC's: its time proves nothing here.
+    const bool foreign = length == 2 && frame_starts_damaged(words, pos, lane);
+    if (!foreign) times.custom(high, words[pos + 1]);
+    pos += length;
+    if (pos - at > kBufferWords + 4) return 0;
+  }
+  if (!times.hold()) return 0;
+  markers = times.seen();
+  std::copy_n(words.begin() + static_cast<ptrdiff_t>(at + kFwStartWord), 8, digest.guaranteed);
+  digest.last_time = times.latest();
+  digest.host_id = words[at + kIdHost];
+  digest.trailing_words = static_cast<uint32_t>(pos - at);
+  digest.known = 1;
+  return pos - at;
+}
+
+}  // namespace detail
+}  // namespace ttc::markers

@@ -1,0 +1,57 @@
+#include "firmware_markers/zone_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace ttc::markers {
+
+std::string_view note_in(std::string_view line) {
+  constexpr std::string_view kMark = "'#pragma message: ";
+  const size_t at = line.find(kMark);
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = line.substr(at + kMark.size());
+  while (!rest.empty() && (rest.back() == '\r' || rest.back() == '\n')) rest.remove_suffix(1);
+  if (rest.empty()) return {};
+  rest.remove_suffix(1);   // the closing quote
+  return rest;
+}
+
+std::optional<ZoneSource> parse_note(std::string_view note) {
+  const size_t name_end = note.find(',');
+  const size_t tail = note.rfind(',');
+  if (name_end == std::string_view::npos || tail <= name_end) return std::nullopt;
+  if (note.substr(tail + 1) != "KERNEL_PROFILER") return std::nullopt;
+  const size_t line_at = note.rfind(',', tail - 1);
+  if (line_at == std::string_view::npos || line_at <= name_end) return std::nullopt;
+  const std::string_view line = note.substr(line_at + 1, tail - line_at - 1);
+  ZoneSource source{std::string(note.substr(0, name_end)),
+                    std::string(note.substr(name_end + 1, line_at - name_end - 1)), 0};
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), source.line);
+  if (error != std::errc{} || end != line.data() + line.size()) return std::nullopt;
+  return source;
+}
+
+bool ZoneNames::add_note(std::string_view note) {
+  auto source = parse_note(note);
+  if (!source) {
+    ++malformed_;
+    return false;
+  }
+  auto& sources = by_hash_[hash16(note)];
+  if (std::find(sources.begin(), sources.end(), *source) != sources.end()) return false;
+  sources.push_back(std::move(*source));
+  ++count_;
+  return true;
+}
+
+const ZoneSource* ZoneNames::find(uint16_t hash) const {
+  const auto it = by_hash_.find(hash);
+  return it == by_hash_.end() ? nullptr : &it->second.front();
+}
+
+bool ZoneNames::ambiguous(uint16_t hash) const {
+  const auto it = by_hash_.find(hash);
+  return it != by_hash_.end() && it->second.size() > 1;
+}
+
+}  // namespace ttc::markers

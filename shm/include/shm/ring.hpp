@@ -1,0 +1,104 @@
+// The broadcast ring: one writer, any number of readers that only look.
+//
+//   position   64-bit, monotone, in bytes; offset in the ring = position % capacity (a power of two)
+//   tail       everything below is published
+//   oldest     everything at or above is intact; the writer raises it BEFORE it overwrites
+//
+//      oldest                     tail
+//        v                         v
+//   ....[rec][rec]...[rec][rec][rec]~~~~claimed, unpublished~~~~
+//
+// Records are 64-byte aligned and never straddle the end: what is left there becomes a padding record. The
+// largest record is capacity/8.
+//
+// Memory order, without stand-alone fences. The writer raises `oldest` (relaxed store W1), then stores payload
+// with release (W2). A reader copies payload with acquire loads (R2), then loads `oldest` (R1). If R2 saw any
+// word of an overwriting W2, it synchronises with it, so W1 happens before R1 and R1 sees the raised value:
+// the reader learns it was lapped. If R2 saw none, the record is intact. Publication is tail's release store
+// paired with the reader's acquire load. On x86 all of these are plain moves.
+//
+// A reader cannot disturb anything; a writer that dies anywhere leaves all records in [oldest, tail) readable.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "shm/chunk.hpp"
+
+namespace ttc::shm {
+
+inline constexpr size_t kRecordAlign = 64;
+constexpr uint64_t align_record(uint64_t bytes) { return (bytes + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1}; }
+
+// Shared words of a ring, writer's and nobody else's to store to. Each on its own cache line.
+struct RingControl {
+  alignas(64) std::atomic<uint64_t> oldest{0};
+  alignas(64) std::atomic<uint64_t> tail{0};
+};
+static_assert(sizeof(RingControl) == 128 && std::atomic<uint64_t>::is_always_lock_free);
+
+class RingWriter {
+ public:
+  // `ring`: capacity bytes, a power of two of at least 4096, 64-byte aligned. Goes on where control stands.
+  RingWriter(RingControl& control, std::span<uint64_t> ring);
+
+  uint64_t capacity() const { return mask_ + 1; }
+  uint64_t max_record() const { return capacity() / 8; }
+
+  // Contiguous room for `bytes`, at most max_record(); null when that is exceeded. What it held before is given
+  // up. The caller fills it with 64-bit release stores (store_word, or Card::copy). One claim at a time; claiming
+  // again without publishing forgets the first.
+  uint64_t* claim(uint64_t bytes);
+  // Publishes the first `bytes` of the claim; their ChunkHeader must be in place.
+  void publish(uint64_t bytes);
+
+ private:
+  void make_room(uint64_t end);
+
+  RingControl& control_;
+  uint64_t* ring_;
+  uint64_t mask_;
+  uint64_t tail_;
+  uint64_t oldest_;
+};
+
+inline void store_word(uint64_t* at, uint64_t value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+void store_bytes(uint64_t* at, const void* from, size_t bytes);   // rounds up to whole words, zero padded
+
+enum class Poll : uint8_t { record, empty, lapped, damaged };
+
+// One reader's place in a ring. Reads through const memory only.
+class RingCursor {
+ public:
+  RingCursor(const RingControl& control, std::span<const uint64_t> ring);
+
+  void to_oldest() { position_ = control_->oldest.load(std::memory_order_acquire); }
+  void to_newest() { position_ = control_->tail.load(std::memory_order_acquire); }
+
+  // Copies the next record, validated against being overwritten meanwhile. `lapped`: what was lost is in
+  // lost_bytes(), and the cursor stands at the oldest intact record. `damaged`: the lengths make no sense; the
+  // ring cannot be followed any further.
+  Poll next(std::vector<uint64_t>& chunk) { return next_before(tail(), chunk); }
+  // Likewise, but only what was published when tail() said `tail`: a caller can thus look elsewhere in between and
+  // keep what it finds there ahead of later records.
+  Poll next_before(uint64_t tail, std::vector<uint64_t>& chunk);
+  uint64_t tail() const { return control_->tail.load(std::memory_order_acquire); }
+
+  uint64_t lost_bytes() const { return lost_bytes_; }
+  uint64_t laps() const { return laps_; }
+  uint64_t position() const { return position_; }
+
+ private:
+  Poll lap(uint64_t oldest);
+
+  const RingControl* control_;
+  const uint64_t* ring_;
+  uint64_t mask_;
+  uint64_t position_ = 0;
+  uint64_t lost_bytes_ = 0;
+  uint64_t laps_ = 0;
+};
+
+}  // namespace ttc::shm

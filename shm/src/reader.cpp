@@ -1,0 +1,231 @@
+#include "shm/reader.hpp"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <boost/interprocess/mapped_region.hpp>
+#include <boost/interprocess/shared_memory_object.hpp>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "segment_file.hpp"
+
+namespace ttc::shm {
+namespace bip = boost::interprocess;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kSpins = 200;
+
+// The parts of a header a reader relies on, copied once and checked.
+struct Geometry {
+  uint64_t counters_offset, counters_count;
+  uint64_t standing_offset, standing_capacity;
+  uint64_t ring_offset, ring_capacity;
+};
+
+bool inside(uint64_t offset, uint64_t bytes, uint64_t total) {
+  return offset % 64 == 0 && offset >= sizeof(SegmentHeader) && offset <= total && bytes <= total - offset;
+}
+
+// Empty when sound.
+std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry& g) {
+  if (h.magic.load(std::memory_order_acquire) != kMagic) return "it is not complete (no magic word)";
+  if (h.abi_major != kAbiMajor)
+    return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " + std::to_string(kAbiMajor);
+  g = {h.counters_offset, h.counters_count, h.standing_offset, h.standing_capacity, h.ring_offset, h.ring_capacity};
+  if (h.total_bytes != mapped_bytes) return "its size field does not match its size";
+  if (g.counters_count > 4096 || !inside(g.counters_offset, g.counters_count * sizeof(CounterSlot), mapped_bytes))
+    return "its counters lie outside";
+  if (!inside(g.standing_offset, g.standing_capacity, mapped_bytes)) return "its standing area lies outside";
+  if (!std::has_single_bit(g.ring_capacity) || g.ring_capacity < 4096 ||
+      !inside(g.ring_offset, g.ring_capacity, mapped_bytes))
+    return "its ring lies outside or has an odd size";
+  const uint64_t oldest = h.ring.oldest.load(std::memory_order_acquire);
+  const uint64_t tail = h.ring.tail.load(std::memory_order_acquire);
+  // Loaded in this order, tail can only have grown meanwhile, so only the first comparison is exact.
+  if (oldest > tail || oldest % kRecordAlign || tail % kRecordAlign) return "its ring positions make no sense";
+  return {};
+}
+
+std::string text_of(const char (&field)[64]) { return {field, strnlen(field, sizeof field)}; }
+
+}  // namespace
+
+struct Reader::Impl {
+  int fd = -1;
+  bip::mapped_region region;
+  std::span<const std::byte> bytes;
+  const SegmentHeader* header = nullptr;
+  Geometry geometry{};
+  std::unique_ptr<RingCursor> cursor;
+  uint64_t standing_position = 0;
+  SegmentInfo info;
+  bool counted = false;             // a ring chunk's sequence was seen
+  uint64_t next_sequence = 0;
+  uint64_t lost_chunks = 0;
+  std::string damage;
+
+  ~Impl() {
+    if (fd >= 0) close(fd);
+  }
+
+  void adopt(std::span<const std::byte> segment, StartAt start) {
+    bytes = segment;
+    if (bytes.size() < sizeof(SegmentHeader)) throw SegmentError("it is smaller than a segment header");
+    header = reinterpret_cast<const SegmentHeader*>(bytes.data());
+    if (const std::string why = check_header(*header, bytes.size(), geometry); !why.empty()) throw SegmentError(why);
+    cursor = std::make_unique<RingCursor>(
+        header->ring, std::span(reinterpret_cast<const uint64_t*>(bytes.data() + geometry.ring_offset),
+                                geometry.ring_capacity / 8));
+    if (start == StartAt::oldest)
+      cursor->to_oldest();
+    else
+      cursor->to_newest();
+    info.live_name = text_of(header->live_name);
+    info.device_spec = text_of(header->device_spec);
+    info.session = header->session;
+    info.writer_pid = header->writer_pid;
+    info.bytes = bytes.size();
+    info.ended = header->state.load(std::memory_order_acquire) == SegmentState::ended;
+    info.alive = fd >= 0 && writer_lock_held(fd);
+  }
+
+  bool next_standing(std::vector<uint64_t>& chunk) {
+    const uint64_t tail_untrusted = header->standing_tail.load(std::memory_order_acquire);
+    if (standing_position == tail_untrusted) return false;
+    if (tail_untrusted > geometry.standing_capacity || tail_untrusted < standing_position)
+      return fail("the standing area's end makes no sense");
+    const auto* at = reinterpret_cast<const uint64_t*>(bytes.data() + geometry.standing_offset + standing_position);
+    const uint64_t left = tail_untrusted - standing_position;
+    const auto length_untrusted = static_cast<uint32_t>(__atomic_load_n(at, __ATOMIC_ACQUIRE));
+    if (left < sizeof(ChunkHeader) || length_untrusted < sizeof(ChunkHeader) || align_record(length_untrusted) > left)
+      return fail("a standing chunk's length makes no sense");
+    chunk.resize((length_untrusted + 7) / 8);
+    for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = __atomic_load_n(at + i, __ATOMIC_ACQUIRE);
+    standing_position += align_record(length_untrusted);
+    if (const std::string why = check_chunk(chunk); !why.empty()) return fail("standing chunk: " + why);
+    return true;
+  }
+
+  bool fail(const std::string& why) {
+    damage = why;
+    return false;
+  }
+
+  void count(const ChunkHeader& h) {
+    if (counted && h.sequence > next_sequence) lost_chunks += h.sequence - next_sequence;
+    counted = true;
+    next_sequence = h.sequence + 1;
+  }
+
+  // One look without waiting.
+  Next look(std::vector<uint64_t>& chunk) {
+    if (!damage.empty()) return Next::damaged;
+    // The tail first: names published before a ring chunk are then delivered before it.
+    const uint64_t tail = cursor->tail();
+    if (next_standing(chunk)) return Next::chunk;
+    if (!damage.empty()) return Next::damaged;
+    switch (cursor->next_before(tail, chunk)) {
+      case Poll::empty: return Next::timeout;
+      case Poll::lapped: return Next::lapped;
+      case Poll::damaged: damage = "a ring record's length makes no sense"; return Next::damaged;
+      case Poll::record: break;
+    }
+    if (const std::string why = check_chunk(chunk); !why.empty()) {
+      damage = "ring chunk: " + why;
+      return Next::damaged;
+    }
+    count(header_of(chunk));
+    return Next::chunk;
+  }
+
+  // Nothing more will come. Looked at before the last look for chunks, so that none is missed.
+  Next finality() const {
+    if (header->state.load(std::memory_order_acquire) == SegmentState::ended) return Next::ended;
+    if (fd >= 0 && !writer_lock_held(fd)) return Next::writer_died;
+    return Next::timeout;
+  }
+
+  void sleep_on(uint32_t seen, Clock::duration time) const {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    const timespec relative{static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+    syscall(SYS_futex, &header->wake, FUTEX_WAIT, seen, &relative, nullptr, 0);
+  }
+};
+
+Reader::Reader(std::span<const std::byte> segment, StartAt start) : impl_(std::make_unique<Impl>()) {
+  impl_->adopt(segment, start);
+}
+
+Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms) : impl_(std::make_unique<Impl>()) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
+  for (;;) {   // await file, await size, await magic
+    std::string why;
+    try {
+      bip::shared_memory_object object(bip::open_only, segment_object(live_name).c_str(), bip::read_only);
+      bip::offset_t size = 0;
+      if (object.get_size(size) && size >= static_cast<bip::offset_t>(sizeof(SegmentHeader))) {
+        bip::mapped_region region(object, bip::read_only);
+        const int fd = fcntl(object.get_mapping_handle().handle, F_DUPFD_CLOEXEC, 0);
+        impl_ = std::make_unique<Impl>();
+        impl_->fd = fd;
+        impl_->region.swap(region);
+        impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()}, start);
+        impl_->info.live_name = live_name;   // remains were renamed
+        return;
+      }
+      why = "it has no size yet";
+    } catch (const bip::interprocess_exception& e) {
+      why = e.get_error_code() == bip::not_found_error ? "there is no such segment" : e.what();
+    } catch (const SegmentError& e) {
+      why = e.what();
+    }
+    if (Clock::now() >= deadline)
+      throw SegmentError("cannot attach to live:" + live_name + ": " + why +
+                         "; see `ttcollect list` for what is there");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));   // waiting for another process, not for a race
+  }
+}
+
+Reader::~Reader() = default;
+Reader::Reader(Reader&&) noexcept = default;
+
+Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    const uint32_t wake = impl_->header->wake.load(std::memory_order_acquire);
+    const Next final = impl_->finality();
+    if (const Next found = impl_->look(chunk); found != Next::timeout) return found;
+    if (final != Next::timeout) return final;
+    for (unsigned spin = 0; spin < kSpins; ++spin)
+      if (const Next found = impl_->look(chunk); found != Next::timeout) return found;
+    const auto left = deadline - Clock::now();
+    if (left <= Clock::duration::zero()) return Next::timeout;
+    // A dying writer wakes nobody: look again now and then.
+    impl_->sleep_on(wake, std::min<Clock::duration>(left, std::chrono::milliseconds(100)));
+  }
+}
+
+const SegmentInfo& Reader::info() const { return impl_->info; }
+uint64_t Reader::counter(Counter c) const {
+  const auto index = static_cast<size_t>(c);
+  if (index >= impl_->geometry.counters_count) return 0;
+  const auto* slots = reinterpret_cast<const CounterSlot*>(impl_->bytes.data() + impl_->geometry.counters_offset);
+  return slots[index].value.load(std::memory_order_relaxed);
+}
+uint64_t Reader::heartbeat_ns() const { return impl_->header->heartbeat_ns.load(std::memory_order_relaxed); }
+bool Reader::writer_alive() const { return impl_->fd >= 0 && writer_lock_held(impl_->fd); }
+uint64_t Reader::lost_bytes() const { return impl_->cursor->lost_bytes(); }
+uint64_t Reader::lost_chunks() const { return impl_->lost_chunks; }
+uint64_t Reader::laps() const { return impl_->cursor->laps(); }
+std::string Reader::damage() const { return impl_->damage; }
+
+}  // namespace ttc::shm

@@ -1,0 +1,59 @@
+// The end of the pipeline: one output format is one implementation of Format and one row of the table in
+// formats.cpp. Events arrive frame by frame, decoded, named, filtered and in time order within the frame.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "firmware_markers/decoder.hpp"
+#include "firmware_markers/zone_names.hpp"
+#include "pipeline/output.hpp"
+#include "shm/chunk.hpp"
+
+namespace ttc::tools {
+
+struct Session {
+  uint64_t id = 0;
+  std::string device;
+  uint32_t chip = 0;
+  std::string arch;
+  std::string board;
+  uint32_t aiclk_mhz = 0;
+  uint32_t max_compute_cores = 0;
+  std::string layout;
+};
+
+struct FrameEvents {
+  uint32_t chip;
+  uint8_t core_x, core_y;              // NOC0 physical
+  uint8_t risc;
+  uint32_t host_id;                    // as the card had it
+  uint16_t trace_counter;
+  std::span<const markers::Marker> markers;   // by time; nothing stale, nothing repeated
+  const markers::Batch& batch;         // for payload()
+};
+
+struct FormatOptions {
+  unsigned columns = 15;               // device-csv
+};
+
+class Format {
+ public:
+  virtual ~Format() = default;
+  virtual void begin(const Session& session) = 0;
+  virtual void frame(const FrameEvents& frame) = 0;
+  virtual void loss(const shm::LossRecord& record) = 0;
+  virtual void names_changed() = 0;
+  virtual void end() = 0;
+};
+
+struct FormatEntry {
+  const char* name;
+  const char* what;                    // for --help: what reads it, and limits
+  std::unique_ptr<Format> (*make)(Output& out, const markers::ZoneNames& names, const FormatOptions& options);
+};
+std::span<const FormatEntry> formats();
+
+}  // namespace ttc::tools

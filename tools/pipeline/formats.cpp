@@ -1,0 +1,21 @@
+#include "pipeline/device_csv.hpp"
+#include "pipeline/format.hpp"
+
+namespace ttc::tools {
+namespace {
+
+template <class F>
+std::unique_ptr<Format> make(Output& out, const markers::ZoneNames& names, const FormatOptions& options) {
+  return std::make_unique<F>(out, names, options);
+}
+
+constexpr FormatEntry kFormats[] = {
+    {"device-csv", "profile_log_device.csv as tt-metal writes it; process_device_log, ttnn-visualizer and scripts read it",
+     make<DeviceCsv>},
+};
+
+}  // namespace
+
+std::span<const FormatEntry> formats() { return kFormats; }
+
+}  // namespace ttc::tools

@@ -1,0 +1,108 @@
+#include "pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace ttc::tools {
+
+using shm::ChunkKind;
+
+void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  const auto body = shm::body_of(chunk);
+  switch (h.kind) {
+    case ChunkKind::session: return session(body, format);
+    case ChunkKind::device_words: return words(chunk, format);
+    case ChunkKind::names: {
+      const size_t before = names_.size();
+      std::string_view text(body.data(), body.size());
+      for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
+        names_.add_note(text.substr(0, end));
+      if (names_.size() != before) format.names_changed();
+      return;
+    }
+    case ChunkKind::loss: {
+      shm::LossRecord record;
+      std::memcpy(&record, body.data(), sizeof record);
+      losses_[record.id] = record;
+      format.loss(record);
+      return;
+    }
+    default: return;   // a kind of a later version: skipped by its length
+  }
+}
+
+void Pipeline::session(std::span<const char> text, Format& format) {
+  const auto j = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!j.is_object()) {
+    complaint_ = "the session description is not JSON";
+    return;
+  }
+  Session s;
+  const auto text_of = [&](const char* key) { return j.contains(key) && j[key].is_string() ? j[key].get<std::string>() : ""; };
+  const auto number_of = [&](const char* key) {
+    return j.contains(key) && j[key].is_number_unsigned() ? j[key].get<uint32_t>() : 0u;
+  };
+  s.device = text_of("device");
+  s.chip = number_of("chip");
+  s.arch = text_of("arch");
+  s.board = text_of("board");
+  s.layout = text_of("layout");
+  s.aiclk_mhz = number_of("aiclk_mhz");
+  s.max_compute_cores = number_of("max_compute_cores");
+  format.begin(s);
+}
+
+void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
+  const uint64_t lane = uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
+  LaneProgress& p = progress_[lane];
+  if (p.session == h.session && p.epoch == h.epoch && span.word_offset > p.next_word)
+    missing_words_ += span.word_offset - p.next_word;
+  p = {h.session, h.epoch, span.word_offset + span.word_count};
+}
+
+void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  const markers::Layout* layout = markers::layout_by_generation(h.generation);
+  if (!layout) {
+    complaint_ = "a chunk is of layout generation " + std::to_string(h.generation) + ", which this build does not know";
+    return;
+  }
+  for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
+    if (span.risc >= device::kMaxRiscs) {
+      complaint_ = "a span names RISC " + std::to_string(span.risc);
+      continue;
+    }
+    account(h, span);
+    if (!filter_.wants(h.core_x, h.core_y, span.risc)) continue;
+    markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id)});
+    markers::FrameDigest digest;
+    std::memcpy(&digest, span.digest, sizeof digest);
+    decoder.resume(digest);
+    batch_.clear();
+    decoder.decode(shm::words_of(chunk, span), batch_);
+    anomalies_.add(decoder.anomalies());
+    for (const markers::Frame& frame : batch_.frames()) emit(h, frame, format);
+  }
+}
+
+// The four guaranteed markers come first in a frame and are not in time order; the customs are.
+void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Format& format) {
+  const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
+  ordered_.clear();
+  for (const markers::Marker& m : batch_.markers(frame))
+    if (!(m.flags & unwanted)) ordered_.push_back(m);
+  if (ordered_.empty()) return;
+  const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
+    return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
+  };
+  const auto guaranteed = std::find_if(ordered_.begin(), ordered_.end(),
+                                       [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
+  std::stable_sort(ordered_.begin(), guaranteed, earlier);
+  std::inplace_merge(ordered_.begin(), guaranteed, ordered_.end(), earlier);
+  delivered_ += ordered_.size();
+  format.frame({h.device, h.core_x, h.core_y, frame.risc, frame.host_id, frame.trace_counter, ordered_, batch_});
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,194 @@
+#include "ttemu/core.hpp"
+
+#include "firmware_markers/frame.hpp"
+
+namespace ttc::emulation {
+
+using device::kMaxRiscs;
+
+uint32_t CorePort::control(uint32_t word) {
+  world_.step();
+  return world_.card().load(core_.at, world_.control_address() + 4 * word);
+}
+
+void CorePort::set_control(uint32_t word, uint32_t value) {
+  world_.step();
+  world_.card().store(core_.at, world_.control_address() + 4 * word, value);
+}
+
+void CorePort::set_buffer(uint32_t risc, uint32_t word, uint32_t value) {
+  world_.step();
+  world_.card().store(core_.at, world_.buffer_address() + 4 * (risc * device::kBufferWords + word), value);
+}
+
+uint32_t CorePort::clock_high() {
+  world_.step();
+  return static_cast<uint32_t>(world_.card().clock() >> 32);
+}
+
+uint32_t CorePort::clock_low() {
+  world_.step();
+  true_time_ = world_.card().clock();
+  return static_cast<uint32_t>(true_time_);
+}
+
+void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
+  world_.step();
+  std::vector<uint32_t> copy(words);
+  for (uint32_t w = 0; w < words; ++w)
+    copy[w] = world_.card().load(core_.at, world_.buffer_address() + 4 * (risc * device::kBufferWords + w));
+  const uint32_t log_words = world_.options().bytes_per_risc / 4;
+  world_.post(core_.flat_id, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words);
+}
+
+void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t, uint64_t a, uint64_t b) {
+  const TruthRecord record{true_time_ & markers::kClockMask, {a, b}, host_id_, static_cast<uint16_t>(id),
+                           static_cast<uint8_t>(type), static_cast<uint8_t>(risc), core_.at.x, core_.at.y, {}};
+  if (host_known_)
+    world_.truth().add(record);
+  else
+    held_.push_back(record);
+}
+
+void CorePort::launch_is(uint32_t host_id) {
+  host_id_ = host_id;
+  host_known_ = true;
+  for (TruthRecord& record : held_) {
+    record.host_id = host_id;
+    world_.truth().add(record);
+  }
+  held_.clear();
+}
+
+void CorePort::launch_discarded() { held_.clear(); }
+
+namespace {
+
+constexpr uint32_t kQuickPushBelowWords = 16;
+
+template <const device::Format& F>
+class CoreOf : public EmulatedCore {
+ public:
+  CoreOf(World& world, const WorldCore& where, const ZoneCatalog& zones)
+      : EmulatedCore(where), world_(world), zones_(zones), port_(world, where) {
+    for (uint32_t r = 0; r < kMaxRiscs; ++r)
+      riscs_[r] = std::make_unique<Risc>(port_, r, world.options().bytes_per_risc);
+  }
+
+  void run(const Launch& launch) override {
+    Risc& brisc = *riscs_[0];
+    brisc.open_launch();
+    brisc.fw_start(zones_.fw(0).id);
+    brisc.take_launch(launch.for_this_core, launch.host_id);
+    if (!launch.for_this_core) {
+      brisc.fw_end(zones_.fw(0).id, false);
+      port_.launch_discarded();
+      brisc.finish_launch();
+      return;
+    }
+    port_.launch_is(launch.host_id);
+    for (uint32_t r = 1; r < kMaxRiscs; ++r)
+      if (launch.enabled[r]) {
+        riscs_[r]->fw_start(zones_.fw(r).id);
+        kernel(r, launch);
+        riscs_[r]->fw_end(zones_.fw(r).id);
+      }
+    if (launch.enabled[0]) kernel(0, launch);
+    brisc.fw_end(zones_.fw(0).id);
+    brisc.finish_launch();
+    port_.launch_over();
+    note_program();
+  }
+
+  void dispatch_open(uint32_t host_id) override {
+    Risc& brisc = *riscs_[0];
+    brisc.open_launch();
+    brisc.fw_start(zones_.fw(0).id);
+    brisc.take_launch(true, host_id);
+    port_.launch_is(host_id);
+    riscs_[1]->fw_start(zones_.fw(1).id);
+    for (uint32_t r : {0u, 1u}) riscs_[r]->kernel_start(zones_.kernel(r).id);
+  }
+
+  void dispatch_step(uint32_t zones) override {
+    for (uint32_t r : {0u, 1u})
+      for (uint32_t z = 0; z < zones; ++z) {
+        if (riscs_[r]->free_words() < kQuickPushBelowWords) riscs_[r]->quick_push(zones_.quick_push().id);
+        device::Scope zone(*riscs_[r], zones_.custom(r, z).id);
+      }
+    note_program();
+  }
+
+  void dispatch_close() override {
+    for (uint32_t r : {1u, 0u}) {
+      riscs_[r]->kernel_end(zones_.kernel(r).id);
+      riscs_[r]->fw_end(zones_.fw(r).id);
+    }
+    riscs_[0]->finish_launch();
+    port_.launch_over();
+    note_program();
+  }
+
+  size_t unread_programs() override {
+    while (!unread_.empty() && fetched(unread_.front())) unread_.pop_front();
+    return unread_.size();
+  }
+
+ private:
+  using Risc = device::Profiler<CorePort, F>;
+  struct LogEnds {
+    uint32_t resets;
+    std::array<uint32_t, kMaxRiscs> words;
+  };
+
+  void kernel(uint32_t r, const Launch& launch) {
+    Risc& risc = *riscs_[r];
+    risc.kernel_start(zones_.kernel(r).id);
+    for (uint32_t z = 0; z < launch.zones; ++z) {
+      device::Scope zone(risc, zones_.custom(r, launch.first_zone + z).id);
+      if (launch.payload_every && z % launch.payload_every == 0) payload(r, launch, z);
+    }
+    risc.kernel_end(zones_.kernel(r).id);
+  }
+
+  void payload(uint32_t r, const Launch& launch, uint32_t z) {
+    const uint64_t value = launch.seed * 0x9e3779b97f4a7c15 + z;
+    const uint32_t id = zones_.data(r).id;
+    switch (launch.seed % 4) {
+      case 0: riscs_[r]->data(id, value); break;
+      case 1: riscs_[r]->event(static_cast<uint32_t>(value >> 20 & 0xfff)); break;
+      case 2: riscs_[r]->data16(id, value, ~value); break;
+      default: break;
+    }
+  }
+
+  void note_program() {
+    if (!world_.options().pace) return;
+    LogEnds ends{world_.resets(where_), {}};
+    for (uint32_t r = 0; r < kMaxRiscs; ++r)
+      ends.words[r] = world_.card().load(where_.at, world_.control_address() + 4 * (F.host_end + r));
+    unread_.push_back(ends);
+  }
+
+  bool fetched(const LogEnds& ends) const {
+    if (ends.resets != world_.resets(where_)) return true;   // the host waited for it before it reset
+    for (uint32_t r = 0; r < kMaxRiscs; ++r)
+      if (world_.words_read(where_.flat_id, r) < ends.words[r]) return false;
+    return true;
+  }
+
+  World& world_;
+  const ZoneCatalog& zones_;
+  CorePort port_;
+  std::array<std::unique_ptr<Risc>, kMaxRiscs> riscs_;
+  std::deque<LogEnds> unread_;
+};
+
+}  // namespace
+
+std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones) {
+  if (world.format().generation == 3) return std::make_unique<CoreOf<device::kG3>>(world, where, zones);
+  return std::make_unique<CoreOf<device::kG4>>(world, where, zones);
+}
+
+}  // namespace ttc::emulation

@@ -1,0 +1,75 @@
+// One emulated Tensix core: five Profilers of the device header on a Port that is emulated L1, clock and NoC.
+#pragma once
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "firmware_markers/device/profiler.hpp"
+#include "ttemu/world.hpp"
+#include "ttemu/zone_catalog.hpp"
+
+namespace ttc::emulation {
+
+class CorePort {
+ public:
+  CorePort(World& world, const WorldCore& core) : world_(world), core_(core) {}
+
+  uint32_t control(uint32_t word);
+  void set_control(uint32_t word, uint32_t value);
+  void set_buffer(uint32_t risc, uint32_t word, uint32_t value);
+  uint32_t clock_high();
+  uint32_t clock_low();
+  void push(uint32_t risc, uint32_t words, uint32_t bank, uint32_t bank_offset);
+  void wait_sent() { world_.step(); }
+  uint32_t noc_x() const { return core_.at.x; }
+  uint32_t noc_y() const { return core_.at.y; }
+  bool noc_busy() const { return false; }
+  void recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b);
+
+  // Markers recorded so far belong to this launch and are true from now on; until then they are held back.
+  void launch_is(uint32_t host_id);
+  void launch_discarded();
+  void launch_over() { host_known_ = false; }
+
+ private:
+  World& world_;
+  WorldCore core_;
+  uint64_t true_time_ = 0;      // the whole clock at the last low read, where the marker may be torn
+  uint32_t host_id_ = 0;
+  bool host_known_ = false;
+  std::vector<TruthRecord> held_;
+};
+
+// What one launch does on one core.
+struct Launch {
+  uint32_t host_id = 1;
+  bool for_this_core = true;
+  std::array<bool, device::kMaxRiscs> enabled{true, true, true, true, true};
+  uint32_t zones = 4;            // custom zones a RISC records
+  uint32_t first_zone = 0;       // index into the catalog
+  uint32_t payload_every = 8;    // after every so many zones some data; 0: never
+  uint64_t seed = 0;             // picks the kind of data
+};
+
+class EmulatedCore {
+ public:
+  virtual ~EmulatedCore() = default;
+  virtual void run(const Launch& launch) = 0;
+  // Dispatch cores: open once, then a burst of zones a program with quick pushes, finish at the very end.
+  virtual void dispatch_open(uint32_t host_id) = 0;
+  virtual void dispatch_step(uint32_t zones) = 0;
+  virtual void dispatch_close() = 0;
+
+  // Pacing: programs of this core that observers have not fetched whole.
+  virtual size_t unread_programs() = 0;
+  const WorldCore& where() const { return where_; }
+
+ protected:
+  explicit EmulatedCore(const WorldCore& where) : where_(where) {}
+  WorldCore where_;
+};
+
+std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones);
+
+}  // namespace ttc::emulation

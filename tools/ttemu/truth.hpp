@@ -1,0 +1,52 @@
+// What the emulated cores really emitted: a binary log of fixed records, one a marker, and its conversion to the
+// CSV that an exporter of everything would have written.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "firmware_markers/zone_names.hpp"
+
+namespace ttc::emulation {
+
+struct TruthRecord {
+  uint64_t time;       // 44-bit device time
+  uint64_t data[2];
+  uint32_t host_id;
+  uint16_t id;
+  uint8_t type;
+  uint8_t risc;
+  uint8_t core_x;
+  uint8_t core_y;
+  uint8_t reserved[6];
+};
+static_assert(sizeof(TruthRecord) == 40);
+
+class TruthLog {
+ public:
+  // Empty path: counts only. The binary log lives at path + ".bin" until it is converted.
+  explicit TruthLog(std::string csv_path);
+  ~TruthLog();
+
+  void add(const TruthRecord& record);
+  uint64_t count() const { return count_; }
+
+  struct Header {
+    std::string arch;
+    uint32_t aiclk_mhz;
+    uint32_t max_compute_cores;
+  };
+  // Writes the 15-column CSV and removes the binary log.
+  void convert(const Header& header, const markers::ZoneNames& names);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  std::string csv_path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace ttc::emulation

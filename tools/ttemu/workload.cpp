@@ -1,0 +1,121 @@
+#include "ttemu/workload.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace ttc::emulation {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kWaitStep = std::chrono::microseconds(20);
+// Loads of a core's L1 that make some visits: an observer reads twice before it believes, and looks twice at a reset.
+constexpr uint32_t kLooksToNotice = 16;
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+Workload::Workload(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options)
+    : world_(world), zones_(zones), log_(log), options_(options), random_(options.seed),
+      paced_(world.options().pace) {
+  const auto& all = world.cores();
+  const size_t dispatch = std::min<size_t>(options.dispatch_cores, all.size() - 1);
+  const size_t working = options.cores == 0 ? all.size() - dispatch : std::min<size_t>(options.cores, all.size() - dispatch);
+  for (size_t i = 0; i < working; ++i) cores_.push_back(make_core(world, all[i], zones));
+  for (size_t i = 0; i < dispatch; ++i) dispatch_.push_back(make_core(world, all[all.size() - 1 - i], zones));
+}
+
+// Kernels are compiled when first used: a new zone of the catalog every few programs.
+void Workload::compile_for(uint64_t program) {
+  const uint64_t needed = std::min<uint64_t>(zones_.kernel_zones(), options_.zones_per_kernel + program / 16);
+  while (compiled_ < std::max<uint64_t>(1, needed)) log_.compiled(zones_.kernel_zones_of(compiled_++));
+}
+
+void Workload::launch() {
+  compile_for(program_);
+  Launch launch;
+  launch.host_id = static_cast<uint32_t>(program_ + 1) & 0x7fffffff;
+  launch.zones = options_.zones_per_kernel;
+  launch.first_zone = compiled_ > launch.zones ? static_cast<uint32_t>(random_() % (compiled_ - launch.zones + 1)) : 0;
+  const auto chance = [&](unsigned percent) { return percent && random_() % 100 < percent; };
+  for (auto& core : cores_) {
+    launch.for_this_core = !chance(options_.skip_core_percent);
+    for (uint32_t r = 1; r < device::kMaxRiscs; ++r) launch.enabled[r] = !chance(options_.skip_risc_percent);
+    launch.seed = random_();
+    core->run(launch);
+  }
+  for (auto& core : dispatch_) core->dispatch_step(2);
+  ++program_;
+}
+
+bool Workload::wait_step() {
+  world_.land_due();
+  if (*stop_) return false;
+  const uint64_t now = now_ns();
+  if (world_.card().observers() > 0) alone_since_ns_ = 0;
+  else if (alone_since_ns_ == 0) alone_since_ns_ = now;
+  else if (now - alone_since_ns_ > options_.no_observer_ns) return paced_ = false;
+  std::this_thread::sleep_for(kWaitStep);   // the workload's own pace, waiting for another process
+  return true;
+}
+
+void Workload::wait_unread(size_t at_most) {
+  for (auto* group : {&cores_, &dispatch_})
+    for (auto& core : *group)
+      while (core->unread_programs() > at_most)
+        if (!wait_step()) return;
+}
+
+// A paced card gives observers the time for some looks at every core; silicon would not.
+void Workload::wait_noticed() {
+  std::vector<uint64_t> looks_before;
+  for (auto* group : {&cores_, &dispatch_})
+    for (auto& core : *group) looks_before.push_back(world_.card().control_reads(core->where().at));
+  size_t i = 0;
+  for (auto* group : {&cores_, &dispatch_})
+    for (auto& core : *group) {
+      const uint64_t enough = looks_before[i++] + kLooksToNotice;
+      while (world_.card().control_reads(core->where().at) < enough)
+        if (!wait_step()) return;
+    }
+}
+
+void Workload::host_read(bool last) {
+  if (paced_) {
+    world_.land_all();
+    wait_unread(0);
+    wait_noticed();   // what was fetched is also judged by now
+  }
+  world_.land_all();   // the host reads after the writes have arrived
+  for (auto* group : {&cores_, &dispatch_})
+    for (auto& core : *group) world_.host_reset(core->where());
+  ++host_reads_;
+  if (paced_ && !last) wait_noticed();
+}
+
+void Workload::run(const std::atomic<bool>& stop) {
+  stop_ = &stop;
+  log_.compiled(zones_.firmware_zones());
+  for (auto& core : dispatch_) core->dispatch_open(0);
+  const auto begun = Clock::now();
+  while (!stop && (options_.programs == 0 || program_ < options_.programs)) {
+    if (options_.rate > 0)
+      while (!stop && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) / options_.rate)) {
+        world_.land_due();
+        std::this_thread::sleep_for(kWaitStep);
+      }
+    launch();
+    if (paced_) wait_unread(options_.pace_programs);
+    if (options_.host_reads_every && program_ % options_.host_reads_every == 0) host_read(false);
+  }
+  for (auto& core : dispatch_) core->dispatch_close();
+  host_read(true);
+}
+
+}  // namespace ttc::emulation

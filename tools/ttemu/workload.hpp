@@ -1,0 +1,60 @@
+// A synthetic workload: programs launched on the emulated cores the way tt-metal launches them, with the host's
+// reads and resets in between.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "ttemu/core.hpp"
+
+namespace ttc::emulation {
+
+struct WorkloadOptions {
+  unsigned cores = 8;              // that run programs; 0: all
+  unsigned dispatch_cores = 0;     // further ones that run for ever and quick-push
+  uint64_t programs = 1000;        // 0: until stopped
+  double rate = 0;                 // programs a second; 0: as fast as it goes
+  unsigned zones_per_kernel = 4;
+  unsigned skip_core_percent = 0;  // launches a core is not part of
+  unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
+  uint64_t host_reads_every = 0;   // the host reads and resets after so many programs; 0: only at the end
+  uint32_t pace_programs = 0;      // with WorldOptions::pace: wait while more than so many are unread
+  uint64_t seed = 1;
+  uint64_t no_observer_ns = 30'000'000'000;   // pacing gives up when nobody has been there for so long
+};
+
+class Workload {
+ public:
+  Workload(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options);
+
+  // Runs until done or `stop`. Ends with a host read, as closing a device does.
+  void run(const std::atomic<bool>& stop);
+  uint64_t programs_run() const { return program_; }
+  uint64_t host_reads() const { return host_reads_; }
+
+ private:
+  void launch();
+  void compile_for(uint64_t program);
+  void host_read(bool last);
+  void wait_unread(size_t at_most);
+  void wait_noticed();
+  bool wait_step();     // false: give up
+
+  World& world_;
+  const ZoneCatalog& zones_;
+  ZoneLog& log_;
+  WorkloadOptions options_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<EmulatedCore>> cores_, dispatch_;
+  const std::atomic<bool>* stop_ = nullptr;
+  uint64_t program_ = 0;
+  uint64_t host_reads_ = 0;
+  uint32_t compiled_ = 0;
+  uint64_t alone_since_ns_ = 0;
+  bool paced_;
+};
+
+}  // namespace ttc::emulation

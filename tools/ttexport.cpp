@@ -1,0 +1,121 @@
+// ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "pipeline/pipeline.hpp"
+
+namespace {
+
+using namespace ttc;
+
+enum Exit { kOk = 0, kUsage = 2, kNoSource = 3, kSourceDamaged = 4, kOutput = 5, kReaderLost = 6 };
+
+constexpr const char* kFooter =
+    "Exit codes: 0 everything there was is in the output, 2 wrong usage, 3 source cannot be read, 4 source is cut or\n"
+    "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow and lost chunks.\n"
+    "Losses on the card's side are told on stderr and do not change the exit code.";
+
+struct Options {
+  std::string from, format = "device-csv", output = "-";
+  bool follow = false, anomalies = false, keep_duplicates = false;
+  unsigned wait_ms = 0;
+  std::string core;
+  int risc = -1;
+  tools::FormatOptions format_options;
+};
+
+int say(Exit code, const std::string& what) {
+  std::fprintf(stderr, "ttexport: %s\n", what.c_str());
+  return code;
+}
+
+void tell_anomalies(const markers::Anomalies& a) {
+  const nlohmann::ordered_json j{{"unparsable_words", a.unparsable_words}, {"resyncs", a.resyncs},
+                                 {"damaged_sentinels", a.damaged_sentinels}, {"overrun_frames", a.overrun_frames},
+                                 {"truncated_packets", a.truncated_packets}, {"unknown_packets", a.unknown_packets},
+                                 {"stale_markers", a.stale_markers}, {"duplicate_markers", a.duplicate_markers},
+                                 {"repaired_times", a.repaired_times}, {"backward_times", a.backward_times}};
+  std::fprintf(stderr, "%s\n", j.dump().c_str());
+}
+
+tools::Filter filter_of(const Options& o) {
+  tools::Filter filter;
+  if (o.risc >= 0) filter.risc = static_cast<uint8_t>(o.risc);
+  unsigned x = 0, y = 0;
+  if (!o.core.empty() && std::sscanf(o.core.c_str(), "%u,%u", &x, &y) == 2)
+    filter.core = {static_cast<uint8_t>(x), static_cast<uint8_t>(y)};
+  return filter;
+}
+
+int run(const Options& o) {
+  const auto source = tools::open_source(o.from, o.follow, o.wait_ms);
+  tools::Output out(o.output, o.follow);
+  tools::Pipeline pipeline(filter_of(o), o.keep_duplicates);
+  std::unique_ptr<tools::Format> format;
+  for (const tools::FormatEntry& entry : tools::formats())
+    if (o.format == entry.name) format = entry.make(out, pipeline.names(), o.format_options);
+  std::vector<uint64_t> chunk;
+  for (;;) {
+    const tools::Source::Next next = source->next(chunk);
+    if (next == tools::Source::Next::end) break;
+    if (next == tools::Source::Next::idle)
+      out.flush();   // quiet: let a watcher of the file see what there is
+    else
+      pipeline.push(chunk, *format);
+  }
+  format->end();
+  out.commit();
+
+  const auto complaints = source->complaints();
+  for (const std::string& c : complaints) say(kOk, c);
+  if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
+  if (!pipeline.losses().empty())
+    say(kOk, std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");
+  if (o.anomalies) tell_anomalies(pipeline.anomalies());
+  if (pipeline.missing_words()) return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
+  return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Exports what ttcollect collected.", "ttexport");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "ttexport " TTC_VERSION);
+  Options o;
+  std::string format_help = "output format:";
+  std::vector<std::string> names;
+  for (const tools::FormatEntry& entry : tools::formats()) {
+    format_help += std::string("\n") + entry.name + ": " + entry.what;
+    names.emplace_back(entry.name);
+  }
+  app.add_option("--from", o.from, "live:NAME (see `ttcollect list`) or FILE.ttc")->required();
+  app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
+  app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")->capture_default_str();
+  app.add_flag("--follow", o.follow, "go on until the collector ends; the file grows in place");
+  app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
+  app.add_option("--columns", o.format_options.columns, "device-csv: 15 (2026) or 13 (mid 2025)")
+      ->check(CLI::IsMember({13u, 15u}));
+  app.add_option("--core", o.core, "only this core: X,Y (NOC0 physical)")->check([](const std::string& s) {
+    unsigned x, y;
+    char end;
+    return std::sscanf(s.c_str(), "%u,%u%c", &x, &y, &end) == 2 && x < 64 && y < 64 ? std::string()
+                                                                                    : "'" + s + "' is not X,Y";
+  });
+  app.add_option("--risc", o.risc, "only this RISC: 0 BRISC, 1 NCRISC, 2-4 TRISC")->check(CLI::Range(0, 4));
+  app.add_flag("--anomalies", o.anomalies, "print the decoder's counts of oddities on stderr, as JSON");
+  app.add_flag("--keep-duplicates", o.keep_duplicates, "also the zone starts that quick push repeats");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kOk : kUsage;
+  }
+  try {
+    return run(o);
+  } catch (const tools::SourceError& e) {
+    return say(kNoSource, e.what());
+  } catch (const tools::OutputError& e) {
+    return say(kOutput, e.what());
+  }
+}
