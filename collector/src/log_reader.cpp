@@ -61,7 +61,7 @@ class DescriptorLogReader : public LogReader {
       }
     }
     const bool all = loop_.read_all(files_);
-    for (const auto& range : ranges_) card_.release(range);
+    for (size_t i = 0; i < ranges_.size(); ++i) card_.release(ranges_[i], files_[i].out);
     return all ? Access::ok : Access::gone;
   }
 

@@ -12,9 +12,9 @@ void spin_until(uint64_t deadline_ns) {
   }
 }
 
-// Release tokens of descriptor ranges carry the lane and the words they cover; 0 is no log.
-uint64_t pack_token(uint32_t lane, uint32_t first_word, uint32_t end_word) {
-  return uint64_t{lane + 1} << 48 | uint64_t{first_word & 0xffffff} << 24 | (end_word & 0xffffff);
+// Release tokens of descriptor ranges carry the lane, its first word, and what had landed; 0 is no log.
+uint64_t pack_token(uint32_t lane, uint32_t first_word, uint32_t landed) {
+  return uint64_t{lane + 1} << 48 | uint64_t{first_word & 0xffffff} << 24 | (landed & 0xffffff);
 }
 
 }  // namespace
@@ -132,10 +132,19 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
                  static_cast<uint32_t>(first_byte / 4), static_cast<uint32_t>((first_byte + bytes) / 4)};
 }
 
-// Only what continues the part already read counts: a probe further on has not fetched what lies before it.
-void AccessLayer::mark_read(const LogPart& part) {
+// Only what continues the part already read counts: a probe further on has not fetched what lies before it. What
+// landed while the copy ran counts when the copy has it.
+void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
   const uint64_t epoch = part.landed & ~uint64_t{0xffffffff};
-  const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, part.landed & 0xffffffffu);
+  uint64_t landed = part.landed & 0xffffffffu;
+  if (landed < part.end_word) {
+    const uint64_t now = page_.landed[part.lane].load(std::memory_order_acquire);
+    bool same = (now & ~uint64_t{0xffffffff}) == epoch;
+    for (size_t i = 0; i < got.size() && same; ++i)
+      same = __atomic_load_n(&got[i], __ATOMIC_RELAXED) == __atomic_load_n(from + i, __ATOMIC_RELAXED);
+    if (same) landed = now & 0xffffffffu;
+  }
+  const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, landed);
   uint64_t seen = page_.read[part.lane].load(std::memory_order_relaxed);
   do {
     const uint64_t seen_words = (seen & ~uint64_t{0xffffffff}) == epoch ? seen & 0xffffffffu : 0;
@@ -156,7 +165,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
     __atomic_store_n(&out[i], __atomic_load_n(from + i, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
   if (w.kind != TileKind::dram)
     page_.control_reads[tile_index(arch_, w.tile)].fetch_add(1, std::memory_order_release);
-  if (part) mark_read(*part);
+  if (part) mark_read(*part, out, from);
   return Access::ok;
 }
 
@@ -173,19 +182,20 @@ std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, 
   const auto part = log_part(to, offset, bytes);
   uint64_t token = 0;
   if (part)
-    token = pack_token(part->lane, part->first_word,
-                       static_cast<uint32_t>(std::min<uint64_t>(part->end_word, part->landed & 0xffffffffu)));
+    token = pack_token(part->lane, part->first_word, static_cast<uint32_t>(part->landed & 0xffffffu));
   return DescriptorRange{-1, to.file_offset + offset, bytes, token};
 }
 
-void AccessLayer::release(const DescriptorRange& r) {
+void AccessLayer::release(const DescriptorRange& r, std::span<const uint64_t> bytes_read) {
   if (r.token == 0) return;
   const auto lane = static_cast<uint32_t>((r.token >> 48) - 1);
   const auto first = static_cast<uint32_t>(r.token >> 24 & 0xffffff);
-  const auto end = static_cast<uint32_t>(r.token & 0xffffff);
-  const uint64_t landed = page_.landed[lane].load(std::memory_order_acquire);
-  // A reset since the read began has put other words there: then nothing of this epoch was read.
-  if ((landed & 0xffffffffu) >= end) mark_read({lane, landed, first, end});
+  // The host reset count at the time of the read is not in the token: after a reset less has landed than then.
+  const uint64_t now = page_.landed[lane].load(std::memory_order_acquire);
+  const uint64_t landed_then = r.token & 0xffffff;
+  if ((now & 0xffffffffu) < landed_then) return;
+  mark_read({lane, (now & ~uint64_t{0xffffffff}) | landed_then, first, first + r.bytes / 4}, bytes_read,
+            reinterpret_cast<const uint64_t*>(memory_ + r.file_offset));
 }
 
 }  // namespace ttc::card::emu

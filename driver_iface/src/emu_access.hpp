@@ -17,7 +17,7 @@ class AccessLayer {
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out);
   // For reads through the descriptor: file offset of tile memory, checked and charged.
   std::optional<DescriptorRange> range(Coord tile, uint64_t address, uint32_t bytes);
-  void release(const DescriptorRange& range);
+  void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);
   void violate(ViolationKind kind, Coord tile, uint64_t address);
 
   const Transactions& transactions() const { return transactions_; }
@@ -43,7 +43,8 @@ class AccessLayer {
     uint32_t end_word;
   };
   std::optional<LogPart> log_part(const Aimed& window, uint64_t offset, uint64_t bytes) const;
-  void mark_read(const LogPart& part);
+  // `got`: what the observer received, `from`: the memory it came from, to tell what arrived in between.
+  void mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from);
 
   const Arch& arch_;
   const uint8_t* memory_;

@@ -194,8 +194,8 @@ class EmulatedClient : public Card {
     if (range) range->fd = memory_fd_.get();
     return range;
   }
-  void release(const DescriptorRange& range) override {
-    if (layer_) layer_->release(range);
+  void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {
+    if (layer_) layer_->release(range, bytes_read);
   }
 
   Transactions transactions() const override { return layer_ ? layer_->transactions() : remote_; }

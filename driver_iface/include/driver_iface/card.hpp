@@ -95,9 +95,9 @@ class Card {
   virtual int hangup_fd() const = 0;
 
   // Card memory as a file range, where the card has a descriptor that can be read. The range must be released
-  // once its bytes have arrived. No window is needed; the tile rules are the same.
+  // with what arrived. No window is needed; the tile rules are the same.
   virtual std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) = 0;
-  virtual void release(const DescriptorRange& range) = 0;
+  virtual void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) = 0;
 
   virtual Transactions transactions() const = 0;
 };
