@@ -45,31 +45,38 @@ uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
 // Collects what verified frames say, to be applied only when they are accepted.
 class Drain::Judge {
  public:
-  Judge(std::span<const uint32_t> known_hosts, uint32_t previous_host, bool patience_over)
-      : known_hosts_(known_hosts), previous_host_(previous_host), patience_over_(patience_over) {}
+  // `landed_words`: of the words being verified, so many were announced long enough ago to be there.
+  Judge(std::span<const uint32_t> known_hosts, uint32_t previous_host, bool patience_over, size_t landed_words)
+      : known_hosts_(known_hosts), previous_host_(previous_host), patience_over_(patience_over),
+        landed_words_(landed_words) {}
 
   // Every RISC's frame of a launch carries BRISC's host id.
   bool sat_out_ok(uint32_t host_id) const {
     return patience_over_ || host_id == previous_host_ ||
            std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
   }
-  void frame(std::span<const uint32_t> words, bool sat_out) {
-    hosts.push_back(words[device::kIdHost]);
-    if (sat_out) return;
-    if (words[device::kFwEndWord] != device::kUnsetWord) ++finished_runs;
-    if (!fresh_seen) first_fresh.assign(words.begin(), words.end());
+  bool take(const markers::VerifiedFrame& frame) {
+    payload_seen = payload_seen || frame.has_payload;
+    if (frame.has_payload && frame.end > landed_words_) return false;
+    hosts.push_back(frame.words[device::kIdHost]);
+    if (frame.sat_out) return true;
+    if (frame.words[device::kFwEndWord] != device::kUnsetWord) ++finished_runs;
+    if (!fresh_seen) first_fresh.assign(frame.words.begin(), frame.words.end());
     fresh_seen = true;
+    return true;
   }
 
   std::vector<uint32_t> hosts;
   uint32_t finished_runs = 0;
   bool fresh_seen = false;
+  bool payload_seen = false;
   std::vector<uint32_t> first_fresh;
 
  private:
   std::span<const uint32_t> known_hosts_;
   uint32_t previous_host_;
   bool patience_over_;
+  size_t landed_words_;
 };
 
 Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
@@ -148,6 +155,14 @@ bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
   return false;
 }
 
+void Drain::note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
+  core.seen_end = snap.host_end;
+  if (now_ns - core.landing_since_ns < kLandedNs) return;
+  core.landed_end = core.landing_end;
+  core.landing_end = snap.host_end;
+  core.landing_since_ns = now_ns;
+}
+
 // After the payload: one line, that of RUN_COUNTER, or of the indices where no run was recorded yet.
 Access Drain::still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound) {
   std::array<uint32_t, 68> words{};
@@ -172,7 +187,7 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
   bytes = Publisher::kHeadBytes;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     LaneState& lane = core.lanes[r];
-    const uint32_t end = snap.host_end[r];
+    const uint32_t end = lane.has_payload ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
     if (end <= lane.cursor || end > log_capacity()) continue;   // an index beyond the log is no index
     // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
     const auto in_line = static_cast<uint32_t>(log_address(core, r, lane.cursor) % card::kLineBytes / 4);
@@ -232,11 +247,15 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
   const auto words = slot_words(slot, f.data_offset, f.words);
   const bool patience_over = lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs;
   // BRISC's own frames always have a time; its list is empty while it is being made.
-  Judge judge(brisc_hosts, core.lanes[0].digest.host_id, patience_over);
+  const uint32_t landed = core.landed_end[f.risc];
+  Judge judge(brisc_hosts, core.lanes[0].digest.host_id, patience_over,
+              landed > lane.cursor ? landed - lane.cursor : 0);
   markers::FrameDigest digest = lane.digest;
   const markers::Walk walk = markers::verify_frames(words, lane.lane, {}, f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
+  lane.has_payload = lane.has_payload || judge.payload_seen;
   if (f.risc == 0) brisc_hosts.insert(brisc_hosts.end(), judge.hosts.begin(), judge.hosts.end());
+  if (whole.empty() && walk.held) return;
   if (whole.empty() || !settled(lane, whole)) {
     if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns;
     core.notes |= shm::kRetried;
@@ -340,7 +359,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   }
   news = has_news(core, snap);
   if (!news) return Access::ok;
-  core.seen_end = snap.host_end;
+  note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
     if (const Access a = region_size_.learn(card_, logs_, core.core); a != Access::ok) return a;
     if (!region_size_.known()) return Access::ok;   // the payload waits

@@ -33,7 +33,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.run_counter = 0;
   core.runs_delivered = 0;
   core.unexplained_visits = 0;
-  core.seen_end = {};
+  core.seen_end = core.landed_end = core.landing_end = {};
   core.notes |= shm::kNewEpoch;
   for (LaneState& lane : core.lanes) {
     lane.cursor = 0;
@@ -93,21 +93,22 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
     if (now.host_end[risc] > at) return Access::ok;   // the index moves before the data: beyond it all is old
     const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4, words);
     const markers::FrameDigest before = lane.digest;
-    uint32_t length = 0;
-    while (const size_t frame = markers::recovered_frame(seen, length, lane.lane, lane.digest)) {
-      if (length + frame + device::kBufferWords > words && at + words < log_capacity() && length != 0) {
-        break;   // may go on behind this piece; the next one starts with it
-      }
-      if (risc == 0) ++core.runs_total;
-      length += static_cast<uint32_t>(frame);
+    markers::FrameDigest walked = before;
+    uint32_t length = 0;   // up to the last frame with a time of its own: only that proves what lies before it
+    for (uint32_t pos = 0;;) {
+      const auto frame = static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, walked));
+      if (frame == 0) break;
+      const bool may_go_on_behind = pos + frame + device::kBufferWords > words && at + words < log_capacity();
+      if (may_go_on_behind && length != 0) break;   // the next piece starts with it
+      const bool sat_out = seen[pos + device::kFwStartWord] == device::kUnsetWord;
+      pos += frame;
       ++frames_;
+      if (sat_out) continue;
+      if (risc == 0) ++core.runs_total;
+      length = pos;
+      lane.digest = walked;
     }
     if (length == 0) return Access::ok;
-    // The digest is that of the frames taken; a frame left for the next piece must not count yet.
-    markers::FrameDigest taken = before;
-    for (uint32_t pos = 0; pos < length;)
-      pos += static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, taken));
-    lane.digest = taken;
     const Publisher::Span span{static_cast<uint8_t>(risc), at, length, Publisher::kHeadBytes, before};
     publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
                              {core.core.at.x, core.core.at.y, core.core.flat_id, core.epoch, core.run_counter,

@@ -132,24 +132,37 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
                  static_cast<uint32_t>(first_byte / 4), static_cast<uint32_t>((first_byte + bytes) / 4)};
 }
 
-// Only what continues the part already read counts: a probe further on has not fetched what lies before it. What
-// landed while the copy ran counts when the copy has it.
-void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
+// Only what continues the part already read counts: a probe further on has not fetched what lies before it.
+void AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
   const uint64_t epoch = part.landed & ~uint64_t{0xffffffff};
-  uint64_t landed = part.landed & 0xffffffffu;
-  if (landed < part.end_word) {
-    const uint64_t now = page_.landed[part.lane].load(std::memory_order_acquire);
-    bool same = (now & ~uint64_t{0xffffffff}) == epoch;
-    for (size_t i = 0; i < got.size() && same; ++i)
-      same = __atomic_load_n(&got[i], __ATOMIC_RELAXED) == __atomic_load_n(from + i, __ATOMIC_RELAXED);
-    if (same) landed = now & 0xffffffffu;
-  }
-  const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, landed);
+  const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, words);
   uint64_t seen = page_.read[part.lane].load(std::memory_order_relaxed);
   do {
     const uint64_t seen_words = (seen & ~uint64_t{0xffffffff}) == epoch ? seen & 0xffffffffu : 0;
     if (seen >= reached || part.first_word > seen_words) return;
   } while (!page_.read[part.lane].compare_exchange_weak(seen, reached, std::memory_order_release));
+}
+
+void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
+  std::erase_if(open_reads_, [&](const OpenRead& r) { return r.part.lane == part.lane && (resolve(r), true); });
+  const uint64_t landed = part.landed & 0xffffffffu;
+  raise_mark(part, landed);
+  if (landed < part.end_word) open_reads_.push_back({part, {got.begin(), got.end()}, from});
+}
+
+// Words arrive in order, so what was got and what is there now agree up to where the read came too early. True
+// when nothing more can be learnt.
+bool AccessLayer::resolve(const OpenRead& r) {
+  const uint64_t now = page_.landed[r.part.lane].load(std::memory_order_acquire);
+  if (now >> 32 != r.part.landed >> 32) return true;   // a reset: those words count no more
+  size_t same = 0;
+  while (same < r.got.size() && r.got[same] == __atomic_load_n(r.from + same, __ATOMIC_RELAXED)) ++same;
+  raise_mark(r.part, std::min<uint64_t>(now & 0xffffffffu, r.part.first_word + 2 * same));
+  return (now & 0xffffffffu) >= r.part.end_word;
+}
+
+void AccessLayer::resolve_open_reads() {
+  std::erase_if(open_reads_, [&](const OpenRead& r) { return resolve(r); });
 }
 
 Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
@@ -158,6 +171,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
     violate(ViolationKind::outside_memory, w.tile, w.base + offset);
     return Access::refused;
   }
+  if (!open_reads_.empty()) resolve_open_reads();
   const auto part = log_part(w, offset, out.size_bytes());
   charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
   const auto* from = reinterpret_cast<const uint64_t*>(memory_ + w.file_offset + offset);

@@ -2,6 +2,8 @@
 // hurt silicon, counted, and charged its latency. In mapped mode it runs in the observer on read-only memory; in
 // strict mode the card runs it on the observer's behalf.
 #pragma once
+#include <vector>
+
 #include "emu_page.hpp"
 
 namespace ttc::card::emu {
@@ -43,14 +45,24 @@ class AccessLayer {
     uint32_t end_word;
   };
   std::optional<LogPart> log_part(const Aimed& window, uint64_t offset, uint64_t bytes) const;
-  // `got`: what the observer received, `from`: the memory it came from, to tell what arrived in between.
+  // `got`: what the observer received, `from`: the memory it came from.
   void mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from);
+  void raise_mark(const LogPart& part, uint64_t words);
+  // A read that reached behind what was known to have landed. Whether it got the words shows when they have.
+  struct OpenRead {
+    LogPart part;
+    std::vector<uint64_t> got;
+    const uint64_t* from;
+  };
+  bool resolve(const OpenRead& r);
+  void resolve_open_reads();
 
   const Arch& arch_;
   const uint8_t* memory_;
   Page& page_;
   Aimed aimed_[kWindows];
   Transactions transactions_;
+  std::vector<OpenRead> open_reads_;
 };
 
 }  // namespace ttc::card::emu

@@ -287,8 +287,11 @@ void EmulatedCard::store(Coord tile, uint32_t l1_address, uint32_t value) {
 }
 void EmulatedCard::store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words) {
   const uint64_t offset = impl_->view_offset(view, address);
-  for (size_t i = 0; i < words.size(); ++i)
-    impl_->word(offset + 4 * i).store(words[i], std::memory_order_relaxed);
+  // In pairs: memory moves in pieces of 16 bytes, so the two words of a marker never arrive apart.
+  auto* to = reinterpret_cast<uint64_t*>(impl_->memory + offset);
+  for (size_t i = 0; i + 1 < words.size(); i += 2)
+    __atomic_store_n(to + i / 2, words[i] | uint64_t{words[i + 1]} << 32, __ATOMIC_RELAXED);
+  if (words.size() % 2) impl_->word(offset + 4 * (words.size() - 1)).store(words.back(), std::memory_order_relaxed);
 }
 uint32_t EmulatedCard::load_dram(uint32_t view, uint64_t address) const {
   return impl_->word(impl_->view_offset(view, address)).load(std::memory_order_relaxed);

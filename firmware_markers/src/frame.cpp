@@ -127,8 +127,8 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
   if (!digest.known || !frame_starts(words, at, lane)) return 0;
   const auto holds_until = [&](size_t end) {
     FrameDigest next = digest;
-    size_t markers = 0;
-    if (detail::verify_frame(words.first(end), at, lane, {}, next, markers) != end - at) return false;
+    VerifiedFrame frame;
+    if (detail::verify_frame(words.first(end), at, lane, {}, next, frame) != end - at) return false;
     digest = next;
     return true;
   };
@@ -150,10 +150,11 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
 namespace detail {
 
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
-                    FrameDigest& digest, size_t& markers) {
+                    FrameDigest& digest, VerifiedFrame& frame) {
   Times times(digest, ceiling, words[at + kFwStartWord] == kUnsetWord);
   times.guaranteed(words.subspan(at + kFwStartWord, 8),
                    digest.known && digest.host_id == words[at + kIdHost]);
+  bool has_payload = false;
   size_t pos = at + kFirstCustomWord;
   while (pos < words.size()) {
     const uint32_t high = words[pos];
@@ -167,6 +168,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     }
     const uint32_t length = packet_words(packet_type(high));
     if (length == 0 || pos + length > words.size()) return 0;
+    has_payload = has_payload || length > 2 || packet_type(high) == kZoneTotal;
     // The last marker before a damaged sentinel is another RISC's: its time proves nothing here.
     const bool foreign = length == 2 && frame_starts_damaged(words, pos, lane);
     if (!foreign) times.custom(high, words[pos + 1]);
@@ -174,7 +176,8 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     if (pos - at > kBufferWords + 4) return 0;
   }
   if (!times.hold()) return 0;
-  markers = times.seen();
+  frame = {words.subspan(at, pos - at), pos, static_cast<uint32_t>(times.seen()),
+           words[at + kFwStartWord] == kUnsetWord, has_payload};
   std::copy_n(words.begin() + static_cast<ptrdiff_t>(at + kFwStartWord), 8, digest.guaranteed);
   digest.last_time = times.latest();
   digest.host_id = words[at + kIdHost];

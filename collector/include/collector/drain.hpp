@@ -10,7 +10,8 @@
 //
 // Frames are published when they verified: syntax, identity, times later than everything delivered before in the
 // lane. The index moves before the data (format sheet 5.7), so a frame that does not verify yet is read again on
-// the next visit; only when it still does not after kGiveUpNs is it counted as unparsable.
+// the next visit; only when it still does not after kGiveUpNs is it counted as unparsable. Payload words carry
+// nothing that could be verified: lanes that have them are read only up to the index seen kLandedNs ago.
 //
 // A rewind (RUN_COUNTER or an index smaller than known, or a broken witness) starts a new epoch. What the host
 // rewound over is still in DRAM until it is overwritten and is recovered where the chain of frames is unbroken.
@@ -67,6 +68,7 @@ class Drain {
  private:
   static constexpr uint32_t kWitnessWords = 16;
   static constexpr uint64_t kGiveUpNs = 100'000'000;
+  static constexpr uint64_t kLandedNs = 50'000;    // a posted write of a core is in DRAM within microseconds
 
   struct LaneState {
     markers::Lane lane;
@@ -78,6 +80,7 @@ class Drain {
     uint64_t settled_hash = 0;          // of words seen once, while nothing is known about the lane's time
     uint32_t settled_words = 0;
     uint64_t stuck_since_ns = 0;        // 0: the words behind the cursor verified when last looked at
+    bool has_payload = false;           // frames with words that cannot be verified were seen
     bool gap_open = false;              // an interval waits for this lane's next time to be closed
   };
   struct CoreState {
@@ -88,7 +91,10 @@ class Drain {
     uint32_t runs_delivered = 0;        // of this epoch, by BRISC's finished frames
     uint64_t runs_total = 0;
     uint32_t unexplained_visits = 0;    // in a row with more runs counted than frames found
-    std::array<uint32_t, device::kMaxRiscs> seen_end{};   // the indices when last looked at
+    std::array<uint32_t, device::kMaxRiscs> seen_end{};      // the indices when last looked at
+    std::array<uint32_t, device::kMaxRiscs> landed_end{};    // indices first seen at least kLandedNs ago
+    std::array<uint32_t, device::kMaxRiscs> landing_end{};   // indices seen at landing_since_ns
+    uint64_t landing_since_ns = 0;
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
     uint32_t notes = 0;                 // for the next chunk
@@ -125,6 +131,7 @@ class Drain {
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
+  void note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   bool has_news(const CoreState& core, const Snapshot& snap) const;
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;

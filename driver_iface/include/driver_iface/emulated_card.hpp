@@ -61,7 +61,7 @@ class EmulatedCard {
   // Memory, in 32-bit words, relaxed atomics: what a core's store is to a reader on the other side of PCIe.
   uint32_t load(Coord tile, uint32_t l1_address) const;
   void store(Coord tile, uint32_t l1_address, uint32_t value);
-  void store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words);
+  void store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words);   // address a multiple of 8
   uint32_t load_dram(uint32_t view, uint64_t address) const;
 
   uint64_t clock() const;

@@ -90,6 +90,7 @@ struct Walk {
   size_t whole_words = 0;    // words covered by frames that verified, from words[0]
   size_t frames = 0;
   size_t markers = 0;        // set slots and packets of frames that took part; repeats of quick push included
+  bool held = false;         // the judge did not want the next frame yet
   bool clean = false;        // the frames cover all of `words` exactly
 };
 
@@ -107,7 +108,14 @@ struct Ceiling {
 // Leaves in `digest` what must be known before the first word that did not verify.
 //
 // Judge: bool sat_out_ok(uint32_t host_id);
-//        void frame(std::span<const uint32_t> words, bool sat_out);   // each verified frame, in order
+//        bool take(const VerifiedFrame& frame);   // each verified frame, in order; false stops in front of it
+struct VerifiedFrame {
+  std::span<const uint32_t> words;
+  size_t end = 0;              // of the frame, in the words verified
+  uint32_t markers = 0;
+  bool sat_out = false;
+  bool has_payload = false;    // words that carry neither valid bit nor time: a torn landing would not show in them
+};
 template <class Judge>
 Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceiling& ceiling, bool cut,
                    FrameDigest& digest, Judge&& judge);
@@ -119,10 +127,10 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
 size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, FrameDigest& digest);
 
 namespace detail {
-// Length of the frame at words[at], 0 when it does not hold. Updates `digest` when it does; a frame at the very
+// Length of the frame at words[at], 0 when it does not hold. Updates `digest` and `frame` when it does; a frame at the very
 // end of `words` is taken to end there.
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
-                    FrameDigest& digest, size_t& markers);
+                    FrameDigest& digest, VerifiedFrame& frame);
 }  // namespace detail
 
 template <class Judge>
@@ -135,14 +143,15 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     const bool sat_out = words[at + device::kFwStartWord] == device::kUnsetWord;
     if (sat_out && !judge.sat_out_ok(words[at + device::kIdHost])) break;
     FrameDigest next = digest;
-    size_t markers = 0;
-    const size_t length = detail::verify_frame(words, at, lane, ceiling, next, markers);
+    VerifiedFrame frame;
+    const size_t length = detail::verify_frame(words, at, lane, ceiling, next, frame);
     if (length == 0 || (cut && at + length == words.size())) break;
+    walk.held = !judge.take(frame);
+    if (walk.held) break;
     digest = next;
-    judge.frame(words.subspan(at, length), sat_out);
     walk.whole_words += length;
     ++walk.frames;
-    walk.markers += markers;
+    walk.markers += frame.markers;
   }
   walk.clean = walk.whole_words == words.size();
   return walk;
