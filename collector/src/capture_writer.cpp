@@ -26,7 +26,8 @@ void CaptureWriter::run() {
         break;
       case shm::Reader::Next::lapped: lapped_.store(reader_.lost_bytes(), std::memory_order_relaxed); break;
       case shm::Reader::Next::timeout: sink_->flush(); break;   // quiet: let the disk have what there is
-      default: return;   // ended, or damage, which an own segment does not have
+      case shm::Reader::Next::damaged: error_ = "the ring is damaged: " + reader_.damage(); return;
+      default: return;   // ended
     }
   }
 }
@@ -35,7 +36,7 @@ void CaptureWriter::finish() {
   if (!thread_.joinable()) return;
   thread_.join();
   sink_->flush();
-  error_ = sink_->error();
+  if (error_.empty()) error_ = sink_->error();
 }
 
 }  // namespace ttc::collect

@@ -83,7 +83,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
              shm::SegmentWriter& segment, const DrainOptions& options)
     : card_(card), attachment_(attachment), logs_(logs), publisher_(publisher), segment_(segment),
       options_(options), region_size_(attachment, options.bytes_per_risc),
-      losses_([this](const shm::LossRecord& r) { publisher_.publish_loss(r); }) {
+      losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const auto part = [&](uint32_t first, uint32_t last) {
@@ -329,14 +329,17 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   return Access::ok;
 }
 
+// A push may have been dropped since, even where no index moves any more (quick push on dispatch cores).
+bool Drain::near_full(const Snapshot& snap) const {
+  return std::any_of(snap.host_end.begin(), snap.host_end.end(),
+                     [&](uint32_t end) { return end + device::kBufferWords + 4 > log_capacity(); });
+}
+
 // Runs the core counted but whose frames are not in the log, and RISCs that say they lost markers.
 Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before) {
-  bool near_full = false;
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    near_full = near_full || snap.host_end[r] + device::kBufferWords + 4 > log_capacity();
   const bool missing = core.lanes[0].cursor >= snap.host_end[0] && snap.run_counter > core.runs_delivered;
   core.unexplained_visits = missing ? core.unexplained_visits + 1 : 0;
-  if (!near_full && !missing) return Access::ok;
+  if (!near_full(snap) && !missing) return Access::ok;
   std::array<uint32_t, 68> words{};
   if (const Access a = read_part(core, dropped_part_, words.data()); a != Access::ok) return a;
   uint32_t mask = words[attachment_.layout->format.dropped];
@@ -358,7 +361,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     return begin_epoch(core);
   }
   news = has_news(core, snap);
-  if (!news) return Access::ok;
+  if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
     if (const Access a = region_size_.learn(card_, logs_, core.core); a != Access::ok) return a;
@@ -373,6 +376,12 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   return account_drops(core, snap, before);
 }
 
+// Only between visits: during one, a slot of the ring is claimed for words.
+void Drain::tell_losses() {
+  for (const shm::LossRecord& record : untold_losses_) publisher_.publish_loss(record);
+  untold_losses_.clear();
+}
+
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = raw_now_ns();
   Access result = Access::ok;
@@ -380,6 +389,7 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
     if (!all && core.due_ns > now_ns) continue;
     bool news = false;
     result = visit(core, now_ns, news);
+    tell_losses();
     if (result == Access::gone) break;
     // Busy cores often, idle ones ever more rarely, down to the stated worst case.
     core.interval_ns = news ? options_.busy_interval_ns
@@ -417,6 +427,8 @@ void Drain::close_account(bool card_vanished) {
         losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words, lane.digest.last_time,
                        shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
     }
+  losses_.tell_open();
+  tell_losses();
   store_counters();
 }
 

@@ -1,6 +1,7 @@
 #include "collector/loss_account.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace ttc::collect {
 
@@ -33,10 +34,16 @@ void LossAccount::open(const Where& w, shm::LossCause cause, uint64_t from_cycle
     const auto precision = cause == shm::LossCause::dropped_on_card ? shm::LossPrecision::bounded_runs
                                                                    : shm::LossPrecision::unknown;
     open_[key(w, cause)] = record(w, cause, precision, from_cycles, shm::kOpenEnd, 0, runs);
-  } else if (runs > intervals_[it->second].runs) {
-    intervals_[it->second].runs = runs;
-    publish_(intervals_[it->second]);
+  } else if (shm::LossRecord& r = intervals_[it->second]; runs > r.runs) {
+    // Told again when it has doubled, and at the end: a long loss must not fill the ring with itself.
+    const bool tell = std::bit_width(runs) > std::bit_width(r.runs);
+    r.runs = runs;
+    if (tell) publish_(r);
   }
+}
+
+void LossAccount::tell_open() {
+  for (const auto& [lane, id] : open_) publish_(intervals_[id]);
 }
 
 void LossAccount::close(const Where& w, shm::LossCause cause, uint64_t to_cycles) {

@@ -111,7 +111,10 @@ size_t times_end(std::span<const uint32_t> words, size_t at, uint64_t latest) {
     if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;   // padding closes a frame
     const uint32_t length = packet_words(packet_type(words[pos]));
     if (length == 0 || pos + length > words.size()) break;
-    if (packet_type(words[pos]) != kZoneTotal) {
+    if (packet_type(words[pos]) == kZoneTotal) {
+      // No time to go by, but a sum of cycles cannot exceed the run it was taken in.
+      if (!has_end || words[pos + 1] > clock_difference(fw_end, time_in(at + kFwStartWord))) break;
+    } else {
       const uint64_t time = time_in(pos);
       if (clock_difference(time, latest) <= 0 || (has_end && clock_difference(time, fw_end) >= 0)) break;
       latest = time;

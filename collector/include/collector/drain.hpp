@@ -132,6 +132,7 @@ class Drain {
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
   void note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns);
+  bool near_full(const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
@@ -144,6 +145,7 @@ class Drain {
   LossAccount::Where where(const CoreState& core, uint32_t risc) const;
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
+  void tell_losses();
   void store_counters();
 
   // recovery.cpp
@@ -161,6 +163,7 @@ class Drain {
   DrainOptions options_;
   RegionSize region_size_;
   LossAccount losses_;
+  std::vector<shm::LossRecord> untold_losses_;
   std::vector<ControlPart> poll_parts_;
   ControlPart dropped_part_;
   std::vector<CoreState> cores_;

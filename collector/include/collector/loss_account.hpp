@@ -1,5 +1,5 @@
-// The account of what may be missing, per lane. Every interval goes out as a kLoss chunk when it is opened and
-// again when it grows or closes, so that ring, file and final report say the same.
+// The account of what may be missing, per lane. Every interval goes out as a loss chunk when it is opened, when
+// its count has doubled, when it closes and at the end, so that ring, file and final report say the same.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -26,6 +26,7 @@ class LossAccount {
   // One that lasts until close(); opening an open one of the same lane and cause adds to its runs.
   void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t runs);
   void close(const Where& where, shm::LossCause cause, uint64_t to_cycles);
+  void tell_open();   // publishes what is still open, with its final counts
   bool is_open(const Where& where, shm::LossCause cause) const;
 
   const std::vector<shm::LossRecord>& intervals() const { return intervals_; }
