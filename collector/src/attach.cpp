@@ -1,5 +1,7 @@
 #include "collector/attach.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <bitset>
 #include <map>
@@ -41,6 +43,14 @@ Attachment attach(card::Card& card, const markers::Layout* only) {
   Attachment a;
   a.placement = markers::placement_for(id.arch->name);
   if (!a.placement) throw AttachError(id.spec + ": no profiler layout is known for " + std::string(id.arch->name));
+  for (const card::Tile& tile : card.tiles()) {
+    if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    if (card.wall_clock(tile.at, a.begun_cycles) != Access::ok) continue;
+    a.begun_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+    break;
+  }
   std::string refusal;
   const markers::Discovery found = discover_first(card, *a.placement, only, refusal);
   if (!found)

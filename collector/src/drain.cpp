@@ -33,13 +33,6 @@ std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset,
   return {reinterpret_cast<const uint32_t*>(slot) + byte_offset / 4, words};
 }
 
-// The earliest time a fresh frame adds to its lane.
-uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
-  const uint64_t start = markers::marker_time(frame[device::kFwStartWord], frame[device::kFwStartWord + 1]);
-  if (markers::clock_difference(start, after) > 0 || frame.size() < device::kFirstCustomWord + 2) return start;
-  return markers::marker_time(frame[device::kFirstCustomWord], frame[device::kFirstCustomWord + 1]);
-}
-
 }  // namespace
 
 // Collects what verified frames say, to be applied only when they are accepted.
@@ -83,7 +76,9 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
              shm::SegmentWriter& segment, const DrainOptions& options)
     : card_(card), attachment_(attachment), logs_(logs), publisher_(publisher), segment_(segment),
       options_(options), region_size_(attachment, options.bytes_per_risc),
-      losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }) {
+      losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }),
+      device_time_(card, attachment.cores.empty() ? card::Coord{} : attachment.cores.front().at,
+                   attachment.begun_ns, attachment.begun_cycles) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const auto part = [&](uint32_t first, uint32_t last) {
@@ -98,9 +93,11 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   else
     poll_parts_ = {part(f.run_counter, f.run_counter), part(f.host_end, last_index)};
   dropped_part_ = part(f.dropped, f.dropped);
+  host_read_part_ = part(f.risc_dram_address, f.risc_dram_address + f.risc_dram_address_count - 1u);
   for (const AttachedCore& core : attachment.cores) {
     CoreState state;
     state.core = core;
+    state.caught_up_ns = state.look_ns = attachment.begun_ns;
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r) state.lanes[r].lane = {&f, r, core.flat_id};
     cores_.push_back(std::move(state));
   }
@@ -142,9 +139,9 @@ Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
 }
 
 bool Drain::rewound(const CoreState& core, const Snapshot& snap) const {
-  if (snap.run_counter < core.run_counter) return true;
+  if (snap.run_counter < core.seen_runs) return true;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    if (snap.host_end[r] < core.lanes[r].cursor) return true;
+    if (snap.host_end[r] < core.seen_end[r]) return true;
   return false;
 }
 
@@ -157,6 +154,7 @@ bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
 
 void Drain::note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   core.seen_end = snap.host_end;
+  core.seen_runs = snap.run_counter;
   if (now_ns - core.landing_since_ns < kLandedNs) return;
   core.landed_end = core.landing_end;
   core.landing_end = snap.host_end;
@@ -234,11 +232,40 @@ bool Drain::settled(LaneState& lane, std::span<const uint32_t> words) const {
   return false;
 }
 
-void Drain::close_gaps(CoreState& core, uint32_t risc, uint64_t time) {
-  if (!core.lanes[risc].gap_open) return;
-  core.lanes[risc].gap_open = false;
-  losses_.close(where(core, risc), LossCause::rewound_before_read, time);
+// The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are, no
+// epoch can have been missed.
+bool Drain::host_has_read(const CoreState& core) {
+  std::array<uint32_t, 68> words{};
+  const device::Format& f = attachment_.layout->format;
+  if (read_part(core, host_read_part_, words.data()) != Access::ok) return true;
+  const auto first = words.begin() + f.risc_dram_address;
+  return std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
+}
+
+// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
+bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
+  const LaneState& lane = core.lanes[risc];
+  const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
+  const bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
+  if (!lane.digest.known) return (unseen || core.ever_late) && host_has_read(core);
+  if (frame[device::kFwEndWord] != device::kUnsetWord) return unseen;
+  // Quick push: its last marker but padding is the end of the push's own zone.
+  const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
+  const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
+  return 2 * markers::clock_difference(time, lane.digest.last_time) > markers::clock_difference(last, time);
+}
+
+// The first fresh frame of an epoch: closes what was open, and asks whether an epoch was missed.
+void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
+  LaneState& lane = core.lanes[risc];
+  const uint64_t time = markers::first_time(frame, lane.digest.last_time);
+  const bool was_open = losses_.is_open(where(core, risc), LossCause::rewound_before_read);
+  lane.first_of_epoch = false;
   losses_.close(where(core, risc), LossCause::dropped_on_card, time);
+  losses_.close(where(core, risc), LossCause::rewound_before_read, time);
+  if (was_open || !may_have_missed(core, risc, frame, time)) return;
+  losses_.record(where(core, risc), LossCause::rewound_before_read, shm::LossPrecision::unknown,
+                 lane.digest.known ? lane.digest.last_time : 0, time, 0, 0);
 }
 
 void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
@@ -263,7 +290,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
     if (whole.empty() && now_ns - lane.stuck_since_ns > kGiveUpNs) give_up(core, f, words);
     return;
   }
-  if (judge.fresh_seen) close_gaps(core, f.risc, first_time(judge.first_fresh, lane.digest.last_time));
+  if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
   spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()), f.data_offset,
                    lane.digest});
   advance(lane, whole, digest);
@@ -285,7 +312,7 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   next = std::min(next, words.size());
   uint64_t until = shm::kOpenEnd;
   if (next + device::kFirstCustomWord <= words.size() && words[next + device::kFwStartWord] != device::kUnsetWord)
-    until = first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
+    until = markers::first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
   losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words, lane.digest.last_time,
                  until, next, 0);
   unparsable_words_ += next;
@@ -356,11 +383,22 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
 Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   Snapshot snap;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
+  core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
+  core.ever_late = core.ever_late || core.looked_late;
+  core.look_ns = snap.read_time_ns;
   if (rewound(core, snap)) {
     news = true;
     return begin_epoch(core);
   }
+  const uint32_t epoch = core.epoch;
   news = has_news(core, snap);
+  if (!news && (core.looked_late || core.reset_generation != reset_generation_) && region_size_.known()) {
+    if (const Access a = check_unseen_reset(core); a != Access::ok) return a;
+    if (core.epoch != epoch) return Access::ok;
+  }
+  if (!news && core.last_run_unchecked && region_size_.known())
+    if (const Access a = check_last_run(core); a != Access::ok) return a;
+  if (!news) core.caught_up_ns = snap.read_time_ns;
   if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
@@ -369,10 +407,10 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   }
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
-  const uint32_t epoch = core.epoch;
   if (const Access a = deliver(core, snap, now_ns); a != Access::ok) return a;
   if (core.epoch != epoch) return Access::ok;
   core.run_counter = snap.run_counter;
+  if (!has_news(core, snap)) core.caught_up_ns = snap.read_time_ns;
   return account_drops(core, snap, before);
 }
 
@@ -384,6 +422,7 @@ void Drain::tell_losses() {
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = raw_now_ns();
+  device_time_.sample(false);
   Access result = Access::ok;
   for (CoreState& core : cores_) {
     if (!all && core.due_ns > now_ns) continue;
@@ -392,7 +431,8 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
     tell_losses();
     if (result == Access::gone) break;
     // Busy cores often, idle ones ever more rarely, down to the stated worst case.
-    core.interval_ns = news ? options_.busy_interval_ns
+    const bool fresh_epoch = core.lanes[0].delivered && core.seen_runs == 0 && started - core.epoch_since_ns < kFreshNs;
+    core.interval_ns = news || fresh_epoch ? options_.busy_interval_ns
                             : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
     core.due_ns = now_ns + core.interval_ns;
   }

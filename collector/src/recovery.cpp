@@ -13,11 +13,14 @@ using shm::LossCause;
 constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;   // holds any frame and the start of the next
 constexpr int kSnapshotTries = 16;
 
+
 }  // namespace
 
 // The host writes the vector word by word; what is seen first may be half old. Two equal looks in a row are taken
 // as the new state.
 Access Drain::begin_epoch(CoreState& core) {
+  if (core.reset_generation == reset_generation_) ++reset_generation_;
+  core.reset_generation = reset_generation_;
   Snapshot snap, again;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
   for (int i = 0; i < kSnapshotTries; ++i) {
@@ -34,13 +37,86 @@ Access Drain::begin_epoch(CoreState& core) {
   core.runs_delivered = 0;
   core.unexplained_visits = 0;
   core.seen_end = core.landed_end = core.landing_end = {};
+  core.seen_runs = 0;
+  core.last_run_unchecked = true;
+  core.epoch_since_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;
   for (LaneState& lane : core.lanes) {
     lane.cursor = 0;
     lane.witness_words = 0;
     lane.settled_words = 0;
     lane.stuck_since_ns = 0;
-    lane.gap_open = true;
+    lane.first_of_epoch = true;
+  }
+  return Access::ok;
+}
+
+bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& access) {
+  std::array<uint64_t, 8> raw;
+  const LogRead read{core.core.bank, log_address(core, risc, 0), raw};
+  access = logs_.read({&read, 1});
+  const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
+  const LaneState& lane = core.lanes[risc];
+  return access == Access::ok && markers::frame_starts(words, 0, lane.lane) &&
+         markers::clock_difference(markers::first_time(words, lane.digest.last_time), lane.digest.last_time) > 0;
+}
+
+// The four guaranteed slots of a RISC as its L1 buffer holds them now.
+Access Drain::read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots) {
+  std::array<uint64_t, 4> raw;
+  const uint32_t address = attachment_.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
+  Access a = card_.aim(card::Window::control, core.core.at, address);
+  if (a == Access::ok) a = card_.copy(card::Window::control, address, raw);
+  if (a == Access::ok) std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 8, slots.begin());
+  return a;
+}
+
+// The log is empty. L1 holds the core's last run: when BRISC has closed it, a kernel took part in it, and that is
+// later than what was delivered, it went by unseen. (BRISC's FW zone alone says nothing: it also opens for launches
+// that are not for this core.) The vector is looked at again afterwards: the run may just be being pushed.
+Access Drain::check_last_run(CoreState& core) {
+  core.last_run_unchecked = false;
+  std::array<uint32_t, 8> slots;
+  const auto time_of = [&](uint32_t word) {
+    const uint32_t at = word - device::kFwStartWord;
+    return slots[at] == device::kUnsetWord ? 0 : markers::marker_time(slots[at], slots[at + 1]);
+  };
+  if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
+  const uint64_t closed = time_of(device::kFwEndWord);
+  const markers::FrameDigest& brisc = core.lanes[0].digest;
+  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0) return Access::ok;
+  bool kernel_ran = time_of(device::kKernelEndWord) != 0;
+  for (uint32_t r = 1; r < device::kMaxRiscs && !kernel_ran; ++r) {
+    if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
+    kernel_ran = time_of(device::kFwEndWord) != 0;
+  }
+  Snapshot now;
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  const bool empty = std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
+  if (!kernel_ran || !empty || now.run_counter != 0) return Access::ok;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+  return Access::ok;
+}
+
+// Another core was reset, or this look came late, and this one shows nothing new. A push may have come and gone, or
+// stand where one of the same length stood before.
+Access Drain::check_unseen_reset(CoreState& core) {
+  core.reset_generation = reset_generation_;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const LaneState& lane = core.lanes[r];
+    if (!lane.delivered || !lane.digest.known) continue;
+    Access access = Access::ok;
+    bool reset = false;
+    if (lane.cursor == 0) {
+      reset = frame_waits_at_front(core, r, access);
+    } else {
+      bool intact = true;
+      access = witness_at_cursor(core, r, intact);
+      reset = !intact;
+    }
+    if (access != Access::ok) return access;
+    if (reset) return begin_epoch(core);
   }
   return Access::ok;
 }
@@ -70,7 +146,8 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
   for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
     markers::FrameDigest digest = lane.digest;
-    if (markers::recovered_frame(seen, pos, lane.lane, digest)) {
+    const bool sat_out = seen[pos + device::kFwStartWord] == device::kUnsetWord;   // its times are of an earlier run
+    if (!sat_out && markers::recovered_frame(seen, pos, lane.lane, digest)) {
       at = from + pos;
       return Access::ok;
     }
@@ -109,6 +186,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
       lane.digest = walked;
     }
     if (length == 0) return Access::ok;
+    if (options_.before_publish) options_.before_publish();
     const Publisher::Span span{static_cast<uint8_t>(risc), at, length, Publisher::kHeadBytes, before};
     publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
                              {core.core.at.x, core.core.at.y, core.core.flat_id, core.epoch, core.run_counter,
@@ -124,7 +202,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   LaneState& lane = core.lanes[risc];
   const uint32_t new_end = snap.host_end[risc];
   const uint32_t seen = core.seen_end[risc];
-  if (lane.cursor == 0 && seen == 0 && new_end == 0) return Access::ok;   // a lane nobody uses
+  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered) return Access::ok;   // a lane nobody uses
   const uint64_t last = lane.digest.last_time;
   const auto lost_from = [&](uint64_t from) {
     losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);
@@ -149,11 +227,10 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   if (!survivor) return Access::ok;
   const uint64_t before = lane.digest.last_time;
   uint32_t at = *survivor;
-  scratch_.resize(device::kFirstCustomWord / 2);
-  const LogRead read{core.core.bank, log_address(core, risc, at), scratch_};
+  std::array<uint64_t, 8> raw;   // all fixed words and the first custom marker
+  const LogRead read{core.core.bank, log_address(core, risc, at), raw};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
-  const auto* head = reinterpret_cast<const uint32_t*>(scratch_.data());
-  const uint64_t first = markers::marker_time(head[device::kFwStartWord], head[device::kFwStartWord + 1]);
+  const uint64_t first = markers::first_time({reinterpret_cast<const uint32_t*>(raw.data()), 16}, before);
   if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
   // The gap ends where the survivors begin; behind them nothing was written any more.
   if (lane.digest.last_time != before) losses_.close(where(core, risc), LossCause::rewound_before_read, first);

@@ -13,7 +13,7 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 3;
+inline constexpr uint32_t kPageVersion = 4;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16;
@@ -65,6 +65,8 @@ struct Page {
   std::atomic<uint64_t> virtual_cycles{0};
   std::atomic<uint32_t> leaving{0};
   // Where the profiler's logs are, so that reads of them can be recognised for pacing. P = 0: not told.
+  uint32_t control_address = 0;
+  uint32_t control_bytes = 0;
   uint32_t log_base = 0;
   uint32_t bytes_per_risc = 0;
   uint32_t cores_per_bank = 0;
@@ -73,7 +75,7 @@ struct Page {
 
   // account
   std::atomic<uint64_t> read[kMaxFlatIds * kMaxRiscs]{};
-  std::atomic<uint64_t> control_reads[kMaxTiles]{};   // loads of a tile's L1
+  std::atomic<uint64_t> control_reads[kMaxTiles]{};   // copies out of a tile's control vector
   std::atomic<uint32_t> latched_high[kMaxTiles]{};
   std::atomic<uint64_t> round_trips{0};
   std::atomic<uint64_t> register_loads{0};

@@ -303,6 +303,8 @@ void EmulatedCard::advance_clock(uint64_t cycles) {
 }
 
 void EmulatedCard::set_log_geometry(const LogGeometry& g) {
+  impl_->page->control_address = g.control_address;
+  impl_->page->control_bytes = g.control_bytes;
   impl_->page->log_base = g.base;
   impl_->page->cores_per_bank = g.cores_per_bank;
   impl_->page->bytes_per_risc = g.bytes_per_risc;

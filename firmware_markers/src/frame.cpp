@@ -89,6 +89,15 @@ bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane
   return at + kFirstCustomWord <= words.size() && is_marker(words[at]) && carries_identity(words, at, lane);
 }
 
+uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
+  const uint64_t start = marker_time(frame[kFwStartWord], frame[kFwStartWord + 1]);
+  const bool start_is_new = after != 0 && clock_difference(start, after) > 0;
+  const bool has_custom = frame.size() >= kFirstCustomWord + 2 && is_marker(frame[kFirstCustomWord]) &&
+                          !is_blank(frame[kFirstCustomWord]) && packet_type(frame[kFirstCustomWord]) != kZoneTotal;
+  if (start_is_new || !has_custom) return start;
+  return marker_time(frame[kFirstCustomWord], frame[kFirstCustomWord + 1]);
+}
+
 namespace {
 
 // Where the markers that begin at word `pos` stop being markers, or words.size().

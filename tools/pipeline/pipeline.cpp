@@ -56,6 +56,7 @@ void Pipeline::session(std::span<const char> text, Format& format) {
 
 void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
   const uint64_t lane = uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
+  if (h.notes & shm::kRecovered) return;   // taken from behind a rewound index: gaps are in the loss account
   LaneProgress& p = progress_[lane];
   if (p.session == h.session && p.epoch == h.epoch && span.word_offset > p.next_word)
     missing_words_ += span.word_offset - p.next_word;

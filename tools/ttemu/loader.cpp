@@ -13,9 +13,9 @@
 namespace ttc::emulation {
 namespace {
 
-// Loads of a core's L1 after its words were fetched: enough for some visits, in which an observer that reads twice
+// Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that reads twice
 // before it believes, or had to retry, comes to its end.
-constexpr uint64_t kLooksAfter = 16;
+constexpr uint64_t kLooksAfter = 24;
 constexpr auto kWaitStep = std::chrono::microseconds(50);
 
 std::string core_file(const char* kind, card::Coord at, int risc) {
@@ -61,7 +61,7 @@ MemoryImage read_image_description(const std::string& directory) try {
 }
 
 ImageLoader::ImageLoader(card::EmulatedCard& card, const MemoryImage& image) : card_(card), image_(image) {
-  card.set_log_geometry({image.dram_base, image.bytes_per_risc, image.cores_per_bank});
+  card.set_log_geometry({image.control_address, 4u * image.layout->format.control_words, image.dram_base, image.bytes_per_risc, image.cores_per_bank});
   for (const auto& core : image.cores) card.store(core.at, image.magic_address, markers::kWorkerMagic);
 }
 

@@ -12,8 +12,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kWaitStep = std::chrono::microseconds(20);
-// Loads of a core's L1 that make some visits: an observer reads twice before it believes, and looks twice at a reset.
-constexpr uint32_t kLooksToNotice = 16;
+// Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice at a reset.
+constexpr uint32_t kLooksToNotice = 24;
+// Before the first launch after a reset: nothing can then have happened unseen in between.
+constexpr uint64_t kLooksBeforeLaunch = 4;
 
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
@@ -48,9 +50,14 @@ void Workload::launch() {
     launch.for_this_core = !chance(options_.skip_core_percent);
     for (uint32_t r = 1; r < device::kMaxRiscs; ++r) launch.enabled[r] = !chance(options_.skip_risc_percent);
     launch.seed = random_();
+    if (paced_ && first_after_read_) wait_looks(*core, kLooksBeforeLaunch);
     core->run(launch);
   }
-  for (auto& core : dispatch_) core->dispatch_step(2);
+  for (auto& core : dispatch_) {
+    if (paced_ && first_after_read_) wait_looks(*core, kLooksBeforeLaunch);
+    core->dispatch_step(2);
+  }
+  first_after_read_ = false;
   ++program_;
 }
 
@@ -70,6 +77,12 @@ void Workload::wait_unread(size_t at_most) {
     for (auto& core : *group)
       while (core->unread_programs() > at_most)
         if (!wait_step()) return;
+}
+
+void Workload::wait_looks(const EmulatedCore& core, uint64_t looks) {
+  const uint64_t enough = world_.card().control_reads(core.where().at) + looks;
+  while (world_.card().control_reads(core.where().at) < enough)
+    if (!wait_step()) return;
 }
 
 // A paced card gives observers the time for some looks at every core; silicon would not.
@@ -96,6 +109,7 @@ void Workload::host_read(bool last) {
   for (auto* group : {&cores_, &dispatch_})
     for (auto& core : *group) world_.host_reset(core->where());
   ++host_reads_;
+  first_after_read_ = true;
   if (paced_ && !last) wait_noticed();
 }
 

@@ -41,6 +41,7 @@ class Workload {
   void host_read(bool last);
   void wait_unread(size_t at_most);
   void wait_noticed();
+  void wait_looks(const EmulatedCore& core, uint64_t looks);
   bool wait_step();     // false: give up
 
   World& world_;
@@ -55,6 +56,7 @@ class Workload {
   uint32_t compiled_ = 0;
   uint64_t alone_since_ns_ = 0;
   bool paced_;
+  bool first_after_read_ = false;
 };
 
 }  // namespace ttc::emulation

@@ -29,7 +29,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   }
   const auto views = static_cast<uint32_t>(card.arch().dram_views().size());
   cores_per_bank_ = (flat + views - 1) / views;
-  card_.set_log_geometry({placement_.dram_base, options.bytes_per_risc, cores_per_bank_});
+  card_.set_log_geometry({control_address_, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc, cores_per_bank_});
   for (const WorldCore& core : cores_) {
     card_.store(core.at, magic, markers::kWorkerMagic);
     write_initial_vector(core);

@@ -29,6 +29,8 @@ struct Attachment {
   uint32_t core_count_per_dram = 0;
   std::vector<AttachedCore> cores;   // by flat id, so that one pass meets each bank once
   std::vector<std::string> notes;    // tiles left out and why
+  uint64_t begun_ns = 0;             // CLOCK_MONOTONIC_RAW before the first tile was read
+  uint64_t begun_cycles = 0;         // device time then: what was recorded later is ours to account for
 };
 
 // Reads every Tensix tile that is not harvested. Throws AttachError when no tile carries a profiler.

@@ -15,6 +15,15 @@
 //
 // A rewind (RUN_COUNTER or an index smaller than known, or a broken witness) starts a new epoch. What the host
 // rewound over is still in DRAM until it is overwritten and is recovered where the chain of frames is unbroken.
+//
+// An epoch that began and ended between two looks leaves no trace in the vector. It shows elsewhere:
+//   - L1 still holds the core's last run: on the first quiet look of an epoch it must be one that was delivered
+//   - the first frame of an epoch must follow the last look that found everything delivered within kBlindSpotNs
+//   - the host resets all cores at once: a reset noticed on one core, or a look that came late, makes a quiet core
+//     check its witness, or the front of its empty log
+//   - a core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be further
+//     apart than half of what it takes to fill a buffer
+// Where one of these fails the gap is reported as possibly lost. What stays unseen: an epoch within kBlindSpotNs.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,6 +33,7 @@
 #include <vector>
 
 #include "collector/attach.hpp"
+#include "collector/device_time.hpp"
 #include "collector/log_reader.hpp"
 #include "collector/loss_account.hpp"
 #include "collector/publisher.hpp"
@@ -68,6 +78,8 @@ class Drain {
  private:
   static constexpr uint32_t kWitnessWords = 16;
   static constexpr uint64_t kGiveUpNs = 100'000'000;
+  static constexpr uint64_t kBlindSpotNs = 1'000'000;
+  static constexpr uint64_t kFreshNs = 1'000'000'000;   // an empty log is watched as closely as a busy one for so long
   static constexpr uint64_t kLandedNs = 50'000;    // a posted write of a core is in DRAM within microseconds
 
   struct LaneState {
@@ -81,7 +93,7 @@ class Drain {
     uint32_t settled_words = 0;
     uint64_t stuck_since_ns = 0;        // 0: the words behind the cursor verified when last looked at
     bool has_payload = false;           // frames with words that cannot be verified were seen
-    bool gap_open = false;              // an interval waits for this lane's next time to be closed
+    bool first_of_epoch = true;         // the next fresh frame is the first of its epoch
   };
   struct CoreState {
     AttachedCore core;
@@ -92,9 +104,17 @@ class Drain {
     uint64_t runs_total = 0;
     uint32_t unexplained_visits = 0;    // in a row with more runs counted than frames found
     std::array<uint32_t, device::kMaxRiscs> seen_end{};      // the indices when last looked at
+    uint32_t seen_runs = 0;                                  // RUN_COUNTER likewise
     std::array<uint32_t, device::kMaxRiscs> landed_end{};    // indices first seen at least kLandedNs ago
     std::array<uint32_t, device::kMaxRiscs> landing_end{};   // indices seen at landing_since_ns
     uint64_t landing_since_ns = 0;
+    uint64_t reset_generation = 0;      // of the device's resets, the last one this core was looked at for
+    uint64_t look_ns = 0;               // read time of the last look
+    bool looked_late = false;           // it came later than blind_spot after the one before
+    bool ever_late = false;
+    bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
+    uint64_t epoch_since_ns = 0;
+    uint64_t caught_up_ns = 0;          // read time of the last look that left nothing undelivered
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
     uint32_t notes = 0;                 // for the next chunk
@@ -141,7 +161,9 @@ class Drain {
   bool settled(LaneState& lane, std::span<const uint32_t> words) const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
-  void close_gaps(CoreState& core, uint32_t risc, uint64_t time);
+  void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
+  bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
+  bool host_has_read(const CoreState& core);
   LossAccount::Where where(const CoreState& core, uint32_t risc) const;
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
@@ -150,6 +172,10 @@ class Drain {
 
   // recovery.cpp
   card::Access begin_epoch(CoreState& core);
+  card::Access check_unseen_reset(CoreState& core);
+  card::Access read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots);
+  card::Access check_last_run(CoreState& core);
+  bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at);
@@ -166,8 +192,11 @@ class Drain {
   std::vector<shm::LossRecord> untold_losses_;
   std::vector<ControlPart> poll_parts_;
   ControlPart dropped_part_;
+  ControlPart host_read_part_;
   std::vector<CoreState> cores_;
   DurationStats sweep_times_;
+  DeviceTime device_time_;
+  uint64_t reset_generation_ = 0;         // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
 
   uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, sweeps_ = 0;

@@ -37,6 +37,8 @@ struct EmulatedCardOptions {
 
 // Where the profiler logs are, so that the card can tell what of them was read (for pacing).
 struct LogGeometry {
+  uint32_t control_address;   // of the control vectors in L1
+  uint32_t control_bytes;
   uint32_t base;
   uint32_t bytes_per_risc;
   uint32_t cores_per_bank;
@@ -71,7 +73,7 @@ class EmulatedCard {
   // Words of a lane a reader can now find, since the `resets`-th host reset; lane = flat id * 5 + RISC.
   void set_landed(uint32_t lane, uint32_t resets, uint32_t words);
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
-  uint64_t control_reads(Coord tile) const;   // how often observers looked at this tile's L1
+  uint64_t control_reads(Coord tile) const;   // how often observers looked at this tile's vector
 
   // Says that the card will go away soon, as a resetting user-mode driver does.
   void announce_leaving();

@@ -126,6 +126,10 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
 // be known. Updates `digest`.
 size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, FrameDigest& digest);
 
+// The earliest time a frame adds to a lane whose markers up to `after` are known (0: none). A run that pushes more
+// than once repeats its starts, so the first custom marker counts where the start is not new or may not be.
+uint64_t first_time(std::span<const uint32_t> frame, uint64_t after);
+
 namespace detail {
 // Length of the frame at words[at], 0 when it does not hold. Updates `digest` and `frame` when it does; a frame at the very
 // end of `words` is taken to end there.
