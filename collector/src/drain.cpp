@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ttc::collect {
 namespace {
@@ -255,17 +256,23 @@ bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint
   return 2 * markers::clock_difference(time, lane.digest.last_time) > markers::clock_difference(last, time);
 }
 
-// The first fresh frame of an epoch: closes what was open, and asks whether an epoch was missed.
+// The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed. Cores are
+// reset whole, so the first lane to come answers for all, but for quick push, which is a lane's own affair.
 void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
   const bool was_open = losses_.is_open(where(core, risc), LossCause::rewound_before_read);
+  const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
+  const bool answered = std::exchange(core.epoch_entered, true) && !quick_push;
   lane.first_of_epoch = false;
   losses_.close(where(core, risc), LossCause::dropped_on_card, time);
+  if (!was_open && !answered && may_have_missed(core, risc, frame, time)) {
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
+        losses_.open(where(core, r), LossCause::rewound_before_read,
+                     core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
+  }
   losses_.close(where(core, risc), LossCause::rewound_before_read, time);
-  if (was_open || !may_have_missed(core, risc, frame, time)) return;
-  losses_.record(where(core, risc), LossCause::rewound_before_read, shm::LossPrecision::unknown,
-                 lane.digest.known ? lane.digest.last_time : 0, time, 0, 0);
 }
 
 void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,

@@ -39,6 +39,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.seen_end = core.landed_end = core.landing_end = {};
   core.seen_runs = 0;
   core.last_run_unchecked = true;
+  core.epoch_entered = false;
   core.epoch_since_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;
   for (LaneState& lane : core.lanes) {

@@ -132,22 +132,29 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
                  static_cast<uint32_t>(first_byte / 4), static_cast<uint32_t>((first_byte + bytes) / 4)};
 }
 
-// Only what continues the part already read counts: a probe further on has not fetched what lies before it.
-void AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
+// Only what continues the part already read counts: a probe further on has not fetched what lies before it. True when
+// the mark is at `words` or beyond afterwards.
+bool AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
   const uint64_t epoch = part.landed & ~uint64_t{0xffffffff};
   const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, words);
   uint64_t seen = page_.read[part.lane].load(std::memory_order_relaxed);
   do {
+    if (seen >= reached) return true;
     const uint64_t seen_words = (seen & ~uint64_t{0xffffffff}) == epoch ? seen & 0xffffffffu : 0;
-    if (seen >= reached || part.first_word > seen_words) return;
+    if (part.first_word > seen_words) return false;
   } while (!page_.read[part.lane].compare_exchange_weak(seen, reached, std::memory_order_release));
+  return true;
 }
 
+// Landing is announced after the words are there, so a read can have them before it is known that it could. Such a
+// read stays open until that shows, or until the observer reads the same words again.
 void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
-  std::erase_if(open_reads_, [&](const OpenRead& r) { return r.part.lane == part.lane && (resolve(r), true); });
+  std::erase_if(open_reads_, [&](const OpenRead& r) {
+    return r.part.lane == part.lane && (resolve(r) || part.first_word <= r.part.first_word);
+  });
   const uint64_t landed = part.landed & 0xffffffffu;
-  raise_mark(part, landed);
-  if (landed < part.end_word) open_reads_.push_back({part, {got.begin(), got.end()}, from});
+  const bool raised = raise_mark(part, landed);
+  if (!raised || landed < part.end_word) open_reads_.push_back({part, {got.begin(), got.end()}, from});
 }
 
 // Words arrive in order, so what was got and what is there now agree up to where the read came too early. True
@@ -157,8 +164,8 @@ bool AccessLayer::resolve(const OpenRead& r) {
   if (now >> 32 != r.part.landed >> 32) return true;   // a reset: those words count no more
   size_t same = 0;
   while (same < r.got.size() && r.got[same] == __atomic_load_n(r.from + same, __ATOMIC_RELAXED)) ++same;
-  raise_mark(r.part, std::min<uint64_t>(now & 0xffffffffu, r.part.first_word + 2 * same));
-  return (now & 0xffffffffu) >= r.part.end_word;
+  const bool raised = raise_mark(r.part, std::min<uint64_t>(now & 0xffffffffu, r.part.first_word + 2 * same));
+  return raised && (now & 0xffffffffu) >= r.part.end_word;
 }
 
 void AccessLayer::resolve_open_reads() {

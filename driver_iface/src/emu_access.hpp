@@ -47,7 +47,7 @@ class AccessLayer {
   std::optional<LogPart> log_part(const Aimed& window, uint64_t offset, uint64_t bytes) const;
   // `got`: what the observer received, `from`: the memory it came from.
   void mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from);
-  void raise_mark(const LogPart& part, uint64_t words);
+  bool raise_mark(const LogPart& part, uint64_t words);
   // A read that reached behind what was known to have landed. Whether it got the words shows when they have.
   struct OpenRead {
     LogPart part;

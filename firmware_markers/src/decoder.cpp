@@ -74,6 +74,7 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
 
 void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
                                     Batch& out) {
+  uint32_t repaired_slots = 0;
   for (unsigned slot = 0; slot < 4; ++slot) {
     const uint32_t high = slots[2 * slot];
     const uint32_t low = slots[2 * slot + 1];
@@ -83,9 +84,11 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start, uint
     if (same_launch && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low) {
       flags |= kDuplicate;
       ++anomalies_.duplicate_markers;
+      if (previous_.repaired_slots >> slot & 1) time = repaired(time), flags |= kRepaired, repaired_slots |= 1u << slot;
     } else if (last != 0 && looks_rolled_over(time, slot == 0 ? last : start)) {
       time = repaired(time);
       flags |= kRepaired;
+      repaired_slots |= 1u << slot;
       ++anomalies_.repaired_times;
     }
     if (slot == 0) start = time;
@@ -93,6 +96,7 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start, uint
     out.markers_[out.marker_count_++] = {time, static_cast<uint16_t>(packet_id(high)),
                                          static_cast<MarkerType>(packet_type(high)), flags, 0};
   }
+  previous_.repaired_slots = repaired_slots;
 }
 
 size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Batch& out) {
@@ -109,12 +113,14 @@ size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Bat
   decode_guaranteed(head + kFwStartWord, start, last, same_launch, out);
   // Customs are judged among themselves: FW END and KERNEL END are later than all of them.
   uint64_t custom_last = sat_out ? last : start;
+  if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0) custom_last = previous_.last_time;
   const size_t end = decode_customs(words, at, at + kFirstCustomWord, start, custom_last, sat_out, out);
   if (clock_difference(custom_last, last) > 0) last = custom_last;
   if (end - at > kBufferWords) ++anomalies_.overrun_frames;
 
   frame.marker_count = out.marker_count_ - frame.first_marker;
-  flag_quick_push(head, frame, out);
+  // A push of a full buffer had no room for its own pair: the last zone is the user's.
+  if (end - at < kBufferWords) flag_quick_push(head, frame, out);
   std::memcpy(previous_.guaranteed, head + kFwStartWord, sizeof previous_.guaranteed);
   previous_.last_time = last;
   previous_.host_id = host_id;
@@ -142,18 +148,19 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
   const uint32_t first_marker = out.marker_count_;
   uint32_t last_packet_words = 0;
   Marker* next = out.markers_.get() + out.marker_count_;
-  uint64_t latest = last;
+  uint64_t latest = last, before_last = last;
 
   while (pos + 2 <= size) {
     const uint32_t high = w[pos];
     const uint32_t low = w[pos + 1];
     uint64_t time = marker_time(high, low);
-    if (high >> 29 == 4 && time >= latest && !stale) [[likely]] {   // zone start or end, in order
+    if (high >> 29 == 4 && clock_difference(time, latest) >= 0 && !stale) [[likely]] {   // zone start or end, in order
       if (is_blank(high)) {   // only reachable at clock 0: padding
         pos += 2;
         continue;
       }
       *next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(packet_type(high)), 0, 0};
+      before_last = latest;
       latest = time;
       pos += 2;
       last_packet_words = 2;
@@ -164,7 +171,7 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
       if (frame_starts(words, pos, lane_)) break;
       if (last_packet_words == 2 && pos >= at + kFirstCustomWord + 2 &&
           frame_starts_damaged(words, pos - 2, lane_)) {
-        if (next > out.markers_.get() + first_marker) --next;   // it was the next frame's damaged sentinel
+        if (next > out.markers_.get() + first_marker) --next, latest = before_last;   // it was the next frame's damaged sentinel
         pos -= 2;
         break;
       }
@@ -174,6 +181,7 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
       pos += 2;
       continue;
     }
+    if (frame_starts_damaged(words, pos, lane_)) break;
     const uint32_t type = packet_type(high);
     const uint32_t length = packet_words(type);
     if (length == 0) {

@@ -53,8 +53,11 @@ Discovery discover(const L1Image& image, const Placement& placement, const Layou
     refused.evidence.push_back("no worker magic word within " + std::to_string(kMagicSearchBytes) +
                                " bytes of the mailbox base " + hex(placement.tensix_mailbox_base));
   Discovery accepted;
+  uint32_t last_control = 0;
   for (const uint32_t magic : anchors) {
     const uint32_t control = control_address_after(magic, placement.tensix_mailbox_base);
+    if (control == last_control) continue;
+    last_control = control;
     for (const Layout& layout : layouts()) {
       if (only && only != &layout) continue;
       const std::string where = std::string(layout.name) + " at " + hex(control) + ": ";

@@ -39,11 +39,18 @@ class Times {
       uint64_t time = marker_time(high, low);
       const bool duplicate = same_launch && previous_.guaranteed[2 * slot] == high &&
                              previous_.guaranteed[2 * slot + 1] == low;
-      if (!duplicate) {
-        if (latest_ != 0 && looks_rolled_over(time, slot == 0 ? latest_ : start_)) time = repaired(time);
+      if (duplicate) {
+        if (previous_.repaired_slots >> slot & 1) time = repaired(time), repaired_slots_ |= 1u << slot;
+      } else {
+        if (latest_ != 0 && looks_rolled_over(time, slot == 0 ? latest_ : start_))
+          time = repaired(time), repaired_slots_ |= 1u << slot;
         check(time);
       }
-      if (slot == 0) start_ = custom_latest_ = time;
+      if (slot == 1) fw_end_ = time, has_fw_end_ = true;
+      if (slot == 0) {
+        start_ = custom_latest_ = time;
+        if (same_launch && clock_difference(previous_.last_time, time) > 0) custom_latest_ = previous_.last_time;
+      }
       if (latest_ == 0 || clock_difference(time, latest_) > 0) latest_ = time;
     }
   }
@@ -55,16 +62,18 @@ class Times {
     uint64_t time = marker_time(high, low);
     if (looks_rolled_over(time, custom_latest_)) time = repaired(time);
     check(time);
+    if (has_fw_end_ && clock_difference(time, fw_end_) > 0) hold_ = false;
     if (clock_difference(time, custom_latest_) > 0) custom_latest_ = time;
   }
 
   bool hold() const { return hold_; }
   size_t seen() const { return seen_; }
+  uint32_t repaired_slots() const { return repaired_slots_; }
   uint64_t latest() const { return clock_difference(custom_latest_, latest_) > 0 ? custom_latest_ : latest_; }
 
  private:
   void check(uint64_t time) {
-    if (previous_.known && clock_difference(time, previous_.last_time) <= 0) hold_ = false;
+    if (previous_.known && previous_.last_time != 0 && clock_difference(time, previous_.last_time) <= 0) hold_ = false;
     if (ceiling_.known && clock_difference(time, ceiling_.time) >= 0) hold_ = false;
   }
 
@@ -73,6 +82,9 @@ class Times {
   bool sat_out_;
   bool hold_ = true;
   size_t seen_ = 0;
+  uint32_t repaired_slots_ = 0;
+  uint64_t fw_end_ = 0;
+  bool has_fw_end_ = false;
   uint64_t start_ = 0;
   uint64_t latest_;
   uint64_t custom_latest_ = 0;
@@ -86,7 +98,7 @@ bool frame_starts(std::span<const uint32_t> words, size_t at, const Lane& lane) 
 }
 
 bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane& lane) {
-  return at + kFirstCustomWord <= words.size() && is_marker(words[at]) && carries_identity(words, at, lane);
+  return at + kFirstCustomWord <= words.size() && is_marker(words[at]) && !is_blank(words[at]) && carries_identity(words, at, lane);
 }
 
 uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
@@ -161,6 +173,14 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
 
 namespace detail {
 
+bool head_is_fresh(std::span<const uint32_t> words, size_t at, const FrameDigest& digest) {
+  const uint32_t high = words[at + kFwStartWord], low = words[at + kFwStartWord + 1];
+  if (words[at + kIdHost] == digest.host_id && high == digest.guaranteed[0] && low == digest.guaranteed[1]) return true;
+  if (digest.last_time == 0) return true;
+  const uint64_t time = marker_time(high, low);
+  return clock_difference(looks_rolled_over(time, digest.last_time) ? repaired(time) : time, digest.last_time) > 0;
+}
+
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
                     FrameDigest& digest, VerifiedFrame& frame) {
   Times times(digest, ceiling, words[at + kFwStartWord] == kUnsetWord);
@@ -192,6 +212,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
            words[at + kFwStartWord] == kUnsetWord, has_payload};
   std::copy_n(words.begin() + static_cast<ptrdiff_t>(at + kFwStartWord), 8, digest.guaranteed);
   digest.last_time = times.latest();
+  digest.repaired_slots = times.repaired_slots();
   digest.host_id = words[at + kIdHost];
   digest.trailing_words = static_cast<uint32_t>(pos - at);
   digest.known = 1;

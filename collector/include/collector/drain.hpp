@@ -112,6 +112,7 @@ class Drain {
     uint64_t look_ns = 0;               // read time of the last look
     bool looked_late = false;           // it came later than blind_spot after the one before
     bool ever_late = false;
+    bool epoch_entered = false;         // a lane has delivered a fresh frame of this epoch
     bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
     uint64_t epoch_since_ns = 0;
     uint64_t caught_up_ns = 0;          // read time of the last look that left nothing undelivered

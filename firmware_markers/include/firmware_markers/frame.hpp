@@ -82,7 +82,8 @@ struct FrameDigest {
   uint32_t host_id = 0;
   uint32_t trailing_words = 0;   // words of the previous frame; 0: no previous frame
   uint32_t known = 0;            // 1: the fields above are set
-  uint32_t reserved[3] = {};
+  uint32_t repaired_slots = 0;   // bit s: the time of slot s had rolled over
+  uint32_t reserved[2] = {};
 };
 static_assert(sizeof(FrameDigest) == 64);
 
@@ -131,6 +132,8 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
 uint64_t first_time(std::span<const uint32_t> frame, uint64_t after);
 
 namespace detail {
+// The FW start of the frame at words[at] is later than all before it, or that of the launch still running.
+bool head_is_fresh(std::span<const uint32_t> words, size_t at, const FrameDigest& digest);
 // Length of the frame at words[at], 0 when it does not hold. Updates `digest` and `frame` when it does; a frame at the very
 // end of `words` is taken to end there.
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
@@ -150,6 +153,14 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     VerifiedFrame frame;
     const size_t length = detail::verify_frame(words, at, lane, ceiling, next, frame);
     if (length == 0 || (cut && at + length == words.size())) break;
+    // Where the next frame begins is only known from a frame that is not an older one.
+    if (at + length < words.size()) {
+      const size_t behind = at + length;
+      if (words[behind + device::kFwStartWord] == device::kUnsetWord
+              ? !judge.sat_out_ok(words[behind + device::kIdHost])
+              : !detail::head_is_fresh(words, behind, next))
+        break;
+    }
     walk.held = !judge.take(frame);
     if (walk.held) break;
     digest = next;

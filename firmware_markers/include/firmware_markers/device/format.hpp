@@ -77,11 +77,7 @@ struct Format {
   }
 };
 
-inline constexpr Format kFormats[] = {
-    {3, 32, 0, 5, 12, 13, 14, 15, 16, 17, 18, 19, 21, 5, 0, {0, 3}, {3, 8}, {11, 16}},
-    {4, 64, 0, 24, 50, 51, 52, 53, 54, 55, 56, 57, 60, 4, 1, {0, 5}, {5, 8}, {13, 16}},
-};
-inline constexpr const Format& kG3 = kFormats[0];
-inline constexpr const Format& kG4 = kFormats[1];
+inline constexpr Format kG3 = {3, 32, 0, 5, 12, 13, 14, 15, 16, 17, 18, 19, 21, 5, 0, {0, 3}, {3, 8}, {11, 16}};
+inline constexpr Format kG4 = {4, 64, 0, 24, 50, 51, 52, 53, 54, 55, 56, 57, 60, 4, 1, {0, 5}, {5, 8}, {13, 16}};
 
 }  // namespace ttc::device

@@ -1,0 +1,183 @@
+// What looking after a card costs in round trips, and how long a sweep takes. A round trip is what the link charges
+// (0.7 to 1 us on silicon); times on the emulated card without a charge are the collector's own work.
+//
+// Fewest: the lines that hold the indices and RUN_COUNTER, once, and every line that holds a new word, once. The
+// drain adds the line that shows that the host has not rewound meanwhile, and where a core's log begins at a line, the
+// one before it. "In whole lines" counts the payload as if every push began at a line, which the log does not do.
+#include <numeric>
+#include <set>
+
+#include "emulated_rig.hpp"
+
+namespace {
+
+using namespace ttc;
+using namespace ttc::bench;
+
+
+void add_lines(std::set<uint64_t>& lines, uint64_t from, uint64_t bytes) {
+  for (uint64_t l = from / card::kLineBytes; l <= (from + bytes - 1) / card::kLineBytes; ++l) lines.insert(l);
+}
+
+size_t fewest_control_lines(const collect::Attachment& a) {
+  const device::Format& f = a.layout->format;
+  std::set<uint64_t> lines;
+  add_lines(lines, a.control_address + 4 * f.host_end, 4 * device::kMaxRiscs);
+  add_lines(lines, a.control_address + 4 * f.run_counter, 4);
+  return lines.size();
+}
+
+// Follows what the firmware appends.
+class Appended {
+ public:
+  Appended(Rig& rig, uint32_t bytes_per_risc) : rig_(rig), bytes_per_risc_(bytes_per_risc), ends_(indices()) {}
+
+  // Since the last call.
+  void count(uint64_t& lines_touched, uint64_t& whole_lines) {
+    const auto now = indices();
+    const collect::Attachment& a = rig_.attachment;
+    for (size_t i = 0; i < now.size(); ++i) {
+      const uint64_t bytes = 4ull * (now[i] - ends_[i]);
+      const uint32_t flat = a.cores[i / device::kMaxRiscs].flat_id;
+      const uint64_t region = markers::log_place(flat, static_cast<uint32_t>(i % device::kMaxRiscs), a.core_count_per_dram,
+                                                 a.placement->dram_base, bytes_per_risc_).address;
+      lines_touched += card::lines_touched(region + 4ull * ends_[i], bytes);
+      whole_lines += (bytes + card::kLineBytes - 1) / card::kLineBytes;
+    }
+    ends_ = now;
+  }
+
+ private:
+  std::vector<uint32_t> indices() const {
+    std::vector<uint32_t> all;
+    for (const auto& core : rig_.cores)
+      for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+        all.push_back(rig_.card().load(core->where().at,
+                                       rig_.attachment.control_address + 4 * (rig_.attachment.layout->format.host_end + r)));
+    return all;
+  }
+  Rig& rig_;
+  uint32_t bytes_per_risc_;
+  std::vector<uint32_t> ends_;
+};
+
+// Round trips a core. The wall clock is not in them: its three loads every 10 ms belong to no core. The median sweep
+// is the ordinary one; the mean has in it what the drain looks up after it was kept from looking for long.
+struct Trips {
+  double median, mean;
+};
+
+template <class Before>
+Trips sweep_many(Rig& rig, int sweeps, Samples& times, Before before) {
+  std::vector<uint64_t> trips;
+  for (int i = 0; i < sweeps; ++i) {
+    before();
+    const card::Transactions t0 = rig.observer->transactions();
+    const uint64_t begin = now_ns();
+    rig.sweep_all();
+    times.add(now_ns() - begin);
+    const card::Transactions t1 = rig.observer->transactions();
+    trips.push_back(t1.round_trips - t0.round_trips - (t1.register_loads - t0.register_loads));
+  }
+  std::sort(trips.begin(), trips.end());
+  const auto cores = static_cast<double>(rig.cores.size());
+  return {static_cast<double>(trips[trips.size() / 2]) / cores,
+          static_cast<double>(std::accumulate(trips.begin(), trips.end(), uint64_t{0})) / (cores * sweeps)};
+}
+
+void print_times(const char* what, Samples& times, uint32_t charged) {
+  result("    %s sweep at %u ns a round trip: p50 %.1f, p99 %.1f, max %.1f us", what, charged, times.us(50), times.us(99),
+         times.us(100));
+}
+
+void idle(const RigOptions& o) {
+  Rig rig(o);
+  rig.warm_up(4, false);
+  Samples times;
+  const Trips trips = sweep_many(rig, once() ? 3 : 1000, times, [] {});
+  const size_t fewest = fewest_control_lines(rig.attachment);
+  if (o.round_trip_ns == 0)
+    result("  idle: %.2f round trips a core %s, mean %.3f, fewest %zu, ratio %.2f", trips.median,
+           judged(trips.median, "<=", 2).c_str(), trips.mean, fewest, trips.median / static_cast<double>(fewest));
+  print_times("idle", times, o.round_trip_ns);
+}
+
+void busy(const RigOptions& o, bool data) {
+  Rig rig(o);
+  rig.warm_up(4, data);
+  Samples times;
+  uint64_t lines = 0, whole_lines = 0;
+  Appended appended(rig, o.bytes_per_risc);
+  const uint64_t frames_before = rig.drain->frames();
+  const int sweeps = once() ? 3 : 300;
+  const double trips = sweep_many(rig, sweeps, times, [&] {
+    rig.launch_all(4, data);
+    appended.count(lines, whole_lines);
+  }).mean;   // pushes begin elsewhere in a line each time
+  const double visits = static_cast<double>(rig.cores.size()) * sweeps;
+  const double frames = static_cast<double>(rig.drain->frames() - frames_before) / visits;
+  const auto control = static_cast<double>(fewest_control_lines(rig.attachment));
+  const double fewest = control + static_cast<double>(lines) / visits;
+  if (o.round_trip_ns == 0) {
+    result("  busy, 4 zones%s: %.2f round trips a core, fewest %.2f, ratio %.2f %s; in whole lines %.2f, ratio %.2f",
+           data ? " and data" : "", trips, fewest, trips / fewest, judged(trips / fewest, "<=", 1.3).c_str(),
+           control + static_cast<double>(whole_lines) / visits, trips / (control + static_cast<double>(whole_lines) / visits));
+    result("    %.3f frames delivered a core and sweep of %u", frames, device::kMaxRiscs);
+  }
+  print_times(data ? "busy, data," : "busy", times, o.round_trip_ns);
+}
+
+// What tt-metal's host moves to see the same: every control vector and every region, whole.
+void whole_regions(const RigOptions& o, const char* what) {
+  Rig rig(o);
+  rig.warm_up(4, false);
+  rig.launch_all(4, false);
+  const auto before_drain = rig.observer->transactions();
+  rig.sweep_all();
+  const auto before = rig.observer->transactions();
+  std::vector<uint64_t> vector(rig.attachment.layout->format.control_words / 2), region(o.bytes_per_risc / 8);
+  for (const collect::AttachedCore& core : rig.attachment.cores) {
+    rig.observer->aim(card::Window::control, core.at, rig.attachment.control_address);
+    rig.observer->copy(card::Window::control, rig.attachment.control_address, vector);
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+      const auto place = markers::log_place(core.flat_id, r, rig.attachment.core_count_per_dram,
+                                            rig.attachment.placement->dram_base, o.bytes_per_risc);
+      const collect::LogRead read{place.bank, place.address, region};
+      rig.logs->read({&read, 1});
+    }
+  }
+  const auto after = rig.observer->transactions();
+  const auto trips = static_cast<double>(after.round_trips - before.round_trips);
+  const auto drains = static_cast<double>(before.round_trips - before_drain.round_trips);
+  result("  %s: whole vectors and regions, as tt-metal's host reads them: %.0f round trips a core, %.0f times the drain's; "
+         "%.1f MiB, at least %.0f ms at 1 us a round trip, the drain %.1f ms",
+         what, trips / static_cast<double>(rig.cores.size()), trips / drains,
+         static_cast<double>(after.bytes - before.bytes) / (1 << 20), trips / 1000, drains / 1000);
+}
+
+void measure(const char* what, const RigOptions& o) {
+  result("%s", what);
+  for (const uint32_t charged : {0u, 1000u}) {
+    RigOptions with = o;
+    with.round_trip_ns = charged;
+    idle(with);
+    busy(with, false);
+    busy(with, true);
+  }
+}
+
+}  // namespace
+
+int main() {
+  print_machine("sweep_bench");
+  for (const char* generation : {"G3", "G4"}) {
+    RigOptions n150, p150;
+    n150.generation = p150.generation = generation;
+    p150.arch = "blackhole";
+    p150.board = "p150";
+    p150.cores = 80;
+    measure((std::string(generation) + ", n150, 72 cores").c_str(), n150);
+    measure((std::string(generation) + ", p150, 80 of its cores").c_str(), p150);
+    whole_regions(n150, generation);
+  }
+}

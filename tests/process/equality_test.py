@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|golden ..."""
+import os
+import subprocess
+import sys
+
+import harness as h
+
+
+def collect(card_arguments, collect_arguments, live=True):
+    """Runs card, collector and a following exporter; returns (truth rows, exported rows, collector's report)."""
+    name = h.card_name()
+    truth, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
+    card = h.start("ttemu", "--name", name, "--truth", truth, "--wait-observer", "--json", *card_arguments)
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
+                        "--ring", "64MiB", *collect_arguments)
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
+    code, out, err = h.finish(collector)
+    h.check(code == 0, f"ttcollect ended with {code}: {err}")
+    card_code, _, card_err = h.finish(card)
+    h.check(card_code == 0, f"ttemu ended with {card_code}: {card_err}")
+    export_code, _, export_err = h.finish(exporter)
+    h.check(export_code == 0, f"ttexport ended with {export_code}: {export_err}")
+    return h.rows(truth), h.rows(csv), h.device(out)
+
+
+def paced(arguments):
+    """Nothing lost, nothing invented, nothing doubled."""
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    truth, got, report = collect(["--pace", *arguments[:cut]], arguments[cut + 1:])
+    missing, extra = set(truth) - set(got), set(got) - set(truth)
+    print(f"{len(truth)} rows, {report['epochs']} epochs, lost {len(report['lost'])}, loop {report['event_loop']}")
+    h.check(not missing and not extra, f"{len(missing)} missing, {len(extra)} extra: {sorted(missing | extra)[:3]}")
+    h.check(sorted(truth) == sorted(got), "rows are repeated")
+    h.check(len(truth) > 1000, "the workload emitted next to nothing")
+    h.check(report["lost"] == [], f"losses reported although nothing is lost: {report['lost'][:3]}")
+
+
+def unpaced(arguments):
+    """Losses are reported, and nothing is invented."""
+    truth, got, report = collect(arguments, [])
+    missing, extra = set(truth) - set(got), set(got) - set(truth)
+    outside = h.outside_intervals(missing, report["lost"])
+    print(f"{len(truth)} rows, {len(missing)} missing, {len(report['lost'])} intervals, {report['epochs']} epochs")
+    h.check(not extra, f"{len(extra)} invented: {sorted(extra)[:3]}")
+    h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
+    h.check(len(got) == len(set(got)), "rows are repeated")
+
+
+def golden(arguments):
+    """Memory written by real firmware, served live, equals what that firmware logged."""
+    images = os.path.join(h.GOLDEN, "firmware-memory") if h.GOLDEN else ""
+    if not os.path.isdir(images):
+        h.skip("no golden firmware memory here (TTC_GOLDEN)")
+    for image in sorted(os.listdir(images)):
+        directory = os.path.join(images, image)
+        if not os.path.isdir(directory):
+            continue
+        name, csv = h.card_name(), h.work(image + ".csv")
+        card = h.start("ttemu", "--name", name, "--load", directory, "--quiet", *arguments)
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json")
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
+        for process in (collector, card, exporter):
+            code, out, err = h.finish(process)
+            h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+        compare = os.path.join(os.path.dirname(__file__), "compare_events.py")
+        h.check(subprocess.run([sys.executable, compare, directory, csv]).returncode == 0, f"{image} differs")
+
+
+if __name__ == "__main__":
+    {"paced": paced, "unpaced": unpaced, "golden": golden}[sys.argv[1]](sys.argv[2:])

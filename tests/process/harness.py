@@ -1,0 +1,101 @@
+"""Real processes for process tests: unique names, bounded waits, nothing left behind."""
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+BIN = os.environ.get("TTC_BIN", os.path.join(os.path.dirname(__file__), "../../build/release/bin"))
+GOLDEN = os.environ.get("TTC_GOLDEN", "")
+SKIP = 77
+LIMIT_S = 120
+RISCS = {"BRISC": 0, "NCRISC": 1, "TRISC_0": 2, "TRISC_1": 3, "TRISC_2": 4}
+
+_running = []
+_directory = tempfile.TemporaryDirectory(prefix="ttc-test-")
+_serial = [0]
+
+
+def work(name):
+    return os.path.join(_directory.name, name)
+
+
+def card_name():
+    _serial[0] += 1
+    return f"t{os.getpid()}-{_serial[0]}"
+
+
+def start(tool, *arguments, **options):
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    process = subprocess.Popen([os.path.join(BIN, tool), *map(str, arguments)], text=True, **options)
+    _running.append(process)
+    return process
+
+
+def finish(process, limit_s=LIMIT_S):
+    """(exit code, stdout, stderr); a process that hangs fails the test."""
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        fail(f"{' '.join(process.args)} did not end within {limit_s} s")
+    return process.returncode, out, err
+
+
+def run(tool, *arguments):
+    return finish(start(tool, *arguments))
+
+
+def fail(message):
+    print("FAILED:", message)
+    sys.exit(1)
+
+
+def check(condition, message):
+    if not condition:
+        fail(message)
+
+
+def skip(message):
+    print("skipped:", message)
+    sys.exit(SKIP)
+
+
+def rows(path):
+    with open(path) as lines:
+        head = [next(lines), next(lines)]
+        check(head[0].startswith("ARCH: "), f"{path}: first line is {head[0]!r}")
+        return [line.rstrip("\n") for line in lines]
+
+
+def device(json_text):
+    return json.loads(json_text)["devices"][0]
+
+
+def outside_intervals(missing, lost):
+    """Rows of `missing` that lie in no reported interval of their lane."""
+    by_lane = {}
+    for r in lost:
+        by_lane.setdefault((r["x"], r["y"], r["risc"]), []).append((r["from_cycles"], r["to_cycles"]))
+    outside = []
+    for row in missing:
+        c = row.split(",")
+        intervals = by_lane.get((int(c[1]), int(c[2]), RISCS[c[3]]), [])
+        if not any(a < int(c[5]) < b for a, b in intervals):
+            outside.append(row)
+    return outside
+
+
+def clean():
+    for process in _running:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    for name in os.listdir("/dev/shm"):
+        if name.startswith(f"ttcollect-emu-t{os.getpid()}-"):
+            os.unlink("/dev/shm/" + name)
+
+
+atexit.register(clean)

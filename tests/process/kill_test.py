@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""kill -9 of reader, collector or card at random moments. Usage: kill_test.py COUNT [SEED]
+
+After each kill the others go on or end with one clear sentence, a restart works at once, the card has seen no
+violation, and nothing stale stands in the way.
+"""
+import random
+import sys
+import time
+
+import harness as h
+
+COUNT = int(sys.argv[1])
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
+
+
+def start_card(name):
+    return h.start("ttemu", "--name", name, "--programs", 0, "--rate", 2000, "--cores", 6, "--host-reads", "every:50",
+                   "--json", "--linger", 2)
+
+
+def start_collector(name):
+    return h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "--ring", "1MiB")
+
+
+def start_reader(name):
+    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait-ms", 20000, "-o", "/dev/null")
+
+
+def one_sentence(who, err):
+    lines = [line for line in err.strip().splitlines() if line]
+    h.check(1 <= len(lines) <= 4 and all(": " in line for line in lines), f"{who} said: {err!r}")
+
+
+def wait_for_chunks(name):
+    """Until the collector has published something; ttmon is the witness."""
+    for _ in range(2000):
+        code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
+        if code == 0:
+            import json
+            j = json.loads(out)
+            if j["state"] == "live" and j["counters"]["chunks"] > 0:
+                return
+    h.fail("the collector publishes nothing")
+
+
+def main():
+    dice = random.Random(SEED)
+    print(f"{COUNT} kills, seed {SEED}")
+    name = h.card_name()
+    card, collector, reader = start_card(name), start_collector(name), start_reader(name)
+    kills = {"reader": 0, "collector": 0, "card": 0}
+    for _ in range(COUNT):
+        wait_for_chunks(name)
+        h.check(card.poll() is None, "the card is not there any more")
+        h.check(collector.poll() is None, f"the collector ended: {collector.poll()}")
+        time.sleep(dice.random() * 0.01)   # the random moment, not a synchronisation
+        victim = dice.choice(["reader", "collector", "card"])
+        kills[victim] += 1
+        if victim == "reader":
+            reader.kill()
+            h.finish(reader)
+            h.check(collector.poll() is None, "killing a reader ended the collector")
+            reader = start_reader(name)
+        elif victim == "collector":
+            collector.kill()
+            h.finish(collector)
+            code, _, err = h.finish(reader)
+            h.check(code in (4, 6), f"the reader ended with {code} after its collector was killed: {err}")
+            one_sentence("reader", err)
+            remains = h.start("ttexport", "--from", "live:emu-" + name, "-o", "/dev/null")
+            code, _, err = h.finish(remains)
+            h.check(code == 4, f"remains: exit {code}: {err}")
+            collector, reader = start_collector(name), start_reader(name)
+        else:
+            card.kill()
+            h.finish(card)
+            code, out, err = h.finish(collector)
+            h.check(code == 7, f"the collector ended with {code} after the card was killed: {err}")
+            one_sentence("collector", err)
+            h.check(h.device(out)["card_vanished"], "the report does not say that the card vanished")
+            h.finish(reader)
+            card, collector, reader = start_card(name), start_collector(name), start_reader(name)
+    wait_for_chunks(name)
+    card.terminate()
+    code, out, err = h.finish(card)
+    h.check(code == 0, f"the card saw violations or failed ({code}): {err}")
+    for process in (collector, reader):
+        code, _, err = h.finish(process)
+        h.check(code in (0, 6), f"{process.args[0]} ended with {code}: {err}")
+    print("kills:", kills)
+
+
+main()

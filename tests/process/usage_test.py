@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Wrong use gets one clear sentence and a documented exit code; nothing half-written stays."""
+import os
+
+import harness as h
+
+
+def expect(code, words, tool, *arguments):
+    got, out, err = h.run(tool, *arguments)
+    text = out + err
+    h.check(got == code, f"{tool} {arguments}: exit {got}, expected {code}: {text}")
+    for word in words:
+        h.check(word in text, f"{tool} {arguments}: '{word}' is not in: {text}")
+
+
+def main():
+    for tool in ("ttcollect", "ttexport", "ttmon", "ttemu"):
+        expect(0, ["Exit codes"], tool, "--help")
+        expect(0, [tool], tool, "--version")
+        expect(2, ["--no-such-flag"], tool, "--no-such-flag")
+    expect(2, ["no device named", "ttcollect list"], "ttcollect")
+    expect(3, ["no emulated card named 'nobody'", "ttemu --name nobody"], "ttcollect", "--device", "emu:nobody")
+    expect(3, ["not of a form"], "ttcollect", "--device", "/dev/null")
+    expect(2, ["--for"], "ttcollect", "--device", "emu:x", "--for", "5")
+    expect(2, ["--ring"], "ttcollect", "--device", "emu:x", "--ring", "3")
+    expect(2, ["G9"], "ttcollect", "--device", "emu:x", "--layout", "G9")
+    expect(3, ["no such segment", "ttcollect list"], "ttexport", "--from", "live:nobody")
+    expect(3, ["cannot be opened"], "ttexport", "--from", "/nonexistent.ttc")
+    expect(3, ["not a ttcollect capture"], "ttexport", "--from", "/etc/passwd")
+    expect(2, ["--columns"], "ttexport", "--from", "x", "--columns", "14")
+    expect(3, ["nobody"], "ttmon", "nobody", "--once")
+    expect(2, ["--name"], "ttemu")
+    expect(3, ["n999"], "ttemu", "--name", h.card_name(), "--board", "n999")
+    expect(4, ["meta.json"], "ttemu", "--name", h.card_name(), "--load", "/nonexistent")
+    expect(2, ["every:N"], "ttemu", "--name", h.card_name(), "--host-reads", "often")
+
+    # A second card and a second collector of the same name are refused, and say by whom.
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--linger", 1)
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--json")
+    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", "/dev/null")
+    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
+        h.check(collector.poll() is None, "the collector ended")
+    expect(3, ["already running"], "ttemu", "--name", name)
+    expect(5, [f"pid {collector.pid}", "live:emu-" + name], "ttcollect", "--device", "emu:" + name)
+    expect(0, [f"emu:{name}", f"live:emu-{name}", "live, pid"], "ttcollect", "list")
+    expect(5, ["cannot be written"], "ttexport", "--from", "live:emu-" + name, "-o", "/nonexistent/x.csv")
+    full = h.run("ttexport", "--from", "live:emu-" + name, "-o", "/dev/full")
+    h.check(full[0] == 5 and "No space left" in full[2], f"/dev/full: {full}")
+    collector.terminate()
+    code, out, err = h.finish(collector)
+    h.check(code == 0 and h.device(out)["ended"] == "stopped by a signal", f"SIGTERM: {code} {out} {err}")
+    h.check(h.finish(reader)[0] in (0, 6), "the reader did not end in order")
+    card.terminate()
+    h.check(h.finish(card)[0] == 0, "the card did not end in order")
+
+    # An output that cannot be completed leaves nothing under its name.
+    target = h.work("cut.csv")
+    with open(h.work("cut.ttc"), "wb") as file:
+        file.write(b"ttccap01"[::1] + b"\0" * 10)
+    got = h.run("ttexport", "--from", h.work("cut.ttc"), "-o", target)
+    h.check(got[0] == 3 and not os.path.exists(target), f"a broken capture: {got}")
+    print("ok")
+
+
+main()

@@ -1,0 +1,33 @@
+# Sourced by tools/check and tools/quickstart: packages and configuration. Says what it installs.
+
+# What each part needs on Debian 12.
+build_packages="g++ cmake ninja-build libboost-dev liburing-dev libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev python3"
+check_packages="$build_packages clang clang-format clang-tidy libclang-rt-14-dev gcc-riscv64-unknown-elf"
+
+install_packages() {
+  local wanted missing=()
+  case $1 in
+    build) wanted=$build_packages ;;
+    check) wanted=$check_packages ;;
+  esac
+  for package in $wanted; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "installing Debian packages: ${missing[*]}"
+  local sudo=
+  [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get update -qq
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Golden data lies beside a developer's checkout; a user's machine does not have it.
+golden_directory() {
+  local directory=${TTC_GOLDEN:-../shared/golden}
+  [ -d "$directory" ] && (cd "$directory" && pwd)
+  return 0
+}
+
+configure() {
+  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" >/dev/null
+}
