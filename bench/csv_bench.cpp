@@ -1,5 +1,5 @@
-// How fast chunks become the device CSV: the whole pipeline (decode, name, order, format) into /dev/null, against
-// appending as many rows that are already text.
+// How fast chunks become the device CSV: the whole pipeline (decode, name, order, format) into /dev/null,
+// against appending as many rows that are already text.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +16,7 @@ using namespace ttc;
 using namespace ttc::bench;
 
 using Chunk = std::vector<uint64_t>;
-constexpr size_t kSpanBytes = 4 << 10;    // some dozen frames of a lane: what a busy visit brings
+constexpr size_t kSpanBytes = 4 << 10;  // some dozen frames of a lane: what a busy visit brings
 
 Chunk text_chunk(shm::ChunkKind kind, const std::string& text) {
   shm::ChunkHeader h;
@@ -40,7 +40,7 @@ std::string notes_of(const emulation::ZoneCatalog& zones) {
 struct LaneFeed {
   LaneLog log;
   std::vector<std::span<const uint32_t>> pieces;
-  markers::LaneDecoder past;      // for the digests
+  markers::LaneDecoder past;  // for the digests
   uint32_t offset = 0;
 };
 
@@ -73,7 +73,8 @@ Chunk words_chunk(std::vector<LaneFeed>& lanes, size_t piece, uint8_t x, uint8_t
   std::memcpy(to, &h, sizeof h);
   std::memcpy(to + sizeof h, spans.data(), spans.size() * sizeof(shm::SpanEntry));
   for (size_t i = 0; i < lanes.size(); ++i)
-    std::memcpy(to + spans[i].data_offset, lanes[i].pieces[piece].data(), lanes[i].pieces[piece].size_bytes());
+    std::memcpy(to + spans[i].data_offset, lanes[i].pieces[piece].data(),
+                lanes[i].pieces[piece].size_bytes());
   if (const std::string why = shm::check_chunk(chunk); !why.empty()) std::puts(why.c_str()), std::exit(1);
   return chunk;
 }
@@ -81,7 +82,8 @@ Chunk words_chunk(std::vector<LaneFeed>& lanes, size_t piece, uint8_t x, uint8_t
 std::vector<Chunk> make_chunks(const LogShape& shape) {
   const emulation::ZoneCatalog zones(shape.most_zones);
   std::vector<Chunk> chunks{
-      text_chunk(shm::ChunkKind::session, R"({"device":"emu:bench","chip":0,"arch":"wormhole_b0","aiclk_mhz":1000})"),
+      text_chunk(shm::ChunkKind::session,
+                 R"({"device":"emu:bench","chip":0,"arch":"wormhole_b0","aiclk_mhz":1000})"),
       text_chunk(shm::ChunkKind::names, notes_of(zones))};
   constexpr uint8_t kCores = 8;
   markers::Batch scratch;
@@ -89,7 +91,8 @@ std::vector<Chunk> make_chunks(const LogShape& shape) {
     std::vector<LaneFeed> lanes;
     size_t least = ~size_t{0};
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
-      LaneLog log = make_lane_log(working_set() / kCores / device::kMaxRiscs, r, core, shape, zones, core * 5u + r);
+      LaneLog log =
+          make_lane_log(working_set() / kCores / device::kMaxRiscs, r, core, shape, zones, core * 5u + r);
       const markers::Lane lane = log.lane;
       lanes.push_back({std::move(log), {}, markers::LaneDecoder(lane)});
       lanes.back().pieces = pieces_of(lanes.back().log, kSpanBytes);
@@ -135,7 +138,7 @@ std::vector<std::string> sample_rows(std::span<const Chunk> chunks) {
   std::vector<std::string> rows;
   std::ifstream in(path);
   for (std::string row; std::getline(in, row);) rows.push_back(row + '\n');
-  rows.erase(rows.begin(), rows.begin() + 2);   // the two head lines
+  rows.erase(rows.begin(), rows.begin() + 2);  // the two head lines
   std::filesystem::remove(path);
   return rows;
 }
@@ -164,8 +167,8 @@ void measure(const char* what, const LogShape& shape) {
     appending.time([&] { bytes = append_rows(rows, count); });
   }
   const auto rate = [&](const Best& b) { return static_cast<double>(count) * 1000 / b.ns(); };
-  result("%s: %zu chunks, %.1f M rows, about %zu MB of text", what, chunks.size(), static_cast<double>(count) / 1e6,
-         bytes / 1000000);
+  result("%s: %zu chunks, %.1f M rows, about %zu MB of text", what, chunks.size(),
+         static_cast<double>(count) / 1e6, bytes / 1000000);
   result("  export %.1f M rows/s %s; ready rows appended %.1f M rows/s, ratio %.2f", rate(exporting),
          judged(rate(exporting), ">=", 10).c_str(), rate(appending), appending.ns() / exporting.ns());
   result("  of it decode, order and account %.1f M rows/s, format and write %.1f ns a row", rate(decoding),

@@ -1,5 +1,5 @@
-// How fast words become markers, and how fast the drain verifies them before it publishes: against a memcpy of the
-// same bytes, which is what moving them once costs.
+// How fast words become markers, and how fast the drain verifies them before it publishes: against a memcpy
+// of the same bytes, which is what moving them once costs.
 #include <cstring>
 
 #include "firmware_markers/decoder.hpp"
@@ -18,7 +18,8 @@ struct TakeAll {
   bool take(const markers::VerifiedFrame&) const { return true; }
 };
 
-size_t decode(const LaneLog& log, const std::vector<std::span<const uint32_t>>& pieces, markers::Batch& batch) {
+size_t decode(const LaneLog& log, const std::vector<std::span<const uint32_t>>& pieces,
+              markers::Batch& batch) {
   markers::LaneDecoder decoder(log.lane);
   size_t decoded = 0;
   for (const auto piece : pieces) {
@@ -47,7 +48,7 @@ void measure(const char* what, const LogShape& shape) {
   markers::Batch batch;
   Best copying, decoding, verifying;
   size_t decoded = 0, verified = 0;
-  for (int i = 0; i < repetitions(9); ++i) {   // in turn, so that a noisy neighbour meets all three
+  for (int i = 0; i < repetitions(9); ++i) {  // in turn, so that a noisy neighbour meets all three
     copying.time([&] { std::memcpy(copy.data(), log.words.data(), bytes), keep(copy); });
     decoding.time([&] { decoded = decode(log, pieces, batch); });
     verifying.time([&] { verified = verify(log, pieces); });
@@ -61,7 +62,8 @@ void measure(const char* what, const LogShape& shape) {
   result("  verify  %.2f GB/s, %.0f M markers/s, ratio to memcpy %.2f", verifying.gb_per_s(bytes),
          static_cast<double>(verified) / verifying.ns() * 1000, copying.ns() / verifying.ns());
   if (decoded != log.markers || verified != log.markers)
-    result("  WRONG: recorded %zu, decoded %zu, verified %zu markers", log.markers, decoded, verified), std::exit(1);
+    result("  WRONG: recorded %zu, decoded %zu, verified %zu markers", log.markers, decoded, verified),
+        std::exit(1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Three ways to fetch the payload of one visit (five lanes) from the emulated card: copies through the window, reads
-// of its descriptor submitted to io_uring in one batch, and plain pread. No latency is charged, so this is the cost
-// of asking. A BAR has no descriptor that could be read: on silicon only the first way exists.
+// Three ways to fetch the payload of one visit (five lanes) from the emulated card: copies through the
+// window, reads of its descriptor submitted to io_uring in one batch, and plain pread. No latency is charged,
+// so this is the cost of asking. A BAR has no descriptor that could be read: on silicon only the first way
+// exists.
 #include "emulated_rig.hpp"
 
 namespace {
@@ -24,19 +25,23 @@ double fetch(const Way& way, uint32_t bytes_a_lane) {
   o.plain = way.plain;
   o.cores = 8;
   Rig rig(o);
-  for (size_t words = 0; words < bytes_a_lane / 4; words += kLongFrameWords) rig.launch_all(kLongFrameZones, false);
-  const auto visits = static_cast<int>(once() ? 10 : std::min<size_t>(20000, (size_t{64} << 20) / (5 * bytes_a_lane)));
+  for (size_t words = 0; words < bytes_a_lane / 4; words += kLongFrameWords)
+    rig.launch_all(kLongFrameZones, false);
+  const auto visits =
+      static_cast<int>(once() ? 10 : std::min<size_t>(20000, (size_t{64} << 20) / (5 * bytes_a_lane)));
   SharedMemory to(5 * bytes_a_lane);
   Best best;
   for (int repetition = 0; repetition < repetitions(5); ++repetition)
     best.time([&] {
       for (int v = 0; v < visits; ++v) {
-        const collect::AttachedCore& core = rig.attachment.cores[static_cast<size_t>(v) % rig.attachment.cores.size()];
+        const collect::AttachedCore& core =
+            rig.attachment.cores[static_cast<size_t>(v) % rig.attachment.cores.size()];
         std::array<collect::LogRead, device::kMaxRiscs> reads;
         for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
           reads[r] = {core.bank,
                       markers::log_place(core.flat_id, r, rig.attachment.core_count_per_dram,
-                                         rig.attachment.placement->dram_base, o.bytes_per_risc).address,
+                                         rig.attachment.placement->dram_base, o.bytes_per_risc)
+                          .address,
                       {to.words() + r * bytes_a_lane / 8, bytes_a_lane / 8}};
         if (rig.logs->read(reads) != card::Access::ok) std::puts("WRONG: read refused"), std::exit(1);
       }
@@ -62,8 +67,8 @@ double sweep(const Way& way) {
 }
 
 void compare(const std::string& what, const std::array<double, 3>& us) {
-  result("%s: window %.2f us, io_uring %.2f us (ratio to window %.2f), pread %.2f us (ratio %.2f)", what.c_str(), us[0], us[1],
-         us[1] / us[0], us[2], us[2] / us[0]);
+  result("%s: window %.2f us, io_uring %.2f us (ratio to window %.2f), pread %.2f us (ratio %.2f)",
+         what.c_str(), us[0], us[1], us[1] / us[0], us[2], us[2] / us[0]);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// An emulated card with firmware on it and a collector's parts attached to it, all in this process, put together as
-// collector/src/run.cpp does. Card and segment carry the process id in their name and are gone afterwards.
+// An emulated card with firmware on it and a collector's parts attached to it, all in this process, put
+// together as collector/src/run.cpp does. Card and segment carry the process id in their name and are gone
+// afterwards.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,19 +18,22 @@ struct RigOptions {
   const char* generation = "G4";
   const char* arch = "wormhole_b0";
   const char* board = "n150";
-  size_t cores = 0;                    // looked after; 0: all
+  size_t cores = 0;  // looked after; 0: all
   uint32_t round_trip_ns = 0;
   uint32_t bytes_per_risc = 48000;
   bool descriptor_reads = false;
-  bool plain = false;                  // descriptor reads without io_uring
+  bool plain = false;  // descriptor reads without io_uring
   collect::DrainOptions drain;
 };
 
 class Rig {
  public:
   explicit Rig(const RigOptions& o)
-      : name_("bench-" + std::to_string(getpid())), card_(card_options(o, name_)), truth_(""),
-        world_(card_, world_options(o), truth_), zones_(64) {
+      : name_("bench-" + std::to_string(getpid())),
+        card_(card_options(o, name_)),
+        truth_(""),
+        world_(card_, world_options(o), truth_),
+        zones_(64) {
     card_.announce();
     observer = card::open_card("emu:" + name_);
     attachment = collect::attach(*observer, nullptr);
@@ -43,10 +47,12 @@ class Rig {
     publisher = std::make_unique<collect::Publisher>(*segment, 0, attachment.layout->format.generation);
     std::string fallback;
     loop = collect::make_event_loop(-1, observer->hangup_fd(), o.plain, fallback);
-    logs = o.descriptor_reads ? collect::descriptor_log_reader(*observer, *loop) : collect::window_log_reader(*observer);
+    logs = o.descriptor_reads ? collect::descriptor_log_reader(*observer, *loop)
+                              : collect::window_log_reader(*observer);
     collect::DrainOptions drain_options = o.drain;
     drain_options.bytes_per_risc = o.bytes_per_risc;
-    drain = std::make_unique<collect::Drain>(*observer, attachment, *logs, *publisher, *segment, drain_options);
+    drain =
+        std::make_unique<collect::Drain>(*observer, attachment, *logs, *publisher, *segment, drain_options);
   }
   ~Rig() {
     segment->end();
@@ -72,7 +78,8 @@ class Rig {
     launch.payload_every = data ? 8 : 0;
     core.run(launch);
   }
-  // Visits every core as if a millisecond had passed since the last time: long enough for all writes to have landed.
+  // Visits every core as if a millisecond had passed since the last time: long enough for all writes to have
+  // landed.
   void sweep_all() {
     at_ns_ += 1'000'000;
     if (drain->sweep(at_ns_, true) != card::Access::ok) std::puts("WRONG: the card refused"), std::exit(1);

@@ -1,9 +1,10 @@
-// From the word on the card to the reader that has it: the drain runs in a thread as in ttcollect, a reader follows
-// the segment, programs are launched at random times. Measured from the end of finish_launch() to the reader holding
-// the chunk with the last of the five frames of that launch.
+// From the word on the card to the reader that has it: the drain runs in a thread as in ttcollect, a reader
+// follows the segment, programs are launched at random times. Measured from the end of finish_launch() to the
+// reader holding the chunk with the last of the five frames of that launch.
 //
-// The baseline is what the schedule alone explains: the same launches, seen by visits that happen exactly when they
-// are due and take no time. What is more is timers, the sweep itself, wake-ups, and words that were not believed yet.
+// The baseline is what the schedule alone explains: the same launches, seen by visits that happen exactly
+// when they are due and take no time. What is more is timers, the sweep itself, wake-ups, and words that were
+// not believed yet.
 #include <sys/prctl.h>
 
 #include <atomic>
@@ -52,7 +53,8 @@ class Receiver {
       batch_.clear();
       decoder.decode(shm::words_of(chunk, span), batch_);
       for (const markers::Frame& frame : batch_.frames()) {
-        if (frame.host_id == 0 || frame.host_id >= frames_.size() || ++frames_[frame.host_id] != device::kMaxRiscs) continue;
+        if (frame.host_id == 0 || frame.host_id >= frames_.size()) continue;
+        if (++frames_[frame.host_id] != device::kMaxRiscs) continue;
         received_[frame.host_id] = at;
         ++complete_;
       }
@@ -74,7 +76,7 @@ void sleep_until(uint64_t ns) {
 struct Case {
   const char* what;
   size_t launches;
-  size_t cores;              // launches go to one of so many at random
+  size_t cores;  // launches go to one of so many at random
   double mean_gap_us;
   bool data;
   uint32_t round_trip_ns;
@@ -97,7 +99,8 @@ Samples ideal(const std::vector<Launched>& launches, size_t cores, const collect
     for (uint64_t visit = launches.front().finished; next < mine.size(); visit += interval) {
       bool news = false;
       for (; next < mine.size() && mine[next] <= visit; ++next, news = true) latency.add(visit - mine[next]);
-      interval = news ? o.busy_interval_ns : std::min(o.idle_interval_ns, std::max(o.busy_interval_ns, 2 * interval));
+      interval = news ? o.busy_interval_ns
+                      : std::min(o.idle_interval_ns, std::max(o.busy_interval_ns, 2 * interval));
     }
   }
   return latency;
@@ -114,14 +117,14 @@ void measure_timer() {
     loop->wait(kWait);
     late.add(now_ns() - begin - std::min(now_ns() - begin, kWait));
   }
-  result("a wait of 50 us in the %s loop ends late by: p50 %.0f, p99 %.0f, max %.0f us", loop->name().c_str(), late.us(50),
-         late.us(99), late.us(100));
+  result("a wait of 50 us in the %s loop ends late by: p50 %.0f, p99 %.0f, max %.0f us", loop->name().c_str(),
+         late.us(50), late.us(99), late.us(100));
 }
 
 void measure(const Case& c) {
   RigOptions options;
   options.round_trip_ns = c.round_trip_ns;
-  options.bytes_per_risc = 1 << 20;   // no reset has to come between
+  options.bytes_per_risc = 1 << 20;  // no reset has to come between
   Rig rig(options);
   constexpr uint32_t kWarmUpHost = 0x10000000;
   for (uint32_t i = 0; i < 3; ++i) {
@@ -138,7 +141,7 @@ void measure(const Case& c) {
   std::mt19937_64 random(7);
   std::exponential_distribution<double> gap(1 / c.mean_gap_us);
   std::vector<Launched> launched;
-  uint64_t next = now_ns() + 30'000'000;   // the warm-up ran ahead of the clock
+  uint64_t next = now_ns() + 30'000'000;  // the warm-up ran ahead of the clock
   for (uint32_t host = 1; host <= launches; ++host) {
     next = std::max(next + static_cast<uint64_t>(gap(random) * 1000), now_ns());
     sleep_until(next);
@@ -156,14 +159,16 @@ void measure(const Case& c) {
   size_t missing = 0;
   for (uint32_t host = 1; host <= launches; ++host) {
     const uint64_t at = receiver.received(host);
-    if (at == 0) ++missing;
-    else latency.add(at - std::min(at, launched[host - 1].finished));   // it can be faster than the return
+    if (at == 0)
+      ++missing;
+    else
+      latency.add(at - std::min(at, launched[host - 1].finished));  // it can be faster than the return
   }
   Samples schedule = ideal(launched, c.cores, options.drain);
   result("%s, %u ns a round trip: p50 %.0f, p99 %.0f, max %.0f us over %zu launches", c.what, c.round_trip_ns,
          latency.us(50), latency.us(99), latency.us(100), latency.count());
-  result("  the schedule alone: p50 %.0f, p99 %.0f, max %.0f us, ratio of p50 %.2f", schedule.us(50), schedule.us(99),
-         schedule.us(100), latency.us(50) / schedule.us(50));
+  result("  the schedule alone: p50 %.0f, p99 %.0f, max %.0f us, ratio of p50 %.2f", schedule.us(50),
+         schedule.us(99), schedule.us(100), latency.us(50) / schedule.us(50));
   if (missing) result("  WRONG: %zu launches never arrived", missing), std::exit(1);
 }
 
@@ -171,7 +176,8 @@ void measure(const Case& c) {
 
 int main() {
   print_machine("latency_bench");
-  if (sysconf(_SC_NPROCESSORS_ONLN) < 3) result("fewer cores than threads (workload, collector, reader): the tail has the scheduler in it");
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 3)
+    result("fewer cores than threads (workload, collector, reader): the tail has the scheduler in it");
   measure_timer();
   for (const uint32_t charged : {0u, 1000u}) {
     measure({"idle cores, one of 72 every 3 ms", 1000, 72, 3000, false, charged});

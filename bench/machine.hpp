@@ -1,6 +1,6 @@
-// What every benchmark here shares: the machine it ran on, the short mode of ctest, clocks, percentiles, and the one
-// line a result is printed on. A line says what was measured, against what, their ratio and the target. Nothing here
-// fails because of a time.
+// What every benchmark here shares: the machine it ran on, the short mode of ctest, clocks, percentiles, and
+// the one line a result is printed on. A line says what was measured, against what, their ratio and the
+// target. Nothing here fails because of a time.
 #pragma once
 #include <sys/mman.h>
 #include <sys/utsname.h>
@@ -23,16 +23,24 @@ inline bool once() {
   const char* set = std::getenv("TTC_BENCH_ONCE");
   return set && *set && *set != '0';
 }
-inline size_t working_set() { return once() ? size_t{1} << 20 : size_t{64} << 20; }
-inline int repetitions(int n) { return once() ? 1 : n; }
+inline size_t working_set() {
+  return once() ? size_t{1} << 20 : size_t{64} << 20;
+}
+inline int repetitions(int n) {
+  return once() ? 1 : n;
+}
 
 inline uint64_t clock_ns(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
-inline uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-inline uint64_t thread_cpu_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+inline uint64_t now_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+inline uint64_t thread_cpu_ns() {
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
 
 inline std::string cpu_model() {
   std::ifstream info("/proc/cpuinfo");
@@ -49,8 +57,9 @@ inline void print_machine(const char* name) {
 #else
   const char* compiler = "GCC " __VERSION__;
 #endif
-  std::printf("%s: %s, %ld cores, %s %s, %s%s\n", name, cpu_model().c_str(), sysconf(_SC_NPROCESSORS_ONLN), u.sysname,
-              u.release, compiler, once() ? ", TTC_BENCH_ONCE: tiny inputs, times mean nothing" : "");
+  std::printf("%s: %s, %ld cores, %s %s, %s%s\n", name, cpu_model().c_str(), sysconf(_SC_NPROCESSORS_ONLN),
+              u.sysname, u.release, compiler,
+              once() ? ", TTC_BENCH_ONCE: tiny inputs, times mean nothing" : "");
 }
 
 // One result, one line.
@@ -69,7 +78,9 @@ inline std::string judged(double value, const char* relation, double target) {
   const bool met = relation[0] == '>' ? value >= target : value <= target;
   char text[64];
   std::snprintf(text, sizeof text, "(target %s %g: %s)", relation, target,
-                once() ? "not judged" : met ? "met" : "MISSED");
+                once() ? "not judged"
+                : met  ? "met"
+                       : "MISSED");
   return text;
 }
 

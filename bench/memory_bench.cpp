@@ -1,6 +1,6 @@
-// What a collecting ttcollect holds in memory: real processes, a paced workload on every core, and the kernel's own
-// account in /proc/PID/status while it runs. What is mapped from the card and from the ring counts as shared; the ring
-// is what the user asked for and is taken off.
+// What a collecting ttcollect holds in memory: real processes, a paced workload on every core, and the
+// kernel's own account in /proc/PID/status while it runs. What is mapped from the card and from the ring
+// counts as shared; the ring is what the user asked for and is taken off.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -70,15 +70,15 @@ int run(const std::string& bin) {
   size_t looks = 0;
   int codes[2];
   {
-    Child card({bin + "/ttemu", "--name", name, "--pace", "--cores", "0", "--programs", programs, "--host-reads",
-                "every:200", "--wait-observer", "--quiet"});
+    Child card({bin + "/ttemu", "--name", name, "--pace", "--cores", "0", "--programs", programs,
+                "--host-reads", "every:200", "--wait-observer", "--quiet"});
     Child collector({bin + "/ttcollect", "--device", "emu:" + name, "--wait", "20s", "--ring",
                      std::to_string(kRingMiB) + "MiB", "--quiet"});
     const uint64_t give_up = now_ns() + 100'000'000'000;
     while (collector.running() && now_ns() < give_up) {
       for (const auto& [field, kib] : memory_of(collector.pid())) most[field] = std::max(most[field], kib);
       ++looks;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));   // sampling another process
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // sampling another process
     }
     while (!collector.running() && card.running() && now_ns() < give_up)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -93,11 +93,14 @@ int run(const std::string& bin) {
   }
   const auto mib = [&](const char* field) { return static_cast<double>(most[field]) / 1024; };
   const double beyond = mib("VmHWM") - kRingMiB;
-  result("%s programs on all cores, ring of %llu MiB, %zu looks: VmHWM %.1f MiB, RssAnon %.1f, RssShmem %.1f (ring and card), RssFile %.1f",
-         programs.c_str(), static_cast<unsigned long long>(kRingMiB), looks, mib("VmHWM"), mib("RssAnon"),
-         mib("RssShmem"), mib("RssFile"));
-  result("beyond the ring %.1f MiB %s, ratio of VmHWM to the ring %.2f", beyond, judged(beyond, "<=", 64).c_str(),
-         mib("VmHWM") / kRingMiB);
+  result(
+      "%s programs on all cores, ring of %llu MiB, %zu looks: VmHWM %.1f MiB, RssAnon %.1f, RssShmem %.1f "
+      "(ring and"
+      " card), RssFile %.1f",
+      programs.c_str(), static_cast<unsigned long long>(kRingMiB), looks, mib("VmHWM"), mib("RssAnon"),
+      mib("RssShmem"), mib("RssFile"));
+  result("beyond the ring %.1f MiB %s, ratio of VmHWM to the ring %.2f", beyond,
+         judged(beyond, "<=", 64).c_str(), mib("VmHWM") / kRingMiB);
   return 0;
 }
 

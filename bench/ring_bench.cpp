@@ -1,5 +1,5 @@
-// What publishing costs the drain: the smallest chunk, chunks of 4 KiB against a plain memcpy over the same memory,
-// and both with three readers looking on.
+// What publishing costs the drain: the smallest chunk, chunks of 4 KiB against a plain memcpy over the same
+// memory, and both with three readers looking on.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -41,13 +41,17 @@ void publish(Ring& ring, const std::vector<uint64_t>& chunk, size_t count) {
   }
 }
 
-// The baseline: the same source, the same destination, nothing else. It leaves the records as they were, because
-// chunks lie where they lay a lap ago.
+// The baseline: the same source, the same destination, nothing else. It leaves the records as they were,
+// because chunks lie where they lay a lap ago.
 template <class Copy>
 void copy_over(Ring& ring, const std::vector<uint64_t>& chunk, Copy copy) {
   uint64_t* const base = ring.memory.words();
   for (size_t at = 0; at < ring.memory.bytes() / 8; at += chunk.size())
     copy(base + at, chunk.data(), chunk.size() * 8), keep(*base);
+}
+
+void plain_copy(uint64_t* to, const uint64_t* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
 }
 
 // glibc copies 4 KiB with `rep movsb`, which is not the fastest way on every CPU: 16-byte moves beside it.
@@ -57,7 +61,7 @@ void vector_copy(uint64_t* to, const uint64_t* from, size_t bytes) {
     Vector v;
     std::memcpy(&v, from + i, sizeof v);
     std::memcpy(to + i, &v, sizeof v);
-    asm volatile("" : : : "memory");   // or the compiler makes it the memcpy it is compared with
+    asm volatile("" : : : "memory");  // or the compiler makes it the memcpy it is compared with
   }
 }
 
@@ -109,37 +113,40 @@ void time_publishing(Ring& ring, const std::vector<uint64_t>& chunk, size_t coun
 
 void measure(Ring& ring, size_t chunk_bytes) {
   const auto chunk = make_chunk(chunk_bytes);
-  const size_t count = ring.memory.bytes() / chunk_bytes;   // one lap
+  const size_t count = ring.memory.bytes() / chunk_bytes;  // one lap
   const auto each = [&](const Best& b) { return b.ns() / static_cast<double>(count); };
   Cost alone, watched;
   Best plain, vectors;
   publish(ring, chunk, count);
   for (int i = 0; i < repetitions(15); ++i) {
-    plain.time([&] { copy_over(ring, chunk, [](uint64_t* to, const uint64_t* from, size_t n) { std::memcpy(to, from, n); }); });
+    plain.time([&] { copy_over(ring, chunk, plain_copy); });
     vectors.time([&] { copy_over(ring, chunk, vector_copy); });
     time_publishing(ring, chunk, count, alone);
   }
   uint64_t seen = 0;
   for (int i = 0; i < repetitions(5); ++i) {
     Readers readers(ring);
-    time_publishing(ring, chunk, kWatchedLaps * count, watched);   // long enough for the scheduler to matter
+    time_publishing(ring, chunk, kWatchedLaps * count, watched);  // long enough for the scheduler to matter
     seen += readers.finish();
   }
-  result("chunk of %zu B: publish %.1f ns, plain memcpy of the same bytes %.1f ns, 16-byte moves %.1f ns", chunk_bytes,
-         each(alone.wall), each(plain), each(vectors));
+  result("chunk of %zu B: publish %.1f ns, plain memcpy of the same bytes %.1f ns, 16-byte moves %.1f ns",
+         chunk_bytes, each(alone.wall), each(plain), each(vectors));
   if (chunk_bytes == sizeof(shm::ChunkHeader))
     result("  smallest chunk (a header of %zu B) %.1f ns %s", chunk_bytes, each(alone.wall),
            judged(each(alone.wall), "<=", 20).c_str());
   else
-    result("  %.2f GB/s, ratio to memcpy %.2f %s, to 16-byte moves %.2f", alone.wall.gb_per_s(ring.memory.bytes()),
-           plain.ns() / alone.wall.ns(), judged(plain.ns() / alone.wall.ns(), ">=", 0.8).c_str(),
-           vectors.ns() / alone.wall.ns());
+    result("  %.2f GB/s, ratio to memcpy %.2f %s, to 16-byte moves %.2f",
+           alone.wall.gb_per_s(ring.memory.bytes()), plain.ns() / alone.wall.ns(),
+           judged(plain.ns() / alone.wall.ns(), ">=", 0.8).c_str(), vectors.ns() / alone.wall.ns());
   const auto per_lap = [&](const Best& b) { return each(b) / kWatchedLaps; };
-  result("  with %zu readers: wall %.1f ns, ratio to alone %.2f; writer's own CPU %.1f ns, ratio %.2f (readers took %.1f %% of the chunks each)",
-         kReaders, per_lap(watched.wall), per_lap(watched.wall) / each(alone.wall), per_lap(watched.cpu),
-         per_lap(watched.cpu) / each(alone.cpu),
-         100.0 * static_cast<double>(seen) /
-             static_cast<double>(kReaders * kWatchedLaps * count * static_cast<size_t>(repetitions(5))));
+  result(
+      "  with %zu readers: wall %.1f ns, ratio to alone %.2f; writer's own CPU %.1f ns, ratio %.2f (readers "
+      "took"
+      " %.1f %% of the chunks each)",
+      kReaders, per_lap(watched.wall), per_lap(watched.wall) / each(alone.wall), per_lap(watched.cpu),
+      per_lap(watched.cpu) / each(alone.cpu),
+      100.0 * static_cast<double>(seen) /
+          static_cast<double>(kReaders * kWatchedLaps * count * static_cast<size_t>(repetitions(5))));
 }
 
 }  // namespace
@@ -147,7 +154,9 @@ void measure(Ring& ring, size_t chunk_bytes) {
 int main() {
   print_machine("ring_bench");
   if (sysconf(_SC_NPROCESSORS_ONLN) <= static_cast<long>(kReaders))
-    result("fewer cores than threads: with readers, wall time has the scheduler in it; CPU time says what they cost");
+    result(
+        "fewer cores than threads: with readers, wall time has the scheduler in it; CPU time says what they "
+        "cost");
   Ring ring(working_set());
   result("ring of %zu MiB, one lap a measurement", ring.memory.bytes() >> 20);
   measure(ring, sizeof(shm::ChunkHeader));

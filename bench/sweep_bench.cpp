@@ -1,9 +1,10 @@
-// What looking after a card costs in round trips, and how long a sweep takes. A round trip is what the link charges
-// (0.7 to 1 us on silicon); times on the emulated card without a charge are the collector's own work.
+// What looking after a card costs in round trips, and how long a sweep takes. A round trip is what the link
+// charges (0.7 to 1 us on silicon); times on the emulated card without a charge are the collector's own work.
 //
-// Fewest: the lines that hold the indices and RUN_COUNTER, once, and every line that holds a new word, once. The
-// drain adds the line that shows that the host has not rewound meanwhile, and where a core's log begins at a line, the
-// one before it. "In whole lines" counts the payload as if every push began at a line, which the log does not do.
+// Fewest: the lines that hold the indices and RUN_COUNTER, once, and every line that holds a new word, once.
+// The drain adds the line that shows that the host has not rewound meanwhile, and where a core's log begins
+// at a line, the one before it. "In whole lines" counts the payload as if every push began at a line, which
+// the log does not do.
 #include <numeric>
 #include <set>
 
@@ -13,7 +14,6 @@ namespace {
 
 using namespace ttc;
 using namespace ttc::bench;
-
 
 void add_lines(std::set<uint64_t>& lines, uint64_t from, uint64_t bytes) {
   for (uint64_t l = from / card::kLineBytes; l <= (from + bytes - 1) / card::kLineBytes; ++l) lines.insert(l);
@@ -30,7 +30,8 @@ size_t fewest_control_lines(const collect::Attachment& a) {
 // Follows what the firmware appends.
 class Appended {
  public:
-  Appended(Rig& rig, uint32_t bytes_per_risc) : rig_(rig), bytes_per_risc_(bytes_per_risc), ends_(indices()) {}
+  Appended(Rig& rig, uint32_t bytes_per_risc)
+      : rig_(rig), bytes_per_risc_(bytes_per_risc), ends_(indices()) {}
 
   // Since the last call.
   void count(uint64_t& lines_touched, uint64_t& whole_lines) {
@@ -39,8 +40,10 @@ class Appended {
     for (size_t i = 0; i < now.size(); ++i) {
       const uint64_t bytes = 4ull * (now[i] - ends_[i]);
       const uint32_t flat = a.cores[i / device::kMaxRiscs].flat_id;
-      const uint64_t region = markers::log_place(flat, static_cast<uint32_t>(i % device::kMaxRiscs), a.core_count_per_dram,
-                                                 a.placement->dram_base, bytes_per_risc_).address;
+      const auto risc = static_cast<uint32_t>(i % device::kMaxRiscs);
+      const uint64_t region =
+          markers::log_place(flat, risc, a.core_count_per_dram, a.placement->dram_base, bytes_per_risc_)
+              .address;
       lines_touched += card::lines_touched(region + 4ull * ends_[i], bytes);
       whole_lines += (bytes + card::kLineBytes - 1) / card::kLineBytes;
     }
@@ -49,11 +52,11 @@ class Appended {
 
  private:
   std::vector<uint32_t> indices() const {
+    const uint32_t first = rig_.attachment.control_address + 4u * rig_.attachment.layout->format.host_end;
     std::vector<uint32_t> all;
     for (const auto& core : rig_.cores)
       for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-        all.push_back(rig_.card().load(core->where().at,
-                                       rig_.attachment.control_address + 4 * (rig_.attachment.layout->format.host_end + r)));
+        all.push_back(rig_.card().load(core->where().at, first + 4 * r));
     return all;
   }
   Rig& rig_;
@@ -61,8 +64,9 @@ class Appended {
   std::vector<uint32_t> ends_;
 };
 
-// Round trips a core. The wall clock is not in them: its three loads every 10 ms belong to no core. The median sweep
-// is the ordinary one; the mean has in it what the drain looks up after it was kept from looking for long.
+// Round trips a core. The wall clock is not in them: its three loads every 10 ms belong to no core. The
+// median sweep is the ordinary one; the mean has in it what the drain looks up after it was kept from looking
+// for long.
 struct Trips {
   double median, mean;
 };
@@ -86,8 +90,8 @@ Trips sweep_many(Rig& rig, int sweeps, Samples& times, Before before) {
 }
 
 void print_times(const char* what, Samples& times, uint32_t charged) {
-  result("    %s sweep at %u ns a round trip: p50 %.1f, p99 %.1f, max %.1f us", what, charged, times.us(50), times.us(99),
-         times.us(100));
+  result("    %s sweep at %u ns a round trip: p50 %.1f, p99 %.1f, max %.1f us", what, charged, times.us(50),
+         times.us(99), times.us(100));
 }
 
 void idle(const RigOptions& o) {
@@ -98,7 +102,8 @@ void idle(const RigOptions& o) {
   const size_t fewest = fewest_control_lines(rig.attachment);
   if (o.round_trip_ns == 0)
     result("  idle: %.2f round trips a core %s, mean %.3f, fewest %zu, ratio %.2f", trips.median,
-           judged(trips.median, "<=", 2).c_str(), trips.mean, fewest, trips.median / static_cast<double>(fewest));
+           judged(trips.median, "<=", 2).c_str(), trips.mean, fewest,
+           trips.median / static_cast<double>(fewest));
   print_times("idle", times, o.round_trip_ns);
 }
 
@@ -111,20 +116,50 @@ void busy(const RigOptions& o, bool data) {
   const uint64_t frames_before = rig.drain->frames();
   const int sweeps = once() ? 3 : 300;
   const double trips = sweep_many(rig, sweeps, times, [&] {
-    rig.launch_all(4, data);
-    appended.count(lines, whole_lines);
-  }).mean;   // pushes begin elsewhere in a line each time
+                         rig.launch_all(4, data);
+                         appended.count(lines, whole_lines);
+                       }).mean;  // pushes begin elsewhere in a line each time
   const double visits = static_cast<double>(rig.cores.size()) * sweeps;
   const double frames = static_cast<double>(rig.drain->frames() - frames_before) / visits;
   const auto control = static_cast<double>(fewest_control_lines(rig.attachment));
   const double fewest = control + static_cast<double>(lines) / visits;
+  const double in_whole_lines = control + static_cast<double>(whole_lines) / visits;
   if (o.round_trip_ns == 0) {
-    result("  busy, 4 zones%s: %.2f round trips a core, fewest %.2f, ratio %.2f %s; in whole lines %.2f, ratio %.2f",
-           data ? " and data" : "", trips, fewest, trips / fewest, judged(trips / fewest, "<=", 1.3).c_str(),
-           control + static_cast<double>(whole_lines) / visits, trips / (control + static_cast<double>(whole_lines) / visits));
+    result(
+        "  busy, 4 zones%s: %.2f round trips a core, fewest %.2f, ratio %.2f %s; in whole lines %.2f, ratio "
+        "%.2f",
+        data ? " and data" : "", trips, fewest, trips / fewest, judged(trips / fewest, "<=", 1.3).c_str(),
+        in_whole_lines, trips / in_whole_lines);
     result("    %.3f frames delivered a core and sweep of %u", frames, device::kMaxRiscs);
   }
   print_times(data ? "busy, data," : "busy", times, o.round_trip_ns);
+}
+
+// A quiet card under the default schedule, in real time: what ttcollect costs the link when nothing happens.
+void quiet_second(const RigOptions& o) {
+  Rig rig(o);
+  rig.warm_up(4, false);
+  const auto run_for = [&](uint64_t ns) {
+    for (const uint64_t end = now_ns() + ns; now_ns() < end;) {
+      rig.drain->sweep(now_ns());
+      const uint64_t due = rig.drain->next_due_ns(), after = now_ns();
+      rig.loop->wait(due > after ? due - after : 0);
+    }
+  };
+  run_for(
+      50'000'000);  // until the intervals have grown, and the clock of the warm-up has been caught up with
+  const card::Transactions t0 = rig.observer->transactions();
+  const uint64_t begin = now_ns();
+  run_for(once() ? 5'000'000 : 500'000'000);
+  const auto ms = static_cast<double>(now_ns() - begin) / 1e6;
+  const auto trips = static_cast<double>(rig.observer->transactions().round_trips - t0.round_trips);
+  const double due = static_cast<double>(rig.cores.size() * fewest_control_lines(rig.attachment)) * 1e6 /
+                     static_cast<double>(o.drain.idle_interval_ns);
+  result(
+      "  quiet at the default schedule: %.0f round trips a ms, %.0f %% of a link of 1 us each; one look at "
+      "the"
+      " fewest lines a core and idle interval is %.0f a ms, ratio %.2f",
+      trips / ms, trips / ms / 10, due, trips / ms / due);
 }
 
 // What tt-metal's host moves to see the same: every control vector and every region, whole.
@@ -149,10 +184,12 @@ void whole_regions(const RigOptions& o, const char* what) {
   const auto after = rig.observer->transactions();
   const auto trips = static_cast<double>(after.round_trips - before.round_trips);
   const auto drains = static_cast<double>(before.round_trips - before_drain.round_trips);
-  result("  %s: whole vectors and regions, as tt-metal's host reads them: %.0f round trips a core, %.0f times the drain's; "
-         "%.1f MiB, at least %.0f ms at 1 us a round trip, the drain %.1f ms",
-         what, trips / static_cast<double>(rig.cores.size()), trips / drains,
-         static_cast<double>(after.bytes - before.bytes) / (1 << 20), trips / 1000, drains / 1000);
+  result(
+      "  %s: whole vectors and regions, as tt-metal's host reads them: %.0f round trips a core, %.0f times "
+      "the"
+      " drain's; %.1f MiB, at least %.0f ms at 1 us a round trip, the drain %.1f ms",
+      what, trips / static_cast<double>(rig.cores.size()), trips / drains,
+      static_cast<double>(after.bytes - before.bytes) / (1 << 20), trips / 1000, drains / 1000);
 }
 
 void measure(const char* what, const RigOptions& o) {
@@ -161,6 +198,7 @@ void measure(const char* what, const RigOptions& o) {
     RigOptions with = o;
     with.round_trip_ns = charged;
     idle(with);
+    if (charged == 0) quiet_second(with);
     busy(with, false);
     busy(with, true);
   }

@@ -17,7 +17,7 @@ class ArrayPort {
   explicit ArrayPort(uint8_t flat_id, uint64_t seed) : random_(seed) {
     control_[device::kG4.flat_id] = flat_id;
     control_[device::kG4.core_count_per_dram] = 8;
-    control_[device::kG4.dram_address] = 1;   // not 0: the firmware then pushes
+    control_[device::kG4.dram_address] = 1;  // not 0: the firmware then pushes
   }
   uint32_t control(uint32_t word) const { return control_[word]; }
   void set_control(uint32_t word, uint32_t value) { control_[word] = value; }
@@ -29,7 +29,7 @@ class ArrayPort {
   uint32_t clock_low() const { return static_cast<uint32_t>(clock_); }
   void push(uint32_t risc, uint32_t words, uint32_t, uint32_t) {
     log.insert(log.end(), buffer_[risc].begin(), buffer_[risc].begin() + words);
-    control_[device::kG4.host_end + risc] = 0;   // the log here has no end
+    control_[device::kG4.host_end + risc] = 0;  // the log here has no end
   }
   void wait_sent() const {}
   uint32_t noc_x() const { return 1; }
@@ -49,13 +49,13 @@ class ArrayPort {
 
 struct LogShape {
   uint32_t least_zones = 4, most_zones = 4;
-  uint32_t data_every = 0;   // one frame in so many carries a TS_DATA; 0: none
+  uint32_t data_every = 0;  // one frame in so many carries a TS_DATA; 0: none
 };
 
 struct LaneLog {
   markers::Lane lane;
   std::vector<uint32_t> words;
-  std::vector<size_t> frame_ends;   // in words
+  std::vector<size_t> frame_ends;  // in words
   size_t markers = 0;
 };
 
@@ -74,7 +74,8 @@ inline LaneLog make_lane_log(size_t bytes, uint8_t risc, uint8_t flat_id, const 
     own.fw_start(zones.fw(risc).id);
     brisc.take_launch(true, host);
     own.kernel_start(zones.kernel(risc).id);
-    const auto count = shape.least_zones + static_cast<uint32_t>(random() % (shape.most_zones - shape.least_zones + 1));
+    const auto count =
+        shape.least_zones + static_cast<uint32_t>(random() % (shape.most_zones - shape.least_zones + 1));
     for (uint32_t z = 0; z < count; ++z) device::Scope<Risc> zone(own, zones.custom(risc, z).id);
     if (shape.data_every && random() % shape.data_every == 0) own.data(zones.data(risc).id, random());
     own.kernel_end(zones.kernel(risc).id);

@@ -12,8 +12,10 @@ using namespace ttc;
 enum Exit { kOk = 0, kUsage = 2, kNoSource = 3, kSourceDamaged = 4, kOutput = 5, kReaderLost = 6 };
 
 constexpr const char* kFooter =
-    "Exit codes: 0 everything there was is in the output, 2 wrong usage, 3 source cannot be read, 4 source is cut or\n"
-    "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow and lost chunks.\n"
+    "Exit codes: 0 everything there was is in the output, 2 wrong usage, 3 source cannot be read, 4 source "
+    "is cut or\n"
+    "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow and lost "
+    "chunks.\n"
     "Losses on the card's side are told on stderr and do not change the exit code.";
 
 struct Options {
@@ -31,11 +33,12 @@ int say(Exit code, const std::string& what) {
 }
 
 void tell_anomalies(const markers::Anomalies& a) {
-  const nlohmann::ordered_json j{{"unparsable_words", a.unparsable_words}, {"resyncs", a.resyncs},
-                                 {"damaged_sentinels", a.damaged_sentinels}, {"overrun_frames", a.overrun_frames},
-                                 {"truncated_packets", a.truncated_packets}, {"unknown_packets", a.unknown_packets},
-                                 {"stale_markers", a.stale_markers}, {"duplicate_markers", a.duplicate_markers},
-                                 {"repaired_times", a.repaired_times}, {"backward_times", a.backward_times}};
+  const nlohmann::ordered_json j{
+      {"unparsable_words", a.unparsable_words},   {"resyncs", a.resyncs},
+      {"damaged_sentinels", a.damaged_sentinels}, {"overrun_frames", a.overrun_frames},
+      {"truncated_packets", a.truncated_packets}, {"unknown_packets", a.unknown_packets},
+      {"stale_markers", a.stale_markers},         {"duplicate_markers", a.duplicate_markers},
+      {"repaired_times", a.repaired_times},       {"backward_times", a.backward_times}};
   std::fprintf(stderr, "%s\n", j.dump().c_str());
 }
 
@@ -60,7 +63,7 @@ int run(const Options& o) {
     const tools::Source::Next next = source->next(chunk);
     if (next == tools::Source::Next::end) break;
     if (next == tools::Source::Next::idle)
-      out.flush();   // quiet: let a watcher of the file see what there is
+      out.flush();  // quiet: let a watcher of the file see what there is
     else
       pipeline.push(chunk, *format);
   }
@@ -71,9 +74,11 @@ int run(const Options& o) {
   for (const std::string& c : complaints) say(kOk, c);
   if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
   if (!pipeline.losses().empty())
-    say(kOk, std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");
+    say(kOk,
+        std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");
   if (o.anomalies) tell_anomalies(pipeline.anomalies());
-  if (pipeline.missing_words()) return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
+  if (pipeline.missing_words())
+    return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
   return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
 }
 
@@ -92,7 +97,8 @@ int main(int argc, char** argv) {
   }
   app.add_option("--from", o.from, "live:NAME (see `ttcollect list`) or FILE.ttc")->required();
   app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
-  app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")->capture_default_str();
+  app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
+      ->capture_default_str();
   app.add_flag("--follow", o.follow, "go on until the collector ends; the file grows in place");
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
   app.add_option("--columns", o.format_options.columns, "device-csv: 15 (2026) or 13 (mid 2025)")
@@ -100,8 +106,9 @@ int main(int argc, char** argv) {
   app.add_option("--core", o.core, "only this core: X,Y (NOC0 physical)")->check([](const std::string& s) {
     unsigned x, y;
     char end;
-    return std::sscanf(s.c_str(), "%u,%u%c", &x, &y, &end) == 2 && x < 64 && y < 64 ? std::string()
-                                                                                    : "'" + s + "' is not X,Y";
+    return std::sscanf(s.c_str(), "%u,%u%c", &x, &y, &end) == 2 && x < 64 && y < 64
+               ? std::string()
+               : "'" + s + "' is not X,Y";
   });
   app.add_option("--risc", o.risc, "only this RISC: 0 BRISC, 1 NCRISC, 2-4 TRISC")->check(CLI::Range(0, 4));
   app.add_flag("--anomalies", o.anomalies, "print the decoder's counts of oddities on stderr, as JSON");

@@ -37,11 +37,13 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader) {
 
 void show(const shm::Reader& reader, bool terminal) {
   if (terminal) std::fputs("\033[H\033[J", stdout);
-  std::printf("live:%s  %s  pid %lld  %s\n", reader.info().live_name.c_str(), reader.info().device_spec.c_str(),
-              static_cast<long long>(reader.info().writer_pid), state_of(reader).c_str());
+  std::printf("live:%s  %s  pid %lld  %s\n", reader.info().live_name.c_str(),
+              reader.info().device_spec.c_str(), static_cast<long long>(reader.info().writer_pid),
+              state_of(reader).c_str());
   for (size_t i = 0; i < shm::kCounters; ++i) {
     const auto counter = static_cast<shm::Counter>(i);
-    std::printf("  %-22s %20llu\n", shm::label(counter), static_cast<unsigned long long>(reader.counter(counter)));
+    std::printf("  %-22s %20llu\n", shm::label(counter),
+                static_cast<unsigned long long>(reader.counter(counter)));
   }
   std::fflush(stdout);
 }
@@ -51,9 +53,10 @@ std::string the_only_segment() {
   for (const shm::SegmentInfo& s : shm::list_segments())
     if (s.refused.empty()) live.push_back(s.live_name);
   if (live.size() == 1) return live.front();
-  throw shm::SegmentError(live.empty() ? "no collector is running and none left a segment; start ttcollect --device ..."
-                                       : std::to_string(live.size()) +
-                                             " segments are there; name one, `ttcollect list` shows them");
+  throw shm::SegmentError(
+      live.empty()
+          ? "no collector is running and none left a segment; start ttcollect --device ..."
+          : std::to_string(live.size()) + " segments are there; name one, `ttcollect list` shows them");
 }
 
 }  // namespace

@@ -12,19 +12,22 @@ namespace {
 using card::Access;
 using card::Window;
 
-std::string name_of(card::Coord at) { return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + ")"; }
+std::string name_of(card::Coord at) {
+  return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + ")";
+}
 
 std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t address, uint32_t bytes) {
   std::vector<uint64_t> raw((bytes + 7) / 8);
-  if (card.aim(Window::control, tile, address) != Access::ok || card.copy(Window::control, address, raw) != Access::ok)
+  if (card.aim(Window::control, tile, address) != Access::ok ||
+      card.copy(Window::control, address, raw) != Access::ok)
     return {};
   const auto* words = reinterpret_cast<const uint32_t*>(raw.data());
   return {words, words + bytes / 4};
 }
 
 // Discovers on the first tile that convinces; the refusals of the others are kept for the message.
-markers::Discovery discover_first(card::Card& card, const markers::Placement& placement, const markers::Layout* only,
-                                  std::string& refusal) {
+markers::Discovery discover_first(card::Card& card, const markers::Placement& placement,
+                                  const markers::Layout* only, std::string& refusal) {
   for (const card::Tile& tile : card.tiles()) {
     if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
     const auto words = read_l1(card, tile.at, placement.tensix_mailbox_base, markers::kDiscoveryBytes);
@@ -42,7 +45,8 @@ Attachment attach(card::Card& card, const markers::Layout* only) {
   const card::Identity& id = card.identity();
   Attachment a;
   a.placement = markers::placement_for(id.arch->name);
-  if (!a.placement) throw AttachError(id.spec + ": no profiler layout is known for " + std::string(id.arch->name));
+  if (!a.placement)
+    throw AttachError(id.spec + ": no profiler layout is known for " + std::string(id.arch->name));
   for (const card::Tile& tile : card.tiles()) {
     if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
     timespec now{};
@@ -54,7 +58,8 @@ Attachment attach(card::Card& card, const markers::Layout* only) {
   std::string refusal;
   const markers::Discovery found = discover_first(card, *a.placement, only, refusal);
   if (!found)
-    throw AttachError(id.spec + ": no profiler found (" + (refusal.empty() ? "no readable Tensix tile" : refusal) +
+    throw AttachError(id.spec + ": no profiler found (" +
+                      (refusal.empty() ? "no readable Tensix tile" : refusal) +
                       "); is the workload running with TT_METAL_DEVICE_PROFILER=1? --wait waits for it, "
                       "--layout names a generation");
   a.layout = found.layout;
@@ -89,8 +94,10 @@ Attachment attach(card::Card& card, const markers::Layout* only) {
     a.cores.push_back({tile.at, static_cast<uint8_t>(v.flat_id), bank});
   }
   for (const auto& [why, tiles] : left_out)
-    a.notes.push_back(std::to_string(tiles.size()) + " tiles left out, the first " + name_of(tiles.front()) + ": " + why);
-  std::sort(a.cores.begin(), a.cores.end(), [](const auto& x, const auto& y) { return x.flat_id < y.flat_id; });
+    a.notes.push_back(std::to_string(tiles.size()) + " tiles left out, the first " + name_of(tiles.front()) +
+                      ": " + why);
+  std::sort(a.cores.begin(), a.cores.end(),
+            [](const auto& x, const auto& y) { return x.flat_id < y.flat_id; });
   return a;
 }
 

@@ -8,7 +8,7 @@
 
 namespace ttc::collect {
 namespace {
-constexpr uint32_t kLargestChunk = 256u << 20;   // an eighth of the largest ring anybody can ask for
+constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring anybody can ask for
 }
 
 CaptureReader::CaptureReader(const std::string& path) : file_(std::fopen(path.c_str(), "rbe")) {
@@ -31,8 +31,8 @@ bool CaptureReader::next(std::vector<uint64_t>& chunk) {
   }
   const auto bytes_untrusted = static_cast<uint32_t>(first);
   if (bytes_untrusted < sizeof(shm::ChunkHeader) || bytes_untrusted > kLargestChunk) {
-    damage_ = "at byte " + std::to_string(offset_) + ": a chunk cannot be " + std::to_string(bytes_untrusted) +
-              " bytes long";
+    damage_ = "at byte " + std::to_string(offset_) + ": a chunk cannot be " +
+              std::to_string(bytes_untrusted) + " bytes long";
     return false;
   }
   chunk.resize((bytes_untrusted + 7) / 8);

@@ -14,7 +14,9 @@ CaptureWriter::CaptureWriter(const std::string& path, const std::string& live_na
   thread_ = std::thread([this] { run(); });
 }
 
-CaptureWriter::~CaptureWriter() { finish(); }
+CaptureWriter::~CaptureWriter() {
+  finish();
+}
 
 void CaptureWriter::run() {
   std::vector<uint64_t> chunk;
@@ -24,10 +26,17 @@ void CaptureWriter::run() {
         sink_->append(std::as_bytes(std::span(chunk)));
         bytes_.fetch_add(chunk.size() * 8, std::memory_order_relaxed);
         break;
-      case shm::Reader::Next::lapped: lapped_.store(reader_.lost_bytes(), std::memory_order_relaxed); break;
-      case shm::Reader::Next::timeout: sink_->flush(); break;   // quiet: let the disk have what there is
-      case shm::Reader::Next::damaged: error_ = "the ring is damaged: " + reader_.damage(); return;
-      default: return;   // ended
+      case shm::Reader::Next::lapped:
+        lapped_.store(reader_.lost_bytes(), std::memory_order_relaxed);
+        break;
+      case shm::Reader::Next::timeout:
+        sink_->flush();
+        break;  // quiet: let the disk have what there is
+      case shm::Reader::Next::damaged:
+        error_ = "the ring is damaged: " + reader_.damage();
+        return;
+      default:
+        return;  // ended
     }
   }
 }

@@ -21,7 +21,7 @@ void DeviceTime::sample(bool now) {
   const uint64_t host = raw_now_ns();
   if (!now && host - samples_.back().host_ns < kEveryNs) return;
   uint64_t cycles = 0;
-  if (card_.wall_clock(tile_, cycles) != card::Access::ok) return;   // the next visit meets the same trouble
+  if (card_.wall_clock(tile_, cycles) != card::Access::ok) return;  // the next visit meets the same trouble
   samples_.push_back({host, cycles});
   if (samples_.size() > kKept) samples_.pop_front();
 }
@@ -33,7 +33,8 @@ uint64_t DeviceTime::at(uint64_t host_ns) {
   if (after == samples_.begin()) return after->cycles & markers::kClockMask;
   const auto before = std::prev(after);
   if (after == samples_.end()) return before->cycles & markers::kClockMask;
-  const double part = static_cast<double>(host_ns - before->host_ns) / static_cast<double>(after->host_ns - before->host_ns);
+  const double part =
+      static_cast<double>(host_ns - before->host_ns) / static_cast<double>(after->host_ns - before->host_ns);
   const double step = static_cast<double>(after->cycles - before->cycles) * part;
   return (before->cycles + static_cast<uint64_t>(step)) & markers::kClockMask;
 }

@@ -13,7 +13,7 @@ using card::Window;
 using shm::Counter;
 using shm::LossCause;
 
-constexpr uint64_t kSatOutPatienceNs = 1'000'000;   // after this a frame without a time of its own has landed
+constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
 constexpr uint32_t kUnexplainedVisits = 3;
 
 uint64_t raw_now_ns() {
@@ -28,7 +28,9 @@ uint64_t hash_words(std::span<const uint32_t> words) {
   return h;
 }
 
-constexpr uint64_t round8(uint64_t bytes) { return (bytes + 7) & ~uint64_t{7}; }
+constexpr uint64_t round8(uint64_t bytes) {
+  return (bytes + 7) & ~uint64_t{7};
+}
 
 std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset, uint32_t words) {
   return {reinterpret_cast<const uint32_t*>(slot) + byte_offset / 4, words};
@@ -40,18 +42,18 @@ std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset,
 class Drain::Judge {
  public:
   // `landed_words`: of the words being verified, so many were announced long enough ago to be there.
-  Judge(std::span<const uint32_t> known_hosts, uint32_t previous_host, bool patience_over, size_t landed_words)
-      : known_hosts_(known_hosts), previous_host_(previous_host), patience_over_(patience_over),
-        landed_words_(landed_words) {}
+  Judge(std::span<const uint32_t> known_hosts, bool patience_over, size_t landed_words)
+      : known_hosts_(known_hosts), patience_over_(patience_over), landed_words_(landed_words) {}
 
   // Every RISC's frame of a launch carries BRISC's host id.
   bool sat_out_ok(uint32_t host_id) const {
-    return patience_over_ || host_id == previous_host_ ||
+    return patience_over_ ||
            std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
   }
   bool take(const markers::VerifiedFrame& frame) {
-    payload_seen = payload_seen || frame.has_payload;
-    if (frame.has_payload && frame.end > landed_words_) return false;
+    const bool unproven = frame.has_payload || frame.sat_out;
+    unproven_seen = unproven_seen || unproven;
+    if (unproven && frame.end > landed_words_) return false;
     hosts.push_back(frame.words[device::kIdHost]);
     if (frame.sat_out) return true;
     if (frame.words[device::kFwEndWord] != device::kUnsetWord) ++finished_runs;
@@ -63,20 +65,24 @@ class Drain::Judge {
   std::vector<uint32_t> hosts;
   uint32_t finished_runs = 0;
   bool fresh_seen = false;
-  bool payload_seen = false;
+  bool unproven_seen = false;  // words that time and valid bits cannot vouch for
   std::vector<uint32_t> first_fresh;
 
  private:
   std::span<const uint32_t> known_hosts_;
-  uint32_t previous_host_;
   bool patience_over_;
   size_t landed_words_;
 };
 
 Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
              shm::SegmentWriter& segment, const DrainOptions& options)
-    : card_(card), attachment_(attachment), logs_(logs), publisher_(publisher), segment_(segment),
-      options_(options), region_size_(attachment, options.bytes_per_risc),
+    : card_(card),
+      attachment_(attachment),
+      logs_(logs),
+      publisher_(publisher),
+      segment_(segment),
+      options_(options),
+      region_size_(attachment, options.bytes_per_risc),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }),
       device_time_(card, attachment.cores.empty() ? card::Coord{} : attachment.cores.front().at,
                    attachment.begun_ns, attachment.begun_cycles) {
@@ -116,7 +122,8 @@ uint64_t Drain::log_address(const CoreState& core, uint32_t risc, uint32_t word)
          uint64_t{word} * 4;
 }
 
-// --- looking at the control vector ---------------------------------------------------------------------------
+// --- looking at the control vector
+// ---------------------------------------------------------------------------
 
 Access Drain::read_part(const CoreState& core, const ControlPart& part, uint32_t* words) {
   std::array<uint64_t, 32> raw;
@@ -177,7 +184,8 @@ Access Drain::still_unrewound(const CoreState& core, const Snapshot& snap, bool&
   return Access::ok;
 }
 
-// --- one visit -----------------------------------------------------------------------------------------------
+// --- one visit
+// -----------------------------------------------------------------------------------------------
 
 std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
   std::vector<Fetched> fetched;
@@ -186,16 +194,16 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
   bytes = Publisher::kHeadBytes;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     LaneState& lane = core.lanes[r];
-    const uint32_t end = lane.has_payload ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
-    if (end <= lane.cursor || end > log_capacity()) continue;   // an index beyond the log is no index
+    const uint32_t end = lane.careful ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
+    if (end <= lane.cursor || end > log_capacity()) continue;  // an index beyond the log is no index
     // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
     const auto in_line = static_cast<uint32_t>(log_address(core, r, lane.cursor) % card::kLineBytes / 4);
     uint32_t lead = std::min(in_line, lane.witness_words);
     if (r == 0 && lead < 4) lead = std::min(in_line + kWitnessWords, lane.witness_words);
     lead &= ~1u;
     const uint32_t words = std::min(end - lane.cursor, most);
-    fetched.push_back({&lane, r, lead, words, words < end - lane.cursor,
-                       static_cast<uint32_t>(bytes + 4ull * lead)});
+    fetched.push_back(
+        {&lane, r, lead, words, words < end - lane.cursor, static_cast<uint32_t>(bytes + 4ull * lead)});
     bytes += round8(4ull * (lead + words));
   }
   return fetched;
@@ -207,7 +215,8 @@ bool Drain::witness_holds(const Fetched& f, const uint64_t* slot) const {
   return std::equal(now.begin(), now.end(), then.begin() + (f.lane->witness_words - f.lead));
 }
 
-void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest) {
+void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered,
+                    const markers::FrameDigest& digest) {
   std::array<uint32_t, 2 * kWitnessWords> joined{};
   const auto fresh = delivered.last(std::min<size_t>(delivered.size(), kWitnessWords));
   std::copy_n(lane.witness.begin(), lane.witness_words, joined.begin());
@@ -222,19 +231,20 @@ void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered, const 
   lane.stuck_since_ns = 0;
 }
 
-// Nothing is known yet about this lane's time, so bytes of an earlier run could pass for new ones that have not
-// landed: they must look the same on two visits.
+// Nothing is known yet about this lane's time, so bytes of an earlier run could pass for new ones that have
+// not landed: they must look the same on two visits.
 bool Drain::settled(LaneState& lane, std::span<const uint32_t> words) const {
   if (lane.digest.known) return true;
   const uint32_t before = lane.settled_words;
-  if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash) return true;
+  if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash)
+    return true;
   lane.settled_words = static_cast<uint32_t>(words.size());
   lane.settled_hash = hash_words(words);
   return false;
 }
 
-// The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are, no
-// epoch can have been missed.
+// The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are,
+// no epoch can have been missed.
 bool Drain::host_has_read(const CoreState& core) {
   std::array<uint32_t, 68> words{};
   const device::Format& f = attachment_.layout->format;
@@ -256,8 +266,9 @@ bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint
   return 2 * markers::clock_difference(time, lane.digest.last_time) > markers::clock_difference(last, time);
 }
 
-// The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed. Cores are
-// reset whole, so the first lane to come answers for all, but for quick push, which is a lane's own affair.
+// The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed.
+// Cores are reset whole, so the first lane to come answers for all, but for quick push, which is a lane's own
+// affair.
 void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
@@ -275,20 +286,24 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
   losses_.close(where(core, risc), LossCause::rewound_before_read, time);
 }
 
+void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
+  core.hosts.insert(core.hosts.end(), hosts.begin(), hosts.end());
+  if (core.hosts.size() > 2 * kHostsKept)
+    core.hosts.erase(core.hosts.begin(), core.hosts.end() - static_cast<ptrdiff_t>(kHostsKept));
+}
+
 void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
-                   std::vector<uint32_t>& brisc_hosts, std::vector<Publisher::Span>& spans) {
+                   std::vector<Publisher::Span>& spans) {
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
   const bool patience_over = lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs;
-  // BRISC's own frames always have a time; its list is empty while it is being made.
   const uint32_t landed = core.landed_end[f.risc];
-  Judge judge(brisc_hosts, core.lanes[0].digest.host_id, patience_over,
-              landed > lane.cursor ? landed - lane.cursor : 0);
+  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0);
   markers::FrameDigest digest = lane.digest;
   const markers::Walk walk = markers::verify_frames(words, lane.lane, {}, f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
-  lane.has_payload = lane.has_payload || judge.payload_seen;
-  if (f.risc == 0) brisc_hosts.insert(brisc_hosts.end(), judge.hosts.begin(), judge.hosts.end());
+  lane.careful = lane.careful || judge.unproven_seen;
+  if (f.risc == 0) remember_hosts(core, judge.hosts);
   if (whole.empty() && walk.held) return;
   if (whole.empty() || !settled(lane, whole)) {
     if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns;
@@ -298,8 +313,8 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
     return;
   }
   if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
-  spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()), f.data_offset,
-                   lane.digest});
+  spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()),
+                   f.data_offset, lane.digest});
   advance(lane, whole, digest);
   frames_ += walk.frames;
   markers_ += walk.markers;
@@ -310,18 +325,19 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
   }
 }
 
-// The words have been there for long and still are no frame: they are damaged. Skips to the next frame that can
-// be recognised and accounts for every word.
+// The words have been there for long and still are no frame: they are damaged. Skips to the next frame that
+// can be recognised and accounts for every word.
 void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words) {
   LaneState& lane = *f.lane;
   size_t next = 2;
   while (next < words.size() && !markers::frame_starts(words, next, lane.lane)) next += 2;
   next = std::min(next, words.size());
   uint64_t until = shm::kOpenEnd;
-  if (next + device::kFirstCustomWord <= words.size() && words[next + device::kFwStartWord] != device::kUnsetWord)
+  if (next + device::kFirstCustomWord <= words.size() &&
+      words[next + device::kFwStartWord] != device::kUnsetWord)
     until = markers::first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
-  losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words, lane.digest.last_time,
-                 until, next, 0);
+  losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words,
+                 lane.digest.last_time, until, next, 0);
   unparsable_words_ += next;
   lane.cursor += static_cast<uint32_t>(next);
   lane.witness_words = 0;
@@ -340,7 +356,8 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   for (size_t i = 0; i < fetched.size(); ++i) {
     const Fetched& f = fetched[i];
     const uint32_t from = f.data_offset - 4 * f.lead;
-    reads[i] = {core.core.bank, log_address(core, f.risc, f.lane->cursor - f.lead),
+    reads[i] = {core.core.bank,
+                log_address(core, f.risc, f.lane->cursor - f.lead),
                 {slot + from / 8, round8(4ull * (f.lead + f.words)) / 8}};
   }
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
@@ -349,9 +366,8 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   for (const Fetched& f : fetched) unrewound = unrewound && witness_holds(f, slot);
   if (!unrewound) return begin_epoch(core);
 
-  std::vector<uint32_t> brisc_hosts;
   std::vector<Publisher::Span> spans;
-  for (const Fetched& f : fetched) accept(core, f, slot, now_ns, brisc_hosts, spans);
+  for (const Fetched& f : fetched) accept(core, f, slot, now_ns, spans);
   if (spans.empty()) return Access::ok;
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span& last = spans.back();
@@ -377,7 +393,7 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
   std::array<uint32_t, 68> words{};
   if (const Access a = read_part(core, dropped_part_, words.data()); a != Access::ok) return a;
   uint32_t mask = words[attachment_.layout->format.dropped];
-  if (mask == 0 && core.unexplained_visits >= kUnexplainedVisits) mask = 1;   // the word can lose bits (5.7.8)
+  if (mask == 0 && core.unexplained_visits >= kUnexplainedVisits) mask = 1;  // the word can lose bits (5.7.8)
   const uint32_t runs = missing ? snap.run_counter - core.runs_delivered : 0;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!(mask >> r & 1)) continue;
@@ -410,7 +426,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
     if (const Access a = region_size_.learn(card_, logs_, core.core); a != Access::ok) return a;
-    if (!region_size_.known()) return Access::ok;   // the payload waits
+    if (!region_size_.known()) return Access::ok;  // the payload waits
   }
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
@@ -438,9 +454,12 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
     tell_losses();
     if (result == Access::gone) break;
     // Busy cores often, idle ones ever more rarely, down to the stated worst case.
-    const bool fresh_epoch = core.lanes[0].delivered && core.seen_runs == 0 && started - core.epoch_since_ns < kFreshNs;
-    core.interval_ns = news || fresh_epoch ? options_.busy_interval_ns
-                            : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
+    const bool fresh_epoch =
+        core.lanes[0].delivered && core.seen_runs == 0 && started - core.epoch_since_ns < kFreshNs;
+    core.interval_ns =
+        news || fresh_epoch
+            ? options_.busy_interval_ns
+            : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
     core.due_ns = now_ns + core.interval_ns;
   }
   ++sweeps_;
@@ -471,8 +490,8 @@ void Drain::close_account(bool card_vanished) {
       if (card_vanished && (lane.delivered || core.seen_end[r] > 0))
         losses_.open(where(core, r), LossCause::card_gone, lane.digest.last_time, 0);
       else if (core.seen_end[r] > lane.cursor)
-        losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words, lane.digest.last_time,
-                       shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
+        losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words,
+                       lane.digest.last_time, shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
     }
   losses_.tell_open();
   tell_losses();
@@ -483,7 +502,7 @@ void Drain::store_counters() {
   const card::Transactions t = card_.transactions();
   segment_.set(Counter::sweeps, sweeps_);
   segment_.set(Counter::sweep_ns_max, sweep_times_.max());
-  if (sweeps_ % 256 == 1) {   // percentiles walk the buckets: not on every sweep
+  if (sweeps_ % 256 == 1) {  // percentiles walk the buckets: not on every sweep
     segment_.set(Counter::sweep_ns_p50, sweep_times_.percentile(50));
     segment_.set(Counter::sweep_ns_p99, sweep_times_.percentile(99));
     segment_.set(Counter::lanes, lanes());

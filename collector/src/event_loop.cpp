@@ -19,7 +19,8 @@ timespec to_timespec(uint64_t ns) {
 bool read_rest(const FileRead& r, size_t done) {
   auto* to = reinterpret_cast<char*>(r.out.data());
   while (done < r.out.size_bytes()) {
-    const ssize_t got = pread(r.fd, to + done, r.out.size_bytes() - done, static_cast<off_t>(r.offset + done));
+    const ssize_t got =
+        pread(r.fd, to + done, r.out.size_bytes() - done, static_cast<off_t>(r.offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     done += static_cast<size_t>(got);
@@ -55,8 +56,7 @@ class UringLoop : public EventLoop {
   static constexpr unsigned kEntries = 64;
   enum Tag : uint64_t { kSignal = 1, kHangup = 2, kRead = 16 };
 
-  UringLoop(io_uring ring, int signal_fd, int hangup_fd)
-      : ring_(ring), fds_{signal_fd, hangup_fd} {
+  UringLoop(io_uring ring, int signal_fd, int hangup_fd) : ring_(ring), fds_{signal_fd, hangup_fd} {
     arm(kSignal);
     arm(kHangup);
     io_uring_submit(&ring_);
@@ -65,10 +65,11 @@ class UringLoop : public EventLoop {
 
   Events wait(uint64_t timeout_ns) override {
     io_uring_cqe* cqe = nullptr;
-    if (timeout_ns) {
+    const bool seen_already = pending_.signal || pending_.hangup;  // while reads were reaped
+    if (timeout_ns && !seen_already) {
       __kernel_timespec timeout{static_cast<long long>(timeout_ns / 1000000000u),
                                 static_cast<long long>(timeout_ns % 1000000000u)};
-      io_uring_wait_cqe_timeout(&ring_, &cqe, &timeout);   // ETIME and EINTR: nothing to see
+      io_uring_wait_cqe_timeout(&ring_, &cqe, &timeout);  // ETIME and EINTR: nothing to see
     }
     while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
       note(cqe->user_data);
@@ -82,7 +83,8 @@ class UringLoop : public EventLoop {
 
   bool read_all(std::span<const FileRead> reads) override {
     for (size_t first = 0; first < reads.size(); first += kEntries / 2)
-      if (!read_some(reads.subspan(first, std::min<size_t>(kEntries / 2, reads.size() - first)))) return false;
+      if (!read_some(reads.subspan(first, std::min<size_t>(kEntries / 2, reads.size() - first))))
+        return false;
     return true;
   }
 
@@ -92,8 +94,8 @@ class UringLoop : public EventLoop {
   bool read_some(std::span<const FileRead> reads) {
     for (size_t i = 0; i < reads.size(); ++i) {
       io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-      io_uring_prep_read(sqe, reads[i].fd, reads[i].out.data(), static_cast<unsigned>(reads[i].out.size_bytes()),
-                         reads[i].offset);
+      io_uring_prep_read(sqe, reads[i].fd, reads[i].out.data(),
+                         static_cast<unsigned>(reads[i].out.size_bytes()), reads[i].offset);
       io_uring_sqe_set_data64(sqe, kRead + i);
     }
     int submitted = io_uring_submit(&ring_);
@@ -139,7 +141,8 @@ class UringLoop : public EventLoop {
 
 }  // namespace
 
-std::unique_ptr<EventLoop> make_event_loop(int signal_fd, int hangup_fd, bool plain, std::string& fallback_reason) {
+std::unique_ptr<EventLoop> make_event_loop(int signal_fd, int hangup_fd, bool plain,
+                                           std::string& fallback_reason) {
   if (!plain) {
     io_uring ring{};
     const int error = io_uring_queue_init(UringLoop::kEntries, &ring, 0);

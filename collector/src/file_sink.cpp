@@ -17,7 +17,9 @@ namespace {
 
 constexpr size_t kBufferBytes = 256 << 10;
 
-std::string write_error(int error) { return std::string("writing failed: ") + std::strerror(error); }
+std::string write_error(int error) {
+  return std::string("writing failed: ") + std::strerror(error);
+}
 
 class PlainSink : public FileSink {
  public:
@@ -132,7 +134,7 @@ class UringSink : public FileSink {
       written_ += static_cast<uint64_t>(result);
     }
     if (b.done < b.bytes.size())
-      send(index);   // short: the rest follows
+      send(index);  // short: the rest follows
     else
       b.bytes.clear();
   }

@@ -18,7 +18,7 @@ class WindowLogReader : public LogReader {
       const card::DramView& view = views_[r.bank];
       uint64_t address = view.offset + r.address;
       std::span<uint64_t> out = r.out;
-      while (!out.empty()) {   // a window ends every 2 MiB
+      while (!out.empty()) {  // a window ends every 2 MiB
         const uint64_t in_window = address & (card::kWindowBytes - 1);
         const size_t words = std::min<uint64_t>(out.size(), (card::kWindowBytes - in_window) / 8);
         if (const Access a = card_.aim(Window::payload, view.endpoint, address); a != Access::ok) return a;
@@ -75,7 +75,9 @@ class DescriptorLogReader : public LogReader {
 
 }  // namespace
 
-std::unique_ptr<LogReader> window_log_reader(card::Card& card) { return std::make_unique<WindowLogReader>(card); }
+std::unique_ptr<LogReader> window_log_reader(card::Card& card) {
+  return std::make_unique<WindowLogReader>(card);
+}
 std::unique_ptr<LogReader> descriptor_log_reader(card::Card& card, EventLoop& loop) {
   return std::make_unique<DescriptorLogReader>(card, loop);
 }

@@ -6,7 +6,8 @@
 namespace ttc::collect {
 
 uint32_t LossAccount::key(const Where& w, shm::LossCause cause) {
-  return uint32_t{w.core_x} << 24 | uint32_t{w.core_y} << 16 | uint32_t{w.risc} << 8 | static_cast<uint32_t>(cause);
+  return uint32_t{w.core_x} << 24 | uint32_t{w.core_y} << 16 | uint32_t{w.risc} << 8 |
+         static_cast<uint32_t>(cause);
 }
 
 uint64_t LossAccount::record(const Where& w, shm::LossCause cause, shm::LossPrecision precision,
@@ -32,7 +33,7 @@ void LossAccount::open(const Where& w, shm::LossCause cause, uint64_t from_cycle
   const auto it = open_.find(key(w, cause));
   if (it == open_.end()) {
     const auto precision = cause == shm::LossCause::dropped_on_card ? shm::LossPrecision::bounded_runs
-                                                                   : shm::LossPrecision::unknown;
+                                                                    : shm::LossPrecision::unknown;
     open_[key(w, cause)] = record(w, cause, precision, from_cycles, shm::kOpenEnd, 0, runs);
   } else if (shm::LossRecord& r = intervals_[it->second]; runs > r.runs) {
     // Told again when it has doubled, and at the end: a long loss must not fill the ring with itself.
@@ -55,7 +56,9 @@ void LossAccount::close(const Where& w, shm::LossCause cause, uint64_t to_cycles
   open_.erase(it);
 }
 
-bool LossAccount::is_open(const Where& w, shm::LossCause cause) const { return open_.contains(key(w, cause)); }
+bool LossAccount::is_open(const Where& w, shm::LossCause cause) const {
+  return open_.contains(key(w, cause));
+}
 
 uint64_t LossAccount::count(shm::LossCause cause) const {
   return static_cast<uint64_t>(

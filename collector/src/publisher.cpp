@@ -25,7 +25,8 @@ void Publisher::count(uint64_t bytes) {
   unannounced_ = true;
 }
 
-void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core, std::span<const Span> spans) {
+void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
+                              std::span<const Span> spans) {
   ChunkHeader h = header(ChunkKind::device_words, bytes);
   h.core_x = core.x;
   h.core_y = core.y;

@@ -1,5 +1,5 @@
-// What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes back
-// what can be proven to follow the last delivered frame, and accounts for the rest.
+// What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes
+// back what can be proven to follow the last delivered frame, and accounts for the rest.
 #include <algorithm>
 
 #include "collector/drain.hpp"
@@ -10,14 +10,13 @@ namespace {
 using card::Access;
 using shm::LossCause;
 
-constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;   // holds any frame and the start of the next
+constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;  // holds any frame and the start of the next
 constexpr int kSnapshotTries = 16;
-
 
 }  // namespace
 
-// The host writes the vector word by word; what is seen first may be half old. Two equal looks in a row are taken
-// as the new state.
+// The host writes the vector word by word; what is seen first may be half old. Two equal looks in a row are
+// taken as the new state.
 Access Drain::begin_epoch(CoreState& core) {
   if (core.reset_generation == reset_generation_) ++reset_generation_;
   core.reset_generation = reset_generation_;
@@ -40,6 +39,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.seen_runs = 0;
   core.last_run_unchecked = true;
   core.epoch_entered = false;
+  core.hosts.clear();  // older frames below must not pass for launches of this epoch
   core.epoch_since_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;
   for (LaneState& lane : core.lanes) {
@@ -59,22 +59,25 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& a
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
   const LaneState& lane = core.lanes[risc];
   return access == Access::ok && markers::frame_starts(words, 0, lane.lane) &&
-         markers::clock_difference(markers::first_time(words, lane.digest.last_time), lane.digest.last_time) > 0;
+         markers::clock_difference(markers::first_time(words, lane.digest.last_time), lane.digest.last_time) >
+             0;
 }
 
 // The four guaranteed slots of a RISC as its L1 buffer holds them now.
 Access Drain::read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots) {
   std::array<uint64_t, 4> raw;
-  const uint32_t address = attachment_.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
+  const uint32_t address =
+      attachment_.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
   Access a = card_.aim(card::Window::control, core.core.at, address);
   if (a == Access::ok) a = card_.copy(card::Window::control, address, raw);
   if (a == Access::ok) std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 8, slots.begin());
   return a;
 }
 
-// The log is empty. L1 holds the core's last run: when BRISC has closed it, a kernel took part in it, and that is
-// later than what was delivered, it went by unseen. (BRISC's FW zone alone says nothing: it also opens for launches
-// that are not for this core.) The vector is looked at again afterwards: the run may just be being pushed.
+// The log is empty. L1 holds the core's last run: when BRISC has closed it, a kernel took part in it, and
+// that is later than what was delivered, it went by unseen. (BRISC's FW zone alone says nothing: it also
+// opens for launches that are not for this core.) The vector is looked at again afterwards: the run may just
+// be being pushed.
 Access Drain::check_last_run(CoreState& core) {
   core.last_run_unchecked = false;
   std::array<uint32_t, 8> slots;
@@ -85,7 +88,8 @@ Access Drain::check_last_run(CoreState& core) {
   if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
   const uint64_t closed = time_of(device::kFwEndWord);
   const markers::FrameDigest& brisc = core.lanes[0].digest;
-  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0) return Access::ok;
+  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0)
+    return Access::ok;
   bool kernel_ran = time_of(device::kKernelEndWord) != 0;
   for (uint32_t r = 1; r < device::kMaxRiscs && !kernel_ran; ++r) {
     if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
@@ -93,15 +97,16 @@ Access Drain::check_last_run(CoreState& core) {
   }
   Snapshot now;
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
-  const bool empty = std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
+  const bool empty =
+      std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
   if (!kernel_ran || !empty || now.run_counter != 0) return Access::ok;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
   return Access::ok;
 }
 
-// Another core was reset, or this look came late, and this one shows nothing new. A push may have come and gone, or
-// stand where one of the same length stood before.
+// Another core was reset, or this look came late, and this one shows nothing new. A push may have come and
+// gone, or stand where one of the same length stood before.
 Access Drain::check_unseen_reset(CoreState& core) {
   core.reset_generation = reset_generation_;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
@@ -111,6 +116,9 @@ Access Drain::check_unseen_reset(CoreState& core) {
     bool reset = false;
     if (lane.cursor == 0) {
       reset = frame_waits_at_front(core, r, access);
+      Snapshot now;  // unless its index has come meanwhile: then it is simply new
+      if (access == Access::ok && reset) access = read_snapshot(core, now);
+      reset = reset && now.host_end[r] == 0;
     } else {
       bool intact = true;
       access = witness_at_cursor(core, r, intact);
@@ -118,6 +126,7 @@ Access Drain::check_unseen_reset(CoreState& core) {
     }
     if (access != Access::ok) return access;
     if (reset) return begin_epoch(core);
+    if (lane.cursor != 0) break;  // cores are reset whole: one witness speaks for all lanes
   }
   return Access::ok;
 }
@@ -137,7 +146,8 @@ Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& inta
 }
 
 // Behind the new end of the log: the first frame that is later than what was delivered.
-Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at) {
+Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
+                            std::optional<uint32_t>& at) {
   const LaneState& lane = core.lanes[risc];
   const uint32_t words = std::min(kPieceWords, log_capacity() - std::min(from, log_capacity())) & ~1u;
   if (words < device::kFirstCustomWord) return Access::ok;
@@ -147,7 +157,8 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
   for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
     markers::FrameDigest digest = lane.digest;
-    const bool sat_out = seen[pos + device::kFwStartWord] == device::kUnsetWord;   // its times are of an earlier run
+    const bool sat_out =
+        seen[pos + device::kFwStartWord] == device::kUnsetWord;  // its times are of an earlier run
     if (!sat_out && markers::recovered_frame(seen, pos, lane.lane, digest)) {
       at = from + pos;
       return Access::ok;
@@ -156,28 +167,30 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   return Access::ok;
 }
 
-// Publishes frames from word `at` on as long as one follows the other in place and time, and the new epoch has
-// not reached them. Leaves `at` behind the last one.
+// Publishes frames from word `at` on as long as one follows the other in place and time, and the new epoch
+// has not reached them. Leaves `at` behind the last one.
 Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
   LaneState& lane = core.lanes[risc];
   while (at + device::kFirstCustomWord <= log_capacity()) {
     const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
     const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
     uint64_t* slot = publisher_.claim(bytes);
-    const LogRead read{core.core.bank, log_address(core, risc, at), {slot + Publisher::kHeadBytes / 8, words / 2}};
+    const LogRead read{
+        core.core.bank, log_address(core, risc, at), {slot + Publisher::kHeadBytes / 8, words / 2}};
     if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
     Snapshot now;
     if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
-    if (now.host_end[risc] > at) return Access::ok;   // the index moves before the data: beyond it all is old
-    const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4, words);
+    if (now.host_end[risc] > at) return Access::ok;  // the index moves before the data: beyond it all is old
+    const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
+                                         words);
     const markers::FrameDigest before = lane.digest;
     markers::FrameDigest walked = before;
-    uint32_t length = 0;   // up to the last frame with a time of its own: only that proves what lies before it
+    uint32_t length = 0;  // up to the last frame with a time of its own: only that proves what lies before it
     for (uint32_t pos = 0;;) {
       const auto frame = static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, walked));
       if (frame == 0) break;
       const bool may_go_on_behind = pos + frame + device::kBufferWords > words && at + words < log_capacity();
-      if (may_go_on_behind && length != 0) break;   // the next piece starts with it
+      if (may_go_on_behind && length != 0) break;  // the next piece starts with it
       const bool sat_out = seen[pos + device::kFwStartWord] == device::kUnsetWord;
       pos += frame;
       ++frames_;
@@ -203,7 +216,8 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   LaneState& lane = core.lanes[risc];
   const uint32_t new_end = snap.host_end[risc];
   const uint32_t seen = core.seen_end[risc];
-  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered) return Access::ok;   // a lane nobody uses
+  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered)
+    return Access::ok;  // a lane nobody uses
   const uint64_t last = lane.digest.last_time;
   const auto lost_from = [&](uint64_t from) {
     losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);
@@ -219,7 +233,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   if (intact) {
     uint32_t at = lane.cursor;
     if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
-    if (seen > at) lost_from(lane.digest.last_time);   // visible once, and not found again
+    if (seen > at) lost_from(lane.digest.last_time);  // visible once, and not found again
     return Access::ok;
   }
   std::optional<uint32_t> survivor;
@@ -228,13 +242,14 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   if (!survivor) return Access::ok;
   const uint64_t before = lane.digest.last_time;
   uint32_t at = *survivor;
-  std::array<uint64_t, 8> raw;   // all fixed words and the first custom marker
+  std::array<uint64_t, 8> raw;  // all fixed words and the first custom marker
   const LogRead read{core.core.bank, log_address(core, risc, at), raw};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
   const uint64_t first = markers::first_time({reinterpret_cast<const uint32_t*>(raw.data()), 16}, before);
   if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
   // The gap ends where the survivors begin; behind them nothing was written any more.
-  if (lane.digest.last_time != before) losses_.close(where(core, risc), LossCause::rewound_before_read, first);
+  if (lane.digest.last_time != before)
+    losses_.close(where(core, risc), LossCause::rewound_before_read, first);
   return Access::ok;
 }
 

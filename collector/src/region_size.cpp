@@ -13,14 +13,14 @@ using card::Window;
 constexpr uint32_t kSampleWords = 12;
 // Format sheet 4.1: the defaults with and without sums, halves for debug dump.
 constexpr std::array<uint32_t, 4> kUsual = {48000, 64000, 24000, 32000};
-constexpr uint32_t kLongestCount = 20000;    // program support counts above this are for the flag
+constexpr uint32_t kLongestCount = 20000;  // program support counts above this are for the flag
 constexpr uint32_t kCountsPerVisit = 64;
 
 }  // namespace
 
 struct RegionSize::Sample {
   std::array<uint32_t, kSampleWords> words;
-  uint32_t log_words;     // HOST_BUFFER_END_INDEX: where in the log the sample ends
+  uint32_t log_words;  // HOST_BUFFER_END_INDEX: where in the log the sample ends
 };
 
 Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t risc, const Sample& sample) {
@@ -63,7 +63,8 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   };
   markers::ControlVector before, after;
   if (const Access a = read_control(before); a != Access::ok) return a;
-  if (before.done != 1 || before.run_counter == 0) return Access::ok;   // a run is in flight: nothing holds still
+  if (before.done != 1 || before.run_counter == 0)
+    return Access::ok;  // a run is in flight: nothing holds still
 
   std::array<Sample, device::kMaxRiscs> samples{};
   std::array<bool, device::kMaxRiscs> usable{};

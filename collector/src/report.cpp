@@ -14,8 +14,12 @@ constexpr uint64_t kRefreshNs = 200'000'000;
 using json = nlohmann::ordered_json;
 
 json to_json(const shm::LossRecord& r) {
-  json j{{"x", r.core_x}, {"y", r.core_y}, {"risc", r.risc}, {"epoch", r.epoch},
-         {"cause", shm::to_string(r.cause)}, {"precision", shm::to_string(r.precision)},
+  json j{{"x", r.core_x},
+         {"y", r.core_y},
+         {"risc", r.risc},
+         {"epoch", r.epoch},
+         {"cause", shm::to_string(r.cause)},
+         {"precision", shm::to_string(r.precision)},
          {"from_cycles", r.from_cycles}};
   // Open intervals last until the end of collecting; the largest 44-bit time stands for that.
   j["to_cycles"] = r.to_cycles == shm::kOpenEnd ? markers::kClockMask : r.to_cycles;
@@ -35,9 +39,12 @@ void LiveLine::show(const Drain& drain, const card::Transactions& t, uint64_t no
   const auto rate = [&](uint64_t value, uint64_t before) {
     return seconds > 0 ? static_cast<double>(value - before) / seconds : 0;
   };
-  std::fprintf(stderr, "\r\033[K%zu cores  %.0f programs/s  %.0f markers/s  %zu lost intervals  sweep p50 %.0f us  %llu round trips",
+  std::fprintf(stderr,
+               "\r\033[K%zu cores  %.0f programs/s  %.0f markers/s  %zu lost intervals  sweep p50 %.0f us  "
+               "%llu round trips",
                drain.cores(), rate(drain.programs(), last_programs_), rate(drain.markers(), last_markers_),
-               drain.losses().intervals().size(), static_cast<double>(drain.sweep_times().percentile(50)) / 1e3,
+               drain.losses().intervals().size(),
+               static_cast<double>(drain.sweep_times().percentile(50)) / 1e3,
                static_cast<unsigned long long>(t.round_trips));
   std::fflush(stderr);
   last_ns_ = now;
@@ -89,7 +96,8 @@ std::string to_json(const RunResult& r) {
 std::string to_text(const RunResult& r) {
   char head[512];
   std::snprintf(head, sizeof head,
-                "%s: %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; sweep p50 %.1f us, p99 %.1f us, "
+                "%s: %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; sweep p50 %.1f us, "
+                "p99 %.1f us, "
                 "max %.1f us; %llu round trips; ended: %s",
                 r.identity.spec.c_str(), static_cast<unsigned long long>(r.programs),
                 static_cast<unsigned long long>(r.markers), r.lanes, r.duration_s,
@@ -104,7 +112,8 @@ std::string to_text(const RunResult& r) {
   if (causes.empty()) text += "\nnothing lost";
   for (const auto& [cause, count] : causes)
     text += "\nlost: " + std::to_string(count) + " intervals, " + cause + " (--json lists them)";
-  if (r.output_lapped_bytes) text += "\nthe output was too slow: " + std::to_string(r.output_lapped_bytes) + " bytes not written";
+  if (r.output_lapped_bytes)
+    text += "\nthe output was too slow: " + std::to_string(r.output_lapped_bytes) + " bytes not written";
   if (!r.output_error.empty()) text += "\nthe output is incomplete: " + r.output_error;
   return text;
 }

@@ -24,7 +24,7 @@ using shm::Counter;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
-constexpr int kLastSweeps = 4;   // after the end was announced: settling takes two looks
+constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
 
 uint64_t now_ns() {
   timespec t{};
@@ -67,14 +67,10 @@ std::string session_text(const card::Card& card, const Attachment& a, const RunO
   const card::Identity& id = card.identity();
   nlohmann::json cores = nlohmann::json::array();
   for (const AttachedCore& c : a.cores) cores.push_back({c.at.x, c.at.y, c.flat_id});
-  return nlohmann::json{{"device", options.device},
-                        {"chip", 0},
-                        {"arch", id.arch->name},
-                        {"board", id.board},
-                        {"aiclk_mhz", id.aiclk_mhz},
-                        {"max_compute_cores", id.max_compute_cores},
-                        {"layout", a.layout->name},
-                        {"cores", std::move(cores)}}
+  return nlohmann::json{{"device", options.device},  {"chip", 0},
+                        {"arch", id.arch->name},     {"board", id.board},
+                        {"aiclk_mhz", id.aiclk_mhz}, {"max_compute_cores", id.max_compute_cores},
+                        {"layout", a.layout->name},  {"cores", std::move(cores)}}
       .dump();
 }
 
@@ -91,7 +87,8 @@ class Run {
     loop_ = make_event_loop(signals_.fd(), -1, options_.plain, fallback);
     const uint64_t deadline = started_ + options_.wait_ns;
     card_ = wait_for<card::OpenError>(deadline, *loop_, [&] { return card::open_card(options_.device); });
-    const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
+    const markers::Layout* only =
+        options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
     attachment_ = wait_for<AttachError>(deadline, *loop_, [&] { return attach(*card_, only); });
     loop_ = make_event_loop(signals_.fd(), card_->hangup_fd(), options_.plain, fallback);
     if (!fallback.empty()) note(fallback + "; using poll and plain reads");
@@ -100,25 +97,28 @@ class Run {
     shm::SegmentOptions segment_options;
     segment_options.ring_bytes = options_.ring_bytes;
     segment_options.group = options_.group;
-    segment_ = std::make_unique<shm::SegmentWriter>(card_->identity().live_name, options_.device, random_session(),
-                                                    segment_options);
+    segment_ = std::make_unique<shm::SegmentWriter>(card_->identity().live_name, options_.device,
+                                                    random_session(), segment_options);
     segment_->add_standing(shm::ChunkKind::session, session_text(*card_, attachment_, options_));
     if (!options_.output.empty())
-      capture_ = std::make_unique<CaptureWriter>(options_.output, card_->identity().live_name, options_.plain);
+      capture_ =
+          std::make_unique<CaptureWriter>(options_.output, card_->identity().live_name, options_.plain);
     publisher_ = std::make_unique<Publisher>(*segment_, 0, attachment_.layout->format.generation);
     logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
-    // A zone's string is in the log before its first marker is on the card, so looking between reading words and
-    // publishing them means that readers always have the name first. Two stat(2) where nothing grew.
+    // A zone's string is in the log before its first marker is on the card, so looking between reading words
+    // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
     options_.drain.before_publish = [this] { poll_names(); };
     drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain);
-    const std::string directory = options_.metal_home.empty() ? zone_log_directory_of(card_->identity().workload_pid)
-                                                              : zone_log_directory_in(options_.metal_home);
+    const std::string directory = options_.metal_home.empty()
+                                      ? zone_log_directory_of(card_->identity().workload_pid)
+                                      : zone_log_directory_in(options_.metal_home);
     names_ = std::make_unique<ZoneLogs>(directory);
     if (!options_.quiet)
       std::fprintf(stderr, "ttcollect: %s (%s %s), layout %s, %zu cores; readers attach to live:%s\n",
                    options_.device.c_str(), card_->identity().board.c_str(),
-                   std::string(card_->identity().arch->name).c_str(), std::string(attachment_.layout->name).c_str(),
-                   attachment_.cores.size(), card_->identity().live_name.c_str());
+                   std::string(card_->identity().arch->name).c_str(),
+                   std::string(attachment_.layout->name).c_str(), attachment_.cores.size(),
+                   card_->identity().live_name.c_str());
   }
 
   RunResult collect() {
@@ -242,6 +242,8 @@ class Run {
 
 }  // namespace
 
-RunResult run(const RunOptions& options) { return Run(options).collect(); }
+RunResult run(const RunOptions& options) {
+  return Run(options).collect();
+}
 
 }  // namespace ttc::collect

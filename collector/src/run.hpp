@@ -10,16 +10,16 @@ namespace ttc::collect {
 
 struct RunOptions {
   std::string device;
-  std::string output;            // .ttc, empty: none
-  uint64_t duration_ns = 0;      // 0: until stopped
-  uint64_t wait_ns = 0;          // how long to wait for card and profiler
+  std::string output;        // .ttc, empty: none
+  uint64_t duration_ns = 0;  // 0: until stopped
+  uint64_t wait_ns = 0;      // how long to wait for card and profiler
   std::string layout;
   std::string metal_home;
   uint64_t ring_bytes = 32u << 20;
   std::string group;
   DrainOptions drain;
-  bool plain = false;            // no io_uring
-  bool descriptor_reads = false; // payload through the card's descriptor
+  bool plain = false;             // no io_uring
+  bool descriptor_reads = false;  // payload through the card's descriptor
   bool json = false;
   bool quiet = false;
 };
@@ -39,7 +39,7 @@ struct RunResult {
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;
   double duration_s = 0;
-  std::string ended;             // why, as a sentence part
+  std::string ended;  // why, as a sentence part
   bool card_vanished = false;
 };
 

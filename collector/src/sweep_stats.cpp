@@ -26,7 +26,8 @@ void DurationStats::add(uint64_t ns) {
 
 uint64_t DurationStats::percentile(double p) const {
   if (count_ == 0) return 0;
-  const auto wanted = std::max<uint64_t>(1, static_cast<uint64_t>(p / 100.0 * static_cast<double>(count_) + 0.5));
+  const auto wanted =
+      std::max<uint64_t>(1, static_cast<uint64_t>(p / 100.0 * static_cast<double>(count_) + 0.5));
   uint64_t below = 0;
   for (unsigned i = 0; i < buckets_.size(); ++i) {
     below += buckets_[i];

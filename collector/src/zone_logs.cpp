@@ -8,17 +8,19 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "firmware_markers/zone_names.hpp"
 
 namespace ttc::collect {
 namespace {
 
-constexpr size_t kLongestLine = 64 << 10;   // a longer one is no compiler note
+constexpr size_t kLongestLine = 64 << 10;  // a longer one is no compiler note
 constexpr const char* kNames[] = {"zone_src_locations.log", "new_zone_src_locations.log"};
 
-std::map<std::string, std::string> environment_of(int pid) {
+std::optional<std::map<std::string, std::string>> environment_of(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  if (!file) return std::nullopt;
   std::map<std::string, std::string> variables;
   for (std::string entry; std::getline(file, entry, '\0');)
     if (const size_t equals = entry.find('='); equals != std::string::npos)
@@ -27,7 +29,7 @@ std::map<std::string, std::string> environment_of(int pid) {
 }
 
 bool has_logs(const std::string& directory) {
-  std::error_code ignored;   // not there and not readable are the same answer here
+  std::error_code ignored;  // not there and not readable are the same answer here
   for (const char* name : kNames)
     if (std::filesystem::exists(directory + "/" + name, ignored)) return true;
   return false;
@@ -39,9 +41,10 @@ std::string zone_log_directory_of(int pid) {
   const std::string proc = "/proc/" + std::to_string(pid);
   if (pid <= 0 || access(proc.c_str(), F_OK) != 0) return {};
   const auto env = environment_of(pid);
+  if (!env) return {};
   const auto get = [&](const char* name) {
-    const auto it = env.find(name);
-    return it == env.end() ? std::string() : it->second;
+    const auto it = env->find(name);
+    return it == env->end() ? std::string() : it->second;
   };
   std::string root = get("TT_METAL_PROFILER_DIR");
   if (root.empty() && !get("TT_METAL_HOME").empty()) root = get("TT_METAL_HOME") + "/generated/profiler";
@@ -66,9 +69,9 @@ void ZoneLogs::poll(const std::function<void(std::string_view)>& found) {
 
 void ZoneLogs::poll(File& file, const std::function<void(std::string_view)>& found) {
   struct stat now {};
-  if (stat(file.path.c_str(), &now) != 0) return;   // not written yet
+  if (stat(file.path.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) return;  // not written yet
   if (now.st_ino != file.inode || static_cast<uint64_t>(now.st_size) < file.offset) {
-    file.inode = now.st_ino;   // replaced or truncated: from the start
+    file.inode = now.st_ino;  // replaced or truncated: from the start
     file.offset = 0;
     file.partial.clear();
   }

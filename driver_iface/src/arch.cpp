@@ -47,8 +47,12 @@ std::vector<DramView> views_of(const Arch& arch) {
   return views;
 }
 
-bool wormhole_column(uint8_t x) { return (x >= 1 && x <= 4) || (x >= 6 && x <= 9); }
-bool blackhole_column(uint8_t x) { return (x >= 1 && x <= 7) || (x >= 10 && x <= 16); }
+bool wormhole_column(uint8_t x) {
+  return (x >= 1 && x <= 4) || (x >= 6 && x <= 9);
+}
+bool blackhole_column(uint8_t x) {
+  return (x >= 1 && x <= 7) || (x >= 10 && x <= 16);
+}
 
 }  // namespace
 

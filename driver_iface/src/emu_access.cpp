@@ -5,24 +5,20 @@
 namespace ttc::card::emu {
 namespace {
 
-uint32_t tile_index(const Arch& arch, Coord c) { return uint32_t{c.y} * arch.grid_x + c.x; }
+uint32_t tile_index(const Arch& arch, Coord c) {
+  return uint32_t{c.y} * arch.grid_x + c.x;
+}
 
 void spin_until(uint64_t deadline_ns) {
   while (host_now_ns() < deadline_ns) {
   }
 }
 
-// Release tokens of descriptor ranges carry the lane, its first word, and what had landed; 0 is no log.
-uint64_t pack_token(uint32_t lane, uint32_t first_word, uint32_t landed) {
-  return uint64_t{lane + 1} << 48 | uint64_t{first_word & 0xffffff} << 24 | (landed & 0xffffff);
-}
-
 }  // namespace
 
 void AccessLayer::violate(ViolationKind kind, Coord tile, uint64_t address) {
   const uint64_t n = page_.violations.fetch_add(1, std::memory_order_relaxed);
-  if (n < kKeptViolations)
-    page_.violation[n] = {kind, tile.x | uint32_t{tile.y} << 8, address};
+  if (n < kKeptViolations) page_.violation[n] = {kind, tile.x | uint32_t{tile.y} << 8, address};
 }
 
 Access AccessLayer::locate(Coord tile, uint64_t address, Aimed& to) {
@@ -53,7 +49,7 @@ Access AccessLayer::locate(Coord tile, uint64_t address, Aimed& to) {
     to.readable = l1;
     return Access::ok;
   }
-  if (base == kRegisterWindow) return Access::ok;   // registers are judged load by load
+  if (base == kRegisterWindow) return Access::ok;  // registers are judged load by load
   violate(ViolationKind::outside_memory, tile, address);
   return Access::refused;
 }
@@ -87,7 +83,8 @@ uint32_t AccessLayer::load_register(const Aimed& window, uint64_t address) {
   }
   if (address == kWallClockHigh) return static_cast<uint32_t>(now >> 32);
   if (address == kWallClockLatched) return latch.load(std::memory_order_relaxed);
-  return window.tile.x | uint32_t{window.tile.y} << 6 | uint32_t{arch_.grid_x} << 12 | uint32_t{arch_.grid_y} << 19;
+  return window.tile.x | uint32_t{window.tile.y} << 6 | uint32_t{arch_.grid_x} << 12 |
+         uint32_t{arch_.grid_y} << 19;
 }
 
 Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uint32_t> out) {
@@ -115,7 +112,8 @@ Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uin
   return Access::ok;
 }
 
-std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64_t offset, uint64_t bytes) const {
+std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64_t offset,
+                                                          uint64_t bytes) const {
   if (w.kind != TileKind::dram || page_.bytes_per_risc == 0) return std::nullopt;
   const uint64_t view_bytes = arch_.channel_bytes / arch_.views_per_channel;
   const uint64_t in_channel = w.base + offset;
@@ -123,8 +121,8 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
   if (in_view < page_.log_base) return std::nullopt;
   const uint64_t slot = (in_view - page_.log_base) / page_.bytes_per_risc;
   if (slot >= uint64_t{page_.cores_per_bank} * kMaxRiscs) return std::nullopt;
-  const auto view = static_cast<uint32_t>(*arch_.channel_at(w.tile) * arch_.views_per_channel +
-                                          in_channel / view_bytes);
+  const auto view =
+      static_cast<uint32_t>(*arch_.channel_at(w.tile) * arch_.views_per_channel + in_channel / view_bytes);
   const uint64_t lane = uint64_t{view} * page_.cores_per_bank * kMaxRiscs + slot;
   if (lane >= kMaxFlatIds * kMaxRiscs) return std::nullopt;
   const uint64_t first_byte = (in_view - page_.log_base) % page_.bytes_per_risc;
@@ -132,8 +130,8 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
                  static_cast<uint32_t>(first_byte / 4), static_cast<uint32_t>((first_byte + bytes) / 4)};
 }
 
-// Only what continues the part already read counts: a probe further on has not fetched what lies before it. True when
-// the mark is at `words` or beyond afterwards.
+// Only what continues the part already read counts: a probe further on has not fetched what lies before it.
+// True when the mark is at `words` or beyond afterwards.
 bool AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
   const uint64_t epoch = part.landed & ~uint64_t{0xffffffff};
   const uint64_t reached = epoch | std::min<uint64_t>(part.end_word, words);
@@ -146,8 +144,8 @@ bool AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
   return true;
 }
 
-// Landing is announced after the words are there, so a read can have them before it is known that it could. Such a
-// read stays open until that shows, or until the observer reads the same words again.
+// Landing is announced after the words are there, so a read can have them before it is known that it could.
+// Such a read stays open until that shows, or until the observer reads the same words again.
 void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
   std::erase_if(open_reads_, [&](const OpenRead& r) {
     return r.part.lane == part.lane && (resolve(r) || part.first_word <= r.part.first_word);
@@ -157,11 +155,11 @@ void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, 
   if (!raised || landed < part.end_word) open_reads_.push_back({part, {got.begin(), got.end()}, from});
 }
 
-// Words arrive in order, so what was got and what is there now agree up to where the read came too early. True
-// when nothing more can be learnt.
+// Words arrive in order, so what was got and what is there now agree up to where the read came too early.
+// True when nothing more can be learnt.
 bool AccessLayer::resolve(const OpenRead& r) {
   const uint64_t now = page_.landed[r.part.lane].load(std::memory_order_acquire);
-  if (now >> 32 != r.part.landed >> 32) return true;   // a reset: those words count no more
+  if (now >> 32 != r.part.landed >> 32) return true;  // a reset: those words count no more
   size_t same = 0;
   while (same < r.got.size() && r.got[same] == __atomic_load_n(r.from + same, __ATOMIC_RELAXED)) ++same;
   const bool raised = raise_mark(r.part, std::min<uint64_t>(now & 0xffffffffu, r.part.first_word + 2 * same));
@@ -202,22 +200,17 @@ std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, 
   charge(lines_touched(address, bytes), bytes);
   page_.descriptor_bytes.fetch_add(bytes, std::memory_order_relaxed);
   const auto part = log_part(to, offset, bytes);
-  uint64_t token = 0;
-  if (part)
-    token = pack_token(part->lane, part->first_word, static_cast<uint32_t>(part->landed & 0xffffffu));
+  const uint64_t token = part ? next_token_++ : 0;
+  if (part) open_ranges_.emplace_back(token, *part);
   return DescriptorRange{-1, to.file_offset + offset, bytes, token};
 }
 
 void AccessLayer::release(const DescriptorRange& r, std::span<const uint64_t> bytes_read) {
-  if (r.token == 0) return;
-  const auto lane = static_cast<uint32_t>((r.token >> 48) - 1);
-  const auto first = static_cast<uint32_t>(r.token >> 24 & 0xffffff);
-  // The host reset count at the time of the read is not in the token: after a reset less has landed than then.
-  const uint64_t now = page_.landed[lane].load(std::memory_order_acquire);
-  const uint64_t landed_then = r.token & 0xffffff;
-  if ((now & 0xffffffffu) < landed_then) return;
-  mark_read({lane, (now & ~uint64_t{0xffffffff}) | landed_then, first, first + r.bytes / 4}, bytes_read,
-            reinterpret_cast<const uint64_t*>(memory_ + r.file_offset));
+  const auto it = std::find_if(open_ranges_.begin(), open_ranges_.end(),
+                               [&](const auto& open) { return open.first == r.token; });
+  if (it == open_ranges_.end()) return;  // no part of a log
+  mark_read(it->second, bytes_read, reinterpret_cast<const uint64_t*>(memory_ + r.file_offset));
+  open_ranges_.erase(it);
 }
 
 }  // namespace ttc::card::emu

@@ -1,7 +1,8 @@
 // The access layer of the emulated card: every load of an observer passes here, is checked against what would
-// hurt silicon, counted, and charged its latency. In mapped mode it runs in the observer on read-only memory; in
-// strict mode the card runs it on the observer's behalf.
+// hurt silicon, counted, and charged its latency. In mapped mode it runs in the observer on read-only memory;
+// in strict mode the card runs it on the observer's behalf.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "emu_page.hpp"
@@ -40,7 +41,7 @@ class AccessLayer {
   // The words of one lane's log that a read covers.
   struct LogPart {
     uint32_t lane;
-    uint64_t landed;   // packed value seen before the copy
+    uint64_t landed;  // packed value seen before the copy
     uint32_t first_word;
     uint32_t end_word;
   };
@@ -63,6 +64,9 @@ class AccessLayer {
   Aimed aimed_[kWindows];
   Transactions transactions_;
   std::vector<OpenRead> open_reads_;
+  // Descriptor ranges handed out, by token.
+  std::vector<std::pair<uint64_t, LogPart>> open_ranges_;
+  uint64_t next_token_ = 1;
 };
 
 }  // namespace ttc::card::emu

@@ -17,7 +17,9 @@
 
 namespace ttc::card::emu {
 
-std::string socket_name(std::string_view card) { return "ttemu." + std::string(card); }
+std::string socket_name(std::string_view card) {
+  return "ttemu." + std::string(card);
+}
 
 namespace {
 
@@ -26,7 +28,8 @@ class Mapping {
   Mapping() = default;
   Mapping(int fd, uint64_t bytes, int protection) : bytes_(bytes) {
     void* p = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (p == MAP_FAILED) throw OpenError(std::string("mapping the emulated card failed: ") + std::strerror(errno));
+    if (p == MAP_FAILED)
+      throw OpenError(std::string("mapping the emulated card failed: ") + std::strerror(errno));
     at_ = static_cast<uint8_t*>(p);
   }
   ~Mapping() {
@@ -91,15 +94,18 @@ class EmulatedClient : public Card {
     if (!send_request(hello) || !receive(socket_.get(), answer, {}, fds))
       throw OpenError("emulated card '" + name + "' went away while it was opened");
     switch (static_cast<Greeting>(answer.status)) {
-      case Greeting::welcome: break;
+      case Greeting::welcome:
+        break;
       case Greeting::version_mismatch:
         throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
       case Greeting::no_window_left:
         throw OpenError("no window is left on emulated card '" + name + "'; detach another observer");
-      case Greeting::too_many_windows: throw OpenError("too many windows asked of emulated card '" + name + "'");
+      case Greeting::too_many_windows:
+        throw OpenError("too many windows asked of emulated card '" + name + "'");
     }
     strict_ = answer.strict;
-    // In strict mode the page comes read-only: identity and clock are the card's to tell, nothing is ours to say.
+    // In strict mode the page comes read-only: identity and clock are the card's to tell, nothing is ours to
+    // say.
     page_map_ = Mapping(fds[0].get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
     page_ = reinterpret_cast<Page*>(page_map_.get());
     identify(name);
@@ -264,7 +270,9 @@ class EmulatedClient : public Card {
 
 }  // namespace
 
-std::unique_ptr<Card> open_emulated(const std::string& name) { return std::make_unique<EmulatedClient>(name); }
+std::unique_ptr<Card> open_emulated(const std::string& name) {
+  return std::make_unique<EmulatedClient>(name);
+}
 
 std::vector<std::string> running_cards() {
   std::set<std::string> names;

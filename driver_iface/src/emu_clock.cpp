@@ -30,18 +30,28 @@ uint64_t tile_offset(const Arch& arch, Coord tile) {
 uint64_t channel_offset(const Arch& arch, uint32_t channel) {
   return uint64_t{arch.grid_x} * arch.grid_y * kWindowBytes + channel * arch.channel_bytes;
 }
-uint64_t memory_bytes(const Arch& arch) { return channel_offset(arch, arch.channels); }
+uint64_t memory_bytes(const Arch& arch) {
+  return channel_offset(arch, arch.channels);
+}
 
 const char* to_string(ViolationKind kind) {
   switch (kind) {
-    case ViolationKind::forbidden_tile: return "forbidden tile";
-    case ViolationKind::harvested_tile: return "harvested tile";
-    case ViolationKind::forbidden_register: return "forbidden register";
-    case ViolationKind::unaligned_register: return "unaligned register";
-    case ViolationKind::outside_memory: return "outside memory";
-    case ViolationKind::too_many_windows: return "too many windows";
-    case ViolationKind::write: return "write in observe mode";
-    default: return "none";
+    case ViolationKind::forbidden_tile:
+      return "forbidden tile";
+    case ViolationKind::harvested_tile:
+      return "harvested tile";
+    case ViolationKind::forbidden_register:
+      return "forbidden register";
+    case ViolationKind::unaligned_register:
+      return "unaligned register";
+    case ViolationKind::outside_memory:
+      return "outside memory";
+    case ViolationKind::too_many_windows:
+      return "too many windows";
+    case ViolationKind::write:
+      return "write in observe mode";
+    default:
+      return "none";
   }
 }
 

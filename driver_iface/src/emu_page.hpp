@@ -1,6 +1,6 @@
 // The page an emulated card owns and shares with whoever opens it: identity, clock world, what has landed in
-// DRAM, and the account of every access. Card and observers are different processes of the same build, so this
-// is not an ABI; the size and version check in the greeting refuses a mismatch.
+// DRAM, and the account of every access. Card and observers are different processes of the same build, so
+// this is not an ABI; the size and version check in the greeting refuses a mismatch.
 //
 // Who writes: "card" fields only the card; "account" fields any observer's access layer, by atomic add.
 #pragma once
@@ -24,7 +24,7 @@ struct ClockWorld {
   uint32_t is_virtual = 0;
   uint32_t segments = 0;
   struct Segment {
-    uint64_t host_ns;     // CLOCK_MONOTONIC_RAW
+    uint64_t host_ns;  // CLOCK_MONOTONIC_RAW
     uint64_t cycles;
     uint64_t hz;
   } segment[kMaxSegments]{};
@@ -32,9 +32,9 @@ struct ClockWorld {
 
 enum class ViolationKind : uint32_t {
   none,
-  forbidden_tile,       // no tile, or a kind an observer must not read
+  forbidden_tile,  // no tile, or a kind an observer must not read
   harvested_tile,
-  forbidden_register,   // not on the allow-list
+  forbidden_register,  // not on the allow-list
   unaligned_register,
   outside_memory,
   too_many_windows,
@@ -45,7 +45,7 @@ const char* to_string(ViolationKind kind);
 
 struct Violation {
   ViolationKind kind;
-  uint32_t tile;        // x | y << 8
+  uint32_t tile;  // x | y << 8
   uint64_t address;
 };
 inline constexpr uint32_t kKeptViolations = 64;
@@ -60,7 +60,7 @@ struct Page {
   uint32_t max_compute_cores = 0;
   int32_t workload_pid = 0;
   uint32_t round_trip_ns = 0;
-  uint8_t harvested[kMaxTiles]{};     // by y * grid_x + x
+  uint8_t harvested[kMaxTiles]{};  // by y * grid_x + x
   ClockWorld clock;
   std::atomic<uint64_t> virtual_cycles{0};
   std::atomic<uint32_t> leaving{0};
@@ -75,7 +75,7 @@ struct Page {
 
   // account
   std::atomic<uint64_t> read[kMaxFlatIds * kMaxRiscs]{};
-  std::atomic<uint64_t> control_reads[kMaxTiles]{};   // copies out of a tile's control vector
+  std::atomic<uint64_t> control_reads[kMaxTiles]{};  // copies out of a tile's control vector
   std::atomic<uint32_t> latched_high[kMaxTiles]{};
   std::atomic<uint64_t> round_trips{0};
   std::atomic<uint64_t> register_loads{0};
@@ -85,8 +85,8 @@ struct Page {
   Violation violation[kKeptViolations]{};
 };
 
-uint64_t host_now_ns();                                  // CLOCK_MONOTONIC_RAW
-uint64_t device_now(const Page& page);                   // cycles, 64 bits
+uint64_t host_now_ns();                 // CLOCK_MONOTONIC_RAW
+uint64_t device_now(const Page& page);  // cycles, 64 bits
 uint64_t device_at(const ClockWorld& world, uint64_t host_ns);
 
 // File layout of the card's memory: every tile's L1, then every GDDR channel. Sparse.

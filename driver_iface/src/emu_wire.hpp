@@ -10,19 +10,19 @@
 namespace ttc::card::emu {
 
 enum class Op : uint32_t {
-  hello,        // -> page descriptor (and memory, unless strict); the two windows are taken here
-  aim,          // strict only from here on
+  hello,  // -> page descriptor (and memory, unless strict); the two windows are taken here
+  aim,    // strict only from here on
   copy,
   registers,
   health,
-  write         // there is no such thing for an observer: recorded as a violation
+  write  // there is no such thing for an observer: recorded as a violation
 };
 
 struct Request {
   uint32_t version = kPageVersion;
   Op op = Op::hello;
   uint32_t window = 0;
-  uint32_t windows_wanted = kWindows;   // hello
+  uint32_t windows_wanted = kWindows;  // hello
   uint8_t x = 0, y = 0;
   uint16_t reserved = 0;
   uint32_t offset = 0;
@@ -35,9 +35,9 @@ enum class Greeting : uint32_t { welcome, version_mismatch, no_window_left, too_
 
 inline constexpr uint32_t kMaxAnswerBytes = 32 << 10;
 struct Answer {
-  uint32_t status = 0;      // Access, Health or Greeting by request
-  uint32_t strict = 0;      // hello
-  uint32_t bytes = 0;       // payload that follows
+  uint32_t status = 0;  // Access, Health or Greeting by request
+  uint32_t strict = 0;  // hello
+  uint32_t bytes = 0;   // payload that follows
   uint32_t reserved = 0;
 };
 

@@ -23,8 +23,8 @@ namespace {
 
 using namespace emu;
 
-constexpr uint32_t kWindowPool = 10;        // windows of the 2 MiB class
-constexpr uint32_t kMaxWindowsEach = 4;     // more is not good manners (driver sheet 7)
+constexpr uint32_t kWindowPool = 10;     // windows of the 2 MiB class
+constexpr uint32_t kMaxWindowsEach = 4;  // more is not good manners (driver sheet 7)
 
 [[noreturn]] void fail(const std::string& what) {
   throw OpenError("emulated card: " + what + ": " + std::strerror(errno));
@@ -76,7 +76,7 @@ struct EmulatedCard::Impl {
     if (server.joinable()) {
       stopping = true;
       const uint64_t one = 1;
-      if (write(wake.get(), &one, sizeof one) != sizeof one) std::terminate();   // cannot fail on an eventfd
+      if (write(wake.get(), &one, sizeof one) != sizeof one) std::terminate();  // cannot fail on an eventfd
       server.join();
     }
     clients.clear();
@@ -112,9 +112,11 @@ struct EmulatedCard::Impl {
   void harvest(const Board& board) {
     std::vector<uint8_t> rows = options.harvested_rows, columns = options.harvested_columns;
     for (int y = arch->grid_y - 1; rows.size() < board.harvested_rows && y >= 0; --y)
-      if (arch->kind_at({1, static_cast<uint8_t>(y)}) == TileKind::tensix) rows.push_back(static_cast<uint8_t>(y));
+      if (arch->kind_at({1, static_cast<uint8_t>(y)}) == TileKind::tensix)
+        rows.push_back(static_cast<uint8_t>(y));
     for (int x = arch->grid_x - 1; columns.size() < board.harvested_columns && x >= 0; --x)
-      if (arch->kind_at({static_cast<uint8_t>(x), 2}) == TileKind::tensix) columns.push_back(static_cast<uint8_t>(x));
+      if (arch->kind_at({static_cast<uint8_t>(x), 2}) == TileKind::tensix)
+        columns.push_back(static_cast<uint8_t>(x));
     const auto has = [](const std::vector<uint8_t>& list, uint8_t v) {
       return std::find(list.begin(), list.end(), v) != list.end();
     };
@@ -144,7 +146,8 @@ struct EmulatedCard::Impl {
     if (!listener || !wake || bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
         listen(listener.get(), 16) != 0) {
       if (errno == EADDRINUSE)
-        throw OpenError("an emulated card named '" + options.name + "' is already running; choose another --name");
+        throw OpenError("an emulated card named '" + options.name +
+                        "' is already running; choose another --name");
       fail("socket");
     }
     server = std::thread([this] { serve(); });
@@ -153,7 +156,7 @@ struct EmulatedCard::Impl {
   struct Client {
     Fd socket;
     uint32_t windows = 0;
-    std::unique_ptr<AccessLayer> layer;   // strict: what the card does on the observer's behalf
+    std::unique_ptr<AccessLayer> layer;  // strict: what the card does on the observer's behalf
   };
 
   void serve() {
@@ -192,19 +195,29 @@ struct EmulatedCard::Impl {
       return reply(client, a, {}, false);
     }
     if (r.op == Op::hello) return greet(client, r);
+    if (client.layer && r.op == Op::write) {
+      client.layer->violate(ViolationKind::write, {r.x, r.y}, r.address);
+      a.status = static_cast<uint32_t>(Access::refused);
+      return reply(client, a, {}, false);
+    }
     if (!client.layer || r.window >= kWindows || r.bytes > kMaxAnswerBytes) return false;
     const auto window = static_cast<Window>(r.window);
     AccessLayer& layer = *client.layer;
     Access access = Access::refused;
     buffer.assign((r.bytes + 7) / 8, 0);
     switch (r.op) {
-      case Op::aim: access = layer.aim(window, {r.x, r.y}, r.address); break;
-      case Op::copy: access = layer.copy(window, r.offset, {buffer.data(), r.bytes / 8}); break;
-      case Op::registers:
-        access = layer.load_registers(window, r.offset, {reinterpret_cast<uint32_t*>(buffer.data()), r.bytes / 4});
+      case Op::aim:
+        access = layer.aim(window, {r.x, r.y}, r.address);
         break;
-      case Op::write: layer.violate(ViolationKind::write, {r.x, r.y}, r.address); break;
-      default: return false;
+      case Op::copy:
+        access = layer.copy(window, r.offset, {buffer.data(), r.bytes / 8});
+        break;
+      case Op::registers:
+        access =
+            layer.load_registers(window, r.offset, {reinterpret_cast<uint32_t*>(buffer.data()), r.bytes / 4});
+        break;
+      default:
+        return false;
     }
     a.status = static_cast<uint32_t>(access);
     a.bytes = access == Access::ok && r.op != Op::aim ? r.bytes : 0;
@@ -228,6 +241,7 @@ struct EmulatedCard::Impl {
     return reply(client, a, {}, true);
   }
 
+  // An observer that does not fetch its answers is dropped: the card waits for nobody.
   bool reply(const Client& client, const Answer& a, std::span<uint8_t> payload, bool with_descriptors) {
     Answer head = a;
     iovec parts[2] = {{&head, sizeof head}, {payload.data(), payload.size()}};
@@ -237,7 +251,7 @@ struct EmulatedCard::Impl {
     alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))]{};
     if (with_descriptors) {
       const int fds[2] = {options.strict ? page_read_only.get() : page_fd.get(), memory_read_only.get()};
-      const size_t count = options.strict ? 1 : 2;   // strict: no memory to be dishonest with
+      const size_t count = options.strict ? 1 : 2;  // strict: no memory to be dishonest with
       message.msg_control = control;
       message.msg_controllen = CMSG_SPACE(count * sizeof(int));
       cmsghdr* c = CMSG_FIRSTHDR(&message);
@@ -246,7 +260,7 @@ struct EmulatedCard::Impl {
       c->cmsg_len = CMSG_LEN(count * sizeof(int));
       std::memcpy(CMSG_DATA(c), fds, count * sizeof(int));
     }
-    return sendmsg(client.socket.get(), &message, MSG_NOSIGNAL) >= 0;
+    return sendmsg(client.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
   }
 
   std::atomic<uint32_t>& word(uint64_t offset) const {
@@ -264,7 +278,7 @@ struct EmulatedCard::Impl {
   uint8_t* memory = nullptr;
   Page* page = nullptr;
   std::vector<Tile> tiles;
-  std::map<int, Client> clients;   // by descriptor; the server thread's
+  std::map<int, Client> clients;  // by descriptor; the server thread's
   std::vector<uint64_t> buffer;
   std::atomic<size_t> attached{0};
   std::atomic<bool> stopping{false};
@@ -274,10 +288,16 @@ struct EmulatedCard::Impl {
 EmulatedCard::EmulatedCard(const EmulatedCardOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 EmulatedCard::~EmulatedCard() = default;
 
-void EmulatedCard::announce() { impl_->listen_for_observers(); }
+void EmulatedCard::announce() {
+  impl_->listen_for_observers();
+}
 
-const Arch& EmulatedCard::arch() const { return *impl_->arch; }
-std::span<const Tile> EmulatedCard::tiles() const { return impl_->tiles; }
+const Arch& EmulatedCard::arch() const {
+  return *impl_->arch;
+}
+std::span<const Tile> EmulatedCard::tiles() const {
+  return impl_->tiles;
+}
 
 uint32_t EmulatedCard::load(Coord tile, uint32_t l1_address) const {
   return impl_->word(tile_offset(*impl_->arch, tile) + l1_address).load(std::memory_order_relaxed);
@@ -291,13 +311,16 @@ void EmulatedCard::store_dram(uint32_t view, uint64_t address, std::span<const u
   auto* to = reinterpret_cast<uint64_t*>(impl_->memory + offset);
   for (size_t i = 0; i + 1 < words.size(); i += 2)
     __atomic_store_n(to + i / 2, words[i] | uint64_t{words[i + 1]} << 32, __ATOMIC_RELAXED);
-  if (words.size() % 2) impl_->word(offset + 4 * (words.size() - 1)).store(words.back(), std::memory_order_relaxed);
+  if (words.size() % 2)
+    impl_->word(offset + 4 * (words.size() - 1)).store(words.back(), std::memory_order_relaxed);
 }
 uint32_t EmulatedCard::load_dram(uint32_t view, uint64_t address) const {
   return impl_->word(impl_->view_offset(view, address)).load(std::memory_order_relaxed);
 }
 
-uint64_t EmulatedCard::clock() const { return device_now(*impl_->page); }
+uint64_t EmulatedCard::clock() const {
+  return device_now(*impl_->page);
+}
 void EmulatedCard::advance_clock(uint64_t cycles) {
   impl_->page->virtual_cycles.fetch_add(cycles, std::memory_order_relaxed);
 }
@@ -320,8 +343,12 @@ uint64_t EmulatedCard::control_reads(Coord tile) const {
   return impl_->page->control_reads[tile.y * impl_->arch->grid_x + tile.x].load(std::memory_order_acquire);
 }
 
-void EmulatedCard::announce_leaving() { impl_->page->leaving.store(1, std::memory_order_release); }
-size_t EmulatedCard::observers() const { return impl_->attached.load(); }
+void EmulatedCard::announce_leaving() {
+  impl_->page->leaving.store(1, std::memory_order_release);
+}
+size_t EmulatedCard::observers() const {
+  return impl_->attached.load();
+}
 
 AccessAccount EmulatedCard::account() const {
   const Page& p = *impl_->page;

@@ -2,7 +2,9 @@
 
 namespace ttc::markers {
 namespace {
-std::string number(uint32_t value) { return std::to_string(value); }
+std::string number(uint32_t value) {
+  return std::to_string(value);
+}
 }  // namespace
 
 ControlVector parse_control_vector(std::span<const uint32_t> words, const Layout& layout) {

@@ -1,6 +1,7 @@
 #include "firmware_markers/decoder.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace ttc::markers {
@@ -13,6 +14,19 @@ void grow(std::unique_ptr<T[]>& array, size_t used, size_t capacity) {
   auto larger = std::make_unique_for_overwrite<T[]>(capacity);
   if (used) std::memcpy(larger.get(), array.get(), used * sizeof(T));
   array = std::move(larger);
+}
+
+// The two words of a marker as one: time in the low bits.
+uint64_t time_of(uint64_t both) {
+  return std::rotl(both, 32) & kClockMask;
+}
+
+// In two stores. Bits 12 to 30 of the high word are id and type as they lie in a Marker.
+void put(Marker* to, uint64_t time, uint32_t high, uint32_t flags) {
+  static_assert(offsetof(Marker, id) == 8 && offsetof(Marker, type) == 10 && offsetof(Marker, flags) == 11);
+  const uint64_t rest = (high >> 12 & 0x7ffffu) | flags << 24;
+  std::memcpy(static_cast<void*>(to), &time, 8);
+  std::memcpy(reinterpret_cast<char*>(to) + 8, &rest, 8);
 }
 
 }  // namespace
@@ -50,8 +64,9 @@ void Batch::reserve(size_t words) {
 void LaneDecoder::decode(std::span<const uint32_t> words, Batch& out) {
   out.reserve(words.size());
   size_t at = 0;
+  next_starts_ = false;
   while (at < words.size()) {
-    if (frame_starts(words, at, lane_)) {
+    if (next_starts_ || frame_starts(words, at, lane_)) {
       at = decode_frame(words, at, out);
     } else if (frame_starts_damaged(words, at, lane_)) {
       ++anomalies_.damaged_sentinels;
@@ -72,19 +87,23 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   return pos;
 }
 
-void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
-                                    Batch& out) {
+void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start_out, uint64_t& last_out,
+                                    bool same_launch, Batch& out) {
+  uint64_t start = start_out, last = last_out;  // not references: markers could alias them
+  Marker* const first = out.markers_.get() + out.marker_count_;
+  Marker* next = first;
   uint32_t repaired_slots = 0;
   for (unsigned slot = 0; slot < 4; ++slot) {
     const uint32_t high = slots[2 * slot];
     const uint32_t low = slots[2 * slot + 1];
-    if (is_blank(high)) continue;   // unset, or a start with id and high time 0: the host ignores that too
+    if (is_blank(high)) continue;  // unset, or a start with id and high time 0: the host ignores that too
     uint64_t time = marker_time(high, low);
-    uint8_t flags = kGuaranteed;
+    uint32_t flags = kGuaranteed;
     if (same_launch && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low) {
       flags |= kDuplicate;
       ++anomalies_.duplicate_markers;
-      if (previous_.repaired_slots >> slot & 1) time = repaired(time), flags |= kRepaired, repaired_slots |= 1u << slot;
+      if (previous_.repaired_slots >> slot & 1)
+        time = repaired(time), flags |= kRepaired, repaired_slots |= 1u << slot;
     } else if (last != 0 && looks_rolled_over(time, slot == 0 ? last : start)) {
       time = repaired(time);
       flags |= kRepaired;
@@ -93,9 +112,11 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start, uint
     }
     if (slot == 0) start = time;
     if (last == 0 || clock_difference(time, last) > 0) last = time;
-    out.markers_[out.marker_count_++] = {time, static_cast<uint16_t>(packet_id(high)),
-                                         static_cast<MarkerType>(packet_type(high)), flags, 0};
+    put(next++, time, high, flags);
   }
+  out.marker_count_ += static_cast<uint32_t>(next - first);
+  start_out = start;
+  last_out = last;
   previous_.repaired_slots = repaired_slots;
 }
 
@@ -105,15 +126,21 @@ size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Bat
   const bool sat_out = head[kFwStartWord] == kUnsetWord;
   const bool same_launch = previous_.known && previous_.host_id == host_id;
   Frame& frame = out.frames_[out.frame_count_++];
-  frame = {host_id, static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity])),
-           lane_.risc, sat_out, out.marker_count_, 0, static_cast<uint32_t>(at)};
+  frame = {host_id,
+           static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity])),
+           lane_.risc,
+           sat_out,
+           out.marker_count_,
+           0,
+           static_cast<uint32_t>(at)};
 
   uint64_t last = previous_.known ? previous_.last_time : 0;
   uint64_t start = last;
   decode_guaranteed(head + kFwStartWord, start, last, same_launch, out);
   // Customs are judged among themselves: FW END and KERNEL END are later than all of them.
   uint64_t custom_last = sat_out ? last : start;
-  if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0) custom_last = previous_.last_time;
+  if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0)
+    custom_last = previous_.last_time;
   const size_t end = decode_customs(words, at, at + kFirstCustomWord, start, custom_last, sat_out, out);
   if (clock_difference(custom_last, last) > 0) last = custom_last;
   if (end - at > kBufferWords) ++anomalies_.overrun_frames;
@@ -135,7 +162,8 @@ void LaneDecoder::flag_quick_push(const uint32_t* head, const Frame& frame, Batc
   if (frame.sat_out || head[kFwEndWord] != kUnsetWord || frame.marker_count < 2) return;
   Marker* end = out.markers_.get() + out.marker_count_ - 1;
   Marker* start = end - 1;
-  if (start->type != MarkerType::zone_start || end->type != MarkerType::zone_end || start->id != end->id) return;
+  if (start->type != MarkerType::zone_start || end->type != MarkerType::zone_end || start->id != end->id)
+    return;
   if ((start->flags | end->flags) & (kGuaranteed | kStale)) return;
   start->flags |= kQuickPush;
   end->flags |= kQuickPush;
@@ -150,32 +178,39 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
   Marker* next = out.markers_.get() + out.marker_count_;
   uint64_t latest = last, before_last = last;
 
+  next_starts_ = false;
   while (pos + 2 <= size) {
-    const uint32_t high = w[pos];
-    const uint32_t low = w[pos + 1];
-    uint64_t time = marker_time(high, low);
-    if (high >> 29 == 4 && clock_difference(time, latest) >= 0 && !stale) [[likely]] {   // zone start or end, in order
-      if (is_blank(high)) {   // only reachable at clock 0: padding
-        pos += 2;
-        continue;
-      }
-      *next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(packet_type(high)), 0, 0};
+    // Zone starts and ends in order, which is nearly all there is.
+    const size_t run = pos;
+    for (; !stale && pos + 2 <= size; pos += 2) {
+      uint64_t both;
+      std::memcpy(&both, w + pos, 8);
+      const auto head = static_cast<uint32_t>(both);
+      const uint64_t time = time_of(both);
+      if (head >> 29 != 4 || is_blank(head) || clock_difference(time, latest) < 0) break;
+      put(next++, time, head, 0);
       before_last = latest;
       latest = time;
-      pos += 2;
+    }
+    if (pos != run) {
       last_packet_words = 2;
       continue;
     }
+    const uint32_t high = w[pos];
+    const uint32_t low = w[pos + 1];
+    uint64_t time = marker_time(high, low);
     if (!is_marker(high)) {
       // The end of this frame, unless the words are damaged.
-      if (frame_starts(words, pos, lane_)) break;
+      next_starts_ = frame_starts(words, pos, lane_);
+      if (next_starts_) break;
       if (last_packet_words == 2 && pos >= at + kFirstCustomWord + 2 &&
           frame_starts_damaged(words, pos - 2, lane_)) {
-        if (next > out.markers_.get() + first_marker) --next, latest = before_last;   // it was the next frame's damaged sentinel
+        if (next > out.markers_.get() + first_marker)
+          --next, latest = before_last;  // it was the next frame's damaged sentinel
         pos -= 2;
         break;
       }
-      break;   // decode() resyncs from here and counts
+      break;  // decode() resyncs from here and counts
     }
     if (is_blank(high)) {
       pos += 2;
@@ -209,7 +244,7 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
         flags |= kRepaired;
         ++anomalies_.repaired_times;
       } else if (clock_difference(time, start) < 0) {
-        flags |= kStale;   // older than its own launch
+        flags |= kStale;  // older than its own launch
         ++anomalies_.stale_markers;
       } else if (clock_difference(time, latest) < 0) {
         ++anomalies_.backward_times;
@@ -225,7 +260,7 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
     pos += length;
     last_packet_words = length;
   }
-  if (pos + 1 == size) pos = size, ++anomalies_.truncated_packets;   // an odd word cannot be a marker
+  if (pos + 1 == size) pos = size, ++anomalies_.truncated_packets;  // an odd word cannot be a marker
   out.marker_count_ = static_cast<uint32_t>(next - out.markers_.get());
   last = latest;
   return pos;

@@ -34,7 +34,7 @@ std::span<const uint32_t> words_at(const L1Image& image, uint32_t address, size_
 std::string identity_conflict(const L1Image& image, const Discovery& d) {
   if (d.vector.run_counter == 0 || d.vector.host_end[0] == 0) return {};
   const auto ids = words_at(image, d.buffer_address, 4);
-  if (ids.empty()) return {};   // the image does not reach the buffers: no evidence either way
+  if (ids.empty()) return {};  // the image does not reach the buffers: no evidence either way
   const device::Format& f = d.layout->format;
   const uint32_t identity = ids[device::kIdIdentity];
   if ((identity & ~f.identity_fields()) || f.risc.get(identity) != 0 ||
@@ -66,8 +66,11 @@ Discovery discover(const L1Image& image, const Placement& placement, const Layou
         refused.evidence.push_back(where + "control vector lies outside the memory read");
         continue;
       }
-      Discovery d{&layout, control, control + 4u * layout.format.control_words,
-                  parse_control_vector(words, layout), {}};
+      Discovery d{&layout,
+                  control,
+                  control + 4u * layout.format.control_words,
+                  parse_control_vector(words, layout),
+                  {}};
       if (const auto why = disagreement(d.vector, placement)) {
         refused.evidence.push_back(where + *why);
         continue;

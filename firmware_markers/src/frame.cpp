@@ -7,28 +7,15 @@ namespace {
 
 using namespace device;
 
-bool slot_holds(uint32_t high, uint32_t low, uint32_t type) {
-  return (high == kUnsetWord && low == kUnsetWord) || (is_marker(high) && packet_type(high) == type);
-}
-
-bool guaranteed_part_fits(std::span<const uint32_t> words, size_t at) {
-  return slot_holds(words[at + 4], words[at + 5], kZoneStart) &&
-         slot_holds(words[at + 6], words[at + 7], kZoneEnd) &&
-         slot_holds(words[at + 8], words[at + 9], kZoneStart) &&
-         slot_holds(words[at + 10], words[at + 11], kZoneEnd);
-}
-
-bool carries_identity(std::span<const uint32_t> words, size_t at, const Lane& lane) {
-  return at + kFirstCustomWord <= words.size() && lane.owns_identity(words[at + kIdIdentity]) &&
-         guaranteed_part_fits(words, at);
-}
-
 // Follows the times of one frame the way the decoder does: guaranteed markers against the FW start, customs
 // against the custom before.
 class Times {
  public:
   Times(const FrameDigest& previous, const Ceiling& ceiling, bool sat_out)
-      : previous_(previous), ceiling_(ceiling), sat_out_(sat_out), latest_(previous.known ? previous.last_time : 0) {}
+      : previous_(previous),
+        ceiling_(ceiling),
+        sat_out_(sat_out),
+        latest_(previous.known ? previous.last_time : 0) {}
 
   void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
     start_ = custom_latest_ = latest_;
@@ -37,8 +24,8 @@ class Times {
       if (is_blank(high)) continue;
       ++seen_;
       uint64_t time = marker_time(high, low);
-      const bool duplicate = same_launch && previous_.guaranteed[2 * slot] == high &&
-                             previous_.guaranteed[2 * slot + 1] == low;
+      const bool duplicate =
+          same_launch && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low;
       if (duplicate) {
         if (previous_.repaired_slots >> slot & 1) time = repaired(time), repaired_slots_ |= 1u << slot;
       } else {
@@ -49,7 +36,8 @@ class Times {
       if (slot == 1) fw_end_ = time, has_fw_end_ = true;
       if (slot == 0) {
         start_ = custom_latest_ = time;
-        if (same_launch && clock_difference(previous_.last_time, time) > 0) custom_latest_ = previous_.last_time;
+        if (same_launch && clock_difference(previous_.last_time, time) > 0)
+          custom_latest_ = previous_.last_time;
       }
       if (latest_ == 0 || clock_difference(time, latest_) > 0) latest_ = time;
     }
@@ -58,7 +46,7 @@ class Times {
   void custom(uint32_t high, uint32_t low) {
     if (sat_out_ || is_blank(high)) return;
     ++seen_;
-    if (packet_type(high) == kZoneTotal) return;   // its low word is no time
+    if (packet_type(high) == kZoneTotal) return;  // its low word is no time
     uint64_t time = marker_time(high, low);
     if (looks_rolled_over(time, custom_latest_)) time = repaired(time);
     check(time);
@@ -73,7 +61,8 @@ class Times {
 
  private:
   void check(uint64_t time) {
-    if (previous_.known && previous_.last_time != 0 && clock_difference(time, previous_.last_time) <= 0) hold_ = false;
+    if (previous_.known && previous_.last_time != 0 && clock_difference(time, previous_.last_time) <= 0)
+      hold_ = false;
     if (ceiling_.known && clock_difference(time, ceiling_.time) >= 0) hold_ = false;
   }
 
@@ -92,20 +81,12 @@ class Times {
 
 }  // namespace
 
-bool frame_starts(std::span<const uint32_t> words, size_t at, const Lane& lane) {
-  return at + kFirstCustomWord <= words.size() && words[at] == 0 && words[at + 1] == 0 &&
-         carries_identity(words, at, lane);
-}
-
-bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane& lane) {
-  return at + kFirstCustomWord <= words.size() && is_marker(words[at]) && !is_blank(words[at]) && carries_identity(words, at, lane);
-}
-
 uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
   const uint64_t start = marker_time(frame[kFwStartWord], frame[kFwStartWord + 1]);
   const bool start_is_new = after != 0 && clock_difference(start, after) > 0;
   const bool has_custom = frame.size() >= kFirstCustomWord + 2 && is_marker(frame[kFirstCustomWord]) &&
-                          !is_blank(frame[kFirstCustomWord]) && packet_type(frame[kFirstCustomWord]) != kZoneTotal;
+                          !is_blank(frame[kFirstCustomWord]) &&
+                          packet_type(frame[kFirstCustomWord]) != kZoneTotal;
   if (start_is_new || !has_custom) return start;
   return marker_time(frame[kFirstCustomWord], frame[kFirstCustomWord + 1]);
 }
@@ -129,7 +110,7 @@ size_t times_end(std::span<const uint32_t> words, size_t at, uint64_t latest) {
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
   while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
-    if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;   // padding closes a frame
+    if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;  // padding closes a frame
     const uint32_t length = packet_words(packet_type(words[pos]));
     if (length == 0 || pos + length > words.size()) break;
     if (packet_type(words[pos]) == kZoneTotal) {
@@ -159,7 +140,8 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
   // Followed by another frame: its length is known as in any log.
   const size_t by_syntax = markers_end(words, at + kFirstCustomWord);
   if (frame_starts(words, by_syntax, lane) && holds_until(by_syntax)) return by_syntax - at;
-  if (words[at + kFwStartWord] == kUnsetWord) return 0;   // the last one, without a time: nothing in it is lost
+  if (words[at + kFwStartWord] == kUnsetWord)
+    return 0;  // the last one, without a time: nothing in it is lost
   const uint64_t start = marker_time(words[at + kFwStartWord], words[at + kFwStartWord + 1]);
   const uint64_t latest = clock_difference(start, digest.last_time) > 0 ? start : digest.last_time;
   const size_t by_time = times_end(words, at, latest);
@@ -175,10 +157,12 @@ namespace detail {
 
 bool head_is_fresh(std::span<const uint32_t> words, size_t at, const FrameDigest& digest) {
   const uint32_t high = words[at + kFwStartWord], low = words[at + kFwStartWord + 1];
-  if (words[at + kIdHost] == digest.host_id && high == digest.guaranteed[0] && low == digest.guaranteed[1]) return true;
+  if (words[at + kIdHost] == digest.host_id && high == digest.guaranteed[0] && low == digest.guaranteed[1])
+    return true;
   if (digest.last_time == 0) return true;
   const uint64_t time = marker_time(high, low);
-  return clock_difference(looks_rolled_over(time, digest.last_time) ? repaired(time) : time, digest.last_time) > 0;
+  return clock_difference(looks_rolled_over(time, digest.last_time) ? repaired(time) : time,
+                          digest.last_time) > 0;
 }
 
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
@@ -193,16 +177,20 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     if (!is_marker(high)) {
       if (frame_starts(words, pos, lane)) break;
       if (pos >= at + kFirstCustomWord + 2 && frame_starts_damaged(words, pos - 2, lane)) {
-        pos -= 2;   // what looked like the last marker is the damaged sentinel of the next frame
+        pos -= 2;  // what looked like the last marker is the damaged sentinel of the next frame
         break;
       }
       return 0;
     }
-    const uint32_t length = packet_words(packet_type(high));
+    // A branch that is foreseen, so that the next marker need not wait for the length of this one.
+    uint32_t length = 2;
+    if (high >> 29 != 4) [[unlikely]]
+      length = packet_words(packet_type(high));
     if (length == 0 || pos + length > words.size()) return 0;
     has_payload = has_payload || length > 2 || packet_type(high) == kZoneTotal;
     // The last marker before a damaged sentinel is another RISC's: its time proves nothing here.
-    const bool foreign = length == 2 && frame_starts_damaged(words, pos, lane);
+    const bool foreign = length == 2 && pos + 2 < words.size() && !is_marker(words[pos + 2]) &&
+                         frame_starts_damaged(words, pos, lane);
     if (!foreign) times.custom(high, words[pos + 1]);
     pos += length;
     if (pos - at > kBufferWords + 4) return 0;

@@ -14,14 +14,15 @@ constexpr Placement kPlacements[] = {
 };
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 }  // namespace
 
-std::span<const Layout> layouts() { return kLayouts; }
+std::span<const Layout> layouts() {
+  return kLayouts;
+}
 
 const Layout* layout_by_name(std::string_view name) {
   for (const Layout& layout : kLayouts)

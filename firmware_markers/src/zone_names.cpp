@@ -12,7 +12,7 @@ std::string_view note_in(std::string_view line) {
   std::string_view rest = line.substr(at + kMark.size());
   while (!rest.empty() && (rest.back() == '\r' || rest.back() == '\n')) rest.remove_suffix(1);
   if (rest.empty()) return {};
-  rest.remove_suffix(1);   // the closing quote
+  rest.remove_suffix(1);  // the closing quote
   return rest;
 }
 

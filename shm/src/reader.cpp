@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bit>
 #include <boost/interprocess/mapped_region.hpp>
 #include <boost/interprocess/shared_memory_object.hpp>
-#include <bit>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -39,23 +39,32 @@ bool inside(uint64_t offset, uint64_t bytes, uint64_t total) {
 std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry& g) {
   if (h.magic.load(std::memory_order_acquire) != kMagic) return "it is not complete (no magic word)";
   if (h.abi_major != kAbiMajor)
-    return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " + std::to_string(kAbiMajor);
-  g = {h.counters_offset, h.counters_count, h.standing_offset, h.standing_capacity, h.ring_offset, h.ring_capacity};
+    return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " +
+           std::to_string(kAbiMajor);
+  g = {h.counters_offset,   h.counters_count, h.standing_offset,
+       h.standing_capacity, h.ring_offset,    h.ring_capacity};
   if (h.total_bytes != mapped_bytes) return "its size field does not match its size";
-  if (g.counters_count > 4096 || !inside(g.counters_offset, g.counters_count * sizeof(CounterSlot), mapped_bytes))
+  if (g.counters_count > 4096 ||
+      !inside(g.counters_offset, g.counters_count * sizeof(CounterSlot), mapped_bytes))
     return "its counters lie outside";
   if (!inside(g.standing_offset, g.standing_capacity, mapped_bytes)) return "its standing area lies outside";
   if (!std::has_single_bit(g.ring_capacity) || g.ring_capacity < 4096 ||
       !inside(g.ring_offset, g.ring_capacity, mapped_bytes))
     return "its ring lies outside or has an odd size";
-  const uint64_t oldest = h.ring.oldest.load(std::memory_order_acquire);
+  // A live writer moves both meanwhile: what was oldest first cannot be above tail, and what is oldest after
+  // tail was read cannot be more than a ring below it.
+  const uint64_t oldest_before = h.ring.oldest.load(std::memory_order_acquire);
   const uint64_t tail = h.ring.tail.load(std::memory_order_acquire);
-  // Loaded in this order, tail can only have grown meanwhile, so only the first comparison is exact.
-  if (oldest > tail || oldest % kRecordAlign || tail % kRecordAlign) return "its ring positions make no sense";
+  const uint64_t oldest_after = h.ring.oldest.load(std::memory_order_acquire);
+  if (oldest_before > tail || (tail > oldest_after && tail - oldest_after > g.ring_capacity) ||
+      oldest_before % kRecordAlign || tail % kRecordAlign)
+    return "its ring positions make no sense";
   return {};
 }
 
-std::string text_of(const char (&field)[64]) { return {field, strnlen(field, sizeof field)}; }
+std::string text_of(const char (&field)[64]) {
+  return {field, strnlen(field, sizeof field)};
+}
 
 }  // namespace
 
@@ -68,7 +77,7 @@ struct Reader::Impl {
   std::unique_ptr<RingCursor> cursor;
   uint64_t standing_position = 0;
   SegmentInfo info;
-  bool counted = false;             // a ring chunk's sequence was seen
+  bool counted = false;  // a ring chunk's sequence was seen
   uint64_t next_sequence = 0;
   uint64_t lost_chunks = 0;
   std::string damage;
@@ -81,7 +90,8 @@ struct Reader::Impl {
     bytes = segment;
     if (bytes.size() < sizeof(SegmentHeader)) throw SegmentError("it is smaller than a segment header");
     header = reinterpret_cast<const SegmentHeader*>(bytes.data());
-    if (const std::string why = check_header(*header, bytes.size(), geometry); !why.empty()) throw SegmentError(why);
+    if (const std::string why = check_header(*header, bytes.size(), geometry); !why.empty())
+      throw SegmentError(why);
     cursor = std::make_unique<RingCursor>(
         header->ring, std::span(reinterpret_cast<const uint64_t*>(bytes.data() + geometry.ring_offset),
                                 geometry.ring_capacity / 8));
@@ -103,10 +113,12 @@ struct Reader::Impl {
     if (standing_position == tail_untrusted) return false;
     if (tail_untrusted > geometry.standing_capacity || tail_untrusted < standing_position)
       return fail("the standing area's end makes no sense");
-    const auto* at = reinterpret_cast<const uint64_t*>(bytes.data() + geometry.standing_offset + standing_position);
+    const auto* at =
+        reinterpret_cast<const uint64_t*>(bytes.data() + geometry.standing_offset + standing_position);
     const uint64_t left = tail_untrusted - standing_position;
     const auto length_untrusted = static_cast<uint32_t>(__atomic_load_n(at, __ATOMIC_ACQUIRE));
-    if (left < sizeof(ChunkHeader) || length_untrusted < sizeof(ChunkHeader) || align_record(length_untrusted) > left)
+    if (left < sizeof(ChunkHeader) || length_untrusted < sizeof(ChunkHeader) ||
+        align_record(length_untrusted) > left)
       return fail("a standing chunk's length makes no sense");
     chunk.resize((length_untrusted + 7) / 8);
     for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = __atomic_load_n(at + i, __ATOMIC_ACQUIRE);
@@ -134,10 +146,15 @@ struct Reader::Impl {
     if (next_standing(chunk)) return Next::chunk;
     if (!damage.empty()) return Next::damaged;
     switch (cursor->next_before(tail, chunk)) {
-      case Poll::empty: return Next::timeout;
-      case Poll::lapped: return Next::lapped;
-      case Poll::damaged: damage = "a ring record's length makes no sense"; return Next::damaged;
-      case Poll::record: break;
+      case Poll::empty:
+        return Next::timeout;
+      case Poll::lapped:
+        return Next::lapped;
+      case Poll::damaged:
+        damage = "a ring record's length makes no sense";
+        return Next::damaged;
+      case Poll::record:
+        break;
     }
     if (const std::string why = check_chunk(chunk); !why.empty()) {
       damage = "ring chunk: " + why;
@@ -165,9 +182,10 @@ Reader::Reader(std::span<const std::byte> segment, StartAt start) : impl_(std::m
   impl_->adopt(segment, start);
 }
 
-Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms) : impl_(std::make_unique<Impl>()) {
+Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
+    : impl_(std::make_unique<Impl>()) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
-  for (;;) {   // await file, await size, await magic
+  for (;;) {  // await file, await size, await magic
     std::string why;
     try {
       bip::shared_memory_object object(bip::open_only, segment_object(live_name).c_str(), bip::read_only);
@@ -178,8 +196,9 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms) : 
         impl_ = std::make_unique<Impl>();
         impl_->fd = fd;
         impl_->region.swap(region);
-        impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()}, start);
-        impl_->info.live_name = live_name;   // remains were renamed
+        impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()},
+                     start);
+        impl_->info.live_name = live_name;  // remains were renamed
         return;
       }
       why = "it has no size yet";
@@ -191,7 +210,7 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms) : 
     if (Clock::now() >= deadline)
       throw SegmentError("cannot attach to live:" + live_name + ": " + why +
                          "; see `ttcollect list` for what is there");
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));   // waiting for another process, not for a race
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // waiting for another process, not for a race
   }
 }
 
@@ -214,18 +233,33 @@ Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
   }
 }
 
-const SegmentInfo& Reader::info() const { return impl_->info; }
+const SegmentInfo& Reader::info() const {
+  return impl_->info;
+}
 uint64_t Reader::counter(Counter c) const {
   const auto index = static_cast<size_t>(c);
   if (index >= impl_->geometry.counters_count) return 0;
-  const auto* slots = reinterpret_cast<const CounterSlot*>(impl_->bytes.data() + impl_->geometry.counters_offset);
+  const auto* slots =
+      reinterpret_cast<const CounterSlot*>(impl_->bytes.data() + impl_->geometry.counters_offset);
   return slots[index].value.load(std::memory_order_relaxed);
 }
-uint64_t Reader::heartbeat_ns() const { return impl_->header->heartbeat_ns.load(std::memory_order_relaxed); }
-bool Reader::writer_alive() const { return impl_->fd >= 0 && writer_lock_held(impl_->fd); }
-uint64_t Reader::lost_bytes() const { return impl_->cursor->lost_bytes(); }
-uint64_t Reader::lost_chunks() const { return impl_->lost_chunks; }
-uint64_t Reader::laps() const { return impl_->cursor->laps(); }
-std::string Reader::damage() const { return impl_->damage; }
+uint64_t Reader::heartbeat_ns() const {
+  return impl_->header->heartbeat_ns.load(std::memory_order_relaxed);
+}
+bool Reader::writer_alive() const {
+  return impl_->fd >= 0 && writer_lock_held(impl_->fd);
+}
+uint64_t Reader::lost_bytes() const {
+  return impl_->cursor->lost_bytes();
+}
+uint64_t Reader::lost_chunks() const {
+  return impl_->lost_chunks;
+}
+uint64_t Reader::laps() const {
+  return impl_->cursor->laps();
+}
+std::string Reader::damage() const {
+  return impl_->damage;
+}
 
 }  // namespace ttc::shm

@@ -7,23 +7,33 @@ namespace ttc::shm {
 namespace {
 
 // The first header word of a record: length and kind.
-constexpr uint64_t padding_word(uint64_t bytes) { return bytes; }
-uint32_t length_in(uint64_t word) { return static_cast<uint32_t>(word); }
-ChunkKind kind_in(uint64_t word) { return static_cast<ChunkKind>(word >> 32 & 0xffff); }
+constexpr uint64_t padding_word(uint64_t bytes) {
+  return bytes;
+}
+uint32_t length_in(uint64_t word) {
+  return static_cast<uint32_t>(word);
+}
+ChunkKind kind_in(uint64_t word) {
+  return static_cast<ChunkKind>(word >> 32 & 0xffff);
+}
 static_assert(offsetof(ChunkHeader, bytes) == 0 && offsetof(ChunkHeader, kind) == 4);
 
 }  // namespace
 
 RingWriter::RingWriter(RingControl& control, std::span<uint64_t> ring)
-    : control_(control), ring_(ring.data()), mask_(ring.size_bytes() - 1),
-      tail_(control.tail.load(std::memory_order_relaxed)), oldest_(control.oldest.load(std::memory_order_relaxed)) {}
+    : control_(control),
+      ring_(ring.data()),
+      mask_(ring.size_bytes() - 1),
+      tail_(control.tail.load(std::memory_order_relaxed)),
+      oldest_(control.oldest.load(std::memory_order_relaxed)) {}
 
-// Raises `oldest` past every record that [.., end) will overwrite. A padding length is rounded like any other.
+// Raises `oldest` past every record that [.., end) will overwrite. A padding length is rounded like any
+// other.
 void RingWriter::make_room(uint64_t end) {
   if (end - oldest_ <= capacity()) return;
   do {
     const uint64_t length = align_record(length_in(ring_[(oldest_ & mask_) / 8]));
-    if (length == 0) std::abort();   // our own record: broken invariant, not an input
+    if (length == 0) std::abort();  // our own record: broken invariant, not an input
     oldest_ += length;
   } while (end - oldest_ > capacity());
   control_.oldest.store(oldest_, std::memory_order_relaxed);
@@ -77,6 +87,7 @@ Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
     if (position_ >= tail) return Poll::empty;
     const uint64_t oldest = control_->oldest.load(std::memory_order_acquire);
     if (position_ < oldest) return lap(oldest);
+    if (tail - position_ > mask_ + 1) return Poll::damaged;  // more than a ring can hold
 
     const uint64_t* record = ring_ + (position_ & mask_) / 8;
     const uint64_t first = __atomic_load_n(record, __ATOMIC_ACQUIRE);
@@ -106,20 +117,29 @@ Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
 
 const char* to_string(LossCause cause) {
   switch (cause) {
-    case LossCause::dropped_on_card: return "dropped on card";
-    case LossCause::rewound_before_read: return "rewound before read";
-    case LossCause::unparsable: return "unparsable";
-    case LossCause::card_gone: return "card gone";
-    case LossCause::not_read: return "not read before the end";
-    default: return "unknown cause";
+    case LossCause::dropped_on_card:
+      return "dropped on card";
+    case LossCause::rewound_before_read:
+      return "rewound before read";
+    case LossCause::unparsable:
+      return "unparsable";
+    case LossCause::card_gone:
+      return "card gone";
+    case LossCause::not_read:
+      return "not read before the end";
+    default:
+      return "unknown cause";
   }
 }
 
 const char* to_string(LossPrecision precision) {
   switch (precision) {
-    case LossPrecision::exact_words: return "exact";
-    case LossPrecision::bounded_runs: return "bounded";
-    default: return "unknown";
+    case LossPrecision::exact_words:
+      return "exact";
+    case LossPrecision::bounded_runs:
+      return "bounded";
+    default:
+      return "unknown";
   }
 }
 
@@ -143,7 +163,8 @@ std::string check_chunk(std::span<const uint64_t> chunk) {
 }
 
 std::span<const SpanEntry> spans_of(std::span<const uint64_t> chunk) {
-  return {reinterpret_cast<const SpanEntry*>(chunk.data() + sizeof(ChunkHeader) / 8), header_of(chunk).span_count};
+  return {reinterpret_cast<const SpanEntry*>(chunk.data() + sizeof(ChunkHeader) / 8),
+          header_of(chunk).span_count};
 }
 std::span<const uint32_t> words_of(std::span<const uint64_t> chunk, const SpanEntry& span) {
   return {reinterpret_cast<const uint32_t*>(chunk.data()) + span.data_offset / 4, span.word_count};

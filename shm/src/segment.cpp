@@ -23,20 +23,25 @@ namespace ttc::shm {
 namespace bip = boost::interprocess;
 namespace {
 
-uint64_t page_round(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
+uint64_t page_round(uint64_t bytes) {
+  return (bytes + 4095) & ~uint64_t{4095};
+}
 
 void copy_text(char (&to)[64], std::string_view from) {
   std::memcpy(to, from.data(), std::min(from.size(), sizeof to - 1));
 }
 
-std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+std::string mebibytes(uint64_t bytes) {
+  return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
+}
 
 // Moves aside or removes what a former writer left. Throws when it is still alive.
 void clear_the_way(const std::string& live_name) {
   const int fd = open(segment_path(live_name).c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) {
     if (errno == ENOENT) return;
-    throw SegmentError("segment " + segment_path(live_name) + " cannot be taken over: " + std::strerror(errno));
+    throw SegmentError("segment " + segment_path(live_name) +
+                       " cannot be taken over: " + std::strerror(errno));
   }
   const bool free = take_writer_lock(fd);
   SegmentHeader header_untrusted;
@@ -57,10 +62,25 @@ void clear_the_way(const std::string& live_name) {
   close(fd);
 }
 
+// Crash remains are given up for a new segment, but only when that is what it takes.
+bool remains_would_make_room(const std::string& live_name, uint64_t wanted) {
+  std::error_code error;
+  const auto remains = std::filesystem::file_size(segment_path(live_name + kRemainsSuffix), error);
+  if (error) return false;
+  const auto space = std::filesystem::space("/dev/shm", error);
+  const auto own =
+      std::filesystem::file_size(segment_path(live_name), error);  // allocated so far, comes back
+  return !error && space.available + remains + own >= wanted;
+}
+
 }  // namespace
 
-std::string segment_object(const std::string& live_name) { return "ttcollect-" + live_name; }
-std::string segment_path(const std::string& live_name) { return "/dev/shm/" + segment_object(live_name); }
+std::string segment_object(const std::string& live_name) {
+  return "ttcollect-" + live_name;
+}
+std::string segment_path(const std::string& live_name) {
+  return "/dev/shm/" + segment_object(live_name);
+}
 
 bool take_writer_lock(int fd) {
   struct flock lock {};
@@ -77,13 +97,32 @@ bool writer_lock_held(int fd) {
 }
 
 const char* label(Counter counter) {
-  constexpr const char* kLabels[] = {
-      "sweeps", "sweep_ns_last", "sweep_ns_p50", "sweep_ns_p99", "sweep_ns_max",
-      "round_trips", "window_moves", "card_bytes",
-      "cores", "lanes", "programs", "markers", "frames", "chunks", "chunk_bytes",
-      "epochs", "retries", "recovered_words",
-      "lost_intervals", "dropped_on_card_runs", "rewound_intervals", "unparsable_words", "card_gone_intervals",
-      "disk_bytes", "disk_lapped_bytes", "wakes"};
+  constexpr const char* kLabels[] = {"sweeps",
+                                     "sweep_ns_last",
+                                     "sweep_ns_p50",
+                                     "sweep_ns_p99",
+                                     "sweep_ns_max",
+                                     "round_trips",
+                                     "window_moves",
+                                     "card_bytes",
+                                     "cores",
+                                     "lanes",
+                                     "programs",
+                                     "markers",
+                                     "frames",
+                                     "chunks",
+                                     "chunk_bytes",
+                                     "epochs",
+                                     "retries",
+                                     "recovered_words",
+                                     "lost_intervals",
+                                     "dropped_on_card_runs",
+                                     "rewound_intervals",
+                                     "unparsable_words",
+                                     "card_gone_intervals",
+                                     "disk_bytes",
+                                     "disk_lapped_bytes",
+                                     "wakes"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }
@@ -94,7 +133,7 @@ struct SegmentWriter::Mapped {
   SegmentHeader* header = nullptr;
   CounterSlot* counters = nullptr;
   uint64_t* standing = nullptr;
-  uint64_t sequence = 0;   // of standing chunks
+  uint64_t sequence = 0;  // of standing chunks
 };
 
 SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& device_spec, uint64_t session,
@@ -123,10 +162,11 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
     bip::shared_memory_object::remove(segment_object(live_name).c_str());
     throw SegmentError(why);
   };
-  if (!take_writer_lock(fd)) give_up("another ttcollect took '" + live_name + "' at the same moment; try again");
+  if (!take_writer_lock(fd))
+    give_up("another ttcollect took '" + live_name + "' at the same moment; try again");
   // Reserve every page now: a shortage is a sentence at the start, not a SIGBUS in the middle of the night.
   int error = posix_fallocate(fd, 0, static_cast<off_t>(total));
-  if (error == ENOSPC) {
+  if (error == ENOSPC && remains_would_make_room(live_name, total)) {
     bip::shared_memory_object::remove(segment_object(live_name + kRemainsSuffix).c_str());
     error = posix_fallocate(fd, 0, static_cast<off_t>(total));
   }
@@ -151,7 +191,8 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   h->session = session;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  h->created_realtime_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  h->created_realtime_ns =
+      static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
   h->writer_pid = getpid();
   copy_text(h->live_name, live_name);
   copy_text(h->device_spec, device_spec);
@@ -163,8 +204,8 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
     std::memcpy(slot->label, text, std::min(std::strlen(text), sizeof slot->label - 1));
   }
   mapped_->standing = reinterpret_cast<uint64_t*>(base + standing_at);
-  ring_ = std::make_unique<RingWriter>(h->ring,
-                                       std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
+  ring_ = std::make_unique<RingWriter>(
+      h->ring, std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
   h->magic.store(kMagic, std::memory_order_release);
 }
 
@@ -190,11 +231,15 @@ bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
 void SegmentWriter::set(Counter c, uint64_t value) {
   mapped_->counters[static_cast<size_t>(c)].value.store(value, std::memory_order_relaxed);
 }
-void SegmentWriter::add(Counter c, uint64_t value) { set(c, get(c) + value); }
+void SegmentWriter::add(Counter c, uint64_t value) {
+  set(c, get(c) + value);
+}
 uint64_t SegmentWriter::get(Counter c) const {
   return mapped_->counters[static_cast<size_t>(c)].value.load(std::memory_order_relaxed);
 }
-void SegmentWriter::heartbeat(uint64_t ns) { mapped_->header->heartbeat_ns.store(ns, std::memory_order_relaxed); }
+void SegmentWriter::heartbeat(uint64_t ns) {
+  mapped_->header->heartbeat_ns.store(ns, std::memory_order_relaxed);
+}
 
 void SegmentWriter::wake_readers() {
   std::atomic<uint32_t>& wake = mapped_->header->wake;
@@ -206,7 +251,9 @@ void SegmentWriter::end() {
   mapped_->header->state.store(SegmentState::ended, std::memory_order_release);
   wake_readers();
 }
-uint64_t SegmentWriter::session() const { return mapped_->header->session; }
+uint64_t SegmentWriter::session() const {
+  return mapped_->header->session;
+}
 
 std::vector<SegmentInfo> list_segments() {
   std::vector<SegmentInfo> found;

@@ -5,7 +5,7 @@
 namespace ttc::shm {
 
 inline constexpr const char* kRemainsSuffix = ".remains";
-std::string segment_object(const std::string& live_name);   // POSIX shared memory name
+std::string segment_object(const std::string& live_name);  // POSIX shared memory name
 std::string segment_path(const std::string& live_name);
 
 // Open-file-description locks: the kernel drops them when the last descriptor closes, also after kill -9.

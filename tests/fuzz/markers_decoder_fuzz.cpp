@@ -62,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   Judge judge{static_cast<uint32_t>(data[2]) | (data[3] & 2u) << 7};
   FrameDigest digest = before;
-  const Walk walk = verify_frames(words, lane, {(data[3] & 4) != 0, before.last_time + 0x100000}, (data[3] & 8) != 0, digest, judge);
+  const Walk walk = verify_frames(words, lane, {(data[3] & 4) != 0, before.last_time + 0x100000},
+                                  (data[3] & 8) != 0, digest, judge);
   require(walk.whole_words == judge.end && walk.whole_words <= words.size());
   require(walk.clean == (walk.whole_words == words.size()));
   LaneDecoder again(lane);

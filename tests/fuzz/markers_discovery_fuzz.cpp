@@ -26,9 +26,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (d.evidence.empty() || joined(d.evidence).empty()) std::abort();
   if (!d) return 0;
   if (only && d.layout != only) std::abort();
-  if (d.vector.dram_address != placement.dram_base || d.vector.core_count_per_dram == 0 || d.vector.flat_id > 255) std::abort();
+  if (d.vector.dram_address != placement.dram_base || d.vector.core_count_per_dram == 0 ||
+      d.vector.flat_id > 255)
+    std::abort();
   if (d.buffer_address != d.control_address + 4u * d.layout->format.control_words) std::abort();
-  const LogPlace place = log_place(d.vector.flat_id, 4, d.vector.core_count_per_dram, placement.dram_base, 48000);
+  const LogPlace place =
+      log_place(d.vector.flat_id, 4, d.vector.core_count_per_dram, placement.dram_base, 48000);
   if (place.address < placement.dram_base) std::abort();
   return 0;
 }

@@ -1,5 +1,5 @@
-// A whole foreign segment of 64 KiB. The first byte chooses how much of a sound header is put over the bytes, so
-// that the fuzzer gets behind the header checks.
+// A whole foreign segment of 64 KiB. The first byte chooses how much of a sound header is put over the bytes,
+// so that the fuzzer gets behind the header checks.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -30,7 +30,7 @@ void make_sound(SegmentHeader& h, unsigned how) {
   h.ring_offset = kRingAt;
   h.ring_capacity = kRingBytes;
   if (how & 2) h.standing_tail = h.standing_tail.load() % (kStandingBytes + 64);
-  if (how & 4) {   // positions a writer could have left
+  if (how & 4) {  // positions a writer could have left
     h.ring.oldest = h.ring.oldest.load() & ~uint64_t{63};
     h.ring.tail = h.ring.oldest.load() + (h.ring.tail.load() % (kRingBytes + 64) & ~uint64_t{63});
   }
@@ -55,7 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (how & 1) make_sound(header, how);
 
   try {
-    Reader reader({reinterpret_cast<const std::byte*>(bytes), kBytes}, how & 8 ? StartAt::newest : StartAt::oldest);
+    Reader reader({reinterpret_cast<const std::byte*>(bytes), kBytes},
+                  how & 8 ? StartAt::newest : StartAt::oldest);
     std::vector<uint64_t> chunk;
     uint64_t sum = 0;
     for (int i = 0; i < 3000; ++i) {

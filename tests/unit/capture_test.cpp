@@ -64,8 +64,12 @@ std::vector<std::string> parts() {
   put(head, CaptureHeader{});
   std::string loss;
   put(loss, shm::LossRecord{});
-  return {head, chunk(ChunkKind::session, 0, "{\"a\":1}"), chunk(ChunkKind::device_words, 0, words_body(12)),
-          chunk(ChunkKind::loss, 1, loss), chunk(ChunkKind::names, 2, ""), chunk(ChunkKind::end, 3, "done.")};
+  return {head,
+          chunk(ChunkKind::session, 0, "{\"a\":1}"),
+          chunk(ChunkKind::device_words, 0, words_body(12)),
+          chunk(ChunkKind::loss, 1, loss),
+          chunk(ChunkKind::names, 2, ""),
+          chunk(ChunkKind::end, 3, "done.")};
 }
 std::string whole() {
   std::string all;
@@ -111,7 +115,7 @@ TEST(Capture, a_whole_file_is_read_to_its_end) {
 
 TEST(Capture, a_file_cut_at_any_byte_gives_its_whole_chunks_and_says_that_it_is_cut) {
   const std::string all = whole();
-  std::vector<size_t> ends;   // of header and chunks
+  std::vector<size_t> ends;  // of header and chunks
   size_t at = 0;
   for (const auto& p : parts()) ends.push_back(at += p.size());
   for (size_t length = 0; length < all.size(); ++length) {
@@ -155,8 +159,9 @@ TEST(Capture, any_byte_value_in_the_length_of_a_chunk_gives_an_answer) {
 }
 
 TEST(Capture, other_files_are_refused_with_the_path_in_the_sentence) {
-  for (const std::string& text : {std::string(), std::string("x"), std::string(63, 't'), std::string(1000, '\0'),
-                                  std::string("PCIe slot,core_x\n1,2\n"), whole().substr(1)}) {
+  for (const std::string& text :
+       {std::string(), std::string("x"), std::string(63, 't'), std::string(1000, '\0'),
+        std::string("PCIe slot,core_x\n1,2\n"), whole().substr(1)}) {
     const MemoryFile file(text);
     try {
       CaptureReader reader(file.path());
@@ -196,7 +201,7 @@ TEST(Capture, a_capture_without_chunks_is_whole) {
 TEST(Capture, damage_names_the_byte) {
   std::string text = whole();
   const size_t at = parts()[0].size() + parts()[1].size();
-  text[at] = 3;   // a chunk of three bytes
+  text[at] = 3;  // a chunk of three bytes
   text[at + 1] = 0;
   const Got got = read_all(text);
   EXPECT_EQ(got.chunks, 1u);
@@ -207,7 +212,7 @@ TEST(Capture, damage_names_the_byte) {
 TEST(Capture, behind_damage_nothing_is_delivered_any_more) {
   std::string text = whole();
   const size_t at = parts()[0].size() + parts()[1].size();
-  text[at + sizeof(ChunkHeader) + 8] = 99;   // the span's word count: longer than its chunk
+  text[at + sizeof(ChunkHeader) + 8] = 99;  // the span's word count: longer than its chunk
   const MemoryFile file(text);
   CaptureReader reader(file.path());
   std::vector<uint64_t> c;

@@ -1,5 +1,5 @@
-// What every card::Card must do, run on each implementation. To add one: write a Rig that can put bytes on the card
-// and name its factory in INSTANTIATE_TEST_SUITE_P at the end.
+// What every card::Card must do, run on each implementation. To add one: write a Rig that can put bytes on
+// the card and name its factory in INSTANTIATE_TEST_SUITE_P at the end.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ class Rig {
   virtual void store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words) = 0;
   virtual uint64_t clock() const = 0;
   virtual void advance_clock(uint64_t cycles) = 0;
-  virtual AccessAccount account() const = 0;   // of all observers
+  virtual AccessAccount account() const = 0;  // of all observers
   virtual void announce_leaving() = 0;
   virtual void vanish() = 0;
   virtual bool has_descriptor() const = 0;
@@ -85,8 +85,12 @@ class CardConformance : public testing::TestWithParam<Factory> {
   }
   Coord tensix(size_t nth = 0) const { return tile_of(TileKind::tensix, false, nth); }
 
-  static uint32_t pattern(uint64_t address) { return static_cast<uint32_t>(address * 2654435761u ^ 0x5bd1e995); }
-  static uint64_t pattern64(uint64_t address) { return pattern(address) | uint64_t{pattern(address + 4)} << 32; }
+  static uint32_t pattern(uint64_t address) {
+    return static_cast<uint32_t>(address * 2654435761u ^ 0x5bd1e995);
+  }
+  static uint64_t pattern64(uint64_t address) {
+    return pattern(address) | uint64_t{pattern(address + 4)} << 32;
+  }
   void fill_l1(Coord tile, uint32_t from, uint32_t to) {
     for (uint32_t a = from; a < to; a += 4) rig->store(tile, a, pattern(a));
   }
@@ -123,8 +127,9 @@ class CardConformance : public testing::TestWithParam<Factory> {
   uint32_t load(Coord tile, uint64_t address) {
     uint32_t value = 0;
     EXPECT_EQ(card->aim(Window::control, tile, kRegisterWindow), Access::ok);
-    EXPECT_EQ(card->load_registers(Window::control, static_cast<uint32_t>(address - kRegisterWindow), {&value, 1}),
-              Access::ok);
+    EXPECT_EQ(
+        card->load_registers(Window::control, static_cast<uint32_t>(address - kRegisterWindow), {&value, 1}),
+        Access::ok);
     return value;
   }
 
@@ -166,8 +171,8 @@ TEST_P(CardConformance, tiles_are_all_tensix_and_ethernet_in_flat_id_order) {
   }
   const Board* board = board_by_name(card->identity().board);
   ASSERT_NE(board, nullptr);
-  const size_t row = board->harvested_rows ? 8 : 0;          // Tensix tiles in a Wormhole row
-  const size_t column = board->harvested_columns ? 10 : 0;   // and in a Blackhole column
+  const size_t row = board->harvested_rows ? 8 : 0;         // Tensix tiles in a Wormhole row
+  const size_t column = board->harvested_columns ? 10 : 0;  // and in a Blackhole column
   EXPECT_EQ(harvested, board->harvested_rows * row + board->harvested_columns * column);
 }
 
@@ -189,7 +194,8 @@ TEST_P(CardConformance, a_copy_of_l1_delivers_its_bytes_and_costs_the_lines_it_t
       ASSERT_EQ(card->copy(Window::control, offset, out), Access::ok) << offset << " " << bytes;
       expect_pattern(out, offset);
       const Transactions after = card->transactions();
-      EXPECT_EQ(after.round_trips - before.round_trips, lines_touched(offset, bytes)) << offset << " " << bytes;
+      EXPECT_EQ(after.round_trips - before.round_trips, lines_touched(offset, bytes))
+          << offset << " " << bytes;
       EXPECT_EQ(after.bytes - before.bytes, bytes);
       EXPECT_EQ(after.window_moves, before.window_moves);
     }
@@ -264,8 +270,9 @@ TEST_P(CardConformance, all_ports_of_a_channel_show_the_same_memory) {
         ++ports;
         uint64_t word = 0;
         ASSERT_EQ(card->aim(Window::payload, {x, y}, views[v].offset), Access::ok);
-        ASSERT_EQ(card->copy(Window::payload, static_cast<uint32_t>(views[v].offset % kWindowBytes), {&word, 1}),
-                  Access::ok);
+        ASSERT_EQ(
+            card->copy(Window::payload, static_cast<uint32_t>(views[v].offset % kWindowBytes), {&word, 1}),
+            Access::ok);
         EXPECT_EQ(static_cast<uint32_t>(word), pattern(0) + v);
       }
     EXPECT_GE(ports, 2);
@@ -279,7 +286,8 @@ TEST_P(CardConformance, dram_is_read_on_both_sides_of_a_window_edge_and_up_to_it
   ASSERT_EQ(card->aim(Window::payload, port, kWindowBytes - 8), Access::ok);
   ASSERT_EQ(card->copy(Window::payload, kWindowBytes - 128, out), Access::ok);
   expect_pattern(out, kWindowBytes - 128);
-  expect_refused("across the window's end", [&] { return card->copy(Window::payload, kWindowBytes - 64, out); });
+  expect_refused("across the window's end",
+                 [&] { return card->copy(Window::payload, kWindowBytes - 64, out); });
   ASSERT_EQ(card->aim(Window::payload, port, kWindowBytes), Access::ok);
   ASSERT_EQ(card->copy(Window::payload, 0, out), Access::ok);
   expect_pattern(out, kWindowBytes);
@@ -314,7 +322,7 @@ TEST_P(CardConformance, a_window_is_counted_as_moved_only_when_it_moves) {
   EXPECT_EQ(moves(), 1u);
   EXPECT_EQ(card->aim(Window::control, b, 0), Access::ok);
   EXPECT_EQ(moves(), 2u);
-  EXPECT_EQ(card->aim(Window::payload, b, 0), Access::ok);   // the other window
+  EXPECT_EQ(card->aim(Window::payload, b, 0), Access::ok);  // the other window
   EXPECT_EQ(moves(), 3u);
   EXPECT_EQ(card->aim(Window::control, b, kRegisterWindow), Access::ok);
   EXPECT_EQ(moves(), 4u);
@@ -357,8 +365,9 @@ TEST_P(CardConformance, registers_are_loaded_in_order_and_each_is_a_round_trip) 
   EXPECT_EQ(node >> 6 & 0x3f, at.y);
   const Transactions before = card->transactions();
   uint32_t clock[3] = {};
-  ASSERT_EQ(card->load_registers(Window::control, static_cast<uint32_t>(kWallClockLow - kRegisterWindow), clock),
-            Access::ok);
+  ASSERT_EQ(
+      card->load_registers(Window::control, static_cast<uint32_t>(kWallClockLow - kRegisterWindow), clock),
+      Access::ok);
   const uint64_t now = rig->clock();
   EXPECT_EQ(clock[0], static_cast<uint32_t>(now));
   EXPECT_EQ(clock[1], static_cast<uint32_t>(now >> 32));
@@ -373,8 +382,8 @@ TEST_P(CardConformance, registers_are_loaded_in_order_and_each_is_a_round_trip) 
 TEST_P(CardConformance, the_wall_clock_is_the_cards_clock_and_never_goes_back) {
   uint64_t last = 0;
   const uint64_t to_carry = (uint64_t{1} << 32) - static_cast<uint32_t>(rig->clock());
-  for (const uint64_t step : {uint64_t{0}, uint64_t{1}, uint64_t{1000}, to_carry - 1002, uint64_t{1}, uint64_t{1},
-                              uint64_t{1} << 33}) {
+  for (const uint64_t step : {uint64_t{0}, uint64_t{1}, uint64_t{1000}, to_carry - 1002, uint64_t{1},
+                              uint64_t{1}, uint64_t{1} << 33}) {
     rig->advance_clock(step);
     uint64_t cycles = 0;
     const uint64_t before = rig->clock();
@@ -403,13 +412,13 @@ TEST_P(CardConformance, loading_the_low_half_latches_the_high_half_of_that_tile_
 }
 
 TEST_P(CardConformance, tiles_an_observer_must_not_touch_are_refused) {
-  expect_refused("harvested tile", [&] { return card->aim(Window::control, tile_of(TileKind::tensix, true), 0); });
+  expect_refused("harvested tile",
+                 [&] { return card->aim(Window::control, tile_of(TileKind::tensix, true), 0); });
   expect_refused("registers of a harvested tile", [&] {
     return card->aim(Window::control, tile_of(TileKind::tensix, true), kRegisterWindow);
   });
   expect_refused("outside the grid", [&] { return card->aim(Window::control, {255, 255}, 0); });
-  expect_refused("just outside the grid",
-                 [&] { return card->aim(Window::control, {arch().grid_x, 1}, 0); });
+  expect_refused("just outside the grid", [&] { return card->aim(Window::control, {arch().grid_x, 1}, 0); });
   for (uint8_t x = 0; x < arch().grid_x; ++x)
     for (uint8_t y = 0; y < arch().grid_y; ++y) {
       const TileKind k = arch().kind_at({x, y});
@@ -435,8 +444,9 @@ TEST_P(CardConformance, registers_that_are_not_on_the_allow_list_are_refused) {
   ASSERT_EQ(card->aim(Window::control, tensix(), 0), Access::ok);
   expect_refused("window aimed at memory", [&] { return registers(kWallClockLow, 1); });
   ASSERT_EQ(card->aim(Window::control, tensix(), kRegisterWindow), Access::ok);
-  for (const uint64_t address : {uint64_t{0xFFB11000}, uint64_t{0xFFB00000}, kRegisterWindow, kWallClockLow - 4,
-                                 kWallClockLatched + 4, uint64_t{0xFFBFFFFC}, uint64_t{0xFFC00000}})
+  for (const uint64_t address :
+       {uint64_t{0xFFB11000}, uint64_t{0xFFB00000}, kRegisterWindow, kWallClockLow - 4, kWallClockLatched + 4,
+        uint64_t{0xFFBFFFFC}, uint64_t{0xFFC00000}})
     expect_refused("register not listed", [&] { return registers(address, 1); });
   for (const uint64_t slip : {1, 2, 3})
     expect_refused("unaligned register", [&] { return registers(kWallClockLow + slip, 1); });
@@ -452,7 +462,8 @@ TEST_P(CardConformance, a_run_of_registers_is_refused_as_a_whole) {
   ASSERT_EQ(card->aim(Window::control, tensix(), kRegisterWindow), Access::ok);
   uint32_t values[2] = {0xdeadbeef, 0xdeadbeef};
   expect_refused("the second is not listed", [&] {
-    return card->load_registers(Window::control, static_cast<uint32_t>(kWallClockLatched - kRegisterWindow), values);
+    return card->load_registers(Window::control, static_cast<uint32_t>(kWallClockLatched - kRegisterWindow),
+                                values);
   });
   EXPECT_EQ(values[0], 0xdeadbeefu);
   expect_account_agrees();
@@ -465,7 +476,8 @@ TEST_P(CardConformance, memory_outside_and_misaligned_copies_are_refused) {
   expect_refused("aim behind L1", [&] { return card->aim(Window::control, at, arch().tensix_l1_bytes); });
   expect_refused("aim between L1 and registers", [&] { return card->aim(Window::control, at, 0x4000000); });
   expect_refused("aim behind the registers", [&] { return card->aim(Window::control, at, 0xFFC00000); });
-  expect_refused("aim at the end of the address space", [&] { return card->aim(Window::control, at, ~uint64_t{0}); });
+  expect_refused("aim at the end of the address space",
+                 [&] { return card->aim(Window::control, at, ~uint64_t{0}); });
   const Coord port = arch().dram_views()[0].endpoint;
   expect_refused("aim behind DRAM", [&] { return card->aim(Window::payload, port, arch().channel_bytes); });
   expect_refused("aim far behind DRAM", [&] { return card->aim(Window::payload, port, ~uint64_t{0}); });
@@ -578,9 +590,8 @@ TEST_P(CardConformance, a_descriptor_is_no_way_around_the_rules) {
   if (!rig->has_descriptor()) GTEST_SKIP() << "no descriptor";
   const Coord port = arch().dram_views()[0].endpoint;
   const auto refused = [&](const char* what, Coord tile, uint64_t address, uint32_t bytes) {
-    expect_refused(what, [&] {
-      return card->descriptor_range(tile, address, bytes) ? Access::ok : Access::refused;
-    });
+    expect_refused(
+        what, [&] { return card->descriptor_range(tile, address, bytes) ? Access::ok : Access::refused; });
   };
   refused("harvested", tile_of(TileKind::tensix, true), 0, 64);
   refused("no tile", {255, 255}, 0, 64);
@@ -597,17 +608,27 @@ TEST_P(CardConformance, a_descriptor_is_no_way_around_the_rules) {
   EXPECT_LT(pwrite(range->fd, &word, 8, static_cast<off_t>(range->file_offset)), 0);
 }
 
-std::unique_ptr<Rig> wormhole_mapped() { return std::make_unique<EmulatedRig>("wormhole_b0", "n150", false); }
-std::unique_ptr<Rig> wormhole_strict() { return std::make_unique<EmulatedRig>("wormhole_b0", "n150", true); }
-std::unique_ptr<Rig> blackhole_mapped() { return std::make_unique<EmulatedRig>("blackhole", "p150", false); }
-std::unique_ptr<Rig> blackhole_strict() { return std::make_unique<EmulatedRig>("blackhole", "p150", true); }
+std::unique_ptr<Rig> wormhole_mapped() {
+  return std::make_unique<EmulatedRig>("wormhole_b0", "n150", false);
+}
+std::unique_ptr<Rig> wormhole_strict() {
+  return std::make_unique<EmulatedRig>("wormhole_b0", "n150", true);
+}
+std::unique_ptr<Rig> blackhole_mapped() {
+  return std::make_unique<EmulatedRig>("blackhole", "p150", false);
+}
+std::unique_ptr<Rig> blackhole_strict() {
+  return std::make_unique<EmulatedRig>("blackhole", "p150", true);
+}
 
 std::string name_of(const testing::TestParamInfo<Factory>& info) {
-  constexpr const char* kNames[] = {"wormhole_mapped", "wormhole_strict", "blackhole_mapped", "blackhole_strict"};
+  constexpr const char* kNames[] = {"wormhole_mapped", "wormhole_strict", "blackhole_mapped",
+                                    "blackhole_strict"};
   return kNames[info.index];
 }
 INSTANTIATE_TEST_SUITE_P(Emulated, CardConformance,
-                         testing::Values(&wormhole_mapped, &wormhole_strict, &blackhole_mapped, &blackhole_strict),
+                         testing::Values(&wormhole_mapped, &wormhole_strict, &blackhole_mapped,
+                                         &blackhole_strict),
                          name_of);
 
 }  // namespace

@@ -67,7 +67,9 @@ TEST(EmulatedCard, real_time_runs_at_the_given_rate_and_drift) {
     o.hz = 1'000'000'000;
     o.drift_ppm = drift;
     o.start_cycles = 7;
-    const auto cycles_in = [&](uint64_t ns) { return 7 + ns * static_cast<uint64_t>(1000000 + drift) / 1000000; };
+    const auto cycles_in = [&](uint64_t ns) {
+      return 7 + ns * static_cast<uint64_t>(1000000 + drift) / 1000000;
+    };
     const uint64_t made_after = now_ns();
     EmulatedCard card(o);
     const uint64_t made_before = now_ns();
@@ -91,7 +93,8 @@ TEST(EmulatedCard, clock_steps_change_the_rate_but_never_jump) {
   o.start_cycles = 0;
   o.clock_steps = {{1'000'000, 500'000'000}, {2'000'000, 2'000'000'000}};
   const auto cycles_in = [](uint64_t ns) {
-    const uint64_t first = std::min<uint64_t>(ns, 1'000'000), second = std::min<uint64_t>(ns, 2'000'000) - first;
+    const uint64_t first = std::min<uint64_t>(ns, 1'000'000),
+                   second = std::min<uint64_t>(ns, 2'000'000) - first;
     return first + second / 2 + (ns - first - second) * 2;
   };
   const uint64_t made_after = now_ns();
@@ -160,7 +163,9 @@ TEST(EmulatedCard, as_many_rows_are_harvested_as_the_board_says_whichever_is_nam
     o.board = "n300";
     o.harvested_rows = {static_cast<uint8_t>(row)};
     const EmulatedCard card(o);
-    EXPECT_EQ(std::count_if(card.tiles().begin(), card.tiles().end(), [](const Tile& t) { return t.harvested; }), 16)
+    EXPECT_EQ(
+        std::count_if(card.tiles().begin(), card.tiles().end(), [](const Tile& t) { return t.harvested; }),
+        16)
         << "row " << row;
   }
 }
@@ -189,8 +194,9 @@ TEST(EmulatedCard, a_name_is_taken_once_and_free_when_its_card_is_gone) {
 }
 
 TEST(EmulatedCard, specs_that_are_no_card_are_sentences) {
-  for (const std::string& spec : {std::string(), std::string("emu:"), std::string("0"), std::string("pci:0000:01:00.0"),
-                                  std::string("/dev/tenstorrent/0"), "emu:" + std::string(5000, 'n')})
+  for (const std::string& spec :
+       {std::string(), std::string("emu:"), std::string("0"), std::string("pci:0000:01:00.0"),
+        std::string("/dev/tenstorrent/0"), "emu:" + std::string(5000, 'n')})
     EXPECT_FALSE(error_of([&] { open_card(spec); }).empty()) << spec;
 }
 
@@ -223,6 +229,7 @@ TEST(EmulatedCard, violations_are_told_as_text_and_the_first_few_are_kept) {
 
 TEST(EmulatedCard, looks_at_a_tile_are_counted_for_that_tile) {
   EmulatedCard card(options("looks"));
+  card.set_log_geometry({0, 128, 4096, 1024, 2});  // the control vector is at 0
   card.announce();
   const auto observer = open_card("emu:" + options("looks").name);
   uint64_t word;
@@ -246,7 +253,8 @@ TEST(EmulatedCard, round_trips_take_their_time) {
   EXPECT_GE(now_ns() - before, 8 * 20'000u);
 }
 
-// ---- read marks ----------------------------------------------------------------------------------------------
+// ---- read marks
+// ----------------------------------------------------------------------------------------------
 
 class ReadMarks : public testing::TestWithParam<bool> {
  protected:
@@ -289,7 +297,7 @@ TEST_P(ReadMarks, what_was_read_from_the_start_on_counts_up_to_what_had_landed) 
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 20u);
   read(0, 2, 20, 20);
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 40u);
-  read(0, 2, 0, 10);   // again: nothing is taken back
+  read(0, 2, 0, 10);  // again: nothing is taken back
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 40u);
   read(0, 2, 30, 60);
   EXPECT_EQ(card->words_read(lane(0, 2), 0), 60u);
@@ -323,12 +331,12 @@ TEST_P(ReadMarks, a_host_reset_starts_again) {
 }
 
 TEST_P(ReadMarks, a_read_that_came_early_counts_for_the_words_it_got) {
-  write(0, 1, 0, 30, 500);   // there, but not yet told
+  write(0, 1, 0, 30, 500);  // there, but not yet told
   read(0, 1, 0, 60);
   EXPECT_EQ(card->words_read(lane(0, 1), 0), 0u);
   write(0, 1, 30, 30, 900);
   card->set_landed(lane(0, 1), 0, 60);
-  read(1, 1, 0, 2);          // any next access settles it
+  read(1, 1, 0, 2);  // any next access settles it
   EXPECT_EQ(card->words_read(lane(0, 1), 0), 30u);
   read(0, 1, 30, 30);
   EXPECT_EQ(card->words_read(lane(0, 1), 0), 60u);
@@ -337,7 +345,7 @@ TEST_P(ReadMarks, a_read_that_came_early_counts_for_the_words_it_got) {
 TEST_P(ReadMarks, a_read_that_came_early_counts_nothing_after_a_reset) {
   write(0, 1, 0, 30, 500);
   read(0, 1, 0, 30);
-  write(0, 1, 0, 30, 500);   // the same words, of the next epoch
+  write(0, 1, 0, 30, 500);  // the same words, of the next epoch
   card->set_landed(lane(0, 1), 1, 30);
   read(1, 1, 0, 2);
   EXPECT_EQ(card->words_read(lane(0, 1), 1), 0u);
@@ -361,9 +369,10 @@ TEST(EmulatedCard, words_that_land_while_a_copy_runs_count_when_the_copy_has_the
   card.store_dram(0, 4096, words);
   card.set_landed(0, 0, 16);
   reader.join();
-  uint64_t word;   // settles it
+  uint64_t word;  // settles it
   observer->copy(Window::payload, 0, {&word, 1});
-  const bool has_them = std::all_of(out.begin(), out.end(), [](uint64_t w) { return w == 0x0123456701234567; });
+  const bool has_them =
+      std::all_of(out.begin(), out.end(), [](uint64_t w) { return w == 0x0123456701234567; });
   EXPECT_EQ(card.words_read(0, 0), has_them ? 16u : 0u);
 }
 
@@ -400,7 +409,8 @@ TEST_P(ReadMarks, a_descriptor_read_across_a_reset_does_not_count_for_the_new_wo
 INSTANTIATE_TEST_SUITE_P(Emulated, ReadMarks, testing::Bool(),
                          [](const auto& i) { return std::string(i.param ? "strict" : "mapped"); });
 
-// ---- the raw socket ------------------------------------------------------------------------------------------
+// ---- the raw socket
+// ------------------------------------------------------------------------------------------
 
 class RawClient {
  public:
@@ -476,7 +486,7 @@ TEST_P(RawSocket, garbage_is_answered_or_hung_up_on_and_others_are_served) {
     }
     expect_still_serving();
   }
-  for (int i = 0; i < 2000; ++i) {   // the right size and version, the rest anything
+  for (int i = 0; i < 2000; ++i) {  // the right size and version, the rest anything
     RawClient client(name);
     if (i % 2) {
       ASSERT_TRUE(client.ask(emu::Request{}));
@@ -527,7 +537,7 @@ TEST_P(RawSocket, a_write_of_any_size_is_a_violation) {
     r.op = emu::Op::write;
     r.x = r.y = 1;
     r.bytes = bytes;
-    const auto a = client.ask(r);   // refused or hung up on
+    const auto a = client.ask(r);  // refused or hung up on
     if (a) {
       EXPECT_EQ(a->status, static_cast<uint32_t>(Access::refused));
     }
@@ -560,7 +570,8 @@ TEST_P(RawSocket, an_observer_that_does_not_read_its_answers_does_not_stop_the_c
   for (uint64_t last = now_ns(); now_ns() - last < 20'000'000;)
     if (lazy.send_bytes(&r, sizeof r, MSG_DONTWAIT)) last = now_ns();
   auto other = std::async(std::launch::async, [&] { open_card("emu:" + name); });
-  EXPECT_EQ(other.wait_for(std::chrono::seconds(2)), std::future_status::ready) << "the card waits for the lazy one";
+  EXPECT_EQ(other.wait_for(std::chrono::seconds(2)), std::future_status::ready)
+      << "the card waits for the lazy one";
   lazy.close();
   EXPECT_NO_THROW(other.get());
 }

@@ -27,8 +27,12 @@ std::vector<uint64_t> sound() {
   for (uint32_t i = 0; i < 16; ++i) words[i] = 100 + i;
   return chunk;
 }
-ChunkHeader& header(std::vector<uint64_t>& chunk) { return *reinterpret_cast<ChunkHeader*>(chunk.data()); }
-SpanEntry& span(std::vector<uint64_t>& chunk, size_t i) { return reinterpret_cast<SpanEntry*>(chunk.data() + 8)[i]; }
+ChunkHeader& header(std::vector<uint64_t>& chunk) {
+  return *reinterpret_cast<ChunkHeader*>(chunk.data());
+}
+SpanEntry& span(std::vector<uint64_t>& chunk, size_t i) {
+  return reinterpret_cast<SpanEntry*>(chunk.data() + 8)[i];
+}
 
 // Takes everything apart that check_chunk() vouches for; asan sees a step outside.
 uint64_t take_apart(const std::vector<uint64_t>& chunk) {
@@ -70,7 +74,7 @@ TEST(Chunk, the_length_field_must_agree_with_the_length) {
   }
   auto chunk = sound();
   span(chunk, 1).word_count = 4;
-  for (uint32_t less = 1; less < 8; ++less) {   // the last word need not be full
+  for (uint32_t less = 1; less < 8; ++less) {  // the last word need not be full
     header(chunk).bytes = kTableEnd + 64 - less;
     EXPECT_EQ(check_chunk(chunk), "") << less;
   }
@@ -93,13 +97,14 @@ TEST(Chunk, span_data_must_lie_behind_the_table_inside_the_chunk_and_aligned) {
       span(chunk, which).data_offset = offset;
       EXPECT_NE(check_chunk(chunk), "") << "span " << which << " at " << offset;
     }
-  for (const uint32_t words : {7u, 8u, 17u, 0x3fffffffu, 0x40000000u, 0x40000001u, 0x80000000u, 0xffffffffu}) {
+  for (const uint32_t words :
+       {7u, 8u, 17u, 0x3fffffffu, 0x40000000u, 0x40000001u, 0x80000000u, 0xffffffffu}) {
     auto chunk = sound();
     span(chunk, 1).word_count = words;
     EXPECT_NE(check_chunk(chunk), "") << words << " words";
   }
   auto chunk = sound();
-  span(chunk, 1).data_offset = kTableEnd + 64;   // nothing, at the very end
+  span(chunk, 1).data_offset = kTableEnd + 64;  // nothing, at the very end
   span(chunk, 1).word_count = 0;
   EXPECT_EQ(check_chunk(chunk), "");
   EXPECT_EQ(words_of(chunk, span(chunk, 1)).size(), 0u);
@@ -141,7 +146,7 @@ TEST(Chunk, whatever_bit_is_flipped_what_passes_comes_apart) {
     ++passed;
     take_apart(chunk);
   }
-  EXPECT_GT(passed, 1000);   // the words themselves and the digests are nobody's to judge here
+  EXPECT_GT(passed, 1000);  // the words themselves and the digests are nobody's to judge here
 }
 
 TEST(Chunk, random_bytes_that_pass_come_apart) {

@@ -58,7 +58,7 @@ TEST(LossAccount, an_open_interval_grows_under_the_same_id_and_closes_once) {
   EXPECT_EQ(a.published.back().from_cycles, 100u);
   EXPECT_EQ(a.losses.intervals().size(), 1u);
   const size_t before = a.published.size();
-  a.losses.open(kHere, LossCause::dropped_on_card, 300, 7);   // nothing new to say
+  a.losses.open(kHere, LossCause::dropped_on_card, 300, 7);  // nothing new to say
   EXPECT_EQ(a.published.size(), before);
   a.losses.close(kHere, LossCause::dropped_on_card, 400);
   EXPECT_EQ(a.published.back().to_cycles, 400u);
@@ -118,7 +118,7 @@ TEST(LossAccount, the_last_record_of_each_id_is_the_interval) {
     else
       a.losses.close(where, cause, static_cast<uint64_t>(i));
   }
-  a.losses.tell_open();   // what grew since it was last told
+  a.losses.tell_open();  // what grew since it was last told
   std::map<uint64_t, LossRecord> last;
   for (const LossRecord& r : a.published) last[r.id] = r;
   ASSERT_EQ(last.size(), a.losses.intervals().size());

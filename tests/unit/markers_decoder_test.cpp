@@ -14,7 +14,7 @@ using device::marker_high;
 constexpr uint32_t kFw = 0x2F6D, kKernel = 0xFE3E, kZone = 0x1234;
 constexpr Lane kLane{&device::kG3, 2, 37};
 constexpr uint64_t kRoll = uint64_t{1} << 32;
-using Time = std::optional<uint64_t>;   // empty: an unset slot
+using Time = std::optional<uint64_t>;  // empty: an unset slot
 
 // A lane's DRAM log, written the way the firmware lays it out.
 class Log {
@@ -54,8 +54,10 @@ class Log {
 
  private:
   void slot(uint32_t type, uint32_t id, Time time) {
-    if (time) marker(type, id, *time);
-    else raw({device::kUnsetWord, device::kUnsetWord});
+    if (time)
+      marker(type, id, *time);
+    else
+      raw({device::kUnsetWord, device::kUnsetWord});
   }
   Lane lane_;
 };
@@ -96,9 +98,9 @@ TEST(Decoder, decodes_every_packet_type_with_its_payload) {
   EXPECT_EQ(d.batch.frames()[0].risc, 2u);
   ASSERT_EQ(d.size(), 10u);
   EXPECT_EQ(d.times(), (Times{100, 900, 110, 890, 200, 210, 100, 220, 230, 240}));
-  const MarkerType types[] = {MarkerType::zone_start, MarkerType::zone_end,  MarkerType::zone_start,
+  const MarkerType types[] = {MarkerType::zone_start, MarkerType::zone_end,   MarkerType::zone_start,
                               MarkerType::zone_end,   MarkerType::zone_start, MarkerType::zone_end,
-                              MarkerType::zone_total, MarkerType::ts_data,   MarkerType::ts_event,
+                              MarkerType::zone_total, MarkerType::ts_data,    MarkerType::ts_event,
                               MarkerType::ts_data_16b};
   const uint16_t ids[] = {kFw, kFw, kKernel, kKernel, kZone, kZone, 0x77, 0x88, 0x99, 0xAA};
   for (size_t i = 0; i < d.size(); ++i) {
@@ -178,7 +180,13 @@ TEST(Decoder, equal_slots_under_another_host_id_are_no_duplicates) {
 }
 
 TEST(Decoder, the_pair_that_closes_a_frame_without_fw_end_is_the_quick_push_zone) {
-  const Decoded d(Log().frame(1, 100, {}, 110).zone(120, 130).zone(140, 150, 0xABC).padding().frame(1, 100, 900, 110, 890).zone(160, 170));
+  const Decoded d(Log()
+                      .frame(1, 100, {}, 110)
+                      .zone(120, 130)
+                      .zone(140, 150, 0xABC)
+                      .padding()
+                      .frame(1, 100, 900, 110, 890)
+                      .zone(160, 170));
   const auto first = d.batch.markers(d.batch.frames()[0]);
   EXPECT_EQ(first[2].flags, 0);
   EXPECT_EQ(first[3].flags, 0);
@@ -188,17 +196,29 @@ TEST(Decoder, the_pair_that_closes_a_frame_without_fw_end_is_the_quick_push_zone
 }
 
 TEST(Decoder, only_a_pair_of_one_id_is_a_quick_push_zone) {
-  const Decoded d(Log().frame(1, 100).marker(device::kZoneStart, 1, 120).marker(device::kZoneEnd, 2, 130)
+  const Decoded d(Log()
+                      .frame(1, 100)
+                      .marker(device::kZoneStart, 1, 120)
+                      .marker(device::kZoneEnd, 2, 130)
                       .frame(2, 200, {}, 210)
-                      .frame(3, 300).marker(device::kZoneEnd, 1, 320).marker(device::kZoneStart, 1, 330));
+                      .frame(3, 300)
+                      .marker(device::kZoneEnd, 1, 320)
+                      .marker(device::kZoneStart, 1, 330));
   for (const Marker& m : d.batch.markers()) EXPECT_FALSE(m.flags & kQuickPush);
 }
 
 TEST(Decoder, flags_the_stale_customs_of_a_risc_that_sat_out) {
   const Decoded d(Log()
-                      .frame(1, 100, 900, 110, 890).zone(120, 130).total(7, 55).data(8, 140, 9)
-                      .frame(2, {}).zone(120, 130).total(7, 55).data(8, 140, 9)
-                      .frame(3, 2000, 3000).zone(2100, 2200));
+                      .frame(1, 100, 900, 110, 890)
+                      .zone(120, 130)
+                      .total(7, 55)
+                      .data(8, 140, 9)
+                      .frame(2, {})
+                      .zone(120, 130)
+                      .total(7, 55)
+                      .data(8, 140, 9)
+                      .frame(3, 2000, 3000)
+                      .zone(2100, 2200));
   ASSERT_EQ(d.frames(), 3u);
   EXPECT_FALSE(d.batch.frames()[0].sat_out);
   EXPECT_TRUE(d.batch.frames()[1].sat_out);
@@ -235,7 +255,8 @@ TEST(Decoder, a_custom_earlier_than_the_one_before_counts_as_backward) {
 
 TEST(Decoder, repairs_a_custom_whose_low_half_rolled_over) {
   const uint64_t t = 5 * kRoll - 10;
-  const Decoded d(Log().frame(1, t, 5 * kRoll + 900).zone(t + 1, 4 * kRoll + 3).zone(5 * kRoll + 20, 5 * kRoll + 30));
+  const Decoded d(
+      Log().frame(1, t, 5 * kRoll + 900).zone(t + 1, 4 * kRoll + 3).zone(5 * kRoll + 20, 5 * kRoll + 30));
   EXPECT_EQ(d.odd().repaired_times, 1u);
   EXPECT_EQ(d[3].time_cycles, 5 * kRoll + 3);
   EXPECT_EQ(d[3].flags, kRepaired);
@@ -254,7 +275,10 @@ TEST(Decoder, repairs_data_and_events_too) {
 }
 
 TEST(Decoder, repairs_fw_start_by_the_frame_before) {
-  Decoded d(Log().frame(1, 5 * kRoll - 900, 5 * kRoll - 800).frame(2, 4 * kRoll + 5, 5 * kRoll + 700).zone(5 * kRoll + 20, 5 * kRoll + 30));
+  Decoded d(Log()
+                .frame(1, 5 * kRoll - 900, 5 * kRoll - 800)
+                .frame(2, 4 * kRoll + 5, 5 * kRoll + 700)
+                .zone(5 * kRoll + 20, 5 * kRoll + 30));
   EXPECT_EQ(d.odd().repaired_times, 1u);
   const auto second = d.batch.markers(d.batch.frames()[1]);
   EXPECT_EQ(second[0].time_cycles, 5 * kRoll + 5);
@@ -282,22 +306,26 @@ TEST(Decoder, does_not_repair_a_time_whose_low_half_is_not_fresh) {
 TEST(Decoder, a_repeated_slot_keeps_its_repaired_time) {
   const Decoded d(Log()
                       .frame(1, 5 * kRoll - 900, 5 * kRoll - 800)
-                      .frame(2, 4 * kRoll + 5).zone(5 * kRoll + 20, 5 * kRoll + 30)
-                      .frame(2, 4 * kRoll + 5, 5 * kRoll + 700).total(7, 1));
+                      .frame(2, 4 * kRoll + 5)
+                      .zone(5 * kRoll + 20, 5 * kRoll + 30)
+                      .frame(2, 4 * kRoll + 5, 5 * kRoll + 700)
+                      .total(7, 1));
   const auto first = d.batch.markers(d.batch.frames()[1]);
   const auto second = d.batch.markers(d.batch.frames()[2]);
   EXPECT_EQ(first[0].time_cycles, 5 * kRoll + 5);
   EXPECT_TRUE(second[0].flags & kDuplicate);
   EXPECT_EQ(second[0].time_cycles, first[0].time_cycles);
   EXPECT_EQ(second[2].type, MarkerType::zone_total);
-  EXPECT_EQ(second[2].time_cycles, first[0].time_cycles);   // a total stands at its FW start
+  EXPECT_EQ(second[2].time_cycles, first[0].time_cycles);  // a total stands at its FW start
 }
 
 // Dispatch kernels run for minutes: their FW start is no measure for what a later quick push brings.
 TEST(Decoder, repairs_the_first_custom_of_a_later_quick_push_by_the_frame_before) {
   Decoded d(Log()
-                .frame(1, 2 * kRoll + 5000).zone(5 * kRoll - 200, 5 * kRoll - 100)
-                .frame(1, 2 * kRoll + 5000).zone(4 * kRoll + 3, 5 * kRoll + 20));
+                .frame(1, 2 * kRoll + 5000)
+                .zone(5 * kRoll - 200, 5 * kRoll - 100)
+                .frame(1, 2 * kRoll + 5000)
+                .zone(4 * kRoll + 3, 5 * kRoll + 20));
   const auto second = d.batch.markers(d.batch.frames()[1]);
   ASSERT_EQ(second.size(), 3u);
   EXPECT_EQ(second[1].time_cycles, 5 * kRoll + 3);
@@ -348,7 +376,8 @@ TEST(Decoder, accepts_a_first_frame_with_a_damaged_sentinel) {
 }
 
 TEST(Decoder, does_not_emit_a_damaged_sentinel_as_the_last_marker_of_the_frame_before) {
-  const Decoded d(damaged_at(Log().frame(1, 100, 200).zone(110, 120).frame(2, 300000, 400000).zone(310000, 320000), 16, 305000));
+  const Decoded d(damaged_at(
+      Log().frame(1, 100, 200).zone(110, 120).frame(2, 300000, 400000).zone(310000, 320000), 16, 305000));
   ASSERT_EQ(d.frames(), 2u);
   EXPECT_EQ(d.times(), (Times{100, 200, 110, 120, 300000, 400000, 310000, 320000}));
   EXPECT_EQ(d.batch.frames()[0].marker_count, 4u);
@@ -360,9 +389,12 @@ TEST(Decoder, does_not_emit_a_damaged_sentinel_as_the_last_marker_of_the_frame_b
 TEST(Decoder, finds_a_damaged_sentinel_behind_a_frame_without_customs_and_behind_padding_and_payload) {
   const Decoded bare(damaged_at(Log().frame(1, 100, 200).frame(2, 300000, 400000), 12, 305000));
   EXPECT_EQ(bare.times(), (Times{100, 200, 300000, 400000}));
-  const Decoded padded(damaged_at(Log().frame(1, 100, 200).marker(device::kTsEvent, 1, 150).padding().frame(2, 300000, 400000), 16, 305000));
+  const Decoded padded(
+      damaged_at(Log().frame(1, 100, 200).marker(device::kTsEvent, 1, 150).padding().frame(2, 300000, 400000),
+                 16, 305000));
   EXPECT_EQ(padded.times(), (Times{100, 200, 150, 300000, 400000}));
-  const Decoded data(damaged_at(Log().frame(1, 100, 200).data(1, 150, 9).frame(2, 300000, 400000), 16, 305000));
+  const Decoded data(
+      damaged_at(Log().frame(1, 100, 200).data(1, 150, 9).frame(2, 300000, 400000), 16, 305000));
   EXPECT_EQ(data.times(), (Times{100, 200, 150, 300000, 400000}));
 }
 
@@ -387,7 +419,8 @@ TEST(Decoder, a_damaged_sentinel_does_not_move_the_lanes_clock) {
 }
 
 TEST(Decoder, a_damaged_sentinel_is_no_reason_to_repair_the_frame_it_belongs_to) {
-  const Decoded d(damaged_at(Log().frame(1, 100, 200).zone(110, 120).frame(2, 300, 400).zone(310, 320), 16, 305));
+  const Decoded d(
+      damaged_at(Log().frame(1, 100, 200).zone(110, 120).frame(2, 300, 400).zone(310, 320), 16, 305));
   EXPECT_EQ(d.times(), (Times{100, 200, 110, 120, 300, 400, 310, 320}));
   EXPECT_EQ(d.odd().repaired_times, 0u);
 }
@@ -408,7 +441,8 @@ TEST(Decoder, the_zone_pair_of_quick_push_is_known_in_front_of_a_damaged_sentine
   EXPECT_TRUE(d[2].flags & kQuickPush);
 }
 
-// --- lengths ---------------------------------------------------------------------------------------------------
+// --- lengths
+// ---------------------------------------------------------------------------------------------------
 
 TEST(Decoder, an_overrun_frame_of_514_words_is_decoded_and_counted) {
   Log log;
@@ -468,20 +502,21 @@ TEST(Decoder, a_frame_head_that_is_cut_is_unparsable) {
   }
 }
 
-// --- damage ----------------------------------------------------------------------------------------------------
+// --- damage
+// ----------------------------------------------------------------------------------------------------
 
 Log five_frames() {
   Log log;
   for (uint32_t f = 0; f < 5; ++f) {
     const uint64_t t = 1000 * (f + 1);
-    log.frame(f + 1, t, t + 900, t + 10, t + 890).zone(t + 20, t + 30).zone(t + 40, t + 50);   // 20 words
+    log.frame(f + 1, t, t + 900, t + 10, t + 890).zone(t + 20, t + 30).zone(t + 40, t + 50);  // 20 words
   }
   return log;
 }
 
 TEST(Decoder, a_marker_without_its_valid_bit_costs_the_rest_of_its_frame_only) {
   Log log = five_frames();
-  log.words[20 + 14] &= 0x7fffffff;   // second custom of the second frame
+  log.words[20 + 14] &= 0x7fffffff;  // second custom of the second frame
   const Decoded d(log);
   ASSERT_EQ(d.frames(), 5u);
   EXPECT_EQ(d.batch.frames()[1].marker_count, 5u);
@@ -491,7 +526,8 @@ TEST(Decoder, a_marker_without_its_valid_bit_costs_the_rest_of_its_frame_only) {
 }
 
 TEST(Decoder, a_frame_whose_identity_is_another_lanes_is_skipped_whole) {
-  for (const uint32_t identity : {device::kG3.identity(1, 37, 0), device::kG3.identity(2, 38, 0), 0x80000000u}) {
+  for (const uint32_t identity :
+       {device::kG3.identity(1, 37, 0), device::kG3.identity(2, 38, 0), 0x80000000u}) {
     Log log = five_frames();
     log.words[40 + 2] = identity;
     const Decoded d(log);
@@ -524,7 +560,7 @@ TEST(Decoder, zeros_between_frames_are_counted_word_by_word) {
 TEST(Decoder, damage_in_two_places_is_two_resyncs) {
   Log log = five_frames();
   log.words[12] = 1;
-  log.words[60] = 1;   // sentinel, no marker either
+  log.words[60] = 1;  // sentinel, no marker either
   const Decoded d(log);
   EXPECT_EQ(d.frames(), 4u);
   EXPECT_EQ(d.odd().resyncs, 2u);

@@ -1,4 +1,5 @@
-// The device header on a Port made of arrays: what it stores, in which order, and what it does when there is no room.
+// The device header on a Port made of arrays: what it stores, in which order, and what it does when there is
+// no room.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -48,10 +49,12 @@ struct Machine {
   void recorded(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint64_t) { ++records; }
   bool noc_busy() { return busy; }
 
-  std::span<const uint32_t> log(uint32_t risc) const { return std::span(logs[risc]).first(words[F.host_end + risc]); }
+  std::span<const uint32_t> log(uint32_t risc) const {
+    return std::span(logs[risc]).first(words[F.host_end + risc]);
+  }
 
   std::array<uint32_t, F.control_words> words{};
-  std::array<std::array<uint32_t, kBufferWords>, kMaxRiscs> buffers;   // at() refuses an overrun
+  std::array<std::array<uint32_t, kBufferWords>, kMaxRiscs> buffers;  // at() refuses an overrun
   std::vector<std::vector<uint32_t>> logs;
   std::vector<std::string> steps;
   uint64_t now = 0x5'0010'0000;
@@ -162,7 +165,7 @@ TEST(DeviceHeader, a_zone_is_recorded_whole_or_not_at_all) {
   Brisc<kG3> brisc(m);
   brisc.begin(1);
   size_t open = 0;
-  while (brisc.profiler.zone_start(kZone)) ++open;   // nested, so each keeps room for its end
+  while (brisc.profiler.zone_start(kZone)) ++open;  // nested, so each keeps room for its end
   EXPECT_EQ(open, 125u);
   EXPECT_EQ(brisc.profiler.free_words(), 0u);
   EXPECT_FALSE(brisc.profiler.event(1));
@@ -206,14 +209,14 @@ TEST(DeviceHeader, a_nearly_full_log_takes_the_guaranteed_part_and_then_nothing)
     brisc.zones(zones);
     brisc.finish();
   };
-  launch(1, 125);   // 512 words
-  launch(2, 13);    // 64 words: 576
+  launch(1, 125);  // 512 words
+  launch(2, 13);   // 64 words: 576
   EXPECT_EQ(m.words[kG3.host_end], 576u);
   EXPECT_EQ(m.words[kG3.dropped], 0u);
-  launch(3, 10);    // 52 do not fit into 24, 12 do
+  launch(3, 10);  // 52 do not fit into 24, 12 do
   EXPECT_EQ(m.words[kG3.host_end], 588u);
   EXPECT_EQ(m.words[kG3.dropped], 1u);
-  launch(4, 0);     // exactly full
+  launch(4, 0);  // exactly full
   EXPECT_EQ(m.words[kG3.host_end], 600u);
   launch(5, 0);
   EXPECT_EQ(m.words[kG3.host_end], 600u);
@@ -228,10 +231,10 @@ TEST(DeviceHeader, quick_push_keeps_four_words_free_and_says_when_it_dropped) {
   Machine<kG4> m;
   Brisc<kG4> brisc(m);
   brisc.begin(1);
-  brisc.zones(123);                     // 504 words and the pair: 508
+  brisc.zones(123);  // 504 words and the pair: 508
   brisc.profiler.quick_push(kPush);
   EXPECT_EQ(m.words[kG4.host_end], 508u);
-  brisc.zones(18);                      // 84 and the pair: 596, just inside 600 - 4
+  brisc.zones(18);  // 84 and the pair: 596, just inside 600 - 4
   brisc.profiler.quick_push(kPush);
   EXPECT_EQ(m.words[kG4.host_end], 596u);
   EXPECT_EQ(m.words[kG4.dropped], 0u);
@@ -239,7 +242,7 @@ TEST(DeviceHeader, quick_push_keeps_four_words_free_and_says_when_it_dropped) {
   EXPECT_EQ(m.words[kG4.host_end], 596u);
   EXPECT_EQ(m.words[kG4.dropped], 1u);
   m.steps.clear();
-  brisc.profiler.quick_push(kPush);     // does nothing any more
+  brisc.profiler.quick_push(kPush);  // does nothing any more
   EXPECT_TRUE(m.steps.empty());
 }
 
@@ -280,13 +283,13 @@ TEST(DeviceHeader, a_zone_open_across_a_quick_push_ends_in_the_next_frame) {
   const Decoded d(kG4, 0, m.log(0));
   ASSERT_EQ(d.batch.frames().size(), 2u);
   const auto first = d.batch.markers(d.batch.frames()[0]);
-  ASSERT_EQ(first.size(), 4u);   // FW START, the zone's START, the push's pair
+  ASSERT_EQ(first.size(), 4u);  // FW START, the zone's START, the push's pair
   EXPECT_EQ(first[1].id, kZone);
   EXPECT_FALSE(first[1].flags & markers::kQuickPush);
   EXPECT_EQ(first[2].id, kPush);
   EXPECT_TRUE(first[2].flags & markers::kQuickPush);
   const auto second = d.batch.markers(d.batch.frames()[1]);
-  ASSERT_EQ(second.size(), 3u);   // FW START again, FW END, the zone's END
+  ASSERT_EQ(second.size(), 3u);  // FW START again, FW END, the zone's END
   EXPECT_TRUE(second[0].flags & markers::kDuplicate);
   EXPECT_EQ(second[2].type, markers::MarkerType::zone_end);
 }
@@ -295,7 +298,7 @@ TEST(DeviceHeader, a_users_last_zone_in_a_full_buffer_is_not_named_quick_push) {
   Machine<kG4> m;
   Brisc<kG4> brisc(m);
   brisc.begin(1);
-  brisc.zones(125);                   // full: the push has no room for its own pair
+  brisc.zones(125);  // full: the push has no room for its own pair
   brisc.profiler.quick_push(kPush);
   const Decoded d(kG4, 0, m.log(0));
   for (const markers::Marker& marker : d.batch.markers())
@@ -308,9 +311,7 @@ TEST(DeviceHeader, a_risc_that_sits_out_has_its_old_markers_pushed_under_the_new
   Profiler<Machine<kG4>, kG4> ncrisc(m, 1, kLogWords * 4);
   brisc.begin(1);
   ncrisc.fw_start(kFw);
-  {
-    Scope zone(ncrisc, kZone);
-  }
+  { Scope zone(ncrisc, kZone); }
   ncrisc.fw_end(kFw);
   brisc.finish();
   brisc.begin(2);

@@ -12,7 +12,9 @@ namespace {
 
 constexpr uint32_t kFlat = 37;
 
-const Layout& layout(const char* name) { return *layout_by_name(name); }
+const Layout& layout(const char* name) {
+  return *layout_by_name(name);
+}
 
 struct Image {
   explicit Image(const char* arch) : placement(*placement_for(arch)), words(kDiscoveryBytes / 4 + 16) {}
@@ -47,7 +49,9 @@ struct Case {
   const char* arch;
   const char* layout;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.arch << ' ' << c.layout; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.arch << ' ' << c.layout;
+}
 class Discover : public testing::TestWithParam<Case> {
  protected:
   Image image{GetParam().arch};
@@ -79,7 +83,8 @@ TEST_P(Discover, finds_it_at_every_place_of_the_magic_word) {
 TEST_P(Discover, a_core_that_has_not_run_yet_is_found) {
   const uint32_t control = image.place(expected, magic);
   const device::Format& f = expected.format;
-  for (const uint32_t word : {f.host_end, f.device_end, f.run_counter, f.noc_x, f.noc_y, f.done}) image.at(control + 4u * word) = 0;
+  for (const uint32_t word : {f.host_end, f.device_end, f.run_counter, f.noc_x, f.noc_y, f.done})
+    image.at(control + 4u * word) = 0;
   image.at(control + 4u * f.control_words + 8) = 0xdeadbeef;
   EXPECT_EQ(image.discover().layout, &expected);
 }
@@ -99,12 +104,18 @@ TEST_P(Discover, refuses_each_field_that_does_not_fit_and_says_so) {
     uint32_t word;
     uint32_t value;
     const char* says;
-  } kBad[] = {{f.dram_address, 0, "DRAM address"},        {f.dram_address, 0xffffffff, "DRAM address"},
-              {f.flat_id, 256, "flat id"},                {f.core_count_per_dram, 0, "cores per DRAM bank"},
-              {f.core_count_per_dram, 21, "cores per DRAM bank"}, {f.noc_x, 64, "NoC"},
-              {f.noc_y, 64, "NoC"},                       {f.dropped, 32, "dropped"},
-              {f.done, 2, "PROFILER_DONE"},               {f.device_end, 15, "device end"},
-              {f.device_end + 4u, 518, "device end"},     {f.host_end + 4u, 13, "host end"}};
+  } kBad[] = {{f.dram_address, 0, "DRAM address"},
+              {f.dram_address, 0xffffffff, "DRAM address"},
+              {f.flat_id, 256, "flat id"},
+              {f.core_count_per_dram, 0, "cores per DRAM bank"},
+              {f.core_count_per_dram, 21, "cores per DRAM bank"},
+              {f.noc_x, 64, "NoC"},
+              {f.noc_y, 64, "NoC"},
+              {f.dropped, 32, "dropped"},
+              {f.done, 2, "PROFILER_DONE"},
+              {f.device_end, 15, "device end"},
+              {f.device_end + 4u, 518, "device end"},
+              {f.host_end + 4u, 13, "host end"}};
   for (const auto& bad : kBad) {
     Image one(GetParam().arch);
     const uint32_t control = one.place(expected, magic);
@@ -119,7 +130,8 @@ TEST_P(Discover, refuses_each_field_that_does_not_fit_and_says_so) {
 TEST_P(Discover, refuses_a_buffer_that_names_another_core) {
   const uint32_t control = image.place(expected, magic);
   const uint32_t identity = control + 4u * expected.format.control_words + 8;
-  for (const uint32_t wrong : {expected.format.identity(0, kFlat + 1, 0), expected.format.identity(1, kFlat, 0), 0xffffffffu}) {
+  for (const uint32_t wrong :
+       {expected.format.identity(0, kFlat + 1, 0), expected.format.identity(1, kFlat, 0), 0xffffffffu}) {
     image.at(identity) = wrong;
     const Discovery d = image.discover();
     EXPECT_FALSE(d);
@@ -148,8 +160,8 @@ TEST_P(Discover, a_second_magic_word_for_the_same_control_vector_is_no_contradic
 }
 
 INSTANTIATE_TEST_SUITE_P(Generations, Discover,
-                         testing::Values(Case{"wormhole_b0", "G3"}, Case{"wormhole_b0", "G4"}, Case{"blackhole", "G3"},
-                                         Case{"blackhole", "G4"}),
+                         testing::Values(Case{"wormhole_b0", "G3"}, Case{"wormhole_b0", "G4"},
+                                         Case{"blackhole", "G3"}, Case{"blackhole", "G4"}),
                          [](const auto& p) { return std::string(p.param.arch) + "_" + p.param.layout; });
 
 TEST(Discovery, an_image_without_the_magic_word_is_refused_with_the_place_searched) {

@@ -48,12 +48,18 @@ ZoneNames names_of(const fs::path& path) {
 
 std::string kind_of(MarkerType type) {
   switch (type) {
-    case MarkerType::zone_start: return "START";
-    case MarkerType::zone_end: return "END";
-    case MarkerType::zone_total: return "TOTAL";
-    case MarkerType::ts_data: return "DATA";
-    case MarkerType::ts_event: return "EVENT";
-    case MarkerType::ts_data_16b: return "DATA16";
+    case MarkerType::zone_start:
+      return "START";
+    case MarkerType::zone_end:
+      return "END";
+    case MarkerType::zone_total:
+      return "TOTAL";
+    case MarkerType::ts_data:
+      return "DATA";
+    case MarkerType::ts_event:
+      return "EVENT";
+    case MarkerType::ts_data_16b:
+      return "DATA16";
   }
   return "?";
 }
@@ -68,7 +74,8 @@ std::string name_of(const Marker& m, const ZoneNames& names) {
 std::string payload_of(const Marker& m, const Batch& batch) {
   std::ostringstream out;
   out << std::hex;
-  if (m.type == MarkerType::ts_data || m.type == MarkerType::ts_data_16b) out << "0x" << batch.payload(m.payload);
+  if (m.type == MarkerType::ts_data || m.type == MarkerType::ts_data_16b)
+    out << "0x" << batch.payload(m.payload);
   if (m.type == MarkerType::ts_data_16b) out << ";0x" << batch.payload(m.payload + 1);
   return out.str();
 }
@@ -80,8 +87,9 @@ Rows rows_of(const Batch& batch, const ZoneNames& names, bool duplicates) {
   for (const Frame& frame : batch.frames()) {
     for (const Marker& m : batch.markers(frame)) {
       if ((m.flags & kStale) || (!duplicates && (m.flags & kDuplicate))) continue;
-      rows.push_back(std::to_string(frame.host_id) + ',' + std::to_string(ordinal) + ',' + kind_of(m.type) + ',' +
-                     name_of(m, names) + ',' + std::to_string(m.time_cycles) + ',' + payload_of(m, batch));
+      rows.push_back(std::to_string(frame.host_id) + ',' + std::to_string(ordinal) + ',' + kind_of(m.type) +
+                     ',' + name_of(m, names) + ',' + std::to_string(m.time_cycles) + ',' +
+                     payload_of(m, batch));
     }
     ++ordinal;
   }
@@ -111,14 +119,15 @@ bool same(const Batch& a, size_t a_first, const Batch& b) {
   const auto left = a.markers().subspan(a_first);
   const auto right = b.markers();
   const auto payload_words = [](const Marker& m) {
-    return m.type == MarkerType::ts_data_16b ? 2u
+    return m.type == MarkerType::ts_data_16b                                   ? 2u
            : m.type == MarkerType::ts_data || m.type == MarkerType::zone_total ? 1u
-                                                                                : 0u;
+                                                                               : 0u;
   };
   if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); ++i) {
     const Marker &l = left[i], &r = right[i];
-    if (l.time_cycles != r.time_cycles || l.id != r.id || l.type != r.type || l.flags != r.flags) return false;
+    if (l.time_cycles != r.time_cycles || l.id != r.id || l.type != r.type || l.flags != r.flags)
+      return false;
     for (uint32_t p = 0; p < payload_words(l); ++p)
       if (a.payload(l.payload + p) != b.payload(r.payload + p)) return false;
   }
@@ -126,8 +135,9 @@ bool same(const Batch& a, size_t a_first, const Batch& b) {
 }
 
 bool same(const FrameDigest& a, const FrameDigest& b) {
-  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) && a.last_time == b.last_time &&
-         a.host_id == b.host_id && a.trailing_words == b.trailing_words && a.known == b.known;
+  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) &&
+         a.last_time == b.last_time && a.host_id == b.host_id && a.trailing_words == b.trailing_words &&
+         a.known == b.known;
 }
 
 struct AnyJudge {
@@ -138,7 +148,8 @@ struct AnyJudge {
 
 // Each frame decoded alone, from the digest of the one before, gives what decoding everything gives; so does
 // starting at any frame and reading to the end.
-void expect_same_from_any_frame(const Lane& lane, const FrameDigest& before, std::span<const uint32_t> words) {
+void expect_same_from_any_frame(const Lane& lane, const FrameDigest& before,
+                                std::span<const uint32_t> words) {
   LaneDecoder whole(lane);
   whole.resume(before);
   Batch all;
@@ -161,8 +172,8 @@ void expect_same_from_any_frame(const Lane& lane, const FrameDigest& before, std
   EXPECT_TRUE(same(step.digest(), whole.digest()));
 }
 
-void expect_verified(const Lane& lane, FrameDigest digest, std::span<const uint32_t> words, const LaneDecoder& decoder,
-                     const Batch& batch) {
+void expect_verified(const Lane& lane, FrameDigest digest, std::span<const uint32_t> words,
+                     const LaneDecoder& decoder, const Batch& batch) {
   AnyJudge judge;
   const Walk walk = verify_frames(words, lane, {}, false, digest, judge);
   EXPECT_TRUE(walk.clean) << walk.whole_words << " of " << words.size();
@@ -219,7 +230,8 @@ TEST_P(GoldenMemory, decodes_to_exactly_what_the_firmware_did) {
   Rows found, found_once;
   Anomalies seen;
   std::map<std::pair<unsigned, unsigned>, FrameDigest> digests;
-  each_lane([&](const nlohmann::json& core, uint8_t risc, unsigned, const Lane& lane, const std::vector<uint32_t>& words) {
+  each_lane([&](const nlohmann::json& core, uint8_t risc, unsigned, const Lane& lane,
+                const std::vector<uint32_t>& words) {
     FrameDigest& digest = digests[{lane.flat_id, risc}];
     LaneDecoder decoder(lane);
     decoder.resume(digest);
@@ -233,7 +245,7 @@ TEST_P(GoldenMemory, decodes_to_exactly_what_the_firmware_did) {
     for (const auto& row : rows_of(batch, names, false)) found_once.push_back(prefix + without_ordinal(row));
   });
   const Rows expected = lines_of(directory_ / "events.csv");
-  EXPECT_EQ(sorted(found), sorted(expected));   // repeats of quick push included, frame by frame
+  EXPECT_EQ(sorted(found), sorted(expected));  // repeats of quick push included, frame by frame
   // Without the flagged repeats every event is there once. The lane prefix holds three more commas.
   Rows once;
   for (const std::string& row : expected) {
@@ -258,8 +270,10 @@ TEST_P(GoldenMemory, decodes_to_exactly_what_the_firmware_did) {
 
 TEST_P(GoldenMemory, starting_at_any_frame_with_the_digest_before_it_decodes_the_same) {
   std::map<std::pair<unsigned, unsigned>, FrameDigest> digests;
-  each_lane([&](const nlohmann::json&, uint8_t risc, unsigned e, const Lane& lane, const std::vector<uint32_t>& words) {
-    SCOPED_TRACE("flat " + std::to_string(lane.flat_id) + " RISC " + std::to_string(risc) + " epoch " + std::to_string(e));
+  each_lane([&](const nlohmann::json&, uint8_t risc, unsigned e, const Lane& lane,
+                const std::vector<uint32_t>& words) {
+    SCOPED_TRACE("flat " + std::to_string(lane.flat_id) + " RISC " + std::to_string(risc) + " epoch " +
+                 std::to_string(e));
     FrameDigest& digest = digests[{lane.flat_id, risc}];
     expect_same_from_any_frame(lane, digest, words);
     LaneDecoder decoder(lane);
@@ -272,8 +286,10 @@ TEST_P(GoldenMemory, starting_at_any_frame_with_the_digest_before_it_decodes_the
 
 TEST_P(GoldenMemory, verifies_clean_with_the_digest_the_decoder_reaches) {
   std::map<std::pair<unsigned, unsigned>, FrameDigest> digests;
-  each_lane([&](const nlohmann::json&, uint8_t risc, unsigned e, const Lane& lane, const std::vector<uint32_t>& words) {
-    SCOPED_TRACE("flat " + std::to_string(lane.flat_id) + " RISC " + std::to_string(risc) + " epoch " + std::to_string(e));
+  each_lane([&](const nlohmann::json&, uint8_t risc, unsigned e, const Lane& lane,
+                const std::vector<uint32_t>& words) {
+    SCOPED_TRACE("flat " + std::to_string(lane.flat_id) + " RISC " + std::to_string(risc) + " epoch " +
+                 std::to_string(e));
     FrameDigest& digest = digests[{lane.flat_id, risc}];
     LaneDecoder decoder(lane);
     decoder.resume(digest);
@@ -316,7 +332,8 @@ TEST_P(GoldenMemory, is_discovered_where_the_compiler_put_it) {
       const auto put = [&](uint32_t address, const std::vector<uint32_t>& words) {
         std::copy(words.begin(), words.end(), image.begin() + (address - base) / 4);
       };
-      put(at_layout["CORE_INFO_ADDR"].get<uint32_t>() + at_layout["OFF_MAGIC"].get<uint32_t>(), {kWorkerMagic});
+      put(at_layout["CORE_INFO_ADDR"].get<uint32_t>() + at_layout["OFF_MAGIC"].get<uint32_t>(),
+          {kWorkerMagic});
       put(at_layout["CV_ADDR"], words_of(epoch(e) / ("cv_" + at(core) + ".bin")));
       put(at_layout["BUF_ADDR"], words_of(epoch(e) / ("l1_" + at(core) + ".bin")));
       const Discovery d = discover({base, image}, *placement_);

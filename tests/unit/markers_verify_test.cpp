@@ -19,9 +19,15 @@ constexpr Lane kLane{&device::kG4, 1, 9};
 constexpr uint64_t kRoll = uint64_t{1} << 32;
 // Times in these tests count from here. Its low half is not small, so no step back looks like a roll-over.
 constexpr uint64_t kBase = 0x7'4000'0000;
-constexpr uint64_t clock_at(uint64_t time) { return (kBase + time) & kClockMask; }
-constexpr uint64_t at_clock(uint64_t clock) { return clock - kBase; }
-uint64_t until(const FrameDigest& d) { return (d.last_time - kBase) & kClockMask; }
+constexpr uint64_t clock_at(uint64_t time) {
+  return (kBase + time) & kClockMask;
+}
+constexpr uint64_t at_clock(uint64_t clock) {
+  return clock - kBase;
+}
+uint64_t until(const FrameDigest& d) {
+  return (d.last_time - kBase) & kClockMask;
+}
 
 void put(Words& w, uint32_t type, uint32_t id, Time time) {
   const uint64_t clock = clock_at(time.value_or(0));
@@ -44,7 +50,9 @@ Words frame(uint32_t host, Time fw_start, Time fw_end, uint64_t first = 0, size_
 }
 
 // An ordinary frame that begins at `time` and lasts `zones` zones.
-Words run(uint32_t host, uint64_t time, size_t zones) { return frame(host, time, time + 10 * zones + 90, time + 10, zones); }
+Words run(uint32_t host, uint64_t time, size_t zones) {
+  return frame(host, time, time + 10 * zones + 90, time + 10, zones);
+}
 
 Words operator+(Words a, const Words& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -69,8 +77,9 @@ FrameDigest known_until(uint64_t time) {
 }
 
 bool same(const FrameDigest& a, const FrameDigest& b) {
-  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) && a.last_time == b.last_time &&
-         a.host_id == b.host_id && a.trailing_words == b.trailing_words && a.known == b.known;
+  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) &&
+         a.last_time == b.last_time && a.host_id == b.host_id && a.trailing_words == b.trailing_words &&
+         a.known == b.known;
 }
 
 struct TestJudge {
@@ -90,7 +99,8 @@ struct TestJudge {
 };
 
 struct Verified {
-  Verified(const Words& words, FrameDigest before, TestJudge with = {}, Ceiling ceiling = {}, bool cut = false)
+  Verified(const Words& words, FrameDigest before, TestJudge with = {}, Ceiling ceiling = {},
+           bool cut = false)
       : digest(before), judge(with), walk(verify_frames(words, kLane, ceiling, cut, digest, judge)) {}
   FrameDigest digest;
   TestJudge judge;
@@ -158,8 +168,8 @@ TEST(Verify, a_frame_over_a_longer_older_one_is_refused) {
 
 // The log was rewound: shorter frames of the epoch before lie under the new one, with a boundary inside it.
 TEST(Verify, a_frame_that_has_landed_up_to_the_start_of_an_older_frame_is_refused) {
-  const Words fresh = run(1, 1000, 7);   // 40 words
-  const Words older = run(7, 100, 0) + run(8, 200, 0) + run(9, 300, 1);   // boundaries at 12 and 24
+  const Words fresh = run(1, 1000, 7);                                   // 40 words
+  const Words older = run(7, 100, 0) + run(8, 200, 0) + run(9, 300, 1);  // boundaries at 12 and 24
   for (const size_t landed : {12u, 24u}) {
     const Verified v(over(fresh, landed, older), known_until(500));
     EXPECT_EQ(v.walk.whole_words, 0u) << landed << " words landed";
@@ -170,7 +180,7 @@ TEST(Verify, a_frame_that_has_landed_up_to_older_padding_and_frame_is_refused) {
   const Words fresh = run(1, 1000, 7);
   Words older = run(7, 100, 0);
   put(older, device::kTsEvent, 5, 150);
-  older = older + Words{device::kUnsetWord, 0} + run(8, 200, 0);   // padding at 14, a frame at 16
+  older = older + Words{device::kUnsetWord, 0} + run(8, 200, 0);  // padding at 14, a frame at 16
   const Verified v(over(fresh, 14, older), known_until(500));
   EXPECT_EQ(v.walk.whole_words, 0u);
 }
@@ -192,12 +202,12 @@ TEST(Verify, the_floor_rises_with_every_frame) {
 
 TEST(Verify, a_single_custom_from_before_the_floor_refuses_its_frame) {
   Words words = run(1, 1000, 3);
-  words[16 + 1] = static_cast<uint32_t>(clock_at(400));   // start of the second zone
+  words[16 + 1] = static_cast<uint32_t>(clock_at(400));  // start of the second zone
   EXPECT_EQ(Verified(words, known_until(500)).walk.whole_words, 0u);
 }
 
 TEST(Verify, a_time_at_or_behind_the_ceiling_is_refused) {
-  const Words words = run(1, 1000, 1) + run(2, 2000, 1);   // FW ends at 1100, 2100
+  const Words words = run(1, 1000, 1) + run(2, 2000, 1);  // FW ends at 1100, 2100
   EXPECT_EQ(Verified(words, {}, {}, {true, clock_at(2101)}).walk.frames, 2u);
   EXPECT_EQ(Verified(words, {}, {}, {true, clock_at(2100)}).walk.frames, 1u);
   EXPECT_EQ(Verified(words, {}, {}, {true, clock_at(1100)}).walk.frames, 0u);
@@ -223,7 +233,8 @@ TEST(Verify, the_judge_decides_about_frames_without_a_time) {
   const Verified yes(words, {});
   EXPECT_TRUE(yes.walk.clean);
   EXPECT_FALSE(yes.judge.asked.empty());
-  EXPECT_EQ(std::count(yes.judge.asked.begin(), yes.judge.asked.end(), 2u), static_cast<ptrdiff_t>(yes.judge.asked.size()));
+  EXPECT_EQ(std::count(yes.judge.asked.begin(), yes.judge.asked.end(), 2u),
+            static_cast<ptrdiff_t>(yes.judge.asked.size()));
   ASSERT_EQ(yes.judge.taken.size(), 3u);
   EXPECT_TRUE(yes.judge.taken[1].sat_out);
   EXPECT_FALSE(yes.judge.taken[0].sat_out);
@@ -283,7 +294,7 @@ TEST(Verify, a_roll_over_between_the_halves_does_not_refuse_a_frame) {
 }
 
 TEST(Verify, a_roll_over_at_the_front_of_a_later_quick_push_does_not_refuse_its_frame) {
-  const uint64_t start = at_clock(6 * kRoll + 0x40000000);   // the launch has been running for seconds
+  const uint64_t start = at_clock(6 * kRoll + 0x40000000);  // the launch has been running for seconds
   Words words = frame(1, start, {}, at_clock(9 * kRoll - 200), 1) + frame(1, start, {});
   put(words, device::kZoneStart, 3, at_clock(8 * kRoll + 3));
   put(words, device::kZoneEnd, 3, at_clock(9 * kRoll + 20));
@@ -296,7 +307,7 @@ TEST(Verify, a_roll_over_at_the_front_of_a_later_quick_push_does_not_refuse_its_
 TEST(Verify, an_older_custom_with_a_fresh_looking_low_half_does_not_pass_for_a_roll_over) {
   Words words = run(1, 1000, 3);
   words[words.size() - 2] = marker_high(device::kZoneEnd, 3, 7);
-  words[words.size() - 1] = 0x1234;   // of long ago: the frame is at 0x7'4000'0000
+  words[words.size() - 1] = 0x1234;  // of long ago: the frame is at 0x7'4000'0000
   EXPECT_EQ(Verified(words, known_until(500)).walk.whole_words, 0u);
 }
 
@@ -309,7 +320,8 @@ TEST(Verify, the_wrap_of_the_clock_does_not_refuse_a_frame) {
 
 // The digest behind a frame without a time says "known" but has no time to compare with.
 TEST(Verify, a_frame_behind_a_first_frame_without_a_time_is_accepted_whatever_the_clock) {
-  for (const uint64_t clock : {uint64_t{100000}, uint64_t{1} << 42, (uint64_t{1} << 43) + 100000, kClockMask - 5000}) {
+  for (const uint64_t clock :
+       {uint64_t{100000}, uint64_t{1} << 42, (uint64_t{1} << 43) + 100000, kClockMask - 5000}) {
     const Verified v(frame(1, {}, {}, 100, 1) + run(2, at_clock(clock), 1), {});
     EXPECT_EQ(v.walk.frames, 2u) << clock;
   }
@@ -365,7 +377,8 @@ TEST(Verify, other_lanes_frames_and_foreign_packets_are_refused) {
   EXPECT_EQ(Verified(invalid, {}).walk.whole_words, 0u);
 }
 
-// --- frames behind a rewound index --------------------------------------------------------------------------------
+// --- frames behind a rewound index
+// --------------------------------------------------------------------------------
 
 struct Recovered {
   Recovered(const Words& words, FrameDigest before, size_t at = 0)
@@ -415,7 +428,7 @@ TEST(Recovered, the_last_frame_ends_with_its_own_padding) {
 }
 
 TEST(Recovered, nothing_behind_its_own_fw_end_belongs_to_a_frame) {
-  Words words = run(1, 1000, 2);   // FW END 1110
+  Words words = run(1, 1000, 2);  // FW END 1110
   put(words, device::kZoneStart, 3, 1110);
   put(words, device::kZoneEnd, 3, 1200);
   EXPECT_EQ(Recovered(words, known_until(500)).length, 20u);
@@ -426,7 +439,8 @@ TEST(Recovered, a_frame_that_is_not_later_is_one_that_was_there_before) {
   EXPECT_EQ(r.length, 0u);
   EXPECT_TRUE(same(r.digest, known_until(1500)));
   EXPECT_EQ(Recovered(run(1, 1000, 3), known_until(1119)).length, 0u);
-  EXPECT_EQ(Recovered(run(1, 1000, 3), known_until(1050)).length, 0u) << "the delivered part of it reached into it";
+  EXPECT_EQ(Recovered(run(1, 1000, 3), known_until(1050)).length, 0u)
+      << "the delivered part of it reached into it";
 }
 
 TEST(Recovered, a_frame_without_a_time_counts_only_when_another_follows) {

@@ -20,13 +20,17 @@ std::vector<uint32_t> example_log(uint32_t identity) {
           0x8FE3E012, 0x34560400, 0x9FE3E012, 0x34561200, 0xB02BD012, 0x34560900, 0x11223344, 0x55667788};
 }
 
-Lane lane_of(const device::Format& format) { return {&format, 0, kFlat}; }
+Lane lane_of(const device::Format& format) {
+  return {&format, 0, kFlat};
+}
 
 struct Generation {
   const char* name;
   uint32_t identity;
 };
-void PrintTo(const Generation& g, std::ostream* out) { *out << g.name; }
+void PrintTo(const Generation& g, std::ostream* out) {
+  *out << g.name;
+}
 
 class WorkedExample : public testing::TestWithParam<Generation> {
  protected:

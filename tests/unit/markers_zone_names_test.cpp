@@ -27,7 +27,8 @@ TEST(ZoneNames, finds_the_note_inside_a_compiler_line) {
 }
 
 TEST(ZoneNames, a_line_without_a_note_gives_none) {
-  for (const char* line : {"", "note: something", "#pragma message: no quote before", "'#pragma message: ", "'#pragma message: '"})
+  for (const char* line : {"", "note: something", "#pragma message: no quote before",
+                           "'#pragma message: ", "'#pragma message: '"})
     EXPECT_TRUE(note_in(line).empty()) << line;
 }
 
@@ -46,10 +47,11 @@ TEST(ZoneNames, a_file_may_contain_commas) {
 TEST(ZoneNames, malformed_notes_are_counted_and_refused) {
   ZoneNames names;
   uint64_t refused = 0;
-  for (const char* note : {"", ",", ",,", "NAME", "NAME,KERNEL_PROFILER", "NAME,12,KERNEL_PROFILER", "NAME,f.cpp,12",
-                           "NAME,f.cpp,12,kernel_profiler", "NAME,f.cpp,,KERNEL_PROFILER", "NAME,f.cpp,12x,KERNEL_PROFILER",
-                           "NAME,f.cpp,-1,KERNEL_PROFILER", "NAME,f.cpp, 12,KERNEL_PROFILER",
-                           "NAME,f.cpp,4294967296,KERNEL_PROFILER", "NAME,f.cpp,12,KERNEL_PROFILER ", ",KERNEL_PROFILER"}) {
+  for (const char* note :
+       {"", ",", ",,", "NAME", "NAME,KERNEL_PROFILER", "NAME,12,KERNEL_PROFILER", "NAME,f.cpp,12",
+        "NAME,f.cpp,12,kernel_profiler", "NAME,f.cpp,,KERNEL_PROFILER", "NAME,f.cpp,12x,KERNEL_PROFILER",
+        "NAME,f.cpp,-1,KERNEL_PROFILER", "NAME,f.cpp, 12,KERNEL_PROFILER",
+        "NAME,f.cpp,4294967296,KERNEL_PROFILER", "NAME,f.cpp,12,KERNEL_PROFILER ", ",KERNEL_PROFILER"}) {
     EXPECT_FALSE(names.add_note(note)) << note;
     EXPECT_EQ(names.malformed(), ++refused) << note;
   }

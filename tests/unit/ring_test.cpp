@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,8 +13,7 @@ namespace ttc::shm {
 namespace {
 
 struct Ring {
-  explicit Ring(size_t capacity_bytes = 4096)
-      : capacity(capacity_bytes), bytes(capacity_bytes + 64) {
+  explicit Ring(size_t capacity_bytes = 4096) : capacity(capacity_bytes), bytes(capacity_bytes + 64) {
     void* at = bytes.data();
     size_t room = bytes.size();
     words = {static_cast<uint64_t*>(std::align(64, capacity, at, room)), capacity / 8};
@@ -104,14 +103,14 @@ TEST(Ring, a_refused_claim_changes_nothing) {
 
 TEST(Ring, what_is_left_at_the_end_becomes_padding_that_readers_skip) {
   Ring ring;
-  for (int i = 0; i < 8; ++i) ring.put(448, i);   // 8 * 448 = 3584, 512 left
-  ring.put(448, 8);                               // 4032, 64 left
+  for (int i = 0; i < 8; ++i) ring.put(448, i);  // 8 * 448 = 3584, 512 left
+  ring.put(448, 8);                              // 4032, 64 left
   EXPECT_EQ(ring.tail(), 4032u);
   RingCursor reader = ring.cursor();
   reader.to_newest();
   ring.put(128, 77);
   EXPECT_EQ(ring.tail(), 4096u + 128);
-  EXPECT_EQ(ring.words[4032 / 8], 64u);           // length 64, kind padding
+  EXPECT_EQ(ring.words[4032 / 8], 64u);  // length 64, kind padding
   std::vector<uint64_t> chunk;
   ASSERT_EQ(reader.next(chunk), Poll::record);
   EXPECT_EQ(chunk[1], 77u);
@@ -151,11 +150,11 @@ TEST(Ring, claiming_again_forgets_the_first_claim) {
 
 TEST(Ring, abandoned_claims_at_the_end_leave_a_readable_ring) {
   Ring ring;
-  for (int i = 0; i < 9; ++i) ring.put(448, i);      // 64 left
-  Ring::write(ring.writer->claim(512), 512, 99);     // pads, then is abandoned
+  for (int i = 0; i < 9; ++i) ring.put(448, i);   // 64 left
+  Ring::write(ring.writer->claim(512), 512, 99);  // pads, then is abandoned
   EXPECT_EQ(ring.tail(), 4096u);
-  EXPECT_EQ(ring.oldest(), 896u);                    // [4096, 4608) took the first two records
-  Ring::write(ring.writer->claim(512), 512, 98);     // and again: nothing moves
+  EXPECT_EQ(ring.oldest(), 896u);                 // [4096, 4608) took the first two records
+  Ring::write(ring.writer->claim(512), 512, 98);  // and again: nothing moves
   EXPECT_EQ(ring.tail(), 4096u);
   EXPECT_EQ(ring.oldest(), 896u);
   ring.put(64, 42);
@@ -284,8 +283,8 @@ TEST(Ring, store_bytes_pads_the_last_word_with_zeros) {
   }
 }
 
-// Whatever the ring's bytes and positions say, a reader answers within a bounded number of steps and reads no byte
-// outside the array (the array is exactly as large as the ring: asan sees the rest).
+// Whatever the ring's bytes and positions say, a reader answers within a bounded number of steps and reads no
+// byte outside the array (the array is exactly as large as the ring: asan sees the rest).
 Poll follow(const RingControl& control, std::span<const uint64_t> words, int limit = 10000) {
   RingCursor reader(control, words);
   reader.to_oldest();
@@ -327,13 +326,15 @@ TEST(Ring, damaged_lengths_are_reported_and_never_followed) {
       control.oldest = c.position;
       control.tail = c.tail;
       words[(c.position % 4096) / 8] = c.length | uint64_t{static_cast<uint16_t>(kind)} << 32;
-      EXPECT_EQ(follow(control, {words.get(), 512}), c.expected) << c.what << ", kind " << static_cast<int>(kind);
+      EXPECT_EQ(follow(control, {words.get(), 512}), c.expected)
+          << c.what << ", kind " << static_cast<int>(kind);
     }
   }
 }
 
 TEST(Ring, positions_that_make_no_sense_end_in_an_answer) {
-  const uint64_t odd[] = {0, 1, 8, 63, 64, 4095, 4096, 4097, 1ull << 32, ~uint64_t{0}, ~uint64_t{63}, 1ull << 63};
+  const uint64_t odd[] = {0,         1, 8, 63, 64, 4095, 4096, 4097, 1ull << 32, ~uint64_t{0}, ~uint64_t{63},
+                          1ull << 63};
   for (const uint64_t oldest : odd)
     for (const uint64_t distance : {0ull, 1ull, 8ull, 64ull, 4096ull, ~0ull})
       for (const uint32_t length : {0u, 8u, 64u, 4096u, 0xffffffffu}) {
@@ -352,14 +353,14 @@ TEST(Ring, positions_that_make_no_sense_end_in_an_answer) {
       }
 }
 
-// A sound ring never holds more than its capacity between oldest and tail, so this is damage; following it would
-// walk 2^64 bytes of padding inside one call.
+// A sound ring never holds more than its capacity between oldest and tail, so this is damage; following it
+// would walk 2^64 bytes of padding inside one call.
 TEST(Ring, a_tail_more_than_a_capacity_ahead_is_damage) {
   for (const ChunkKind kind : {ChunkKind::names, ChunkKind::padding}) {
     std::unique_ptr<uint64_t[]> words(new uint64_t[512]);
     for (size_t i = 0; i < 512; ++i) words[i] = 64 | uint64_t{static_cast<uint16_t>(kind)} << 32;
     RingControl control;
-    control.tail = 1u << 20;   // 256 times the ring: small enough for the test to end
+    control.tail = 1u << 20;  // 256 times the ring: small enough for the test to end
     RingCursor reader(control, {words.get(), 512});
     std::vector<uint64_t> chunk;
     EXPECT_EQ(reader.next(chunk), Poll::damaged) << "kind " << static_cast<int>(kind);
@@ -380,7 +381,7 @@ TEST(Ring, lengths_are_random_and_what_is_read_is_what_was_written) {
   for (int step = 0; step < 20000; ++step) {
     const auto burst = random() % (step % 100 == 0 ? 60 : 4);
     for (uint64_t i = 0; i < burst; ++i) {
-      if (random() % 8 == 0) Ring::write(ring.writer->claim(1024), 1024, ~0ull);   // abandoned
+      if (random() % 8 == 0) Ring::write(ring.writer->claim(1024), 1024, ~0ull);  // abandoned
       ASSERT_TRUE(ring.put(static_cast<uint32_t>(64 + random() % 961), written++));
       ASSERT_LE(ring.tail() - ring.oldest(), ring.capacity);
     }

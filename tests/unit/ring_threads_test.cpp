@@ -1,5 +1,5 @@
-// One writer, three readers, a ring small enough to be lapped all the time. Every word of a record is derived from
-// its sequence, so a torn record cannot look whole. Run it under thread sanitizer as well.
+// One writer, three readers, a ring small enough to be lapped all the time. Every word of a record is derived
+// from its sequence, so a torn record cannot look whole. Run it under thread sanitizer as well.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,11 +21,16 @@ uint64_t mix(uint64_t x) {
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
 }
-uint32_t length_of(uint64_t sequence) { return static_cast<uint32_t>(64 + mix(sequence) % (kCapacity / 8 - 63)); }
-uint64_t word_of(uint64_t sequence, size_t index) { return mix(sequence * 4096 + index); }
+uint32_t length_of(uint64_t sequence) {
+  return static_cast<uint32_t>(64 + mix(sequence) % (kCapacity / 8 - 63));
+}
+uint64_t word_of(uint64_t sequence, size_t index) {
+  return mix(sequence * 4096 + index);
+}
 
 struct Result {
-  uint64_t records = 0, torn = 0, out_of_order = 0, delivered_bytes = 0, lost_bytes = 0, laps = 0, end = 0, start = 0;
+  uint64_t records = 0, torn = 0, out_of_order = 0, delivered_bytes = 0, lost_bytes = 0, laps = 0, end = 0,
+           start = 0;
   bool damaged = false;
 };
 
@@ -44,7 +49,7 @@ Result follow(const RingControl& control, std::span<const uint64_t> ring, const 
     const uint64_t lost_before = cursor.lost_bytes();
     switch (cursor.next(chunk)) {
       case Poll::empty:
-        r.delivered_bytes += cursor.position() - before;   // a padding record at the tail
+        r.delivered_bytes += cursor.position() - before;  // a padding record at the tail
         if (last) {
           r.lost_bytes = cursor.lost_bytes();
           r.laps = cursor.laps();
@@ -56,15 +61,19 @@ Result follow(const RingControl& control, std::span<const uint64_t> ring, const 
       case Poll::lapped:
         r.delivered_bytes += cursor.position() - before - (cursor.lost_bytes() - lost_before);
         continue;
-      case Poll::damaged: r.damaged = true; return r;
-      case Poll::record: break;
+      case Poll::damaged:
+        r.damaged = true;
+        return r;
+      case Poll::record:
+        break;
     }
     r.delivered_bytes += cursor.position() - before;
     ++r.records;
     const uint64_t sequence = chunk[1];
     if (sequence < expected) ++r.out_of_order;
     expected = sequence + 1;
-    bool whole = chunk.size() == (length_of(sequence) + 7) / 8 && static_cast<uint32_t>(chunk[0]) == length_of(sequence);
+    bool whole = chunk.size() == (length_of(sequence) + 7) / 8 &&
+                 static_cast<uint32_t>(chunk[0]) == length_of(sequence);
     for (size_t i = 2; whole && i < chunk.size(); ++i) whole = chunk[i] == word_of(sequence, i);
     if (!whole) ++r.torn;
     for (unsigned i = 0; i < pause; ++i) std::this_thread::yield();
@@ -92,7 +101,7 @@ TEST(RingThreads, no_torn_record_is_ever_delivered_and_lost_plus_delivered_adds_
 
   RingWriter writer(control, ring);
   for (uint64_t s = 0; s < kRecords; ++s) {
-    if (s % 17 == 0) {   // abandoned half-written
+    if (s % 17 == 0) {  // abandoned half-written
       uint64_t* junk = writer.claim(kCapacity / 8);
       for (size_t i = 0; i < 64; ++i) store_word(junk + i, ~uint64_t{0});
     }
@@ -103,7 +112,7 @@ TEST(RingThreads, no_torn_record_is_ever_delivered_and_lost_plus_delivered_adds_
     store_word(to + 1, s);
     for (size_t i = 2; i < (length + 7) / 8; ++i) store_word(to + i, word_of(s, i));
     writer.publish(length);
-    if (s % 8 == 0) std::this_thread::yield();   // two cores: let everybody in
+    if (s % 8 == 0) std::this_thread::yield();  // two cores: let everybody in
   }
   done.store(true, std::memory_order_release);
   for (std::thread& t : readers) t.join();

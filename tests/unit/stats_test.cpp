@@ -17,8 +17,9 @@ TEST(Stats, nothing_added_is_zero) {
 }
 
 TEST(Stats, a_single_value_is_every_percentile_exactly) {
-  for (const uint64_t value : {uint64_t{0}, uint64_t{1}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{1000},
-                               uint64_t{123456789}, uint64_t{1} << 32, uint64_t{1} << 63, ~uint64_t{0}}) {
+  for (const uint64_t value :
+       {uint64_t{0}, uint64_t{1}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{1000},
+        uint64_t{123456789}, uint64_t{1} << 32, uint64_t{1} << 63, ~uint64_t{0}}) {
     DurationStats stats;
     stats.add(value);
     for (const double p : {0.0, 1.0, 50.0, 99.0, 100.0}) EXPECT_EQ(stats.percentile(p), value);
@@ -36,11 +37,12 @@ TEST(Stats, small_values_are_exact) {
 
 TEST(Stats, every_value_up_to_the_largest_lies_within_one_32nd_below_its_percentile) {
   for (unsigned bit = 0; bit < 64; ++bit)
-    for (const uint64_t delta : {uint64_t{0}, uint64_t{1}, (uint64_t{1} << bit) / 32, (uint64_t{1} << bit) - 1}) {
+    for (const uint64_t delta :
+         {uint64_t{0}, uint64_t{1}, (uint64_t{1} << bit) / 32, (uint64_t{1} << bit) - 1}) {
       const uint64_t value = (uint64_t{1} << bit) + delta;
       DurationStats stats;
       stats.add(value);
-      stats.add(~uint64_t{0});   // so that the maximum does not help
+      stats.add(~uint64_t{0});  // so that the maximum does not help
       const uint64_t got = stats.percentile(50);
       EXPECT_GE(got, value);
       EXPECT_LE(got - value, value / 32) << value;

@@ -26,7 +26,9 @@ class ZoneLogsTest : public testing::Test {
   void TearDown() override { fs::remove_all(directory); }
 
   static std::string note(const std::string& name) { return name + ",/k/a.cpp,12,KERNEL_PROFILER"; }
-  static std::string line(const std::string& name) { return "x.cpp:1:2: note: '#pragma message: " + note(name) + "'\n"; }
+  static std::string line(const std::string& name) {
+    return "x.cpp:1:2: note: '#pragma message: " + note(name) + "'\n";
+  }
   fs::path old_log() const { return directory / "zone_src_locations.log"; }
   fs::path new_log() const { return directory / "new_zone_src_locations.log"; }
   static void append(const fs::path& file, const std::string& text) {
@@ -118,7 +120,8 @@ TEST_F(ZoneLogsTest, text_without_line_ends_and_binary_text_are_survived_in_boun
     append(old_log(), std::string(100 << 10, 'x'));
     EXPECT_EQ(poll(logs), Notes{});
   }
-  append(old_log(), "\n" + std::string("\0\xff'#pragma message: \n", 21) + "'#pragma message: '\n" + line("AFTER"));
+  append(old_log(),
+         "\n" + std::string("\0\xff'#pragma message: \n", 21) + "'#pragma message: '\n" + line("AFTER"));
   EXPECT_EQ(poll(logs), notes({"AFTER"}));
 }
 
@@ -173,7 +176,7 @@ class Workload {
     close(started[1]);
     input_ = in[1];
     char c;
-    EXPECT_EQ(read(started[0], &c, 1), 0);   // closed by the exec
+    EXPECT_EQ(read(started[0], &c, 1), 0);  // closed by the exec
     close(started[0]);
   }
   Workload(const Workload&) = delete;
@@ -192,7 +195,7 @@ class Workload {
 TEST_F(ZoneLogsTest, the_directory_comes_from_the_processs_own_variables) {
   struct Case {
     std::vector<std::string> environment;
-    std::string expected;   // behind /proc/PID
+    std::string expected;  // behind /proc/PID
   };
   const std::string at = directory;
   const Case cases[] = {

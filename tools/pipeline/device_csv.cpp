@@ -7,19 +7,23 @@ namespace ttc::tools {
 namespace {
 
 constexpr std::string_view kHead15 =
-    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, "
+    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, "
+    "trace id, "
     "trace id counter, zone name, type, source line, source file, meta data\n";
 constexpr std::string_view kHead13 =
-    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  zone name, "
+    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  "
+    "zone name, "
     "type, source line, source file, meta data\n";
 constexpr std::string_view kRiscNames[] = {"BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"};
-constexpr size_t kLongestNumbers = 160;   // every column of a row but the tail
+constexpr size_t kLongestNumbers = 160;  // every column of a row but the tail
 
 char* put(char* at, std::string_view text) {
   std::memcpy(at, text.data(), text.size());
   return at + text.size();
 }
-char* put(char* at, uint64_t value) { return std::to_chars(at, at + 20, value).ptr; }
+char* put(char* at, uint64_t value) {
+  return std::to_chars(at, at + 20, value).ptr;
+}
 
 // The format has no quoting: a comma in a path would break the row.
 std::string without_commas(std::string text) {
@@ -33,7 +37,7 @@ DeviceCsv::DeviceCsv(Output& out, const markers::ZoneNames& names, const FormatO
     : out_(out), names_(names), trace_columns_(options.columns == 15) {}
 
 void DeviceCsv::begin(const Session& s) {
-  if (begun_) return;   // a later device is appended to the same table
+  if (begun_) return;  // a later device is appended to the same table
   begun_ = true;
   std::string head = "ARCH: " + s.arch + ", CHIP_FREQ[MHz]: " + std::to_string(s.aiclk_mhz);
   if (trace_columns_) head += ", Max Compute Cores: " + std::to_string(s.max_compute_cores);
@@ -93,12 +97,13 @@ void DeviceCsv::frame(const FrameEvents& f) {
     *at++ = ',';
     at = put(at, m.time_cycles);
     *at++ = ',';
-    const bool has_payload = m.type == markers::MarkerType::zone_total || m.type == markers::MarkerType::ts_data ||
+    const bool has_payload = m.type == markers::MarkerType::zone_total ||
+                             m.type == markers::MarkerType::ts_data ||
                              m.type == markers::MarkerType::ts_data_16b;
     at = put(at, has_payload ? f.batch.payload(m.payload) : 0);
     at = put(at, launch);
     at = put(at, rest);
-    if (m.type == markers::MarkerType::ts_data_16b) {   // the second half has no column of its own
+    if (m.type == markers::MarkerType::ts_data_16b) {  // the second half has no column of its own
       at = put(at, "{\"data_2\":");
       at = put(at, f.batch.payload(m.payload + 1));
       *at++ = '}';

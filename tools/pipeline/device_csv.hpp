@@ -14,7 +14,8 @@ class DeviceCsv : public Format {
 
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
-  void loss(const shm::LossRecord&) override {}   // the format has no place for it; ttexport tells it on stderr
+  void loss(const shm::LossRecord&) override {
+  }  // the format has no place for it; ttexport tells it on stderr
   void names_changed() override { tails_.clear(); }
   void end() override {}
 
@@ -25,7 +26,7 @@ class DeviceCsv : public Format {
   const markers::ZoneNames& names_;
   bool trace_columns_;
   bool begun_ = false;
-  std::unordered_map<uint32_t, std::string> tails_;   // id, type, flag -> ",name,type,line,file,"
+  std::unordered_map<uint32_t, std::string> tails_;  // id, type, flag -> ",name,type,line,file,"
 };
 
 }  // namespace ttc::tools

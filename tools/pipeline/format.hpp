@@ -27,16 +27,16 @@ struct Session {
 
 struct FrameEvents {
   uint32_t chip;
-  uint8_t core_x, core_y;              // NOC0 physical
+  uint8_t core_x, core_y;  // NOC0 physical
   uint8_t risc;
-  uint32_t host_id;                    // as the card had it
+  uint32_t host_id;  // as the card had it
   uint16_t trace_counter;
-  std::span<const markers::Marker> markers;   // by time; nothing stale, nothing repeated
-  const markers::Batch& batch;         // for payload()
+  std::span<const markers::Marker> markers;  // by time; nothing stale, nothing repeated
+  const markers::Batch& batch;               // for payload()
 };
 
 struct FormatOptions {
-  unsigned columns = 15;               // device-csv
+  unsigned columns = 15;  // device-csv
 };
 
 class Format {
@@ -51,7 +51,7 @@ class Format {
 
 struct FormatEntry {
   const char* name;
-  const char* what;                    // for --help: what reads it, and limits
+  const char* what;  // for --help: what reads it, and limits
   std::unique_ptr<Format> (*make)(Output& out, const markers::ZoneNames& names, const FormatOptions& options);
 };
 std::span<const FormatEntry> formats();

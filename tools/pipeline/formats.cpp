@@ -10,12 +10,15 @@ std::unique_ptr<Format> make(Output& out, const markers::ZoneNames& names, const
 }
 
 constexpr FormatEntry kFormats[] = {
-    {"device-csv", "profile_log_device.csv as tt-metal writes it; process_device_log, ttnn-visualizer and scripts read it",
+    {"device-csv",
+     "profile_log_device.csv as tt-metal writes it; process_device_log, ttnn-visualizer and scripts read it",
      make<DeviceCsv>},
 };
 
 }  // namespace
 
-std::span<const FormatEntry> formats() { return kFormats; }
+std::span<const FormatEntry> formats() {
+  return kFormats;
+}
 
 }  // namespace ttc::tools

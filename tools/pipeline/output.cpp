@@ -19,7 +19,7 @@ Output::Output(const std::string& path, bool growing) : path_(path), buffer_(kBu
     return;
   }
   struct stat there {};
-  const bool special = stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);   // /dev/null, a pipe
+  const bool special = stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
   if (!growing && !special) temporary_ = path + ".part-" + std::to_string(getpid());
   const std::string& name = temporary_.empty() ? path_ : temporary_;
   fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

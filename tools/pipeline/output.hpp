@@ -18,7 +18,7 @@ class Output {
  public:
   // "-" is standard output. `growing`: write under the final name at once.
   Output(const std::string& path, bool growing);
-  ~Output();   // without commit(): a temporary file is removed
+  ~Output();  // without commit(): a temporary file is removed
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -33,7 +33,7 @@ class Output {
     advance(text.size());
   }
   void flush();
-  void commit();   // flush, close, rename into place
+  void commit();  // flush, close, rename into place
 
  private:
   void make_room(size_t bytes);

@@ -12,8 +12,10 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
   switch (h.kind) {
-    case ChunkKind::session: return session(body, format);
-    case ChunkKind::device_words: return words(chunk, format);
+    case ChunkKind::session:
+      return session(body, format);
+    case ChunkKind::device_words:
+      return words(chunk, format);
     case ChunkKind::names: {
       const size_t before = names_.size();
       std::string_view text(body.data(), body.size());
@@ -29,7 +31,8 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       format.loss(record);
       return;
     }
-    default: return;   // a kind of a later version: skipped by its length
+    default:
+      return;  // a kind of a later version: skipped by its length
   }
 }
 
@@ -40,7 +43,9 @@ void Pipeline::session(std::span<const char> text, Format& format) {
     return;
   }
   Session s;
-  const auto text_of = [&](const char* key) { return j.contains(key) && j[key].is_string() ? j[key].get<std::string>() : ""; };
+  const auto text_of = [&](const char* key) {
+    return j.contains(key) && j[key].is_string() ? j[key].get<std::string>() : "";
+  };
   const auto number_of = [&](const char* key) {
     return j.contains(key) && j[key].is_number_unsigned() ? j[key].get<uint32_t>() : 0u;
   };
@@ -55,8 +60,9 @@ void Pipeline::session(std::span<const char> text, Format& format) {
 }
 
 void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
-  const uint64_t lane = uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
-  if (h.notes & shm::kRecovered) return;   // taken from behind a rewound index: gaps are in the loss account
+  const uint64_t lane =
+      uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
+  if (h.notes & shm::kRecovered) return;  // taken from behind a rewound index: gaps are in the loss account
   LaneProgress& p = progress_[lane];
   if (p.session == h.session && p.epoch == h.epoch && span.word_offset > p.next_word)
     missing_words_ += span.word_offset - p.next_word;
@@ -67,7 +73,8 @@ void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const markers::Layout* layout = markers::layout_by_generation(h.generation);
   if (!layout) {
-    complaint_ = "a chunk is of layout generation " + std::to_string(h.generation) + ", which this build does not know";
+    complaint_ = "a chunk is of layout generation " + std::to_string(h.generation) +
+                 ", which this build does not know";
     return;
   }
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
@@ -103,7 +110,8 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Form
   std::stable_sort(ordered_.begin(), guaranteed, earlier);
   std::inplace_merge(ordered_.begin(), guaranteed, ordered_.end(), earlier);
   delivered_ += ordered_.size();
-  format.frame({h.device, h.core_x, h.core_y, frame.risc, frame.host_id, frame.trace_counter, ordered_, batch_});
+  format.frame(
+      {h.device, h.core_x, h.core_y, frame.risc, frame.host_id, frame.trace_counter, ordered_, batch_});
 }
 
 }  // namespace ttc::tools

@@ -14,7 +14,7 @@
 namespace ttc::tools {
 
 struct Filter {
-  std::optional<std::pair<uint8_t, uint8_t>> core;   // NOC0 physical
+  std::optional<std::pair<uint8_t, uint8_t>> core;  // NOC0 physical
   std::optional<uint8_t> risc;
 
   bool wants(uint8_t x, uint8_t y, uint8_t r) const {
@@ -37,7 +37,7 @@ class Pipeline {
   const std::map<uint64_t, shm::LossRecord>& losses() const { return losses_; }
   // Words that should have come and did not, e.g. because this reader was lapped.
   uint64_t missing_words() const { return missing_words_; }
-  const std::string& complaint() const { return complaint_; }   // a chunk nothing could be made of
+  const std::string& complaint() const { return complaint_; }  // a chunk nothing could be made of
 
  private:
   struct LaneProgress {

@@ -16,10 +16,14 @@ class LiveSource : public Source {
   Next next(std::vector<uint64_t>& chunk) override {
     for (;;) {
       switch (reader_.next(chunk, follow_ ? kFollowWaitMs : 0)) {
-        case shm::Reader::Next::chunk: return Next::chunk;
-        case shm::Reader::Next::lapped: continue;   // counted by the reader
-        case shm::Reader::Next::timeout: return follow_ ? Next::idle : Next::end;
-        case shm::Reader::Next::ended: return Next::end;
+        case shm::Reader::Next::chunk:
+          return Next::chunk;
+        case shm::Reader::Next::lapped:
+          continue;  // counted by the reader
+        case shm::Reader::Next::timeout:
+          return follow_ ? Next::idle : Next::end;
+        case shm::Reader::Next::ended:
+          return Next::end;
         case shm::Reader::Next::writer_died:
           died_ = true;
           return Next::end;
@@ -33,8 +37,9 @@ class LiveSource : public Source {
   std::vector<std::string> complaints() const override {
     std::vector<std::string> all;
     if (reader_.laps())
-      all.push_back("live:" + name_ + ": this reader was too slow and lost " + std::to_string(reader_.lost_chunks()) +
-                    " chunks (" + std::to_string(reader_.lost_bytes()) + " bytes); a larger --ring helps");
+      all.push_back("live:" + name_ + ": this reader was too slow and lost " +
+                    std::to_string(reader_.lost_chunks()) + " chunks (" +
+                    std::to_string(reader_.lost_bytes()) + " bytes); a larger --ring helps");
     if (died_) all.push_back("live:" + name_ + ": its collector died; what it had published is here");
     if (!damage_.empty()) all.push_back("live:" + name_ + " is damaged: " + damage_);
     return all;
@@ -56,7 +61,8 @@ class FileSource : public Source {
 
   std::vector<std::string> complaints() const override {
     std::vector<std::string> all;
-    if (reader_.cut()) all.push_back(path_ + " ends inside a chunk at byte " + std::to_string(reader_.offset()));
+    if (reader_.cut())
+      all.push_back(path_ + " ends inside a chunk at byte " + std::to_string(reader_.offset()));
     if (!reader_.damage().empty()) all.push_back(path_ + " is damaged " + reader_.damage());
     return all;
   }

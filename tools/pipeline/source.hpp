@@ -17,7 +17,7 @@ struct SourceError : std::runtime_error {
 class Source {
  public:
   virtual ~Source() = default;
-  enum class Next { chunk, end, idle };   // idle: nothing now, more may come
+  enum class Next { chunk, end, idle };  // idle: nothing now, more may come
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
   // What was lost or cut on the way here, as sentences; empty when nothing.
   virtual std::vector<std::string> complaints() const = 0;

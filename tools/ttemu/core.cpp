@@ -42,8 +42,15 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
 }
 
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t, uint64_t a, uint64_t b) {
-  const TruthRecord record{true_time_ & markers::kClockMask, {a, b}, host_id_, static_cast<uint16_t>(id),
-                           static_cast<uint8_t>(type), static_cast<uint8_t>(risc), core_.at.x, core_.at.y, {}};
+  const TruthRecord record{true_time_ & markers::kClockMask,
+                           {a, b},
+                           host_id_,
+                           static_cast<uint16_t>(id),
+                           static_cast<uint8_t>(type),
+                           static_cast<uint8_t>(risc),
+                           core_.at.x,
+                           core_.at.y,
+                           {}};
   if (host_known_)
     world_.truth().add(record);
   else
@@ -60,7 +67,9 @@ void CorePort::launch_is(uint32_t host_id) {
   held_.clear();
 }
 
-void CorePort::launch_discarded() { held_.clear(); }
+void CorePort::launch_discarded() {
+  held_.clear();
+}
 
 namespace {
 
@@ -129,6 +138,8 @@ class CoreOf : public EmulatedCore {
     note_program();
   }
 
+  void forget_unread() override { unread_.clear(); }
+
   size_t unread_programs() override {
     while (!unread_.empty() && fetched(unread_.front())) unread_.pop_front();
     return unread_.size();
@@ -155,10 +166,17 @@ class CoreOf : public EmulatedCore {
     const uint64_t value = launch.seed * 0x9e3779b97f4a7c15 + z;
     const uint32_t id = zones_.data(r).id;
     switch (launch.seed % 4) {
-      case 0: riscs_[r]->data(id, value); break;
-      case 1: riscs_[r]->event(static_cast<uint32_t>(value >> 20 & 0xfff)); break;
-      case 2: riscs_[r]->data16(id, value, ~value); break;
-      default: break;
+      case 0:
+        riscs_[r]->data(id, value);
+        break;
+      case 1:
+        riscs_[r]->event(static_cast<uint32_t>(value >> 20 & 0xfff));
+        break;
+      case 2:
+        riscs_[r]->data16(id, value, ~value);
+        break;
+      default:
+        break;
     }
   }
 
@@ -171,7 +189,7 @@ class CoreOf : public EmulatedCore {
   }
 
   bool fetched(const LogEnds& ends) const {
-    if (ends.resets != world_.resets(where_)) return true;   // the host waited for it before it reset
+    if (ends.resets != world_.resets(where_)) return true;  // the host waited for it before it reset
     for (uint32_t r = 0; r < kMaxRiscs; ++r)
       if (world_.words_read(where_.flat_id, r) < ends.words[r]) return false;
     return true;

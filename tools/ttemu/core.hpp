@@ -35,7 +35,7 @@ class CorePort {
  private:
   World& world_;
   WorldCore core_;
-  uint64_t true_time_ = 0;      // the whole clock at the last low read, where the marker may be torn
+  uint64_t true_time_ = 0;  // the whole clock at the last low read, where the marker may be torn
   uint32_t host_id_ = 0;
   bool host_known_ = false;
   std::vector<TruthRecord> held_;
@@ -46,10 +46,10 @@ struct Launch {
   uint32_t host_id = 1;
   bool for_this_core = true;
   std::array<bool, device::kMaxRiscs> enabled{true, true, true, true, true};
-  uint32_t zones = 4;            // custom zones a RISC records
-  uint32_t first_zone = 0;       // index into the catalog
-  uint32_t payload_every = 8;    // after every so many zones some data; 0: never
-  uint64_t seed = 0;             // picks the kind of data
+  uint32_t zones = 4;          // custom zones a RISC records
+  uint32_t first_zone = 0;     // index into the catalog
+  uint32_t payload_every = 8;  // after every so many zones some data; 0: never
+  uint64_t seed = 0;           // picks the kind of data
 };
 
 class EmulatedCore {
@@ -63,6 +63,7 @@ class EmulatedCore {
 
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
+  virtual void forget_unread() = 0;
   const WorldCore& where() const { return where_; }
 
  protected:

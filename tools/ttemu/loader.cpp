@@ -13,8 +13,8 @@
 namespace ttc::emulation {
 namespace {
 
-// Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that reads twice
-// before it believes, or had to retry, comes to its end.
+// Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that
+// reads twice before it believes, or had to retry, comes to its end.
 constexpr uint64_t kLooksAfter = 24;
 constexpr auto kWaitStep = std::chrono::microseconds(50);
 
@@ -31,7 +31,8 @@ std::string core_file(const char* kind, card::Coord at, int risc) {
 
 MemoryImage read_image_description(const std::string& directory) try {
   std::ifstream meta(directory + "/meta.json");
-  if (!meta) throw LoadError(directory + "/meta.json cannot be read; --load takes a directory of firmware memory");
+  if (!meta)
+    throw LoadError(directory + "/meta.json cannot be read; --load takes a directory of firmware memory");
   const auto j = nlohmann::json::parse(meta);
   MemoryImage image;
   image.directory = directory;
@@ -40,7 +41,8 @@ MemoryImage read_image_description(const std::string& directory) try {
   image.board = wormhole ? "n150" : "p150";
   image.layout = markers::layout_by_name(j.at("gen").get<std::string>());
   if (!image.layout)
-    throw LoadError(directory + ": layout generation '" + j.at("gen").get<std::string>() + "' is not known to this build");
+    throw LoadError(directory + ": layout generation '" + j.at("gen").get<std::string>() +
+                    "' is not known to this build");
   const auto& layout = j.at("layout");
   image.control_address = layout.at("CV_ADDR");
   image.buffer_address = layout.at("BUF_ADDR");
@@ -51,7 +53,8 @@ MemoryImage read_image_description(const std::string& directory) try {
   image.epochs = j.at("epochs");
   for (const auto& core : j.at("cores"))
     image.cores.push_back({{core.at("x").get<uint8_t>(), core.at("y").get<uint8_t>()},
-                           core.at("flat").get<uint8_t>(), core.at("bank").get<uint32_t>()});
+                           core.at("flat").get<uint8_t>(),
+                           core.at("bank").get<uint32_t>()});
   std::ifstream log(directory + "/zone_src_locations.log");
   for (std::string line; std::getline(log, line);)
     if (const auto note = markers::note_in(line); !note.empty()) image.notes.emplace_back(note);
@@ -61,7 +64,8 @@ MemoryImage read_image_description(const std::string& directory) try {
 }
 
 ImageLoader::ImageLoader(card::EmulatedCard& card, const MemoryImage& image) : card_(card), image_(image) {
-  card.set_log_geometry({image.control_address, 4u * image.layout->format.control_words, image.dram_base, image.bytes_per_risc, image.cores_per_bank});
+  card.set_log_geometry({image.control_address, 4u * image.layout->format.control_words, image.dram_base,
+                         image.bytes_per_risc, image.cores_per_bank});
   for (const auto& core : image.cores) card.store(core.at, image.magic_address, markers::kWorkerMagic);
 }
 
@@ -70,7 +74,7 @@ std::vector<uint32_t> ImageLoader::file(unsigned epoch, const std::string& name)
   std::snprintf(folder, sizeof folder, "/epoch%04u/", epoch);
   std::ifstream stream(image_.directory + folder + name, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(stream)), {});
-  if (!stream && bytes.empty()) return {};   // a RISC that logged nothing has no file
+  if (!stream && bytes.empty()) return {};  // a RISC that logged nothing has no file
   std::vector<uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), words.size() * 4);
   return words;
@@ -98,12 +102,15 @@ void ImageLoader::load_epoch(unsigned epoch) {
   for (const auto& core : image_.cores) {
     const auto vector = file(epoch, core_file("cv", core.at, -1));
     if (vector.size() < f.control_words)
-      throw LoadError(image_.directory + ": epoch " + std::to_string(epoch) + " has no control vector of a core");
+      throw LoadError(image_.directory + ": epoch " + std::to_string(epoch) +
+                      " has no control vector of a core");
     const auto buffers = file(epoch, core_file("l1", core.at, -1));
-    for (uint32_t w = 0; w < buffers.size(); ++w) card_.store(core.at, image_.buffer_address + 4 * w, buffers[w]);
+    for (uint32_t w = 0; w < buffers.size(); ++w)
+      card_.store(core.at, image_.buffer_address + 4 * w, buffers[w]);
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
       const auto log = file(epoch, core_file("dram", core.at, static_cast<int>(r)));
-      const auto place = markers::log_place(core.flat_id, r, image_.cores_per_bank, image_.dram_base, image_.bytes_per_risc);
+      const auto place =
+          markers::log_place(core.flat_id, r, image_.cores_per_bank, image_.dram_base, image_.bytes_per_risc);
       card_.store_dram(place.bank, place.address, log);
       const uint32_t lane = core.flat_id * device::kMaxRiscs + r;
       lane_words_.emplace_back(lane, static_cast<uint32_t>(log.size()));
@@ -130,7 +137,7 @@ bool ImageLoader::wait_read(const std::atomic<bool>& stop, uint64_t no_observer_
     while (!done()) {
       if (card_.observers() > 0) alone_since = Clock::now();
       if (stop || Clock::now() - alone_since > std::chrono::nanoseconds(no_observer_ns)) return false;
-      std::this_thread::sleep_for(kWaitStep);   // another process sets the pace
+      std::this_thread::sleep_for(kWaitStep);  // another process sets the pace
     }
     return true;
   };

@@ -1,5 +1,5 @@
-// Puts memory written by real firmware onto an emulated card: a directory with meta.json and epochNNNN/ folders
-// of cv_XX_YY.bin, l1_XX_YY.bin (the five RISC buffers) and dram_XX_YY_rR.bin, epoch after epoch.
+// Puts memory written by real firmware onto an emulated card: a directory with meta.json and epochNNNN/
+// folders of cv_XX_YY.bin, l1_XX_YY.bin (the five RISC buffers) and dram_XX_YY_rR.bin, epoch after epoch.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct LoadError : std::runtime_error {
 
 struct MemoryImage {
   std::string directory;
-  std::string arch;                    // wormhole_b0, blackhole
+  std::string arch;  // wormhole_b0, blackhole
   std::string board;
   const markers::Layout* layout = nullptr;
   uint32_t control_address = 0, buffer_address = 0, magic_address = 0;
@@ -30,10 +30,10 @@ struct MemoryImage {
     uint32_t bank;
   };
   std::vector<Core> cores;
-  std::vector<std::string> notes;      // zone strings of its log
+  std::vector<std::string> notes;  // zone strings of its log
 };
 
-MemoryImage read_image_description(const std::string& directory);   // throws LoadError
+MemoryImage read_image_description(const std::string& directory);  // throws LoadError
 
 class ImageLoader {
  public:
@@ -54,7 +54,7 @@ class ImageLoader {
   card::EmulatedCard& card_;
   const MemoryImage& image_;
   unsigned resets_ = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> lane_words_;   // lane, words, of the epoch loaded last
+  std::vector<std::pair<uint32_t, uint32_t>> lane_words_;  // lane, words, of the epoch loaded last
 };
 
 }  // namespace ttc::emulation

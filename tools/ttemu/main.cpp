@@ -23,7 +23,8 @@ using namespace ttc;
 enum Exit { kOk = 0, kViolation = 1, kUsage = 2, kCard = 3, kLoad = 4, kFile = 5 };
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ok, 1 an observer did something that could hurt silicon (listed on stderr), 2 wrong usage,\n"
+    "Exit codes: 0 ok, 1 an observer did something that could hurt silicon (listed on stderr), 2 wrong "
+    "usage,\n"
     "3 the card cannot be made (name taken, memory), 4 --load failed, 5 a file cannot be written.";
 
 std::atomic<bool> stop{false};
@@ -44,8 +45,8 @@ int say(Exit code, const std::string& what) {
   return code;
 }
 
-// tt-metal keeps its zone logs below TT_METAL_PROFILER_DIR, and a collector learns that from the environment the
-// process was started with. So the process starts itself again with the variable set.
+// tt-metal keeps its zone logs below TT_METAL_PROFILER_DIR, and a collector learns that from the environment
+// the process was started with. So the process starts itself again with the variable set.
 void ensure_profiler_directory(const std::string& card, char** argv) {
   if (const char* set = std::getenv("TT_METAL_PROFILER_DIR"); set && *set) return;
   const std::string base = "/tmp/ttemu-" + std::to_string(getuid());
@@ -54,19 +55,22 @@ void ensure_profiler_directory(const std::string& card, char** argv) {
   if (lstat(base.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid())
     throw card::OpenError(base + " is not a directory of this user; set TT_METAL_PROFILER_DIR");
   setenv("TT_METAL_PROFILER_DIR", (base + "/" + card).c_str(), 1);
-  setenv("TTEMU_OWN_PROFILER_DIR", "1", 1);   // remove it at the end
+  setenv("TTEMU_OWN_PROFILER_DIR", "1", 1);  // remove it at the end
   execv("/proc/self/exe", argv);
-  throw card::OpenError(std::string("cannot start again with TT_METAL_PROFILER_DIR set: ") + std::strerror(errno));
+  throw card::OpenError(std::string("cannot start again with TT_METAL_PROFILER_DIR set: ") +
+                        std::strerror(errno));
 }
 
-std::string log_directory() { return std::string(std::getenv("TT_METAL_PROFILER_DIR")) + "/.logs"; }
+std::string log_directory() {
+  return std::string(std::getenv("TT_METAL_PROFILER_DIR")) + "/.logs";
+}
 
 // After the workload closed: observers take what is left, then the card goes.
 void leave(card::EmulatedCard& card, double linger_s) {
   card.announce_leaving();
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(linger_s);
   while (card.observers() > 0 && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));   // observers set the pace
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // observers set the pace
 }
 
 int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_json facts) {
@@ -76,8 +80,10 @@ int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_j
   facts["window_moves"] = a.window_moves;
   facts["descriptor_bytes"] = a.descriptor_bytes;
   facts["violations"] = a.violations;
-  if (o.json) std::printf("%s\n", facts.dump().c_str());
-  else if (!o.quiet) std::fprintf(stderr, "ttemu: %s\n", facts.dump().c_str());
+  if (o.json)
+    std::printf("%s\n", facts.dump().c_str());
+  else if (!o.quiet)
+    std::fprintf(stderr, "ttemu: %s\n", facts.dump().c_str());
   for (const std::string& v : card.violations()) say(kViolation, "violation: " + v);
   return a.violations ? kViolation : kOk;
 }
@@ -104,7 +110,7 @@ int run_image(Options& o) {
   bool all_read = loader.wait_read(stop, o.work.no_observer_ns);
   while (all_read && ++epoch < image.epochs) {
     loader.reset();
-    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;   // seen, as between two programs of a workload
+    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // seen, as between two programs of a workload
     loader.load_epoch(epoch);
     all_read = loader.wait_read(stop, o.work.no_observer_ns);
   }
@@ -132,9 +138,10 @@ int run_workload(Options& o) {
   uint32_t cores = 0;
   for (const card::Tile& t : card.tiles()) cores += t.kind == card::TileKind::tensix && !t.harvested;
   truth.convert({o.card.arch, o.card.aiclk_mhz, cores}, names);
-  return report(o, card, {{"programs", workload.programs_run()},
-                          {"host_reads", workload.host_reads()},
-                          {"markers", truth.count()}});
+  return report(o, card,
+                {{"programs", workload.programs_run()},
+                 {"host_reads", workload.host_reads()},
+                 {"markers", truth.count()}});
 }
 
 void finish_options(Options& o, bool pace_given) {
@@ -143,7 +150,8 @@ void finish_options(Options& o, bool pace_given) {
   o.card.virtual_time = o.time == "virtual";
   if (!o.host_reads.empty()) o.work.host_reads_every = std::stoull(o.host_reads.substr(6));
   for (const unsigned h : o.harvest)
-    (o.card.arch == "wormhole_b0" ? o.card.harvested_rows : o.card.harvested_columns).push_back(static_cast<uint8_t>(h));
+    (o.card.arch == "wormhole_b0" ? o.card.harvested_rows : o.card.harvested_columns)
+        .push_back(static_cast<uint8_t>(h));
   if (o.card.arch == "blackhole" && o.card.board == "n150") o.card.board = "p150";
   for (const std::string& step : o.clock_steps) {
     double ms = 0;
@@ -155,14 +163,16 @@ void finish_options(Options& o, bool pace_given) {
 }
 
 std::string check_every(const std::string& s) {
-  const bool good = s.starts_with("every:") && s.size() > 6 && s.find_first_not_of("0123456789", 6) == std::string::npos;
+  const bool good =
+      s.starts_with("every:") && s.size() > 6 && s.find_first_not_of("0123456789", 6) == std::string::npos;
   return good ? "" : "'" + s + "' is not every:N";
 }
 std::string check_step(const std::string& s) {
   double ms;
   unsigned mhz;
   char end;
-  return std::sscanf(s.c_str(), "%lf:%u%c", &ms, &mhz, &end) == 2 ? "" : "'" + s + "' is not MILLISECONDS:MHZ";
+  return std::sscanf(s.c_str(), "%lf:%u%c", &ms, &mhz, &end) == 2 ? ""
+                                                                  : "'" + s + "' is not MILLISECONDS:MHZ";
 }
 
 }  // namespace
@@ -174,42 +184,58 @@ int main(int argc, char** argv) {
   Options o;
   o.work.pace_programs = 64;
   app.add_option("--name", o.card.name, "observers attach to emu:NAME")->required();
-  app.add_option("--arch", o.card.arch)->check(CLI::IsMember({"wormhole_b0", "blackhole"}))->capture_default_str();
+  app.add_option("--arch", o.card.arch)
+      ->check(CLI::IsMember({"wormhole_b0", "blackhole"}))
+      ->capture_default_str();
   app.add_option("--board", o.card.board, "n150, n300 / p100, p150")->capture_default_str();
-  app.add_option("--harvest", o.harvest, "fused-off Tensix rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x)")
+  app.add_option("--harvest", o.harvest,
+                 "fused-off Tensix rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x)")
       ->delimiter(',');
-  app.add_option("--aiclk", o.card.aiclk_mhz, "MHz of the tile clocks")->check(CLI::Range(100u, 3000u))->capture_default_str();
+  app.add_option("--aiclk", o.card.aiclk_mhz, "MHz of the tile clocks")
+      ->check(CLI::Range(100u, 3000u))
+      ->capture_default_str();
   app.add_option("--drift-ppm", o.card.drift_ppm, "clock error")->check(CLI::Range(-10000, 10000));
-  app.add_option("--clock-step", o.clock_steps, "MILLISECONDS:MHZ after the start, repeatable")->check(check_step);
+  app.add_option("--clock-step", o.clock_steps, "MILLISECONDS:MHZ after the start, repeatable")
+      ->check(check_step);
   app.add_option("--clock-start", o.card.start_cycles, "wall clock at the start")->capture_default_str();
   app.add_option("--time", o.time, "real, or virtual: the clock moves only with firmware steps")
-      ->check(CLI::IsMember({"real", "virtual"}))->capture_default_str();
+      ->check(CLI::IsMember({"real", "virtual"}))
+      ->capture_default_str();
   app.add_flag("--strict", o.card.strict, "serve every access over a socket; observers get no memory");
   app.add_option("--round-trip-ns", o.card.round_trip_ns, "charge every 64-byte load so much");
   app.add_option("--generation", o.generation, "profiler layout")
-      ->check(CLI::IsMember({"G3", "G4"}, CLI::ignore_case))->capture_default_str();
+      ->check(CLI::IsMember({"G3", "G4"}, CLI::ignore_case))
+      ->capture_default_str();
   app.add_option("--region-bytes", o.world.bytes_per_risc, "DRAM log bytes per RISC")
-      ->check(CLI::Range(2112u, 1u << 22))->capture_default_str();
+      ->check(CLI::Range(2112u, 1u << 22))
+      ->capture_default_str();
   app.add_option("--landing-ns", o.world.landing_ns, "posted DRAM writes land so much later than the index");
   app.add_option("--cores", o.work.cores, "that run programs; 0: all")->capture_default_str();
   app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run for ever and quick-push");
   app.add_option("--programs", o.work.programs, "0: until stopped")->capture_default_str();
-  app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")->check(CLI::Range(0.0, 1e7));
-  app.add_option("--zones-per-kernel", o.work.zones_per_kernel)->check(CLI::Range(0u, 200u))->capture_default_str();
+  app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")
+      ->check(CLI::Range(0.0, 1e7));
+  app.add_option("--zones-per-kernel", o.work.zones_per_kernel)
+      ->check(CLI::Range(0u, 200u))
+      ->capture_default_str();
   app.add_option("--skip-cores", o.work.skip_core_percent, "percent of launches a core is not part of")
       ->check(CLI::Range(0u, 100u));
   app.add_option("--skip-riscs", o.work.skip_risc_percent, "percent of launches a RISC sits out")
       ->check(CLI::Range(0u, 100u));
-  app.add_option("--host-reads", o.host_reads, "every:N programs the host reads results and resets")->check(check_every);
-  CLI::Option* pace = app.add_option("--pace", o.work.pace_programs,
-                                     "wait while more than N programs are unread (default 64); without it the card\n"
-                                     "runs on like silicon and loses what is not fetched")
-                          ->expected(0, 1);
+  app.add_option("--host-reads", o.host_reads, "every:N programs the host reads results and resets")
+      ->check(check_every);
+  CLI::Option* pace =
+      app.add_option("--pace", o.work.pace_programs,
+                     "wait while more than N programs are unread (default 64); without it the card\n"
+                     "runs on like silicon and loses what is not fetched")
+          ->expected(0, 1);
   app.add_option("--seed", o.work.seed)->capture_default_str();
-  app.add_option("--load", o.load, "memory written by real firmware instead of a workload; waits until each epoch is read");
+  app.add_option("--load", o.load,
+                 "memory written by real firmware instead of a workload; waits until each epoch is read");
   app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
   app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
-  app.add_option("--linger", o.linger_s, "seconds to wait for observers to leave at the end")->capture_default_str();
+  app.add_option("--linger", o.linger_s, "seconds to wait for observers to leave at the end")
+      ->capture_default_str();
   app.add_flag("--json", o.json, "print a JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet);
   try {
@@ -225,7 +251,7 @@ int main(int argc, char** argv) {
     finish_options(o, pace->count() > 0);
     const int code = o.load.empty() ? run_workload(o) : run_image(o);
     if (std::getenv("TTEMU_OWN_PROFILER_DIR")) {
-      std::error_code ignored;   // a leftover log is harmless and is replaced at the next start
+      std::error_code ignored;  // a leftover log is harmless and is replaced at the next start
       std::filesystem::remove_all(std::getenv("TT_METAL_PROFILER_DIR"), ignored);
     }
     return code;

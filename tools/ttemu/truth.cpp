@@ -8,14 +8,16 @@ namespace ttc::emulation {
 namespace {
 
 constexpr const char* kRiscs[] = {"BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"};
-constexpr const char* kTypes[] = {"ZONE_START", "ZONE_END", "ZONE_TOTAL", "TS_DATA", "TS_EVENT", "TS_DATA_16B"};
+constexpr const char* kTypes[] = {"ZONE_START", "ZONE_END", "ZONE_TOTAL",
+                                  "TS_DATA",    "TS_EVENT", "TS_DATA_16B"};
 constexpr uint8_t kEvent = 4, kData16 = 5;
 
 std::runtime_error failed(const std::string& path) {
   return std::runtime_error("truth log " + path + ": " + std::strerror(errno));
 }
 
-// Written with printf on purpose: an exporter's fast path is compared with this, so nothing is shared with it.
+// Written with printf on purpose: an exporter's fast path is compared with this, so nothing is shared with
+// it.
 void write_row(std::FILE* out, const TruthRecord& r, const markers::ZoneNames& names) {
   const markers::ZoneSource* source = r.type == kEvent ? nullptr : names.find(r.id);
   std::fprintf(out, "0,%u,%u,%s,%u,%llu,%llu,%u,,,%s,%s,%u,%s,", r.core_x, r.core_y, kRiscs[r.risc], r.id,
@@ -46,11 +48,13 @@ void TruthLog::convert(const Header& header, const markers::ZoneNames& names) {
   std::rewind(file_.get());
   std::unique_ptr<std::FILE, Close> out(std::fopen(csv_path_.c_str(), "we"));
   if (!out) throw failed(csv_path_);
-  std::fprintf(out.get(), "ARCH: %s, CHIP_FREQ[MHz]: %u, Max Compute Cores: %u\n", header.arch.c_str(), header.aiclk_mhz,
-               header.max_compute_cores);
-  std::fputs("PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, "
-             "trace id, trace id counter, zone name, type, source line, source file, meta data\n",
-             out.get());
+  std::fprintf(out.get(), "ARCH: %s, CHIP_FREQ[MHz]: %u, Max Compute Cores: %u\n", header.arch.c_str(),
+               header.aiclk_mhz, header.max_compute_cores);
+  std::fputs(
+      "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host "
+      "ID, "
+      "trace id, trace id counter, zone name, type, source line, source file, meta data\n",
+      out.get());
   TruthRecord record;
   while (std::fread(&record, sizeof record, 1, file_.get()) == 1) write_row(out.get(), record, names);
   if (std::fflush(out.get()) != 0) throw failed(csv_path_);

@@ -1,5 +1,5 @@
-// What the emulated cores really emitted: a binary log of fixed records, one a marker, and its conversion to the
-// CSV that an exporter of everything would have written.
+// What the emulated cores really emitted: a binary log of fixed records, one a marker, and its conversion to
+// the CSV that an exporter of everything would have written.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace ttc::emulation {
 
 struct TruthRecord {
-  uint64_t time;       // 44-bit device time
+  uint64_t time;  // 44-bit device time
   uint64_t data[2];
   uint32_t host_id;
   uint16_t id;

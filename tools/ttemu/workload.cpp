@@ -12,23 +12,33 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kWaitStep = std::chrono::microseconds(20);
-// Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice at a reset.
+// Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice
+// at a reset.
 constexpr uint32_t kLooksToNotice = 24;
+// An observer that looks so often and fetches nothing has what it wants: pacing waits for it, but not for
+// ever.
+constexpr uint64_t kLooksInVain = 2000;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
 constexpr uint64_t kLooksBeforeLaunch = 4;
 
 uint64_t now_ns() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
 }
 
 }  // namespace
 
 Workload::Workload(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options)
-    : world_(world), zones_(zones), log_(log), options_(options), random_(options.seed),
+    : world_(world),
+      zones_(zones),
+      log_(log),
+      options_(options),
+      random_(options.seed),
       paced_(world.options().pace) {
   const auto& all = world.cores();
   const size_t dispatch = std::min<size_t>(options.dispatch_cores, all.size() - 1);
-  const size_t working = options.cores == 0 ? all.size() - dispatch : std::min<size_t>(options.cores, all.size() - dispatch);
+  const size_t working =
+      options.cores == 0 ? all.size() - dispatch : std::min<size_t>(options.cores, all.size() - dispatch);
   for (size_t i = 0; i < working; ++i) cores_.push_back(make_core(world, all[i], zones));
   for (size_t i = 0; i < dispatch; ++i) dispatch_.push_back(make_core(world, all[all.size() - 1 - i], zones));
 }
@@ -44,7 +54,8 @@ void Workload::launch() {
   Launch launch;
   launch.host_id = static_cast<uint32_t>(program_ + 1) & 0x7fffffff;
   launch.zones = options_.zones_per_kernel;
-  launch.first_zone = compiled_ > launch.zones ? static_cast<uint32_t>(random_() % (compiled_ - launch.zones + 1)) : 0;
+  launch.first_zone =
+      compiled_ > launch.zones ? static_cast<uint32_t>(random_() % (compiled_ - launch.zones + 1)) : 0;
   const auto chance = [&](unsigned percent) { return percent && random_() % 100 < percent; };
   for (auto& core : cores_) {
     launch.for_this_core = !chance(options_.skip_core_percent);
@@ -65,18 +76,25 @@ bool Workload::wait_step() {
   world_.land_due();
   if (*stop_) return false;
   const uint64_t now = now_ns();
-  if (world_.card().observers() > 0) alone_since_ns_ = 0;
-  else if (alone_since_ns_ == 0) alone_since_ns_ = now;
-  else if (now - alone_since_ns_ > options_.no_observer_ns) return paced_ = false;
-  std::this_thread::sleep_for(kWaitStep);   // the workload's own pace, waiting for another process
+  if (world_.card().observers() > 0)
+    alone_since_ns_ = 0;
+  else if (alone_since_ns_ == 0)
+    alone_since_ns_ = now;
+  else if (now - alone_since_ns_ > options_.no_observer_ns)
+    return paced_ = false;
+  std::this_thread::sleep_for(kWaitStep);  // the workload's own pace, waiting for another process
   return true;
 }
 
 void Workload::wait_unread(size_t at_most) {
   for (auto* group : {&cores_, &dispatch_})
-    for (auto& core : *group)
-      while (core->unread_programs() > at_most)
+    for (auto& core : *group) {
+      const uint64_t enough = world_.card().control_reads(core->where().at) + kLooksInVain;
+      while (core->unread_programs() > at_most) {
+        if (world_.card().control_reads(core->where().at) > enough) core->forget_unread();
         if (!wait_step()) return;
+      }
+    }
 }
 
 void Workload::wait_looks(const EmulatedCore& core, uint64_t looks) {
@@ -103,9 +121,9 @@ void Workload::host_read(bool last) {
   if (paced_) {
     world_.land_all();
     wait_unread(0);
-    wait_noticed();   // what was fetched is also judged by now
+    wait_noticed();  // what was fetched is also judged by now
   }
-  world_.land_all();   // the host reads after the writes have arrived
+  world_.land_all();  // the host reads after the writes have arrived
   for (auto* group : {&cores_, &dispatch_})
     for (auto& core : *group) world_.host_reset(core->where());
   ++host_reads_;
@@ -120,7 +138,8 @@ void Workload::run(const std::atomic<bool>& stop) {
   const auto begun = Clock::now();
   while (!stop && (options_.programs == 0 || program_ < options_.programs)) {
     if (options_.rate > 0)
-      while (!stop && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) / options_.rate)) {
+      while (!stop && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) /
+                                                                           options_.rate)) {
         world_.land_due();
         std::this_thread::sleep_for(kWaitStep);
       }

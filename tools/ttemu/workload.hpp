@@ -1,5 +1,5 @@
-// A synthetic workload: programs launched on the emulated cores the way tt-metal launches them, with the host's
-// reads and resets in between.
+// A synthetic workload: programs launched on the emulated cores the way tt-metal launches them, with the
+// host's reads and resets in between.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,17 +13,17 @@
 namespace ttc::emulation {
 
 struct WorkloadOptions {
-  unsigned cores = 8;              // that run programs; 0: all
-  unsigned dispatch_cores = 0;     // further ones that run for ever and quick-push
-  uint64_t programs = 1000;        // 0: until stopped
-  double rate = 0;                 // programs a second; 0: as fast as it goes
+  unsigned cores = 8;           // that run programs; 0: all
+  unsigned dispatch_cores = 0;  // further ones that run for ever and quick-push
+  uint64_t programs = 1000;     // 0: until stopped
+  double rate = 0;              // programs a second; 0: as fast as it goes
   unsigned zones_per_kernel = 4;
   unsigned skip_core_percent = 0;  // launches a core is not part of
   unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
   uint64_t host_reads_every = 0;   // the host reads and resets after so many programs; 0: only at the end
   uint32_t pace_programs = 0;      // with WorldOptions::pace: wait while more than so many are unread
   uint64_t seed = 1;
-  uint64_t no_observer_ns = 30'000'000'000;   // pacing gives up when nobody has been there for so long
+  uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when nobody has been there for so long
 };
 
 class Workload {
@@ -42,7 +42,7 @@ class Workload {
   void wait_unread(size_t at_most);
   void wait_noticed();
   void wait_looks(const EmulatedCore& core, uint64_t looks);
-  bool wait_step();     // false: give up
+  bool wait_step();  // false: give up
 
   World& world_;
   const ZoneCatalog& zones_;

@@ -16,7 +16,10 @@ uint64_t now_ns() {
 }  // namespace
 
 World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth)
-    : card_(card), options_(options), truth_(truth), placement_(*markers::placement_for(card.arch().name)),
+    : card_(card),
+      options_(options),
+      truth_(truth),
+      placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0) {
   const uint32_t magic = placement_.tensix_mailbox_base + options.core_info_offset;
   control_address_ = markers::control_address_after(magic, placement_.tensix_mailbox_base);
@@ -29,7 +32,8 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   }
   const auto views = static_cast<uint32_t>(card.arch().dram_views().size());
   cores_per_bank_ = (flat + views - 1) / views;
-  card_.set_log_geometry({control_address_, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc, cores_per_bank_});
+  card_.set_log_geometry({control_address_, 4u * format().control_words, placement_.dram_base,
+                          options.bytes_per_risc, cores_per_bank_});
   for (const WorldCore& core : cores_) {
     card_.store(core.at, magic, markers::kWorkerMagic);
     write_initial_vector(core);
@@ -58,7 +62,8 @@ void World::host_reset(const WorldCore& core) {
     card_.store(core.at, control_address_ + 4 * (f.risc_dram_address + w), placement_.dram_base);
 }
 
-void World::post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words, uint32_t end_words) {
+void World::post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
+                 uint32_t end_words) {
   Posted p{0, flat_id, risc, in_bank, std::move(words), end_words, resets_[flat_id]};
   if (options_.landing_ns == 0) return land(p);
   p.due_ns = now_ns() + options_.landing_ns;

@@ -1,5 +1,5 @@
-// The emulated card with a profiler on it: addresses, control vectors, DRAM logs, the host's habits. Firmware runs
-// on it through CorePort (core.hpp), which is the device header's machine.
+// The emulated card with a profiler on it: addresses, control vectors, DRAM logs, the host's habits. Firmware
+// runs on it through CorePort (core.hpp), which is the device header's machine.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -14,8 +14,8 @@ namespace ttc::emulation {
 struct WorldOptions {
   const markers::Layout* layout = nullptr;
   uint32_t bytes_per_risc = 48000;
-  uint32_t core_info_offset = 2800 - 16;   // of the magic word from the mailbox base (format sheet 1.4, M4)
-  uint64_t landing_ns = 0;                 // how long a posted write is under way
+  uint32_t core_info_offset = 2800 - 16;  // of the magic word from the mailbox base (format sheet 1.4, M4)
+  uint64_t landing_ns = 0;                // how long a posted write is under way
   bool pace = false;
 };
 
@@ -32,7 +32,7 @@ class World {
   card::EmulatedCard& card() { return card_; }
   const WorldOptions& options() const { return options_; }
   const device::Format& format() const { return options_.layout->format; }
-  const std::vector<WorldCore>& cores() const { return cores_; }   // Tensix tiles by flat id
+  const std::vector<WorldCore>& cores() const { return cores_; }  // Tensix tiles by flat id
   TruthLog& truth() { return truth_; }
 
   uint32_t control_address() const { return control_address_; }
@@ -40,8 +40,9 @@ class World {
   uint32_t cores_per_bank() const { return cores_per_bank_; }
 
   // A core's posted write: lands landing_ns later, in order. `end_words`: of the lane's log when it has.
-  void post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words, uint32_t end_words);
-  void land_due();       // called by every firmware step
+  void post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
+            uint32_t end_words);
+  void land_due();  // called by every firmware step
   void land_all();
   // One firmware step: time passes, due writes land.
   void step();

@@ -10,8 +10,9 @@ namespace ttc::emulation {
 namespace {
 
 constexpr const char* kRisc[] = {"BRISC", "NCRISC", "TRISC", "TRISC", "TRISC"};
-constexpr const char* kFwFile[] = {"emulated/firmware/brisc.cc", "emulated/firmware/ncrisc.cc", "emulated/firmware/trisc.cc",
-                                   "emulated/firmware/trisc.cc", "emulated/firmware/trisc.cc"};
+constexpr const char* kFwFile[] = {"emulated/firmware/brisc.cc", "emulated/firmware/ncrisc.cc",
+                                   "emulated/firmware/trisc.cc", "emulated/firmware/trisc.cc",
+                                   "emulated/firmware/trisc.cc"};
 constexpr const char* kKernelFile[] = {"emulated/kernels/writer.cpp", "emulated/kernels/reader.cpp",
                                        "emulated/kernels/unpack.cpp", "emulated/kernels/math.cpp",
                                        "emulated/kernels/pack.cpp"};
@@ -23,7 +24,8 @@ Zone zone(const std::string& name, const std::string& file, unsigned line) {
 
 }  // namespace
 
-ZoneCatalog::ZoneCatalog(unsigned kernel_zones) : quick_push_(zone("PROFILER-NOC-QUICK-PUSH", "emulated/profiler.hpp", 200)) {
+ZoneCatalog::ZoneCatalog(unsigned kernel_zones)
+    : quick_push_(zone("PROFILER-NOC-QUICK-PUSH", "emulated/profiler.hpp", 200)) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     fw_[r] = zone(std::string(kRisc[r]) + "-FW", kFwFile[r], 300);
     kernel_[r] = zone(std::string(kRisc[r]) + "-KERNEL", kFwFile[r], 320);
@@ -52,7 +54,7 @@ ZoneLog::ZoneLog(std::string directory) {
   if (directory.empty()) return;
   std::filesystem::create_directories(directory);
   path_ = directory + "/new_zone_src_locations.log";
-  std::ofstream(path_, std::ios::trunc);   // "new" is what this run compiled
+  std::ofstream(path_, std::ios::trunc);  // "new" is what this run compiled
 }
 
 void ZoneLog::compiled(const std::vector<const Zone*>& zones) {

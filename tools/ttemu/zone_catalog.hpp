@@ -10,8 +10,8 @@
 namespace ttc::emulation {
 
 struct Zone {
-  std::string note;     // NAME,FILE,LINE,KERNEL_PROFILER
-  uint16_t id;          // its hash
+  std::string note;  // NAME,FILE,LINE,KERNEL_PROFILER
+  uint16_t id;       // its hash
 };
 
 class ZoneCatalog {
@@ -20,13 +20,15 @@ class ZoneCatalog {
 
   const Zone& fw(uint32_t risc) const { return fw_[risc]; }
   const Zone& kernel(uint32_t risc) const { return kernel_[risc]; }
-  const Zone& custom(uint32_t risc, uint32_t index) const { return custom_[risc][index % custom_[risc].size()]; }
+  const Zone& custom(uint32_t risc, uint32_t index) const {
+    return custom_[risc][index % custom_[risc].size()];
+  }
   const Zone& data(uint32_t risc) const { return data_[risc]; }
   const Zone& quick_push() const { return quick_push_; }
   unsigned kernel_zones() const { return static_cast<unsigned>(custom_[0].size()); }
 
-  std::vector<const Zone*> firmware_zones() const;            // compiled before the workload starts
-  std::vector<const Zone*> kernel_zones_of(uint32_t index) const;   // compiled when first used
+  std::vector<const Zone*> firmware_zones() const;                 // compiled before the workload starts
+  std::vector<const Zone*> kernel_zones_of(uint32_t index) const;  // compiled when first used
 
  private:
   std::array<Zone, device::kMaxRiscs> fw_, kernel_, data_;
@@ -37,7 +39,7 @@ class ZoneCatalog {
 // Appends compiler notes to DIR/new_zone_src_locations.log, DIR being <profiler dir>/.logs.
 class ZoneLog {
  public:
-  explicit ZoneLog(std::string directory);   // empty: writes nothing
+  explicit ZoneLog(std::string directory);  // empty: writes nothing
   void compiled(const std::vector<const Zone*>& zones);
 
  private:

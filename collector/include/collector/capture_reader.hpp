@@ -15,14 +15,14 @@ struct CaptureError : std::runtime_error {
 
 class CaptureReader {
  public:
-  explicit CaptureReader(const std::string& path);   // throws CaptureError: no file, no capture, newer version
+  explicit CaptureReader(const std::string& path);  // throws CaptureError: no file, no capture, newer version
 
   // False at the end. `cut()` then tells whether the file ends in the middle of a chunk, `damage()` whether a
   // chunk made no sense (nothing behind it can be found).
   bool next(std::vector<uint64_t>& chunk);
   bool cut() const { return cut_; }
   const std::string& damage() const { return damage_; }
-  uint64_t offset() const { return offset_; }        // of the next chunk
+  uint64_t offset() const { return offset_; }  // of the next chunk
 
  private:
   struct Close {

@@ -1,5 +1,5 @@
-// Writes a live segment to a .ttc, as one more reader of the ring on a thread of its own. The drain never waits
-// for the disk: a disk that is too slow is lapped, and how much that cost is counted.
+// Writes a live segment to a .ttc, as one more reader of the ring on a thread of its own. The drain never
+// waits for the disk: a disk that is too slow is lapped, and how much that cost is counted.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ class CaptureWriter {
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   uint64_t lapped_bytes() const { return lapped_.load(std::memory_order_relaxed); }
-  std::string error() const { return error_; }   // after finish()
+  std::string error() const { return error_; }  // after finish()
   std::string backend() const { return sink_->name(); }
 
  private:

@@ -1,6 +1,6 @@
-// Roughly what a card's clock showed at a host time: samples of one tile's wall clock, interpolated. Good to the
-// distance of two samples, which is all the drain needs to judge whether something can have been missed. Not the
-// clock model: nobody's time stamps come from here.
+// Roughly what a card's clock showed at a host time: samples of one tile's wall clock, interpolated. Good to
+// the distance of two samples, which is all the drain needs to judge whether something can have been missed.
+// Not the clock model: nobody's time stamps come from here.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -12,7 +12,7 @@ namespace ttc::collect {
 class DeviceTime {
  public:
   static constexpr uint64_t kEveryNs = 10'000'000;
-  static constexpr size_t kKept = 4096;      // 40 s of samples
+  static constexpr size_t kKept = 4096;  // 40 s of samples
 
   DeviceTime(card::Card& card, card::Coord tile, uint64_t host_ns, uint64_t cycles)
       : card_(card), tile_(tile), samples_{{host_ns, cycles}} {}
@@ -24,13 +24,14 @@ class DeviceTime {
 
   // Takes a sample when one is due, or at once. Four round trips and a window move.
   void sample(bool now);
-  // Device cycles at `host_ns` (CLOCK_MONOTONIC_RAW), at most 2^44; takes a sample when it lies behind the last one.
+  // Device cycles at `host_ns` (CLOCK_MONOTONIC_RAW), at most 2^44; takes a sample when it lies behind the
+  // last one.
   uint64_t at(uint64_t host_ns);
 
  private:
   card::Card& card_;
   card::Coord tile_;
-  std::deque<Sample> samples_;   // never empty
+  std::deque<Sample> samples_;  // never empty
 };
 
 }  // namespace ttc::collect

@@ -2,28 +2,38 @@
 //
 // One visit, in round trips (a line is one):
 //
-//   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two. Unchanged:
+//   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two.
+//   Unchanged:
 //      that was all.
-//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the words
-//      just before them that were delivered earlier (the witness: still there, or the host has rewound unseen)
+//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the
+//   words
+//      just before them that were delivered earlier (the witness: still there, or the host has rewound
+//      unseen)
 //   3. the RUN_COUNTER line again: a rewind in between makes the visit void
 //
-// Frames are published when they verified: syntax, identity, times later than everything delivered before in the
-// lane. The index moves before the data (format sheet 5.7), so a frame that does not verify yet is read again on
-// the next visit; only when it still does not after kGiveUpNs is it counted as unparsable. Payload words carry
-// nothing that could be verified: lanes that have them are read only up to the index seen kLandedNs ago.
+// Frames are published when they verified: syntax, identity, times later than everything delivered before in
+// the lane. The index moves before the data (format sheet 5.7), so a frame that does not verify yet is read
+// again on the next visit; only when it still does not after kGiveUpNs is it counted as unparsable. Payload
+// words and the frames of a RISC that sat out carry nothing that could be verified: lanes that have them are
+// read only up to the index seen kLandedNs ago.
 //
-// A rewind (RUN_COUNTER or an index smaller than known, or a broken witness) starts a new epoch. What the host
-// rewound over is still in DRAM until it is overwritten and is recovered where the chain of frames is unbroken.
+// A rewind (RUN_COUNTER or an index smaller than known, or a broken witness) starts a new epoch. What the
+// host rewound over is still in DRAM until it is overwritten and is recovered where the chain of frames is
+// unbroken.
 //
 // An epoch that began and ended between two looks leaves no trace in the vector. It shows elsewhere:
-//   - L1 still holds the core's last run: on the first quiet look of an epoch it must be one that was delivered
-//   - the first frame of an epoch must follow the last look that found everything delivered within kBlindSpotNs
-//   - the host resets all cores at once: a reset noticed on one core, or a look that came late, makes a quiet core
+//   - L1 still holds the core's last run: on the first quiet look of an epoch it must be one that was
+//   delivered
+//   - the first frame of an epoch must follow the last look that found everything delivered within
+//   kBlindSpotNs
+//   - the host resets all cores at once: a reset noticed on one core, or a look that came late, makes a quiet
+//   core
 //     check its witness, or the front of its empty log
-//   - a core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be further
+//   - a core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
+//   further
 //     apart than half of what it takes to fill a buffer
-// Where one of these fails the gap is reported as possibly lost. What stays unseen: an epoch within kBlindSpotNs.
+// Where one of these fails the gap is reported as possibly lost. What stays unseen: an epoch within
+// kBlindSpotNs.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -44,10 +54,11 @@
 namespace ttc::collect {
 
 struct DrainOptions {
-  uint32_t bytes_per_risc = 0;          // 0: learn
-  uint64_t busy_interval_ns = 50'000;   // a core that had news is visited again after this
-  uint64_t idle_interval_ns = 1'000'000;   // worst case between two visits of a core
-  std::function<void()> before_publish;    // words were read and will be published: time to look for their names
+  uint32_t bytes_per_risc = 0;            // 0: learn
+  uint64_t busy_interval_ns = 50'000;     // a core that had news is visited again after this
+  uint64_t idle_interval_ns = 1'000'000;  // worst case between two visits of a core
+  std::function<void()>
+      before_publish;  // words were read and will be published: time to look for their names
 };
 
 class Drain {
@@ -73,52 +84,55 @@ class Drain {
   uint64_t retries() const { return retries_; }
   uint64_t sweeps() const { return sweeps_; }
   size_t cores() const { return cores_.size(); }
-  size_t lanes() const;                 // that delivered anything
+  size_t lanes() const;  // that delivered anything
 
  private:
   static constexpr uint32_t kWitnessWords = 16;
+  static constexpr size_t kHostsKept = 2048;
   static constexpr uint64_t kGiveUpNs = 100'000'000;
-  static constexpr uint64_t kBlindSpotNs = 1'000'000;
-  static constexpr uint64_t kFreshNs = 1'000'000'000;   // an empty log is watched as closely as a busy one for so long
-  static constexpr uint64_t kLandedNs = 50'000;    // a posted write of a core is in DRAM within microseconds
+  static constexpr uint64_t kBlindSpotNs = 2'500'000;
+  static constexpr uint64_t kFreshNs =
+      1'000'000'000;  // an empty log is watched as closely as a busy one for so long
+  static constexpr uint64_t kLandedNs = 50'000;  // a posted write of a core is in DRAM within microseconds
 
   struct LaneState {
     markers::Lane lane;
-    uint32_t cursor = 0;                // words of this epoch's log delivered
+    uint32_t cursor = 0;  // words of this epoch's log delivered
     bool delivered = false;
-    markers::FrameDigest digest;        // of the frame before the cursor
-    std::array<uint32_t, kWitnessWords> witness{};   // the last words before the cursor
+    markers::FrameDigest digest;                    // of the frame before the cursor
+    std::array<uint32_t, kWitnessWords> witness{};  // the last words before the cursor
     uint32_t witness_words = 0;
-    uint64_t settled_hash = 0;          // of words seen once, while nothing is known about the lane's time
+    uint64_t settled_hash = 0;  // of words seen once, while nothing is known about the lane's time
     uint32_t settled_words = 0;
-    uint64_t stuck_since_ns = 0;        // 0: the words behind the cursor verified when last looked at
-    bool has_payload = false;           // frames with words that cannot be verified were seen
-    bool first_of_epoch = true;         // the next fresh frame is the first of its epoch
+    uint64_t stuck_since_ns = 0;  // 0: the words behind the cursor verified when last looked at
+    bool careful = false;         // it has frames with words that cannot be verified: read when surely landed
+    bool first_of_epoch = true;   // the next fresh frame is the first of its epoch
   };
   struct CoreState {
     AttachedCore core;
     std::array<LaneState, device::kMaxRiscs> lanes;
     uint32_t epoch = 0;
     uint32_t run_counter = 0;
-    uint32_t runs_delivered = 0;        // of this epoch, by BRISC's finished frames
+    uint32_t runs_delivered = 0;  // of this epoch, by BRISC's finished frames
     uint64_t runs_total = 0;
-    uint32_t unexplained_visits = 0;    // in a row with more runs counted than frames found
-    std::array<uint32_t, device::kMaxRiscs> seen_end{};      // the indices when last looked at
-    uint32_t seen_runs = 0;                                  // RUN_COUNTER likewise
-    std::array<uint32_t, device::kMaxRiscs> landed_end{};    // indices first seen at least kLandedNs ago
-    std::array<uint32_t, device::kMaxRiscs> landing_end{};   // indices seen at landing_since_ns
+    uint32_t unexplained_visits = 0;                     // in a row with more runs counted than frames found
+    std::array<uint32_t, device::kMaxRiscs> seen_end{};  // the indices when last looked at
+    uint32_t seen_runs = 0;                              // RUN_COUNTER likewise
+    std::array<uint32_t, device::kMaxRiscs> landed_end{};   // indices first seen at least kLandedNs ago
+    std::array<uint32_t, device::kMaxRiscs> landing_end{};  // indices seen at landing_since_ns
     uint64_t landing_since_ns = 0;
-    uint64_t reset_generation = 0;      // of the device's resets, the last one this core was looked at for
-    uint64_t look_ns = 0;               // read time of the last look
-    bool looked_late = false;           // it came later than blind_spot after the one before
+    uint64_t reset_generation = 0;  // of the device's resets, the last one this core was looked at for
+    uint64_t look_ns = 0;           // read time of the last look
+    bool looked_late = false;       // it came later than blind_spot after the one before
     bool ever_late = false;
-    bool epoch_entered = false;         // a lane has delivered a fresh frame of this epoch
-    bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
+    bool epoch_entered = false;       // a lane has delivered a fresh frame of this epoch
+    bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
+    std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint64_t epoch_since_ns = 0;
-    uint64_t caught_up_ns = 0;          // read time of the last look that left nothing undelivered
+    uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
-    uint32_t notes = 0;                 // for the next chunk
+    uint32_t notes = 0;  // for the next chunk
   };
   // What one look at the control vector shows. Torn, untrusted.
   struct Snapshot {
@@ -136,10 +150,10 @@ class Drain {
   struct Fetched {
     LaneState* lane;
     uint32_t risc;
-    uint32_t lead;                      // witness words in front
+    uint32_t lead;  // witness words in front
     uint32_t words;
-    bool cut;                           // the log goes on behind
-    uint32_t data_offset;               // of the first new word, from the chunk's start
+    bool cut;              // the log goes on behind
+    uint32_t data_offset;  // of the first new word, from the chunk's start
   };
   using LastTimes = std::array<uint64_t, device::kMaxRiscs>;
   class Judge;
@@ -158,7 +172,8 @@ class Drain {
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
   void accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
-              std::vector<uint32_t>& brisc_hosts, std::vector<Publisher::Span>& spans);
+              std::vector<Publisher::Span>& spans);
+  static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
   bool settled(LaneState& lane, std::span<const uint32_t> words) const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
@@ -179,7 +194,8 @@ class Drain {
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
-  card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at);
+  card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
+                             std::optional<uint32_t>& at);
   card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at);
 
   card::Card& card_;
@@ -197,7 +213,7 @@ class Drain {
   std::vector<CoreState> cores_;
   DurationStats sweep_times_;
   DeviceTime device_time_;
-  uint64_t reset_generation_ = 0;         // results reads of the host noticed on any core
+  uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
 
   uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, sweeps_ = 0;

@@ -1,5 +1,5 @@
-// Everything that is a file descriptor: signals, the card's hang-up, timers, batches of reads. io_uring where the
-// kernel and the container allow it, ppoll and pread otherwise; both pass tests/unit/event_loop_test.cpp.
+// Everything that is a file descriptor: signals, the card's hang-up, timers, batches of reads. io_uring where
+// the kernel and the container allow it, ppoll and pread otherwise; both pass tests/unit/event_loop_test.cpp.
 // One thread.
 #pragma once
 #include <cstdint>
@@ -16,8 +16,8 @@ struct FileRead {
 };
 
 struct Events {
-  bool signal = false;     // a signal arrived on the signal descriptor (not consumed)
-  bool hangup = false;     // the card's descriptor became readable
+  bool signal = false;  // a signal arrived on the signal descriptor (not consumed)
+  bool hangup = false;  // the card's descriptor became readable
 };
 
 class EventLoop {
@@ -32,6 +32,7 @@ class EventLoop {
 
 // Descriptors of -1 are not watched. `plain`: do not even try io_uring. When io_uring is refused (seccomp,
 // memlock, old kernel), `fallback_reason` says why and the plain loop is returned.
-std::unique_ptr<EventLoop> make_event_loop(int signal_fd, int hangup_fd, bool plain, std::string& fallback_reason);
+std::unique_ptr<EventLoop> make_event_loop(int signal_fd, int hangup_fd, bool plain,
+                                           std::string& fallback_reason);
 
 }  // namespace ttc::collect

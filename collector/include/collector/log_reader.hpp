@@ -1,5 +1,5 @@
-// Fetching words of a core's DRAM logs. Two ways with one meaning: through the payload window, or as reads of the
-// card's descriptor submitted to the event loop in one batch. Neither judges what it brings.
+// Fetching words of a core's DRAM logs. Two ways with one meaning: through the payload window, or as reads of
+// the card's descriptor submitted to the event loop in one batch. Neither judges what it brings.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,9 +11,9 @@
 namespace ttc::collect {
 
 struct LogRead {
-  uint32_t bank;                // DRAM view
-  uint64_t address;             // inside the view, a multiple of 8
-  std::span<uint64_t> out;      // may be ring memory
+  uint32_t bank;            // DRAM view
+  uint64_t address;         // inside the view, a multiple of 8
+  std::span<uint64_t> out;  // may be ring memory
 };
 
 class LogReader {

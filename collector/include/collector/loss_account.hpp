@@ -1,5 +1,6 @@
-// The account of what may be missing, per lane. Every interval goes out as a loss chunk when it is opened, when
-// its count has doubled, when it closes and at the end, so that ring, file and final report say the same.
+// The account of what may be missing, per lane. Every interval goes out as a loss chunk when it is opened,
+// when its count has doubled, when it closes and at the end, so that ring, file and final report say the
+// same.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,12 +22,12 @@ class LossAccount {
   };
 
   // An interval with both ends. Returns its id.
-  uint64_t record(const Where& where, shm::LossCause cause, shm::LossPrecision precision, uint64_t from_cycles,
-                  uint64_t to_cycles, uint64_t words, uint64_t runs);
+  uint64_t record(const Where& where, shm::LossCause cause, shm::LossPrecision precision,
+                  uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t runs);
   // One that lasts until close(); opening an open one of the same lane and cause adds to its runs.
   void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t runs);
   void close(const Where& where, shm::LossCause cause, uint64_t to_cycles);
-  void tell_open();   // publishes what is still open, with its final counts
+  void tell_open();  // publishes what is still open, with its final counts
   bool is_open(const Where& where, shm::LossCause cause) const;
 
   const std::vector<shm::LossRecord>& intervals() const { return intervals_; }
@@ -36,8 +37,8 @@ class LossAccount {
   static uint32_t key(const Where& where, shm::LossCause cause);
 
   Publish publish_;
-  std::vector<shm::LossRecord> intervals_;     // by id
-  std::map<uint32_t, uint64_t> open_;          // lane and cause -> id
+  std::vector<shm::LossRecord> intervals_;  // by id
+  std::map<uint32_t, uint64_t> open_;       // lane and cause -> id
 };
 
 }  // namespace ttc::collect

@@ -26,7 +26,7 @@ class Publisher {
     uint8_t risc;
     uint32_t word_offset;
     uint32_t word_count;
-    uint32_t data_offset;           // from the chunk's start
+    uint32_t data_offset;  // from the chunk's start
     markers::FrameDigest before;
   };
 

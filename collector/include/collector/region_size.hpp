@@ -1,6 +1,7 @@
 // Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card (format
-// sheet 4.1). They are measured: the end of a lane's L1 buffer, as the last run left it, stands in DRAM at the end
-// of the lane's log, and where that is depends on P. A lane whose region is the first of its bank says nothing.
+// sheet 4.1). They are measured: the end of a lane's L1 buffer, as the last run left it, stands in DRAM at
+// the end of the lane's log, and where that is depends on P. A lane whose region is the first of its bank
+// says nothing.
 //
 // Only words of the run that just finished are compared, so older logs in DRAM cannot vote. Two lanes of
 // different slots must agree before P is believed.
@@ -19,7 +20,7 @@ class RegionSize {
   // `given`: the user's flag, 0 when P must be learnt.
   RegionSize(const Attachment& attachment, uint32_t given) : attachment_(attachment), bytes_(given) {}
 
-  uint32_t bytes() const { return bytes_; }          // 0: not known yet
+  uint32_t bytes() const { return bytes_; }  // 0: not known yet
   bool known() const { return bytes_ != 0; }
 
   // Looks at one core whose indices moved. At most a few hundred round trips; call again on other visits.
@@ -31,8 +32,8 @@ class RegionSize {
 
   const Attachment& attachment_;
   uint32_t bytes_;
-  std::map<uint32_t, std::set<uint32_t>> votes_;     // P -> lanes (flat id * 5 + RISC) that agree
-  uint32_t next_count_ = 43;                         // program support counts tried so far in the long search
+  std::map<uint32_t, std::set<uint32_t>> votes_;  // P -> lanes (flat id * 5 + RISC) that agree
+  uint32_t next_count_ = 43;                      // program support counts tried so far in the long search
 };
 
 }  // namespace ttc::collect

@@ -8,12 +8,12 @@ namespace ttc::collect {
 class DurationStats {
  public:
   void add(uint64_t ns);
-  uint64_t percentile(double p) const;   // upper edge of the bucket; 0 when empty
+  uint64_t percentile(double p) const;  // upper edge of the bucket; 0 when empty
   uint64_t max() const { return max_; }
   uint64_t count() const { return count_; }
 
  private:
-  static constexpr unsigned kSubBits = 5;   // 32 buckets an octave
+  static constexpr unsigned kSubBits = 5;  // 32 buckets an octave
   static unsigned bucket(uint64_t ns);
   static uint64_t upper_edge(unsigned index);
 

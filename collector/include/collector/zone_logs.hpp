@@ -1,8 +1,9 @@
 // The zone source logs of a workload, followed while they grow (kernels are compiled mid-run).
 //
 // Where they are (format sheet 6): $TT_METAL_PROFILER_DIR, else $TT_METAL_HOME/generated/profiler, else
-// generated/profiler below the working directory, then .logs/. Variables and directory are those of the workload,
-// read from /proc/PID; absolute paths are taken below /proc/PID/root, so a workload in a container works too.
+// generated/profiler below the working directory, then .logs/. Variables and directory are those of the
+// workload, read from /proc/PID; absolute paths are taken below /proc/PID/root, so a workload in a container
+// works too.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -32,7 +33,7 @@ class ZoneLogs {
     std::string path;
     uint64_t offset = 0;
     uint64_t inode = 0;
-    std::string partial;     // a line without its end yet
+    std::string partial;  // a line without its end yet
   };
   void poll(File& file, const std::function<void(std::string_view)>& found);
 

@@ -14,19 +14,19 @@ namespace ttc::card {
 struct Coord {
   uint8_t x = 0;
   uint8_t y = 0;
-  auto operator<=>(const Coord&) const = default;   // x first, then y: the order of flat ids
+  auto operator<=>(const Coord&) const = default;  // x first, then y: the order of flat ids
 };
 
 enum class TileKind : uint8_t { none, tensix, ethernet, dram, arc, pcie, l2cpu, security };
 
 struct DramView {
-  Coord endpoint;          // one NoC port of the GDDR channel that holds the view
+  Coord endpoint;  // one NoC port of the GDDR channel that holds the view
   uint32_t channel;
-  uint64_t offset;         // of the view inside the channel
+  uint64_t offset;  // of the view inside the channel
 };
 
 struct Arch {
-  std::string_view name;   // as tt-metal spells it: wormhole_b0, blackhole
+  std::string_view name;  // as tt-metal spells it: wormhole_b0, blackhole
   uint8_t grid_x, grid_y;
   uint32_t tensix_l1_bytes;
   uint32_t ethernet_l1_bytes;
@@ -43,16 +43,16 @@ struct Arch {
 const Arch* arch_by_name(std::string_view name);
 
 struct Board {
-  std::string_view name;   // n150, n300, p100, p150
+  std::string_view name;  // n150, n300, p100, p150
   std::string_view arch;
-  uint8_t harvested_rows;      // Wormhole: so many Tensix rows are fused off
-  uint8_t harvested_columns;   // Blackhole: likewise columns
+  uint8_t harvested_rows;     // Wormhole: so many Tensix rows are fused off
+  uint8_t harvested_columns;  // Blackhole: likewise columns
 };
 const Board* board_by_name(std::string_view name);
 
 // The register addresses an observer may load, everything else is refused (driver sheet 4.4).
-inline constexpr uint64_t kWallClockLow = 0xFFB121F0;    // a load latches the high half
-inline constexpr uint64_t kWallClockHigh = 0xFFB121F4;   // live
+inline constexpr uint64_t kWallClockLow = 0xFFB121F0;   // a load latches the high half
+inline constexpr uint64_t kWallClockHigh = 0xFFB121F4;  // live
 inline constexpr uint64_t kWallClockLatched = 0xFFB121F8;
 bool register_readable(const Arch& arch, uint64_t address);
 

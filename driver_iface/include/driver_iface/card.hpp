@@ -1,8 +1,9 @@
 // A card, as narrow as an observer needs it. Every implementation (emulated card mapped and strict, later the
 // kernel driver) passes the same conformance suite, tests/unit/card_conformance_test.cpp.
 //
-// Cost model: one round trip is one aligned load of at most 64 bytes. Copies count the lines they touch; aiming
-// a window is counted apart, and only when it really moves. All loads go through one of two windows of 2 MiB.
+// Cost model: one round trip is one aligned load of at most 64 bytes. Copies count the lines they touch;
+// aiming a window is counted apart, and only when it really moves. All loads go through one of two windows of
+// 2 MiB.
 //
 // Not thread-safe: one thread per card, because a window that moves under a reader tears (driver sheet 2.2).
 // Nothing here writes to a card.
@@ -28,17 +29,17 @@ struct OpenError : std::runtime_error {
 struct Tile {
   Coord at;
   TileKind kind = TileKind::none;
-  bool harvested = false;   // fused off: never aim at it
+  bool harvested = false;  // fused off: never aim at it
 };
 
 struct Identity {
-  std::string spec;         // what was typed: emu:NAME
-  std::string live_name;    // names segments and files: emu-NAME
+  std::string spec;       // what was typed: emu:NAME
+  std::string live_name;  // names segments and files: emu-NAME
   const Arch* arch = nullptr;
   std::string board;
   uint32_t aiclk_mhz = 0;
-  uint32_t max_compute_cores = 0;   // logical grid x * y
-  int workload_pid = 0;             // 0: not known
+  uint32_t max_compute_cores = 0;  // logical grid x * y
+  int workload_pid = 0;            // 0: not known
 };
 
 enum class Window : uint8_t { control, payload };
@@ -46,17 +47,17 @@ inline constexpr size_t kWindows = 2;
 
 enum class Access : uint8_t {
   ok,
-  refused,   // not on the allow-list, misaligned or out of the window: nothing was loaded
-  gone,      // the card was reset, removed or its process ended; nothing loaded can be trusted
+  refused,  // not on the allow-list, misaligned or out of the window: nothing was loaded
+  gone,     // the card was reset, removed or its process ended; nothing loaded can be trusted
 };
-enum class Health : uint8_t { ok, leaving, gone };   // leaving: announced, a last sweep is possible
+enum class Health : uint8_t { ok, leaving, gone };  // leaving: announced, a last sweep is possible
 
 // Monotone since opening; what this process did to the card.
 struct Transactions {
-  uint64_t round_trips = 0;       // loads and lines, registers included
-  uint64_t bytes = 0;             // asked for (a line touched for 8 bytes counts 8)
+  uint64_t round_trips = 0;  // loads and lines, registers included
+  uint64_t bytes = 0;        // asked for (a line touched for 8 bytes counts 8)
   uint64_t window_moves = 0;
-  uint64_t register_loads = 0;    // part of round_trips
+  uint64_t register_loads = 0;  // part of round_trips
 };
 
 // A stretch of card memory that a plain read(2) can fetch. Charged when asked for.
@@ -64,7 +65,7 @@ struct DescriptorRange {
   int fd = -1;
   uint64_t file_offset = 0;
   uint32_t bytes = 0;
-  uint64_t token = 0;             // the implementation's
+  uint64_t token = 0;  // the implementation's
 };
 
 class Card {
@@ -75,7 +76,7 @@ class Card {
   Card& operator=(const Card&) = delete;
 
   virtual const Identity& identity() const = 0;
-  virtual std::span<const Tile> tiles() const = 0;   // Tensix and Ethernet, in flat id order
+  virtual std::span<const Tile> tiles() const = 0;  // Tensix and Ethernet, in flat id order
 
   // Points the window at the 2 MiB that hold `address` of the tile. Free when it already does.
   virtual Access aim(Window window, Coord tile, uint64_t address) = 0;
@@ -83,8 +84,9 @@ class Card {
   // Aligned 4-byte loads of allow-listed registers, in order, never merged.
   virtual Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) = 0;
 
-  // Copies bytes (a multiple of 8, at an offset that is one too) out of the window, each address once. `out` is
-  // stored to in 64-bit release stores, because it may be ring memory that readers are copying (shm/ring.hpp).
+  // Copies bytes (a multiple of 8, at an offset that is one too) out of the window, each address once. `out`
+  // is stored to in 64-bit release stores, because it may be ring memory that readers are copying
+  // (shm/ring.hpp).
   virtual Access copy(Window window, uint32_t offset, std::span<uint64_t> out) = 0;
 
   // 64-bit wall clock of a Tensix tile: live high, low, live high until the highs agree.

@@ -1,5 +1,6 @@
-// The card half of the emulated card: memory, clocks, the socket observers connect to, the account of what they
-// did. What runs on the card (firmware, host habits) is the owner's business and writes through the calls here.
+// The card half of the emulated card: memory, clocks, the socket observers connect to, the account of what
+// they did. What runs on the card (firmware, host habits) is the owner's business and writes through the
+// calls here.
 //
 // One writer thread calls the memory functions; a thread of this class serves observers. Destroying the card
 // ends every connection. Nothing of it outlives the process: memory is anonymous, the socket abstract.
@@ -15,7 +16,7 @@
 namespace ttc::card {
 
 struct ClockStep {
-  uint64_t after_ns;   // since the card was made
+  uint64_t after_ns;  // since the card was made
   uint64_t hz;
 };
 
@@ -23,10 +24,11 @@ struct EmulatedCardOptions {
   std::string name;
   std::string arch = "wormhole_b0";
   std::string board = "n150";
-  std::vector<uint8_t> harvested_rows;      // NOC0 y of Tensix rows; empty: the board's default count, from the end
+  std::vector<uint8_t>
+      harvested_rows;  // NOC0 y of Tensix rows; empty: the board's default count, from the end
   std::vector<uint8_t> harvested_columns;
-  bool strict = false;                      // every access over the socket
-  bool virtual_time = false;                // the clock moves only by advance_clock()
+  bool strict = false;        // every access over the socket
+  bool virtual_time = false;  // the clock moves only by advance_clock()
   uint32_t round_trip_ns = 0;
   uint64_t hz = 1'000'000'000;
   int32_t drift_ppm = 0;
@@ -37,7 +39,7 @@ struct EmulatedCardOptions {
 
 // Where the profiler logs are, so that the card can tell what of them was read (for pacing).
 struct LogGeometry {
-  uint32_t control_address;   // of the control vectors in L1
+  uint32_t control_address;  // of the control vectors in L1
   uint32_t control_bytes;
   uint32_t base;
   uint32_t bytes_per_risc;
@@ -50,7 +52,7 @@ struct AccessAccount {
 
 class EmulatedCard {
  public:
-  explicit EmulatedCard(const EmulatedCardOptions& options);   // throws OpenError
+  explicit EmulatedCard(const EmulatedCardOptions& options);  // throws OpenError
   // Lets observers in; until then the card can be prepared unseen. Throws OpenError when the name is taken.
   void announce();
   ~EmulatedCard();
@@ -58,28 +60,29 @@ class EmulatedCard {
   EmulatedCard& operator=(const EmulatedCard&) = delete;
 
   const Arch& arch() const;
-  std::span<const Tile> tiles() const;   // Tensix and Ethernet in x-major order, harvested ones marked
+  std::span<const Tile> tiles() const;  // Tensix and Ethernet in x-major order, harvested ones marked
 
   // Memory, in 32-bit words, relaxed atomics: what a core's store is to a reader on the other side of PCIe.
   uint32_t load(Coord tile, uint32_t l1_address) const;
   void store(Coord tile, uint32_t l1_address, uint32_t value);
-  void store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words);   // address a multiple of 8
+  void store_dram(uint32_t view, uint64_t address,
+                  std::span<const uint32_t> words);  // address a multiple of 8
   uint32_t load_dram(uint32_t view, uint64_t address) const;
 
   uint64_t clock() const;
-  void advance_clock(uint64_t cycles);   // virtual time only
+  void advance_clock(uint64_t cycles);  // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);
   // Words of a lane a reader can now find, since the `resets`-th host reset; lane = flat id * 5 + RISC.
   void set_landed(uint32_t lane, uint32_t resets, uint32_t words);
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
-  uint64_t control_reads(Coord tile) const;   // how often observers looked at this tile's vector
+  uint64_t control_reads(Coord tile) const;  // how often observers looked at this tile's vector
 
   // Says that the card will go away soon, as a resetting user-mode driver does.
   void announce_leaving();
   size_t observers() const;
   AccessAccount account() const;
-  std::vector<std::string> violations() const;   // the first few, as text
+  std::vector<std::string> violations() const;  // the first few, as text
 
  private:
   struct Impl;

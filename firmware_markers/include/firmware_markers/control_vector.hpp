@@ -12,8 +12,8 @@
 namespace ttc::markers {
 
 struct ControlVector {
-  std::array<uint32_t, device::kMaxRiscs> host_end{};     // words in the DRAM log of RISC r
-  std::array<uint32_t, device::kMaxRiscs> device_end{};   // words in the L1 buffer of RISC r
+  std::array<uint32_t, device::kMaxRiscs> host_end{};    // words in the DRAM log of RISC r
+  std::array<uint32_t, device::kMaxRiscs> device_end{};  // words in the L1 buffer of RISC r
   uint32_t dram_address = 0;
   uint32_t run_counter = 0;
   uint32_t noc_x = 0;

@@ -1,8 +1,8 @@
 // Words in, typed markers out.
 //
-// decode() takes whole spans of one lane's log and appends frames and markers to a Batch. It never reads outside
-// the words it is given, never loops without progress, never throws on content: whatever does not fit the format
-// moves a counter in Anomalies and decoding goes on at the next frame that can be recognised.
+// decode() takes whole spans of one lane's log and appends frames and markers to a Batch. It never reads
+// outside the words it is given, never loops without progress, never throws on content: whatever does not fit
+// the format moves a counter in Anomalies and decoding goes on at the next frame that can be recognised.
 //
 // What a frame's markers mean beyond the words (format sheet 3.4, 5.2, 5.3, 8):
 //   duplicate  quick push repeats FW/KERNEL slots of its run in every frame
@@ -19,22 +19,22 @@
 namespace ttc::markers {
 
 enum class MarkerType : uint8_t { zone_start, zone_end, zone_total, ts_data, ts_event, ts_data_16b };
-std::string_view to_string(MarkerType type);   // the words of the device CSV
+std::string_view to_string(MarkerType type);  // the words of the device CSV
 
 enum MarkerFlags : uint8_t {
-  kGuaranteed = 1,   // from one of the four slots, which are not in time order
-  kDuplicate = 2,    // already seen in the previous frame of the same launch
-  kStale = 4,        // left over from an earlier launch: not an event of this one
-  kRepaired = 8,     // 2^32 was added to the time
-  kQuickPush = 16,   // the zone the firmware itself records around a quick push (known by its place: 5.2)
+  kGuaranteed = 1,  // from one of the four slots, which are not in time order
+  kDuplicate = 2,   // already seen in the previous frame of the same launch
+  kStale = 4,       // left over from an earlier launch: not an event of this one
+  kRepaired = 8,    // 2^32 was added to the time
+  kQuickPush = 16,  // the zone the firmware itself records around a quick push (known by its place: 5.2)
 };
 
 struct Marker {
-  uint64_t time_cycles;     // 44-bit wall clock of the tile; for totals the FW start of the frame
-  uint16_t id;              // hash16 of the zone string, event id, or a fixed id
+  uint64_t time_cycles;  // 44-bit wall clock of the tile; for totals the FW start of the frame
+  uint16_t id;           // hash16 of the zone string, event id, or a fixed id
   MarkerType type;
   uint8_t flags;
-  uint32_t payload;         // index into Batch::payloads: 1 word for totals and data, 2 for 16-byte data
+  uint32_t payload;  // index into Batch::payloads: 1 word for totals and data, 2 for 16-byte data
 };
 static_assert(sizeof(Marker) == 16);
 
@@ -42,24 +42,24 @@ struct Frame {
   uint32_t host_id;
   uint16_t trace_counter;
   uint8_t risc;
-  bool sat_out;             // the RISC took no part in this launch: no slot was set
+  bool sat_out;  // the RISC took no part in this launch: no slot was set
   uint32_t first_marker;
   uint32_t marker_count;
-  uint32_t first_word;      // in the span
+  uint32_t first_word;  // in the span
 };
 
 // Monotone counts, one per kind of oddity. Every one is visible to users (`ttexport --anomalies`).
 struct Anomalies {
-  uint64_t unparsable_words = 0;     // skipped while looking for the next frame
+  uint64_t unparsable_words = 0;  // skipped while looking for the next frame
   uint64_t resyncs = 0;
-  uint64_t damaged_sentinels = 0;    // frame accepted by identity although its 0,0 was overwritten
-  uint64_t overrun_frames = 0;       // longer than the L1 buffer
-  uint64_t truncated_packets = 0;    // payload cut by the end of the span
-  uint64_t unknown_packets = 0;      // type 6 or 7: not the classic backend
+  uint64_t damaged_sentinels = 0;  // frame accepted by identity although its 0,0 was overwritten
+  uint64_t overrun_frames = 0;     // longer than the L1 buffer
+  uint64_t truncated_packets = 0;  // payload cut by the end of the span
+  uint64_t unknown_packets = 0;    // type 6 or 7: not the classic backend
   uint64_t stale_markers = 0;
   uint64_t duplicate_markers = 0;
   uint64_t repaired_times = 0;
-  uint64_t backward_times = 0;       // custom marker earlier than the one before, beyond repair
+  uint64_t backward_times = 0;  // custom marker earlier than the one before, beyond repair
 
   void add(const Anomalies& other);
 };
@@ -77,7 +77,7 @@ class Batch {
 
  private:
   friend class LaneDecoder;
-  void reserve(size_t words);   // room for everything `words` more words can hold
+  void reserve(size_t words);  // room for everything `words` more words can hold
 
   std::unique_ptr<Frame[]> frames_;
   std::unique_ptr<Marker[]> markers_;
@@ -104,13 +104,15 @@ class LaneDecoder {
   size_t decode_frame(std::span<const uint32_t> words, size_t at, Batch& out);
   size_t decode_customs(std::span<const uint32_t> words, size_t at, size_t pos, uint64_t start,
                         uint64_t& last, bool stale, Batch& out);
-  void decode_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch, Batch& out);
+  void decode_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
+                         Batch& out);
   static void flag_quick_push(const uint32_t* head, const Frame& frame, Batch& out);
   size_t resync(std::span<const uint32_t> words, size_t at);
 
   Lane lane_;
   FrameDigest previous_;
   Anomalies anomalies_;
+  bool next_starts_ = false;  // decode_customs() ended at a frame that it has looked at
 };
 
 }  // namespace ttc::markers

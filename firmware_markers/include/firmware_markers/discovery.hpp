@@ -14,16 +14,16 @@
 namespace ttc::markers {
 
 struct L1Image {
-  uint32_t base_address;             // L1 address of words[0]; a multiple of 4
+  uint32_t base_address;  // L1 address of words[0]; a multiple of 4
   std::span<const uint32_t> words;
 };
 
 struct Discovery {
-  const Layout* layout = nullptr;    // null: refused
+  const Layout* layout = nullptr;  // null: refused
   uint32_t control_address = 0;
-  uint32_t buffer_address = 0;       // L1 address of RISC 0's buffer
+  uint32_t buffer_address = 0;  // L1 address of RISC 0's buffer
   ControlVector vector;
-  std::vector<std::string> evidence; // what agreed; on refusal, what did not
+  std::vector<std::string> evidence;  // what agreed; on refusal, what did not
   explicit operator bool() const { return layout != nullptr; }
 };
 

@@ -6,8 +6,8 @@
 //   word 4..11 four guaranteed markers: FW start, FW end, KERNEL start, KERNEL end
 //   word 12..  custom markers and their payload, possibly one padding marker
 //
-// A frame carries no length: it ends where the next one begins or where the log ends. These functions say where
-// frames begin and end, look at nothing outside `words`, and neither allocate nor throw.
+// A frame carries no length: it ends where the next one begins or where the log ends. These functions say
+// where frames begin and end, look at nothing outside `words`, and neither allocate nor throw.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,43 +27,72 @@ struct Lane {
   uint8_t flat_id = 0;
 
   bool owns_identity(uint32_t word) const {
-    return (word & ~format->identity_fields()) == 0 && format->risc.get(word) == risc &&
-           format->flat.get(word) == flat_id;
+    return (word & ~format->trace.mask()) == format->identity(risc, flat_id, 0);
   }
 };
 
 constexpr uint64_t marker_time(uint32_t high, uint32_t low) {
   return (uint64_t{high & 0xfffu} << 32) | low;
 }
-constexpr bool is_marker(uint32_t high) { return high >> 31; }
+constexpr bool is_marker(uint32_t high) {
+  return high >> 31;
+}
 // Type 0, id 0, high time 0 and valid: an unset slot or padding, never a real marker.
-constexpr bool is_blank(uint32_t high) { return high == device::kUnsetWord; }
-constexpr uint32_t packet_type(uint32_t high) { return (high >> 28) & 7; }
-constexpr uint32_t packet_id(uint32_t high) { return (high >> 12) & 0xffff; }
+constexpr bool is_blank(uint32_t high) {
+  return high == device::kUnsetWord;
+}
+constexpr uint32_t packet_type(uint32_t high) {
+  return (high >> 28) & 7;
+}
+constexpr uint32_t packet_id(uint32_t high) {
+  return (high >> 12) & 0xffff;
+}
 
 // Words of a packet by type; 0 for types the classic backend does not write.
 constexpr uint32_t packet_words(uint32_t type) {
   switch (type) {
-    case device::kTsData: return 4;
-    case device::kTsData16B: return 6;
+    case device::kTsData:
+      return 4;
+    case device::kTsData16B:
+      return 6;
     case device::kZoneStart:
     case device::kZoneEnd:
     case device::kZoneTotal:
-    case device::kTsEvent: return 2;
-    default: return 0;
+    case device::kTsEvent:
+      return 2;
+    default:
+      return 0;
   }
 }
 
-// A frame of `lane` begins at words[at], sentinel intact.
-bool frame_starts(std::span<const uint32_t> words, size_t at, const Lane& lane);
+namespace detail {
+constexpr bool slot_holds(const uint32_t* slot, uint32_t type) {
+  return slot[0] >> 28 == (8 | type) || (slot[0] == device::kUnsetWord && slot[1] == device::kUnsetWord);
+}
+inline bool carries_identity(const uint32_t* head, const Lane& lane) {
+  return lane.owns_identity(head[device::kIdIdentity]) &&
+         slot_holds(head + device::kFwStartWord, device::kZoneStart) &&
+         slot_holds(head + device::kFwEndWord, device::kZoneEnd) &&
+         slot_holds(head + device::kKernelStartWord, device::kZoneStart) &&
+         slot_holds(head + device::kKernelEndWord, device::kZoneEnd);
+}
+}  // namespace detail
+
+// A frame of `lane` begins at words[at], sentinel intact. Inline, as the next one: once or twice a frame.
+inline bool frame_starts(std::span<const uint32_t> words, size_t at, const Lane& lane) {
+  return at + device::kFirstCustomWord <= words.size() && words[at] == 0 && words[at + 1] == 0 &&
+         detail::carries_identity(words.data() + at, lane);
+}
 // Likewise, but the sentinel was overwritten by a marker of another RISC.
-bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane& lane);
+inline bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane& lane) {
+  return at + device::kFirstCustomWord <= words.size() && is_marker(words[at]) && !is_blank(words[at]) &&
+         detail::carries_identity(words.data() + at, lane);
+}
 
 // The 64-bit difference a-b of two 44-bit clocks, in [-2^43, 2^43).
 constexpr int64_t clock_difference(uint64_t a, uint64_t b) {
-  const uint64_t d = (a - b) & kClockMask;
-  return d & (uint64_t{1} << (kClockBits - 1)) ? static_cast<int64_t>(d) - (int64_t{1} << kClockBits)
-                                               : static_cast<int64_t>(d);
+  constexpr unsigned kUnused = 64 - kClockBits;
+  return static_cast<int64_t>((a - b) << kUnused) >> kUnused;
 }
 
 // The device reads the high half before the low half. A roll-over in between gives a time 2^32 cycles too
@@ -72,27 +101,29 @@ constexpr bool looks_rolled_over(uint64_t time, uint64_t earlier) {
   return clock_difference(time, earlier) < 0 && (time & 0xffffffffu) < 0x10000 &&
          clock_difference(time + (uint64_t{1} << 32), earlier) >= 0;
 }
-constexpr uint64_t repaired(uint64_t time) { return (time + (uint64_t{1} << 32)) & kClockMask; }
+constexpr uint64_t repaired(uint64_t time) {
+  return (time + (uint64_t{1} << 32)) & kClockMask;
+}
 
 // What must be known of a lane's past to judge its next frame. Travels in every span, so that a reader who
 // starts there decodes what one who saw everything decodes. ABI: 64 bytes, zero = nothing known.
 struct FrameDigest {
-  uint32_t guaranteed[8] = {};   // words 4..11 of the previous frame
-  uint64_t last_time = 0;        // latest repaired time in the lane so far
+  uint32_t guaranteed[8] = {};  // words 4..11 of the previous frame
+  uint64_t last_time = 0;       // latest repaired time in the lane so far
   uint32_t host_id = 0;
-  uint32_t trailing_words = 0;   // words of the previous frame; 0: no previous frame
-  uint32_t known = 0;            // 1: the fields above are set
-  uint32_t repaired_slots = 0;   // bit s: the time of slot s had rolled over
+  uint32_t trailing_words = 0;  // words of the previous frame; 0: no previous frame
+  uint32_t known = 0;           // 1: the fields above are set
+  uint32_t repaired_slots = 0;  // bit s: the time of slot s had rolled over
   uint32_t reserved[2] = {};
 };
 static_assert(sizeof(FrameDigest) == 64);
 
 struct Walk {
-  size_t whole_words = 0;    // words covered by frames that verified, from words[0]
+  size_t whole_words = 0;  // words covered by frames that verified, from words[0]
   size_t frames = 0;
-  size_t markers = 0;        // set slots and packets of frames that took part; repeats of quick push included
-  bool held = false;         // the judge did not want the next frame yet
-  bool clean = false;        // the frames cover all of `words` exactly
+  size_t markers = 0;  // set slots and packets of frames that took part; repeats of quick push included
+  bool held = false;   // the judge did not want the next frame yet
+  bool clean = false;  // the frames cover all of `words` exactly
 };
 
 // A time every marker must be earlier than, where one is known (frames recovered after a reset).
@@ -103,39 +134,42 @@ struct Ceiling {
 
 // Verifies frames from words[0] on and stops at the first that does not hold: syntax, identity, and time.
 // Every time a frame adds must be later than digest.last_time (when known), which is what tells a frame that
-// has not landed yet from the older bytes it will replace. A frame whose FW start slot is unset has no time of
-// its own (a RISC that sat the launch out): judge.sat_out_ok(host_id) then decides.
-// `cut`: the log goes on behind `words`, so the last frame is only whole when another begins behind it.
-// Leaves in `digest` what must be known before the first word that did not verify.
+// has not landed yet from the older bytes it will replace. A frame whose FW start slot is unset has no time
+// of its own (a RISC that sat the launch out): judge.sat_out_ok(host_id) then decides. `cut`: the log goes on
+// behind `words`, so the last frame is only whole when another begins behind it. Leaves in `digest` what must
+// be known before the first word that did not verify.
 //
 // Judge: bool sat_out_ok(uint32_t host_id);
-//        bool take(const VerifiedFrame& frame);   // each verified frame, in order; false stops in front of it
+//        bool take(const VerifiedFrame& frame);   // each verified frame, in order; false stops in front of
+//        it
 struct VerifiedFrame {
   std::span<const uint32_t> words;
-  size_t end = 0;              // of the frame, in the words verified
+  size_t end = 0;  // of the frame, in the words verified
   uint32_t markers = 0;
   bool sat_out = false;
-  bool has_payload = false;    // words that carry neither valid bit nor time: a torn landing would not show in them
+  bool has_payload =
+      false;  // words that carry neither valid bit nor time: a torn landing would not show in them
 };
 template <class Judge>
 Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceiling& ceiling, bool cut,
                    FrameDigest& digest, Judge&& judge);
 
 // Length of the frame at words[at], behind a rewound index, where older bytes may follow instead of the next
-// frame. Followed by a frame it ends there; otherwise where a word is no marker, or a time is not later than the
-// one before or is beyond the frame's own FW end. 0 when there is no frame later than digest.last_time, which must
-// be known. Updates `digest`.
+// frame. Followed by a frame it ends there; otherwise where a word is no marker, or a time is not later than
+// the one before or is beyond the frame's own FW end. 0 when there is no frame later than digest.last_time,
+// which must be known. Updates `digest`.
 size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, FrameDigest& digest);
 
-// The earliest time a frame adds to a lane whose markers up to `after` are known (0: none). A run that pushes more
-// than once repeats its starts, so the first custom marker counts where the start is not new or may not be.
+// The earliest time a frame adds to a lane whose markers up to `after` are known (0: none). A run that pushes
+// more than once repeats its starts, so the first custom marker counts where the start is not new or may not
+// be.
 uint64_t first_time(std::span<const uint32_t> frame, uint64_t after);
 
 namespace detail {
 // The FW start of the frame at words[at] is later than all before it, or that of the launch still running.
 bool head_is_fresh(std::span<const uint32_t> words, size_t at, const FrameDigest& digest);
-// Length of the frame at words[at], 0 when it does not hold. Updates `digest` and `frame` when it does; a frame at the very
-// end of `words` is taken to end there.
+// Length of the frame at words[at], 0 when it does not hold. Updates `digest` and `frame` when it does; a
+// frame at the very end of `words` is taken to end there.
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
                     FrameDigest& digest, VerifiedFrame& frame);
 }  // namespace detail

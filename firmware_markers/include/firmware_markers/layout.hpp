@@ -10,7 +10,7 @@
 namespace ttc::markers {
 
 struct Layout {
-  std::string_view name;   // "G3", "G4": what people type and read
+  std::string_view name;  // "G3", "G4": what people type and read
   device::Format format;
 };
 
@@ -23,10 +23,10 @@ const Layout* layout_by_generation(unsigned generation);
 // Where the profiler lives on an architecture, independent of the generation.
 // Source: tt-metal dev_mem_map.h (WH @009581cb, BH @0079e942), bh_hal.cpp@0316c7ec and sibling.
 struct Placement {
-  std::string_view arch;           // "wormhole_b0", "blackhole"
-  uint32_t tensix_mailbox_base;    // L1 address
-  uint32_t dram_base;              // address of the profiler region inside every bank
-  uint32_t max_cores_per_bank;     // the HAL reserves room for this many cores in a bank
+  std::string_view arch;         // "wormhole_b0", "blackhole"
+  uint32_t tensix_mailbox_base;  // L1 address
+  uint32_t dram_base;            // address of the profiler region inside every bank
+  uint32_t max_cores_per_bank;   // the HAL reserves room for this many cores in a bank
 };
 const Placement* placement_for(std::string_view arch);
 
@@ -42,7 +42,7 @@ constexpr uint32_t control_address_after(uint32_t magic_address, uint32_t mailbo
 // Place of a lane's log inside its DRAM bank. P = bytes per RISC region.
 struct LogPlace {
   uint32_t bank;
-  uint64_t address;   // inside the bank, of word 0 of the lane's log
+  uint64_t address;  // inside the bank, of word 0 of the lane's log
 };
 LogPlace log_place(uint32_t flat_id, uint32_t risc, uint32_t core_count_per_dram, uint32_t dram_base,
                    uint32_t bytes_per_risc);

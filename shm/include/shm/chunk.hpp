@@ -1,12 +1,12 @@
-// Chunks: what flows through the ring and into files. A chunk is a 64-byte header and a body whose meaning its
-// kind tells; unknown kinds are skipped by length. All integers little-endian, all offsets from the chunk's start.
+// Chunks: what flows through the ring and into files. A chunk is a 64-byte header and a body whose meaning
+// its kind tells; unknown kinds are skipped by length. All integers little-endian, all offsets from the
+// chunk's start.
 //
-//   kDeviceWords   span table (span_count entries), then the words of the spans, copied verbatim from the card
-//   kSession       JSON text: session, device, arch, board, clock, layout, lanes
-//   kNames         text: one hashed zone string (NAME,FILE,LINE,KERNEL_PROFILER) a line
-//   kLoss          one LossRecord; the same id again replaces it (open intervals grow)
-//   kEnd           the collector ended in order; body: one sentence of text why
-//   kPadding       nothing, fills the ring's end
+//   kDeviceWords   span table (span_count entries), then the words of the spans, copied verbatim from the
+//   card kSession       JSON text: session, device, arch, board, clock, layout, lanes kNames         text:
+//   one hashed zone string (NAME,FILE,LINE,KERNEL_PROFILER) a line kLoss          one LossRecord; the same id
+//   again replaces it (open intervals grow) kEnd           the collector ended in order; body: one sentence
+//   of text why kPadding       nothing, fills the ring's end
 //
 // A reader must not trust any field before it has checked it against `bytes`; check_chunk() does.
 #pragma once
@@ -21,27 +21,27 @@ enum class ChunkKind : uint16_t { padding = 0, device_words = 1, session = 2, na
 
 // What was noticed on the way to these words.
 enum ChunkNotes : uint32_t {
-  kRetried = 1,      // a frame had not landed at first and was read again
-  kRecovered = 2,    // read after a host reset, from behind the new end of the log
-  kNewEpoch = 4,     // first chunk of this core after a host reset was noticed
+  kRetried = 1,    // a frame had not landed at first and was read again
+  kRecovered = 2,  // read after a host reset, from behind the new end of the log
+  kNewEpoch = 4,   // first chunk of this core after a host reset was noticed
 };
 
 struct ChunkHeader {
-  uint32_t bytes = 0;          // header and body, before alignment in the ring
+  uint32_t bytes = 0;  // header and body, before alignment in the ring
   ChunkKind kind = ChunkKind::padding;
   uint16_t reserved0 = 0;
-  uint64_t sequence = 0;       // counts the chunks of a session, without gaps
-  uint64_t session = 0;        // random, one per collector run and device
-  uint32_t device = 0;         // tt-metal's chip id: column 1 of the device CSV
-  uint8_t core_x = 0;          // NOC0 physical
+  uint64_t sequence = 0;  // counts the chunks of a session, without gaps
+  uint64_t session = 0;   // random, one per collector run and device
+  uint32_t device = 0;    // tt-metal's chip id: column 1 of the device CSV
+  uint8_t core_x = 0;     // NOC0 physical
   uint8_t core_y = 0;
-  uint8_t generation = 0;      // layout of the words: 3 = G3, 4 = G4
+  uint8_t generation = 0;  // layout of the words: 3 = G3, 4 = G4
   uint8_t span_count = 0;
-  uint32_t epoch = 0;          // host resets of this core seen so far
+  uint32_t epoch = 0;  // host resets of this core seen so far
   uint16_t flat_id = 0;
   uint16_t reserved1 = 0;
-  uint64_t read_time_ns = 0;   // CLOCK_MONOTONIC_RAW when the control words were read
-  uint32_t run_counter = 0;    // of the core at that time
+  uint64_t read_time_ns = 0;  // CLOCK_MONOTONIC_RAW when the control words were read
+  uint32_t run_counter = 0;   // of the core at that time
   uint32_t notes = 0;
   uint64_t reserved2 = 0;
 };
@@ -57,19 +57,19 @@ struct SpanEntry {
   uint8_t risc = 0;
   SpanSource source = SpanSource::dram_log;
   uint16_t reserved = 0;
-  uint32_t word_offset = 0;    // of the first word in the lane's log
+  uint32_t word_offset = 0;  // of the first word in the lane's log
   uint32_t word_count = 0;
-  uint32_t data_offset = 0;    // from the chunk's start, a multiple of 8
-  uint8_t digest[64] = {};     // firmware_markers FrameDigest of the frame before word_offset
+  uint32_t data_offset = 0;  // from the chunk's start, a multiple of 8
+  uint8_t digest[64] = {};   // firmware_markers FrameDigest of the frame before word_offset
 };
 static_assert(sizeof(SpanEntry) == 80);
 
 enum class LossCause : uint8_t {
-  dropped_on_card = 0,       // the log was full
-  rewound_before_read = 1,   // the host reset the indices over unread words
-  unparsable = 2,            // words that are no frame, skipped
-  card_gone = 3,             // the card vanished unannounced
-  not_read = 4,              // visible on the card when collecting ended, not read any more
+  dropped_on_card = 0,      // the log was full
+  rewound_before_read = 1,  // the host reset the indices over unread words
+  unparsable = 2,           // words that are no frame, skipped
+  card_gone = 3,            // the card vanished unannounced
+  not_read = 4,             // visible on the card when collecting ended, not read any more
   kinds
 };
 enum class LossPrecision : uint8_t { exact_words = 0, bounded_runs = 1, unknown = 2 };
@@ -80,7 +80,7 @@ inline constexpr uint64_t kOpenEnd = ~uint64_t{0};
 
 // Markers of the lane whose time lies in (from_cycles, to_cycles) may be missing; no others.
 struct LossRecord {
-  uint64_t id = 0;             // of the interval
+  uint64_t id = 0;  // of the interval
   uint8_t core_x = 0;
   uint8_t core_y = 0;
   uint8_t risc = 0;
@@ -89,10 +89,10 @@ struct LossRecord {
   uint8_t reserved[3] = {};
   uint32_t epoch = 0;
   uint32_t device = 0;
-  uint64_t from_cycles = 0;    // 44-bit device time of the last marker known good before
+  uint64_t from_cycles = 0;  // 44-bit device time of the last marker known good before
   uint64_t to_cycles = kOpenEnd;
-  uint64_t words = 0;          // exact: how many
-  uint64_t runs = 0;           // bounded: at most this many launches
+  uint64_t words = 0;  // exact: how many
+  uint64_t runs = 0;   // bounded: at most this many launches
 };
 static_assert(sizeof(LossRecord) == 56);
 

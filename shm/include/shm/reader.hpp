@@ -25,8 +25,8 @@ class Reader {
   Reader(Reader&&) noexcept;
 
   enum class Next : uint8_t { chunk, timeout, lapped, ended, writer_died, damaged };
-  // The next chunk: standing ones first, then the ring. Blocks up to timeout_ms: spins briefly, then sleeps on
-  // the wake word. `ended` and `writer_died` come after everything published was delivered.
+  // The next chunk: standing ones first, then the ring. Blocks up to timeout_ms: spins briefly, then sleeps
+  // on the wake word. `ended` and `writer_died` come after everything published was delivered.
   Next next(std::vector<uint64_t>& chunk, unsigned timeout_ms);
 
   const SegmentInfo& info() const;
@@ -35,9 +35,9 @@ class Reader {
   bool writer_alive() const;
   // This reader's own account.
   uint64_t lost_bytes() const;
-  uint64_t lost_chunks() const;      // by gaps in the sequence
+  uint64_t lost_chunks() const;  // by gaps in the sequence
   uint64_t laps() const;
-  std::string damage() const;        // why next() said damaged
+  std::string damage() const;  // why next() said damaged
 
  private:
   struct Impl;

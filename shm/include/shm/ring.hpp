@@ -11,13 +11,14 @@
 // Records are 64-byte aligned and never straddle the end: what is left there becomes a padding record. The
 // largest record is capacity/8.
 //
-// Memory order, without stand-alone fences. The writer raises `oldest` (relaxed store W1), then stores payload
-// with release (W2). A reader copies payload with acquire loads (R2), then loads `oldest` (R1). If R2 saw any
-// word of an overwriting W2, it synchronises with it, so W1 happens before R1 and R1 sees the raised value:
-// the reader learns it was lapped. If R2 saw none, the record is intact. Publication is tail's release store
-// paired with the reader's acquire load. On x86 all of these are plain moves.
+// Memory order, without stand-alone fences. The writer raises `oldest` (relaxed store W1), then stores
+// payload with release (W2). A reader copies payload with acquire loads (R2), then loads `oldest` (R1). If R2
+// saw any word of an overwriting W2, it synchronises with it, so W1 happens before R1 and R1 sees the raised
+// value: the reader learns it was lapped. If R2 saw none, the record is intact. Publication is tail's release
+// store paired with the reader's acquire load. On x86 all of these are plain moves.
 //
-// A reader cannot disturb anything; a writer that dies anywhere leaves all records in [oldest, tail) readable.
+// A reader cannot disturb anything; a writer that dies anywhere leaves all records in [oldest, tail)
+// readable.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -30,7 +31,9 @@
 namespace ttc::shm {
 
 inline constexpr size_t kRecordAlign = 64;
-constexpr uint64_t align_record(uint64_t bytes) { return (bytes + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1}; }
+constexpr uint64_t align_record(uint64_t bytes) {
+  return (bytes + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1};
+}
 
 // Shared words of a ring, writer's and nobody else's to store to. Each on its own cache line.
 struct RingControl {
@@ -47,9 +50,9 @@ class RingWriter {
   uint64_t capacity() const { return mask_ + 1; }
   uint64_t max_record() const { return capacity() / 8; }
 
-  // Contiguous room for `bytes`, at most max_record(); null when that is exceeded. What it held before is given
-  // up. The caller fills it with 64-bit release stores (store_word, or Card::copy). One claim at a time; claiming
-  // again without publishing forgets the first.
+  // Contiguous room for `bytes`, at most max_record(); null when that is exceeded. What it held before is
+  // given up. The caller fills it with 64-bit release stores (store_word, or Card::copy). One claim at a
+  // time; claiming again without publishing forgets the first.
   uint64_t* claim(uint64_t bytes);
   // Publishes the first `bytes` of the claim; their ChunkHeader must be in place.
   void publish(uint64_t bytes);
@@ -64,8 +67,10 @@ class RingWriter {
   uint64_t oldest_;
 };
 
-inline void store_word(uint64_t* at, uint64_t value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
-void store_bytes(uint64_t* at, const void* from, size_t bytes);   // rounds up to whole words, zero padded
+inline void store_word(uint64_t* at, uint64_t value) {
+  __atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+void store_bytes(uint64_t* at, const void* from, size_t bytes);  // rounds up to whole words, zero padded
 
 enum class Poll : uint8_t { record, empty, lapped, damaged };
 
@@ -78,11 +83,11 @@ class RingCursor {
   void to_newest() { position_ = control_->tail.load(std::memory_order_acquire); }
 
   // Copies the next record, validated against being overwritten meanwhile. `lapped`: what was lost is in
-  // lost_bytes(), and the cursor stands at the oldest intact record. `damaged`: the lengths make no sense; the
-  // ring cannot be followed any further.
+  // lost_bytes(), and the cursor stands at the oldest intact record. `damaged`: the lengths make no sense;
+  // the ring cannot be followed any further.
   Poll next(std::vector<uint64_t>& chunk) { return next_before(tail(), chunk); }
-  // Likewise, but only what was published when tail() said `tail`: a caller can thus look elsewhere in between and
-  // keep what it finds there ahead of later records.
+  // Likewise, but only what was published when tail() said `tail`: a caller can thus look elsewhere in
+  // between and keep what it finds there ahead of later records.
   Poll next_before(uint64_t tail, std::vector<uint64_t>& chunk);
   uint64_t tail() const { return control_->tail.load(std::memory_order_acquire); }
 

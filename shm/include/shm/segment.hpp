@@ -1,14 +1,14 @@
 // A live segment: /dev/shm/ttcollect-<live name>. This page is the ABI; every offset is pinned below.
 //
-//   0        SegmentHeader   identity, sizes, offsets; magic is stored last, so a header with magic is complete
-//   4096     counters        kCounters slots of 64 bytes, each with its label beside the value
+//   0        SegmentHeader   identity, sizes, offsets; magic is stored last, so a header with magic is
+//   complete 4096     counters        kCounters slots of 64 bytes, each with its label beside the value
 //   ...      standing area   append-only chunks: session, layout, zone names. Never overwritten
 //   ...      ring            see ring.hpp
 //
-// One writer, found alive by an open-file-description lock on the segment (released by the kernel when it dies,
-// however it dies). Readers map read-only, take no lock and are not known to anybody. The segment outlives its
-// writer; a starting writer moves crash remains aside to <live name>.remains (one is kept) and replaces the
-// remains of an orderly end.
+// One writer, found alive by an open-file-description lock on the segment (released by the kernel when it
+// dies, however it dies). Readers map read-only, take no lock and are not known to anybody. The segment
+// outlives its writer; a starting writer moves crash remains aside to <live name>.remains (one is kept) and
+// replaces the remains of an orderly end.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -29,7 +29,7 @@ struct SegmentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr uint64_t kMagic = 0x3130'7463'656c'6c74;   // little-endian text "tllect01"
+inline constexpr uint64_t kMagic = 0x3130'7463'656c'6c74;  // little-endian text "tllect01"
 inline constexpr uint32_t kAbiMajor = 1;
 inline constexpr uint32_t kAbiMinor = 0;
 
@@ -46,7 +46,7 @@ struct SegmentHeader {
   uint64_t standing_capacity = 0;
   uint64_t ring_offset = 0;
   uint64_t ring_capacity = 0;
-  uint64_t clock_offset = 0;      // no clock table yet: 0, 0
+  uint64_t clock_offset = 0;  // no clock table yet: 0, 0
   uint64_t clock_bytes = 0;
   uint64_t session = 0;
   uint64_t created_realtime_ns = 0;
@@ -56,10 +56,10 @@ struct SegmentHeader {
 
   // Writer's words, apart from the cold part above.
   alignas(64) RingControl ring;
-  alignas(64) std::atomic<uint64_t> standing_tail{0};   // bytes of complete chunks in the standing area
-  alignas(64) std::atomic<uint32_t> wake{0};            // futex; raised at most once a sweep
+  alignas(64) std::atomic<uint64_t> standing_tail{0};  // bytes of complete chunks in the standing area
+  alignas(64) std::atomic<uint32_t> wake{0};           // futex; raised at most once a sweep
   std::atomic<SegmentState> state{SegmentState::live};
-  std::atomic<uint64_t> heartbeat_ns{0};                // CLOCK_MONOTONIC, of the last sweep
+  std::atomic<uint64_t> heartbeat_ns{0};  // CLOCK_MONOTONIC, of the last sweep
 };
 static_assert(offsetof(SegmentHeader, total_bytes) == 16 && offsetof(SegmentHeader, ring_offset) == 56 &&
               offsetof(SegmentHeader, session) == 88 && offsetof(SegmentHeader, live_name) == 112 &&
@@ -68,12 +68,32 @@ static_assert(offsetof(SegmentHeader, total_bytes) == 16 && offsetof(SegmentHead
 
 // Numbered, labelled, in shared memory, so that a monitor costs the collector nothing.
 enum class Counter : uint32_t {
-  sweeps, sweep_ns_last, sweep_ns_p50, sweep_ns_p99, sweep_ns_max,
-  round_trips, window_moves, card_bytes,
-  cores, lanes, programs, markers, frames, chunks, chunk_bytes,
-  epochs, retries, recovered_words,
-  lost_intervals, dropped_on_card_runs, rewound_intervals, unparsable_words, card_gone_intervals,
-  disk_bytes, disk_lapped_bytes, wakes,
+  sweeps,
+  sweep_ns_last,
+  sweep_ns_p50,
+  sweep_ns_p99,
+  sweep_ns_max,
+  round_trips,
+  window_moves,
+  card_bytes,
+  cores,
+  lanes,
+  programs,
+  markers,
+  frames,
+  chunks,
+  chunk_bytes,
+  epochs,
+  retries,
+  recovered_words,
+  lost_intervals,
+  dropped_on_card_runs,
+  rewound_intervals,
+  unparsable_words,
+  card_gone_intervals,
+  disk_bytes,
+  disk_lapped_bytes,
+  wakes,
   count
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);
@@ -86,10 +106,10 @@ struct CounterSlot {
 static_assert(sizeof(CounterSlot) == 64);
 
 struct SegmentOptions {
-  uint64_t ring_bytes = 32u << 20;        // rounded up to a power of two
+  uint64_t ring_bytes = 32u << 20;  // rounded up to a power of two
   uint64_t standing_bytes = 4u << 20;
   unsigned mode = 0640;
-  std::string group;                      // empty: the process's own
+  std::string group;  // empty: the process's own
 };
 
 class SegmentWriter {
@@ -97,7 +117,7 @@ class SegmentWriter {
   // Creates the segment and takes it. Throws SegmentError when another collector has it or memory is short.
   SegmentWriter(const std::string& live_name, const std::string& device_spec, uint64_t session,
                 const SegmentOptions& options);
-  ~SegmentWriter();   // leaves the segment behind, state as set
+  ~SegmentWriter();  // leaves the segment behind, state as set
 
   RingWriter& ring() { return *ring_; }
   // Appends to the standing area. False when it is full; the caller then says so.
@@ -106,8 +126,8 @@ class SegmentWriter {
   void add(Counter counter, uint64_t value);
   uint64_t get(Counter counter) const;
   void heartbeat(uint64_t monotonic_ns);
-  void wake_readers();      // at most once a sweep: costs a system call
-  void end();               // an orderly end
+  void wake_readers();  // at most once a sweep: costs a system call
+  void end();           // an orderly end
   uint64_t session() const;
 
  private:
@@ -122,9 +142,9 @@ struct SegmentInfo {
   uint64_t session = 0;
   int64_t writer_pid = 0;
   uint64_t bytes = 0;
-  bool alive = false;       // a writer holds it now
-  bool ended = false;       // ended in order; otherwise, when not alive: crash remains
-  std::string refused;      // why it cannot be attached, empty when it can
+  bool alive = false;   // a writer holds it now
+  bool ended = false;   // ended in order; otherwise, when not alive: crash remains
+  std::string refused;  // why it cannot be attached, empty when it can
 };
 std::vector<SegmentInfo> list_segments();
 // Removes what no living writer holds. False when there was nothing of that name or it is alive.

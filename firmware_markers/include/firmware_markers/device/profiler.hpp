@@ -15,7 +15,8 @@
 //   void     recorded(risc, type, id, time, a, b)      a marker was stored; empty on silicon
 //   bool     noc_busy()                                a NoC command buffer is in linked state
 //
-// One Profiler per RISC; RISC 0 (BRISC) also opens and finishes launches. Not thread-safe: a core has no threads.
+// One Profiler per RISC; RISC 0 (BRISC) also opens and finishes launches. Not thread-safe: a core has no
+// threads.
 #pragma once
 #include <stdint.h>
 
@@ -64,7 +65,8 @@ class Profiler {
   void finish_launch() {
     if (port_.control(F.done) == 1) return;
     for (uint32_t r = 0; r < kMaxRiscs; ++r) {
-      if (port_.control(F.device_end + r) == 0) continue;   // the index is read again below, as the firmware does
+      if (port_.control(F.device_end + r) == 0)
+        continue;  // the index is read again below, as the firmware does
       const uint32_t at = port_.control(F.host_end + r);
       const uint32_t whole = port_.control(F.device_end + r);
       uint32_t words = 0;
@@ -93,8 +95,8 @@ class Profiler {
   void kernel_start(uint32_t id) { guaranteed(kKernelStartWord, kZoneStart, id); }
   void kernel_end(uint32_t id) { guaranteed(kKernelEndWord, kZoneEnd, id); }
 
-  // Closes the FW zone and publishes how much of the buffer is valid. `for_this_core` false: BRISC in a launch
-  // that is not its own; G4 then leaves the index alone, older firmware publishes it all the same.
+  // Closes the FW zone and publishes how much of the buffer is valid. `for_this_core` false: BRISC in a
+  // launch that is not its own; G4 then leaves the index alone, older firmware publishes it all the same.
   void fw_end(uint32_t id, bool for_this_core = true) {
     guaranteed(kFwEndWord, kZoneEnd, id);
     pad();
@@ -149,7 +151,7 @@ class Profiler {
     if (port_.noc_busy() || port_.control(F.dram_address) == 0) return;
     if (port_.control(F.dropped) >> risc_ & 1) return;
     const uint32_t open = open_;
-    open_ = 0;   // the pair may use the room kept for open zones: their ends start the next buffer
+    open_ = 0;  // the pair may use the room kept for open zones: their ends start the next buffer
     if (zone_start(zone)) zone_end(zone);
     open_ = open;
     stamp_identity(risc_, trace_count_);
@@ -158,7 +160,7 @@ class Profiler {
     if (at + index_ <= log_words_ - 4) {
       push_to_log(risc_, at, index_);
       port_.wait_sent();
-      port_.set_control(F.host_end + risc_, at + index_);   // here the data is first, unlike in finish
+      port_.set_control(F.host_end + risc_, at + index_);  // here the data is first, unlike in finish
     } else {
       drop(risc_);
     }
@@ -203,7 +205,7 @@ class Profiler {
   void drop(uint32_t r) { port_.set_control(F.dropped, port_.control(F.dropped) | 1u << r); }
 
   void push_to_log(uint32_t r, uint32_t at, uint32_t words) {
-    if (port_.control(F.dram_address) == 0) return;   // the index has moved all the same (5.1)
+    if (port_.control(F.dram_address) == 0) return;  // the index has moved all the same (5.1)
     const uint32_t flat = port_.control(F.flat_id);
     const uint32_t cores = port_.control(F.core_count_per_dram);
     port_.push(r, words, flat / cores, ((flat % cores * kMaxRiscs + r) * log_words_ + at) * 4);
@@ -211,9 +213,9 @@ class Profiler {
 
   Port& port_;
   uint32_t risc_;
-  uint32_t log_words_;   // capacity of one RISC's DRAM region
+  uint32_t log_words_;  // capacity of one RISC's DRAM region
   uint32_t index_ = kFirstCustomWord;
-  uint32_t open_ = 0;    // custom zones started and not ended
+  uint32_t open_ = 0;  // custom zones started and not ended
   uint32_t trace_count_ = 0;
 };
 

@@ -1,16 +1,16 @@
-// The Port of a Wormhole Tensix core: L1 by address, the debug block's wall clock, NIU 0's first command buffer.
-// Freestanding. Addresses: driver sheet 4.4 and 9 (NoC command registers measured on the public simulator),
-// format sheet 8 (clock). CTRL 0x2092 = write, acknowledged, static VC.
+// The Port of a Wormhole Tensix core: L1 by address, the debug block's wall clock, NIU 0's first command
+// buffer. Freestanding. Addresses: driver sheet 4.4 and 9 (NoC command registers measured on the public
+// simulator), format sheet 8 (clock). CTRL 0x2092 = write, acknowledged, static VC.
 #pragma once
 #include <stdint.h>
 
 namespace ttc::device {
 
 struct WormholePort {
-  uint32_t control_address;   // L1 address of the control vector
-  uint32_t buffer_address;    // L1 address of RISC 0's buffer
-  const uint8_t (*dram_xy)[2];   // NOC0 endpoint of each bank
-  const uint64_t* dram_offset;   // bank offset of each view
+  uint32_t control_address;     // L1 address of the control vector
+  uint32_t buffer_address;      // L1 address of RISC 0's buffer
+  const uint8_t (*dram_xy)[2];  // NOC0 endpoint of each bank
+  const uint64_t* dram_offset;  // bank offset of each view
   uint32_t dram_base;
 
   static volatile uint32_t& at(uint32_t address) {
@@ -34,7 +34,8 @@ struct WormholePort {
     at(0xFFB20000) = buffer_address + 2048 * risc;
     at(0xFFB20004) = 0;
     at(0xFFB2000C) = static_cast<uint32_t>(to);
-    at(0xFFB20010) = static_cast<uint32_t>(to >> 32) | uint32_t{dram_xy[bank][0]} << 4 | uint32_t{dram_xy[bank][1]} << 10;
+    at(0xFFB20010) =
+        static_cast<uint32_t>(to >> 32) | uint32_t{dram_xy[bank][0]} << 4 | uint32_t{dram_xy[bank][1]} << 10;
     at(0xFFB20018) = 0;
     at(0xFFB2001C) = 0x2092;
     at(0xFFB20020) = 4 * words;
