@@ -170,12 +170,16 @@ void AccessLayer::resolve_open_reads() {
   std::erase_if(open_reads_, [&](const OpenRead& r) { return resolve(r); });
 }
 
-Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
+bool AccessLayer::fits(Window window, uint32_t offset, uint64_t bytes) {
   const Aimed& w = aimed_[static_cast<size_t>(window)];
-  if (!w.valid || offset % 8 || offset + out.size_bytes() > w.readable) {
-    violate(ViolationKind::outside_memory, w.tile, w.base + offset);
-    return Access::refused;
-  }
+  if (w.valid && offset % 8 == 0 && offset + bytes <= w.readable) return true;
+  violate(ViolationKind::outside_memory, w.tile, w.base + offset);
+  return false;
+}
+
+Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
+  if (!fits(window, offset, out.size_bytes())) return Access::refused;
+  const Aimed& w = aimed_[static_cast<size_t>(window)];
   if (!open_reads_.empty()) resolve_open_reads();
   const auto part = log_part(w, offset, out.size_bytes());
   charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
@@ -191,7 +195,11 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
 
 std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, uint32_t bytes) {
   Aimed to;
-  if (locate(tile, address, to) != Access::ok || to.readable == 0) return std::nullopt;
+  if (locate(tile, address, to) != Access::ok) return std::nullopt;
+  if (to.readable == 0) {
+    violate(ViolationKind::forbidden_register, tile, address);
+    return std::nullopt;
+  }
   const uint64_t offset = address - to.base;
   if (offset + bytes > to.readable) {
     violate(ViolationKind::outside_memory, tile, address);

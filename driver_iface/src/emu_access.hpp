@@ -18,6 +18,8 @@ class AccessLayer {
   Access aim(Window window, Coord tile, uint64_t address);
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out);
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out);
+  // Whether a copy of so many bytes stays inside; a violation when not.
+  bool fits(Window window, uint32_t offset, uint64_t bytes);
   // For reads through the descriptor: file offset of tile memory, checked and charged.
   std::optional<DescriptorRange> range(Coord tile, uint64_t address, uint32_t bytes);
   void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);

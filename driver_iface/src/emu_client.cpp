@@ -151,6 +151,7 @@ class EmulatedClient : public Card {
       const auto part = out.first(std::min<size_t>(out.size(), kMaxAnswerBytes / 8));
       Request r = request(Op::copy, window);
       r.offset = offset;
+      r.total_bytes = static_cast<uint32_t>(out.size_bytes());
       r.bytes = static_cast<uint32_t>(part.size_bytes());
       bounce_.resize(part.size());
       if (const Access access = ask(r, {reinterpret_cast<uint8_t*>(bounce_.data()), part.size_bytes()});

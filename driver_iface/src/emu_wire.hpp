@@ -28,7 +28,7 @@ struct Request {
   uint32_t offset = 0;
   uint64_t address = 0;
   uint32_t bytes = 0;
-  uint32_t reserved2 = 0;
+  uint32_t total_bytes = 0;  // copy: of all parts still to come, judged as a whole
 };
 
 enum class Greeting : uint32_t { welcome, version_mismatch, no_window_left, too_many_windows };

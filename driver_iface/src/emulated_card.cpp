@@ -111,15 +111,17 @@ struct EmulatedCard::Impl {
   // Wormhole loses Tensix rows, Blackhole columns. What the options do not name is taken from the far end.
   void harvest(const Board& board) {
     std::vector<uint8_t> rows = options.harvested_rows, columns = options.harvested_columns;
-    for (int y = arch->grid_y - 1; rows.size() < board.harvested_rows && y >= 0; --y)
-      if (arch->kind_at({1, static_cast<uint8_t>(y)}) == TileKind::tensix)
-        rows.push_back(static_cast<uint8_t>(y));
-    for (int x = arch->grid_x - 1; columns.size() < board.harvested_columns && x >= 0; --x)
-      if (arch->kind_at({static_cast<uint8_t>(x), 2}) == TileKind::tensix)
-        columns.push_back(static_cast<uint8_t>(x));
     const auto has = [](const std::vector<uint8_t>& list, uint8_t v) {
       return std::find(list.begin(), list.end(), v) != list.end();
     };
+    const auto fill = [&](std::vector<uint8_t>& list, uint8_t wanted, uint8_t from, auto coordinate) {
+      for (int v = from - 1; list.size() < wanted && v >= 0; --v) {
+        const auto value = static_cast<uint8_t>(v);
+        if (arch->kind_at(coordinate(value)) == TileKind::tensix && !has(list, value)) list.push_back(value);
+      }
+    };
+    fill(rows, board.harvested_rows, arch->grid_y, [](uint8_t y) { return Coord{1, y}; });
+    fill(columns, board.harvested_columns, arch->grid_x, [](uint8_t x) { return Coord{x, 2}; });
     uint32_t working = 0;
     for (uint8_t x = 0; x < arch->grid_x; ++x)
       for (uint8_t y = 0; y < arch->grid_y; ++y) {
@@ -210,7 +212,8 @@ struct EmulatedCard::Impl {
         access = layer.aim(window, {r.x, r.y}, r.address);
         break;
       case Op::copy:
-        access = layer.copy(window, r.offset, {buffer.data(), r.bytes / 8});
+        if (r.total_bytes <= r.bytes || layer.fits(window, r.offset, r.total_bytes))
+          access = layer.copy(window, r.offset, {buffer.data(), r.bytes / 8});
         break;
       case Op::registers:
         access =
@@ -338,6 +341,9 @@ void EmulatedCard::set_landed(uint32_t lane, uint32_t resets, uint32_t words) {
 uint32_t EmulatedCard::words_read(uint32_t lane, uint32_t resets) const {
   const uint64_t read = impl_->page->read[lane].load(std::memory_order_acquire);
   return read >> 32 == resets ? static_cast<uint32_t>(read) : 0;
+}
+void EmulatedCard::assume_read(uint32_t lane, uint32_t resets, uint32_t words) {
+  impl_->page->read[lane].store(uint64_t{resets} << 32 | words, std::memory_order_release);
 }
 uint64_t EmulatedCard::control_reads(Coord tile) const {
   return impl_->page->control_reads[tile.y * impl_->arch->grid_x + tile.x].load(std::memory_order_acquire);

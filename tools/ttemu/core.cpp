@@ -138,7 +138,13 @@ class CoreOf : public EmulatedCore {
     note_program();
   }
 
-  void forget_unread() override { unread_.clear(); }
+  void forget_unread() override {
+    if (unread_.empty() || unread_.back().resets != world_.resets(where_)) return unread_.clear();
+    for (uint32_t r = 0; r < kMaxRiscs; ++r)
+      world_.card().assume_read(where_.flat_id * kMaxRiscs + r, unread_.back().resets,
+                                unread_.back().words[r]);
+    unread_.clear();
+  }
 
   size_t unread_programs() override {
     while (!unread_.empty() && fetched(unread_.front())) unread_.pop_front();

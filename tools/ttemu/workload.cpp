@@ -17,7 +17,7 @@ constexpr auto kWaitStep = std::chrono::microseconds(20);
 constexpr uint32_t kLooksToNotice = 24;
 // An observer that looks so often and fetches nothing has what it wants: pacing waits for it, but not for
 // ever.
-constexpr uint64_t kLooksInVain = 2000;
+constexpr uint64_t kLooksInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
 constexpr uint64_t kLooksBeforeLaunch = 4;
 

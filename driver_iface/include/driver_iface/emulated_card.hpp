@@ -76,6 +76,8 @@ class EmulatedCard {
   // Words of a lane a reader can now find, since the `resets`-th host reset; lane = flat id * 5 + RISC.
   void set_landed(uint32_t lane, uint32_t resets, uint32_t words);
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
+  // From here on everything of the lane up to `words` counts as read.
+  void assume_read(uint32_t lane, uint32_t resets, uint32_t words);
   uint64_t control_reads(Coord tile) const;  // how often observers looked at this tile's vector
 
   // Says that the card will go away soon, as a resetting user-mode driver does.
