@@ -23,6 +23,7 @@ CaptureReader::CaptureReader(const std::string& path) : file_(std::fopen(path.c_
 }
 
 bool CaptureReader::next(std::vector<uint64_t>& chunk) {
+  if (cut_ || !damage_.empty()) return false;  // nothing behind it can be found
   uint64_t first;
   const size_t got = std::fread(&first, 1, sizeof first, file_.get());
   if (got != sizeof first) {

@@ -93,20 +93,19 @@ Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uin
     violate(ViolationKind::forbidden_register, w.tile, w.base + offset);
     return Access::refused;
   }
+  // All or none: the first that may not be loaded refuses the run.
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t address = w.base + offset + 4 * i;
+    if (address % 4 == 0 && register_readable(arch_, address)) continue;
+    violate(address % 4 ? ViolationKind::unaligned_register : ViolationKind::forbidden_register, w.tile,
+            address);
+    return Access::refused;
+  }
   for (uint32_t& value : out) {
-    const uint64_t address = w.base + offset;
-    if (address % 4) {
-      violate(ViolationKind::unaligned_register, w.tile, address);
-      return Access::refused;
-    }
-    if (!register_readable(arch_, address)) {
-      violate(ViolationKind::forbidden_register, w.tile, address);
-      return Access::refused;
-    }
     charge(1, 4);
     ++transactions_.register_loads;
     page_.register_loads.fetch_add(1, std::memory_order_relaxed);
-    value = load_register(w, address);
+    value = load_register(w, w.base + offset);
     offset += 4;
   }
   return Access::ok;

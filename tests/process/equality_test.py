@@ -13,7 +13,7 @@ def collect(card_arguments, collect_arguments, live=True):
     truth, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth, "--wait-observer", "--json", *card_arguments)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
-                        "--ring", "64MiB", *collect_arguments)
+                        *([] if "--ring" in collect_arguments else ["--ring", "64MiB"]), *collect_arguments)
     exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
     code, out, err = h.finish(collector)
     h.check(code == 0, f"ttcollect ended with {code}: {err}")

@@ -17,7 +17,8 @@ def main():
     for tool in ("ttcollect", "ttexport", "ttmon", "ttemu"):
         expect(0, ["Exit codes"], tool, "--help")
         expect(0, [tool], tool, "--version")
-        expect(2, ["--no-such-flag"], tool, "--no-such-flag")
+    for tool, needed in (("ttcollect", []), ("ttmon", []), ("ttexport", ["--from", "x"]), ("ttemu", ["--name", "x"])):
+        expect(2, ["--no-such-flag"], tool, *needed, "--no-such-flag")
     expect(2, ["no device named", "ttcollect list"], "ttcollect")
     expect(3, ["no emulated card named 'nobody'", "ttemu --name nobody"], "ttcollect", "--device", "emu:nobody")
     expect(3, ["not of a form"], "ttcollect", "--device", "/dev/null")
@@ -30,6 +31,7 @@ def main():
     expect(2, ["--columns"], "ttexport", "--from", "x", "--columns", "14")
     expect(3, ["nobody"], "ttmon", "nobody", "--once")
     expect(2, ["--name"], "ttemu")
+    expect(2, ["--from"], "ttexport")
     expect(3, ["n999"], "ttemu", "--name", h.card_name(), "--board", "n999")
     expect(4, ["meta.json"], "ttemu", "--name", h.card_name(), "--load", "/nonexistent")
     expect(2, ["every:N"], "ttemu", "--name", h.card_name(), "--host-reads", "often")
