@@ -185,6 +185,10 @@ Reader::Reader(std::span<const std::byte> segment, StartAt start) : impl_(std::m
 Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
     : impl_(std::make_unique<Impl>()) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
+  timespec realtime{};
+  clock_gettime(CLOCK_REALTIME, &realtime);
+  const uint64_t began =
+      static_cast<uint64_t>(realtime.tv_sec) * 1000000000u + static_cast<uint64_t>(realtime.tv_nsec);
   for (;;) {  // await file, await size, await magic
     std::string why;
     try {
@@ -199,7 +203,10 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
         impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()},
                      start);
         impl_->info.live_name = live_name;  // remains were renamed
-        return;
+        // Asked to wait, what an earlier collector left is not what is waited for, until the time is over.
+        const bool earlier = !impl_->info.alive && impl_->header->created_realtime_ns < began;
+        if (!earlier || Clock::now() >= deadline) return;
+        why = "its collector does not run";
       }
       why = "it has no size yet";
     } catch (const bip::interprocess_exception& e) {

@@ -12,9 +12,9 @@ def collect(card_arguments, collect_arguments, live=True):
     name = h.card_name()
     truth, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth, "--wait-observer", "--json", *card_arguments)
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
                         *([] if "--ring" in collect_arguments else ["--ring", "64MiB"]), *collect_arguments)
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
     code, out, err = h.finish(collector)
     h.check(code == 0, f"ttcollect ended with {code}: {err}")
     card_code, _, card_err = h.finish(card)
@@ -58,8 +58,8 @@ def golden(arguments):
             continue
         name, csv = h.card_name(), h.work(image + ".csv")
         card = h.start("ttemu", "--name", name, "--load", directory, "--quiet", *arguments)
-        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json")
         exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json")
         for process in (collector, card, exporter):
             code, out, err = h.finish(process)
             h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
