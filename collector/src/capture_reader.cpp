@@ -1,5 +1,8 @@
 #include "collector/capture_reader.hpp"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -20,6 +23,9 @@ CaptureReader::CaptureReader(const std::string& path) : file_(std::fopen(path.c_
     throw CaptureError(path + " is a capture of version " + std::to_string(header.version) +
                        "; this ttcollect reads version 1");
   offset_ = sizeof header;
+  struct stat info {};
+  if (fstat(fileno(file_.get()), &info) == 0 && S_ISREG(info.st_mode))
+    file_bytes_ = static_cast<uint64_t>(info.st_size);
 }
 
 bool CaptureReader::next(std::vector<uint64_t>& chunk) {
@@ -34,6 +40,10 @@ bool CaptureReader::next(std::vector<uint64_t>& chunk) {
   if (bytes_untrusted < sizeof(shm::ChunkHeader) || bytes_untrusted > kLargestChunk) {
     damage_ = "at byte " + std::to_string(offset_) + ": a chunk cannot be " +
               std::to_string(bytes_untrusted) + " bytes long";
+    return false;
+  }
+  if (file_bytes_ != 0 && bytes_untrusted > file_bytes_ - std::min(file_bytes_, offset_)) {
+    cut_ = true;  // never reserve memory for what is not there
     return false;
   }
   chunk.resize((bytes_untrusted + 7) / 8);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace ttc::collect {
 
@@ -27,7 +28,7 @@ void DurationStats::add(uint64_t ns) {
 uint64_t DurationStats::percentile(double p) const {
   if (count_ == 0) return 0;
   const auto wanted =
-      std::max<uint64_t>(1, static_cast<uint64_t>(p / 100.0 * static_cast<double>(count_) + 0.5));
+      std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(p / 100.0 * static_cast<double>(count_))));
   uint64_t below = 0;
   for (unsigned i = 0; i < buckets_.size(); ++i) {
     below += buckets_[i];

@@ -200,7 +200,7 @@ std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, 
     return std::nullopt;
   }
   const uint64_t offset = address - to.base;
-  if (offset + bytes > to.readable) {
+  if (offset % 8 || bytes % 8 || offset + bytes > to.readable) {
     violate(ViolationKind::outside_memory, tile, address);
     return std::nullopt;
   }

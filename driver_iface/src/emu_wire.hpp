@@ -14,7 +14,6 @@ enum class Op : uint32_t {
   aim,    // strict only from here on
   copy,
   registers,
-  health,
   write  // there is no such thing for an observer: recorded as a violation
 };
 

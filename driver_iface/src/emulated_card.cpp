@@ -102,6 +102,8 @@ struct EmulatedCard::Impl {
     c.segments = 1;
     for (const ClockStep& step : options.clock_steps) {
       if (c.segments == kMaxSegments) throw OpenError("more than 15 clock steps");
+      if (now + step.after_ns < c.segment[c.segments - 1].host_ns)
+        throw OpenError("clock steps must be given in the order of time");
       c.segment[c.segments] = {now + step.after_ns, device_at(c, now + step.after_ns), hz(step.hz)};
       ++c.segments;
     }

@@ -116,6 +116,7 @@ struct Reader::Impl {
     const auto* at =
         reinterpret_cast<const uint64_t*>(bytes.data() + geometry.standing_offset + standing_position);
     const uint64_t left = tail_untrusted - standing_position;
+    if (left < sizeof(ChunkHeader)) return fail("a standing chunk's header is cut short");
     const auto length_untrusted = static_cast<uint32_t>(__atomic_load_n(at, __ATOMIC_ACQUIRE));
     if (left < sizeof(ChunkHeader) || length_untrusted < sizeof(ChunkHeader) ||
         align_record(length_untrusted) > left)
@@ -215,8 +216,11 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
       why = e.what();
     }
     if (Clock::now() >= deadline)
-      throw SegmentError("cannot attach to live:" + live_name + ": " + why +
-                         "; see `ttcollect list` for what is there");
+      throw SegmentError(std::string("cannot attach to live:")
+                             .append(live_name)
+                             .append(": ")
+                             .append(why)
+                             .append("; see `ttcollect list` for what is there"));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // waiting for another process, not for a race
   }
 }

@@ -50,7 +50,7 @@ std::vector<const Zone*> ZoneCatalog::kernel_zones_of(uint32_t index) const {
   return zones;
 }
 
-ZoneLog::ZoneLog(std::string directory) {
+ZoneLog::ZoneLog(const std::string& directory) {
   if (directory.empty()) return;
   std::filesystem::create_directories(directory);
   path_ = directory + "/new_zone_src_locations.log";

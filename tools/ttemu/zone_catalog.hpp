@@ -39,7 +39,7 @@ class ZoneCatalog {
 // Appends compiler notes to DIR/new_zone_src_locations.log, DIR being <profiler dir>/.logs.
 class ZoneLog {
  public:
-  explicit ZoneLog(std::string directory);  // empty: writes nothing
+  explicit ZoneLog(const std::string& directory);  // empty: writes nothing
   void compiled(const std::vector<const Zone*>& zones);
 
  private:

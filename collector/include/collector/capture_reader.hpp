@@ -30,6 +30,7 @@ class CaptureReader {
   };
   std::unique_ptr<std::FILE, Close> file_;
   uint64_t offset_ = 0;
+  uint64_t file_bytes_ = 0;  // 0: no regular file, its end is not known
   bool cut_ = false;
   std::string damage_;
 };

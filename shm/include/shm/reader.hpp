@@ -17,8 +17,8 @@ enum class StartAt : uint8_t { oldest, newest };
 
 class Reader {
  public:
-  // Waits up to `wait_ms` for the segment to appear and be complete, and for a collector to hold it; what an earlier
-  // collector left is taken when the time is over (at once for 0). Throws SegmentError.
+  // Waits up to `wait_ms` for the segment to appear and be complete, and for a collector to hold it; what an
+  // earlier collector left is taken when the time is over (at once for 0). Throws SegmentError.
   Reader(const std::string& live_name, StartAt start, unsigned wait_ms = 0);
   // Over bytes somebody else keeps alive (tests, fuzzing, an in-process writer's own mapping).
   Reader(std::span<const std::byte> segment, StartAt start);
