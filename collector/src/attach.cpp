@@ -1,10 +1,10 @@
 #include "collector/attach.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <bitset>
 #include <map>
+
+#include "collector/host_time.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -49,10 +49,9 @@ Attachment attach(card::Card& card, const markers::Layout* only) {
     throw AttachError(id.spec + ": no profiler layout is known for " + std::string(id.arch->name));
   for (const card::Tile& tile : card.tiles()) {
     if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    const uint64_t now_ns = raw_now_ns();
     if (card.wall_clock(tile.at, a.begun_cycles) != Access::ok) continue;
-    a.begun_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+    a.begun_ns = now_ns;
     break;
   }
   std::string refusal;

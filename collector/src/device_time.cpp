@@ -1,22 +1,11 @@
 #include "collector/device_time.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 
+#include "collector/host_time.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
-namespace {
-
-uint64_t raw_now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
-}  // namespace
-
 void DeviceTime::sample(bool now) {
   const uint64_t host = raw_now_ns();
   if (!now && host - samples_.back().host_ns < kEveryNs) return;

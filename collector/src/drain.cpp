@@ -1,9 +1,9 @@
 #include "collector/drain.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "collector/host_time.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -15,12 +15,6 @@ using shm::LossCause;
 
 constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
 constexpr uint32_t kUnexplainedVisits = 3;
-
-uint64_t raw_now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
 uint64_t hash_words(std::span<const uint32_t> words) {
   uint64_t h = 0x9e3779b97f4a7c15;
@@ -521,9 +515,7 @@ void Drain::store_counters() {
   segment_.set(Counter::lost_intervals, losses_.intervals().size());
   segment_.set(Counter::rewound_intervals, losses_.count(LossCause::rewound_before_read));
   segment_.set(Counter::card_gone_intervals, losses_.count(LossCause::card_gone));
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  segment_.heartbeat(static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec));
+  segment_.heartbeat(monotonic_now_ns());
 }
 
 }  // namespace ttc::collect

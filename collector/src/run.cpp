@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <random>
 
 #include "collector/capture_writer.hpp"
+#include "collector/host_time.hpp"
 #include "collector/zone_logs.hpp"
 #include "report.hpp"
 
@@ -25,12 +25,6 @@ constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
 constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
-
-uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
 class Signals {
  public:
@@ -57,7 +51,7 @@ auto wait_for(uint64_t deadline, EventLoop& loop, Make make) {
     try {
       return make();
     } catch (const Error&) {
-      if (now_ns() >= deadline) throw;
+      if (monotonic_now_ns() >= deadline) throw;
       if (loop.wait(20 * kMillisecond).signal) throw;
     }
   }
@@ -81,7 +75,7 @@ uint64_t random_session() {
 
 class Run {
  public:
-  explicit Run(const RunOptions& options) : options_(options), started_(now_ns()) {
+  explicit Run(const RunOptions& options) : options_(options), started_(monotonic_now_ns()) {
     prctl(PR_SET_TIMERSLACK, 1000UL);
     std::string fallback;
     loop_ = make_event_loop(signals_.fd(), -1, options_.plain, fallback);
@@ -125,11 +119,11 @@ class Run {
     LiveLine line(!options_.quiet);
     std::string ended;
     bool vanished = false;
-    collecting_since_ = now_ns();
+    collecting_since_ = monotonic_now_ns();
     const uint64_t end = options_.duration_ns ? collecting_since_ + options_.duration_ns : ~uint64_t{0};
     uint64_t next_names = 0, next_health = 0;
     while (ended.empty()) {
-      const uint64_t now = now_ns();
+      const uint64_t now = monotonic_now_ns();
       if (now >= next_names) {
         poll_names();
         next_names = now + kNamesEvery;
@@ -147,7 +141,7 @@ class Run {
         if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
       }
       const uint64_t due = std::min({drain_->next_due_ns(), end, next_names});
-      const uint64_t after = now_ns();
+      const uint64_t after = monotonic_now_ns();
       const Events events = loop_->wait(due > after ? due - after : 0);
       if (events.signal) ended = "stopped by a signal";
       if (events.hangup && card_->health() == Health::gone) {
@@ -157,7 +151,8 @@ class Run {
     }
     // What became visible until now is still taken, also what settles only on a second look.
     for (int i = 0; i < kLastSweeps && !vanished; ++i) {
-      if (drain_->sweep(now_ns(), true) == Access::gone) vanished = true, ended = "the card went away";
+      if (drain_->sweep(monotonic_now_ns(), true) == Access::gone)
+        vanished = true, ended = "the card went away";
       loop_->wait(options_.drain.busy_interval_ns);
     }
     poll_names();
@@ -218,7 +213,7 @@ class Run {
       r.output_lapped_bytes = capture_->lapped_bytes();
       r.output_error = capture_->error();
     }
-    r.duration_s = static_cast<double>(now_ns() - collecting_since_) / 1e9;
+    r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
     r.ended = ended;
     r.card_vanished = vanished;
     return r;

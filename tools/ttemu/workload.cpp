@@ -82,7 +82,8 @@ bool Workload::wait_step() {
     alone_since_ns_ = now;
   else if (now - alone_since_ns_ > options_.no_observer_ns)
     return paced_ = false;
-  std::this_thread::sleep_for(kWaitStep);  // the workload's own pace, waiting for another process
+  if (world_.writes_under_way()) return true;  // they land when they are due, not when a sleep is over
+  std::this_thread::sleep_for(kWaitStep);      // the workload's own pace, waiting for another process
   return true;
 }
 
@@ -141,7 +142,7 @@ void Workload::run(const std::atomic<bool>& stop) {
       while (!stop && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) /
                                                                            options_.rate)) {
         world_.land_due();
-        std::this_thread::sleep_for(kWaitStep);
+        if (!world_.writes_under_way()) std::this_thread::sleep_for(kWaitStep);
       }
     launch();
     if (paced_) wait_unread(options_.pace_programs);

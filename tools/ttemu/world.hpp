@@ -44,6 +44,7 @@ class World {
             uint32_t end_words);
   void land_due();  // called by every firmware step
   void land_all();
+  bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
 

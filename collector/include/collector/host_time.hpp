@@ -1,0 +1,22 @@
+// The host's clocks, in nanoseconds. RAW stamps what was read from a card; MONOTONIC is what waiting is done
+// by.
+#pragma once
+#include <time.h>
+
+#include <cstdint>
+
+namespace ttc::collect {
+
+inline uint64_t host_clock_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+inline uint64_t raw_now_ns() {
+  return host_clock_ns(CLOCK_MONOTONIC_RAW);
+}
+inline uint64_t monotonic_now_ns() {
+  return host_clock_ns(CLOCK_MONOTONIC);
+}
+
+}  // namespace ttc::collect
