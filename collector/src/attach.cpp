@@ -30,9 +30,11 @@ markers::Discovery discover_first(card::Card& card, const markers::Placement& pl
                                   const markers::Layout* only, std::string& refusal) {
   for (const card::Tile& tile : card.tiles()) {
     if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
-    const auto words = read_l1(card, tile.at, placement.tensix_mailbox_base, markers::kDiscoveryBytes);
+    const auto words = read_l1(card, tile.at, placement.place(markers::CoreKind::tensix).mailbox_base,
+                               markers::kDiscoveryBytes);
     if (words.empty()) continue;
-    auto found = markers::discover({placement.tensix_mailbox_base, words}, placement, only);
+    auto found =
+        markers::discover({placement.place(markers::CoreKind::tensix).mailbox_base, words}, placement, only);
     if (found) return found;
     if (refusal.empty()) refusal = "tile " + name_of(tile.at) + ": " + markers::joined(found.evidence);
   }

@@ -122,11 +122,11 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start_out, 
 
 size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Batch& out) {
   const uint32_t* head = words.data() + at;
-  const uint32_t host_id = head[kIdHost];
+  const uint32_t host_id = head[kIdHost];  // the whole word: a launch's, whatever fields it has
   const bool sat_out = head[kFwStartWord] == kUnsetWord;
   const bool same_launch = previous_.known && previous_.host_id == host_id;
   Frame& frame = out.frames_[out.frame_count_++];
-  frame = {host_id,
+  frame = {lane_.format->host_id.get(host_id),
            static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity])),
            lane_.risc,
            sat_out,

@@ -15,8 +15,8 @@ std::vector<uint32_t> magic_addresses(const L1Image& image, const Placement& pla
   std::vector<uint32_t> found;
   for (size_t i = 0; i < image.words.size(); ++i) {
     const uint32_t address = image.base_address + static_cast<uint32_t>(4 * i);
-    if (address < placement.tensix_mailbox_base) continue;
-    if (address >= placement.tensix_mailbox_base + kMagicSearchBytes) break;
+    if (address < placement.place(CoreKind::tensix).mailbox_base) continue;
+    if (address >= placement.place(CoreKind::tensix).mailbox_base + kMagicSearchBytes) break;
     if (image.words[i] == kWorkerMagic) found.push_back(address);
   }
   return found;
@@ -51,14 +51,16 @@ Discovery discover(const L1Image& image, const Placement& placement, const Layou
   const auto anchors = magic_addresses(image, placement);
   if (anchors.empty())
     refused.evidence.push_back("no worker magic word within " + std::to_string(kMagicSearchBytes) +
-                               " bytes of the mailbox base " + hex(placement.tensix_mailbox_base));
+                               " bytes of the mailbox base " +
+                               hex(placement.place(CoreKind::tensix).mailbox_base));
   Discovery accepted;
   uint32_t last_control = 0;
   for (const uint32_t magic : anchors) {
-    const uint32_t control = control_address_after(magic, placement.tensix_mailbox_base);
+    const uint32_t control = control_address_after(magic, placement.place(CoreKind::tensix).mailbox_base);
     if (control == last_control) continue;
     last_control = control;
     for (const Layout& layout : layouts()) {
+      if (layout.format.generation < 3 || layout.format.generation > 4) continue;
       if (only && only != &layout) continue;
       const std::string where = std::string(layout.name) + " at " + hex(control) + ": ";
       const auto words = words_at(image, control, layout.format.control_words);

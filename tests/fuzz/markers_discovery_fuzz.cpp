@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 8) return 0;
   const Placement& placement = *placement_for(data[0] & 1 ? "blackhole" : "wormhole_b0");
   const Layout* only = data[0] & 2 ? layout_by_generation(data[0] & 4 ? 4 : 3) : nullptr;
-  uint32_t base = placement.tensix_mailbox_base;
+  uint32_t base = placement.place(ttc::markers::CoreKind::tensix).mailbox_base;
   if (data[0] & 8) {
     std::memcpy(&base, data + 4, 4);
     base &= ~3u;

@@ -19,12 +19,15 @@ const Layout& layout(const char* name) {
 struct Image {
   explicit Image(const char* arch) : placement(*placement_for(arch)), words(kDiscoveryBytes / 4 + 16) {}
 
-  uint32_t& at(uint32_t address) { return words.at((address - placement.tensix_mailbox_base) / 4); }
+  uint32_t& at(uint32_t address) {
+    return words.at((address - placement.place(ttc::markers::CoreKind::tensix).mailbox_base) / 4);
+  }
   // A core after one recorded run, its control vector behind a magic word at `magic`.
   uint32_t place(const Layout& l, uint32_t magic) {
     const device::Format& f = l.format;
     at(magic) = kWorkerMagic;
-    const uint32_t control = control_address_after(magic, placement.tensix_mailbox_base);
+    const uint32_t control =
+        control_address_after(magic, placement.place(ttc::markers::CoreKind::tensix).mailbox_base);
     at(control + 4 * f.host_end) = 16;
     at(control + 4 * f.device_end) = 16;
     at(control + 4 * f.dram_address) = placement.dram_base;
@@ -38,7 +41,8 @@ struct Image {
     return control;
   }
   Discovery discover(const Layout* only = nullptr) const {
-    return markers::discover({placement.tensix_mailbox_base, words}, placement, only);
+    return markers::discover({placement.place(ttc::markers::CoreKind::tensix).mailbox_base, words}, placement,
+                             only);
   }
 
   const Placement& placement;
@@ -56,7 +60,7 @@ class Discover : public testing::TestWithParam<Case> {
  protected:
   Image image{GetParam().arch};
   const Layout& expected = layout(GetParam().layout);
-  uint32_t magic = image.placement.tensix_mailbox_base + 2784;
+  uint32_t magic = image.placement.place(ttc::markers::CoreKind::tensix).mailbox_base + 2784;
 };
 
 TEST_P(Discover, finds_generation_and_addresses) {
@@ -73,7 +77,8 @@ TEST_P(Discover, finds_generation_and_addresses) {
 TEST_P(Discover, finds_it_at_every_place_of_the_magic_word) {
   for (uint32_t offset = 0; offset < kMagicSearchBytes; offset += 4) {
     Image one(GetParam().arch);
-    const uint32_t control = one.place(expected, one.placement.tensix_mailbox_base + offset);
+    const uint32_t control =
+        one.place(expected, one.placement.place(ttc::markers::CoreKind::tensix).mailbox_base + offset);
     const Discovery d = one.discover();
     ASSERT_EQ(d.layout, &expected) << offset << ": " << joined(d.evidence);
     EXPECT_EQ(d.control_address, control);
@@ -146,7 +151,7 @@ TEST_P(Discover, accepts_an_end_index_that_overran) {
 }
 
 TEST_P(Discover, a_stray_magic_word_before_the_real_one_does_no_harm) {
-  image.at(image.placement.tensix_mailbox_base + 64) = kWorkerMagic;
+  image.at(image.placement.place(ttc::markers::CoreKind::tensix).mailbox_base + 64) = kWorkerMagic;
   const uint32_t control = image.place(expected, magic);
   EXPECT_EQ(image.discover().control_address, control);
 }
@@ -154,7 +159,9 @@ TEST_P(Discover, a_stray_magic_word_before_the_real_one_does_no_harm) {
 TEST_P(Discover, a_second_magic_word_for_the_same_control_vector_is_no_contradiction) {
   const uint32_t control = image.place(expected, magic);
   image.at(magic - 4) = kWorkerMagic;
-  ASSERT_EQ(control_address_after(magic - 4, image.placement.tensix_mailbox_base), control);
+  ASSERT_EQ(
+      control_address_after(magic - 4, image.placement.place(ttc::markers::CoreKind::tensix).mailbox_base),
+      control);
   const Discovery d = image.discover();
   EXPECT_EQ(d.layout, &expected) << joined(d.evidence);
 }

@@ -324,7 +324,7 @@ TEST_P(GoldenMemory, control_vectors_say_how_long_the_logs_are_and_where_they_li
 
 TEST_P(GoldenMemory, is_discovered_where_the_compiler_put_it) {
   const auto& at_layout = meta_["layout"];
-  const uint32_t base = placement_->tensix_mailbox_base;
+  const uint32_t base = placement_->place(CoreKind::tensix).mailbox_base;
   ASSERT_EQ(base, at_layout["MAILBOX_BASE"].get<uint32_t>());
   for (const auto& core : meta_["cores"])
     for (unsigned e = 0; e < meta_["epochs"].get<unsigned>(); ++e) {

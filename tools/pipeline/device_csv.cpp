@@ -14,7 +14,6 @@ constexpr std::string_view kHead13 =
     "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  "
     "zone name, "
     "type, source line, source file, meta data\n";
-constexpr std::string_view kRiscNames[] = {"BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"};
 constexpr size_t kLongestNumbers = 160;  // every column of a row but the tail
 
 char* put(char* at, std::string_view text) {
@@ -76,7 +75,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
   *p++ = ',';
   p = put(p, f.core_y);
   *p++ = ',';
-  p = put(p, kRiscNames[std::min<size_t>(f.risc, 4)]);
+  p = put(p, markers::risc_name(f.core_kind, f.risc, f.mode));
   *p++ = ',';
   const std::string_view place(prefix, static_cast<size_t>(p - prefix));
   char middle[48];

@@ -28,6 +28,8 @@ struct Session {
 struct FrameEvents {
   uint32_t chip;
   uint8_t core_x, core_y;  // NOC0 physical
+  markers::CoreKind core_kind;
+  device::Mode mode;
   uint8_t risc;
   uint32_t host_id;  // as the card had it
   uint16_t trace_counter;

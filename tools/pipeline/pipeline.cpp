@@ -77,6 +77,11 @@ void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
                  ", which this build does not know";
     return;
   }
+  if (h.core_kind >= markers::kCoreKinds ||
+      h.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate)) {
+    complaint_ = "a chunk is of a kind of core or firmware that this build does not know";
+    return;
+  }
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
     if (span.risc >= device::kMaxRiscs) {
       complaint_ = "a span names RISC " + std::to_string(span.risc);
@@ -110,8 +115,9 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Form
   std::stable_sort(ordered_.begin(), guaranteed, earlier);
   std::inplace_merge(ordered_.begin(), guaranteed, ordered_.end(), earlier);
   delivered_ += ordered_.size();
-  format.frame(
-      {h.device, h.core_x, h.core_y, frame.risc, frame.host_id, frame.trace_counter, ordered_, batch_});
+  format.frame({h.device, h.core_x, h.core_y, static_cast<markers::CoreKind>(h.core_kind),
+                static_cast<device::Mode>(h.firmware_mode), frame.risc, frame.host_id, frame.trace_counter,
+                ordered_, batch_});
 }
 
 }  // namespace ttc::tools

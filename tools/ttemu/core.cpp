@@ -211,8 +211,18 @@ class CoreOf : public EmulatedCore {
 }  // namespace
 
 std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones) {
-  if (world.format().generation == 3) return std::make_unique<CoreOf<device::kG3>>(world, where, zones);
-  return std::make_unique<CoreOf<device::kG4>>(world, where, zones);
+  switch (world.format().generation) {
+    case device::kG1Narrow.generation:
+      return std::make_unique<CoreOf<device::kG1Narrow>>(world, where, zones);
+    case device::kG1.generation:
+      return std::make_unique<CoreOf<device::kG1>>(world, where, zones);
+    case device::kG2.generation:
+      return std::make_unique<CoreOf<device::kG2>>(world, where, zones);
+    case device::kG3.generation:
+      return std::make_unique<CoreOf<device::kG3>>(world, where, zones);
+    default:
+      return std::make_unique<CoreOf<device::kG4>>(world, where, zones);
+  }
 }
 
 }  // namespace ttc::emulation

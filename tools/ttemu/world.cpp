@@ -21,8 +21,9 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0) {
-  const uint32_t magic = placement_.tensix_mailbox_base + options.core_info_offset;
-  control_address_ = markers::control_address_after(magic, placement_.tensix_mailbox_base);
+  const uint32_t magic = placement_.place(markers::CoreKind::tensix).mailbox_base + options.core_info_offset;
+  control_address_ =
+      markers::control_address_after(magic, placement_.place(markers::CoreKind::tensix).mailbox_base);
   // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
   uint32_t flat = 0;
   for (const card::Tile& tile : card.tiles()) {

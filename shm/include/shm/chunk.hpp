@@ -29,13 +29,14 @@ enum ChunkNotes : uint32_t {
 struct ChunkHeader {
   uint32_t bytes = 0;  // header and body, before alignment in the ring
   ChunkKind kind = ChunkKind::padding;
-  uint16_t reserved0 = 0;
-  uint64_t sequence = 0;  // counts the chunks of a session, without gaps
-  uint64_t session = 0;   // random, one per collector run and device
-  uint32_t device = 0;    // tt-metal's chip id: column 1 of the device CSV
-  uint8_t core_x = 0;     // NOC0 physical
+  uint8_t core_kind = 0;      // firmware_markers CoreKind: 0 Tensix, 1 active Ethernet, 2 idle Ethernet
+  uint8_t firmware_mode = 0;  // firmware_markers device::Mode: 0 normal, 1 trace-only, 2 accumulate
+  uint64_t sequence = 0;      // counts the chunks of a session, without gaps
+  uint64_t session = 0;       // random, one per collector run and device
+  uint32_t device = 0;        // tt-metal's chip id: column 1 of the device CSV
+  uint8_t core_x = 0;         // NOC0 physical
   uint8_t core_y = 0;
-  uint8_t generation = 0;  // layout of the words: 3 = G3, 4 = G4
+  uint8_t generation = 0;  // layout of the words: 1 to 4 = G1 to G4, 16 = G1-16
   uint8_t span_count = 0;
   uint32_t epoch = 0;  // host resets of this core seen so far
   uint16_t flat_id = 0;
