@@ -40,7 +40,7 @@ double fetch(const Way& way, uint32_t bytes_a_lane) {
         for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
           reads[r] = {core.bank,
                       markers::log_place(core.flat_id, r, rig.attachment.core_count_per_dram,
-                                         rig.attachment.placement->dram_base, o.bytes_per_risc)
+                                         rig.attachment.dram_base, o.bytes_per_risc)
                           .address,
                       {to.words() + r * bytes_a_lane / 8, bytes_a_lane / 8}};
         if (rig.logs->read(reads) != card::Access::ok) std::puts("WRONG: read refused"), std::exit(1);

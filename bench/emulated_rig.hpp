@@ -36,7 +36,7 @@ class Rig {
         zones_(64) {
     card_.announce();
     observer = card::open_card("emu:" + name_);
-    attachment = collect::attach(*observer, nullptr);
+    attachment = collect::attach(*observer, {});
     if (o.cores) attachment.cores.resize(std::min(o.cores, attachment.cores.size()));
     for (const collect::AttachedCore& at : attachment.cores)
       for (const emulation::WorldCore& c : world_.cores())

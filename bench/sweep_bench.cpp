@@ -22,8 +22,8 @@ void add_lines(std::set<uint64_t>& lines, uint64_t from, uint64_t bytes) {
 size_t fewest_control_lines(const collect::Attachment& a) {
   const device::Format& f = a.layout->format;
   std::set<uint64_t> lines;
-  add_lines(lines, a.control_address + 4 * f.host_end, 4 * device::kMaxRiscs);
-  add_lines(lines, a.control_address + 4 * f.run_counter, 4);
+  add_lines(lines, a.cores.front().control_address + 4 * f.host_end, 4 * device::kMaxRiscs);
+  add_lines(lines, a.cores.front().control_address + 4 * f.run_counter, 4);
   return lines.size();
 }
 
@@ -42,8 +42,7 @@ class Appended {
       const uint32_t flat = a.cores[i / device::kMaxRiscs].flat_id;
       const auto risc = static_cast<uint32_t>(i % device::kMaxRiscs);
       const uint64_t region =
-          markers::log_place(flat, risc, a.core_count_per_dram, a.placement->dram_base, bytes_per_risc_)
-              .address;
+          markers::log_place(flat, risc, a.core_count_per_dram, a.dram_base, bytes_per_risc_).address;
       lines_touched += card::lines_touched(region + 4ull * ends_[i], bytes);
       whole_lines += (bytes + card::kLineBytes - 1) / card::kLineBytes;
     }
@@ -52,7 +51,8 @@ class Appended {
 
  private:
   std::vector<uint32_t> indices() const {
-    const uint32_t first = rig_.attachment.control_address + 4u * rig_.attachment.layout->format.host_end;
+    const uint32_t first =
+        rig_.attachment.cores.front().control_address + 4u * rig_.attachment.layout->format.host_end;
     std::vector<uint32_t> all;
     for (const auto& core : rig_.cores)
       for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -172,11 +172,11 @@ void whole_regions(const RigOptions& o, const char* what) {
   const auto before = rig.observer->transactions();
   std::vector<uint64_t> vector(rig.attachment.layout->format.control_words / 2), region(o.bytes_per_risc / 8);
   for (const collect::AttachedCore& core : rig.attachment.cores) {
-    rig.observer->aim(card::Window::control, core.at, rig.attachment.control_address);
-    rig.observer->copy(card::Window::control, rig.attachment.control_address, vector);
+    rig.observer->aim(card::Window::control, core.at, core.control_address);
+    rig.observer->copy(card::Window::control, core.control_address, vector);
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
       const auto place = markers::log_place(core.flat_id, r, rig.attachment.core_count_per_dram,
-                                            rig.attachment.placement->dram_base, o.bytes_per_risc);
+                                            rig.attachment.dram_base, o.bytes_per_risc);
       const collect::LogRead read{place.bank, place.address, region};
       rig.logs->read({&read, 1});
     }

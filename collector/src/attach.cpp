@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bitset>
 #include <map>
+#include <set>
 
 #include "collector/host_time.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 using card::Access;
 using card::Window;
+using markers::CoreKind;
 
 std::string name_of(card::Coord at) {
   return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + ")";
@@ -19,87 +21,152 @@ std::string name_of(card::Coord at) {
 std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t address, uint32_t bytes) {
   std::vector<uint64_t> raw((bytes + 7) / 8);
   if (card.aim(Window::control, tile, address) != Access::ok ||
-      card.copy(Window::control, address, raw) != Access::ok)
+      card.copy(Window::control, address & (card::kWindowBytes - 1), raw) != Access::ok)
     return {};
   const auto* words = reinterpret_cast<const uint32_t*>(raw.data());
   return {words, words + bytes / 4};
 }
 
-// Discovers on the first tile that convinces; the refusals of the others are kept for the message.
-markers::Discovery discover_first(card::Card& card, const markers::Placement& placement,
-                                  const markers::Layout* only, std::string& refusal) {
-  for (const card::Tile& tile : card.tiles()) {
-    if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
-    const auto words = read_l1(card, tile.at, placement.place(markers::CoreKind::tensix).mailbox_base,
-                               markers::kDiscoveryBytes);
-    if (words.empty()) continue;
-    auto found =
-        markers::discover({placement.place(markers::CoreKind::tensix).mailbox_base, words}, placement, only);
-    if (found) return found;
-    if (refusal.empty()) refusal = "tile " + name_of(tile.at) + ": " + markers::joined(found.evidence);
+// One pass over the tiles of a card, kind by kind.
+class Attaching {
+ public:
+  Attaching(card::Card& card, const AttachOptions& options) : card_(card), options_(options) {
+    const card::Identity& id = card.identity();
+    result_.placement = markers::placement_for(id.arch->name);
+    if (!result_.placement)
+      throw AttachError(id.spec + ": no profiler layout is known for " + std::string(id.arch->name));
   }
-  return {};
-}
 
-}  // namespace
-
-Attachment attach(card::Card& card, const markers::Layout* only) {
-  const card::Identity& id = card.identity();
-  Attachment a;
-  a.placement = markers::placement_for(id.arch->name);
-  if (!a.placement)
-    throw AttachError(id.spec + ": no profiler layout is known for " + std::string(id.arch->name));
-  for (const card::Tile& tile : card.tiles()) {
-    if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
-    const uint64_t now_ns = raw_now_ns();
-    if (card.wall_clock(tile.at, a.begun_cycles) != Access::ok) continue;
-    a.begun_ns = now_ns;
-    break;
+  Attachment run() {
+    note_begin();
+    attach_tensix();
+    if (options_.ethernet)
+      for (const CoreKind kind : {CoreKind::active_ethernet, CoreKind::idle_ethernet}) attach_ethernet(kind);
+    for (const auto& [why, tiles] : left_out_)
+      result_.notes.push_back(std::to_string(tiles.size()) + " tiles left out, the first " +
+                              name_of(tiles.front()) + ": " + why);
+    std::sort(result_.cores.begin(), result_.cores.end(),
+              [](const auto& x, const auto& y) { return x.flat_id < y.flat_id; });
+    return std::move(result_);
   }
-  std::string refusal;
-  const markers::Discovery found = discover_first(card, *a.placement, only, refusal);
-  if (!found)
-    throw AttachError(id.spec + ": no profiler found (" +
+
+ private:
+  // Device time at a known host time: what was recorded later is ours to account for.
+  void note_begin() {
+    for (const card::Tile& tile : card_.tiles()) {
+      if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
+      const uint64_t now_ns = raw_now_ns();
+      if (card_.wall_clock(tile.at, result_.begun_cycles) != Access::ok) continue;
+      result_.begun_ns = now_ns;
+      return;
+    }
+  }
+
+  std::vector<card::Coord> tiles_of(CoreKind kind) const {
+    const auto wanted = kind == CoreKind::tensix ? card::TileKind::tensix : card::TileKind::ethernet;
+    std::vector<card::Coord> tiles;
+    for (const card::Tile& tile : card_.tiles())
+      if (tile.kind == wanted && !tile.harvested && !taken_.count(tile.at)) tiles.push_back(tile.at);
+    return tiles;
+  }
+
+  markers::Discovery discover_on(card::Coord tile, CoreKind kind, const markers::Layout* only) {
+    const uint32_t from = markers::discovery_address(result_.placement->place(kind)) & ~7u;
+    const auto words = read_l1(card_, tile, from, markers::kDiscoveryBytes + 16);
+    if (words.empty()) return {};
+    return markers::discover({from, words}, *result_.placement, kind, only);
+  }
+
+  void attach_tensix() {
+    std::string refusal;
+    const auto tiles = tiles_of(CoreKind::tensix);
+    for (const card::Coord tile : tiles) {
+      const markers::Discovery found = discover_on(tile, CoreKind::tensix, options_.layout);
+      if (!found) {
+        if (refusal.empty() && !found.evidence.empty())
+          refusal = "tile " + name_of(tile) + ": " + markers::joined(found.evidence);
+        continue;
+      }
+      result_.layout = found.layout;
+      result_.core_count_per_dram = found.vector.core_count_per_dram;
+      result_.dram_base = found.vector.dram_address;
+      result_.mode = options_.mode.value_or(found.mode);
+      take_cores(CoreKind::tensix, found, tiles);
+      if (found.anchored || result_.cores.size() > 1 || tiles.size() == 1) return;
+      refusal = "tile " + name_of(tile) + ": what looks like a control vector of " +
+                std::string(found.layout->name) + " stands on no other tile";
+      result_.cores.clear(), taken_.clear(), seen_.reset(), left_out_.clear();
+    }
+    throw AttachError(card_.identity().spec + ": no profiler found (" +
                       (refusal.empty() ? "no readable Tensix tile" : refusal) +
                       "); is the workload running with TT_METAL_DEVICE_PROFILER=1? --wait waits for it, "
                       "--layout names a generation");
-  a.layout = found.layout;
-  a.control_address = found.control_address;
-  a.buffer_address = found.buffer_address;
-  a.core_count_per_dram = found.vector.core_count_per_dram;
-
-  std::bitset<256> seen;
-  std::map<std::string, std::vector<card::Coord>> left_out;
-  for (const card::Tile& tile : card.tiles()) {
-    if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
-    const auto words = read_l1(card, tile.at, a.control_address, 4u * a.layout->format.control_words);
-    if (words.empty()) continue;
-    const auto v = markers::parse_control_vector(words, *a.layout);
-    std::string why;
-    if (const auto disagrees = markers::disagreement(v, *a.placement))
-      why = *disagrees;
-    else if (v.core_count_per_dram != a.core_count_per_dram)
-      why = "its cores per DRAM bank differ from the others'";
-    else if (seen[v.flat_id])
-      why = "its flat id " + std::to_string(v.flat_id) + " is taken";
-    if (!why.empty()) {
-      left_out[why].push_back(tile.at);
-      continue;
-    }
-    const uint32_t bank = v.flat_id / v.core_count_per_dram;
-    if (bank >= id.arch->dram_views().size()) {
-      left_out["its DRAM bank does not exist"].push_back(tile.at);
-      continue;
-    }
-    seen.set(v.flat_id);
-    a.cores.push_back({tile.at, static_cast<uint8_t>(v.flat_id), bank});
   }
-  for (const auto& [why, tiles] : left_out)
-    a.notes.push_back(std::to_string(tiles.size()) + " tiles left out, the first " + name_of(tiles.front()) +
-                      ": " + why);
-  std::sort(a.cores.begin(), a.cores.end(),
-            [](const auto& x, const auto& y) { return x.flat_id < y.flat_id; });
-  return a;
+
+  // The same build runs there, or none: another layout than Tensix's is not looked for.
+  void attach_ethernet(CoreKind kind) {
+    const auto tiles = tiles_of(kind);
+    for (const card::Coord tile : tiles) {
+      const markers::Discovery found = discover_on(tile, kind, result_.layout);
+      if (!found) continue;
+      const size_t before = result_.cores.size();
+      take_cores(kind, found, tiles);
+      if (found.anchored || result_.cores.size() - before > 1) return;
+      while (result_.cores.size() > before) forget_last();
+    }
+  }
+
+  void forget_last() {
+    seen_.reset(result_.cores.back().flat_id);
+    taken_.erase(result_.cores.back().at);
+    result_.cores.pop_back();
+  }
+
+  void take_cores(CoreKind kind, const markers::Discovery& found, const std::vector<card::Coord>& tiles) {
+    for (const card::Coord tile : tiles) {
+      const auto words =
+          read_l1(card_, tile, found.control_address, 4u * result_.layout->format.control_words);
+      if (words.empty()) continue;
+      const auto v = markers::parse_control_vector(words, *result_.layout);
+      if (const std::string why = doubt(v); !why.empty()) {
+        if (kind == CoreKind::tensix) left_out_[why].push_back(tile);
+        continue;
+      }
+      if (v.trace_status && !options_.mode) result_.mode = std::max(result_.mode, markers::mode_of(v, {}));
+      seen_.set(v.flat_id);
+      taken_.insert(tile);
+      result_.cores.push_back({tile, kind, static_cast<uint8_t>(v.flat_id),
+                               static_cast<uint8_t>(result_.placement->place(kind).riscs),
+                               v.flat_id / v.core_count_per_dram, found.control_address,
+                               found.buffer_address});
+    }
+  }
+
+  std::string doubt(const markers::ControlVector& v) const {
+    if (const auto disagrees =
+            markers::disagreement(v, *result_.placement, v.dram_address == result_.dram_base))
+      return *disagrees;
+    if (v.dram_address != result_.dram_base) return "its DRAM address differs from the others'";
+    if (v.core_count_per_dram != result_.core_count_per_dram)
+      return "its cores per DRAM bank differ from the others'";
+    if (seen_[v.flat_id]) return "its flat id " + std::to_string(v.flat_id) + " is taken";
+    if (v.flat_id / v.core_count_per_dram >= card_.identity().arch->dram_views().size())
+      return "its DRAM bank does not exist";
+    return {};
+  }
+
+  card::Card& card_;
+  const AttachOptions& options_;
+  Attachment result_;
+  std::bitset<256> seen_;
+  std::set<card::Coord> taken_;
+  std::map<std::string, std::vector<card::Coord>> left_out_;
+};
+
+}  // namespace
+
+Attachment attach(card::Card& card, const AttachOptions& options) {
+  return Attaching(card, options).run();
 }
 
 }  // namespace ttc::collect

@@ -26,6 +26,13 @@ constexpr uint64_t round8(uint64_t bytes) {
   return (bytes + 7) & ~uint64_t{7};
 }
 
+// Ethernet tiles may count from another origin.
+card::Coord clock_tile(const Attachment& attachment) {
+  for (const AttachedCore& core : attachment.cores)
+    if (core.kind == markers::CoreKind::tensix) return core.at;
+  return {};
+}
+
 std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset, uint32_t words) {
   return {reinterpret_cast<const uint32_t*>(slot) + byte_offset / 4, words};
 }
@@ -78,15 +85,12 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       options_(options),
       region_size_(attachment, options.bytes_per_risc),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }),
-      device_time_(card, attachment.cores.empty() ? card::Coord{} : attachment.cores.front().at,
-                   attachment.begun_ns, attachment.begun_cycles) {
+      device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
-  const auto part = [&](uint32_t first, uint32_t last) {
-    const uint32_t from = attachment_.control_address + 4 * first;
-    const uint32_t begin = from & ~7u;
-    const uint32_t end = static_cast<uint32_t>(round8(attachment_.control_address + 4 * (last + 1)));
-    return ControlPart{begin, (begin - attachment_.control_address) / 4, (end - begin) / 4};
+  const auto part = [](uint32_t first, uint32_t last) {
+    const uint32_t begin = first & ~1u;
+    return ControlPart{begin, ((last + 2) & ~1u) - begin};
   };
   const uint32_t last_index = f.host_end + device::kMaxRiscs - 1u;
   if (f.run_counter - last_index < 2 * card::kLineBytes / 4 / 2)
@@ -94,12 +98,14 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   else
     poll_parts_ = {part(f.run_counter, f.run_counter), part(f.host_end, last_index)};
   dropped_part_ = part(f.dropped, f.dropped);
-  host_read_part_ = part(f.risc_dram_address, f.risc_dram_address + f.risc_dram_address_count - 1u);
+  if (f.risc_dram_address_count)
+    host_read_part_ = part(f.risc_dram_address, f.risc_dram_address + f.risc_dram_address_count - 1u);
   for (const AttachedCore& core : attachment.cores) {
     CoreState state;
     state.core = core;
     state.caught_up_ns = state.look_ns = attachment.begun_ns;
-    for (uint8_t r = 0; r < device::kMaxRiscs; ++r) state.lanes[r].lane = {&f, r, core.flat_id};
+    for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
+      state.lanes[r].lane = {&f, r, core.flat_id, attachment.mode};
     cores_.push_back(std::move(state));
   }
   segment_.set(Counter::cores, cores_.size());
@@ -110,8 +116,8 @@ LossAccount::Where Drain::where(const CoreState& core, uint32_t risc) const {
 }
 
 uint64_t Drain::log_address(const CoreState& core, uint32_t risc, uint32_t word) const {
-  return markers::log_place(core.core.flat_id, risc, attachment_.core_count_per_dram,
-                            attachment_.placement->dram_base, region_size_.bytes())
+  return markers::log_place(core.core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base,
+                            region_size_.bytes())
              .address +
          uint64_t{word} * 4;
 }
@@ -121,9 +127,10 @@ uint64_t Drain::log_address(const CoreState& core, uint32_t risc, uint32_t word)
 
 Access Drain::read_part(const CoreState& core, const ControlPart& part, uint32_t* words) {
   std::array<uint64_t, 32> raw;
-  Access a = card_.aim(Window::control, core.core.at, part.address);
+  const uint32_t address = core.core.control_address + 4 * part.first_word;
+  Access a = card_.aim(Window::control, core.core.at, address);
   if (a == Access::ok)
-    a = card_.copy(Window::control, part.address & (card::kWindowBytes - 1), {raw.data(), part.words / 2});
+    a = card_.copy(Window::control, address & (card::kWindowBytes - 1), {raw.data(), part.words / 2});
   const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
   if (a == Access::ok) std::copy_n(from, part.words, words + part.first_word);
   return a;
@@ -152,6 +159,17 @@ bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (snap.host_end[r] > core.lanes[r].cursor) return true;
   return false;
+}
+
+void Drain::caught_up(CoreState& core, const Snapshot& snap) const {
+  core.caught_up_ns = snap.read_time_ns;
+  core.caught_up_generation = reset_generation_;
+}
+
+Publisher::Core Drain::chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
+                                  uint32_t notes) const {
+  return {core.core.at.x, core.core.at.y, core.core.kind, attachment_.mode, core.core.flat_id, core.epoch,
+          run_counter,    read_time_ns,   notes};
 }
 
 void Drain::note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
@@ -242,6 +260,7 @@ bool Drain::settled(LaneState& lane, std::span<const uint32_t> words) const {
 bool Drain::host_has_read(const CoreState& core) {
   std::array<uint32_t, 68> words{};
   const device::Format& f = attachment_.layout->format;
+  if (f.risc_dram_address_count == 0) return true;  // older firmware does not tell
   if (read_part(core, host_read_part_, words.data()) != Access::ok) return true;
   const auto first = words.begin() + f.risc_dram_address;
   return std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
@@ -251,7 +270,10 @@ bool Drain::host_has_read(const CoreState& core) {
 bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
   const LaneState& lane = core.lanes[risc];
   const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
-  const bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
+  bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
+  // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
+  if (core.core.kind != markers::CoreKind::tensix)
+    unseen = unseen && reset_generation_ > core.caught_up_generation + 1;
   if (!lane.digest.known) return (unseen || core.ever_late) && host_has_read(core);
   if (frame[device::kFwEndWord] != device::kUnsetWord) return unseen;
   // Quick push: its last marker but padding is the end of the push's own zone.
@@ -366,9 +388,7 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span& last = spans.back();
   publisher_.publish_words(slot, last.data_offset + round8(4ull * last.word_count),
-                           {core.core.at.x, core.core.at.y, core.core.flat_id, core.epoch, snap.run_counter,
-                            snap.read_time_ns, core.notes},
-                           spans);
+                           chunk_core(core, snap.run_counter, snap.read_time_ns, core.notes), spans);
   core.notes = 0;
   return Access::ok;
 }
@@ -381,7 +401,9 @@ bool Drain::near_full(const Snapshot& snap) const {
 
 // Runs the core counted but whose frames are not in the log, and RISCs that say they lost markers.
 Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before) {
-  const bool missing = core.lanes[0].cursor >= snap.host_end[0] && snap.run_counter > core.runs_delivered;
+  // Accumulating firmware counts pushes, of whichever RISC.
+  const bool missing = attachment_.mode == device::Mode::normal && core.lanes[0].cursor >= snap.host_end[0] &&
+                       snap.run_counter > core.runs_delivered;
   core.unexplained_visits = missing ? core.unexplained_visits + 1 : 0;
   if (!near_full(snap) && !missing) return Access::ok;
   std::array<uint32_t, 68> words{};
@@ -413,9 +435,9 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = check_unseen_reset(core); a != Access::ok) return a;
     if (core.epoch != epoch) return Access::ok;
   }
-  if (!news && core.last_run_unchecked && region_size_.known())
+  if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core); a != Access::ok) return a;
-  if (!news) core.caught_up_ns = snap.read_time_ns;
+  if (!news) caught_up(core, snap);
   if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
@@ -427,7 +449,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (const Access a = deliver(core, snap, now_ns); a != Access::ok) return a;
   if (core.epoch != epoch) return Access::ok;
   core.run_counter = snap.run_counter;
-  if (!has_news(core, snap)) core.caught_up_ns = snap.read_time_ns;
+  if (!has_news(core, snap)) caught_up(core, snap);
   return account_drops(core, snap, before);
 }
 
@@ -437,24 +459,35 @@ void Drain::tell_losses() {
   untold_losses_.clear();
 }
 
+Access Drain::look_after(CoreState& core, uint64_t now_ns) {
+  bool news = false;
+  const Access result = visit(core, now_ns, news);
+  tell_losses();
+  if (result == Access::gone) return result;
+  // Busy cores often, idle ones ever more rarely, down to the stated worst case.
+  const bool fresh_epoch =
+      core.lanes[0].delivered && core.seen_runs == 0 && raw_now_ns() - core.epoch_since_ns < kFreshNs;
+  core.interval_ns =
+      news || fresh_epoch
+          ? options_.busy_interval_ns
+          : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
+  if (core.core.kind != markers::CoreKind::tensix) core.interval_ns = options_.ethernet_interval_ns;
+  core.due_ns = now_ns + core.interval_ns;
+  return result;
+}
+
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = raw_now_ns();
   device_time_.sample(false);
   Access result = Access::ok;
+  bool ethernet_visited = false;
   for (CoreState& core : cores_) {
     if (!all && core.due_ns > now_ns) continue;
-    bool news = false;
-    result = visit(core, now_ns, news);
-    tell_losses();
+    // Ethernet cores serve the links too: one at most, so that they never make a sweep of their own.
+    const bool ethernet = core.core.kind != markers::CoreKind::tensix;
+    if (ethernet && !all && std::exchange(ethernet_visited, true)) continue;
+    result = look_after(core, now_ns);
     if (result == Access::gone) break;
-    // Busy cores often, idle ones ever more rarely, down to the stated worst case.
-    const bool fresh_epoch =
-        core.lanes[0].delivered && core.seen_runs == 0 && started - core.epoch_since_ns < kFreshNs;
-    core.interval_ns =
-        news || fresh_epoch
-            ? options_.busy_interval_ns
-            : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
-    core.due_ns = now_ns + core.interval_ns;
   }
   ++sweeps_;
   sweep_times_.add(raw_now_ns() - started);

@@ -30,6 +30,8 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   ChunkHeader h = header(ChunkKind::device_words, bytes);
   h.core_x = core.x;
   h.core_y = core.y;
+  h.core_kind = static_cast<uint8_t>(core.kind);
+  h.firmware_mode = static_cast<uint8_t>(core.mode);
   h.flat_id = core.flat_id;
   h.epoch = core.epoch;
   h.run_counter = core.run_counter;
@@ -40,6 +42,7 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   for (const Span& span : spans) {
     shm::SpanEntry entry;
     entry.risc = span.risc;
+    entry.source = span.source;
     entry.word_offset = span.word_offset;
     entry.word_count = span.word_count;
     entry.data_offset = span.data_offset;

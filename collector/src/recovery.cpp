@@ -67,9 +67,9 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& a
 Access Drain::read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots) {
   std::array<uint64_t, 4> raw;
   const uint32_t address =
-      attachment_.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
+      core.core.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
   Access a = card_.aim(card::Window::control, core.core.at, address);
-  if (a == Access::ok) a = card_.copy(card::Window::control, address, raw);
+  if (a == Access::ok) a = card_.copy(card::Window::control, address & (card::kWindowBytes - 1), raw);
   if (a == Access::ok) std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 8, slots.begin());
   return a;
 }
@@ -91,7 +91,7 @@ Access Drain::check_last_run(CoreState& core) {
   if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0)
     return Access::ok;
   bool kernel_ran = time_of(device::kKernelEndWord) != 0;
-  for (uint32_t r = 1; r < device::kMaxRiscs && !kernel_ran; ++r) {
+  for (uint32_t r = 1; r < core.core.riscs && !kernel_ran; ++r) {
     if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
     kernel_ran = time_of(device::kFwEndWord) != 0;
   }
@@ -203,8 +203,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
     if (options_.before_publish) options_.before_publish();
     const Publisher::Span span{static_cast<uint8_t>(risc), at, length, Publisher::kHeadBytes, before};
     publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
-                             {core.core.at.x, core.core.at.y, core.core.flat_id, core.epoch, core.run_counter,
-                              now.read_time_ns, shm::kRecovered},
+                             chunk_core(core, core.run_counter, now.read_time_ns, shm::kRecovered),
                              {&span, 1});
     recovered_words_ += length;
     at += length;

@@ -36,8 +36,8 @@ Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t 
     for (const auto& [bytes, lanes] : votes_) sizes.push_back(bytes);
   for (const uint32_t bytes : sizes) {
     if (uint64_t{sample.log_words} * 4 > bytes) continue;
-    const auto place = markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram,
-                                          attachment_.placement->dram_base, bytes);
+    const auto place =
+        markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base, bytes);
     std::array<uint64_t, kSampleWords / 2> raw;
     const LogRead read{place.bank, place.address + 4ull * (sample.log_words - kSampleWords), raw};
     if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
@@ -55,8 +55,8 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   const device::Format& f = attachment_.layout->format;
   std::vector<uint64_t> raw(f.control_words / 2);
   const auto read_control = [&](markers::ControlVector& v) {
-    Access a = card.aim(Window::control, core.at, attachment_.control_address);
-    if (a == Access::ok) a = card.copy(Window::control, attachment_.control_address, raw);
+    Access a = card.aim(Window::control, core.at, core.control_address);
+    if (a == Access::ok) a = card.copy(Window::control, core.control_address & (card::kWindowBytes - 1), raw);
     v = markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), f.control_words},
                                       *attachment_.layout);
     return a;
@@ -72,8 +72,10 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
     const uint32_t end = before.device_end[r];
     if (end < kSampleWords || end > device::kBufferWords || before.host_end[r] < end) continue;
     std::array<uint64_t, kSampleWords / 2> buffer;
-    const uint32_t address = attachment_.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
-    if (const Access a = card.copy(Window::control, address, buffer); a != Access::ok) return a;
+    const uint32_t address = core.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
+    if (const Access a = card.copy(Window::control, address & (card::kWindowBytes - 1), buffer);
+        a != Access::ok)
+      return a;
     std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, samples[r].words.begin());
     samples[r].log_words = before.host_end[r];
     // Low words are times or payload; unset slots and zeros are the same everywhere and prove nothing.

@@ -83,7 +83,7 @@ class Run {
     card_ = wait_for<card::OpenError>(deadline, *loop_, [&] { return card::open_card(options_.device); });
     const markers::Layout* only =
         options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-    attachment_ = wait_for<AttachError>(deadline, *loop_, [&] { return attach(*card_, only); });
+    attachment_ = wait_for<AttachError>(deadline, *loop_, [&] { return attach(*card_, {only, {}, true}); });
     loop_ = make_event_loop(signals_.fd(), card_->hangup_fd(), options_.plain, fallback);
     if (!fallback.empty()) note(fallback + "; using poll and plain reads");
     for (const std::string& n : attachment_.notes) note(n);

@@ -22,11 +22,13 @@ ControlVector parse_control_vector(std::span<const uint32_t> words, const Layout
   v.core_count_per_dram = words[f.core_count_per_dram];
   v.dropped = words[f.dropped];
   v.done = words[f.done];
+  if (f.trace_status) v.trace_status = words[f.trace_status];
   return v;
 }
 
-std::optional<std::string> disagreement(const ControlVector& v, const Placement& placement) {
-  if (v.dram_address != placement.dram_base)
+std::optional<std::string> disagreement(const ControlVector& v, const Placement& placement,
+                                        bool any_address) {
+  if (!any_address && v.dram_address != placement.dram_base)
     return "DRAM address word is " + number(v.dram_address) + ", not " + number(placement.dram_base);
   if (v.flat_id > 255) return "flat id " + number(v.flat_id) + " is above 255";
   if (v.core_count_per_dram == 0 || v.core_count_per_dram > placement.max_cores_per_bank)

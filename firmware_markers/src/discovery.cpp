@@ -1,6 +1,10 @@
 #include "firmware_markers/discovery.hpp"
 
+#include <algorithm>
 #include <cstdio>
+
+#include "firmware_markers/frame.hpp"
+#include "refused.hpp"
 
 namespace ttc::markers {
 namespace {
@@ -11,17 +15,6 @@ std::string hex(uint32_t value) {
   return text;
 }
 
-std::vector<uint32_t> magic_addresses(const L1Image& image, const Placement& placement) {
-  std::vector<uint32_t> found;
-  for (size_t i = 0; i < image.words.size(); ++i) {
-    const uint32_t address = image.base_address + static_cast<uint32_t>(4 * i);
-    if (address < placement.place(CoreKind::tensix).mailbox_base) continue;
-    if (address >= placement.place(CoreKind::tensix).mailbox_base + kMagicSearchBytes) break;
-    if (image.words[i] == kWorkerMagic) found.push_back(address);
-  }
-  return found;
-}
-
 std::span<const uint32_t> words_at(const L1Image& image, uint32_t address, size_t count) {
   if (address < image.base_address) return {};
   const size_t first = (address - image.base_address) / 4;
@@ -29,69 +22,219 @@ std::span<const uint32_t> words_at(const L1Image& image, uint32_t address, size_
   return image.words.subspan(first, count);
 }
 
+// All words from an address on, at most `count`.
+std::span<const uint32_t> words_from(const L1Image& image, uint32_t address, size_t count) {
+  if (address < image.base_address) return {};
+  const size_t first = (address - image.base_address) / 4;
+  if (first >= image.words.size()) return {};
+  return image.words.subspan(first, std::min(count, image.words.size() - first));
+}
+
+// A place where the control vector may be.
+struct Anchor {
+  uint32_t control;
+  uint32_t magic = 0;                // address of the magic word; 0: none
+  const Mailbox* mailbox = nullptr;  // the version whose place this is, if it is one
+};
+
+std::vector<Anchor> magic_anchors(const L1Image& image, const CorePlace& place) {
+  std::vector<Anchor> found;
+  for (size_t i = 0; i < image.words.size(); ++i) {
+    const uint32_t address = image.base_address + static_cast<uint32_t>(4 * i);
+    if (address < place.mailbox_base || image.words[i] != place.magic) continue;
+    if (address >= place.mailbox_base + kMagicSearchBytes) break;
+    const uint32_t control = control_address_after(address, place.mailbox_base);
+    if (found.empty() || found.back().control != control) found.push_back({control, address});
+  }
+  return found;
+}
+
+const Mailbox* mailbox_at(const CorePlace& place, uint32_t control) {
+  for (const Mailbox& m : mailboxes())
+    for (const uint32_t base : {place.mailbox_base, place.mailbox_base_2025})
+      if (!m.has_magic && base && m.offset(place.kind, place.riscs) &&
+          base + m.offset(place.kind, place.riscs) == control)
+        return &m;
+  return nullptr;
+}
+
+// Without a magic word: every 16-byte step whose DRAM address word fits. Builds before mid 2025 had an
+// allocated buffer anywhere, so there the known places are tried too.
+std::vector<Anchor> blind_anchors(const L1Image& image, const Placement& placement, const CorePlace& place) {
+  std::vector<Anchor> found;
+  const uint32_t from = discovery_address(place);
+  for (uint32_t control = (from + 15) & ~15u; control < place.mailbox_base + kMagicSearchBytes;
+       control += 16) {
+    const auto words = words_at(image, control, device::kG1.control_words);
+    if (words.empty()) continue;
+    const Mailbox* mailbox = mailbox_at(place, control);
+    const uint32_t dram = words[device::kG1.dram_address];
+    if (dram == placement.dram_base || (mailbox && dram != 0 && dram % 32 == 0))
+      found.push_back({control, 0, mailbox});
+  }
+  return found;
+}
+
+// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half.
+bool has_narrow_ids(const ControlVector& v, std::span<const uint32_t> buffers) {
+  if (v.run_counter == 0 || buffers.size() <= device::kIdHost) return false;
+  const uint32_t word = buffers[device::kIdHost];
+  const uint32_t runs = word & 0xffff;
+  return word >> 16 && (runs == ((v.run_counter - 1) & 0xffff) || runs == (v.run_counter & 0xffff));
+}
+
+// G1 and G2 have the same vector; what tells them apart are the buffers and the mailbox around them.
+const Layout* old_generation(const Anchor& anchor, const ControlVector& v,
+                             std::span<const uint32_t> buffers) {
+  const bool traced = buffers.size() > device::kIdIdentity && v.run_counter != 0 &&
+                      device::kG2.trace.get(buffers[device::kIdIdentity]) != 0;
+  if (traced) return layout_by_name("G2");
+  if (has_narrow_ids(v, buffers)) return layout_by_name("G1-16");
+  if (anchor.mailbox && anchor.mailbox->name == "M2-2025") return layout_by_name("G2");
+  if (anchor.mailbox && anchor.mailbox->name == "M0" && v.run_counter == 0) return layout_by_name("G1-16");
+  return layout_by_name("G1");
+}
+
 // Once a run was recorded since the last reset, BRISC's buffer must carry this core's identity. Before that
 // (and with the profiler's first frame still open) the word is free, so only a recorded run is evidence.
-std::string identity_conflict(const L1Image& image, const Discovery& d) {
-  if (d.vector.run_counter == 0 || d.vector.host_end[0] == 0) return {};
-  const auto ids = words_at(image, d.buffer_address, 4);
-  if (ids.empty()) return {};  // the image does not reach the buffers: no evidence either way
-  const device::Format& f = d.layout->format;
-  const uint32_t identity = ids[device::kIdIdentity];
-  if ((identity & ~f.identity_fields()) || f.risc.get(identity) != 0 ||
-      f.flat.get(identity) != d.vector.flat_id)
+std::string identity_conflict(std::span<const uint32_t> buffers, const Layout& layout, const ControlVector& v,
+                              device::Mode mode) {
+  if (v.run_counter == 0 || v.host_end[0] == 0 || mode != device::Mode::normal) return {};
+  if (buffers.size() <= device::kIdIdentity) return {};  // the image does not reach them: no evidence
+  const device::Format& f = layout.format;
+  const uint32_t identity = buffers[device::kIdIdentity];
+  if ((identity & ~f.identity_fields()) || f.risc.get(identity) != 0 || f.flat.get(identity) != v.flat_id)
     return "BRISC's identity word " + hex(identity) + " does not name RISC 0 of flat id " +
-           std::to_string(d.vector.flat_id);
+           std::to_string(v.flat_id);
   return {};
 }
 
+class Search {
+ public:
+  Search(const L1Image& image, const Placement& placement, const CorePlace& place, const Layout* only)
+      : image_(image), placement_(placement), place_(place), only_(only) {}
+
+  Discovery run() {
+    auto anchors = magic_anchors(image_, place_);
+    if (anchors.empty()) {
+      refuse("no " + std::string(place_.kind == CoreKind::tensix ? "worker" : to_string(place_.kind)) +
+             " magic word within " + std::to_string(kMagicSearchBytes) + " bytes of the mailbox base " +
+             hex(place_.mailbox_base));
+      anchors = blind_anchors(image_, placement_, place_);
+    }
+    for (const Anchor& anchor : anchors)
+      if (!(anchor.magic ? try_magic(anchor) : try_blind(anchor))) return refused_;
+    if (accepted_) return accepted_;
+    for (const Anchor& anchor : anchors) name_stranger(anchor);
+    return refused_;
+  }
+
+ private:
+  void refuse(std::string why) { refused_.evidence.push_back(std::move(why)); }
+
+  // False: two generations fit, and nothing more can be said.
+  bool try_magic(const Anchor& anchor) {
+    for (const Layout& layout : layouts()) {
+      // The mailboxes with a magic word came with G3; an older one only when it was asked for.
+      const bool likely = layout.format.generation == 3 || layout.format.generation == 4;
+      if (only_ ? only_ == &layout : likely)
+        if (!consider(anchor, layout)) return false;
+    }
+    return true;
+  }
+  bool try_blind(const Anchor& anchor) {
+    if (only_) return consider(anchor, *only_);
+    const auto words = words_at(image_, anchor.control, device::kG1.control_words);
+    const Layout& family = *layout_by_name("G1");
+    const ControlVector v = parse_control_vector(words, family);
+    const auto buffers = words_from(image_, anchor.control + 4u * device::kG1.control_words, 4);
+    return consider(anchor, *old_generation(anchor, v, buffers));
+  }
+
+  bool consider(const Anchor& anchor, const Layout& layout) {
+    const std::string where = std::string(layout.name) + " at " + hex(anchor.control) + ": ";
+    const uint32_t buffer_address = anchor.control + 4u * layout.format.control_words;
+    const auto words = words_at(image_, anchor.control, layout.format.control_words);
+    const auto buffers = words_from(image_, buffer_address, place_.riscs * device::kBufferWords);
+    if (words.empty()) {
+      refuse(where + "control vector lies outside the memory read");
+      return true;
+    }
+    Discovery d;
+    d.vector = parse_control_vector(words, layout);
+    const bool free_address = anchor.mailbox && d.vector.dram_address % 32 == 0 && d.vector.dram_address;
+    if (const auto why = disagreement(d.vector, placement_, free_address)) {
+      refuse(where + *why);
+      return true;
+    }
+    if (const Refused r = refused_variant(words, buffers, layout, d.vector)) {
+      refused_.known_as = r.name;
+      refuse(std::string(r.name) + " at " + hex(anchor.control) + ": " + r.why);
+      return true;
+    }
+    d.mode = mode_of(d.vector, buffers);
+    if (auto why = identity_conflict(buffers, layout, d.vector, d.mode); !why.empty()) {
+      refuse(where + why);
+      return true;
+    }
+    if (accepted_ && (anchor.magic || accepted_.control_address != anchor.control)) {
+      refuse("both " + std::string(accepted_.layout->name) + " and " + std::string(layout.name) +
+             " fit; name one by flag");
+      return false;
+    }
+    d.layout = &layout;
+    d.control_address = anchor.control;
+    d.buffer_address = buffer_address;
+    d.anchored = anchor.magic != 0;
+    if (anchor.magic) d.evidence.push_back("magic word at " + hex(anchor.magic));
+    if (anchor.mailbox)
+      d.evidence.push_back("where mailbox " + std::string(anchor.mailbox->name) + " has it");
+    d.evidence.push_back("control vector at " + hex(anchor.control) + " reads as " +
+                         std::string(layout.name));
+    accepted_ = std::move(d);
+    return true;
+  }
+
+  void name_stranger(const Anchor& anchor) {
+    if (!refused_.known_as.empty()) return;
+    const Refused r = refused_stranger(words_from(image_, anchor.control, 64), placement_);
+    if (!r) return;
+    refused_.known_as = r.name;
+    refused_.evidence.insert(refused_.evidence.begin(),
+                             std::string(r.name) + " at " + hex(anchor.control) + ": " + r.why);
+  }
+
+  const L1Image& image_;
+  const Placement& placement_;
+  const CorePlace& place_;
+  const Layout* only_;
+  Discovery accepted_, refused_;
+};
+
 }  // namespace
 
-Discovery discover(const L1Image& image, const Placement& placement, const Layout* only) {
-  Discovery refused;
-  const auto anchors = magic_addresses(image, placement);
-  if (anchors.empty())
-    refused.evidence.push_back("no worker magic word within " + std::to_string(kMagicSearchBytes) +
-                               " bytes of the mailbox base " +
-                               hex(placement.place(CoreKind::tensix).mailbox_base));
-  Discovery accepted;
-  uint32_t last_control = 0;
-  for (const uint32_t magic : anchors) {
-    const uint32_t control = control_address_after(magic, placement.place(CoreKind::tensix).mailbox_base);
-    if (control == last_control) continue;
-    last_control = control;
-    for (const Layout& layout : layouts()) {
-      if (layout.format.generation < 3 || layout.format.generation > 4) continue;
-      if (only && only != &layout) continue;
-      const std::string where = std::string(layout.name) + " at " + hex(control) + ": ";
-      const auto words = words_at(image, control, layout.format.control_words);
-      if (words.empty()) {
-        refused.evidence.push_back(where + "control vector lies outside the memory read");
-        continue;
-      }
-      Discovery d{&layout,
-                  control,
-                  control + 4u * layout.format.control_words,
-                  parse_control_vector(words, layout),
-                  {}};
-      if (const auto why = disagreement(d.vector, placement)) {
-        refused.evidence.push_back(where + *why);
-        continue;
-      }
-      if (auto why = identity_conflict(image, d); !why.empty()) {
-        refused.evidence.push_back(where + why);
-        continue;
-      }
-      if (accepted) {
-        refused.evidence.push_back("both " + std::string(accepted.layout->name) + " and " +
-                                   std::string(layout.name) + " fit; name one by flag");
-        return refused;
-      }
-      d.evidence.push_back("magic word at " + hex(magic));
-      d.evidence.push_back("control vector at " + hex(control) + " reads as " + std::string(layout.name));
-      accepted = std::move(d);
-    }
-  }
-  return accepted ? accepted : refused;
+uint32_t discovery_address(const CorePlace& place) {
+  return place.mailbox_base_2025 ? std::min(place.mailbox_base, place.mailbox_base_2025) : place.mailbox_base;
+}
+
+Discovery discover(const L1Image& image, const Placement& placement, CoreKind kind, const Layout* only) {
+  return Search(image, placement, placement.place(kind), only).run();
+}
+
+device::Mode mode_of(const ControlVector& v, std::span<const uint32_t> buffers) {
+  using namespace device;
+  constexpr uint32_t kReplayBits = 1u << 31 | 1u << 30 | 1u << 29;  // what trace-only firmware waits for
+  if (v.trace_status & kReplayBits && !(v.trace_status & ~kReplayBits)) return Mode::trace_only;
+  // Accumulating firmware never stamps a host id and puts every zone into the custom area: BRISC's slots are
+  // unset, or older than the first custom marker, as no finished launch has them.
+  if (v.device_end[0] <= kFirstCustomWord || buffers.size() < kFirstCustomWord + 2) return Mode::normal;
+  if (buffers[kIdHost] != 0 || !is_marker(buffers[kFirstCustomWord])) return Mode::normal;
+  const uint64_t first_custom = marker_time(buffers[kFirstCustomWord], buffers[kFirstCustomWord + 1]);
+  const bool unset = is_blank(buffers[kFwStartWord]) && is_blank(buffers[kFwEndWord]);
+  const bool older =
+      !is_blank(buffers[kFwEndWord]) &&
+      clock_difference(first_custom, marker_time(buffers[kFwEndWord], buffers[kFwEndWord + 1])) > 0;
+  return unset || older ? Mode::accumulate : Mode::normal;
 }
 
 std::string joined(const std::vector<std::string>& evidence) {

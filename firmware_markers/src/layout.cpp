@@ -28,9 +28,10 @@ constexpr Placement kPlacements[] = {
 };
 
 constexpr Mailbox kMailboxes[] = {
-    {"M1-early", 2176, 1392, 1392, false}, {"M1", 2208, 1392, 1392, false},
-    {"M2-2025", 2400, 1584, 1776, false},  {"M2", 2400, 1584, 1776, true},
-    {"M3", 2544, 1728, 1920, true},        {"M4", 2800, 1984, 2176, true},
+    {"M0", 1504, 0, 0, false},       {"M1-early", 2176, 1392, 1392, false},
+    {"M1", 2208, 1392, 1392, false}, {"M2-2025", 2400, 1584, 1776, false},
+    {"M2", 2400, 1584, 1776, true},  {"M3", 2544, 1728, 1920, true},
+    {"M4", 2800, 1984, 2176, true},
 };
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {

@@ -42,7 +42,7 @@ struct Image {
   }
   Discovery discover(const Layout* only = nullptr) const {
     return markers::discover({placement.place(ttc::markers::CoreKind::tensix).mailbox_base, words}, placement,
-                             only);
+                             CoreKind::tensix, only);
   }
 
   const Placement& placement;
@@ -211,6 +211,7 @@ TEST(Discovery, two_generations_that_fit_are_refused_until_one_is_named) {
   const uint32_t control = image.place(layout("G4"), 0x10 + 2784);
   // Make G3 fit as well: its identity word lies inside G4's vector, in the unused end indices.
   image.at(control + 4 * layout("G3").format.control_words + 8) = layout("G3").format.identity(0, kFlat, 0);
+  image.at(control + 4 * layout("G4").format.device_end) = 0;  // G3 has a DRAM address there
   const Discovery d = image.discover();
   EXPECT_FALSE(d);
   EXPECT_NE(joined(d.evidence).find("both G3 and G4 fit"), std::string::npos) << joined(d.evidence);

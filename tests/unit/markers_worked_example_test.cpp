@@ -153,7 +153,8 @@ TEST(WorkedExample, layouts_are_found_by_name_in_any_case_and_by_number) {
   EXPECT_EQ(layout_by_name("G4"), layout_by_generation(4));
   EXPECT_EQ(layout_by_name("G5"), nullptr);
   EXPECT_EQ(layout_by_name(""), nullptr);
-  EXPECT_EQ(layout_by_generation(2), nullptr);
+  EXPECT_EQ(layout_by_name("g1-16"), layout_by_generation(16));
+  EXPECT_EQ(layout_by_generation(5), nullptr);
   EXPECT_EQ(placement_for("grayskull"), nullptr);
 }
 

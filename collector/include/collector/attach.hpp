@@ -1,6 +1,7 @@
 // Finding the profiler on an open card: which tiles carry a control vector, under which layout.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,15 +18,19 @@ struct AttachError : std::runtime_error {
 
 struct AttachedCore {
   card::Coord at;  // NOC0 physical
-  uint8_t flat_id;
-  uint32_t bank;  // DRAM view
+  markers::CoreKind kind = markers::CoreKind::tensix;
+  uint8_t flat_id = 0;
+  uint8_t riscs = device::kMaxRiscs;
+  uint32_t bank = 0;             // DRAM view
+  uint32_t control_address = 0;  // L1, the same on every core of a kind
+  uint32_t buffer_address = 0;
 };
 
 struct Attachment {
   const markers::Layout* layout = nullptr;
   const markers::Placement* placement = nullptr;
-  uint32_t control_address = 0;  // L1, the same on every Tensix tile
-  uint32_t buffer_address = 0;
+  device::Mode mode = device::Mode::normal;
+  uint32_t dram_base = 0;  // of the logs, in every bank
   uint32_t core_count_per_dram = 0;
   std::vector<AttachedCore> cores;  // by flat id, so that one pass meets each bank once
   std::vector<std::string> notes;   // tiles left out and why
@@ -33,8 +38,15 @@ struct Attachment {
   uint64_t begun_cycles = 0;        // device time then: what was recorded later is ours to account for
 };
 
-// Reads every Tensix tile that is not harvested. Throws AttachError when no tile carries a profiler.
-// `only`: the layout the user named; null to discover.
-Attachment attach(card::Card& card, const markers::Layout* only);
+// What a user may know better than discovery.
+struct AttachOptions {
+  const markers::Layout* layout = nullptr;  // null: discover
+  std::optional<device::Mode> mode;
+  bool ethernet = true;  // also Ethernet cores
+};
+
+// Reads every Tensix and Ethernet tile that is not harvested. Throws AttachError when no Tensix tile carries
+// a profiler we read.
+Attachment attach(card::Card& card, const AttachOptions& options);
 
 }  // namespace ttc::collect

@@ -54,9 +54,10 @@
 namespace ttc::collect {
 
 struct DrainOptions {
-  uint32_t bytes_per_risc = 0;            // 0: learn
-  uint64_t busy_interval_ns = 50'000;     // a core that had news is visited again after this
-  uint64_t idle_interval_ns = 1'000'000;  // worst case between two visits of a core
+  uint32_t bytes_per_risc = 0;                  // 0: learn
+  uint64_t busy_interval_ns = 50'000;           // a core that had news is visited again after this
+  uint64_t idle_interval_ns = 1'000'000;        // worst case between two visits of a Tensix core
+  uint64_t ethernet_interval_ns = 100'000'000;  // an Ethernet core is never visited more often
   std::function<void()>
       before_publish;  // words were read and will be published: time to look for their names
 };
@@ -121,9 +122,10 @@ class Drain {
     std::array<uint32_t, device::kMaxRiscs> landed_end{};   // indices first seen at least kLandedNs ago
     std::array<uint32_t, device::kMaxRiscs> landing_end{};  // indices seen at landing_since_ns
     uint64_t landing_since_ns = 0;
-    uint64_t reset_generation = 0;  // of the device's resets, the last one this core was looked at for
-    uint64_t look_ns = 0;           // read time of the last look
-    bool looked_late = false;       // it came later than blind_spot after the one before
+    uint64_t reset_generation = 0;      // of the device's resets, the last one this core was looked at for
+    uint64_t caught_up_generation = 0;  // likewise, when nothing was left undelivered
+    uint64_t look_ns = 0;               // read time of the last look
+    bool looked_late = false;           // it came later than blind_spot after the one before
     bool ever_late = false;
     bool epoch_entered = false;       // a lane has delivered a fresh frame of this epoch
     bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
@@ -140,9 +142,8 @@ class Drain {
     uint32_t run_counter = 0;
     uint64_t read_time_ns = 0;
   };
-  // A run of control words that is fetched in one go.
+  // A run of control words that is fetched in one go: an even number of them, from an even one on.
   struct ControlPart {
-    uint32_t address;
     uint32_t first_word;
     uint32_t words;
   };
@@ -159,6 +160,7 @@ class Drain {
   class Judge;
 
   // drain.cpp
+  card::Access look_after(CoreState& core, uint64_t now_ns);
   card::Access visit(CoreState& core, uint64_t now_ns, bool& news);
   card::Access read_snapshot(const CoreState& core, Snapshot& snap);
   card::Access read_part(const CoreState& core, const ControlPart& part, uint32_t* words);
@@ -166,6 +168,7 @@ class Drain {
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
+  void caught_up(CoreState& core, const Snapshot& snap) const;
   void note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   bool near_full(const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
@@ -173,6 +176,8 @@ class Drain {
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
   void accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
               std::vector<Publisher::Span>& spans);
+  Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
+                             uint32_t notes) const;
   static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
   bool settled(LaneState& lane, std::span<const uint32_t> words) const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);

@@ -16,6 +16,8 @@ class Publisher {
 
   struct Core {
     uint8_t x, y;
+    markers::CoreKind kind;
+    device::Mode mode;
     uint16_t flat_id;
     uint32_t epoch;
     uint32_t run_counter;
@@ -28,6 +30,7 @@ class Publisher {
     uint32_t word_count;
     uint32_t data_offset;  // from the chunk's start
     markers::FrameDigest before;
+    shm::SpanSource source = shm::SpanSource::dram_log;
   };
 
   // Bytes in front of the first span's words, for up to 5 spans.

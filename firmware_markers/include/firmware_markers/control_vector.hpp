@@ -22,13 +22,16 @@ struct ControlVector {
   uint32_t core_count_per_dram = 0;
   uint32_t dropped = 0;
   uint32_t done = 0;
+  uint32_t trace_status = 0;  // 0 where the generation has no such word
 };
 
 // `words` must hold layout.format.control_words words.
 ControlVector parse_control_vector(std::span<const uint32_t> words, const Layout& layout);
 
 // The first reason why this cannot be a control vector of `layout` on an architecture whose profiler region
-// starts at `dram_base`; empty when everything fits.
-std::optional<std::string> disagreement(const ControlVector& vector, const Placement& placement);
+// starts at `placement.dram_base`; empty when everything fits. `any_address`: the DRAM buffer may be anywhere
+// (allocated, before mid 2025).
+std::optional<std::string> disagreement(const ControlVector& vector, const Placement& placement,
+                                        bool any_address = false);
 
 }  // namespace ttc::markers

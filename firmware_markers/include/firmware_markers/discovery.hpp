@@ -1,8 +1,13 @@
-// Finding the profiler in a tile's L1 without knowing how the firmware was built.
+// Finding the profiler in a core's L1 without knowing how the firmware was built.
 //
-// Three kinds of evidence, in this order: the worker magic word anchors the control vector's address; the
-// vector's own words must fingerprint exactly one generation; the RISC buffers behind it must carry that
-// generation's identity. What does not agree is refused, and the refusal says which evidence disagreed.
+// Evidence, in this order: the core magic word anchors the control vector's address (mailboxes of Jan 2026
+// and later); without one every place a vector may have is tried. The vector's own words must fingerprint one
+// family of generations; the RISC buffers behind it must carry that generation's identity. What does not
+// agree is refused, and the refusal says which evidence disagreed, or which format it is that we know and do
+// not read.
+//
+// A vector found without a magic word is weak evidence on one core alone (`anchored` false): believe it when
+// further cores have theirs at the same address.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -23,15 +28,24 @@ struct Discovery {
   uint32_t control_address = 0;
   uint32_t buffer_address = 0;  // L1 address of RISC 0's buffer
   ControlVector vector;
+  device::Mode mode = device::Mode::normal;  // as far as L1 shows it
+  bool anchored = false;
+  std::string known_as;               // refused: the name of the format it is; empty when not recognised
   std::vector<std::string> evidence;  // what agreed; on refusal, what did not
   explicit operator bool() const { return layout != nullptr; }
 };
 
-// How much L1 above the mailbox base must be read for discovery.
+// The lowest address to read for discovery on a kind of core, and how many bytes from there.
+uint32_t discovery_address(const CorePlace& place);
 inline constexpr uint32_t kDiscoveryBytes = kMagicSearchBytes + 64 * 4 + 16;
 
 // `only`: accept this generation alone (a user's flag); null tries all.
-Discovery discover(const L1Image& image, const Placement& placement, const Layout* only = nullptr);
+Discovery discover(const L1Image& image, const Placement& placement, CoreKind kind = CoreKind::tensix,
+                   const Layout* only = nullptr);
+
+// How the firmware was built, from one core's vector and its buffers (RISC by RISC, kBufferWords each; may be
+// empty). Normal when nothing speaks for another mode.
+device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
 
 // The evidence as one sentence part, for messages.
 std::string joined(const std::vector<std::string>& evidence);

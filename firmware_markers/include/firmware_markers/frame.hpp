@@ -25,6 +25,7 @@ struct Lane {
   const device::Format* format = nullptr;
   uint8_t risc = 0;
   uint8_t flat_id = 0;
+  device::Mode mode = device::Mode::normal;
 
   bool owns_identity(uint32_t word) const {
     return (word & ~format->trace.mask()) == format->identity(risc, flat_id, 0);

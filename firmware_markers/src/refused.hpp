@@ -1,0 +1,25 @@
+// Formats that are recognised so that a user is told what runs there and what to do, and are not read.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "firmware_markers/control_vector.hpp"
+
+namespace ttc::markers {
+
+struct Refused {
+  const char* name = nullptr;  // null: none of the known ones
+  std::string why;             // what shows it, and what the user can do
+  explicit operator bool() const { return name != nullptr; }
+};
+
+// A vector that fits `layout` but belongs to a format which only looks like it. `buffers`: the words behind
+// the vector, as many as there are.
+Refused refused_variant(std::span<const uint32_t> vector, std::span<const uint32_t> buffers,
+                        const Layout& layout, const ControlVector& parsed);
+
+// A vector that fits no layout. `words`: from the control address on, 64 or more.
+Refused refused_stranger(std::span<const uint32_t> words, const Placement& placement);
+
+}  // namespace ttc::markers
