@@ -5,8 +5,6 @@
 #include <map>
 #include <set>
 
-#include "collector/host_time.hpp"
-
 namespace ttc::collect {
 namespace {
 
@@ -30,7 +28,9 @@ std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t addre
 // One pass over the tiles of a card, kind by kind.
 class Attaching {
  public:
-  Attaching(card::Card& card, const AttachOptions& options) : card_(card), options_(options) {
+  Attaching(card::Card& card, const AttachOptions& options, const HostClock& clock)
+      : card_(card), options_(options) {
+    result_.clock = clock;
     const card::Identity& id = card.identity();
     result_.placement = markers::placement_for(id.arch->name);
     if (!result_.placement)
@@ -55,7 +55,7 @@ class Attaching {
   void note_begin() {
     for (const card::Tile& tile : card_.tiles()) {
       if (tile.kind != card::TileKind::tensix || tile.harvested) continue;
-      const uint64_t now_ns = raw_now_ns();
+      const uint64_t now_ns = result_.clock();
       if (card_.wall_clock(tile.at, result_.begun_cycles) != Access::ok) continue;
       result_.begun_ns = now_ns;
       return;
@@ -165,8 +165,8 @@ class Attaching {
 
 }  // namespace
 
-Attachment attach(card::Card& card, const AttachOptions& options) {
-  return Attaching(card, options).run();
+Attachment attach(card::Card& card, const AttachOptions& options, const HostClock& clock) {
+  return Attaching(card, options, clock).run();
 }
 
 }  // namespace ttc::collect

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "collector/host_time.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
 void DeviceTime::sample(bool now) {
-  const uint64_t host = raw_now_ns();
+  const uint64_t host = clock_();
   if (!now && host - samples_.back().host_ns < kEveryNs) return;
   uint64_t cycles = 0;
   if (card_.wall_clock(tile_, cycles) != card::Access::ok) return;  // the next visit meets the same trouble

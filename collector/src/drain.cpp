@@ -85,7 +85,8 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       options_(options),
       region_size_(attachment, options.bytes_per_risc),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }),
-      device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles) {
+      device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
+                   attachment.clock) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const auto part = [](uint32_t first, uint32_t last) {
@@ -138,7 +139,7 @@ Access Drain::read_part(const CoreState& core, const ControlPart& part, uint32_t
 
 Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
   std::array<uint32_t, 68> words{};
-  snap.read_time_ns = raw_now_ns();
+  snap.read_time_ns = attachment_.clock();
   for (const ControlPart& part : poll_parts_)
     if (const Access a = read_part(core, part, words.data()); a != Access::ok) return a;
   const device::Format& f = attachment_.layout->format;
@@ -466,7 +467,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
   const bool fresh_epoch =
-      core.lanes[0].delivered && core.seen_runs == 0 && raw_now_ns() - core.epoch_since_ns < kFreshNs;
+      core.lanes[0].delivered && core.seen_runs == 0 && attachment_.clock() - core.epoch_since_ns < kFreshNs;
   core.interval_ns =
       news || fresh_epoch
           ? options_.busy_interval_ns
@@ -477,7 +478,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
 }
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
-  const uint64_t started = raw_now_ns();
+  const uint64_t started = attachment_.clock();
   device_time_.sample(false);
   Access result = Access::ok;
   bool ethernet_visited = false;
@@ -490,7 +491,7 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
     if (result == Access::gone) break;
   }
   ++sweeps_;
-  sweep_times_.add(raw_now_ns() - started);
+  sweep_times_.add(attachment_.clock() - started);
   store_counters();
   publisher_.end_sweep();
   return result;

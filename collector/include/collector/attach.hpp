@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/host_time.hpp"
 #include "driver_iface/card.hpp"
 #include "firmware_markers/discovery.hpp"
 
@@ -34,7 +35,8 @@ struct Attachment {
   uint32_t core_count_per_dram = 0;
   std::vector<AttachedCore> cores;  // by flat id, so that one pass meets each bank once
   std::vector<std::string> notes;   // tiles left out and why
-  uint64_t begun_ns = 0;            // CLOCK_MONOTONIC_RAW before the first tile was read
+  HostClock clock = raw_now_ns;     // the drain goes on with it
+  uint64_t begun_ns = 0;            // by that clock, before the first tile was read
   uint64_t begun_cycles = 0;        // device time then: what was recorded later is ours to account for
 };
 
@@ -47,6 +49,6 @@ struct AttachOptions {
 
 // Reads every Tensix and Ethernet tile that is not harvested. Throws AttachError when no Tensix tile carries
 // a profiler we read.
-Attachment attach(card::Card& card, const AttachOptions& options);
+Attachment attach(card::Card& card, const AttachOptions& options, const HostClock& clock = raw_now_ns);
 
 }  // namespace ttc::collect

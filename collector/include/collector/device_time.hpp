@@ -4,7 +4,9 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <utility>
 
+#include "collector/host_time.hpp"
 #include "driver_iface/card.hpp"
 
 namespace ttc::collect {
@@ -14,8 +16,8 @@ class DeviceTime {
   static constexpr uint64_t kEveryNs = 10'000'000;
   static constexpr size_t kKept = 4096;  // 40 s of samples
 
-  DeviceTime(card::Card& card, card::Coord tile, uint64_t host_ns, uint64_t cycles)
-      : card_(card), tile_(tile), samples_{{host_ns, cycles}} {}
+  DeviceTime(card::Card& card, card::Coord tile, uint64_t host_ns, uint64_t cycles, HostClock clock)
+      : card_(card), tile_(tile), clock_(std::move(clock)), samples_{{host_ns, cycles}} {}
 
   struct Sample {
     uint64_t host_ns;
@@ -24,13 +26,14 @@ class DeviceTime {
 
   // Takes a sample when one is due, or at once. Four round trips and a window move.
   void sample(bool now);
-  // Device cycles at `host_ns` (CLOCK_MONOTONIC_RAW), at most 2^44; takes a sample when it lies behind the
+  // Device cycles at `host_ns` (by the same clock), at most 2^44; takes a sample when it lies behind the
   // last one.
   uint64_t at(uint64_t host_ns);
 
  private:
   card::Card& card_;
   card::Coord tile_;
+  HostClock clock_;
   std::deque<Sample> samples_;  // never empty
 };
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace ttc::collect {
 
@@ -18,5 +19,9 @@ inline uint64_t raw_now_ns() {
 inline uint64_t monotonic_now_ns() {
   return host_clock_ns(CLOCK_MONOTONIC);
 }
+
+// The clock by which a drain stamps what it reads and decides what is late: raw_now_ns, or simulated time
+// where a test owns card and clock both.
+using HostClock = std::function<uint64_t()>;
 
 }  // namespace ttc::collect
