@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "packet_pair.hpp"
+
 namespace ttc::markers {
 namespace {
 using namespace device;
@@ -22,11 +24,57 @@ uint64_t time_of(uint64_t both) {
 }
 
 // In two stores. Bits 12 to 30 of the high word are id and type as they lie in a Marker.
+static_assert(offsetof(Marker, id) == 8 && offsetof(Marker, type) == 10 && offsetof(Marker, flags) == 11);
 void put(Marker* to, uint64_t time, uint32_t high, uint32_t flags) {
-  static_assert(offsetof(Marker, id) == 8 && offsetof(Marker, type) == 10 && offsetof(Marker, flags) == 11);
   const uint64_t rest = (high >> 12 & 0x7ffffu) | flags << 24;
   std::memcpy(static_cast<void*>(to), &time, 8);
   std::memcpy(reinterpret_cast<char*>(to) + 8, &rest, 8);
+}
+
+// Likewise two at a time.
+void put(Marker* to, PairOf64 packets, uint32_t flags) {
+  const PairOf64 times = times_of(packets);
+  const PairOf64 rests = (packets >> 44 & 0x7ffffu) | uint64_t{flags} << 24;
+  const PairOf64 first = __builtin_shufflevector(times, rests, 0, 2);
+  const PairOf64 second = __builtin_shufflevector(times, rests, 1, 3);
+  std::memcpy(static_cast<void*>(to), &first, 16);
+  std::memcpy(static_cast<void*>(to + 1), &second, 16);
+}
+
+// The custom markers of a frame as they are written out, and the two latest times among them.
+struct Customs {
+  Marker* next;
+  uint64_t latest, before_latest;
+};
+
+// Zone starts and ends in order of time, which is nearly all there is. Where they end.
+size_t put_zones(std::span<const uint32_t> words, size_t pos, Customs& customs) {
+  const uint32_t* const w = words.data();
+  Marker* next = customs.next;
+  PairOf64 before = {customs.before_latest, customs.latest};
+  for (; pos + 4 <= words.size(); pos += 4, next += 2) {
+    const PairOf64 packets = load_pair(w + pos);
+    const PairOf64 times = times_of(packets);
+    const PairOf64 earlier = __builtin_shufflevector(before, times, 1, 2);
+    if (any_odd(odd_types(packets) | odd_if_negative(times - earlier))) break;
+    put(next, packets, 0);
+    before = times;
+  }
+  uint64_t latest = before[1], before_latest = before[0];
+  if (pos + 2 <= words.size()) {  // of the pair that was odd, the first may be none
+    uint64_t both;
+    std::memcpy(&both, w + pos, 8);
+    const auto head = static_cast<uint32_t>(both);
+    const uint64_t time = time_of(both);
+    if (head >> 29 == 4 && !is_blank(head) && clock_difference(time, latest) >= 0) {
+      put(next++, time, head, 0);
+      before_latest = latest;
+      latest = time;
+      pos += 2;
+    }
+  }
+  customs = {next, latest, before_latest};
+  return pos;
 }
 
 }  // namespace
@@ -91,6 +139,15 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start_out, 
                                     bool same_launch, Batch& out) {
   uint64_t start = start_out, last = last_out;  // not references: markers could alias them
   Marker* const first = out.markers_.get() + out.marker_count_;
+  if (const Slots all(slots); !same_launch && all.in_order(last)) {
+    put(first, all.fw, kGuaranteed);
+    put(first + 2, all.kernel, kGuaranteed);
+    out.marker_count_ += 4;
+    start_out = all.fw_start();
+    last_out = all.fw_end();
+    previous_.repaired_slots = 0;
+    return;
+  }
   Marker* next = first;
   uint32_t repaired_slots = 0;
   for (unsigned slot = 0; slot < 4; ++slot) {
@@ -173,40 +230,28 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
                                    uint64_t& last, bool stale, Batch& out) {
   const uint32_t* w = words.data();
   const size_t size = words.size();
-  const uint32_t first_marker = out.marker_count_;
+  Marker* const first = out.markers_.get() + out.marker_count_;
+  Customs customs{first, last, last};
   uint32_t last_packet_words = 0;
-  Marker* next = out.markers_.get() + out.marker_count_;
-  uint64_t latest = last, before_last = last;
 
   next_starts_ = false;
   while (pos + 2 <= size) {
-    // Zone starts and ends in order, which is nearly all there is.
-    const size_t run = pos;
-    for (; !stale && pos + 2 <= size; pos += 2) {
-      uint64_t both;
-      std::memcpy(&both, w + pos, 8);
-      const auto head = static_cast<uint32_t>(both);
-      const uint64_t time = time_of(both);
-      if (head >> 29 != 4 || is_blank(head) || clock_difference(time, latest) < 0) break;
-      put(next++, time, head, 0);
-      before_last = latest;
-      latest = time;
+    if (!stale) {
+      const size_t zones_end = put_zones(words, pos, customs);
+      if (zones_end != pos) last_packet_words = 2;
+      pos = zones_end;
     }
-    if (pos != run) {
-      last_packet_words = 2;
-      continue;
-    }
+    // The end of this frame, unless the words are damaged.
+    next_starts_ = frame_starts(words, pos, lane_);
+    if (next_starts_ || pos + 2 > size) break;
     const uint32_t high = w[pos];
     const uint32_t low = w[pos + 1];
     uint64_t time = marker_time(high, low);
     if (!is_marker(high)) {
-      // The end of this frame, unless the words are damaged.
-      next_starts_ = frame_starts(words, pos, lane_);
-      if (next_starts_) break;
       if (last_packet_words == 2 && pos >= at + kFirstCustomWord + 2 &&
           frame_starts_damaged(words, pos - 2, lane_)) {
-        if (next > out.markers_.get() + first_marker)
-          --next, latest = before_last;  // it was the next frame's damaged sentinel
+        if (customs.next > first)
+          --customs.next, customs.latest = customs.before_latest;  // it was the next frame's damaged sentinel
         pos -= 2;
         break;
       }
@@ -239,30 +284,31 @@ size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, s
       if (stale) {
         flags |= kStale;
         ++anomalies_.stale_markers;
-      } else if (looks_rolled_over(time, latest)) {
+      } else if (looks_rolled_over(time, customs.latest)) {
         time = repaired(time);
         flags |= kRepaired;
         ++anomalies_.repaired_times;
       } else if (clock_difference(time, start) < 0) {
         flags |= kStale;  // older than its own launch
         ++anomalies_.stale_markers;
-      } else if (clock_difference(time, latest) < 0) {
+      } else if (clock_difference(time, customs.latest) < 0) {
         ++anomalies_.backward_times;
       }
-      if (!(flags & kStale) && clock_difference(time, latest) > 0) latest = time;
+      if (!(flags & kStale) && clock_difference(time, customs.latest) > 0) customs.latest = time;
       if (length > 2) {
         payload = out.payload_count_;
         for (uint32_t i = 2; i < length; i += 2)
           out.payloads_[out.payload_count_++] = uint64_t{w[pos + i]} << 32 | w[pos + i + 1];
       }
     }
-    *next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(type), flags, payload};
+    *customs.next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(type), flags,
+                       payload};
     pos += length;
     last_packet_words = length;
   }
   if (pos + 1 == size) pos = size, ++anomalies_.truncated_packets;  // an odd word cannot be a marker
-  out.marker_count_ = static_cast<uint32_t>(next - out.markers_.get());
-  last = latest;
+  out.marker_count_ = static_cast<uint32_t>(customs.next - out.markers_.get());
+  last = customs.latest;
   return pos;
 }
 

@@ -20,16 +20,17 @@ namespace ttc::markers {
 inline constexpr uint64_t kClockBits = 44;
 inline constexpr uint64_t kClockMask = (uint64_t{1} << kClockBits) - 1;
 
-// The stream of one processor, as far as its words can tell.
+// The stream of one processor, as far as its words can tell. Set as a whole, Lane{format, risc, flat_id}: the
+// rest follows from these three and is kept because it is asked for at every frame.
 struct Lane {
   const device::Format* format = nullptr;
   uint8_t risc = 0;
   uint8_t flat_id = 0;
   device::Mode mode = device::Mode::normal;
+  uint32_t identity = format ? format->identity(risc, flat_id, 0) : 0;
+  uint32_t identity_mask = format ? ~format->trace.mask() : 0;
 
-  bool owns_identity(uint32_t word) const {
-    return (word & ~format->trace.mask()) == format->identity(risc, flat_id, 0);
-  }
+  bool owns_identity(uint32_t word) const { return (word & identity_mask) == identity; }
 };
 
 constexpr uint64_t marker_time(uint32_t high, uint32_t low) {
@@ -70,9 +71,20 @@ namespace detail {
 constexpr bool slot_holds(const uint32_t* slot, uint32_t type) {
   return slot[0] >> 28 == (8 | type) || (slot[0] == device::kUnsetWord && slot[1] == device::kUnsetWord);
 }
+// Each slot holds its type: the differences or-ed, so that it takes one branch.
+constexpr bool slots_hold_types(const uint32_t* head) {
+  constexpr uint32_t kStart = device::marker_high(device::kZoneStart, 0, 0);
+  constexpr uint32_t kEnd = device::marker_high(device::kZoneEnd, 0, 0);
+  return ((head[device::kFwStartWord] ^ kStart) | (head[device::kFwEndWord] ^ kEnd) |
+          (head[device::kKernelStartWord] ^ kStart) | (head[device::kKernelEndWord] ^ kEnd)) >>
+             28 ==
+         0;
+}
 inline bool carries_identity(const uint32_t* head, const Lane& lane) {
-  return lane.owns_identity(head[device::kIdIdentity]) &&
-         slot_holds(head + device::kFwStartWord, device::kZoneStart) &&
+  if (!lane.owns_identity(head[device::kIdIdentity])) return false;
+  if (slots_hold_types(head)) [[likely]]
+    return true;
+  return slot_holds(head + device::kFwStartWord, device::kZoneStart) &&
          slot_holds(head + device::kFwEndWord, device::kZoneEnd) &&
          slot_holds(head + device::kKernelStartWord, device::kZoneStart) &&
          slot_holds(head + device::kKernelEndWord, device::kZoneEnd);
@@ -181,7 +193,8 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
   Walk walk;
   while (walk.whole_words < words.size()) {
     const size_t at = walk.whole_words;
-    if (!frame_starts(words, at, lane) && !frame_starts_damaged(words, at, lane)) break;
+    // The later ones were found where the frame before ended.
+    if (at == 0 && !frame_starts(words, at, lane) && !frame_starts_damaged(words, at, lane)) break;
     const bool sat_out = words[at + device::kFwStartWord] == device::kUnsetWord;
     if (sat_out && !judge.sat_out_ok(words[at + device::kIdHost])) break;
     FrameDigest next = digest;

@@ -1,0 +1,66 @@
+// Two packets of two words each, side by side in one vector: what decoder and verification take the ordinary
+// markers with. Vectors of the compiler, so that one text serves every processor; 16 bytes is what the
+// baseline of each has.
+//
+// Nothing here decides what a word means. These functions say "all ordinary", and whoever asked takes its
+// general path for anything else; both paths must thus agree on the ordinary.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "firmware_markers/frame.hpp"
+
+namespace ttc::markers {
+
+using PairOf64 = uint64_t __attribute__((vector_size(16)));
+using PairOf32 = uint32_t __attribute__((vector_size(16)));  // low and high half of each
+
+// Each packet as one number, its first word on top: the time in the low 44 bits, id and type above, valid at
+// the very top.
+inline PairOf64 load_pair(const uint32_t* words) {
+  PairOf32 as_stored;
+  std::memcpy(&as_stored, words, sizeof as_stored);
+  return reinterpret_cast<PairOf64>(__builtin_shufflevector(as_stored, as_stored, 1, 0, 3, 2));
+}
+inline PairOf64 times_of(PairOf64 packets) {
+  return packets & kClockMask;
+}
+
+// Oddities are collected in the top bit of each number, and looked at once.
+inline bool any_odd(PairOf64 odd) {
+  return (odd[0] | odd[1]) >> 63;
+}
+// Odd: anything but the start or end of a zone. A blank one is odd too: it ends nothing, but counts nowhere.
+inline PairOf64 odd_types(PairOf64 packets) {
+  // From kUnsetWord + 1 to the last high word of type kZoneEnd, in one comparison of signed numbers.
+  using Signed = int32_t __attribute__((vector_size(16)));
+  constexpr auto kLast = static_cast<int32_t>(device::marker_high(device::kZoneEnd, 0xffff, 0xfff) - 1);
+  const auto less_one = reinterpret_cast<Signed>(reinterpret_cast<PairOf32>(packets) - 1u);
+  return reinterpret_cast<PairOf64>(less_one > kLast);
+}
+// Odd: times_of() one later than the other's, or of clock_difference(late, early) < 0. Differences may be
+// or-ed before.
+inline PairOf64 odd_if_negative(PairOf64 differences) {
+  return differences << (64 - kClockBits);
+}
+
+// The four guaranteed markers of a frame.
+struct Slots {
+  PairOf64 fw, kernel;  // start and end of each
+
+  explicit Slots(const uint32_t* words) : fw(load_pair(words)), kernel(load_pair(words + 4)) {}
+  uint64_t fw_start() const { return fw[0] & kClockMask; }
+  uint64_t fw_end() const { return fw[1] & kClockMask; }
+
+  // All set, none of them before `last`, and the kernel within its firmware: nothing to skip or to repair,
+  // and the FW end is the latest.
+  bool in_order(uint64_t last) const {
+    const PairOf64 own = times_of(fw), inner = times_of(kernel);
+    const PairOf64 before = {last, own[0]};
+    const PairOf64 steps =
+        (own - before) | (inner - PairOf64{own[0], own[0]}) | (PairOf64{own[1], own[1]} - inner);
+    return !any_odd(odd_types(fw) | odd_types(kernel) | odd_if_negative(steps));
+  }
+};
+
+}  // namespace ttc::markers
