@@ -95,7 +95,10 @@ int main(int argc, char** argv) {
     format_help += std::string("\n") + entry.name + ": " + entry.what;
     names.emplace_back(entry.name);
   }
-  app.add_option("--from", o.from, "live:NAME (see `ttcollect list`) or FILE.ttc")->required();
+  app.add_option("--from", o.from,
+                 "live:NAME (see `ttcollect list`), FILE.ttc, or a\ndirectory of firmware memory (meta.json, "
+                 "epochNNNN/)")
+      ->required();
   app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();

@@ -442,7 +442,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
-    if (const Access a = region_size_.learn(card_, logs_, core.core); a != Access::ok) return a;
+    if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end); a != Access::ok)
+      return a;
     if (!region_size_.known()) return Access::ok;  // the payload waits
   }
   LastTimes before;

@@ -157,8 +157,7 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
   for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
     markers::FrameDigest digest = lane.digest;
-    const bool sat_out =
-        seen[pos + device::kFwStartWord] == device::kUnsetWord;  // its times are of an earlier run
+    const bool sat_out = lane.lane.sat_out(seen.data() + pos);  // its times are of an earlier run
     if (!sat_out && markers::recovered_frame(seen, pos, lane.lane, digest)) {
       at = from + pos;
       return Access::ok;
@@ -191,7 +190,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
       if (frame == 0) break;
       const bool may_go_on_behind = pos + frame + device::kBufferWords > words && at + words < log_capacity();
       if (may_go_on_behind && length != 0) break;  // the next piece starts with it
-      const bool sat_out = seen[pos + device::kFwStartWord] == device::kUnsetWord;
+      const bool sat_out = lane.lane.sat_out(seen.data() + pos);
       pos += frame;
       ++frames_;
       if (sat_out) continue;

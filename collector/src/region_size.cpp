@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "firmware_markers/frame.hpp"
+
 namespace ttc::collect {
 namespace {
 
@@ -50,8 +52,45 @@ Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t 
   return Access::ok;
 }
 
-Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core) {
+// Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
+// other builds may stand elsewhere, so the newest one tells.
+Access RegionSize::try_front(LogReader& logs, const AttachedCore& core, uint32_t risc) {
+  const uint32_t slot = core.flat_id % attachment_.core_count_per_dram * device::kMaxRiscs + risc;
+  if (slot == 0) return Access::ok;
+  const markers::Lane lane{&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id,
+                           attachment_.mode};
+  uint64_t newest = 0;
+  uint32_t newest_bytes = 0;
+  for (const uint32_t bytes : kUsual) {
+    const auto place =
+        markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base, bytes);
+    std::array<uint64_t, 8> raw;
+    const LogRead read{place.bank, place.address, raw};
+    if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+    const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
+    if (!markers::frame_starts(words, 0, lane)) continue;
+    const uint64_t time = markers::first_time(words, 0);
+    if (newest_bytes == 0 || markers::clock_difference(time, newest) > 0) newest = time, newest_bytes = bytes;
+  }
+  if (newest_bytes) votes_[newest_bytes].insert(core.flat_id * device::kMaxRiscs + risc);
+  return Access::ok;
+}
+
+void RegionSize::count_votes() {
+  for (const auto& [bytes, lanes] : votes_)
+    if (lanes.size() >= 2) bytes_ = bytes;
+}
+
+Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core,
+                         const std::array<uint32_t, device::kMaxRiscs>& host_end) {
   if (known()) return Access::ok;
+  if (attachment_.mode != device::Mode::normal) {
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      if (host_end[r] >= device::kFirstCustomWord)
+        if (const Access a = try_front(logs, core, r); a != Access::ok) return a;
+    count_votes();
+    return Access::ok;
+  }
   const device::Format& f = attachment_.layout->format;
   std::vector<uint64_t> raw(f.control_words / 2);
   const auto read_control = [&](markers::ControlVector& v) {
@@ -89,8 +128,7 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
     if (usable[r])
       if (const Access a = try_lane(logs, core, r, samples[r]); a != Access::ok) return a;
   if (votes_.empty()) next_count_ = next_count_ >= kLongestCount ? 43 : next_count_ + kCountsPerVisit;
-  for (const auto& [bytes, lanes] : votes_)
-    if (lanes.size() >= 2) bytes_ = bytes;
+  count_votes();
   return Access::ok;
 }
 

@@ -125,6 +125,13 @@ void LaneDecoder::decode(std::span<const uint32_t> words, Batch& out) {
   }
 }
 
+void LaneDecoder::decode_buffer(std::span<const uint32_t> words, Batch& out) {
+  if (words.size() < kFirstCustomWord) return;
+  out.reserve(words.size());
+  next_starts_ = false;
+  decode_frame(words, 0, out);
+}
+
 size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   ++anomalies_.resyncs;
   size_t pos = at;
@@ -180,7 +187,7 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start_out, 
 size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Batch& out) {
   const uint32_t* head = words.data() + at;
   const uint32_t host_id = head[kIdHost];  // the whole word: a launch's, whatever fields it has
-  const bool sat_out = head[kFwStartWord] == kUnsetWord;
+  const bool sat_out = lane_.sat_out(head);
   const bool same_launch = previous_.known && previous_.host_id == host_id;
   Frame& frame = out.frames_[out.frame_count_++];
   frame = {lane_.format->host_id.get(host_id),
@@ -192,6 +199,8 @@ size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Bat
            static_cast<uint32_t>(at)};
 
   uint64_t last = previous_.known ? previous_.last_time : 0;
+  if (!previous_.known && is_blank(head[kFwStartWord]) && at + kFirstCustomWord + 2 <= words.size())
+    last = marker_time(head[kFirstCustomWord], head[kFirstCustomWord + 1]);
   uint64_t start = last;
   decode_guaranteed(head + kFwStartWord, start, last, same_launch, out);
   // Customs are judged among themselves: FW END and KERNEL END are later than all of them.

@@ -237,6 +237,22 @@ device::Mode mode_of(const ControlVector& v, std::span<const uint32_t> buffers) 
   return unset || older ? Mode::accumulate : Mode::normal;
 }
 
+bool l1_holds_more(const ControlVector& v, uint32_t risc, device::Mode mode,
+                   std::span<const uint32_t> buffer) {
+  using namespace device;
+  const uint32_t end = v.device_end[risc];
+  if (end < kFirstCustomWord || buffer.size() < std::min(end, kBufferWords)) return false;
+  switch (mode) {
+    case Mode::trace_only:  // the sentinel is cleared when the replay has ended
+      return risc == 0 && buffer[kIdSentinelHigh] == 0 && !is_blank(buffer[kFwStartWord]);
+    case Mode::accumulate:
+      return end > kFirstCustomWord;
+    case Mode::normal:
+      return v.dram_address == 0 && v.done == 1 && !is_blank(buffer[kFwStartWord]);
+  }
+  return false;
+}
+
 std::string joined(const std::vector<std::string>& evidence) {
   std::string text;
   for (const std::string& item : evidence) text += (text.empty() ? "" : "; ") + item;

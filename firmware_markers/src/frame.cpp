@@ -11,10 +11,11 @@ using namespace device;
 // against the custom before.
 class Times {
  public:
-  Times(const FrameDigest& previous, const Ceiling& ceiling, bool sat_out)
+  Times(const FrameDigest& previous, const Ceiling& ceiling, const Lane& lane, bool sat_out)
       : previous_(previous),
         ceiling_(ceiling),
         sat_out_(sat_out),
+        slots_enclose_(lane.mode != Mode::accumulate),
         latest_(previous.known ? previous.last_time : 0) {}
 
   void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
@@ -50,7 +51,7 @@ class Times {
     uint64_t time = marker_time(high, low);
     if (looks_rolled_over(time, custom_latest_)) time = repaired(time);
     check(time);
-    if (has_fw_end_ && clock_difference(time, fw_end_) > 0) hold_ = false;
+    if (has_fw_end_ && slots_enclose_ && clock_difference(time, fw_end_) > 0) hold_ = false;
     if (clock_difference(time, custom_latest_) > 0) custom_latest_ = time;
   }
 
@@ -69,6 +70,7 @@ class Times {
   const FrameDigest& previous_;
   const Ceiling& ceiling_;
   bool sat_out_;
+  bool slots_enclose_;  // the FW zone holds all customs; where frames hold many launches it is an older push
   bool hold_ = true;
   size_t seen_ = 0;
   uint32_t repaired_slots_ = 0;
@@ -87,7 +89,7 @@ uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
   const bool has_custom = frame.size() >= kFirstCustomWord + 2 && is_marker(frame[kFirstCustomWord]) &&
                           !is_blank(frame[kFirstCustomWord]) &&
                           packet_type(frame[kFirstCustomWord]) != kZoneTotal;
-  if (start_is_new || !has_custom) return start;
+  if ((start_is_new && !is_blank(frame[kFwStartWord])) || !has_custom) return start;
   return marker_time(frame[kFirstCustomWord], frame[kFirstCustomWord + 1]);
 }
 
@@ -104,9 +106,9 @@ size_t markers_end(std::span<const uint32_t> words, size_t pos) {
 }
 
 // Where the markers of a fresh frame stop being later than one another, or pass the frame's own FW end.
-size_t times_end(std::span<const uint32_t> words, size_t at, uint64_t latest) {
+size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, uint64_t latest) {
   const auto time_in = [&](size_t word) { return marker_time(words[word], words[word + 1]); };
-  const bool has_end = words[at + kFwEndWord] != kUnsetWord;
+  const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode != Mode::accumulate;
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
   while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
@@ -140,11 +142,10 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
   // Followed by another frame: its length is known as in any log.
   const size_t by_syntax = markers_end(words, at + kFirstCustomWord);
   if (frame_starts(words, by_syntax, lane) && holds_until(by_syntax)) return by_syntax - at;
-  if (words[at + kFwStartWord] == kUnsetWord)
-    return 0;  // the last one, without a time: nothing in it is lost
+  if (lane.sat_out(words.data() + at)) return 0;  // the last one, without a time: nothing in it is lost
   const uint64_t start = marker_time(words[at + kFwStartWord], words[at + kFwStartWord + 1]);
   const uint64_t latest = clock_difference(start, digest.last_time) > 0 ? start : digest.last_time;
-  const size_t by_time = times_end(words, at, latest);
+  const size_t by_time = times_end(words, at, lane, latest);
   // A frame that adds no time of its own is one that was there before.
   const FrameDigest before = digest;
   if (!holds_until(by_time)) return 0;
@@ -167,7 +168,8 @@ bool head_is_fresh(std::span<const uint32_t> words, size_t at, const FrameDigest
 
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
                     FrameDigest& digest, VerifiedFrame& frame) {
-  Times times(digest, ceiling, words[at + kFwStartWord] == kUnsetWord);
+  const bool sat_out = lane.sat_out(words.data() + at);
+  Times times(digest, ceiling, lane, sat_out);
   times.guaranteed(words.subspan(at + kFwStartWord, 8),
                    digest.known && digest.host_id == words[at + kIdHost]);
   bool has_payload = false;
@@ -196,8 +198,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     if (pos - at > kBufferWords + 4) return 0;
   }
   if (!times.hold()) return 0;
-  frame = {words.subspan(at, pos - at), pos, static_cast<uint32_t>(times.seen()),
-           words[at + kFwStartWord] == kUnsetWord, has_payload};
+  frame = {words.subspan(at, pos - at), pos, static_cast<uint32_t>(times.seen()), sat_out, has_payload};
   std::copy_n(words.begin() + static_cast<ptrdiff_t>(at + kFwStartWord), 8, digest.guaranteed);
   digest.last_time = times.latest();
   digest.repaired_slots = times.repaired_slots();

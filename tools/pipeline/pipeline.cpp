@@ -87,14 +87,18 @@ void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
       complaint_ = "a span names RISC " + std::to_string(span.risc);
       continue;
     }
-    account(h, span);
+    if (span.source == shm::SpanSource::dram_log) account(h, span);
     if (!filter_.wants(h.core_x, h.core_y, span.risc)) continue;
-    markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id)});
+    markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),
+                                  static_cast<device::Mode>(h.firmware_mode)});
     markers::FrameDigest digest;
     std::memcpy(&digest, span.digest, sizeof digest);
     decoder.resume(digest);
     batch_.clear();
-    decoder.decode(shm::words_of(chunk, span), batch_);
+    if (span.source == shm::SpanSource::l1_buffer)
+      decoder.decode_buffer(shm::words_of(chunk, span), batch_);
+    else
+      decoder.decode(shm::words_of(chunk, span), batch_);
     anomalies_.add(decoder.anomalies());
     for (const markers::Frame& frame : batch_.frames()) emit(h, frame, format);
   }

@@ -1,6 +1,9 @@
 #include "pipeline/source.hpp"
 
+#include <filesystem>
+
 #include "collector/capture_reader.hpp"
+#include "pipeline/image_source.hpp"
 #include "shm/reader.hpp"
 
 namespace ttc::tools {
@@ -77,11 +80,13 @@ class FileSource : public Source {
 std::unique_ptr<Source> open_source(const std::string& from, bool follow, unsigned wait_ms) {
   try {
     if (from.starts_with("live:")) return std::make_unique<LiveSource>(from.substr(5), follow, wait_ms);
+    if (std::filesystem::is_directory(from)) return std::make_unique<ImageSource>(from);
     return std::make_unique<FileSource>(from);
   } catch (const shm::SegmentError& e) {
     throw SourceError(e.what());
   } catch (const collect::CaptureError& e) {
-    throw SourceError(std::string(e.what()) + "; --from takes live:NAME or a .ttc file");
+    throw SourceError(std::string(e.what()) +
+                      "; --from takes live:NAME, a .ttc file or a directory of firmware memory");
   }
 }
 

@@ -23,7 +23,8 @@ class Source {
   virtual std::vector<std::string> complaints() const = 0;
 };
 
-// `from`: live:NAME or FILE.ttc. `follow`: a live source goes on until its writer ends. Throws SourceError.
+// `from`: live:NAME, FILE.ttc or a directory of firmware memory. `follow`: a live source goes on until its
+// writer ends. Throws SourceError.
 std::unique_ptr<Source> open_source(const std::string& from, bool follow, unsigned wait_ms = 0);
 
 }  // namespace ttc::tools

@@ -1,14 +1,7 @@
 #include "ttemu/loader.hpp"
 
 #include <chrono>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <thread>
-
-#include "firmware_markers/zone_names.hpp"
 
 namespace ttc::emulation {
 namespace {
@@ -18,66 +11,19 @@ namespace {
 constexpr uint64_t kLooksAfter = 24;
 constexpr auto kWaitStep = std::chrono::microseconds(50);
 
-std::string core_file(const char* kind, card::Coord at, int risc) {
-  char name[48];
-  if (risc < 0)
-    std::snprintf(name, sizeof name, "%s_%02u_%02u.bin", kind, at.x, at.y);
-  else
-    std::snprintf(name, sizeof name, "%s_%02u_%02u_r%d.bin", kind, at.x, at.y, risc);
-  return name;
+card::Coord at(const tools::MemoryImage::Core& core) {
+  return {core.x, core.y};
 }
 
 }  // namespace
 
-MemoryImage read_image_description(const std::string& directory) try {
-  std::ifstream meta(directory + "/meta.json");
-  if (!meta)
-    throw LoadError(directory + "/meta.json cannot be read; --load takes a directory of firmware memory");
-  const auto j = nlohmann::json::parse(meta);
-  MemoryImage image;
-  image.directory = directory;
-  const bool wormhole = j.at("arch").get<std::string>().starts_with("wh");
-  image.arch = wormhole ? "wormhole_b0" : "blackhole";
-  image.board = wormhole ? "n150" : "p150";
-  image.layout = markers::layout_by_name(j.at("gen").get<std::string>());
-  if (!image.layout)
-    throw LoadError(directory + ": layout generation '" + j.at("gen").get<std::string>() +
-                    "' is not known to this build");
-  const auto& layout = j.at("layout");
-  image.control_address = layout.at("CV_ADDR");
-  image.buffer_address = layout.at("BUF_ADDR");
-  image.magic_address = layout.at("CORE_INFO_ADDR").get<uint32_t>() + layout.at("OFF_MAGIC").get<uint32_t>();
-  image.cores_per_bank = j.at("C");
-  image.bytes_per_risc = j.at("P");
-  image.dram_base = j.at("base");
-  image.epochs = j.at("epochs");
-  for (const auto& core : j.at("cores"))
-    image.cores.push_back({{core.at("x").get<uint8_t>(), core.at("y").get<uint8_t>()},
-                           core.at("flat").get<uint8_t>(),
-                           core.at("bank").get<uint32_t>()});
-  std::ifstream log(directory + "/zone_src_locations.log");
-  for (std::string line; std::getline(log, line);)
-    if (const auto note = markers::note_in(line); !note.empty()) image.notes.emplace_back(note);
-  return image;
-} catch (const nlohmann::json::exception& e) {
-  throw LoadError(directory + "/meta.json: " + e.what());
-}
-
-ImageLoader::ImageLoader(card::EmulatedCard& card, const MemoryImage& image) : card_(card), image_(image) {
+ImageLoader::ImageLoader(card::EmulatedCard& card, const tools::MemoryImage& image)
+    : card_(card), image_(image) {
   card.set_log_geometry({image.control_address, 4u * image.layout->format.control_words, image.dram_base,
                          image.bytes_per_risc, image.cores_per_bank});
-  for (const auto& core : image.cores) card.store(core.at, image.magic_address, markers::kWorkerMagic);
-}
-
-std::vector<uint32_t> ImageLoader::file(unsigned epoch, const std::string& name) const {
-  char folder[24];
-  std::snprintf(folder, sizeof folder, "/epoch%04u/", epoch);
-  std::ifstream stream(image_.directory + folder + name, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(stream)), {});
-  if (!stream && bytes.empty()) return {};  // a RISC that logged nothing has no file
-  std::vector<uint32_t> words(bytes.size() / 4);
-  std::memcpy(words.data(), bytes.data(), words.size() * 4);
-  return words;
+  if (image.magic_address)
+    for (const auto& core : image.cores)
+      card.store(at(core), image.magic_address, image.placement->place(core.kind).magic);
 }
 
 void ImageLoader::reset() {
@@ -92,7 +38,7 @@ void ImageLoader::reset() {
       if (w == f.dram_address) value = image_.dram_base;
       if (w == f.flat_id) value = core.flat_id;
       if (w == f.core_count_per_dram) value = image_.cores_per_bank;
-      card_.store(core.at, image_.control_address + 4 * w, value);
+      card_.store(at(core), image_.control_address + 4 * w, value);
     }
   }
 }
@@ -100,15 +46,11 @@ void ImageLoader::reset() {
 void ImageLoader::load_epoch(unsigned epoch) {
   const device::Format& f = image_.layout->format;
   for (const auto& core : image_.cores) {
-    const auto vector = file(epoch, core_file("cv", core.at, -1));
-    if (vector.size() < f.control_words)
-      throw LoadError(image_.directory + ": epoch " + std::to_string(epoch) +
-                      " has no control vector of a core");
-    const auto buffers = file(epoch, core_file("l1", core.at, -1));
-    for (uint32_t w = 0; w < buffers.size(); ++w)
-      card_.store(core.at, image_.buffer_address + 4 * w, buffers[w]);
+    const tools::MemoryImage::CoreMemory memory = image_.load(core, epoch);
+    for (uint32_t w = 0; w < memory.buffers.size(); ++w)
+      card_.store(at(core), image_.buffer_address + 4 * w, memory.buffers[w]);
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-      const auto log = file(epoch, core_file("dram", core.at, static_cast<int>(r)));
+      const auto& log = memory.logs[r];
       const auto place =
           markers::log_place(core.flat_id, r, image_.cores_per_bank, image_.dram_base, image_.bytes_per_risc);
       card_.store_dram(place.bank, place.address, log);
@@ -117,7 +59,7 @@ void ImageLoader::load_epoch(unsigned epoch) {
       card_.set_landed(lane, resets_, static_cast<uint32_t>(log.size()));
     }
     for (uint32_t w = 0; w < f.control_words; ++w)
-      card_.store(core.at, image_.control_address + 4 * w, vector[w]);
+      card_.store(at(core), image_.control_address + 4 * w, memory.vector[w]);
   }
 }
 
@@ -143,8 +85,8 @@ bool ImageLoader::wait_read(const std::atomic<bool>& stop, uint64_t no_observer_
   };
   if (!wait([&] { return unread_words() == 0; })) return false;
   for (const auto& core : image_.cores) {
-    const uint64_t enough = card_.control_reads(core.at) + kLooksAfter;
-    if (!wait([&] { return card_.control_reads(core.at) >= enough; })) return false;
+    const uint64_t enough = card_.control_reads(at(core)) + kLooksAfter;
+    if (!wait([&] { return card_.control_reads(at(core)) >= enough; })) return false;
   }
   return true;
 }

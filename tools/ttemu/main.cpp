@@ -93,9 +93,9 @@ void wait_for_observer(const card::EmulatedCard& card) {
 }
 
 int run_image(Options& o) {
-  const emulation::MemoryImage image = emulation::read_image_description(o.load);
-  o.card.arch = image.arch;
-  o.card.board = image.board;
+  const tools::MemoryImage image(o.load);
+  o.card.arch = image.placement->arch;
+  o.card.board = o.card.arch == "blackhole" ? "p150" : "n150";
   card::EmulatedCard card(o.card);
   emulation::ImageLoader loader(card, image);
   std::filesystem::create_directories(log_directory());
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
     return code;
   } catch (const card::OpenError& e) {
     return say(kCard, e.what());
-  } catch (const emulation::LoadError& e) {
+  } catch (const tools::ImageError& e) {
     return say(kLoad, e.what());
   } catch (const std::exception& e) {
     return say(kFile, e.what());

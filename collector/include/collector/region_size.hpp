@@ -6,6 +6,7 @@
 // Only words of the run that just finished are compared, so older logs in DRAM cannot vote. Two lanes of
 // different slots must agree before P is believed.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -24,10 +25,13 @@ class RegionSize {
   bool known() const { return bytes_ != 0; }
 
   // Looks at one core whose indices moved. At most a few hundred round trips; call again on other visits.
-  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core);
+  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core,
+                     const std::array<uint32_t, device::kMaxRiscs>& host_end);
 
  private:
   struct Sample;
+  card::Access try_front(LogReader& logs, const AttachedCore& core, uint32_t risc);
+  void count_votes();
   card::Access try_lane(LogReader& logs, const AttachedCore& core, uint32_t risc, const Sample& sample);
 
   const Attachment& attachment_;

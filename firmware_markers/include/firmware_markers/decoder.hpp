@@ -95,6 +95,9 @@ class LaneDecoder {
   // Appends to `out`. `words` should hold whole frames; a cut frame at either end is counted, not guessed.
   void decode(std::span<const uint32_t> words, Batch& out);
 
+  // The words of an L1 buffer that was not pushed yet: one frame, whose identity need not be stamped.
+  void decode_buffer(std::span<const uint32_t> words, Batch& out);
+
   // Start over from what a span says about the frame before it.
   void resume(const FrameDigest& digest) { previous_ = digest; }
   const FrameDigest& digest() const { return previous_; }

@@ -47,6 +47,11 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
 // empty). Normal when nothing speaks for another mode.
 device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
 
+// L1 holds words of RISC `risc` that no push has taken to its log: a replay's last frame, what accumulates,
+// or everything where no log was given to the core. `buffer`: the RISC's; read while no run is in flight.
+bool l1_holds_more(const ControlVector& vector, uint32_t risc, device::Mode mode,
+                   std::span<const uint32_t> buffer);
+
 // The evidence as one sentence part, for messages.
 std::string joined(const std::vector<std::string>& evidence);
 

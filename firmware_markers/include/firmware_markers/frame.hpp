@@ -31,6 +31,11 @@ struct Lane {
   uint32_t identity_mask = format ? ~format->trace.mask() : 0;
 
   bool owns_identity(uint32_t word) const { return (word & identity_mask) == identity; }
+  // The RISC took no part in the launch whose frame begins at `head`: what follows is of an earlier one.
+  // (Accumulating firmware has no launches of its own in the slots.)
+  bool sat_out(const uint32_t* head) const {
+    return head[device::kFwStartWord] == device::kUnsetWord && mode != device::Mode::accumulate;
+  }
 };
 
 constexpr uint64_t marker_time(uint32_t high, uint32_t low) {
@@ -195,7 +200,7 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     const size_t at = walk.whole_words;
     // The later ones were found where the frame before ended.
     if (at == 0 && !frame_starts(words, at, lane) && !frame_starts_damaged(words, at, lane)) break;
-    const bool sat_out = words[at + device::kFwStartWord] == device::kUnsetWord;
+    const bool sat_out = lane.sat_out(words.data() + at);
     if (sat_out && !judge.sat_out_ok(words[at + device::kIdHost])) break;
     FrameDigest next = digest;
     VerifiedFrame frame;
@@ -204,9 +209,8 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     // Where the next frame begins is only known from a frame that is not an older one.
     if (at + length < words.size()) {
       const size_t behind = at + length;
-      if (words[behind + device::kFwStartWord] == device::kUnsetWord
-              ? !judge.sat_out_ok(words[behind + device::kIdHost])
-              : !detail::head_is_fresh(words, behind, next))
+      if (lane.sat_out(words.data() + behind) ? !judge.sat_out_ok(words[behind + device::kIdHost])
+                                              : !detail::head_is_fresh(words, behind, next))
         break;
     }
     walk.held = !judge.take(frame);
