@@ -15,21 +15,23 @@ namespace ttc::bench {
 class ArrayPort {
  public:
   explicit ArrayPort(uint8_t flat_id, uint64_t seed) : random_(seed) {
-    control_[device::kG4.flat_id] = flat_id;
-    control_[device::kG4.core_count_per_dram] = 8;
-    control_[device::kG4.dram_address] = 1;  // not 0: the firmware then pushes
+    l1_[device::kG4.flat_id] = flat_id;
+    l1_[device::kG4.core_count_per_dram] = 8;
+    l1_[device::kG4.dram_address] = 1;  // not 0: the firmware then pushes
   }
-  uint32_t control(uint32_t word) const { return control_[word]; }
-  void set_control(uint32_t word, uint32_t value) { control_[word] = value; }
-  void set_buffer(uint32_t risc, uint32_t word, uint32_t value) { buffer_[risc][word] = value; }
+  uint32_t control_address() const { return 0; }
+  uint32_t buffer_address() const { return 4 * kControlWords; }
+  uint32_t load(uint32_t address) const { return l1_[address / 4]; }
+  void store(uint32_t address, uint32_t value) { l1_[address / 4] = value; }
   uint32_t clock_high() {
     clock_ += 30 + random_() % 64;
     return static_cast<uint32_t>(clock_ >> 32);
   }
   uint32_t clock_low() const { return static_cast<uint32_t>(clock_); }
   void push(uint32_t risc, uint32_t words, uint32_t, uint32_t) {
-    log.insert(log.end(), buffer_[risc].begin(), buffer_[risc].begin() + words);
-    control_[device::kG4.host_end + risc] = 0;  // the log here has no end
+    const auto from = l1_.begin() + kControlWords + risc * device::kBufferWords;
+    log.insert(log.end(), from, from + words);
+    l1_[device::kG4.host_end + risc] = 0;  // the log here has no end
   }
   void wait_sent() const {}
   uint32_t noc_x() const { return 1; }
@@ -41,8 +43,8 @@ class ArrayPort {
   size_t markers = 0;
 
  private:
-  std::array<uint32_t, 64> control_{};
-  std::array<std::array<uint32_t, device::kBufferWords>, device::kMaxRiscs> buffer_{};
+  static constexpr uint32_t kControlWords = device::kG4.control_words;
+  std::array<uint32_t, kControlWords + device::kMaxRiscs * device::kBufferWords + 4> l1_{};
   uint64_t clock_ = 5'000'000'000;
   std::mt19937_64 random_;
 };

@@ -6,19 +6,14 @@ namespace ttc::emulation {
 
 using device::kMaxRiscs;
 
-uint32_t CorePort::control(uint32_t word) {
+uint32_t CorePort::load(uint32_t address) {
   world_.step();
-  return world_.card().load(core_.at, world_.control_address() + 4 * word);
+  return world_.card().load(core_.at, address);
 }
 
-void CorePort::set_control(uint32_t word, uint32_t value) {
+void CorePort::store(uint32_t address, uint32_t value) {
   world_.step();
-  world_.card().store(core_.at, world_.control_address() + 4 * word, value);
-}
-
-void CorePort::set_buffer(uint32_t risc, uint32_t word, uint32_t value) {
-  world_.step();
-  world_.card().store(core_.at, world_.buffer_address() + 4 * (risc * device::kBufferWords + word), value);
+  world_.card().store(core_.at, address, value);
 }
 
 uint32_t CorePort::clock_high() {
@@ -36,13 +31,15 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   world_.step();
   std::vector<uint32_t> copy(words);
   for (uint32_t w = 0; w < words; ++w)
-    copy[w] = world_.card().load(core_.at, world_.buffer_address() + 4 * (risc * device::kBufferWords + w));
+    copy[w] = world_.card().load(core_.at, buffer_address() + risc * device::kBufferBytes + 4 * w);
   const uint32_t log_words = world_.options().bytes_per_risc / 4;
   world_.post(core_.flat_id, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words);
 }
 
-void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t, uint64_t a, uint64_t b) {
-  const TruthRecord record{true_time_ & markers::kClockMask,
+void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
+  // The words may be torn, the truth is not. A time that is not the last one read was taken earlier.
+  const bool now = static_cast<uint32_t>(time) == static_cast<uint32_t>(true_time_);
+  const TruthRecord record{(now ? true_time_ : time) & markers::kClockMask,
                            {a, b},
                            host_id_,
                            static_cast<uint16_t>(id),
@@ -95,7 +92,7 @@ class CoreOf : public EmulatedCore {
       brisc.finish_launch();
       return;
     }
-    port_.launch_is(launch.host_id);
+    port_.launch_is(F.host_id.get(F.host_id.put(launch.host_id)));  // as much of it as the words hold
     for (uint32_t r = 1; r < kMaxRiscs; ++r)
       if (launch.enabled[r]) {
         riscs_[r]->fw_start(zones_.fw(r).id);
@@ -171,15 +168,20 @@ class CoreOf : public EmulatedCore {
   void payload(uint32_t r, const Launch& launch, uint32_t z) {
     const uint64_t value = launch.seed * 0x9e3779b97f4a7c15 + z;
     const uint32_t id = zones_.data(r).id;
+    const auto event = [&](uint64_t seed) { riscs_[r]->event(static_cast<uint32_t>(seed >> 20 & 0xfff)); };
+    // Four words or eight at a time: what is 2 mod 4 makes the buffer overrun when it fills up, and pushes
+    // after that are undefined on silicon (format sheet 3.5).
+    if (riscs_[r]->free_words() < 8) return;
     switch (launch.seed % 4) {
       case 0:
         riscs_[r]->data(id, value);
         break;
       case 1:
-        riscs_[r]->event(static_cast<uint32_t>(value >> 20 & 0xfff));
+        event(value);
+        event(~value);
         break;
       case 2:
-        riscs_[r]->data16(id, value, ~value);
+        if (riscs_[r]->data16(id, value, ~value)) event(value);
         break;
       default:
         break;

@@ -15,9 +15,10 @@ class CorePort {
  public:
   CorePort(World& world, const WorldCore& core) : world_(world), core_(core) {}
 
-  uint32_t control(uint32_t word);
-  void set_control(uint32_t word, uint32_t value);
-  void set_buffer(uint32_t risc, uint32_t word, uint32_t value);
+  uint32_t control_address() const { return world_.control_address(); }
+  uint32_t buffer_address() const { return world_.buffer_address(); }
+  uint32_t load(uint32_t address);
+  void store(uint32_t address, uint32_t value);
   uint32_t clock_high();
   uint32_t clock_low();
   void push(uint32_t risc, uint32_t words, uint32_t bank, uint32_t bank_offset);

@@ -123,7 +123,7 @@ int run_workload(Options& o) {
   card::EmulatedCard card(o.card);
   emulation::TruthLog truth(o.truth);
   emulation::World world(card, o.world, truth);
-  const emulation::ZoneCatalog zones(o.work.zones_per_kernel + 8);
+  const emulation::ZoneCatalog zones(o.work.zones_per_kernel + 8, world.format().generation);
   emulation::ZoneLog log(log_directory());
   emulation::Workload workload(world, zones, log, o.work);
   card.announce();
@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
   app.add_flag("--strict", o.card.strict, "serve every access over a socket; observers get no memory");
   app.add_option("--round-trip-ns", o.card.round_trip_ns, "charge every 64-byte load so much");
   app.add_option("--generation", o.generation, "profiler layout")
-      ->check(CLI::IsMember({"G3", "G4"}, CLI::ignore_case))
+      ->check(CLI::IsMember({"G1-16", "G1", "G2", "G3", "G4"}, CLI::ignore_case))
       ->capture_default_str();
   app.add_option("--region-bytes", o.world.bytes_per_risc, "DRAM log bytes per RISC")
       ->check(CLI::Range(2112u, 1u << 22))

@@ -24,8 +24,10 @@ Zone zone(const std::string& name, const std::string& file, unsigned line) {
 
 }  // namespace
 
-ZoneCatalog::ZoneCatalog(unsigned kernel_zones)
-    : quick_push_(zone("PROFILER-NOC-QUICK-PUSH", "emulated/profiler.hpp", 200)) {
+ZoneCatalog::ZoneCatalog(unsigned kernel_zones, unsigned generation)
+    : quick_push_(
+          zone(generation == 3 || generation == 4 ? "PROFILER-NOC-QUICK-PUSH" : "PROFILER-NOC-QUICK-SEND",
+               "emulated/profiler.hpp", 200)) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     fw_[r] = zone(std::string(kRisc[r]) + "-FW", kFwFile[r], 300);
     kernel_[r] = zone(std::string(kRisc[r]) + "-KERNEL", kFwFile[r], 320);

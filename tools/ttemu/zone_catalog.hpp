@@ -16,7 +16,7 @@ struct Zone {
 
 class ZoneCatalog {
  public:
-  explicit ZoneCatalog(unsigned kernel_zones);
+  explicit ZoneCatalog(unsigned kernel_zones, unsigned generation = device::kG4.generation);
 
   const Zone& fw(uint32_t risc) const { return fw_[risc]; }
   const Zone& kernel(uint32_t risc) const { return kernel_[risc]; }

@@ -46,6 +46,11 @@ constexpr uint32_t marker_high(uint32_t type, uint32_t id, uint32_t clock_high) 
   return 0x80000000u | (type << 28) | ((id & 0xffffu) << 12) | (clock_high & 0xfffu);
 }
 
+// TRACE_REPLAY_STATUS, in trace-only mode.
+inline constexpr uint32_t kExpectFwStart = 1u << 31;
+inline constexpr uint32_t kExpectKernelStart = 1u << 30;
+inline constexpr uint32_t kExpectEnds = 1u << 29;
+
 struct Field {
   uint8_t shift;
   uint8_t bits;  // 0: the field does not exist
@@ -77,7 +82,10 @@ struct Format {
   Field trace;
   Field host_id;
 
+  PacketType last_type;  // the highest packet type this generation knows
+
   // Behaviour of the firmware that wrote it (format sheet 5.1, 5.2), for the emulated one.
+  bool early_2025;             // finish waits for the DRAM address and clears DEVICE_END; run count in the id
   bool done_tested_first;      // a launch that is not for this core leaves DEVICE_END alone
   bool quick_push_guarded;     // quick push tests DROPPED first and keeps four words in reserve
   bool quick_push_ends_late;   // its zone's END is stored after the push: first custom of the next frame
@@ -110,6 +118,8 @@ inline constexpr Format kG1Narrow = {.generation = 16,
                                      .flat = {3, 8},
                                      .trace = {0, 0},
                                      .host_id = {16, 16},
+                                     .last_type = kZoneTotal,
+                                     .early_2025 = true,
                                      .done_tested_first = false,
                                      .quick_push_guarded = false,
                                      .quick_push_ends_late = false,
@@ -119,6 +129,8 @@ inline constexpr Format kG1Narrow = {.generation = 16,
 constexpr Format with_wide_host_id(Format f) {
   f.generation = 1;
   f.host_id = {0, 32};
+  f.last_type = kTsEvent;
+  f.early_2025 = false;
   return f;
 }
 inline constexpr Format kG1 = with_wide_host_id(kG1Narrow);
@@ -136,6 +148,7 @@ constexpr Format with_risc_addresses(Format f) {
   f.generation = 3;
   f.risc_dram_address = 21;
   f.risc_dram_address_count = 5;
+  f.last_type = kTsData16B;
   f.quick_push_guarded = true;
   f.quick_push_ends_late = false;
   f.guaranteed_when_full = true;
@@ -162,6 +175,8 @@ inline constexpr Format kG4 = {.generation = 4,
                                .flat = {5, 8},
                                .trace = {13, 16},
                                .host_id = {0, 32},
+                               .last_type = kTsData16B,
+                               .early_2025 = false,
                                .done_tested_first = true,
                                .quick_push_guarded = true,
                                .quick_push_ends_late = false,

@@ -7,8 +7,8 @@
 namespace ttc::device {
 
 struct WormholePort {
-  uint32_t control_address;     // L1 address of the control vector
-  uint32_t buffer_address;      // L1 address of RISC 0's buffer
+  uint32_t control_vector;      // L1 address
+  uint32_t buffers;             // L1 address of RISC 0's; the others follow
   const uint8_t (*dram_xy)[2];  // NOC0 endpoint of each bank
   const uint64_t* dram_offset;  // bank offset of each view
   uint32_t dram_base;
@@ -16,11 +16,10 @@ struct WormholePort {
   static volatile uint32_t& at(uint32_t address) {
     return *reinterpret_cast<volatile uint32_t*>(static_cast<uintptr_t>(address));
   }
-  uint32_t control(uint32_t word) const { return at(control_address + 4 * word); }
-  void set_control(uint32_t word, uint32_t value) const { at(control_address + 4 * word) = value; }
-  void set_buffer(uint32_t risc, uint32_t word, uint32_t value) const {
-    at(buffer_address + 2048 * risc + 4 * word) = value;
-  }
+  uint32_t control_address() const { return control_vector; }
+  uint32_t buffer_address() const { return buffers; }
+  uint32_t load(uint32_t address) const { return at(address); }
+  void store(uint32_t address, uint32_t value) const { at(address) = value; }
   uint32_t clock_high() const { return at(0xFFB121F4); }
   uint32_t clock_low() const { return at(0xFFB121F0); }
   uint32_t noc_x() const { return at(0xFFB2002C) & 63; }
@@ -31,7 +30,7 @@ struct WormholePort {
     const uint64_t to = dram_offset[bank] + dram_base + bank_offset;
     while (noc_busy()) {
     }
-    at(0xFFB20000) = buffer_address + 2048 * risc;
+    at(0xFFB20000) = buffers + 2048 * risc;
     at(0xFFB20004) = 0;
     at(0xFFB2000C) = static_cast<uint32_t>(to);
     at(0xFFB20010) =
