@@ -439,6 +439,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core); a != Access::ok) return a;
   if (!news) caught_up(core, snap);
+  if (!news)
+    if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
@@ -449,6 +451,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
   if (const Access a = deliver(core, snap, now_ns); a != Access::ok) return a;
+  if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   if (core.epoch != epoch) return Access::ok;
   core.run_counter = snap.run_counter;
   if (!has_news(core, snap)) caught_up(core, snap);
@@ -513,6 +516,11 @@ size_t Drain::lanes() const {
 }
 
 void Drain::close_account(bool card_vanished) {
+  if (!card_vanished)
+    for (CoreState& core : cores_) {
+      core.l1_kept_ns = 0;
+      if (keep_l1(core, ~uint64_t{0}) != Access::ok || publish_l1_rest(core) != Access::ok) break;
+    }
   for (CoreState& core : cores_)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
       const LaneState& lane = core.lanes[r];

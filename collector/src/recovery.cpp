@@ -30,6 +30,9 @@ Access Drain::begin_epoch(CoreState& core) {
   }
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
+  // A replay's last frame is pushed by the next replay, reset or not.
+  if (attachment_.mode == device::Mode::accumulate)
+    if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
   ++core.epoch;
   ++epochs_;
   core.run_counter = 0;

@@ -8,6 +8,12 @@ namespace ttc::tools {
 
 using shm::ChunkKind;
 
+namespace {
+uint64_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
+  return uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
+}
+}  // namespace
+
 void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
@@ -60,8 +66,7 @@ void Pipeline::session(std::span<const char> text, Format& format) {
 }
 
 void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
-  const uint64_t lane =
-      uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
+  const uint64_t lane = lane_key(h, span);
   if (h.notes & shm::kRecovered) return;  // taken from behind a rewound index: gaps are in the loss account
   LaneProgress& p = progress_[lane];
   if (p.session == h.session && p.epoch == h.epoch && span.word_offset > p.next_word)
@@ -100,7 +105,21 @@ void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
     else
       decoder.decode(shm::words_of(chunk, span), batch_);
     anomalies_.add(decoder.anomalies());
+    if (h.firmware_mode != 0) skip_repeats(h, span);
     for (const markers::Frame& frame : batch_.frames()) emit(h, frame, format);
+  }
+}
+
+// Where the firmware keeps words in L1, a lane's L1 chunk may bring what a later push brings again.
+void Pipeline::skip_repeats(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
+  uint64_t& until = until_[lane_key(h, span)];
+  const uint64_t before = until;
+  for (markers::Marker& m : batch_.markers()) {
+    if (m.flags & markers::kStale) continue;
+    if (before != 0 && markers::clock_difference(m.time_cycles, before) <= 0)
+      m.flags |= markers::kStale;
+    else if (until == 0 || markers::clock_difference(m.time_cycles, until) > 0)
+      until = m.time_cycles;
   }
 }
 

@@ -48,6 +48,7 @@ class Pipeline {
 
   void session(std::span<const char> text, Format& format);
   void words(std::span<const uint64_t> chunk, Format& format);
+  void skip_repeats(const shm::ChunkHeader& h, const shm::SpanEntry& span);
   void account(const shm::ChunkHeader& h, const shm::SpanEntry& span);
   void emit(const shm::ChunkHeader& h, const markers::Frame& frame, Format& format);
 
@@ -59,6 +60,7 @@ class Pipeline {
   markers::Anomalies anomalies_;
   std::map<uint64_t, shm::LossRecord> losses_;
   std::map<uint64_t, LaneProgress> progress_;
+  std::map<uint64_t, uint64_t> until_;  // by lane: latest time delivered, where L1 is read too
   uint64_t delivered_ = 0;
   uint64_t missing_words_ = 0;
   std::string complaint_;

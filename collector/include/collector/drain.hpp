@@ -107,7 +107,9 @@ class Drain {
     uint32_t settled_words = 0;
     uint64_t stuck_since_ns = 0;  // 0: the words behind the cursor verified when last looked at
     bool careful = false;         // it has frames with words that cannot be verified: read when surely landed
-    bool first_of_epoch = true;   // the next fresh frame is the first of its epoch
+    std::vector<uint32_t> l1_rest;  // copy of what only L1 holds (l1_rest.cpp)
+    uint64_t l1_until = 0;          // latest time that was published from L1
+    bool first_of_epoch = true;     // the next fresh frame is the first of its epoch
   };
   struct CoreState {
     AttachedCore core;
@@ -131,6 +133,8 @@ class Drain {
     bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint64_t epoch_since_ns = 0;
+    uint64_t l1_kept_ns = 0;
+    uint32_t l1_runs = 0;       // RUN_COUNTER when l1_rest was copied
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
@@ -202,6 +206,13 @@ class Drain {
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
                              std::optional<uint32_t>& at);
   card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at);
+
+  // l1_rest.cpp
+  card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
+  card::Access read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words);
+  card::Access keep_l1(CoreState& core, uint64_t now_ns);
+  card::Access extend_l1_rest(CoreState& core, uint32_t risc);
+  card::Access publish_l1_rest(CoreState& core);
 
   card::Card& card_;
   const Attachment& attachment_;

@@ -68,6 +68,7 @@ struct Anomalies {
 class Batch {
  public:
   std::span<const Frame> frames() const { return {frames_.get(), frame_count_}; }
+  std::span<Marker> markers() { return {markers_.get(), marker_count_}; }
   std::span<const Marker> markers() const { return {markers_.get(), marker_count_}; }
   std::span<const Marker> markers(const Frame& f) const {
     return markers().subspan(f.first_marker, f.marker_count);

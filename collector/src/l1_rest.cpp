@@ -1,0 +1,129 @@
+// Modes of the firmware that keep words in L1 for long: a replay's last frame (trace-only), or launches that
+// accumulate until a buffer is nearly full. What is there is taken when collecting ends, and when the host
+// resets the indices over it; for the latter, a copy is kept while the firmware goes on, because afterwards
+// nothing says how much of a buffer was valid.
+//
+// A copy may come to the log later all the same: readers drop what a lane's L1 chunk already brought.
+#include <algorithm>
+
+#include "collector/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Window;
+
+constexpr uint64_t kKeepEveryNs = 10'000'000;
+
+uint64_t last_time(std::span<const uint32_t> buffer) {
+  using namespace markers;
+  uint64_t last = marker_time(buffer[device::kFwStartWord], buffer[device::kFwStartWord + 1]);
+  for (uint32_t w = device::kFwEndWord; w + 2 <= buffer.size(); w += 2)
+    if (is_marker(buffer[w]) && !is_blank(buffer[w]) &&
+        (last == 0 || is_blank(buffer[device::kFwStartWord]) ||
+         clock_difference(marker_time(buffer[w], buffer[w + 1]), last) > 0))
+      last = marker_time(buffer[w], buffer[w + 1]);
+  return last;
+}
+
+}  // namespace
+
+Access Drain::read_vector(const CoreState& core, markers::ControlVector& vector) {
+  const device::Format& f = attachment_.layout->format;
+  std::vector<uint64_t> raw(f.control_words / 2);
+  Access a = card_.aim(Window::control, core.core.at, core.core.control_address);
+  if (a == Access::ok)
+    a = card_.copy(Window::control, core.core.control_address & (card::kWindowBytes - 1), raw);
+  if (a != Access::ok) return a;
+  vector = markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), f.control_words},
+                                         *attachment_.layout);
+  return Access::ok;
+}
+
+Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words) {
+  std::array<uint64_t, device::kBufferWords / 2> raw;
+  const uint32_t address = core.core.buffer_address + 4 * risc * device::kBufferWords;
+  Access a = card_.aim(Window::control, core.core.at, address);
+  if (a == Access::ok) a = card_.copy(Window::control, address & (card::kWindowBytes - 1), raw);
+  if (a != Access::ok) return a;
+  const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
+  words.assign(from, from + device::kBufferWords);
+  return Access::ok;
+}
+
+// Buffers that are valid and not yet in the log, when nothing moved while they were read.
+Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
+  if (attachment_.mode == device::Mode::normal || now_ns - core.l1_kept_ns < kKeepEveryNs) return Access::ok;
+  core.l1_kept_ns = now_ns;
+  markers::ControlVector before, after;
+  if (const Access a = read_vector(core, before); a != Access::ok) return a;
+  std::array<std::vector<uint32_t>, device::kMaxRiscs> buffers;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    const uint32_t end = before.device_end[r];
+    const bool grown = end != core.lanes[r].l1_rest.size() || before.run_counter != core.l1_runs;
+    if (end < device::kFirstCustomWord || (!grown && attachment_.mode == device::Mode::accumulate)) continue;
+    if (const Access a = read_buffer(core, r, buffers[r]); a != Access::ok) return a;
+  }
+  if (const Access a = read_vector(core, after); a != Access::ok) return a;
+  if (after.device_end != before.device_end || after.host_end != before.host_end ||
+      after.trace_status != before.trace_status)
+    return Access::ok;  // a later visit comes when it is quieter
+  core.l1_runs = before.run_counter;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    if (buffers[r].empty() || !markers::l1_holds_more(before, r, attachment_.mode, buffers[r])) continue;
+    buffers[r].resize(std::min(before.device_end[r], device::kBufferWords));
+    core.lanes[r].l1_rest = std::move(buffers[r]);
+  }
+  return Access::ok;
+}
+
+// After a reset the words are still in L1 until the firmware begins again: what came behind the kept ones.
+Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
+  std::vector<uint32_t>& rest = core.lanes[risc].l1_rest;
+  if (attachment_.mode != device::Mode::accumulate || rest.size() <= device::kFirstCustomWord)
+    return Access::ok;
+  std::vector<uint32_t> now;
+  if (const Access a = read_buffer(core, risc, now); a != Access::ok) return a;
+  if (!std::equal(rest.begin() + device::kFirstCustomWord, rest.end(),
+                  now.begin() + device::kFirstCustomWord))
+    return Access::ok;
+  uint64_t last = last_time(rest);
+  for (size_t w = rest.size(); w + 2 <= now.size() && markers::is_marker(now[w]); w = rest.size()) {
+    const uint64_t time = markers::marker_time(now[w], now[w + 1]);
+    if (!markers::is_blank(now[w]) && markers::clock_difference(time, last) <= 0) break;
+    if (!markers::is_blank(now[w])) last = time;
+    rest.insert(rest.end(), {now[w], now[w + 1]});
+  }
+  return Access::ok;
+}
+
+Access Drain::publish_l1_rest(CoreState& core) {
+  if (attachment_.mode == device::Mode::normal) return Access::ok;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    if (const Access a = extend_l1_rest(core, r); a != Access::ok) return a;
+    const std::vector<uint32_t> rest = std::move(lane.l1_rest);
+    lane.l1_rest.clear();
+    if (rest.size() < device::kFirstCustomWord) continue;
+    const uint64_t until = last_time(rest);
+    if (lane.digest.known && markers::clock_difference(until, lane.digest.last_time) <= 0) continue;
+    if (lane.l1_until != 0 && markers::clock_difference(until, lane.l1_until) <= 0) continue;
+    lane.l1_until = until;
+    lane.delivered = true;
+    const uint64_t bytes = Publisher::kHeadBytes + (4 * rest.size() + 7) / 8 * 8;
+    uint64_t* slot = publisher_.claim(bytes);
+    std::vector<uint64_t> copy((rest.size() + 1) / 2);
+    std::copy(rest.begin(), rest.end(), reinterpret_cast<uint32_t*>(copy.data()));
+    shm::store_bytes(slot + Publisher::kHeadBytes / 8, copy.data(), 8 * copy.size());
+    if (options_.before_publish) options_.before_publish();
+    const Publisher::Span span{static_cast<uint8_t>(r), 0,           static_cast<uint32_t>(rest.size()),
+                               Publisher::kHeadBytes,   lane.digest, shm::SpanSource::l1_buffer};
+    publisher_.publish_words(slot, bytes, chunk_core(core, core.run_counter, attachment_.clock(), 0),
+                             {&span, 1});
+    ++frames_;
+  }
+  return Access::ok;
+}
+
+}  // namespace ttc::collect
