@@ -185,9 +185,12 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   const auto* from = reinterpret_cast<const uint64_t*>(memory_ + w.file_offset + offset);
   for (size_t i = 0; i < out.size(); ++i)
     __atomic_store_n(&out[i], __atomic_load_n(from + i, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
-  if (w.kind != TileKind::dram && offset < page_.control_address + page_.control_bytes &&
-      offset + out.size_bytes() > page_.control_address)
-    page_.control_reads[tile_index(arch_, w.tile)].fetch_add(1, std::memory_order_release);
+  if (w.kind != TileKind::dram) {
+    const uint32_t tile = tile_index(arch_, w.tile);
+    const uint32_t control = page_.control_address[tile];
+    if (offset < control + page_.control_bytes && offset + out.size_bytes() > control)
+      page_.control_reads[tile].fetch_add(1, std::memory_order_release);
+  }
   if (part) mark_read(*part, out, from);
   return Access::ok;
 }

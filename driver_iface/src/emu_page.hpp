@@ -13,7 +13,7 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 4;
+inline constexpr uint32_t kPageVersion = 5;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16;
@@ -65,7 +65,7 @@ struct Page {
   std::atomic<uint64_t> virtual_cycles{0};
   std::atomic<uint32_t> leaving{0};
   // Where the profiler's logs are, so that reads of them can be recognised for pacing. P = 0: not told.
-  uint32_t control_address = 0;
+  uint32_t control_address[kMaxTiles]{};  // by tile, as kinds of cores have theirs at different places
   uint32_t control_bytes = 0;
   uint32_t log_base = 0;
   uint32_t bytes_per_risc = 0;

@@ -331,11 +331,15 @@ void EmulatedCard::advance_clock(uint64_t cycles) {
 }
 
 void EmulatedCard::set_log_geometry(const LogGeometry& g) {
-  impl_->page->control_address = g.control_address;
+  std::fill(std::begin(impl_->page->control_address), std::end(impl_->page->control_address),
+            g.control_address);
   impl_->page->control_bytes = g.control_bytes;
   impl_->page->log_base = g.base;
   impl_->page->cores_per_bank = g.cores_per_bank;
   impl_->page->bytes_per_risc = g.bytes_per_risc;
+}
+void EmulatedCard::set_control_address(Coord tile, uint32_t l1_address) {
+  impl_->page->control_address[tile.y * impl_->arch->grid_x + tile.x] = l1_address;
 }
 void EmulatedCard::set_landed(uint32_t lane, uint32_t resets, uint32_t words) {
   impl_->page->landed[lane].store(uint64_t{resets} << 32 | words, std::memory_order_release);

@@ -13,6 +13,7 @@ uint32_t CorePort::load(uint32_t address) {
 
 void CorePort::store(uint32_t address, uint32_t value) {
   world_.step();
+  last_store_ = address;
   world_.card().store(core_.at, address, value);
 }
 
@@ -39,19 +40,33 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
   // The words may be torn, the truth is not. A time that is not the last one read was taken earlier.
   const bool now = static_cast<uint32_t>(time) == static_cast<uint32_t>(true_time_);
-  const TruthRecord record{(now ? true_time_ : time) & markers::kClockMask,
-                           {a, b},
-                           host_id_,
-                           static_cast<uint16_t>(id),
-                           static_cast<uint8_t>(type),
-                           static_cast<uint8_t>(risc),
-                           core_.at.x,
-                           core_.at.y,
-                           {}};
-  if (host_known_)
+  const uint32_t word = stored_word(risc);
+  TruthRecord record{};
+  record.time = (now ? true_time_ : time) & markers::kClockMask;
+  if (word == device::kFwStartWord) fw_start_[risc] = record.time;
+  if (type == device::kZoneTotal) record.time = fw_start_[risc];  // it has none of its own
+  record.data[0] = a;
+  record.data[1] = b;
+  record.host_id = host_id_;
+  record.id = static_cast<uint16_t>(id);
+  record.type = static_cast<uint8_t>(type);
+  record.risc = static_cast<uint8_t>(risc);
+  record.core_x = core_.at.x;
+  record.core_y = core_.at.y;
+  record.trace_counter = trace_counter_;
+  record.core_kind = core_.kind;
+  record.one_risc = mode_ == device::Mode::trace_only;
+  if (mode_ == device::Mode::trace_only && word < device::kFirstCustomWord)
+    slots_[word] = record;
+  else if (host_known_)
     world_.truth().add(record);
   else
     held_.push_back(record);
+}
+
+void CorePort::frame_over() {
+  for (const auto& [word, record] : slots_) world_.truth().add(record);
+  slots_.clear();
 }
 
 void CorePort::launch_is(uint32_t host_id) {
@@ -72,47 +87,61 @@ namespace {
 
 constexpr uint32_t kQuickPushBelowWords = 16;
 
-template <const device::Format& F>
+template <const device::Format& F, device::Mode M>
 class CoreOf : public EmulatedCore {
  public:
   CoreOf(World& world, const WorldCore& where, const ZoneCatalog& zones)
-      : EmulatedCore(where), world_(world), zones_(zones), port_(world, where) {
-    for (uint32_t r = 0; r < kMaxRiscs; ++r)
-      riscs_[r] = std::make_unique<Risc>(port_, r, world.options().bytes_per_risc);
+      : EmulatedCore(where), world_(world), zones_(zones), port_(world, where, M) {
+    for (uint32_t r = 0; r < where.riscs; ++r)
+      riscs_.push_back(std::make_unique<Risc>(port_, r, world.options().bytes_per_risc, where.riscs));
+    riscs_[0]->boot();
   }
 
   void run(const Launch& launch) override {
-    Risc& brisc = *riscs_[0];
-    brisc.open_launch();
-    brisc.fw_start(zones_.fw(0).id);
-    brisc.take_launch(launch.for_this_core, launch.host_id);
+    Risc& master = *riscs_[0];
+    master.open_launch();
+    master.fw_start(fw(0));
+    master.take_launch(launch.for_this_core, launch.host_id);
+    if (kAccumulate)
+      port_.launch_is(0);  // no identity, and nothing is discarded
+    else if (launch.for_this_core && M == device::Mode::normal)
+      port_.launch_is(F.host_id.get(F.host_id.put(launch.host_id)));  // as much of it as the words hold
     if (!launch.for_this_core) {
-      brisc.fw_end(zones_.fw(0).id, false);
-      port_.launch_discarded();
-      brisc.finish_launch();
+      master.fw_end(fw(0), false);
+      if (!kAccumulate) port_.launch_discarded();
+      finish();
       return;
     }
-    port_.launch_is(F.host_id.get(F.host_id.put(launch.host_id)));  // as much of it as the words hold
-    for (uint32_t r = 1; r < kMaxRiscs; ++r)
+    for (uint32_t r = 1; r < where_.riscs; ++r)
       if (launch.enabled[r]) {
-        riscs_[r]->fw_start(zones_.fw(r).id);
+        riscs_[r]->fw_start(fw(r));
         kernel(r, launch);
-        riscs_[r]->fw_end(zones_.fw(r).id);
+        riscs_[r]->fw_end(fw(r));
       }
     if (launch.enabled[0]) kernel(0, launch);
-    brisc.fw_end(zones_.fw(0).id);
-    brisc.finish_launch();
-    port_.launch_over();
+    master.fw_end(fw(0));
+    finish();
+    if (M == device::Mode::normal) port_.launch_over();
     note_program();
   }
+
+  void replay_started() override {
+    riscs_[0]->replay_started(zones_.quick_push().id);
+    if (M == device::Mode::normal) port_.trace_is(riscs_[0]->trace_count());
+    if (M == device::Mode::trace_only) {
+      port_.frame_over();
+      port_.launch_is(riscs_[0]->trace_count());
+    }
+  }
+  void close() override { port_.frame_over(); }
 
   void dispatch_open(uint32_t host_id) override {
     Risc& brisc = *riscs_[0];
     brisc.open_launch();
-    brisc.fw_start(zones_.fw(0).id);
+    brisc.fw_start(fw(0));
     brisc.take_launch(true, host_id);
     port_.launch_is(host_id);
-    riscs_[1]->fw_start(zones_.fw(1).id);
+    riscs_[1]->fw_start(fw(1));
     for (uint32_t r : {0u, 1u}) riscs_[r]->kernel_start(zones_.kernel(r).id);
   }
 
@@ -128,16 +157,16 @@ class CoreOf : public EmulatedCore {
   void dispatch_close() override {
     for (uint32_t r : {1u, 0u}) {
       riscs_[r]->kernel_end(zones_.kernel(r).id);
-      riscs_[r]->fw_end(zones_.fw(r).id);
+      riscs_[r]->fw_end(fw(r));
     }
-    riscs_[0]->finish_launch();
+    finish();
     port_.launch_over();
     note_program();
   }
 
   void forget_unread() override {
     if (unread_.empty() || unread_.back().resets != world_.resets(where_)) return unread_.clear();
-    for (uint32_t r = 0; r < kMaxRiscs; ++r)
+    for (uint32_t r = 0; r < where_.riscs; ++r)
       world_.card().assume_read(where_.flat_id * kMaxRiscs + r, unread_.back().resets,
                                 unread_.back().words[r]);
     unread_.clear();
@@ -149,25 +178,33 @@ class CoreOf : public EmulatedCore {
   }
 
  private:
-  using Risc = device::Profiler<CorePort, F>;
+  using Risc = device::Profiler<CorePort, F, M>;
+  static constexpr bool kAccumulate = M == device::Mode::accumulate;
   struct LogEnds {
     uint32_t resets;
     std::array<uint32_t, kMaxRiscs> words;
   };
 
+  uint32_t fw(uint32_t r) const { return zones_.fw(r, where_.kind).id; }
+  void finish() { riscs_[0]->finish_launch({zones_.dram_push().id, zones_.noc_flush().id}); }
+
   void kernel(uint32_t r, const Launch& launch) {
     Risc& risc = *riscs_[r];
-    risc.kernel_start(zones_.kernel(r).id);
+    risc.kernel_start(zones_.kernel(r, where_.kind).id);
     for (uint32_t z = 0; z < launch.zones; ++z) {
-      device::Scope zone(risc, zones_.custom(r, launch.first_zone + z).id);
-      if (launch.payload_every && z % launch.payload_every == 0) payload(r, launch, z);
+      const uint64_t begun = launch.sums ? risc.clock() : 0;
+      {
+        device::Scope zone(risc, zones_.custom(r, launch.first_zone + z, where_.kind).id);
+        if (launch.payload_every && z % launch.payload_every == 0) payload(r, launch, z);
+      }
+      if (launch.sums) risc.add_to_sum(z % 2, zones_.sum(r, z % 2, where_.kind).id, risc.clock() - begun);
     }
-    risc.kernel_end(zones_.kernel(r).id);
+    risc.kernel_end(zones_.kernel(r, where_.kind).id);
   }
 
   void payload(uint32_t r, const Launch& launch, uint32_t z) {
     const uint64_t value = launch.seed * 0x9e3779b97f4a7c15 + z;
-    const uint32_t id = zones_.data(r).id;
+    const uint32_t id = zones_.data(r, where_.kind).id;
     const auto event = [&](uint64_t seed) { riscs_[r]->event(static_cast<uint32_t>(seed >> 20 & 0xfff)); };
     // Four words or eight at a time: what is 2 mod 4 makes the buffer overrun when it fills up, and pushes
     // after that are undefined on silicon (format sheet 3.5).
@@ -191,14 +228,14 @@ class CoreOf : public EmulatedCore {
   void note_program() {
     if (!world_.options().pace) return;
     LogEnds ends{world_.resets(where_), {}};
-    for (uint32_t r = 0; r < kMaxRiscs; ++r)
-      ends.words[r] = world_.card().load(where_.at, world_.control_address() + 4 * (F.host_end + r));
+    for (uint32_t r = 0; r < where_.riscs; ++r)
+      ends.words[r] = world_.card().load(where_.at, where_.control_address + 4 * (F.host_end + r));
     unread_.push_back(ends);
   }
 
   bool fetched(const LogEnds& ends) const {
     if (ends.resets != world_.resets(where_)) return true;  // the host waited for it before it reset
-    for (uint32_t r = 0; r < kMaxRiscs; ++r)
+    for (uint32_t r = 0; r < where_.riscs; ++r)
       if (world_.words_read(where_.flat_id, r) < ends.words[r]) return false;
     return true;
   }
@@ -206,24 +243,41 @@ class CoreOf : public EmulatedCore {
   World& world_;
   const ZoneCatalog& zones_;
   CorePort port_;
-  std::array<std::unique_ptr<Risc>, kMaxRiscs> riscs_;
+  std::vector<std::unique_ptr<Risc>> riscs_;
   std::deque<LogEnds> unread_;
 };
 
+template <const device::Format& F>
+std::unique_ptr<EmulatedCore> core_of(World& world, const WorldCore& where, const ZoneCatalog& zones,
+                                      device::Mode mode) {
+  if constexpr (F.generation == device::kG4.generation)
+    if (mode == device::Mode::accumulate)
+      return std::make_unique<CoreOf<F, device::Mode::accumulate>>(world, where, zones);
+  if constexpr (F.trace_status != 0)
+    if (mode == device::Mode::trace_only)
+      return std::make_unique<CoreOf<F, device::Mode::trace_only>>(world, where, zones);
+  return std::make_unique<CoreOf<F, device::Mode::normal>>(world, where, zones);
+}
+
 }  // namespace
 
-std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones) {
+std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones,
+                                        bool dispatch) {
+  device::Mode mode = world.options().mode;
+  if (mode == device::Mode::trace_only && where.kind != markers::CoreKind::tensix)
+    mode = device::Mode::normal;  // on Ethernet cores the option does nothing
+  if (dispatch) mode = device::Mode::normal;
   switch (world.format().generation) {
     case device::kG1Narrow.generation:
-      return std::make_unique<CoreOf<device::kG1Narrow>>(world, where, zones);
+      return core_of<device::kG1Narrow>(world, where, zones, mode);
     case device::kG1.generation:
-      return std::make_unique<CoreOf<device::kG1>>(world, where, zones);
+      return core_of<device::kG1>(world, where, zones, mode);
     case device::kG2.generation:
-      return std::make_unique<CoreOf<device::kG2>>(world, where, zones);
+      return core_of<device::kG2>(world, where, zones, mode);
     case device::kG3.generation:
-      return std::make_unique<CoreOf<device::kG3>>(world, where, zones);
+      return core_of<device::kG3>(world, where, zones, mode);
     default:
-      return std::make_unique<CoreOf<device::kG4>>(world, where, zones);
+      return core_of<device::kG4>(world, where, zones, mode);
   }
 }
 

@@ -1,7 +1,9 @@
-// One emulated Tensix core: five Profilers of the device header on a Port that is emulated L1, clock and NoC.
+// One emulated core, Tensix or Ethernet: a Profiler of the device header for each of its RISCs, on a Port
+// that is emulated L1, clock and NoC.
 #pragma once
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -13,10 +15,11 @@ namespace ttc::emulation {
 
 class CorePort {
  public:
-  CorePort(World& world, const WorldCore& core) : world_(world), core_(core) {}
+  CorePort(World& world, const WorldCore& core, device::Mode mode)
+      : world_(world), core_(core), mode_(mode) {}
 
-  uint32_t control_address() const { return world_.control_address(); }
-  uint32_t buffer_address() const { return world_.buffer_address(); }
+  uint32_t control_address() const { return core_.control_address; }
+  uint32_t buffer_address() const { return world_.buffer_address(core_); }
   uint32_t load(uint32_t address);
   void store(uint32_t address, uint32_t value);
   uint32_t clock_high();
@@ -32,14 +35,27 @@ class CorePort {
   void launch_is(uint32_t host_id);
   void launch_discarded();
   void launch_over() { host_known_ = false; }
+  void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
+  // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
+  void frame_over();
 
  private:
+  // Of the marker just stored, from the start of its RISC's buffer.
+  uint32_t stored_word(uint32_t risc) const {
+    return (last_store_ - buffer_address()) / 4 - risc * device::kBufferWords - 1;
+  }
+
   World& world_;
   WorldCore core_;
-  uint64_t true_time_ = 0;  // the whole clock at the last low read, where the marker may be torn
+  device::Mode mode_;
+  uint64_t true_time_ = 0;   // the whole clock at the last low read, where the marker may be torn
+  uint32_t last_store_ = 0;  // L1 address
+  std::array<uint64_t, device::kMaxRiscs> fw_start_{};
   uint32_t host_id_ = 0;
+  uint16_t trace_counter_ = 0;
   bool host_known_ = false;
   std::vector<TruthRecord> held_;
+  std::map<uint32_t, TruthRecord> slots_;  // by word
 };
 
 // What one launch does on one core.
@@ -51,12 +67,15 @@ struct Launch {
   uint32_t first_zone = 0;     // index into the catalog
   uint32_t payload_every = 8;  // after every so many zones some data; 0: never
   uint64_t seed = 0;           // picks the kind of data
+  bool sums = false;           // time in each zone is also added up
 };
 
 class EmulatedCore {
  public:
   virtual ~EmulatedCore() = default;
   virtual void run(const Launch& launch) = 0;
+  virtual void replay_started() = 0;  // a trace is replayed: counted, or in trace-only mode a new frame
+  virtual void close() = 0;           // nothing runs any more
   // Dispatch cores: open once, then a burst of zones a program with quick pushes, finish at the very end.
   virtual void dispatch_open(uint32_t host_id) = 0;
   virtual void dispatch_step(uint32_t zones) = 0;
@@ -72,6 +91,8 @@ class EmulatedCore {
   WorldCore where_;
 };
 
-std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones);
+// `dispatch`: kernels built for dispatch cores record as in normal mode whatever the mode of the others.
+std::unique_ptr<EmulatedCore> make_core(World& world, const WorldCore& where, const ZoneCatalog& zones,
+                                        bool dispatch = false);
 
 }  // namespace ttc::emulation

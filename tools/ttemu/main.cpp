@@ -33,11 +33,16 @@ struct Options {
   card::EmulatedCardOptions card;
   emulation::WorldOptions world;
   emulation::WorkloadOptions work;
-  std::string generation = "G4", time = "real", load, truth, host_reads;
+  std::string generation = "G4", mailbox = "M4", mode = "normal", trace;
+  std::string time = "real", load, truth, host_reads;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps;
   double linger_s = 5;
   bool wait_observer = false, json = false, quiet = false;
+};
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 int say(Exit code, const std::string& what) {
@@ -123,7 +128,8 @@ int run_workload(Options& o) {
   card::EmulatedCard card(o.card);
   emulation::TruthLog truth(o.truth);
   emulation::World world(card, o.world, truth);
-  const emulation::ZoneCatalog zones(o.work.zones_per_kernel + 8, world.format().generation);
+  const emulation::ZoneCatalog zones(o.work.zones_per_kernel + 8,
+                                     {world.format().generation, o.card.arch, !world.ethernet().empty()});
   emulation::ZoneLog log(log_directory());
   emulation::Workload workload(world, zones, log, o.work);
   card.announce();
@@ -144,8 +150,34 @@ int run_workload(Options& o) {
                  {"markers", truth.count()}});
 }
 
-void finish_options(Options& o, bool pace_given) {
+// The profiler's layout, mailbox and mode, which must go together.
+void finish_firmware_options(Options& o, bool region_given) {
   o.world.layout = markers::layout_by_name(o.generation);
+  o.world.mailbox = markers::mailbox_by_name(o.mailbox);
+  const device::Format& format = o.world.layout->format;
+  if (o.mode == "accumulate") {
+    o.world.mode = device::Mode::accumulate;
+    if (format.generation != device::kG4.generation)
+      throw UsageError("--mode accumulate exists from mid 2026 on; use it with --generation G4");
+  }
+  if (!o.trace.empty()) std::sscanf(o.trace.c_str(), "%u:%u", &o.work.trace_programs, &o.work.trace_replays);
+  if (o.mode == "trace-only") {
+    o.world.mode = device::Mode::trace_only;
+    if (format.trace_status == 0)
+      throw UsageError("--mode trace-only does not exist in " + o.generation +
+                       "; use --generation G2 or later");
+    if (o.work.dispatch_cores)
+      throw UsageError("--mode trace-only records no dispatch cores; leave out --dispatch-cores");
+    if (o.trace.empty())
+      throw UsageError(
+          "--mode trace-only records replays of traces and nothing else; add --trace, as in 4:3");
+  }
+  o.work.sums = o.mode == "sum";
+  // Two more markers a RISC with sums, and in the buffers of fixed size before the end of 2025.
+  if (!region_given && (o.work.sums || !format.guaranteed_when_full)) o.world.bytes_per_risc = 64000;
+}
+
+void finish_options(Options& o, bool pace_given) {
   o.world.pace = pace_given;
   o.card.virtual_time = o.time == "virtual";
   if (!o.host_reads.empty()) o.work.host_reads_every = std::stoull(o.host_reads.substr(6));
@@ -166,6 +198,13 @@ std::string check_every(const std::string& s) {
   const bool good =
       s.starts_with("every:") && s.size() > 6 && s.find_first_not_of("0123456789", 6) == std::string::npos;
   return good ? "" : "'" + s + "' is not every:N";
+}
+std::string check_trace(const std::string& s) {
+  unsigned programs, replays;
+  char end;
+  return std::sscanf(s.c_str(), "%u:%u%c", &programs, &replays, &end) == 2 && programs && replays
+             ? ""
+             : "'" + s + "' is not PROGRAMS:REPLAYS";
 }
 std::string check_step(const std::string& s) {
   double ms;
@@ -206,9 +245,22 @@ int main(int argc, char** argv) {
   app.add_option("--generation", o.generation, "profiler layout")
       ->check(CLI::IsMember({"G1-16", "G1", "G2", "G3", "G4"}, CLI::ignore_case))
       ->capture_default_str();
-  app.add_option("--region-bytes", o.world.bytes_per_risc, "DRAM log bytes per RISC")
-      ->check(CLI::Range(2112u, 1u << 22))
+  app.add_option("--mailbox", o.mailbox,
+                 "where the profiler lies in L1; before M2 of Jan 2026 there is no magic word")
+      ->check(CLI::IsMember({"M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case))
       ->capture_default_str();
+  app.add_option("--mode", o.mode, "how the firmware was built")
+      ->check(CLI::IsMember({"normal", "sum", "accumulate", "trace-only"}))
+      ->capture_default_str();
+  app.add_option("--ethernet", o.world.ethernet, "active Ethernet tiles that run kernels");
+  app.add_option("--idle-ethernet", o.world.idle_ethernet,
+                 "further Ethernet tiles that run kernels as idle ones");
+  app.add_option("--trace", o.trace,
+                 "PROGRAMS:REPLAYS, so many programs are a trace that is replayed so often")
+      ->check(check_trace);
+  CLI::Option* region = app.add_option("--region-bytes", o.world.bytes_per_risc, "DRAM log bytes per RISC")
+                            ->check(CLI::Range(2112u, 1u << 22))
+                            ->capture_default_str();
   app.add_option("--landing-ns", o.world.landing_ns, "posted DRAM writes land so much later than the index");
   app.add_option("--cores", o.work.cores, "that run programs; 0: all")->capture_default_str();
   app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run for ever and quick-push");
@@ -248,6 +300,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
     ensure_profiler_directory(o.card.name, argv);
+    finish_firmware_options(o, region->count() > 0);
     finish_options(o, pace->count() > 0);
     const int code = o.load.empty() ? run_workload(o) : run_image(o);
     if (std::getenv("TTEMU_OWN_PROFILER_DIR")) {
@@ -255,6 +308,8 @@ int main(int argc, char** argv) {
       std::filesystem::remove_all(std::getenv("TT_METAL_PROFILER_DIR"), ignored);
     }
     return code;
+  } catch (const UsageError& e) {
+    return say(kUsage, e.what());
   } catch (const card::OpenError& e) {
     return say(kCard, e.what());
   } catch (const tools::ImageError& e) {

@@ -16,14 +16,21 @@ std::runtime_error failed(const std::string& path) {
   return std::runtime_error("truth log " + path + ": " + std::strerror(errno));
 }
 
+const char* risc_name(const TruthRecord& r) {
+  if (r.core_kind != markers::CoreKind::tensix) return "ERISC";
+  return r.one_risc ? "TENSIX_RISC_AGG" : kRiscs[r.risc];
+}
+
 // Written with printf on purpose: an exporter's fast path is compared with this, so nothing is shared with
 // it.
 void write_row(std::FILE* out, const TruthRecord& r, const markers::ZoneNames& names) {
   const markers::ZoneSource* source = r.type == kEvent ? nullptr : names.find(r.id);
-  std::fprintf(out, "0,%u,%u,%s,%u,%llu,%llu,%u,,,%s,%s,%u,%s,", r.core_x, r.core_y, kRiscs[r.risc], r.id,
-               static_cast<unsigned long long>(r.time), static_cast<unsigned long long>(r.data[0]), r.host_id,
-               source ? source->name.c_str() : "", kTypes[r.type], source ? source->line : 0,
-               source ? source->file.c_str() : "");
+  std::fprintf(out, "0,%u,%u,%s,%u,%llu,%llu,%u,,", r.core_x, r.core_y, risc_name(r), r.id,
+               static_cast<unsigned long long>(r.time), static_cast<unsigned long long>(r.data[0]),
+               r.host_id);
+  if (r.trace_counter) std::fprintf(out, "%u", r.trace_counter);
+  std::fprintf(out, ",%s,%s,%u,%s,", source ? source->name.c_str() : "", kTypes[r.type],
+               source ? source->line : 0, source ? source->file.c_str() : "");
   if (r.type == kData16) std::fprintf(out, "{\"data_2\":%llu}", static_cast<unsigned long long>(r.data[1]));
   std::fputc('\n', out);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "firmware_markers/layout.hpp"
 #include "firmware_markers/zone_names.hpp"
 
 namespace ttc::emulation {
@@ -19,7 +20,10 @@ struct TruthRecord {
   uint8_t risc;
   uint8_t core_x;
   uint8_t core_y;
-  uint8_t reserved[6];
+  uint16_t trace_counter;
+  markers::CoreKind core_kind;
+  uint8_t one_risc;  // trace-only mode: a Tensix core has one pseudo RISC
+  uint8_t reserved[2];
 };
 static_assert(sizeof(TruthRecord) == 40);
 

@@ -22,6 +22,11 @@ constexpr uint64_t kLooksInVain = 400;
 constexpr uint64_t kLooksBeforeLaunch = 4;
 constexpr uint64_t kCloselyNs = 500'000;
 
+// Ethernet cores are looked at a few times a second only; that, too, makes a look worth more.
+uint64_t looks_at(const EmulatedCore& core, uint64_t looks) {
+  return core.where().kind == markers::CoreKind::tensix ? looks : std::max<uint64_t>(2, looks / 4);
+}
+
 uint64_t now_ns() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
@@ -41,7 +46,9 @@ Workload::Workload(World& world, const ZoneCatalog& zones, ZoneLog& log, const W
   const size_t working =
       options.cores == 0 ? all.size() - dispatch : std::min<size_t>(options.cores, all.size() - dispatch);
   for (size_t i = 0; i < working; ++i) cores_.push_back(make_core(world, all[i], zones));
-  for (size_t i = 0; i < dispatch; ++i) dispatch_.push_back(make_core(world, all[all.size() - 1 - i], zones));
+  for (const WorldCore& core : world.ethernet()) ethernet_.push_back(make_core(world, core, zones));
+  for (size_t i = 0; i < dispatch; ++i)
+    dispatch_.push_back(make_core(world, all[all.size() - 1 - i], zones, true));
 }
 
 // Kernels are compiled when first used: a new zone of the catalog every few programs.
@@ -50,21 +57,39 @@ void Workload::compile_for(uint64_t program) {
   while (compiled_ < std::max<uint64_t>(1, needed)) log_.compiled(zones_.kernel_zones_of(compiled_++));
 }
 
+// A replayed trace runs its programs again under the ids they were captured with.
+uint32_t Workload::host_id_of_program() const {
+  uint64_t id = program_;
+  if (options_.trace_programs) {
+    const uint64_t once = options_.trace_programs, all = once * options_.trace_replays;
+    id = program_ / all * once + program_ % once;
+  }
+  return static_cast<uint32_t>(id + 1) & 0x7fffffff;
+}
+
+void Workload::run_on(EmulatedCore& core, Launch launch) {
+  const auto chance = [&](unsigned percent) { return percent && random_() % 100 < percent; };
+  launch.for_this_core = !chance(options_.skip_core_percent);
+  for (uint32_t r = 1; r < device::kMaxRiscs; ++r) launch.enabled[r] = !chance(options_.skip_risc_percent);
+  launch.seed = random_();
+  if (paced_ && first_after_read_) wait_looks(core, looks_at(core, kLooksBeforeLaunch));
+  core.run(launch);
+}
+
 void Workload::launch() {
   compile_for(program_);
   Launch launch;
-  launch.host_id = static_cast<uint32_t>(program_ + 1) & 0x7fffffff;
-  launch.zones = options_.zones_per_kernel;
+  launch.host_id = host_id_of_program();
+  launch.zones = world_.options().mode == device::Mode::trace_only ? 0 : options_.zones_per_kernel;
   launch.first_zone =
       compiled_ > launch.zones ? static_cast<uint32_t>(random_() % (compiled_ - launch.zones + 1)) : 0;
-  const auto chance = [&](unsigned percent) { return percent && random_() % 100 < percent; };
-  for (auto& core : cores_) {
-    launch.for_this_core = !chance(options_.skip_core_percent);
-    for (uint32_t r = 1; r < device::kMaxRiscs; ++r) launch.enabled[r] = !chance(options_.skip_risc_percent);
-    launch.seed = random_();
-    if (paced_ && first_after_read_) wait_looks(*core, kLooksBeforeLaunch);
-    core->run(launch);
-  }
+  launch.sums = options_.sums;
+  if (options_.trace_programs && program_ % options_.trace_programs == 0)
+    for (auto* group : {&cores_, &ethernet_})
+      for (auto& core : *group)
+        if (core->where().kind != markers::CoreKind::idle_ethernet) core->replay_started();
+  for (auto* group : {&cores_, &ethernet_})
+    for (auto& core : *group) run_on(*core, launch);
   for (auto& core : dispatch_) {
     if (paced_ && first_after_read_) wait_looks(*core, kLooksBeforeLaunch);
     core->dispatch_step(2);
@@ -89,9 +114,9 @@ bool Workload::wait_step() {
 }
 
 void Workload::wait_unread(size_t at_most) {
-  for (auto* group : {&cores_, &dispatch_})
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) {
-      const uint64_t enough = world_.card().control_reads(core->where().at) + kLooksInVain;
+      const uint64_t enough = world_.card().control_reads(core->where().at) + looks_at(*core, kLooksInVain);
       while (core->unread_programs() > at_most) {
         if (world_.card().control_reads(core->where().at) > enough) core->forget_unread();
         if (!wait_step()) return;
@@ -113,12 +138,12 @@ void Workload::wait_looks(const EmulatedCore& core, uint64_t looks) {
 // A paced card gives observers the time for some looks at every core; silicon would not.
 void Workload::wait_noticed() {
   std::vector<uint64_t> looks_before;
-  for (auto* group : {&cores_, &dispatch_})
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) looks_before.push_back(world_.card().control_reads(core->where().at));
   size_t i = 0;
-  for (auto* group : {&cores_, &dispatch_})
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) {
-      const uint64_t enough = looks_before[i++] + kLooksToNotice;
+      const uint64_t enough = looks_before[i++] + looks_at(*core, kLooksToNotice);
       while (world_.card().control_reads(core->where().at) < enough)
         if (!wait_step()) return;
     }
@@ -131,7 +156,7 @@ void Workload::host_read(bool last) {
     wait_noticed();  // what was fetched is also judged by now
   }
   world_.land_all();  // the host reads after the writes have arrived
-  for (auto* group : {&cores_, &dispatch_})
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) world_.host_reset(core->where());
   ++host_reads_;
   first_after_read_ = true;
@@ -155,6 +180,8 @@ void Workload::run(const std::atomic<bool>& stop) {
     if (options_.host_reads_every && program_ % options_.host_reads_every == 0) host_read(false);
   }
   for (auto& core : dispatch_) core->dispatch_close();
+  for (auto* group : {&cores_, &ethernet_})
+    for (auto& core : *group) core->close();
   host_read(true);
 }
 

@@ -20,6 +20,9 @@ struct WorkloadOptions {
   unsigned zones_per_kernel = 4;
   unsigned skip_core_percent = 0;  // launches a core is not part of
   unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
+  unsigned trace_programs = 0;     // so many programs are a trace; 0: no traces
+  unsigned trace_replays = 1;      // how often each trace is replayed
+  bool sums = false;               // kernels add up the time in their zones
   uint64_t host_reads_every = 0;   // the host reads and resets after so many programs; 0: only at the end
   uint32_t pace_programs = 0;      // with WorldOptions::pace: wait while more than so many are unread
   uint64_t seed = 1;
@@ -37,6 +40,8 @@ class Workload {
 
  private:
   void launch();
+  void run_on(EmulatedCore& core, Launch launch);
+  uint32_t host_id_of_program() const;
   void compile_for(uint64_t program);
   void host_read(bool last);
   void wait_unread(size_t at_most);
@@ -49,7 +54,7 @@ class Workload {
   ZoneLog& log_;
   WorkloadOptions options_;
   std::mt19937_64 random_;
-  std::vector<std::unique_ptr<EmulatedCore>> cores_, dispatch_;
+  std::vector<std::unique_ptr<EmulatedCore>> cores_, ethernet_, dispatch_;
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t program_ = 0;
   uint64_t host_reads_ = 0;

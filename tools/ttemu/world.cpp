@@ -21,24 +21,46 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0) {
-  const uint32_t magic = placement_.place(markers::CoreKind::tensix).mailbox_base + options.core_info_offset;
-  control_address_ =
-      markers::control_address_after(magic, placement_.place(markers::CoreKind::tensix).mailbox_base);
+  if (!options_.mailbox) options_.mailbox = &markers::mailboxes().back();
+  const auto views = static_cast<uint32_t>(card.arch().dram_views().size());
   // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
-  uint32_t flat = 0;
+  std::vector<WorldCore> all;
+  unsigned ethernet = 0;
   for (const card::Tile& tile : card.tiles()) {
     if (tile.harvested) continue;
-    if (tile.kind == card::TileKind::tensix) cores_.push_back({tile.at, static_cast<uint8_t>(flat)});
-    ++flat;
+    WorldCore core{tile.at, static_cast<uint8_t>(all.size())};
+    if (tile.kind == card::TileKind::ethernet) {
+      core.kind = markers::CoreKind::active_ethernet;
+      if (ethernet >= options.ethernet && ethernet < options.ethernet + options.idle_ethernet)
+        core.kind = markers::CoreKind::idle_ethernet;
+      if (ethernet++ < options.ethernet + options.idle_ethernet) ethernet_.push_back(core);
+    }
+    all.push_back(core);
   }
-  const auto views = static_cast<uint32_t>(card.arch().dram_views().size());
-  cores_per_bank_ = (flat + views - 1) / views;
-  card_.set_log_geometry({control_address_, 4u * format().control_words, placement_.dram_base,
-                          options.bytes_per_risc, cores_per_bank_});
-  for (const WorldCore& core : cores_) {
-    card_.store(core.at, magic, markers::kWorkerMagic);
+  cores_per_bank_ = (static_cast<uint32_t>(all.size()) + views - 1) / views;
+  card_.set_log_geometry(
+      {0, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc, cores_per_bank_});
+  // The host prepares every core, whether it will run kernels or not.
+  for (WorldCore& core : all) {
+    place(core);
     write_initial_vector(core);
+    if (core.kind == markers::CoreKind::tensix) cores_.push_back(core);
   }
+  for (WorldCore& core : ethernet_) core = all[core.flat_id];
+}
+
+// Where the mailbox of this version has the vector, and the magic word in front of it if it has one.
+void World::place(WorldCore& core) {
+  const markers::Mailbox& mailbox = *options_.mailbox;
+  const markers::CorePlace& place = placement_.place(core.kind);
+  // Structs older than the second erisc have one place whatever the number of RISCs (PR #27547, Aug 2025).
+  const bool one_erisc = mailbox.ethernet_offset == mailbox.ethernet2_offset;
+  core.riscs = static_cast<uint8_t>(core.kind != markers::CoreKind::tensix && one_erisc ? 1 : place.riscs);
+  const bool early = mailbox.name == "M1-early" && place.mailbox_base_2025 != 0;
+  const uint32_t base = early ? place.mailbox_base_2025 : place.mailbox_base;
+  core.control_address = base + mailbox.offset(core.kind, core.riscs);
+  card_.set_control_address(core.at, core.control_address);
+  if (mailbox.has_magic) card_.store(core.at, core.control_address - 16, place.magic);
 }
 
 void World::write_initial_vector(const WorldCore& core) {
@@ -48,7 +70,7 @@ void World::write_initial_vector(const WorldCore& core) {
     if (w == f.dram_address) value = placement_.dram_base;
     if (w == f.flat_id) value = core.flat_id;
     if (w == f.core_count_per_dram) value = cores_per_bank_;
-    card_.store(core.at, control_address_ + 4 * w, value);
+    card_.store(core.at, core.control_address + 4 * w, value);
   }
 }
 
@@ -60,7 +82,7 @@ void World::host_reset(const WorldCore& core) {
   write_initial_vector(core);
   // A results read also leaves the DRAM base in the per-RISC address words.
   for (uint32_t w = 0; w < f.risc_dram_address_count; ++w)
-    card_.store(core.at, control_address_ + 4 * (f.risc_dram_address + w), placement_.dram_base);
+    card_.store(core.at, core.control_address + 4 * (f.risc_dram_address + w), placement_.dram_base);
 }
 
 void World::post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,

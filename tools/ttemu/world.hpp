@@ -13,15 +13,21 @@ namespace ttc::emulation {
 
 struct WorldOptions {
   const markers::Layout* layout = nullptr;
+  const markers::Mailbox* mailbox = nullptr;  // null: the newest
+  device::Mode mode = device::Mode::normal;
   uint32_t bytes_per_risc = 48000;
-  uint32_t core_info_offset = 2800 - 16;  // of the magic word from the mailbox base (format sheet 1.4, M4)
-  uint64_t landing_ns = 0;                // how long a posted write is under way
+  unsigned ethernet = 0;       // so many Ethernet tiles run kernels as active ones,
+  unsigned idle_ethernet = 0;  // and so many more as idle ones; the others are active and run nothing
+  uint64_t landing_ns = 0;     // how long a posted write is under way
   bool pace = false;
 };
 
 struct WorldCore {
   card::Coord at;
   uint8_t flat_id;
+  markers::CoreKind kind = markers::CoreKind::tensix;
+  uint8_t riscs = device::kMaxRiscs;  // with a buffer of their own
+  uint32_t control_address = 0;       // in the tile's L1
 };
 
 class World {
@@ -32,11 +38,13 @@ class World {
   card::EmulatedCard& card() { return card_; }
   const WorldOptions& options() const { return options_; }
   const device::Format& format() const { return options_.layout->format; }
-  const std::vector<WorldCore>& cores() const { return cores_; }  // Tensix tiles by flat id
+  const std::vector<WorldCore>& cores() const { return cores_; }        // Tensix tiles by flat id
+  const std::vector<WorldCore>& ethernet() const { return ethernet_; }  // those that run kernels
   TruthLog& truth() { return truth_; }
 
-  uint32_t control_address() const { return control_address_; }
-  uint32_t buffer_address() const { return control_address_ + 4u * format().control_words; }
+  uint32_t buffer_address(const WorldCore& core) const {
+    return core.control_address + 4u * format().control_words;
+  }
   uint32_t cores_per_bank() const { return cores_per_bank_; }
 
   // A core's posted write: lands landing_ns later, in order. `end_words`: of the lane's log when it has.
@@ -67,14 +75,14 @@ class World {
     uint32_t resets;
   };
   void land(const Posted& posted);
+  void place(WorldCore& core);
 
   card::EmulatedCard& card_;
   WorldOptions options_;
   TruthLog& truth_;
   const markers::Placement& placement_;
-  uint32_t control_address_ = 0;
   uint32_t cores_per_bank_ = 0;
-  std::vector<WorldCore> cores_;
+  std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
   std::deque<Posted> posted_;
 };

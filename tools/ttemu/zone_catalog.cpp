@@ -9,13 +9,23 @@
 namespace ttc::emulation {
 namespace {
 
-constexpr const char* kRisc[] = {"BRISC", "NCRISC", "TRISC", "TRISC", "TRISC"};
-constexpr const char* kFwFile[] = {"emulated/firmware/brisc.cc", "emulated/firmware/ncrisc.cc",
-                                   "emulated/firmware/trisc.cc", "emulated/firmware/trisc.cc",
-                                   "emulated/firmware/trisc.cc"};
-constexpr const char* kKernelFile[] = {"emulated/kernels/writer.cpp", "emulated/kernels/reader.cpp",
-                                       "emulated/kernels/unpack.cpp", "emulated/kernels/math.cpp",
-                                       "emulated/kernels/pack.cpp"};
+// What each processor's binaries are called in the notes, in the order of ZoneCatalog's processors.
+struct Source {
+  const char* zones;  // NAME-FW, NAME-KERNEL
+  const char* firmware;
+  const char* kernel;
+};
+constexpr Source kSources[] = {
+    {"BRISC", "emulated/firmware/brisc.cc", "emulated/kernels/writer.cpp"},
+    {"NCRISC", "emulated/firmware/ncrisc.cc", "emulated/kernels/reader.cpp"},
+    {"TRISC", "emulated/firmware/trisc.cc", "emulated/kernels/unpack.cpp"},
+    {"TRISC", "emulated/firmware/trisc.cc", "emulated/kernels/math.cpp"},
+    {"TRISC", "emulated/firmware/trisc.cc", "emulated/kernels/pack.cpp"},
+    {"ERISC", "emulated/firmware/active_erisc.cc", "emulated/kernels/eth_sender.cpp"},
+    {"ERISC", "emulated/firmware/subordinate_erisc.cc", "emulated/kernels/eth_receiver.cpp"},
+    {"ERISC", "emulated/firmware/idle_erisc.cc", "emulated/kernels/eth_idle.cpp"},
+    {"ERISC", "emulated/firmware/idle_subordinate_erisc.cc", "emulated/kernels/eth_idle_helper.cpp"},
+};
 
 Zone zone(const std::string& name, const std::string& file, unsigned line) {
   const std::string note = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
@@ -24,30 +34,40 @@ Zone zone(const std::string& name, const std::string& file, unsigned line) {
 
 }  // namespace
 
-ZoneCatalog::ZoneCatalog(unsigned kernel_zones, unsigned generation)
-    : quick_push_(
-          zone(generation == 3 || generation == 4 ? "PROFILER-NOC-QUICK-PUSH" : "PROFILER-NOC-QUICK-SEND",
-               "emulated/profiler.hpp", 200)) {
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    fw_[r] = zone(std::string(kRisc[r]) + "-FW", kFwFile[r], 300);
-    kernel_[r] = zone(std::string(kRisc[r]) + "-KERNEL", kFwFile[r], 320);
-    data_[r] = zone("TILE-BYTES", kKernelFile[r], 90);
+ZoneCatalog::ZoneCatalog(unsigned kernel_zones, const CatalogOptions& options)
+    : used_(options.ethernet ? processors_.size() : device::kMaxRiscs),
+      dram_push_(zone("PROFILER-DRAM-PUSH", "emulated/profiler.hpp", 210)),
+      noc_flush_(zone("PROFILER-NOC-FLUSH", "emulated/profiler.hpp", 220)) {
+  const bool renamed = options.generation == 3 || options.generation == 4;
+  quick_push_ =
+      zone(renamed ? "PROFILER-NOC-QUICK-PUSH" : "PROFILER-NOC-QUICK-SEND", "emulated/profiler.hpp", 200);
+  for (size_t p = 0; p < processors_.size(); ++p) {
+    const Source& source = kSources[p];
+    Processor& own = processors_[p];
+    const bool active_erisc = p == place(0, Kind::active_ethernet) || p == place(1, Kind::active_ethernet);
+    const std::string active = active_erisc && options.arch == "blackhole" ? "ACTIVE-" : "";
+    own.fw = zone(active + source.zones + "-FW", source.firmware, 300);
+    own.kernel = zone(std::string(source.zones) + "-KERNEL", source.firmware, 320);
+    own.data = zone("TILE-BYTES", source.kernel, 90);
+    own.sums[0] = zone("WAIT-IN", source.kernel, 91);
+    own.sums[1] = zone("WAIT-OUT", source.kernel, 92);
     for (unsigned z = 0; z < std::max(1u, kernel_zones); ++z)
-      custom_[r].push_back(zone("STEP-" + std::to_string(z), kKernelFile[r], 20 + z));
+      own.custom.push_back(zone("STEP-" + std::to_string(z), source.kernel, 20 + z));
   }
 }
 
 std::vector<const Zone*> ZoneCatalog::firmware_zones() const {
-  std::vector<const Zone*> zones{&quick_push_};
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) zones.insert(zones.end(), {&fw_[r], &kernel_[r]});
+  std::vector<const Zone*> zones{&quick_push_, &dram_push_, &noc_flush_};
+  for (size_t p = 0; p < used_; ++p) zones.insert(zones.end(), {&processors_[p].fw, &processors_[p].kernel});
   return zones;
 }
 
 std::vector<const Zone*> ZoneCatalog::kernel_zones_of(uint32_t index) const {
   std::vector<const Zone*> zones;
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    zones.push_back(&custom(r, index));
-    if (index == 0) zones.push_back(&data_[r]);
+  for (size_t p = 0; p < used_; ++p) {
+    const Processor& own = processors_[p];
+    zones.push_back(&own.custom[index % own.custom.size()]);
+    if (index == 0) zones.insert(zones.end(), {&own.data, &own.sums[0], &own.sums[1]});
   }
   return zones;
 }

@@ -73,6 +73,7 @@ class EmulatedCard {
   void advance_clock(uint64_t cycles);  // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);
+  void set_control_address(Coord tile, uint32_t l1_address);  // where a tile's vector is not with the others
   // Words of a lane a reader can now find, since the `resets`-th host reset; lane = flat id * 5 + RISC.
   void set_landed(uint32_t lane, uint32_t resets, uint32_t words);
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
