@@ -1,7 +1,6 @@
 #include "firmware_markers/decoder.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "packet_pair.hpp"
@@ -16,11 +15,6 @@ void grow(std::unique_ptr<T[]>& array, size_t used, size_t capacity) {
   auto larger = std::make_unique_for_overwrite<T[]>(capacity);
   if (used) std::memcpy(larger.get(), array.get(), used * sizeof(T));
   array = std::move(larger);
-}
-
-// The two words of a marker as one: time in the low bits.
-uint64_t time_of(uint64_t both) {
-  return std::rotl(both, 32) & kClockMask;
 }
 
 // In two stores. Bits 12 to 30 of the high word are id and type as they lie in a Marker.
@@ -39,42 +33,6 @@ void put(Marker* to, PairOf64 packets, uint32_t flags) {
   const PairOf64 second = __builtin_shufflevector(times, rests, 1, 3);
   std::memcpy(static_cast<void*>(to), &first, 16);
   std::memcpy(static_cast<void*>(to + 1), &second, 16);
-}
-
-// The custom markers of a frame as they are written out, and the two latest times among them.
-struct Customs {
-  Marker* next;
-  uint64_t latest, before_latest;
-};
-
-// Zone starts and ends in order of time, which is nearly all there is. Where they end.
-size_t put_zones(std::span<const uint32_t> words, size_t pos, Customs& customs) {
-  const uint32_t* const w = words.data();
-  Marker* next = customs.next;
-  PairOf64 before = {customs.before_latest, customs.latest};
-  for (; pos + 4 <= words.size(); pos += 4, next += 2) {
-    const PairOf64 packets = load_pair(w + pos);
-    const PairOf64 times = times_of(packets);
-    const PairOf64 earlier = __builtin_shufflevector(before, times, 1, 2);
-    if (any_odd(odd_types(packets) | odd_if_negative(times - earlier))) break;
-    put(next, packets, 0);
-    before = times;
-  }
-  uint64_t latest = before[1], before_latest = before[0];
-  if (pos + 2 <= words.size()) {  // of the pair that was odd, the first may be none
-    uint64_t both;
-    std::memcpy(&both, w + pos, 8);
-    const auto head = static_cast<uint32_t>(both);
-    const uint64_t time = time_of(both);
-    if (head >> 29 == 4 && !is_blank(head) && clock_difference(time, latest) >= 0) {
-      put(next++, time, head, 0);
-      before_latest = latest;
-      latest = time;
-      pos += 2;
-    }
-  }
-  customs = {next, latest, before_latest};
-  return pos;
 }
 
 }  // namespace
@@ -109,29 +67,6 @@ void Batch::reserve(size_t words) {
   capacity_words_ = capacity;
 }
 
-void LaneDecoder::decode(std::span<const uint32_t> words, Batch& out) {
-  out.reserve(words.size());
-  size_t at = 0;
-  next_starts_ = false;
-  while (at < words.size()) {
-    if (next_starts_ || frame_starts(words, at, lane_)) {
-      at = decode_frame(words, at, out);
-    } else if (frame_starts_damaged(words, at, lane_)) {
-      ++anomalies_.damaged_sentinels;
-      at = decode_frame(words, at, out);
-    } else {
-      at = resync(words, at);
-    }
-  }
-}
-
-void LaneDecoder::decode_buffer(std::span<const uint32_t> words, Batch& out) {
-  if (words.size() < kFirstCustomWord) return;
-  out.reserve(words.size());
-  next_starts_ = false;
-  decode_frame(words, 0, out);
-}
-
 size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   ++anomalies_.resyncs;
   size_t pos = at;
@@ -142,19 +77,27 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   return pos;
 }
 
-void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start_out, uint64_t& last_out,
-                                    bool same_launch, Batch& out) {
+// The path of an ordinary frame is inlined into decode(): short frames cost what is done once a frame. What
+// is out of the ordinary stays out of line, so that it takes no registers from the rest.
+[[gnu::always_inline]] inline void LaneDecoder::decode_guaranteed(const uint32_t* words, uint64_t& start,
+                                                                  uint64_t& last, bool same_launch,
+                                                                  Batch& out) {
+  const Slots slots(words);
+  if (same_launch || !slots.in_order(last)) [[unlikely]]
+    return decode_odd_guaranteed(words, start, last, same_launch, out);
+  Marker* const first = out.markers_.get() + out.marker_count_;
+  put(first, slots.fw, kGuaranteed);
+  put(first + 2, slots.kernel, kGuaranteed);
+  out.marker_count_ += 4;
+  start = slots.fw_start();
+  last = slots.fw_end();
+  previous_.repaired_slots = 0;
+}
+
+[[gnu::noinline]] void LaneDecoder::decode_odd_guaranteed(const uint32_t* slots, uint64_t& start_out,
+                                                          uint64_t& last_out, bool same_launch, Batch& out) {
   uint64_t start = start_out, last = last_out;  // not references: markers could alias them
   Marker* const first = out.markers_.get() + out.marker_count_;
-  if (const Slots all(slots); !same_launch && all.in_order(last)) {
-    put(first, all.fw, kGuaranteed);
-    put(first + 2, all.kernel, kGuaranteed);
-    out.marker_count_ += 4;
-    start_out = all.fw_start();
-    last_out = all.fw_end();
-    previous_.repaired_slots = 0;
-    return;
-  }
   Marker* next = first;
   uint32_t repaired_slots = 0;
   for (unsigned slot = 0; slot < 4; ++slot) {
@@ -184,19 +127,127 @@ void LaneDecoder::decode_guaranteed(const uint32_t* slots, uint64_t& start_out, 
   previous_.repaired_slots = repaired_slots;
 }
 
-size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Batch& out) {
+struct LaneDecoder::Customs {
+  uint64_t start;   // of the launch
+  PairOf64 latest;  // time without the last marker, and with it; a vector, lest it be stored in two halves
+  Marker* next;     // and read as one, which waits for both
+  bool stale;
+};
+
+// Zone starts and ends in order of time, which is nearly all there is. Where they end.
+[[gnu::always_inline]] inline size_t LaneDecoder::decode_zones(std::span<const uint32_t> words, size_t begin,
+                                                               Customs& customs) {
+  const uint32_t* const w = words.data();
+  size_t pos = begin;
+  Marker* next = customs.next;
+  PairOf64 before = customs.latest;
+  for (; pos + 4 <= words.size(); pos += 4, next += 2) {
+    const PairOf64 packets = load_pair(w + pos);
+    const PairOf64 times = times_of(packets);
+    const PairOf64 earlier = __builtin_shufflevector(before, times, 1, 2);
+    if (any_odd(odd_types(packets) | odd_if_negative(times - earlier))) break;
+    put(next, packets, 0);
+    before = times;
+  }
+  customs.latest = before;
+  customs.next = next;
+  return pos;
+}
+
+[[gnu::always_inline]] inline size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at,
+                                                                 Customs& customs, Batch& out) {
+  size_t pos = at + kFirstCustomWord;
+  do {
+    const size_t zones_begin = pos;
+    if (!customs.stale) pos = decode_zones(words, pos, customs);
+    next_starts_ = frame_starts(words, pos, lane_);
+    if (next_starts_ || pos + 2 > words.size()) break;
+    if (!is_marker(words[pos])) {
+      // Damaged: decode() resyncs from here and counts, unless it is the next frame whose damaged sentinel
+      // was taken for a zone.
+      if (pos != zones_begin && frame_starts_damaged(words, pos - 2, lane_)) {
+        --customs.next;
+        customs.latest[1] = customs.latest[0];
+        pos -= 2;
+      }
+      break;
+    }
+  } while (decode_packet(words, pos, customs, out));
+  if (pos + 1 == words.size()) pos = words.size(), ++anomalies_.truncated_packets;  // an odd word: no marker
+  out.marker_count_ = static_cast<uint32_t>(customs.next - out.markers_.get());
+  return pos;
+}
+
+// Any packet. False where the customs end although the word at `pos` is one of a marker.
+[[gnu::noinline]] bool LaneDecoder::decode_packet(std::span<const uint32_t> words, size_t& pos,
+                                                  Customs& customs, Batch& out) {
+  const uint32_t* const packet = words.data() + pos;
+  const uint32_t high = packet[0], low = packet[1];
+  if (is_blank(high)) {
+    pos += 2;
+    return true;
+  }
+  if (frame_starts_damaged(words, pos, lane_)) return false;
+  const uint32_t type = packet_type(high);
+  const uint32_t length = packet_words(type);
+  if (length == 0) {
+    ++anomalies_.unknown_packets;
+    return false;
+  }
+  if (pos + length > words.size()) {
+    ++anomalies_.truncated_packets;
+    pos = words.size();
+    return false;
+  }
+  uint64_t time = marker_time(high, low);
+  uint8_t flags = 0;
+  uint32_t payload = 0;
+  if (type == kZoneTotal) {
+    payload = out.payload_count_;
+    out.payloads_[out.payload_count_++] = low;
+    time = customs.start;
+    if (customs.stale) flags = kStale, ++anomalies_.stale_markers;
+  } else {
+    flags = judge_time(time, customs);
+    if (length > 2) payload = out.payload_count_;
+    for (uint32_t i = 2; i < length; i += 2)
+      out.payloads_[out.payload_count_++] = uint64_t{packet[i]} << 32 | packet[i + 1];
+  }
+  *customs.next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(type), flags,
+                     payload};
+  pos += length;
+  return true;
+}
+
+// Flags of a custom marker by its time, which is repaired where it had rolled over.
+uint8_t LaneDecoder::judge_time(uint64_t& time, Customs& customs) {
+  if (customs.stale) {
+    ++anomalies_.stale_markers;
+    return kStale;
+  }
+  uint8_t flags = 0;
+  if (looks_rolled_over(time, customs.latest[1])) {
+    time = repaired(time);
+    flags = kRepaired;
+    ++anomalies_.repaired_times;
+  } else if (clock_difference(time, customs.latest[1]) < 0) {
+    if (clock_difference(time, customs.start) < 0) {  // older than its own launch
+      ++anomalies_.stale_markers;
+      return kStale;
+    }
+    ++anomalies_.backward_times;
+  }
+  if (clock_difference(time, customs.latest[1]) > 0) customs.latest[1] = time;
+  return flags;
+}
+
+[[gnu::always_inline]] inline size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at,
+                                                               Batch& out) {
   const uint32_t* head = words.data() + at;
   const uint32_t host_id = head[kIdHost];  // the whole word: a launch's, whatever fields it has
   const bool sat_out = lane_.sat_out(head);
   const bool same_launch = previous_.known && previous_.host_id == host_id;
-  Frame& frame = out.frames_[out.frame_count_++];
-  frame = {lane_.format->host_id.get(host_id),
-           static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity])),
-           lane_.risc,
-           sat_out,
-           out.marker_count_,
-           0,
-           static_cast<uint32_t>(at)};
+  const uint32_t first_marker = out.marker_count_;
 
   uint64_t last = previous_.known ? previous_.last_time : 0;
   if (!previous_.known && is_blank(head[kFwStartWord]) && at + kFirstCustomWord + 2 <= words.size())
@@ -204,28 +255,37 @@ size_t LaneDecoder::decode_frame(std::span<const uint32_t> words, size_t at, Bat
   uint64_t start = last;
   decode_guaranteed(head + kFwStartWord, start, last, same_launch, out);
   // Customs are judged among themselves: FW END and KERNEL END are later than all of them.
-  uint64_t custom_last = sat_out ? last : start;
+  uint64_t before = sat_out ? last : start;
   if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0)
-    custom_last = previous_.last_time;
-  const size_t end = decode_customs(words, at, at + kFirstCustomWord, start, custom_last, sat_out, out);
-  if (clock_difference(custom_last, last) > 0) last = custom_last;
-  if (end - at > kBufferWords) ++anomalies_.overrun_frames;
+    before = previous_.last_time;
+  Customs customs{start, {before, before}, out.markers_.get() + out.marker_count_, sat_out};
+  const size_t end = decode_customs(words, at, customs, out);
+  if (clock_difference(customs.latest[1], last) > 0) last = customs.latest[1];
 
-  frame.marker_count = out.marker_count_ - frame.first_marker;
+  Frame& frame = out.frames_[out.frame_count_++];
+  frame.host_id = lane_.format->host_id.get(host_id);
+  frame.trace_counter = static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity]));
+  frame.risc = lane_.risc;
+  frame.sat_out = sat_out;
+  frame.first_marker = first_marker;
+  frame.marker_count = out.marker_count_ - first_marker;
+  frame.first_word = static_cast<uint32_t>(at);
+  const size_t length = end - at;
+  if (length > kBufferWords) ++anomalies_.overrun_frames;
   // A push of a full buffer had no room for its own pair: the last zone is the user's.
-  if (end - at < kBufferWords) flag_quick_push(head, frame, out);
+  if (length < kBufferWords && !sat_out && head[kFwEndWord] == kUnsetWord) flag_quick_push(frame, out);
   std::memcpy(previous_.guaranteed, head + kFwStartWord, sizeof previous_.guaranteed);
   previous_.last_time = last;
   previous_.host_id = host_id;
-  previous_.trailing_words = static_cast<uint32_t>(end - at);
+  previous_.trailing_words = static_cast<uint32_t>(length);
   previous_.known = 1;
   return end;
 }
 
 // A frame pushed in the middle of a run has no FW end yet and closes with the firmware's own zone pair, which
 // can thus be named even where the note log does not have its string.
-void LaneDecoder::flag_quick_push(const uint32_t* head, const Frame& frame, Batch& out) {
-  if (frame.sat_out || head[kFwEndWord] != kUnsetWord || frame.marker_count < 2) return;
+void LaneDecoder::flag_quick_push(const Frame& frame, Batch& out) {
+  if (frame.marker_count < 2) return;
   Marker* end = out.markers_.get() + out.marker_count_ - 1;
   Marker* start = end - 1;
   if (start->type != MarkerType::zone_start || end->type != MarkerType::zone_end || start->id != end->id)
@@ -235,90 +295,27 @@ void LaneDecoder::flag_quick_push(const uint32_t* head, const Frame& frame, Batc
   end->flags |= kQuickPush;
 }
 
-size_t LaneDecoder::decode_customs(std::span<const uint32_t> words, size_t at, size_t pos, uint64_t start,
-                                   uint64_t& last, bool stale, Batch& out) {
-  const uint32_t* w = words.data();
-  const size_t size = words.size();
-  Marker* const first = out.markers_.get() + out.marker_count_;
-  Customs customs{first, last, last};
-  uint32_t last_packet_words = 0;
-
+void LaneDecoder::decode(std::span<const uint32_t> words, Batch& out) {
+  out.reserve(words.size());
+  size_t at = 0;
   next_starts_ = false;
-  while (pos + 2 <= size) {
-    if (!stale) {
-      const size_t zones_end = put_zones(words, pos, customs);
-      if (zones_end != pos) last_packet_words = 2;
-      pos = zones_end;
-    }
-    // The end of this frame, unless the words are damaged.
-    next_starts_ = frame_starts(words, pos, lane_);
-    if (next_starts_ || pos + 2 > size) break;
-    const uint32_t high = w[pos];
-    const uint32_t low = w[pos + 1];
-    uint64_t time = marker_time(high, low);
-    if (!is_marker(high)) {
-      if (last_packet_words == 2 && pos >= at + kFirstCustomWord + 2 &&
-          frame_starts_damaged(words, pos - 2, lane_)) {
-        if (customs.next > first)
-          --customs.next, customs.latest = customs.before_latest;  // it was the next frame's damaged sentinel
-        pos -= 2;
-        break;
+  while (at < words.size()) {
+    if (!next_starts_ && !frame_starts(words, at, lane_)) {
+      if (!frame_starts_damaged(words, at, lane_)) {
+        at = resync(words, at);
+        continue;
       }
-      break;  // decode() resyncs from here and counts
+      ++anomalies_.damaged_sentinels;
     }
-    if (is_blank(high)) {
-      pos += 2;
-      continue;
-    }
-    if (frame_starts_damaged(words, pos, lane_)) break;
-    const uint32_t type = packet_type(high);
-    const uint32_t length = packet_words(type);
-    if (length == 0) {
-      ++anomalies_.unknown_packets;
-      break;
-    }
-    if (pos + length > size) {
-      ++anomalies_.truncated_packets;
-      pos = size;
-      break;
-    }
-    uint8_t flags = 0;
-    uint32_t payload = 0;
-    if (type == kZoneTotal) {
-      payload = out.payload_count_;
-      out.payloads_[out.payload_count_++] = low;
-      time = start;
-      if (stale) flags |= kStale, ++anomalies_.stale_markers;
-    } else {
-      if (stale) {
-        flags |= kStale;
-        ++anomalies_.stale_markers;
-      } else if (looks_rolled_over(time, customs.latest)) {
-        time = repaired(time);
-        flags |= kRepaired;
-        ++anomalies_.repaired_times;
-      } else if (clock_difference(time, start) < 0) {
-        flags |= kStale;  // older than its own launch
-        ++anomalies_.stale_markers;
-      } else if (clock_difference(time, customs.latest) < 0) {
-        ++anomalies_.backward_times;
-      }
-      if (!(flags & kStale) && clock_difference(time, customs.latest) > 0) customs.latest = time;
-      if (length > 2) {
-        payload = out.payload_count_;
-        for (uint32_t i = 2; i < length; i += 2)
-          out.payloads_[out.payload_count_++] = uint64_t{w[pos + i]} << 32 | w[pos + i + 1];
-      }
-    }
-    *customs.next++ = {time, static_cast<uint16_t>(packet_id(high)), static_cast<MarkerType>(type), flags,
-                       payload};
-    pos += length;
-    last_packet_words = length;
+    at = decode_frame(words, at, out);
   }
-  if (pos + 1 == size) pos = size, ++anomalies_.truncated_packets;  // an odd word cannot be a marker
-  out.marker_count_ = static_cast<uint32_t>(customs.next - out.markers_.get());
-  last = customs.latest;
-  return pos;
+}
+
+void LaneDecoder::decode_buffer(std::span<const uint32_t> words, Batch& out) {
+  if (words.size() < kFirstCustomWord) return;
+  out.reserve(words.size());
+  next_starts_ = false;
+  decode_frame(words, 0, out);
 }
 
 }  // namespace ttc::markers

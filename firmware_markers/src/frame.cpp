@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "packet_pair.hpp"
+
 namespace ttc::markers {
 namespace {
 
@@ -19,7 +21,9 @@ class Times {
         latest_(previous.known ? previous.last_time : 0) {}
 
   void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
-    start_ = custom_latest_ = latest_;
+    if (!same_launch && guaranteed_in_order(Slots(slots.data()))) return;
+    start_ = latest_;
+    set_customs_latest(latest_);
     for (unsigned slot = 0; slot < 4; ++slot) {
       const uint32_t high = slots[2 * slot], low = slots[2 * slot + 1];
       if (is_blank(high)) continue;
@@ -36,12 +40,36 @@ class Times {
       }
       if (slot == 1) fw_end_ = time, has_fw_end_ = true;
       if (slot == 0) {
-        start_ = custom_latest_ = time;
-        if (same_launch && clock_difference(previous_.last_time, time) > 0)
-          custom_latest_ = previous_.last_time;
+        start_ = time;
+        set_customs_latest(
+            same_launch && clock_difference(previous_.last_time, time) > 0 ? previous_.last_time : time);
       }
       if (latest_ == 0 || clock_difference(time, latest_) > 0) latest_ = time;
     }
+  }
+
+  // Zone starts and ends in order of time, none later than the FW end. Where they end. Each lies between the
+  // FW start and end, both of which are new: so it is new itself.
+  size_t zones(std::span<const uint32_t> words, size_t begin) {
+    if (!in_order_) return begin;
+    size_t pos = begin;
+    PairOf64 before = customs_latest_;
+    const PairOf64 end = {fw_end_, fw_end_};
+    for (; pos + 4 <= words.size(); pos += 4) {
+      const PairOf64 packets = load_pair(words.data() + pos);
+      const PairOf64 times = times_of(packets);
+      const PairOf64 earlier = __builtin_shufflevector(before, times, 1, 2);
+      if (any_odd(odd_types(packets) | odd_if_negative((times - earlier) | (end - times)))) break;
+      before = times;
+    }
+    customs_latest_ = before;
+    seen_ += (pos - begin) / 2;
+    return pos;
+  }
+  // The last one of them was the damaged sentinel of the next frame.
+  void take_back() {
+    --seen_;
+    customs_latest_[1] = customs_latest_[0];
   }
 
   void custom(uint32_t high, uint32_t low) {
@@ -49,18 +77,36 @@ class Times {
     ++seen_;
     if (packet_type(high) == kZoneTotal) return;  // its low word is no time
     uint64_t time = marker_time(high, low);
-    if (looks_rolled_over(time, custom_latest_)) time = repaired(time);
+    if (looks_rolled_over(time, customs_latest_[1])) time = repaired(time);
     check(time);
     if (has_fw_end_ && slots_enclose_ && clock_difference(time, fw_end_) > 0) hold_ = false;
-    if (clock_difference(time, custom_latest_) > 0) custom_latest_ = time;
+    if (clock_difference(time, customs_latest_[1]) > 0) set_customs_latest(time);
   }
 
   bool hold() const { return hold_; }
   size_t seen() const { return seen_; }
   uint32_t repaired_slots() const { return repaired_slots_; }
-  uint64_t latest() const { return clock_difference(custom_latest_, latest_) > 0 ? custom_latest_ : latest_; }
+  uint64_t latest() const {
+    return clock_difference(customs_latest_[1], latest_) > 0 ? customs_latest_[1] : latest_;
+  }
 
  private:
+  void set_customs_latest(uint64_t time) { customs_latest_ = PairOf64{time, time}; }
+
+  // As launches go: true when the slots are in order and both ends are later than everything known.
+  bool guaranteed_in_order(const Slots& slots) {
+    const uint64_t start = slots.fw_start(), end = slots.fw_end();
+    if (ceiling_.known || !slots_enclose_ || !slots.in_order(latest_) || start == latest_ ||
+        clock_difference(end, latest_) <= 0)
+      return false;
+    in_order_ = has_fw_end_ = true;
+    start_ = start;
+    latest_ = fw_end_ = end;
+    set_customs_latest(start);
+    seen_ = 4;
+    return true;
+  }
+
   void check(uint64_t time) {
     if (previous_.known && previous_.last_time != 0 && clock_difference(time, previous_.last_time) <= 0)
       hold_ = false;
@@ -78,7 +124,8 @@ class Times {
   bool has_fw_end_ = false;
   uint64_t start_ = 0;
   uint64_t latest_;
-  uint64_t custom_latest_ = 0;
+  PairOf64 customs_latest_ = {};  // time without the last of the zones, and with it
+  bool in_order_ = false;
 };
 
 }  // namespace
@@ -175,14 +222,17 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
   bool has_payload = false;
   size_t pos = at + kFirstCustomWord;
   while (pos < words.size()) {
+    const size_t zones_begin = pos;
+    pos = times.zones(words, pos);
+    if (pos - at > kBufferWords + 4) return 0;
+    if (pos == words.size() || frame_starts(words, pos, lane)) break;
     const uint32_t high = words[pos];
     if (!is_marker(high)) {
-      if (frame_starts(words, pos, lane)) break;
-      if (pos >= at + kFirstCustomWord + 2 && frame_starts_damaged(words, pos - 2, lane)) {
-        pos -= 2;  // what looked like the last marker is the damaged sentinel of the next frame
-        break;
-      }
-      return 0;
+      // What looked like the last marker may be the damaged sentinel of the next frame.
+      if (pos < at + kFirstCustomWord + 2 || !frame_starts_damaged(words, pos - 2, lane)) return 0;
+      if (pos != zones_begin) times.take_back();
+      pos -= 2;
+      break;
     }
     // A branch that is foreseen, so that the next marker need not wait for the length of this one.
     uint32_t length = 2;

@@ -32,11 +32,12 @@ inline bool any_odd(PairOf64 odd) {
 }
 // Odd: anything but the start or end of a zone. A blank one is odd too: it ends nothing, but counts nowhere.
 inline PairOf64 odd_types(PairOf64 packets) {
-  // From kUnsetWord + 1 to the last high word of type kZoneEnd, in one comparison of signed numbers.
-  using Signed = int32_t __attribute__((vector_size(16)));
-  constexpr auto kLast = static_cast<int32_t>(device::marker_high(device::kZoneEnd, 0xffff, 0xfff) - 1);
-  const auto less_one = reinterpret_cast<Signed>(reinterpret_cast<PairOf32>(packets) - 1u);
-  return reinterpret_cast<PairOf64>(less_one > kLast);
+  // What is ordinary lies from one above the blank to the last of type kZoneEnd. Of the two differences, the
+  // first has its top bit clear there and at 0 only, the second there and below as far as kUnsetWord at most.
+  constexpr uint64_t kFirst = uint64_t{device::kUnsetWord + 1} << 32;
+  constexpr uint64_t kBehind = uint64_t{device::marker_high(device::kZoneEnd + 1, 0, 0)} << 32;
+  constexpr uint64_t kTop = uint64_t{1} << 63;
+  return (packets - kFirst) | (packets - (kBehind - kTop));
 }
 // Odd: times_of() one later than the other's, or of clock_difference(late, early) < 0. Differences may be
 // or-ed before.
@@ -59,7 +60,7 @@ struct Slots {
     const PairOf64 before = {last, own[0]};
     const PairOf64 steps =
         (own - before) | (inner - PairOf64{own[0], own[0]}) | (PairOf64{own[1], own[1]} - inner);
-    return !any_odd(odd_types(fw) | odd_types(kernel) | odd_if_negative(steps));
+    return own[1] != 0 && !any_odd(odd_types(fw) | odd_types(kernel) | odd_if_negative(steps));
   }
 };
 

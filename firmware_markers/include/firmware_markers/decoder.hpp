@@ -105,12 +105,18 @@ class LaneDecoder {
   const Anomalies& anomalies() const { return anomalies_; }
 
  private:
+  struct Customs;  // what is known while the custom markers of a frame are read
+
   size_t decode_frame(std::span<const uint32_t> words, size_t at, Batch& out);
-  size_t decode_customs(std::span<const uint32_t> words, size_t at, size_t pos, uint64_t start,
-                        uint64_t& last, bool stale, Batch& out);
-  void decode_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
+  void decode_guaranteed(const uint32_t* words, uint64_t& start, uint64_t& last, bool same_launch,
                          Batch& out);
-  static void flag_quick_push(const uint32_t* head, const Frame& frame, Batch& out);
+  void decode_odd_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
+                             Batch& out);
+  size_t decode_customs(std::span<const uint32_t> words, size_t at, Customs& customs, Batch& out);
+  static size_t decode_zones(std::span<const uint32_t> words, size_t begin, Customs& customs);
+  bool decode_packet(std::span<const uint32_t> words, size_t& pos, Customs& customs, Batch& out);
+  uint8_t judge_time(uint64_t& time, Customs& customs);
+  static void flag_quick_push(const Frame& frame, Batch& out);
   size_t resync(std::span<const uint32_t> words, size_t at);
 
   Lane lane_;
