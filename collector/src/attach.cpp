@@ -88,6 +88,7 @@ class Attaching {
         continue;
       }
       result_.layout = found.layout;
+      result_.layout_given = options_.layout != nullptr;
       result_.core_count_per_dram = found.vector.core_count_per_dram;
       result_.dram_base = found.vector.dram_address;
       result_.mode = options_.mode.value_or(found.mode);

@@ -106,7 +106,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
     state.core = core;
     state.caught_up_ns = state.look_ns = attachment.begun_ns;
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
-      state.lanes[r].lane = {&f, r, core.flat_id, attachment.mode};
+      state.lanes[r].lane = {&f, r, core.flat_id, mode_of(state)};
     cores_.push_back(std::move(state));
   }
   segment_.set(Counter::cores, cores_.size());
@@ -162,6 +162,13 @@ bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
   return false;
 }
 
+// Replays are recorded on Tensix cores only.
+device::Mode Drain::mode_of(const CoreState& core) const {
+  const bool elsewhere =
+      attachment_.mode == device::Mode::trace_only && core.core.kind != markers::CoreKind::tensix;
+  return elsewhere ? device::Mode::normal : attachment_.mode;
+}
+
 void Drain::caught_up(CoreState& core, const Snapshot& snap) const {
   core.caught_up_ns = snap.read_time_ns;
   core.caught_up_generation = reset_generation_;
@@ -169,8 +176,8 @@ void Drain::caught_up(CoreState& core, const Snapshot& snap) const {
 
 Publisher::Core Drain::chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
                                   uint32_t notes) const {
-  return {core.core.at.x, core.core.at.y, core.core.kind, attachment_.mode, core.core.flat_id, core.epoch,
-          run_counter,    read_time_ns,   notes};
+  return {core.core.at.x, core.core.at.y, core.core.kind, mode_of(core), core.core.flat_id,
+          core.epoch,     run_counter,    read_time_ns,   notes};
 }
 
 void Drain::note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
@@ -275,8 +282,9 @@ bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint
   // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
   if (core.core.kind != markers::CoreKind::tensix)
     unseen = unseen && reset_generation_ > core.caught_up_generation + 1;
-  if (!lane.digest.known) return (unseen || core.ever_late) && host_has_read(core);
-  if (frame[device::kFwEndWord] != device::kUnsetWord) return unseen;
+  if (!lane.digest.known) return unseen && host_has_read(core);
+  const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
+  if (whole_launches || attachment_.mode == device::Mode::accumulate) return unseen;
   // Quick push: its last marker but padding is the end of the push's own zone.
   const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
   const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
@@ -423,8 +431,8 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
 Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   Snapshot snap;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
+  const uint64_t looked_before_ns = core.look_ns;
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
-  core.ever_late = core.ever_late || core.looked_late;
   core.look_ns = snap.read_time_ns;
   if (rewound(core, snap)) {
     news = true;
@@ -438,15 +446,20 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   }
   if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core); a != Access::ok) return a;
+  if (!news && core.looked_late && !core.lanes[0].delivered)
+    if (const Access a = check_never_seen(core, looked_before_ns); a != Access::ok) return a;
   if (!news) caught_up(core, snap);
+  if (const Access a = settle_mode(core, now_ns); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap, now_ns);
   if (!region_size_.known()) {
-    if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end); a != Access::ok)
+    if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end, attachment_.mode);
+        a != Access::ok)
       return a;
     if (!region_size_.known()) return Access::ok;  // the payload waits
+    if (const Access a = settle_generation(core); a != Access::ok) return a;
   }
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
@@ -456,6 +469,51 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   core.run_counter = snap.run_counter;
   if (!has_news(core, snap)) caught_up(core, snap);
   return account_drops(core, snap, before);
+}
+
+// What the firmware was built for shows in L1 only, and once something ran. Two looks at one core must agree:
+// a launch that is just being opened may look like another mode.
+Access Drain::settle_mode(CoreState& core, uint64_t now_ns) {
+  if (mode_settled_ || now_ns < mode_due_ns_ || core.core.kind != markers::CoreKind::tensix)
+    return Access::ok;
+  mode_due_ns_ = now_ns + kModeEveryNs;
+  markers::ControlVector v;
+  std::vector<uint32_t> buffer;
+  Access a = read_vector(core, v);
+  if (a == Access::ok) a = read_buffer(core, 0, buffer);
+  if (a != Access::ok) return a;
+  const device::Mode mode = markers::mode_of(v, buffer);
+  if (mode == device::Mode::normal) {
+    mode_settled_ = v.run_counter != 0 && v.done == 1;  // a recorded launch, as normal firmware leaves it
+    return Access::ok;
+  }
+  if (std::exchange(core.mode_seen, mode) != mode) {
+    mode_due_ns_ = 0;
+    return Access::ok;
+  }
+  mode_settled_ = true;
+  attachment_.mode = mode;
+  for (CoreState& each : cores_)
+    for (LaneState& lane : each.lanes) lane.lane.mode = mode_of(each);
+  return Access::ok;
+}
+
+// Before the first run nothing tells G1 with 16-bit ids from G1; with the region's size known, something ran.
+Access Drain::settle_generation(const CoreState& core) {
+  if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation)
+    return Access::ok;
+  markers::ControlVector v;
+  std::vector<uint32_t> buffer;
+  Access a = read_vector(core, v);
+  if (a == Access::ok) a = read_buffer(core, 0, buffer);
+  if (a != Access::ok || !markers::has_narrow_ids(v, buffer)) return a;
+  const markers::Layout& narrow = *markers::layout_by_generation(device::kG1Narrow.generation);
+  attachment_.layout = &narrow;
+  publisher_.set_generation(narrow.format.generation);
+  for (CoreState& each : cores_)
+    for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
+      each.lanes[r].lane = {&narrow.format, r, each.core.flat_id, mode_of(each)};
+  return Access::ok;
 }
 
 // Only between visits: during one, a slot of the ring is claimed for words.

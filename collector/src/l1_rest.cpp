@@ -54,7 +54,7 @@ Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint
 
 // Buffers that are valid and not yet in the log, when nothing moved while they were read.
 Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
-  if (attachment_.mode == device::Mode::normal || now_ns - core.l1_kept_ns < kKeepEveryNs) return Access::ok;
+  if (mode_of(core) == device::Mode::normal || now_ns - core.l1_kept_ns < kKeepEveryNs) return Access::ok;
   core.l1_kept_ns = now_ns;
   markers::ControlVector before, after;
   if (const Access a = read_vector(core, before); a != Access::ok) return a;
@@ -62,7 +62,8 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     const uint32_t end = before.device_end[r];
     const bool grown = end != core.lanes[r].l1_rest.size() || before.run_counter != core.l1_runs;
-    if (end < device::kFirstCustomWord || (!grown && attachment_.mode == device::Mode::accumulate)) continue;
+    const bool accumulates = mode_of(core) == device::Mode::accumulate;
+    if (accumulates ? end < device::kFirstCustomWord || !grown : r != 0) continue;
     if (const Access a = read_buffer(core, r, buffers[r]); a != Access::ok) return a;
   }
   if (const Access a = read_vector(core, after); a != Access::ok) return a;
@@ -71,8 +72,8 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
     return Access::ok;  // a later visit comes when it is quieter
   core.l1_runs = before.run_counter;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
-    if (buffers[r].empty() || !markers::l1_holds_more(before, r, attachment_.mode, buffers[r])) continue;
-    buffers[r].resize(std::min(before.device_end[r], device::kBufferWords));
+    if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
+    buffers[r].resize(markers::l1_words(before, r));
     core.lanes[r].l1_rest = std::move(buffers[r]);
   }
   return Access::ok;
@@ -81,8 +82,7 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
 // After a reset the words are still in L1 until the firmware begins again: what came behind the kept ones.
 Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
   std::vector<uint32_t>& rest = core.lanes[risc].l1_rest;
-  if (attachment_.mode != device::Mode::accumulate || rest.size() <= device::kFirstCustomWord)
-    return Access::ok;
+  if (mode_of(core) != device::Mode::accumulate || rest.size() <= device::kFirstCustomWord) return Access::ok;
   std::vector<uint32_t> now;
   if (const Access a = read_buffer(core, risc, now); a != Access::ok) return a;
   if (!std::equal(rest.begin() + device::kFirstCustomWord, rest.end(),
@@ -99,7 +99,7 @@ Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
 }
 
 Access Drain::publish_l1_rest(CoreState& core) {
-  if (attachment_.mode == device::Mode::normal) return Access::ok;
+  if (mode_of(core) == device::Mode::normal) return Access::ok;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     LaneState& lane = core.lanes[r];
     if (const Access a = extend_l1_rest(core, r); a != Access::ok) return a;

@@ -31,7 +31,7 @@ Access Drain::begin_epoch(CoreState& core) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
   // A replay's last frame is pushed by the next replay, reset or not.
-  if (attachment_.mode == device::Mode::accumulate)
+  if (mode_of(core) == device::Mode::accumulate)
     if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
   ++core.epoch;
   ++epochs_;
@@ -104,6 +104,41 @@ Access Drain::check_last_run(CoreState& core) {
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
   if (!kernel_ran || !empty || now.run_counter != 0) return Access::ok;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+  return Access::ok;
+}
+
+// The log is empty, nothing of this core was ever delivered, and this look came late. What was stored in L1
+// since the look before, and is in no log, went by unseen: a closed run with a kernel, or a buffer that
+// begins anew because a quick push has emptied it.
+Access Drain::check_never_seen(CoreState& core, uint64_t looked_before_ns) {
+  const uint64_t before = device_time_.at(looked_before_ns);
+  bool ran = false;
+  for (uint32_t r = 0; r < core.core.riscs && !ran; ++r) {
+    std::array<uint64_t, 5> raw;  // the four slots and the first custom marker
+    const uint32_t address = core.core.buffer_address + 4 * (r * device::kBufferWords + device::kFwStartWord);
+    Access a = card_.aim(card::Window::control, core.core.at, address);
+    if (a == Access::ok) a = card_.copy(card::Window::control, address & (card::kWindowBytes - 1), raw);
+    if (a != Access::ok) return a;
+    std::array<uint32_t, 10> words;
+    std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 10, words.begin());
+    const auto since = [&](uint32_t word) {
+      const uint32_t at = word - device::kFwStartWord;
+      return markers::is_marker(words[at]) && !markers::is_blank(words[at]) &&
+             markers::clock_difference(markers::marker_time(words[at], words[at + 1]), before) > 0;
+    };
+    const bool closed = since(device::kKernelEndWord) && since(device::kFwEndWord);
+    const bool open = words[0] != device::kUnsetWord && words[2] == device::kUnsetWord;
+    const bool opened_before = open && !since(device::kFwStartWord);
+    ran = closed || (opened_before && since(device::kFirstCustomWord));
+  }
+  if (!ran) return Access::ok;
+  Snapshot now;  // unless it is just being pushed
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  const bool empty =
+      std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
+  if (!empty || now.run_counter != 0 || mode_of(core) != device::Mode::normal) return Access::ok;
+  for (uint32_t r = 0; r < core.core.riscs; ++r)
     losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
   return Access::ok;
 }

@@ -54,11 +54,10 @@ Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t 
 
 // Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
 // other builds may stand elsewhere, so the newest one tells.
-Access RegionSize::try_front(LogReader& logs, const AttachedCore& core, uint32_t risc) {
+Access RegionSize::try_front(LogReader& logs, const AttachedCore& core, uint32_t risc, device::Mode mode) {
   const uint32_t slot = core.flat_id % attachment_.core_count_per_dram * device::kMaxRiscs + risc;
   if (slot == 0) return Access::ok;
-  const markers::Lane lane{&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id,
-                           attachment_.mode};
+  const markers::Lane lane{&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id, mode};
   uint64_t newest = 0;
   uint32_t newest_bytes = 0;
   for (const uint32_t bytes : kUsual) {
@@ -82,12 +81,15 @@ void RegionSize::count_votes() {
 }
 
 Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core,
-                         const std::array<uint32_t, device::kMaxRiscs>& host_end) {
+                         const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode) {
   if (known()) return Access::ok;
-  if (attachment_.mode != device::Mode::normal) {
+  // The first firmware of the line clears DEVICE_END after a push.
+  const bool cleared =
+      attachment_.layout->format.generation <= 1 || attachment_.layout->format.generation == 16;
+  if (mode != device::Mode::normal || cleared) {
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       if (host_end[r] >= device::kFirstCustomWord)
-        if (const Access a = try_front(logs, core, r); a != Access::ok) return a;
+        if (const Access a = try_front(logs, core, r, mode); a != Access::ok) return a;
     count_votes();
     return Access::ok;
   }

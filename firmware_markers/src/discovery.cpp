@@ -75,14 +75,6 @@ std::vector<Anchor> blind_anchors(const L1Image& image, const Placement& placeme
   return found;
 }
 
-// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half.
-bool has_narrow_ids(const ControlVector& v, std::span<const uint32_t> buffers) {
-  if (v.run_counter == 0 || buffers.size() <= device::kIdHost) return false;
-  const uint32_t word = buffers[device::kIdHost];
-  const uint32_t runs = word & 0xffff;
-  return word >> 16 && (runs == ((v.run_counter - 1) & 0xffff) || runs == (v.run_counter & 0xffff));
-}
-
 // G1 and G2 have the same vector; what tells them apart are the buffers and the mailbox around them.
 const Layout* old_generation(const Anchor& anchor, const ControlVector& v,
                              std::span<const uint32_t> buffers) {
@@ -221,6 +213,13 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
   return Search(image, placement, placement.place(kind), only).run();
 }
 
+bool has_narrow_ids(const ControlVector& v, std::span<const uint32_t> buffers) {
+  if (v.run_counter == 0 || buffers.size() <= device::kIdHost) return false;
+  const uint32_t word = buffers[device::kIdHost];
+  const uint32_t runs = word & 0xffff;
+  return word >> 16 && (runs == ((v.run_counter - 1) & 0xffff) || runs == (v.run_counter & 0xffff));
+}
+
 device::Mode mode_of(const ControlVector& v, std::span<const uint32_t> buffers) {
   using namespace device;
   constexpr uint32_t kReplayBits = 1u << 31 | 1u << 30 | 1u << 29;  // what trace-only firmware waits for
@@ -241,16 +240,25 @@ bool l1_holds_more(const ControlVector& v, uint32_t risc, device::Mode mode,
                    std::span<const uint32_t> buffer) {
   using namespace device;
   const uint32_t end = v.device_end[risc];
-  if (end < kFirstCustomWord || buffer.size() < std::min(end, kBufferWords)) return false;
+  if (buffer.size() < kBufferWords) return false;
+  // The sentinel is cleared when the replay has ended; the host's reset clears the index, not the frame.
+  if (mode == Mode::trace_only)
+    return risc == 0 && buffer[kIdSentinelHigh] == 0 && is_marker(buffer[kFwStartWord]) &&
+           !is_blank(buffer[kFwStartWord]) && is_marker(buffer[kFwEndWord]) && !is_blank(buffer[kFwEndWord]);
+  if (end < kFirstCustomWord) return false;
   switch (mode) {
-    case Mode::trace_only:  // the sentinel is cleared when the replay has ended
-      return risc == 0 && buffer[kIdSentinelHigh] == 0 && !is_blank(buffer[kFwStartWord]);
     case Mode::accumulate:
       return end > kFirstCustomWord;
     case Mode::normal:
       return v.dram_address == 0 && v.done == 1 && !is_blank(buffer[kFwStartWord]);
+    case Mode::trace_only:
+      break;
   }
   return false;
+}
+
+uint32_t l1_words(const ControlVector& v, uint32_t risc) {
+  return std::clamp(v.device_end[risc], device::kFirstCustomWord, device::kBufferWords);
 }
 
 std::string joined(const std::vector<std::string>& evidence) {

@@ -17,7 +17,7 @@ class Times {
       : previous_(previous),
         ceiling_(ceiling),
         sat_out_(sat_out),
-        slots_enclose_(lane.mode != Mode::accumulate),
+        slots_enclose_(lane.mode == Mode::normal),
         latest_(previous.known ? previous.last_time : 0) {}
 
   void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
@@ -155,7 +155,7 @@ size_t markers_end(std::span<const uint32_t> words, size_t pos) {
 // Where the markers of a fresh frame stop being later than one another, or pass the frame's own FW end.
 size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, uint64_t latest) {
   const auto time_in = [&](size_t word) { return marker_time(words[word], words[word + 1]); };
-  const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode != Mode::accumulate;
+  const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode == Mode::normal;
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
   while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {

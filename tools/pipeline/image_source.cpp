@@ -79,8 +79,7 @@ std::vector<ImageSource::LaneWords> ImageSource::lanes_of(const MemoryImage::Cor
     if (memory.buffers.size() < first + device::kBufferWords) break;
     const auto buffer = std::span(memory.buffers).subspan(first, device::kBufferWords);
     if (markers::l1_holds_more(v, r, image_.mode, buffer))
-      lanes.push_back(
-          {r, shm::SpanSource::l1_buffer, buffer.first(std::min(v.device_end[r], device::kBufferWords))});
+      lanes.push_back({r, shm::SpanSource::l1_buffer, buffer.first(markers::l1_words(v, r))});
   }
   return lanes;
 }

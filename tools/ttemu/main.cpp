@@ -247,7 +247,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--mailbox", o.mailbox,
                  "where the profiler lies in L1; before M2 of Jan 2026 there is no magic word")
-      ->check(CLI::IsMember({"M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case))
+      ->check(CLI::IsMember({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case))
       ->capture_default_str();
   app.add_option("--mode", o.mode, "how the firmware was built")
       ->check(CLI::IsMember({"normal", "sum", "accumulate", "trace-only"}))
@@ -276,11 +276,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0u, 100u));
   app.add_option("--host-reads", o.host_reads, "every:N programs the host reads results and resets")
       ->check(check_every);
-  CLI::Option* pace =
-      app.add_option("--pace", o.work.pace_programs,
-                     "wait while more than N programs are unread (default 64); without it the card\n"
-                     "runs on like silicon and loses what is not fetched")
-          ->expected(0, 1);
+  CLI::Option* pace = app.add_option("--pace", o.work.pace_programs,
+                                     "wait while more than N programs are unread; without it the card\n"
+                                     "runs on like silicon and loses what is not fetched")
+                          ->capture_default_str()
+                          ->expected(0, 1);
   app.add_option("--seed", o.work.seed)->capture_default_str();
   app.add_option("--load", o.load,
                  "memory written by real firmware instead of a workload; waits until each epoch is read");

@@ -165,6 +165,7 @@ void Workload::host_read(bool last) {
 
 void Workload::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
+  first_after_read_ = paced_;
   log_.compiled(zones_.firmware_zones());
   for (auto& core : dispatch_) core->dispatch_open(0);
   const auto begun = Clock::now();

@@ -29,6 +29,7 @@ struct AttachedCore {
 
 struct Attachment {
   const markers::Layout* layout = nullptr;
+  bool layout_given = false;  // by the user
   const markers::Placement* placement = nullptr;
   device::Mode mode = device::Mode::normal;
   uint32_t dram_base = 0;  // of the logs, in every bank

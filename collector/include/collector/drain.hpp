@@ -86,6 +86,8 @@ class Drain {
   uint64_t sweeps() const { return sweeps_; }
   size_t cores() const { return cores_.size(); }
   size_t lanes() const;  // that delivered anything
+  const markers::Layout& layout() const { return *attachment_.layout; }
+  device::Mode mode() const { return attachment_.mode; }
 
  private:
   static constexpr uint32_t kWitnessWords = 16;
@@ -94,6 +96,7 @@ class Drain {
   static constexpr uint64_t kBlindSpotNs = 2'500'000;
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
+  static constexpr uint64_t kModeEveryNs = 20'000'000;
   static constexpr uint64_t kLandedNs = 50'000;  // a posted write of a core is in DRAM within microseconds
 
   struct LaneState {
@@ -128,11 +131,11 @@ class Drain {
     uint64_t caught_up_generation = 0;  // likewise, when nothing was left undelivered
     uint64_t look_ns = 0;               // read time of the last look
     bool looked_late = false;           // it came later than blind_spot after the one before
-    bool ever_late = false;
-    bool epoch_entered = false;       // a lane has delivered a fresh frame of this epoch
-    bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
+    bool epoch_entered = false;         // a lane has delivered a fresh frame of this epoch
+    bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint64_t epoch_since_ns = 0;
+    device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
     uint32_t l1_runs = 0;       // RUN_COUNTER when l1_rest was copied
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
@@ -170,8 +173,11 @@ class Drain {
   card::Access read_part(const CoreState& core, const ControlPart& part, uint32_t* words);
   card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
+  card::Access settle_mode(CoreState& core, uint64_t now_ns);
+  card::Access settle_generation(const CoreState& core);
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
+  device::Mode mode_of(const CoreState& core) const;
   void caught_up(CoreState& core, const Snapshot& snap) const;
   void note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   bool near_full(const Snapshot& snap) const;
@@ -200,6 +206,7 @@ class Drain {
   card::Access check_unseen_reset(CoreState& core);
   card::Access read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots);
   card::Access check_last_run(CoreState& core);
+  card::Access check_never_seen(CoreState& core, uint64_t looked_before_ns);
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
@@ -215,7 +222,7 @@ class Drain {
   card::Access publish_l1_rest(CoreState& core);
 
   card::Card& card_;
-  const Attachment& attachment_;
+  Attachment attachment_;
   LogReader& logs_;
   Publisher& publisher_;
   shm::SegmentWriter& segment_;
@@ -229,6 +236,8 @@ class Drain {
   std::vector<CoreState> cores_;
   DurationStats sweep_times_;
   DeviceTime device_time_;
+  bool mode_settled_ = false;
+  uint64_t mode_due_ns_ = 0;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
 

@@ -33,6 +33,9 @@ class Publisher {
     shm::SpanSource source = shm::SpanSource::dram_log;
   };
 
+  // For the chunks that follow.
+  void set_generation(uint8_t generation) { generation_ = generation; }
+
   // Bytes in front of the first span's words, for up to 5 spans.
   static constexpr uint32_t kHeadBytes = sizeof(shm::ChunkHeader) + 5 * sizeof(shm::SpanEntry);
   static_assert(kHeadBytes % 8 == 0);

@@ -26,11 +26,11 @@ class RegionSize {
 
   // Looks at one core whose indices moved. At most a few hundred round trips; call again on other visits.
   card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core,
-                     const std::array<uint32_t, device::kMaxRiscs>& host_end);
+                     const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode);
 
  private:
   struct Sample;
-  card::Access try_front(LogReader& logs, const AttachedCore& core, uint32_t risc);
+  card::Access try_front(LogReader& logs, const AttachedCore& core, uint32_t risc, device::Mode mode);
   void count_votes();
   card::Access try_lane(LogReader& logs, const AttachedCore& core, uint32_t risc, const Sample& sample);
 

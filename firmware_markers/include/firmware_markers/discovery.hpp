@@ -47,10 +47,16 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
 // empty). Normal when nothing speaks for another mode.
 device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
 
+// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. Can only be
+// seen once a run was recorded.
+bool has_narrow_ids(const ControlVector& vector, std::span<const uint32_t> buffers);
+
 // L1 holds words of RISC `risc` that no push has taken to its log: a replay's last frame, what accumulates,
 // or everything where no log was given to the core. `buffer`: the RISC's; read while no run is in flight.
 bool l1_holds_more(const ControlVector& vector, uint32_t risc, device::Mode mode,
                    std::span<const uint32_t> buffer);
+// How many of them there are.
+uint32_t l1_words(const ControlVector& vector, uint32_t risc);
 
 // The evidence as one sentence part, for messages.
 std::string joined(const std::vector<std::string>& evidence);
