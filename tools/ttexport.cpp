@@ -54,7 +54,7 @@ tools::Filter filter_of(const Options& o) {
 int run(const Options& o) {
   const auto source = tools::open_source(o.from, o.follow, o.wait_ms);
   tools::Output out(o.output, o.follow);
-  tools::Pipeline pipeline(filter_of(o), o.keep_duplicates);
+  tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date);
   std::unique_ptr<tools::Format> format;
   for (const tools::FormatEntry& entry : tools::formats())
     if (o.format == entry.name) format = entry.make(out, pipeline.names(), o.format_options);
@@ -72,6 +72,7 @@ int run(const Options& o) {
 
   const auto complaints = source->complaints();
   for (const std::string& c : complaints) say(kOk, c);
+  for (const std::string& n : pipeline.notices()) say(kOk, n);
   if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
   if (!pipeline.losses().empty())
     say(kOk,
@@ -106,6 +107,16 @@ int main(int argc, char** argv) {
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
   app.add_option("--columns", o.format_options.columns, "device-csv: 15 (2026) or 13 (mid 2025)")
       ->check(CLI::IsMember({13u, 15u}));
+  app.add_option_function<std::string>(
+         "--metal-date",
+         [&](const std::string& text) { o.format_options.metal_date = markers::parse_metal_date(text); },
+         "YYYY-MM of the workload's tt-metal: which numbers its NoC events, counters and dispatch commands "
+         "have (default: the last month of the layout the card was found with)")
+      ->check([](const std::string& text) {
+        return markers::parse_metal_date(text)
+                   ? std::string()
+                   : "'" + text + "' is not a month; give year and month, such as 2026-04";
+      });
   app.add_option("--core", o.core, "only this core: X,Y (NOC0 physical)")->check([](const std::string& s) {
     unsigned x, y;
     char end;

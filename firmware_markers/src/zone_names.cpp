@@ -31,6 +31,15 @@ std::optional<ZoneSource> parse_note(std::string_view note) {
   return source;
 }
 
+bool could_run_on(std::string_view name, std::string_view processor) {
+  if (name.starts_with("ACTIVE-")) name.remove_prefix(7);
+  for (const std::string_view own : {"BRISC", "NCRISC", "TRISC", "ERISC"}) {
+    if (!name.starts_with(own) || name.substr(own.size(), 1) != "-") continue;
+    return processor == "TENSIX_RISC_AGG" ? own != "ERISC" : processor.starts_with(own);
+  }
+  return true;
+}
+
 bool ZoneNames::add_note(std::string_view note) {
   auto source = parse_note(note);
   if (!source) {
@@ -52,6 +61,27 @@ const ZoneSource* ZoneNames::find(uint16_t hash) const {
 bool ZoneNames::ambiguous(uint16_t hash) const {
   const auto it = by_hash_.find(hash);
   return it != by_hash_.end() && it->second.size() > 1;
+}
+
+std::span<const ZoneSource> ZoneNames::sources(uint16_t hash) const {
+  const auto it = by_hash_.find(hash);
+  return it == by_hash_.end() ? std::span<const ZoneSource>() : it->second;
+}
+
+ZoneNames::Choice ZoneNames::choose(uint16_t hash, std::string_view processor) const {
+  const auto all = sources(hash);
+  if (all.empty()) return {};
+  if (all.size() == 1) return {&all.front(), false};
+  Choice choice;
+  for (const ZoneSource& source : all) {
+    if (!could_run_on(source.name, processor)) continue;
+    if (!choice.source)
+      choice.source = &source;
+    else if (source.name != choice.source->name)
+      choice.undecided = true;
+  }
+  if (!choice.source) return {&all.front(), true};
+  return choice;
 }
 
 }  // namespace ttc::markers

@@ -96,5 +96,45 @@ TEST(ZoneNames, two_strings_of_one_hash_are_both_kept_and_ambiguous) {
   EXPECT_EQ(*names.find(hash), *parse_note(first)) << "the first source seen";
 }
 
+TEST(ZoneNames, a_name_that_begins_with_a_processor_runs_on_no_other) {
+  EXPECT_TRUE(could_run_on("BRISC-FW", "BRISC"));
+  EXPECT_FALSE(could_run_on("BRISC-FW", "NCRISC"));
+  EXPECT_FALSE(could_run_on("NCRISC-KERNEL", "BRISC"));
+  EXPECT_TRUE(could_run_on("TRISC-KERNEL", "TRISC_2"));
+  EXPECT_FALSE(could_run_on("TRISC-KERNEL", "ERISC"));
+  EXPECT_TRUE(could_run_on("ACTIVE-ERISC-FW", "ERISC"));
+  EXPECT_FALSE(could_run_on("ACTIVE-ERISC-FW", "BRISC"));
+  EXPECT_TRUE(could_run_on("TRISC-FW", "TENSIX_RISC_AGG"));
+  EXPECT_FALSE(could_run_on("ERISC-FW", "TENSIX_RISC_AGG"));
+  for (const char* anywhere : {"MATMUL", "", "BRISC", "BRISCUIT", "MY-BRISC-FW"})
+    EXPECT_TRUE(could_run_on(anywhere, "TRISC_0")) << anywhere;
+}
+
+TEST(ZoneNames, choosing_between_strings_of_one_hash) {
+  const auto note = [](const std::string& name, uint32_t line) {
+    return name + ",kernel.cpp," + std::to_string(line) + ",KERNEL_PROFILER";
+  };
+  const uint16_t hash = hash16(note("BRISC-FW", 1));
+  const auto colliding = [&](const std::string& name) {
+    for (uint32_t line = 1;; ++line)
+      if (hash16(note(name, line)) == hash) return note(name, line);
+  };
+  ZoneNames names;
+  EXPECT_EQ(names.choose(hash, "BRISC").source, nullptr);
+  names.add_note(note("BRISC-FW", 1));
+  EXPECT_EQ(names.choose(hash, "NCRISC").source->name, "BRISC-FW") << "the only one there is";
+  EXPECT_FALSE(names.choose(hash, "NCRISC").undecided);
+  names.add_note(colliding("NCRISC-FW"));
+  EXPECT_EQ(names.choose(hash, "NCRISC").source->name, "NCRISC-FW");
+  EXPECT_FALSE(names.choose(hash, "NCRISC").undecided);
+  EXPECT_EQ(names.choose(hash, "TRISC_1").source->name, "BRISC-FW") << "none fits: the first seen";
+  EXPECT_TRUE(names.choose(hash, "TRISC_1").undecided);
+  names.add_note(colliding("STEP"));
+  EXPECT_TRUE(names.choose(hash, "NCRISC").undecided) << "STEP may run anywhere";
+  EXPECT_EQ(names.choose(hash, "TRISC_1").source->name, "STEP");
+  EXPECT_FALSE(names.choose(hash, "TRISC_1").undecided);
+  EXPECT_EQ(names.sources(hash).size(), 3u);
+}
+
 }  // namespace
 }  // namespace ttc::markers

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "pipeline/meaning.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -30,10 +32,16 @@ std::string without_commas(std::string text) {
   return text;
 }
 
+// tt-metal's log had no type of its own for 16-byte data before.
+constexpr markers::MetalDate kWideDataNamed{2026, 6};
+
 }  // namespace
 
 DeviceCsv::DeviceCsv(Output& out, const markers::ZoneNames& names, const FormatOptions& options)
-    : out_(out), names_(names), trace_columns_(options.columns == 15) {}
+    : out_(out),
+      names_(names),
+      trace_columns_(options.columns == 15),
+      wide_data_(options.metal_date && *options.metal_date < kWideDataNamed ? "TS_DATA" : "TS_DATA_16B") {}
 
 void DeviceCsv::begin(const Session& s) {
   if (begun_) return;  // a later device is appended to the same table
@@ -44,27 +52,30 @@ void DeviceCsv::begin(const Session& s) {
   out_.append(trace_columns_ ? kHead15 : kHead13);
 }
 
-const std::string& DeviceCsv::tail(const markers::Marker& m) {
+const DeviceCsv::Tail& DeviceCsv::tail(const markers::Marker& m, std::string_view processor,
+                                       uint32_t processor_key) {
   const bool quick_push = m.flags & markers::kQuickPush;
-  const uint32_t key = m.id | static_cast<uint32_t>(m.type) << 16 | uint32_t{quick_push} << 24;
+  const uint32_t key =
+      m.id | static_cast<uint32_t>(m.type) << 16 | uint32_t{quick_push} << 24 | processor_key << 25;
   const auto [it, fresh] = tails_.try_emplace(key);
-  if (!fresh) return it->second;
-  // An event's id is the event itself, never a hash.
-  const markers::ZoneSource* source = m.type == markers::MarkerType::ts_event ? nullptr : names_.find(m.id);
-  std::string& text = it->second;
+  Tail& made = it->second;
+  if (!fresh) return made;
+  const markers::ZoneSource* source = named_by_id(m) ? names_.choose(m.id, processor).source : nullptr;
+  std::string& text = made.text;
   text = ',';
   if (source)
     text += without_commas(source->name);
   else if (quick_push)
     text += "PROFILER-NOC-QUICK-PUSH";
+  made.name_end = text.size();
   text += ',';
-  text += markers::to_string(m.type);
+  text += m.type == markers::MarkerType::ts_data_16b ? wide_data_ : markers::to_string(m.type);
   text += ',';
   text += std::to_string(source ? source->line : 0);
   text += ',';
   if (source) text += without_commas(source->file);
   text += ',';
-  return text;
+  return made;
 }
 
 void DeviceCsv::frame(const FrameEvents& f) {
@@ -75,41 +86,67 @@ void DeviceCsv::frame(const FrameEvents& f) {
   *p++ = ',';
   p = put(p, f.core_y);
   *p++ = ',';
-  p = put(p, markers::risc_name(f.core_kind, f.risc, f.mode));
+  const std::string_view processor = markers::risc_name(f.core_kind, f.risc, f.mode);
+  p = put(p, processor);
   *p++ = ',';
   const std::string_view place(prefix, static_cast<size_t>(p - prefix));
+  const uint32_t processor_key = f.core_kind != markers::CoreKind::tensix ? 5
+                                 : f.mode == device::Mode::trace_only     ? 6
+                                                                          : f.risc;
   char middle[48];
-  p = middle;
-  *p++ = ',';
-  p = put(p, f.host_id);
-  if (trace_columns_) {
-    p = put(p, ",,");
-    if (f.trace_counter) p = put(p, f.trace_counter);
-  }
-  const std::string_view launch(middle, static_cast<size_t>(p - middle));
+  const std::string_view launch(middle,
+                                static_cast<size_t>(put_launch(middle, f.host_id, f.trace_counter) - middle));
 
-  for (const markers::Marker& m : f.markers) {
-    const std::string& rest = tail(m);
-    char* const row = out_.room(kLongestNumbers + rest.size());
+  auto meaning = f.meanings.begin();
+  for (uint32_t i = 0; i < f.markers.size(); ++i) {
+    const markers::Marker& m = f.markers[i];
+    const MarkerMeaning* more = meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
+    const Tail& rest = tail(m, processor, processor_key);
+    char* const row =
+        out_.room(kLongestNumbers + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
     char* at = put(row, place);
     at = put(at, m.id);
     *at++ = ',';
-    at = put(at, m.time_cycles);
+    at = clock_.put(at, m.time_cycles);
     *at++ = ',';
     const bool has_payload = m.type == markers::MarkerType::zone_total ||
                              m.type == markers::MarkerType::ts_data ||
                              m.type == markers::MarkerType::ts_data_16b;
     at = put(at, has_payload ? f.batch.payload(m.payload) : 0);
-    at = put(at, launch);
-    at = put(at, rest);
-    if (m.type == markers::MarkerType::ts_data_16b) {  // the second half has no column of its own
-      at = put(at, "{\"data_2\":");
-      at = put(at, f.batch.payload(m.payload + 1));
-      *at++ = '}';
+    if (more) {
+      at = put_meaning(at, *more, f, rest);
+    } else {
+      at = put(at, launch);
+      at = put(at, rest.text);
     }
     *at++ = '\n';
     out_.advance(static_cast<size_t>(at - row));
   }
+}
+
+// The trace columns of a card: which trace was replayed only the host knows, so that column stays empty, and
+// the counter counts the replays of all traces, where tt-metal counts those of the one. They agree while one
+// trace is replayed.
+char* DeviceCsv::put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const {
+  *at++ = ',';
+  at = put(at, host_id);
+  if (!trace_columns_) return at;
+  at = put(at, ",,");
+  return trace_counter ? put(at, trace_counter) : at;
+}
+
+// Zones are renamed since the log has trace columns. Meta data are older.
+char* DeviceCsv::put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f,
+                             const Tail& rest) const {
+  at = put_launch(at, trace_columns_ ? more.host_id.value_or(f.host_id) : f.host_id, f.trace_counter);
+  if (trace_columns_ && !more.name.empty()) {
+    *at++ = ',';
+    at = std::replace_copy(more.name.begin(), more.name.end(), at, ',', ';');
+    at = put(at, std::string_view(rest.text).substr(rest.name_end));
+  } else {
+    at = put(at, rest.text);
+  }
+  return std::replace_copy(more.meta.begin(), more.meta.end(), at, ',', ';');
 }
 
 }  // namespace ttc::tools

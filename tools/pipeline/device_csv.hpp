@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "pipeline/decimal_clock.hpp"
 #include "pipeline/format.hpp"
 
 namespace ttc::tools {
@@ -20,13 +21,22 @@ class DeviceCsv : public Format {
   void end() override {}
 
  private:
-  const std::string& tail(const markers::Marker& marker);
+  // ",name,type,line,file," as one text, and where the name ends.
+  struct Tail {
+    std::string text;
+    size_t name_end = 0;
+  };
+  const Tail& tail(const markers::Marker& marker, std::string_view processor, uint32_t processor_key);
+  char* put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const;
+  char* put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f, const Tail& rest) const;
 
   Output& out_;
   const markers::ZoneNames& names_;
   bool trace_columns_;
   bool begun_ = false;
-  std::unordered_map<uint32_t, std::string> tails_;  // id, type, flag -> ",name,type,line,file,"
+  DecimalClock clock_;
+  std::string_view wide_data_;                // what 16-byte data was called at the time
+  std::unordered_map<uint32_t, Tail> tails_;  // by id, type, flag, processor
 };
 
 }  // namespace ttc::tools

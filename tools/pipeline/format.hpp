@@ -3,11 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
+#include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/zone_names.hpp"
 #include "pipeline/output.hpp"
 #include "shm/chunk.hpp"
@@ -25,6 +27,14 @@ struct Session {
   std::string layout;
 };
 
+// What a marker means beyond its id, as tt-metal's own log tells it. Most markers have none.
+struct MarkerMeaning {
+  uint32_t marker = 0;              // index into FrameEvents::markers
+  std::optional<uint32_t> host_id;  // instead of the frame's
+  std::string name;                 // instead of the zone's; empty: the zone's
+  std::string meta;                 // compact JSON object with sorted keys, or empty
+};
+
 struct FrameEvents {
   uint32_t chip;
   uint8_t core_x, core_y;  // NOC0 physical
@@ -32,13 +42,16 @@ struct FrameEvents {
   device::Mode mode;
   uint8_t risc;
   uint32_t host_id;  // as the card had it
-  uint16_t trace_counter;
-  std::span<const markers::Marker> markers;  // by time; nothing stale, nothing repeated
-  const markers::Batch& batch;               // for payload()
+  uint16_t
+      trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not say
+  std::span<const markers::Marker> markers;      // by time; nothing stale, nothing repeated
+  const markers::Batch& batch;                   // for payload()
+  std::span<const MarkerMeaning> meanings = {};  // by marker
 };
 
 struct FormatOptions {
-  unsigned columns = 15;  // device-csv
+  unsigned columns = 15;                         // device-csv
+  std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
 };
 
 class Format {

@@ -27,7 +27,9 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
         names_.add_note(text.substr(0, end));
-      if (names_.size() != before) format.names_changed();
+      if (names_.size() == before) return;
+      meaning_.names_changed();
+      format.names_changed();
       return;
     }
     case ChunkKind::loss: {
@@ -138,9 +140,14 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Form
   std::stable_sort(ordered_.begin(), guaranteed, earlier);
   std::inplace_merge(ordered_.begin(), guaranteed, ordered_.end(), earlier);
   delivered_ += ordered_.size();
-  format.frame({h.device, h.core_x, h.core_y, static_cast<markers::CoreKind>(h.core_kind),
-                static_cast<device::Mode>(h.firmware_mode), frame.risc, frame.host_id, frame.trace_counter,
-                ordered_, batch_});
+  const auto mode = static_cast<device::Mode>(h.firmware_mode);
+  // Trace-only firmware counts replays in the place of the host id and says no more.
+  const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.trace_counter;
+  FrameEvents events{h.device, h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
+                     mode,     frame.risc, frame.host_id, trace_counter,
+                     ordered_, batch_};
+  events.meanings = meaning_.of(events, h.generation);
+  format.frame(events);
 }
 
 }  // namespace ttc::tools

@@ -1,4 +1,4 @@
-// source -> decode -> name -> time -> filter -> format, once for every tool.
+// source -> decode -> name -> meaning -> time -> filter -> format, once for every tool.
 //
 // The time stage hands device cycles through: no clock segments exist in the chunks yet.
 #pragma once
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pipeline/format.hpp"
+#include "pipeline/meaning.hpp"
 #include "pipeline/source.hpp"
 
 namespace ttc::tools {
@@ -24,7 +25,11 @@ struct Filter {
 
 class Pipeline {
  public:
-  Pipeline(const Filter& filter, bool keep_duplicates) : filter_(filter), keep_duplicates_(keep_duplicates) {}
+  // `date`: of the workload's tt-metal, where the user knows it.
+  Pipeline(const Filter& filter, bool keep_duplicates, std::optional<markers::MetalDate> date = {})
+      : filter_(filter), keep_duplicates_(keep_duplicates), meaning_(names_, date) {}
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
 
   // Formats look names up here; give it to them before the first chunk.
   const markers::ZoneNames& names() const { return names_; }
@@ -37,6 +42,8 @@ class Pipeline {
   const std::map<uint64_t, shm::LossRecord>& losses() const { return losses_; }
   // Words that should have come and did not, e.g. because this reader was lapped.
   uint64_t missing_words() const { return missing_words_; }
+  // Once at the end: choices that were made and a reader should know of.
+  std::vector<std::string> notices() const { return meaning_.notices(); }
   const std::string& complaint() const { return complaint_; }  // a chunk nothing could be made of
 
  private:
@@ -55,6 +62,7 @@ class Pipeline {
   Filter filter_;
   bool keep_duplicates_;
   markers::ZoneNames names_;
+  MeaningStage meaning_;
   markers::Batch batch_;
   std::vector<markers::Marker> ordered_;
   markers::Anomalies anomalies_;

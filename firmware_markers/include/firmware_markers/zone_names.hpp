@@ -4,10 +4,13 @@
 //   s = NAME,FILE,LINE,KERNEL_PROFILER
 //   note line = anything '#pragma message: s'      (the closing quote is the last character)
 //
-// Two strings may share a hash. All are kept; a hash with more than one is ambiguous and says so.
+// Two strings may share a hash. All are kept; a hash with more than one is ambiguous and says so. Which one a
+// marker means is decided by the processor that recorded it, where the names tell: BRISC-FW is never
+// TRISC_0's. Where they do not, the first one seen counts and the choice is called undecided.
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,6 +36,10 @@ std::string_view note_in(std::string_view log_line);
 // Takes NAME,FILE,LINE,KERNEL_PROFILER apart. FILE may contain commas, NAME may not.
 std::optional<ZoneSource> parse_note(std::string_view note);
 
+// False when the name begins with a processor's name and that is not `processor`'s (as risc_name() spells it;
+// TENSIX_RISC_AGG is any but Ethernet's).
+bool could_run_on(std::string_view zone_name, std::string_view processor);
+
 class ZoneNames {
  public:
   // True when the note was new. Malformed notes are counted and refused.
@@ -40,6 +47,13 @@ class ZoneNames {
   // First source seen for the hash, or null.
   const ZoneSource* find(uint16_t hash) const;
   bool ambiguous(uint16_t hash) const;
+
+  struct Choice {
+    const ZoneSource* source = nullptr;
+    bool undecided = false;  // another name fits the processor as well
+  };
+  Choice choose(uint16_t hash, std::string_view processor) const;
+  std::span<const ZoneSource> sources(uint16_t hash) const;
   size_t size() const { return count_; }
   uint64_t malformed() const { return malformed_; }
 

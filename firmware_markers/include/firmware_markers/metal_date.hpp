@@ -1,0 +1,28 @@
+// Which tt-metal built the workload, as a month.
+//
+// Payloads carry numbers (kinds of NoC events, counters, dispatch commands) whose meaning changed with
+// tt-metal and stands nowhere on the card. Tables of these numbers are therefore rows with a first month, and
+// the month comes from the user or, failing that, from the layout generation. A number that the row does not
+// know stays a number.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ttc::markers {
+
+struct MetalDate {
+  uint16_t year = 0;
+  uint8_t month = 0;  // 1..12
+  auto operator<=>(const MetalDate&) const = default;
+};
+
+// "2026-04", nothing else.
+std::optional<MetalDate> parse_metal_date(std::string_view text);
+
+// The last month in which tt-metal wrote this layout generation, or for the newest one the last that was
+// read.
+MetalDate usual_metal_date(unsigned generation);
+
+}  // namespace ttc::markers
