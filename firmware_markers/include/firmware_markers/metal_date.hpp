@@ -5,7 +5,6 @@
 // the month comes from the user or, failing that, from the layout generation. A number that the row does not
 // know stays a number.
 #pragma once
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -15,8 +14,17 @@ namespace ttc::markers {
 struct MetalDate {
   uint16_t year = 0;
   uint8_t month = 0;  // 1..12
-  auto operator<=>(const MetalDate&) const = default;
+  constexpr unsigned months() const { return year * 12u + month; }
 };
+constexpr bool operator==(MetalDate a, MetalDate b) {
+  return a.months() == b.months();
+}
+constexpr bool operator<(MetalDate a, MetalDate b) {
+  return a.months() < b.months();
+}
+constexpr bool operator<=(MetalDate a, MetalDate b) {
+  return a.months() <= b.months();
+}
 
 // "2026-04", nothing else.
 std::optional<MetalDate> parse_metal_date(std::string_view text);
