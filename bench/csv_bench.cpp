@@ -107,7 +107,7 @@ std::vector<Chunk> make_chunks(const LogShape& shape) {
 uint64_t export_all(std::span<const Chunk> chunks, const std::string& path) {
   tools::Output out(path, false);
   tools::Pipeline pipeline({}, false);
-  tools::DeviceCsv csv(out, pipeline.names(), {});
+  tools::DeviceCsv csv(out, {});
   for (const Chunk& chunk : chunks) pipeline.push(chunk, csv);
   csv.end();
   out.commit();

@@ -19,11 +19,12 @@ constexpr const char* kFooter =
     "Losses on the card's side are told on stderr and do not change the exit code.";
 
 struct Options {
-  std::string from, format = "device-csv", output = "-";
+  std::vector<std::string> from;
+  std::string format = "device-csv", output = "-";
   bool follow = false, anomalies = false, keep_duplicates = false;
   unsigned wait_ms = 0;
   std::string core;
-  int risc = -1;
+  int risc = -1, chip = -1;
   tools::FormatOptions format_options;
 };
 
@@ -45,6 +46,7 @@ void tell_anomalies(const markers::Anomalies& a) {
 tools::Filter filter_of(const Options& o) {
   tools::Filter filter;
   if (o.risc >= 0) filter.risc = static_cast<uint8_t>(o.risc);
+  if (o.chip >= 0) filter.chip = static_cast<uint32_t>(o.chip);
   unsigned x = 0, y = 0;
   if (!o.core.empty() && std::sscanf(o.core.c_str(), "%u,%u", &x, &y) == 2)
     filter.core = {static_cast<uint8_t>(x), static_cast<uint8_t>(y)};
@@ -57,7 +59,7 @@ int run(const Options& o) {
   tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date);
   std::unique_ptr<tools::Format> format;
   for (const tools::FormatEntry& entry : tools::formats())
-    if (o.format == entry.name) format = entry.make(out, pipeline.names(), o.format_options);
+    if (o.format == entry.name) format = entry.make(out, o.format_options);
   std::vector<uint64_t> chunk;
   for (;;) {
     const tools::Source::Next next = source->next(chunk);
@@ -74,6 +76,7 @@ int run(const Options& o) {
   for (const std::string& c : complaints) say(kOk, c);
   for (const std::string& n : pipeline.notices()) say(kOk, n);
   if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
+  for (const std::string& n : format->notes()) say(kOk, n);
   if (!pipeline.losses().empty())
     say(kOk,
         std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");
@@ -97,9 +100,12 @@ int main(int argc, char** argv) {
     names.emplace_back(entry.name);
   }
   app.add_option("--from", o.from,
-                 "live:NAME (see `ttcollect list`), FILE.ttc, or a\ndirectory of firmware memory (meta.json, "
-                 "epochNNNN/)")
-      ->required();
+                 "live:NAME (see `ttcollect list`), FILE.ttc, or a directory of firmware memory\n"
+                 "(meta.json, epochNNNN/); several as a comma list or repeated.\n"
+                 "Without --follow their devices come one after another, with it as their chunks come")
+      ->required()
+      ->expected(1)
+      ->take_all();
   app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
@@ -125,6 +131,8 @@ int main(int argc, char** argv) {
                : "'" + s + "' is not X,Y";
   });
   app.add_option("--risc", o.risc, "only this RISC: 0 BRISC, 1 NCRISC, 2-4 TRISC")->check(CLI::Range(0, 4));
+  app.add_option("--chip", o.chip, "only the device of this number, column 1 of the device CSV")
+      ->check(CLI::Range(0, 1 << 20));
   app.add_flag("--anomalies", o.anomalies, "print the decoder's counts of oddities on stderr, as JSON");
   app.add_flag("--keep-duplicates", o.keep_duplicates, "also the zone starts that quick push repeats");
   try {

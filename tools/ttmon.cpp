@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
 #include "shm/reader.hpp"
 
@@ -17,6 +19,8 @@ using namespace ttc;
 enum Exit { kOk = 0, kUsage = 2, kNoSource = 3 };
 
 volatile std::sig_atomic_t stop_asked = 0;
+
+using Readers = std::vector<shm::Reader>;
 
 std::string state_of(const shm::Reader& reader) {
   if (reader.writer_alive()) return "live";
@@ -35,8 +39,7 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader) {
   return j;
 }
 
-void show(const shm::Reader& reader, bool terminal) {
-  if (terminal) std::fputs("\033[H\033[J", stdout);
+void show_all_counters(const shm::Reader& reader) {
   std::printf("live:%s  %s  pid %lld  %s\n", reader.info().live_name.c_str(),
               reader.info().device_spec.c_str(), static_cast<long long>(reader.info().writer_pid),
               state_of(reader).c_str());
@@ -45,32 +48,78 @@ void show(const shm::Reader& reader, bool terminal) {
     std::printf("  %-22s %20llu\n", shm::label(counter),
                 static_cast<unsigned long long>(reader.counter(counter)));
   }
+}
+
+// Several collectors: a line each.
+void show_table(const Readers& readers) {
+  using shm::Counter;
+  constexpr Counter kColumns[] = {Counter::cores,  Counter::programs,       Counter::markers,
+                                  Counter::chunks, Counter::lost_intervals, Counter::sweep_ns_p50};
+  std::printf("%-28s %-11s %8s", "segment", "state", "pid");
+  for (const Counter c : kColumns) std::printf(" %14s", shm::label(c));
+  std::printf("\n");
+  for (const shm::Reader& r : readers) {
+    std::printf("%-28s %-11s %8lld", ("live:" + r.info().live_name).c_str(), state_of(r).c_str(),
+                static_cast<long long>(r.info().writer_pid));
+    for (const Counter c : kColumns) std::printf(" %14llu", static_cast<unsigned long long>(r.counter(c)));
+    std::printf("\n");
+  }
+}
+
+void show(const Readers& readers, bool json, bool terminal) {
+  if (terminal) std::fputs("\033[H\033[J", stdout);
+  if (json)
+    for (const shm::Reader& r : readers) std::printf("%s\n", snapshot(r).dump().c_str());
+  else if (readers.size() == 1)
+    show_all_counters(readers.front());
+  else
+    show_table(readers);
   std::fflush(stdout);
 }
 
-std::string the_only_segment() {
-  std::vector<std::string> live;
-  for (const shm::SegmentInfo& s : shm::list_segments())
-    if (s.refused.empty()) live.push_back(s.live_name);
-  if (live.size() == 1) return live.front();
-  throw shm::SegmentError(
-      live.empty()
-          ? "no collector is running and none left a segment; start ttcollect --device ..."
-          : std::to_string(live.size()) + " segments are there; name one, `ttcollect list` shows them");
+// Every live collector; when there is none, what earlier ones left. Throws SegmentError when there is
+// nothing.
+Readers attach_to_all() {
+  Readers live, left;
+  std::vector<shm::SegmentInfo> segments = shm::list_segments();
+  std::sort(segments.begin(), segments.end(),
+            [](const auto& a, const auto& b) { return a.live_name < b.live_name; });
+  for (const shm::SegmentInfo& s : segments) {
+    if (!s.refused.empty()) continue;
+    try {
+      shm::Reader reader(s.live_name, shm::StartAt::newest);
+      (reader.writer_alive() ? live : left).push_back(std::move(reader));
+    } catch (const shm::SegmentError&) {
+      continue;  // it went away after it was listed
+    }
+  }
+  if (live.empty() && left.empty())
+    throw shm::SegmentError("no collector is running and none left a segment; start ttcollect --device ...");
+  return live.empty() ? std::move(left) : std::move(live);
+}
+
+Readers attach_to(const std::string& name) {
+  Readers one;
+  one.emplace_back(name, shm::StartAt::newest);
+  return one;
+}
+
+bool any_alive(const Readers& readers) {
+  return std::any_of(readers.begin(), readers.end(), [](const auto& r) { return r.writer_alive(); });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Shows a collector's counters.", "ttmon");
+  CLI::App app("Shows the counters of collectors.", "ttmon");
   app.footer("Exit codes: 0 ok, 2 wrong usage, 3 no such segment.");
   app.set_version_flag("--version", "ttmon " TTC_VERSION);
   std::string name;
   bool once = false, json = false;
   double interval_s = 0.5;
-  app.add_option("name", name, "live name, with or without live: (default: the only one)");
+  app.add_option("name", name, "live name, with or without live: (default: every live collector)");
   app.add_flag("--once", once, "print once and exit");
-  app.add_flag("--json", json, "one JSON object a line");
+  app.add_flag("--json", json, "one JSON object a line, one line a collector");
   app.add_option("--interval", interval_s, "seconds between two looks")->check(CLI::Range(0.05, 3600.0));
   try {
     app.parse(argc, argv);
@@ -79,17 +128,14 @@ int main(int argc, char** argv) {
   }
   try {
     if (name.starts_with("live:")) name.erase(0, 5);
-    if (name.empty()) name = the_only_segment();
-    const shm::Reader reader(name, shm::StartAt::newest);
     std::signal(SIGINT, [](int) { stop_asked = 1; });
-    do {
-      if (json)
-        std::printf("%s\n", snapshot(reader).dump().c_str()), std::fflush(stdout);
-      else
-        show(reader, !once && isatty(STDOUT_FILENO));
-      if (once || !reader.writer_alive()) break;
+    Readers readers = name.empty() ? attach_to_all() : attach_to(name);
+    for (;;) {
+      show(readers, json, !json && !once && isatty(STDOUT_FILENO));
+      if (once || !any_alive(readers) || stop_asked) break;
       std::this_thread::sleep_for(std::chrono::duration<double>(interval_s));
-    } while (!stop_asked);
+      if (name.empty()) readers = attach_to_all();  // collectors come and go
+    }
     return kOk;
   } catch (const shm::SegmentError& e) {
     std::fprintf(stderr, "ttmon: %s\n", e.what());

@@ -1,9 +1,10 @@
 // ttcollect: the command line. Everything it does is in run.cpp.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "collector/capture_reader.hpp"
+#include "device_list.hpp"
+#include "inventory.hpp"
 #include "report.hpp"
 
 namespace {
@@ -23,69 +24,58 @@ enum Exit {
 constexpr const char* kFooter =
     "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device, 4 no profiler found on it, 5 segment "
     "cannot be\n"
-    "made or is taken, 6 output file failed, 7 the card vanished while collecting (what was read is kept).";
+    "made or is taken, 6 output file failed, 7 a card vanished while collecting (what was read is kept, the "
+    "others\n"
+    "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
+    "'all', a card\n"
+    "that cannot be collected from is told and left out.";
 
 int say(Exit code, const std::string& what) {
   std::fprintf(stderr, "ttcollect: %s\n", what.c_str());
   return code;
 }
 
-int list(bool as_json) {
-  nlohmann::ordered_json out{{"cards", nlohmann::json::array()}, {"segments", nlohmann::json::array()}};
-  for (const std::string& spec : card::present_cards()) {
-    out["cards"].push_back(spec);
-    if (!as_json) std::printf("card     %s\n", spec.c_str());
+// What went wrong on the way, one sentence each; the first kind found decides.
+int verdict(const collect::RunResult& result, const std::string& output) {
+  const collect::DeviceResult* failed = nullptr;
+  for (const collect::DeviceResult& d : result.devices)
+    if (!d.output_error.empty() && !failed) failed = &d;
+  if (failed) say(kOutput, output + ": " + failed->output_error);
+  bool vanished = false;
+  for (const collect::DeviceResult& d : result.devices) {
+    if (!d.card_vanished) continue;
+    vanished = true;
+    say(kCardVanished, d.identity.spec + " went away unannounced; everything read until then is in live:" +
+                           d.live_name + (output.empty() ? "" : " and " + output));
   }
-  for (const shm::SegmentInfo& s : shm::list_segments()) {
-    const char* state = !s.refused.empty() ? "unreadable"
-                        : s.alive          ? "live"
-                        : s.ended          ? "ended"
-                                           : "crash remains";
-    out["segments"].push_back({{"live", s.live_name},
-                               {"device", s.device_spec},
-                               {"state", state},
-                               {"pid", s.writer_pid},
-                               {"bytes", s.bytes}});
-    if (!as_json)
-      std::printf("segment  live:%s  %s  %s, pid %lld, %llu MiB\n", s.live_name.c_str(),
-                  s.device_spec.c_str(), state, static_cast<long long>(s.writer_pid),
-                  static_cast<unsigned long long>(s.bytes >> 20));
-  }
-  if (as_json)
-    std::printf("%s\n", out.dump().c_str());
-  else if (out["cards"].empty() && out["segments"].empty())
-    std::printf("no card and no segment; start an emulated card with ttemu --name NAME\n");
-  return kOk;
-}
-
-int clean() {
-  for (const shm::SegmentInfo& s : shm::list_segments()) {
-    if (s.alive) continue;
-    if (shm::remove_segment(s.live_name)) std::printf("removed live:%s\n", s.live_name.c_str());
-  }
-  return kOk;
+  return failed ? kOutput : vanished ? kCardVanished : kOk;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Collects device-profiler markers from a Tenstorrent card beside a running workload.",
+  CLI::App app("Collects device-profiler markers from Tenstorrent cards beside a running workload.",
                "ttcollect");
   app.footer(kFooter);
   app.set_version_flag("--version", "ttcollect " TTC_VERSION);
   collect::RunOptions o;
   double idle_us = 1000, busy_us = 50;
   bool as_json = false;
-  app.add_option("--device,-d", o.device, "the card: emu:NAME");
+  app.add_option("--device,-d", o.devices,
+                 "the card: emu:NAME; several as emu:A,emu:B or repeated; all for every card present.\n"
+                 "The place in the list is the chip number, column 1 of the device CSV")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all();
   app.add_option("--for", o.duration_ns, "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, uint64_t>{
               {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
-  app.add_option("--output,-o", o.output, "also write a capture file, FILE.ttc");
+  app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
   app.add_flag("--json", as_json, "print one JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet, "no live line, no notes");
-  app.add_option("--wait", o.wait_ns, "wait up to this long for card and profiler to appear: 30s")
+  app.add_option("--wait", o.wait_ns, "wait up to this long for cards and profilers to appear: 30s")
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, uint64_t>{{"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
@@ -98,7 +88,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(48u, 1u << 28));
   app.add_option("--metal-home", o.metal_home,
                  "where the zone logs are, instead of asking the workload's process");
-  app.add_option("--ring", o.ring_bytes, "size of the shared ring: 32MiB (at least 256KiB)")
+  app.add_option("--ring", o.ring_bytes, "size of each device's shared ring: 32MiB (at least 256KiB)")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{256} << 10, uint64_t{1} << 31));
   app.add_option("--group", o.group, "group that may read the segment (mode 0640)");
@@ -119,11 +109,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
-  if (*list_cmd) return list(list_json || as_json);
-  if (*clean_cmd) return clean();
-  if (o.device.empty())
-    return say(kUsage, "no device named; --device emu:NAME, and `ttcollect list` shows what is there");
-  o.json = as_json;
+  if (*list_cmd) return collect::list(list_json || as_json), kOk;
+  if (*clean_cmd) return collect::clean(), kOk;
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);
   o.drain.busy_interval_ns = std::min(static_cast<uint64_t>(busy_us * 1000), o.drain.idle_interval_ns);
   try {
@@ -131,12 +118,11 @@ int main(int argc, char** argv) {
     if (as_json)
       std::printf("%s\n", collect::to_json(result).c_str());
     else if (!o.quiet)
-      std::fprintf(stderr, "ttcollect: %s\n", collect::to_text(result).c_str());
-    if (!result.output_error.empty()) return say(kOutput, o.output + ": " + result.output_error);
-    if (result.card_vanished)
-      return say(kCardVanished, o.device + " went away unannounced; everything read until then is in live:" +
-                                    result.live_name + (o.output.empty() ? "" : " and " + o.output));
-    return kOk;
+      for (const collect::DeviceResult& d : result.devices)
+        std::fprintf(stderr, "ttcollect: %s\n", collect::to_text(d).c_str());
+    return verdict(result, o.output);
+  } catch (const collect::DeviceListError& e) {
+    return say(kUsage, e.what());
   } catch (const card::OpenError& e) {
     return say(kNoDevice, e.what());
   } catch (const collect::AttachError& e) {

@@ -1,7 +1,9 @@
 #include "report.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -29,38 +31,12 @@ json to_json(const shm::LossRecord& r) {
   return j;
 }
 
-}  // namespace
-
-LiveLine::LiveLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)) {}
-
-void LiveLine::show(const Drain& drain, const card::Transactions& t, uint64_t now) {
-  if (!on_ || now - last_ns_ < kRefreshNs) return;
-  const double seconds = last_ns_ ? static_cast<double>(now - last_ns_) / 1e9 : 0;
-  const auto rate = [&](uint64_t value, uint64_t before) {
-    return seconds > 0 ? static_cast<double>(value - before) / seconds : 0;
-  };
-  std::fprintf(stderr,
-               "\r\033[K%zu cores  %.0f programs/s  %.0f markers/s  %zu lost intervals  sweep p50 %.0f us  "
-               "%llu round trips",
-               drain.cores(), rate(drain.programs(), last_programs_), rate(drain.markers(), last_markers_),
-               drain.losses().intervals().size(),
-               static_cast<double>(drain.sweep_times().percentile(50)) / 1e3,
-               static_cast<unsigned long long>(t.round_trips));
-  std::fflush(stderr);
-  last_ns_ = now;
-  last_programs_ = drain.programs();
-  last_markers_ = drain.markers();
-}
-
-void LiveLine::clear() {
-  if (on_) std::fputs("\r\033[K", stderr);
-}
-
-std::string to_json(const RunResult& r) {
+json to_json(const DeviceResult& r) {
   json lost = json::array();
   for (const auto& record : r.lost) lost.push_back(to_json(record));
   json device{{"spec", r.identity.spec},
               {"live", r.live_name},
+              {"chip", r.chip},
               {"arch", r.identity.arch->name},
               {"board", r.identity.board},
               {"layout", r.layout},
@@ -83,6 +59,7 @@ std::string to_json(const RunResult& r) {
               {"window_moves", r.transactions.window_moves},
               {"sweep_ns", {{"p50", r.sweep_p50}, {"p99", r.sweep_p99}, {"max", r.sweep_max}}},
               {"event_loop", r.loop},
+              {"duration_s", r.duration_s},
               {"ended", r.ended},
               {"card_vanished", r.card_vanished}};
   if (!r.output_backend.empty())
@@ -90,10 +67,64 @@ std::string to_json(const RunResult& r) {
                         {"lapped_bytes", r.output_lapped_bytes},
                         {"backend", r.output_backend},
                         {"error", r.output_error}};
-  return json{{"devices", json::array({std::move(device)})}, {"duration_s", r.duration_s}}.dump();
+  return device;
 }
 
-std::string to_text(const RunResult& r) {
+// A longer line would wrap, and the next one could not be written over it.
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+LiveLine::LiveLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)) {}
+
+void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
+  if (!on_ || devices.empty() || now - last_ns_ < kRefreshNs) return;
+  LiveFigures all;
+  for (const LiveFigures& d : devices) {
+    all.cores += d.cores;
+    all.programs += d.programs;
+    all.markers += d.markers;
+    all.lost_intervals += d.lost_intervals;
+    all.round_trips += d.round_trips;
+    all.sweep_p50_ns = std::max(all.sweep_p50_ns, d.sweep_p50_ns);  // of the slowest
+  }
+  const double seconds = last_ns_ ? static_cast<double>(now - last_ns_) / 1e9 : 0;
+  const auto rate = [&](uint64_t value, uint64_t before) {
+    return seconds > 0 ? static_cast<double>(value - before) / seconds : 0;
+  };
+  char text[256];
+  int used = devices.size() > 1 ? std::snprintf(text, sizeof text, "%zu cards  ", devices.size()) : 0;
+  std::snprintf(text + used, sizeof text - static_cast<size_t>(used),
+                "%llu cores  %.0f programs/s  %.0f markers/s  %llu lost intervals  sweep p50 %.0f us  "
+                "%llu round trips",
+                static_cast<unsigned long long>(all.cores), rate(all.programs, last_programs_),
+                rate(all.markers, last_markers_), static_cast<unsigned long long>(all.lost_intervals),
+                static_cast<double>(all.sweep_p50_ns) / 1e3,
+                static_cast<unsigned long long>(all.round_trips));
+  std::fprintf(stderr, "\r\033[K%.*s", terminal_columns() - 1, text);
+  std::fflush(stderr);
+  last_ns_ = now;
+  last_programs_ = all.programs;
+  last_markers_ = all.markers;
+}
+
+void LiveLine::clear() {
+  if (on_) std::fputs("\r\033[K", stderr);
+}
+
+std::string to_json(const RunResult& r) {
+  json devices = json::array(), left_out = json::array();
+  for (const DeviceResult& device : r.devices) devices.push_back(to_json(device));
+  for (const LeftOut& card : r.left_out) left_out.push_back({{"spec", card.spec}, {"why", card.why}});
+  return json{
+      {"devices", std::move(devices)}, {"left_out", std::move(left_out)}, {"duration_s", r.duration_s}}
+      .dump();
+}
+
+std::string to_text(const DeviceResult& r) {
   char head[512];
   std::snprintf(head, sizeof head,
                 "%s: %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; sweep p50 %.1f us, "

@@ -1,17 +1,21 @@
-// What a person or a script sees of a run: the live line, the closing sentence, the JSON object.
+// What a person or a script sees of a run: the live line, the closing sentences, the JSON object.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "device_run.hpp"
 #include "run.hpp"
 
 namespace ttc::collect {
 
-// A line on the terminal that is rewritten a few times a second; nothing where stderr is no terminal.
+// A line on the terminal that is rewritten a few times a second, the sums of all devices; nothing where
+// stderr is no terminal.
 class LiveLine {
  public:
   explicit LiveLine(bool wanted);
-  void show(const Drain& drain, const card::Transactions& transactions, uint64_t now_ns);
+  bool on() const { return on_; }
+  void show(std::span<const LiveFigures> devices, uint64_t now_ns);
   void clear();
 
  private:
@@ -22,6 +26,6 @@ class LiveLine {
 };
 
 std::string to_json(const RunResult& result);
-std::string to_text(const RunResult& result);
+std::string to_text(const DeviceResult& result);
 
 }  // namespace ttc::collect

@@ -1,30 +1,27 @@
+// The supervisor of a run: signals, --for, who starts when, the live line, the account of all devices. Each
+// device has a thread of its own (device_run.hpp); this one only waits.
 #include "run.hpp"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <cstdio>
-#include <nlohmann/json.hpp>
-#include <random>
+#include <mutex>
+#include <thread>
 
-#include "collector/capture_writer.hpp"
 #include "collector/host_time.hpp"
-#include "collector/zone_logs.hpp"
+#include "device_run.hpp"
 #include "report.hpp"
 
 namespace ttc::collect {
 namespace {
 
-using card::Access;
-using card::Health;
-using shm::Counter;
-
-constexpr uint64_t kMillisecond = 1'000'000;
-constexpr uint64_t kNamesEvery = 100 * kMillisecond;
-constexpr uint64_t kHealthEvery = kMillisecond;
-constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
+constexpr uint64_t kLookAgainNs = 20'000'000;  // for cards to appear
+constexpr uint64_t kLiveLineNs = 200'000'000;  // between two showings
+constexpr uint64_t kNothingToDoNs = 1'000'000'000;
 
 class Signals {
  public:
@@ -33,212 +30,258 @@ class Signals {
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, nullptr);
+    sigprocmask(SIG_BLOCK, &set, nullptr);  // threads started later inherit it
     fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() { close(fd_); }
   int fd() const { return fd_; }
+  void take() {
+    signalfd_siginfo ignored;
+    while (read(fd_, &ignored, sizeof ignored) > 0) {
+    }
+  }
 
  private:
   int fd_;
 };
 
-// Waits in steps, as waiting for another process needs, until `make` succeeds, the time is over, or a signal.
-template <class Error, class Make>
-auto wait_for(uint64_t deadline, EventLoop& loop, Make make) {
-  for (;;) {
-    try {
-      return make();
-    } catch (const Error&) {
-      if (monotonic_now_ns() >= deadline) throw;
-      if (loop.wait(20 * kMillisecond).signal) throw;
-    }
-  }
-}
+// What a device's thread is at. The thread moves it on, except from `attached`: the supervisor does that.
+enum class Stage { attaching, attached, refused, going, done, dismissed };
 
-std::string session_text(const card::Card& card, const Attachment& a, const RunOptions& options) {
-  const card::Identity& id = card.identity();
-  nlohmann::json cores = nlohmann::json::array();
-  for (const AttachedCore& c : a.cores) cores.push_back({c.at.x, c.at.y, c.flat_id});
-  return nlohmann::json{{"device", options.device},  {"chip", 0},
-                        {"arch", id.arch->name},     {"board", id.board},
-                        {"aiclk_mhz", id.aiclk_mhz}, {"max_compute_cores", id.max_compute_cores},
-                        {"layout", a.layout->name},  {"cores", std::move(cores)}}
-      .dump();
-}
+struct Device {
+  Device(const RunOptions& options, ChosenDevice device, const Halt& halt)
+      : run(options, std::move(device), halt) {}
+  DeviceRun run;
+  Stage stage = Stage::attaching;  // with the supervisor's mutex
+  std::exception_ptr error;        // likewise, when refused
+  std::string why;                 // likewise
+  std::thread thread;
+};
 
-uint64_t random_session() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
-
-class Run {
+class Supervisor {
  public:
-  explicit Run(const RunOptions& options) : options_(options), started_(monotonic_now_ns()) {
-    prctl(PR_SET_TIMERSLACK, 1000UL);
-    std::string fallback;
-    loop_ = make_event_loop(signals_.fd(), -1, options_.plain, fallback);
-    const uint64_t deadline = started_ + options_.wait_ns;
-    card_ = wait_for<card::OpenError>(deadline, *loop_, [&] { return card::open_card(options_.device); });
-    const markers::Layout* only =
-        options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-    attachment_ = wait_for<AttachError>(deadline, *loop_, [&] { return attach(*card_, {only, {}, true}); });
-    loop_ = make_event_loop(signals_.fd(), card_->hangup_fd(), options_.plain, fallback);
-    if (!fallback.empty()) note(fallback + "; using poll and plain reads");
-    for (const std::string& n : attachment_.notes) note(n);
-
-    shm::SegmentOptions segment_options;
-    segment_options.ring_bytes = options_.ring_bytes;
-    segment_options.group = options_.group;
-    segment_ = std::make_unique<shm::SegmentWriter>(card_->identity().live_name, options_.device,
-                                                    random_session(), segment_options);
-    segment_->add_standing(shm::ChunkKind::session, session_text(*card_, attachment_, options_));
-    if (!options_.output.empty())
-      capture_ =
-          std::make_unique<CaptureWriter>(options_.output, card_->identity().live_name, options_.plain);
-    publisher_ = std::make_unique<Publisher>(*segment_, 0, attachment_.layout->format.generation);
-    logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
-    // A zone's string is in the log before its first marker is on the card, so looking between reading words
-    // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
-    options_.drain.before_publish = [this] { poll_names(); };
-    drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain);
-    const std::string directory = options_.metal_home.empty()
-                                      ? zone_log_directory_of(card_->identity().workload_pid)
-                                      : zone_log_directory_in(options_.metal_home);
-    names_ = std::make_unique<ZoneLogs>(directory);
-    if (!options_.quiet)
-      std::fprintf(stderr, "ttcollect: %s (%s %s), layout %s, %zu cores; readers attach to live:%s\n",
-                   options_.device.c_str(), card_->identity().board.c_str(),
-                   std::string(card_->identity().arch->name).c_str(),
-                   std::string(attachment_.layout->name).c_str(), attachment_.cores.size(),
-                   card_->identity().live_name.c_str());
+  explicit Supervisor(const RunOptions& options)
+      : options_(options),
+        each_alone_(names_all(options.devices)),
+        line_(!options.quiet),
+        deadline_(monotonic_now_ns() + options.wait_ns) {
+    std::string ignored;  // every device says it for itself
+    loop_ = make_event_loop(signals_.fd(), changed_.fd(), options_.plain, ignored);
+    for (ChosenDevice& device : choose_devices(options_.devices, present()))
+      devices_.push_back(std::make_unique<Device>(options_, std::move(device), halt_));
   }
 
-  RunResult collect() {
-    LiveLine line(!options_.quiet);
-    std::string ended;
-    bool vanished = false;
-    collecting_since_ = monotonic_now_ns();
-    const uint64_t end = options_.duration_ns ? collecting_since_ + options_.duration_ns : ~uint64_t{0};
-    uint64_t next_names = 0, next_health = 0;
-    while (ended.empty()) {
+  ~Supervisor() {
+    halt_.raise("stopped");
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;  // who is attached only after this is dismissed at once
+    }
+    dismiss_waiting();
+    join();
+  }
+
+  RunResult run() {
+    for (const auto& d : devices_) d->thread = std::thread([this, device = d.get()] { body(*device); });
+    while (!all_over()) {
       const uint64_t now = monotonic_now_ns();
-      if (now >= next_names) {
-        poll_names();
-        next_names = now + kNamesEvery;
+      if (now >= end_) halt_.raise("the time given by --for is over");
+      const Events events = loop_->wait(
+          std::min(line_.on() ? kLiveLineNs : kNothingToDoNs, end_ > now ? end_ - now : kNothingToDoNs));
+      if (events.signal) {
+        signals_.take();
+        halt_.raise("stopped by a signal");
       }
-      if (drain_->sweep(now) == Access::gone) {
-        vanished = true;
-        ended = "the card went away";
-        break;
-      }
-      line.show(*drain_, card_->transactions(), now);
-      if (capture_) segment_->set(Counter::disk_bytes, capture_->bytes());
-      if (now >= end) ended = "the time given by --for is over";
-      if (now >= next_health) {
-        next_health = now + kHealthEvery;
-        if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
-      }
-      const uint64_t due = std::min({drain_->next_due_ns(), end, next_names});
-      const uint64_t after = monotonic_now_ns();
-      const Events events = loop_->wait(due > after ? due - after : 0);
-      if (events.signal) ended = "stopped by a signal";
-      if (events.hangup && card_->health() == Health::gone) {
-        vanished = true;
-        ended = "the card went away";
-      }
+      changed_.lower();
+      if (each_alone_)
+        start_each();
+      else
+        start_together();
+      show_line();
     }
-    // What became visible until now is still taken, also what settles only on a second look.
-    for (int i = 0; i < kLastSweeps && !vanished; ++i) {
-      if (drain_->sweep(monotonic_now_ns(), true) == Access::gone)
-        vanished = true, ended = "the card went away";
-      loop_->wait(options_.drain.busy_interval_ns);
-    }
-    poll_names();
-    drain_->close_account(vanished);
-    publisher_->publish_end(ended);
-    segment_->end();
+    line_.clear();
+    join();
     if (capture_) capture_->finish();
-    line.clear();
-    return result(ended, vanished);
+    return result();
   }
 
  private:
-  void note(const std::string& text) const {
-    if (!options_.quiet) std::fprintf(stderr, "ttcollect: %s\n", text.c_str());
-  }
-
-  // New zone strings go out together, one chunk for all that appeared at once.
-  void poll_names() {
-    std::string notes;
-    names_->poll([&](std::string_view text) {
-      notes.append(text);
-      notes += '\n';
-    });
-    if (notes.empty()) return;
-    if (!segment_->add_standing(shm::ChunkKind::names, notes) && !names_full_) {
-      names_full_ = true;
-      note("the segment's room for zone names is used up; later zones are shown by number");
+  // The cards of `all`, waiting for the first one.
+  std::vector<std::string> present() {
+    if (!each_alone_) return {};
+    for (;;) {
+      std::vector<std::string> cards = card::present_cards();
+      if (!cards.empty()) return cards;
+      if (monotonic_now_ns() >= deadline_ || loop_->wait(kLookAgainNs).signal)
+        throw card::OpenError(
+            "--device all: no card is present; `ttcollect list` shows what is there, --wait waits for the "
+            "first, "
+            "ttemu --name NAME starts an emulated one");
     }
   }
 
-  RunResult result(const std::string& ended, bool vanished) const {
+  // A device's thread.
+  void body(Device& d) {
+    try {
+      d.run.attach(deadline_);
+    } catch (const std::runtime_error& e) {
+      refuse(d, e);
+      return;
+    }
+    if (!await_go(d)) return;
+    d.run.collect();
+    move_on(d, Stage::done);
+  }
+
+  void refuse(Device& d, const std::runtime_error& e) {
+    const std::lock_guard lock(mutex_);
+    d.error = std::current_exception();
+    d.why = e.what();
+    d.stage = Stage::refused;
+    changed_.raise();
+  }
+  void move_on(Device& d, Stage stage) {
+    const std::lock_guard lock(mutex_);
+    d.stage = stage;
+    changed_.raise();
+    go_.notify_all();
+  }
+  bool await_go(Device& d) {
+    move_on(d, Stage::attached);
+    std::unique_lock lock(mutex_);
+    go_.wait(lock, [&] { return closing_ || d.stage != Stage::attached; });
+    return d.stage == Stage::going;
+  }
+
+  Stage stage_of(const Device& d) const {
+    const std::lock_guard lock(mutex_);
+    return d.stage;
+  }
+  std::vector<Device*> at(Stage stage) const {
+    std::vector<Device*> found;
+    for (const auto& d : devices_)
+      if (stage_of(*d) == stage) found.push_back(d.get());
+    return found;
+  }
+  bool all_over() const {
+    return at(Stage::attaching).empty() && at(Stage::attached).empty() && at(Stage::going).empty();
+  }
+
+  // Devices named one by one: all or none. When one is refused nothing of the others has been made.
+  void start_together() {
+    const auto waiting = at(Stage::attached);
+    if (waiting.empty() || !at(Stage::attaching).empty()) return;
+    if (!at(Stage::refused).empty()) return dismiss_waiting();
+    try {
+      for (Device* d : waiting) d->run.start();
+      record(waiting);
+    } catch (const std::runtime_error&) {
+      for (Device* d : waiting) d->run.withdraw();
+      throw;
+    }
+    for (Device* d : waiting) go(*d);
+  }
+
+  // Those of "all": each as soon as it can, without those that cannot.
+  void start_each() {
+    for (Device* d : at(Stage::attached)) {
+      try {
+        d->run.start();
+      } catch (const shm::SegmentError& e) {
+        refuse(*d, e);
+        go_.notify_all();
+        continue;
+      }
+      try {
+        record({d});
+      } catch (const std::runtime_error&) {  // an output that cannot be written is everybody's
+        d->run.withdraw();
+        throw;
+      }
+      go(*d);
+    }
+    if (began_) tell_left_out();
+  }
+
+  void record(const std::vector<Device*>& devices) {
+    if (options_.output.empty()) return;
+    if (!capture_)
+      capture_ =
+          std::make_unique<CaptureWriter>(options_.output, devices.front()->run.session(), options_.plain);
+    for (Device* d : devices) d->run.record_to(*capture_);
+  }
+
+  void go(Device& d) {
+    if (!began_) {
+      began_ = monotonic_now_ns();
+      if (options_.duration_ns) end_ = began_ + options_.duration_ns;
+    }
+    shown_.push_back(&d);
+    move_on(d, Stage::going);
+  }
+
+  void dismiss_waiting() {
+    for (Device* d : at(Stage::attached)) move_on(*d, Stage::dismissed);
+  }
+  void join() {
+    for (const auto& d : devices_)
+      if (d->thread.joinable()) d->thread.join();
+  }
+
+  // Once for each; not before something goes, because otherwise it is the run's error.
+  void tell_left_out() {
+    for (Device* d : at(Stage::refused))
+      if (std::find(told_.begin(), told_.end(), d) == told_.end()) tell_left_out(*d);
+  }
+  void tell_left_out(Device& d) {
+    line_.clear();
+    std::fprintf(stderr, "ttcollect: %s%s\n", began_ ? "left out: " : "", d.why.c_str());
+    told_.push_back(&d);
+  }
+
+  void show_line() {
+    std::vector<LiveFigures> figures;
+    for (const Device* d : shown_) figures.push_back(d->run.figures());
+    line_.show(figures, monotonic_now_ns());
+  }
+
+  RunResult result() {
+    const auto done = at(Stage::done), refused = at(Stage::refused);
+    if (done.empty()) {
+      for (size_t i = 1; i < refused.size(); ++i) tell_left_out(*refused[i]);
+      std::rethrow_exception(refused.front()->error);
+    }
     RunResult r;
-    r.identity = card_->identity();
-    r.layout = attachment_.layout->name;
-    r.bytes_per_risc = drain_->region_size().bytes();
-    r.cores = drain_->cores();
-    r.lanes = drain_->lanes();
-    r.programs = drain_->programs();
-    r.markers = drain_->markers();
-    r.frames = drain_->frames();
-    r.chunks = segment_->get(Counter::chunks);
-    r.bytes = segment_->get(Counter::chunk_bytes);
-    r.epochs = drain_->epochs();
-    r.retries = drain_->retries();
-    r.sweeps = drain_->sweeps();
-    r.recovered_words = segment_->get(Counter::recovered_words);
-    r.transactions = card_->transactions();
-    r.sweep_p50 = drain_->sweep_times().percentile(50);
-    r.sweep_p99 = drain_->sweep_times().percentile(99);
-    r.sweep_max = drain_->sweep_times().max();
-    r.lost = drain_->losses().intervals();
-    r.names = names_->notes();
-    r.loop = loop_->name();
-    r.live_name = r.identity.live_name;
-    if (capture_) {
-      r.output_backend = capture_->backend();
-      r.output_bytes = capture_->bytes();
-      r.output_lapped_bytes = capture_->lapped_bytes();
-      r.output_error = capture_->error();
-    }
-    r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
-    r.ended = ended;
-    r.card_vanished = vanished;
+    for (const Device* d : done) r.devices.push_back(d->run.result());
+    for (const Device* d : refused) r.left_out.push_back({d->run.spec(), d->why});
+    r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
     return r;
   }
 
-  RunOptions options_;
-  uint64_t started_;
-  uint64_t collecting_since_ = 0;
+  const RunOptions& options_;
+  const bool each_alone_;
   Signals signals_;
+  Halt halt_;
+  EventFlag changed_;  // a device's stage
+  LiveLine line_;
+  const uint64_t deadline_;  // for attaching
+  uint64_t began_ = 0;       // the first device's start, CLOCK_MONOTONIC
+  uint64_t end_ = ~uint64_t{0};
   std::unique_ptr<EventLoop> loop_;
-  std::unique_ptr<card::Card> card_;
-  Attachment attachment_;
-  std::unique_ptr<shm::SegmentWriter> segment_;
-  std::unique_ptr<CaptureWriter> capture_;
-  std::unique_ptr<Publisher> publisher_;
-  std::unique_ptr<LogReader> logs_;
-  std::unique_ptr<Drain> drain_;
-  std::unique_ptr<ZoneLogs> names_;
-  bool names_full_ = false;
+  mutable std::mutex mutex_;
+  std::condition_variable go_;
+  bool closing_ = false;                    // with mutex_
+  std::unique_ptr<CaptureWriter> capture_;  // outlives the devices that it is recording
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<const Device*> shown_, told_;
 };
 
 }  // namespace
 
 RunResult run(const RunOptions& options) {
-  return Run(options).collect();
+  check_device_list(options.devices);
+  return Supervisor(options).run();
 }
 
 }  // namespace ttc::collect

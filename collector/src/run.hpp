@@ -1,4 +1,4 @@
-// One collecting run of one device: attach, drain until told to stop, leave a true account.
+// One collecting run of one or several devices: attach, drain until told to stop, leave a true account.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,23 +9,23 @@
 namespace ttc::collect {
 
 struct RunOptions {
-  std::string device;
-  std::string output;        // .ttc, empty: none
-  uint64_t duration_ns = 0;  // 0: until stopped
-  uint64_t wait_ns = 0;      // how long to wait for card and profiler
+  std::vector<std::string> devices;  // as typed, commas taken apart; or just "all"
+  std::string output;                // .ttc of all devices, empty: none
+  uint64_t duration_ns = 0;          // 0: until stopped
+  uint64_t wait_ns = 0;              // how long to wait for cards and profilers
   std::string layout;
   std::string metal_home;
-  uint64_t ring_bytes = 32u << 20;
+  uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
-  bool json = false;
   bool quiet = false;
 };
 
-struct RunResult {
+struct DeviceResult {
   card::Identity identity;
+  uint32_t chip = 0;  // column 1 of the device CSV
   std::string layout;
   uint32_t bytes_per_risc = 0;
   size_t cores = 0, lanes = 0;
@@ -43,7 +43,20 @@ struct RunResult {
   bool card_vanished = false;
 };
 
-// Throws card::OpenError, AttachError, shm::SegmentError, CaptureError before anything was collected.
+// A card of `all` that could not be collected from.
+struct LeftOut {
+  std::string spec;
+  std::string why;  // one sentence
+};
+
+struct RunResult {
+  std::vector<DeviceResult> devices;  // by chip number
+  std::vector<LeftOut> left_out;
+  double duration_s = 0;  // from the first device's start to the last one's end
+};
+
+// Throws DeviceListError, card::OpenError, AttachError, shm::SegmentError or CaptureError before anything was
+// collected. Devices named one by one start all or none; of "all", those start that can.
 RunResult run(const RunOptions& options);
 
 }  // namespace ttc::collect

@@ -119,7 +119,7 @@ class Meaning : public testing::Test {
     options.columns = columns_;
     options.metal_date = date_;
     Pipeline pipeline({}, false, date_);
-    DeviceCsv csv(out, pipeline.names(), options);
+    DeviceCsv csv(out, options);
     pipeline.push(text_chunk(shm::ChunkKind::session, R"({"arch":"wormhole_b0","aiclk_mhz":1000})"), csv);
     if (!notes_.empty()) pipeline.push(text_chunk(shm::ChunkKind::names, notes_), csv);
     std::map<uint8_t, markers::LaneDecoder> past;  // for the digests, as the collector keeps them

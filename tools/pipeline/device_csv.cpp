@@ -37,30 +37,45 @@ constexpr markers::MetalDate kWideDataNamed{2026, 6};
 
 }  // namespace
 
-DeviceCsv::DeviceCsv(Output& out, const markers::ZoneNames& names, const FormatOptions& options)
+DeviceCsv::DeviceCsv(Output& out, const FormatOptions& options)
     : out_(out),
-      names_(names),
       trace_columns_(options.columns == 15),
       wide_data_(options.metal_date && *options.metal_date < kWideDataNamed ? "TS_DATA" : "TS_DATA_16B") {}
 
 void DeviceCsv::begin(const Session& s) {
-  if (begun_) return;  // a later device is appended to the same table
-  begun_ = true;
+  if (head_) {  // a later device is appended to the same table
+    if (s.arch != head_->arch || s.aiclk_mhz != head_->aiclk_mhz)
+      notes_.push_back("chip " + std::to_string(s.chip) + " (" + s.device + ") is " + s.arch + " at " +
+                       std::to_string(s.aiclk_mhz) + " MHz, but the one head line of a device CSV says " +
+                       head_->arch + " at " + std::to_string(head_->aiclk_mhz) +
+                       " MHz; export it apart with --chip " + std::to_string(s.chip));
+    return;
+  }
+  head_ = s;
   std::string head = "ARCH: " + s.arch + ", CHIP_FREQ[MHz]: " + std::to_string(s.aiclk_mhz);
   if (trace_columns_) head += ", Max Compute Cores: " + std::to_string(s.max_compute_cores);
   out_.append(head + "\n");
   out_.append(trace_columns_ ? kHead15 : kHead13);
 }
 
-const DeviceCsv::Tail& DeviceCsv::tail(const markers::Marker& m, std::string_view processor,
-                                       uint32_t processor_key) {
+DeviceCsv::Tails& DeviceCsv::tails_of(const markers::ZoneNames& names) {
+  if (current_ != &names) {
+    current_ = &names;
+    current_tails_ = &tails_[&names];
+  }
+  return *current_tails_;
+}
+
+const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
+                                       const markers::ZoneNames& names, std::string_view processor,
+                                       uint32_t processor_key) const {
   const bool quick_push = m.flags & markers::kQuickPush;
   const uint32_t key =
       m.id | static_cast<uint32_t>(m.type) << 16 | uint32_t{quick_push} << 24 | processor_key << 25;
-  const auto [it, fresh] = tails_.try_emplace(key);
+  const auto [it, fresh] = tails.try_emplace(key);
   Tail& made = it->second;
   if (!fresh) return made;
-  const markers::ZoneSource* source = named_by_id(m) ? names_.choose(m.id, processor).source : nullptr;
+  const markers::ZoneSource* source = named_by_id(m) ? names.choose(m.id, processor).source : nullptr;
   std::string& text = made.text;
   text = ',';
   if (source)
@@ -97,11 +112,12 @@ void DeviceCsv::frame(const FrameEvents& f) {
   const std::string_view launch(middle,
                                 static_cast<size_t>(put_launch(middle, f.host_id, f.trace_counter) - middle));
 
+  Tails& tails = tails_of(f.names);
   auto meaning = f.meanings.begin();
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
     const MarkerMeaning* more = meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
-    const Tail& rest = tail(m, processor, processor_key);
+    const Tail& rest = tail(tails, m, f.names, processor, processor_key);
     char* const row =
         out_.room(kLongestNumbers + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
     char* at = put(row, place);

@@ -1,8 +1,13 @@
 // profile_log_device.csv as tt-metal writes it (report sheet 1.1): 15 columns, or the 13 of mid 2025.
+//
+// Several devices share the table; column 1 tells them apart. The head has room for one architecture and one
+// clock, those of the first device, as in tt-metal's own file.
 #pragma once
-#include <array>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "pipeline/decimal_clock.hpp"
 #include "pipeline/format.hpp"
@@ -11,14 +16,18 @@ namespace ttc::tools {
 
 class DeviceCsv : public Format {
  public:
-  DeviceCsv(Output& out, const markers::ZoneNames& names, const FormatOptions& options);
+  DeviceCsv(Output& out, const FormatOptions& options);
 
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
   void loss(const shm::LossRecord&) override {
   }  // the format has no place for it; ttexport tells it on stderr
-  void names_changed() override { tails_.clear(); }
+  void names_changed() override {
+    tails_.clear();
+    current_ = nullptr;
+  }
   void end() override {}
+  std::vector<std::string> notes() const override { return notes_; }
 
  private:
   // ",name,type,line,file," as one text, and where the name ends.
@@ -26,17 +35,23 @@ class DeviceCsv : public Format {
     std::string text;
     size_t name_end = 0;
   };
-  const Tail& tail(const markers::Marker& marker, std::string_view processor, uint32_t processor_key);
+  using Tails = std::unordered_map<uint32_t, Tail>;  // by id, type, flag, processor
+
+  const Tail& tail(Tails& tails, const markers::Marker& marker, const markers::ZoneNames& names,
+                   std::string_view processor, uint32_t processor_key) const;
+  Tails& tails_of(const markers::ZoneNames& names);
   char* put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const;
   char* put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f, const Tail& rest) const;
 
   Output& out_;
-  const markers::ZoneNames& names_;
   bool trace_columns_;
-  bool begun_ = false;
   DecimalClock clock_;
-  std::string_view wide_data_;                // what 16-byte data was called at the time
-  std::unordered_map<uint32_t, Tail> tails_;  // by id, type, flag, processor
+  std::string_view wide_data_;   // what 16-byte data was called at the time
+  std::optional<Session> head_;  // the device the head speaks of
+  std::vector<std::string> notes_;
+  std::map<const markers::ZoneNames*, Tails> tails_;
+  const markers::ZoneNames* current_ = nullptr;  // whose tails were used last
+  Tails* current_tails_ = nullptr;
 };
 
 }  // namespace ttc::tools

@@ -19,7 +19,7 @@ namespace ttc::tools {
 struct Session {
   uint64_t id = 0;
   std::string device;
-  uint32_t chip = 0;
+  uint32_t chip = 0;  // in this output
   std::string arch;
   std::string board;
   uint32_t aiclk_mhz = 0;
@@ -46,6 +46,7 @@ struct FrameEvents {
       trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not say
   std::span<const markers::Marker> markers;      // by time; nothing stale, nothing repeated
   const markers::Batch& batch;                   // for payload()
+  const markers::ZoneNames& names;               // of the session; stays where it is as long as the pipeline
   std::span<const MarkerMeaning> meanings = {};  // by marker
 };
 
@@ -57,17 +58,19 @@ struct FormatOptions {
 class Format {
  public:
   virtual ~Format() = default;
-  virtual void begin(const Session& session) = 0;
+  virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;
   virtual void loss(const shm::LossRecord& record) = 0;
-  virtual void names_changed() = 0;
+  virtual void names_changed() = 0;  // of any session
   virtual void end() = 0;
+  // What the output cannot say about what went into it, as sentences.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 struct FormatEntry {
   const char* name;
   const char* what;  // for --help: what reads it, and limits
-  std::unique_ptr<Format> (*make)(Output& out, const markers::ZoneNames& names, const FormatOptions& options);
+  std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);
 };
 std::span<const FormatEntry> formats();
 

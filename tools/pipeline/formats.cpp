@@ -5,8 +5,8 @@ namespace ttc::tools {
 namespace {
 
 template <class F>
-std::unique_ptr<Format> make(Output& out, const markers::ZoneNames& names, const FormatOptions& options) {
-  return std::make_unique<F>(out, names, options);
+std::unique_ptr<Format> make(Output& out, const FormatOptions& options) {
+  return std::make_unique<F>(out, options);
 }
 
 constexpr FormatEntry kFormats[] = {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace ttc::tools {
@@ -32,7 +33,7 @@ shm::ChunkHeader ImageSource::header(shm::ChunkKind kind) {
   shm::ChunkHeader h;
   h.kind = kind;
   h.sequence = sequence_++;
-  h.session = 1;
+  h.session = std::hash<std::string>{}(image_.directory);  // two directories are two sessions
   h.generation = image_.layout->format.generation;
   h.firmware_mode = static_cast<uint8_t>(image_.mode);
   return h;

@@ -9,33 +9,35 @@ namespace ttc::tools {
 using shm::ChunkKind;
 
 namespace {
-uint64_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
-  return uint64_t{h.device} << 32 | uint64_t{h.core_x} << 24 | uint64_t{h.core_y} << 16 | span.risc;
+uint32_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
+  return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | span.risc;
 }
 }  // namespace
 
 void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
+  if (h.kind == ChunkKind::session) return session(h, body, format);
+  SessionState& s = state_of(h);
+  if (!s.wanted) return;
   switch (h.kind) {
-    case ChunkKind::session:
-      return session(body, format);
     case ChunkKind::device_words:
-      return words(chunk, format);
+      return words(chunk, s, format);
     case ChunkKind::names: {
-      const size_t before = names_.size();
+      const size_t before = s.names.size();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-        names_.add_note(text.substr(0, end));
-      if (names_.size() == before) return;
-      meaning_.names_changed();
+        s.names.add_note(text.substr(0, end));
+      if (s.names.size() == before) return;
+      s.meaning.names_changed();
       format.names_changed();
       return;
     }
     case ChunkKind::loss: {
       shm::LossRecord record;
       std::memcpy(&record, body.data(), sizeof record);
-      losses_[record.id] = record;
+      record.device = s.chip;
+      losses_[{h.session, record.id}] = record;
       format.loss(record);
       return;
     }
@@ -44,13 +46,35 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   }
 }
 
-void Pipeline::session(std::span<const char> text, Format& format) {
+// Words of a session that never described itself keep the number their chunks carry.
+Pipeline::SessionState& Pipeline::state_of(const shm::ChunkHeader& h) {
+  const auto [it, fresh] = sessions_.try_emplace(h.session, date_);
+  if (fresh) {
+    it->second.chip = h.device;
+    it->second.wanted = !filter_.chip || *filter_.chip == h.device;
+  }
+  return it->second;
+}
+
+// The number itself, unless another device has it already.
+uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
+  uint32_t chip = wanted;
+  while (chips_.contains(chip) && chips_[chip] != device) ++chip;
+  if (chip != wanted)
+    notes_.push_back(device + " is chip " + std::to_string(chip) + " in this output, because " +
+                     chips_[wanted] + " is chip " + std::to_string(wanted) + " already");
+  chips_[chip] = device;
+  return chip;
+}
+
+void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Format& format) {
   const auto j = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   if (!j.is_object()) {
     complaint_ = "the session description is not JSON";
     return;
   }
   Session s;
+  s.id = h.session;
   const auto text_of = [&](const char* key) {
     return j.contains(key) && j[key].is_string() ? j[key].get<std::string>() : "";
   };
@@ -58,25 +82,36 @@ void Pipeline::session(std::span<const char> text, Format& format) {
     return j.contains(key) && j[key].is_number_unsigned() ? j[key].get<uint32_t>() : 0u;
   };
   s.device = text_of("device");
-  s.chip = number_of("chip");
+  s.chip = free_chip(number_of("chip"), s.device);
   s.arch = text_of("arch");
   s.board = text_of("board");
   s.layout = text_of("layout");
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
-  format.begin(s);
+  SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
+  state.chip = s.chip;
+  state.wanted = !filter_.chip || *filter_.chip == s.chip;
+  if (state.wanted) format.begin(s);
 }
 
-void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
-  const uint64_t lane = lane_key(h, span);
+std::vector<std::string> Pipeline::notices() const {
+  std::vector<std::string> all = notes_;
+  for (const auto& [id, s] : sessions_)
+    for (const std::string& notice : s.meaning.notices()) all.push_back(notice);
+  return all;
+}
+
+void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s) {
   if (h.notes & shm::kRecovered) return;  // taken from behind a rewound index: gaps are in the loss account
-  LaneProgress& p = progress_[lane];
-  if (p.session == h.session && p.epoch == h.epoch && span.word_offset > p.next_word)
+  LaneProgress& p = s.lanes[lane_key(h, span)];
+  if (p.begun && p.epoch == h.epoch && span.word_offset > p.next_word)
     missing_words_ += span.word_offset - p.next_word;
-  p = {h.session, h.epoch, span.word_offset + span.word_count};
+  p.epoch = h.epoch;
+  p.next_word = span.word_offset + span.word_count;
+  p.begun = true;
 }
 
-void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
+void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const markers::Layout* layout = markers::layout_by_generation(h.generation);
   if (!layout) {
@@ -94,7 +129,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
       complaint_ = "a span names RISC " + std::to_string(span.risc);
       continue;
     }
-    if (span.source == shm::SpanSource::dram_log) account(h, span);
+    if (span.source == shm::SpanSource::dram_log) account(h, span, s);
     if (!filter_.wants(h.core_x, h.core_y, span.risc)) continue;
     markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),
                                   static_cast<device::Mode>(h.firmware_mode)});
@@ -107,14 +142,13 @@ void Pipeline::words(std::span<const uint64_t> chunk, Format& format) {
     else
       decoder.decode(shm::words_of(chunk, span), batch_);
     anomalies_.add(decoder.anomalies());
-    if (h.firmware_mode != 0) skip_repeats(h, span);
-    for (const markers::Frame& frame : batch_.frames()) emit(h, frame, format);
+    if (h.firmware_mode != 0) skip_repeats(s.lanes[lane_key(h, span)].until);
+    for (const markers::Frame& frame : batch_.frames()) emit(h, frame, s, format);
   }
 }
 
 // Where the firmware keeps words in L1, a lane's L1 chunk may bring what a later push brings again.
-void Pipeline::skip_repeats(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
-  uint64_t& until = until_[lane_key(h, span)];
+void Pipeline::skip_repeats(uint64_t& until) {
   const uint64_t before = until;
   for (markers::Marker& m : batch_.markers()) {
     if (m.flags & markers::kStale) continue;
@@ -126,7 +160,8 @@ void Pipeline::skip_repeats(const shm::ChunkHeader& h, const shm::SpanEntry& spa
 }
 
 // The four guaranteed markers come first in a frame and are not in time order; the customs are.
-void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Format& format) {
+void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, const SessionState& s,
+                    Format& format) {
   const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
@@ -143,10 +178,10 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Form
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
   // Trace-only firmware counts replays in the place of the host id and says no more.
   const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.trace_counter;
-  FrameEvents events{h.device, h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
+  FrameEvents events{s.chip,   h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
                      mode,     frame.risc, frame.host_id, trace_counter,
-                     ordered_, batch_};
-  events.meanings = meaning_.of(events, h.generation);
+                     ordered_, batch_,     s.names};
+  events.meanings = s.meaning.of(events, h.generation);
   format.frame(events);
 }
 

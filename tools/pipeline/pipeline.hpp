@@ -1,11 +1,15 @@
 // source -> decode -> name -> meaning -> time -> filter -> format, once for every tool.
 //
+// Chunks of several devices may alternate: names, progress and losses are kept by session. Two devices that
+// their collectors gave the same chip number are told apart by giving the later one the next free number.
+//
 // The time stage hands device cycles through: no clock segments exist in the chunks yet.
 #pragma once
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pipeline/format.hpp"
@@ -17,6 +21,7 @@ namespace ttc::tools {
 struct Filter {
   std::optional<std::pair<uint8_t, uint8_t>> core;  // NOC0 physical
   std::optional<uint8_t> risc;
+  std::optional<uint32_t> chip;  // as numbered in the output
 
   bool wants(uint8_t x, uint8_t y, uint8_t r) const {
     return (!core || *core == std::pair{x, y}) && (!risc || *risc == r);
@@ -27,51 +32,63 @@ class Pipeline {
  public:
   // `date`: of the workload's tt-metal, where the user knows it.
   Pipeline(const Filter& filter, bool keep_duplicates, std::optional<markers::MetalDate> date = {})
-      : filter_(filter), keep_duplicates_(keep_duplicates), meaning_(names_, date) {}
+      : filter_(filter), keep_duplicates_(keep_duplicates), date_(date) {}
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
-
-  // Formats look names up here; give it to them before the first chunk.
-  const markers::ZoneNames& names() const { return names_; }
 
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
 
   uint64_t markers() const { return delivered_; }
   markers::Anomalies anomalies() const { return anomalies_; }
-  const std::map<uint64_t, shm::LossRecord>& losses() const { return losses_; }
+  // By session and interval; of the devices that the filter wants.
+  const std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord>& losses() const { return losses_; }
   // Words that should have come and did not, e.g. because this reader was lapped.
   uint64_t missing_words() const { return missing_words_; }
-  // Once at the end: choices that were made and a reader should know of.
-  std::vector<std::string> notices() const { return meaning_.notices(); }
   const std::string& complaint() const { return complaint_; }  // a chunk nothing could be made of
+  // Once at the end: chip numbers that were changed, choices that were made and a reader should know of.
+  std::vector<std::string> notices() const;
 
  private:
   struct LaneProgress {
-    uint64_t session = 0;
     uint32_t epoch = 0;
     uint32_t next_word = 0;
+    bool begun = false;
+    uint64_t until = 0;  // latest time delivered, where L1 is read too
+  };
+  // What is known of one collector's run on one device.
+  struct SessionState {
+    explicit SessionState(std::optional<markers::MetalDate> date) : meaning(names, date) {}
+    SessionState(const SessionState&) = delete;
+    SessionState& operator=(const SessionState&) = delete;
+    uint32_t chip = 0;
+    bool wanted = true;
+    markers::ZoneNames names;
+    MeaningStage meaning;
+    std::unordered_map<uint32_t, LaneProgress> lanes;
   };
 
-  void session(std::span<const char> text, Format& format);
-  void words(std::span<const uint64_t> chunk, Format& format);
-  void skip_repeats(const shm::ChunkHeader& h, const shm::SpanEntry& span);
-  void account(const shm::ChunkHeader& h, const shm::SpanEntry& span);
-  void emit(const shm::ChunkHeader& h, const markers::Frame& frame, Format& format);
+  SessionState& state_of(const shm::ChunkHeader& h);
+  uint32_t free_chip(uint32_t wanted, const std::string& device);
+  void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
+  void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  void skip_repeats(uint64_t& until);
+  void account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s);
+  void emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format);
 
   Filter filter_;
   bool keep_duplicates_;
-  markers::ZoneNames names_;
-  MeaningStage meaning_;
+  std::optional<markers::MetalDate> date_;
+  std::map<uint64_t, SessionState> sessions_;
+  std::map<uint32_t, std::string> chips_;  // taken: number -> device
   markers::Batch batch_;
   std::vector<markers::Marker> ordered_;
   markers::Anomalies anomalies_;
-  std::map<uint64_t, shm::LossRecord> losses_;
-  std::map<uint64_t, LaneProgress> progress_;
-  std::map<uint64_t, uint64_t> until_;  // by lane: latest time delivered, where L1 is read too
+  std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord> losses_;
   uint64_t delivered_ = 0;
   uint64_t missing_words_ = 0;
   std::string complaint_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace ttc::tools

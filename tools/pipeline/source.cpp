@@ -1,6 +1,8 @@
 #include "pipeline/source.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <map>
 
 #include "collector/capture_reader.hpp"
 #include "pipeline/image_source.hpp"
@@ -10,21 +12,24 @@ namespace ttc::tools {
 namespace {
 
 constexpr unsigned kFollowWaitMs = 200;
+constexpr unsigned kFollowWaitAmongMs = 2;  // on one of several: the others' rings fill meanwhile
+constexpr unsigned kChunksATurn = 256;
 
 class LiveSource : public Source {
  public:
-  LiveSource(const std::string& name, bool follow, unsigned wait_ms)
-      : reader_(name, shm::StartAt::oldest, wait_ms), name_(name), follow_(follow) {}
+  // `follow_ms`: how long next() waits before it says idle; 0 does not follow.
+  LiveSource(const std::string& name, unsigned follow_ms, unsigned wait_ms)
+      : reader_(name, shm::StartAt::oldest, wait_ms), name_(name), follow_ms_(follow_ms) {}
 
   Next next(std::vector<uint64_t>& chunk) override {
     for (;;) {
-      switch (reader_.next(chunk, follow_ ? kFollowWaitMs : 0)) {
+      switch (reader_.next(chunk, follow_ms_)) {
         case shm::Reader::Next::chunk:
           return Next::chunk;
         case shm::Reader::Next::lapped:
           continue;  // counted by the reader
         case shm::Reader::Next::timeout:
-          return follow_ ? Next::idle : Next::end;
+          return follow_ms_ ? Next::idle : Next::end;
         case shm::Reader::Next::ended:
           return Next::end;
         case shm::Reader::Next::writer_died:
@@ -51,7 +56,7 @@ class LiveSource : public Source {
  private:
   shm::Reader reader_;
   std::string name_;
-  bool follow_;
+  unsigned follow_ms_;
   bool died_ = false;
   std::string damage_;
 };
@@ -75,11 +80,70 @@ class FileSource : public Source {
   std::string path_;
 };
 
-}  // namespace
+// Several sources as one.
+class JoinedSource : public Source {
+ public:
+  struct Part {
+    std::string from;
+    std::unique_ptr<Source> source;
+    bool over = false;
+  };
 
-std::unique_ptr<Source> open_source(const std::string& from, bool follow, unsigned wait_ms) {
+  JoinedSource(std::vector<Part> parts, bool in_turn) : parts_(std::move(parts)), in_turn_(in_turn) {}
+
+  Next next(std::vector<uint64_t>& chunk) override {
+    size_t idle = 0, over = 0;
+    while (idle + over < parts_.size()) {
+      Part& part = parts_[at_];
+      switch (part.over ? Next::end : part.source->next(chunk)) {
+        case Next::chunk:
+          claim_session(chunk, at_);
+          if (in_turn_ && ++taken_ >= kChunksATurn) pass_on();
+          return Next::chunk;
+        case Next::idle:
+          ++idle;
+          break;
+        case Next::end:
+          part.over = true;
+          ++over;
+          break;
+      }
+      pass_on();
+    }
+    return idle ? Next::idle : Next::end;
+  }
+
+  std::vector<std::string> complaints() const override {
+    std::vector<std::string> all;
+    for (const Part& part : parts_)
+      for (std::string& c : part.source->complaints()) all.push_back(std::move(c));
+    return all;
+  }
+
+ private:
+  void pass_on() {
+    at_ = (at_ + 1) % parts_.size();
+    taken_ = 0;
+  }
+  // The same words from two sources would come out as repeated markers.
+  void claim_session(const std::vector<uint64_t>& chunk, size_t part) {
+    const uint64_t session = shm::header_of(chunk).session;
+    const auto [it, fresh] = session_of_.try_emplace(session, part);
+    if (!fresh && it->second != part)
+      throw SourceError(parts_[it->second].from + " and " + parts_[part].from +
+                        " hold the same run of one collector; name one of them");
+  }
+
+  std::vector<Part> parts_;
+  bool in_turn_;
+  size_t at_ = 0;
+  unsigned taken_ = 0;
+  std::map<uint64_t, size_t> session_of_;
+};
+
+std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, unsigned wait_ms) {
   try {
-    if (from.starts_with("live:")) return std::make_unique<LiveSource>(from.substr(5), follow, wait_ms);
+    if (from.starts_with("live:")) return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms);
     if (std::filesystem::is_directory(from)) return std::make_unique<ImageSource>(from);
     return std::make_unique<FileSource>(from);
   } catch (const shm::SegmentError& e) {
@@ -88,6 +152,39 @@ std::unique_ptr<Source> open_source(const std::string& from, bool follow, unsign
     throw SourceError(std::string(e.what()) +
                       "; --from takes live:NAME, a .ttc file or a directory of firmware memory");
   }
+}
+
+// A file may have commas in its name.
+std::vector<std::string> take_apart(const std::vector<std::string>& given) {
+  std::vector<std::string> all;
+  for (const std::string& text : given) {
+    std::error_code ignored;  // what is no file is a list
+    if (std::filesystem::exists(text, ignored)) {
+      all.push_back(text);
+      continue;
+    }
+    for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+      end = text.find(',', begin);
+      all.push_back(text.substr(begin, end - begin));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms) {
+  const std::vector<std::string> from = take_apart(given);
+  if (from.size() == 1) return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms);
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
+  std::vector<JoinedSource::Part> parts;
+  for (const std::string& one : from) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    parts.push_back(
+        {one, open_one(one, follow ? kFollowWaitAmongMs : 0, left > 0 ? static_cast<unsigned>(left) : 0)});
+  }
+  return std::make_unique<JoinedSource>(std::move(parts), follow);
 }
 
 }  // namespace ttc::tools

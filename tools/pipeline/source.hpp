@@ -1,5 +1,5 @@
-// Where chunks come from: a live segment, its remains, or a capture file. One interface, so that everything
-// downstream works on all of them.
+// Where chunks come from: a live segment, its remains, a capture file, or several of them. One interface, so
+// that everything downstream works on all of them.
 #pragma once
 #include <memory>
 #include <stdexcept>
@@ -23,8 +23,10 @@ class Source {
   virtual std::vector<std::string> complaints() const = 0;
 };
 
-// `from`: live:NAME, FILE.ttc or a directory of firmware memory. `follow`: a live source goes on until its
-// writer ends. Throws SourceError.
-std::unique_ptr<Source> open_source(const std::string& from, bool follow, unsigned wait_ms = 0);
+// `from`: live:NAME, FILE.ttc or a directory of firmware memory, each also a comma list of them. `follow`: a
+// live source goes on until its writer ends; several are then read in turn as their chunks come. Otherwise
+// one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws
+// SourceError, also from next() when two sources turn out to hold the same session.
+std::unique_ptr<Source> open_source(const std::vector<std::string>& from, bool follow, unsigned wait_ms = 0);
 
 }  // namespace ttc::tools

@@ -33,7 +33,7 @@ struct ChunkHeader {
   uint8_t firmware_mode = 0;  // firmware_markers device::Mode: 0 normal, 1 trace-only, 2 accumulate
   uint64_t sequence = 0;      // counts the chunks of a session, without gaps
   uint64_t session = 0;       // random, one per collector run and device
-  uint32_t device = 0;        // tt-metal's chip id: column 1 of the device CSV
+  uint32_t device = 0;        // tt-metal's chip id: column 1 of the device CSV; 0 in standing chunks
   uint8_t core_x = 0;         // NOC0 physical
   uint8_t core_y = 0;
   uint8_t generation = 0;  // layout of the words: 1 to 4 = G1 to G4, 16 = G1-16

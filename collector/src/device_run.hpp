@@ -1,0 +1,73 @@
+// One device from opening to its account.
+//
+// attach() and collect() belong to the device's thread (one thread a card, driver_iface/card.hpp); start()
+// and withdraw() to the supervisor, between the two. The handing over must order memory, as a mutex does.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "collector/attach.hpp"
+#include "collector/capture_writer.hpp"
+#include "collector/zone_logs.hpp"
+#include "device_list.hpp"
+#include "event_flag.hpp"
+#include "run.hpp"
+
+namespace ttc::collect {
+
+// What a live line shows, out of the segment's counters.
+struct LiveFigures {
+  uint64_t cores = 0, programs = 0, markers = 0, lost_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
+};
+
+class DeviceRun {
+ public:
+  // Both references outlive this.
+  DeviceRun(const RunOptions& options, ChosenDevice device, const Halt& halt);
+
+  const std::string& spec() const { return device_.spec; }
+
+  // Opens the card and finds its profiler, trying until `deadline_ns` (CLOCK_MONOTONIC). Throws
+  // card::OpenError, AttachError.
+  void attach(uint64_t deadline_ns);
+
+  // Makes the segment. Throws shm::SegmentError.
+  void start();
+  uint64_t session() const { return segment_->session(); }
+  // Between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
+  void record_to(CaptureWriter& capture);
+  // Undoes start().
+  void withdraw();
+
+  // Drains until told to halt or the card goes, ends the segment and closes the card.
+  void collect();
+
+  LiveFigures figures() const;  // after start(), from any thread
+  DeviceResult result() const;  // after collect() and the capture's finish()
+
+ private:
+  void drain_until_halted(std::string& ended, bool& vanished);
+  void note(const std::string& text) const;
+  void poll_names();
+  std::string session_text() const;
+  void take_account(const std::string& ended, bool vanished);
+
+  RunOptions options_;
+  ChosenDevice device_;
+  const Halt& halt_;
+  CaptureWriter* capture_ = nullptr;
+  const CaptureWriter::Track* track_ = nullptr;
+  uint64_t collecting_since_ = 0;
+  std::unique_ptr<card::Card> card_;
+  Attachment attachment_;
+  std::unique_ptr<shm::SegmentWriter> segment_;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<LogReader> logs_;
+  std::unique_ptr<ZoneLogs> names_;
+  std::unique_ptr<Drain> drain_;
+  bool names_full_ = false;
+  DeviceResult result_;
+};
+
+}  // namespace ttc::collect
