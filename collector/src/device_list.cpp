@@ -5,6 +5,16 @@
 
 namespace ttc::collect {
 
+std::vector<std::string> listed_devices(std::span<const std::string> typed) {
+  std::vector<std::string> specs;
+  for (const std::string& text : typed)
+    for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+      end = text.find(',', begin);
+      specs.push_back(text.substr(begin, end - begin));
+    }
+  return specs;
+}
+
 bool names_all(std::span<const std::string> given) {
   return given.size() == 1 && given.front() == "all";
 }
@@ -31,6 +41,7 @@ std::vector<ChosenDevice> choose_devices(std::span<const std::string> given,
     specs = std::move(present);
   }
   std::vector<ChosenDevice> chosen;
+  chosen.reserve(specs.size());
   for (std::string& spec : specs) chosen.push_back({std::move(spec), static_cast<uint32_t>(chosen.size())});
   return chosen;
 }

@@ -18,6 +18,8 @@ struct ChosenDevice {
   uint32_t chip;  // place in the list: column 1 of the device CSV
 };
 
+// What --device was given, its comma lists taken apart.
+std::vector<std::string> listed_devices(std::span<const std::string> typed);
 bool names_all(std::span<const std::string> given);  // "all" and nothing else
 // Refuses an empty list, an empty name, a device given twice, and "all" beside other names.
 void check_device_list(std::span<const std::string> given);

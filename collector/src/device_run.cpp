@@ -49,8 +49,8 @@ DeviceRun::DeviceRun(const RunOptions& options, ChosenDevice device, const Halt&
 
 void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
-  std::string fallback;              // told when collecting
-  const auto waiting = make_event_loop(halt_.fd(), -1, options_.plain, fallback);
+  std::string unused;                // nothing is tried that could be refused
+  const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
   card_ = wait_for<card::OpenError>(deadline_ns, *waiting, [&] { return card::open_card(device_.spec); });
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
   attachment_ = wait_for<AttachError>(deadline_ns, *waiting, [&] {
@@ -183,7 +183,15 @@ void DeviceRun::poll_names() {
   }
 }
 
+void DeviceRun::let_go() {
+  if (!segment_) return;
+  last_figures_ = figures();
+  publisher_.reset();
+  segment_.reset();
+}
+
 LiveFigures DeviceRun::figures() const {
+  if (!segment_) return last_figures_;
   return {segment_->get(Counter::cores),        segment_->get(Counter::programs),
           segment_->get(Counter::markers),      segment_->get(Counter::lost_intervals),
           segment_->get(Counter::sweep_ns_p50), segment_->get(Counter::round_trips)};

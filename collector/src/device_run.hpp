@@ -1,7 +1,7 @@
 // One device from opening to its account.
 //
-// attach() and collect() belong to the device's thread (one thread a card, driver_iface/card.hpp); start()
-// and withdraw() to the supervisor, between the two. The handing over must order memory, as a mutex does.
+// attach() and collect() belong to the device's thread (one thread a card, driver_iface/card.hpp), everything
+// else to the supervisor. Handing over must order memory, as a mutex does.
 #pragma once
 #include <memory>
 #include <string>
@@ -42,7 +42,10 @@ class DeviceRun {
   // Drains until told to halt or the card goes, ends the segment and closes the card.
   void collect();
 
-  LiveFigures figures() const;  // after start(), from any thread
+  // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
+  void let_go();
+
+  LiveFigures figures() const;  // after start(), while collect() runs too; the last ones after let_go()
   DeviceResult result() const;  // after collect() and the capture's finish()
 
  private:
@@ -67,6 +70,7 @@ class DeviceRun {
   std::unique_ptr<ZoneLogs> names_;
   std::unique_ptr<Drain> drain_;
   bool names_full_ = false;
+  LiveFigures last_figures_;
   DeviceResult result_;
 };
 

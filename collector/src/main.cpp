@@ -59,12 +59,12 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.set_version_flag("--version", "ttcollect " TTC_VERSION);
   collect::RunOptions o;
+  std::vector<std::string> typed_devices;
   double idle_us = 1000, busy_us = 50;
   bool as_json = false;
-  app.add_option("--device,-d", o.devices,
+  app.add_option("--device,-d", typed_devices,
                  "the card: emu:NAME; several as emu:A,emu:B or repeated; all for every card present.\n"
                  "The place in the list is the chip number, column 1 of the device CSV")
-      ->delimiter(',')
       ->expected(1)
       ->take_all();
   app.add_option("--for", o.duration_ns, "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)")
@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   }
   if (*list_cmd) return collect::list(list_json || as_json), kOk;
   if (*clean_cmd) return collect::clean(), kOk;
+  o.devices = collect::listed_devices(typed_devices);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);
   o.drain.busy_interval_ns = std::min(static_cast<uint64_t>(busy_us * 1000), o.drain.idle_interval_ns);
   try {

@@ -9,6 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "collector/host_time.hpp"
+
 namespace ttc::collect {
 namespace {
 
@@ -78,7 +80,8 @@ int terminal_columns() {
 
 }  // namespace
 
-LiveLine::LiveLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)) {}
+// The first showing waits its time, too: until then devices say what they are.
+LiveLine::LiveLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)), last_ns_(monotonic_now_ns()) {}
 
 void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
   if (!on_ || devices.empty() || now - last_ns_ < kRefreshNs) return;
@@ -91,9 +94,9 @@ void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
     all.round_trips += d.round_trips;
     all.sweep_p50_ns = std::max(all.sweep_p50_ns, d.sweep_p50_ns);  // of the slowest
   }
-  const double seconds = last_ns_ ? static_cast<double>(now - last_ns_) / 1e9 : 0;
+  const double seconds = static_cast<double>(now - last_ns_) / 1e9;
   const auto rate = [&](uint64_t value, uint64_t before) {
-    return seconds > 0 ? static_cast<double>(value - before) / seconds : 0;
+    return static_cast<double>(value - before) / seconds;
   };
   char text[256];
   int used = devices.size() > 1 ? std::snprintf(text, sizeof text, "%zu cards  ", devices.size()) : 0;

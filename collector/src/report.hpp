@@ -20,7 +20,7 @@ class LiveLine {
 
  private:
   bool on_;
-  uint64_t last_ns_ = 0;
+  uint64_t last_ns_;
   uint64_t last_programs_ = 0;
   uint64_t last_markers_ = 0;
 };

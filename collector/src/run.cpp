@@ -98,6 +98,7 @@ class Supervisor {
         start_each();
       else
         start_together();
+      for (Device* d : at(Stage::done)) d->run.let_go();
       show_line();
     }
     line_.clear();

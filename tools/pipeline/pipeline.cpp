@@ -160,7 +160,7 @@ void Pipeline::skip_repeats(uint64_t& until) {
 }
 
 // The four guaranteed markers come first in a frame and are not in time order; the customs are.
-void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, const SessionState& s,
+void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s,
                     Format& format) {
   const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
   ordered_.clear();
