@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bitset>
+#include <chrono>
 #include <map>
 #include <set>
+#include <thread>
 
 namespace ttc::collect {
 namespace {
@@ -16,11 +18,19 @@ std::string name_of(card::Coord at) {
   return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + ")";
 }
 
+// A tile that was slow or silent is given some more chances: left out now, it is left out for good.
+constexpr auto kSuspectWait = std::chrono::milliseconds(110);
+constexpr int kSuspectTries = 4;  // a rest of 100 ms, and one of 200
+
 std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t address, uint32_t bytes) {
   std::vector<uint64_t> raw((bytes + 7) / 8);
-  if (card.aim(Window::control, tile, address) != Access::ok ||
-      card.copy(Window::control, address & (card::kWindowBytes - 1), raw) != Access::ok)
-    return {};
+  Access a = Access::suspect;
+  for (int i = 0; i < kSuspectTries && a == Access::suspect; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kSuspectWait);
+    a = card.aim(Window::control, tile, address);
+    if (a == Access::ok) a = card.copy(Window::control, address & (card::kWindowBytes - 1), raw);
+  }
+  if (a != Access::ok) return {};
   const auto* words = reinterpret_cast<const uint32_t*>(raw.data());
   return {words, words + bytes / 4};
 }
@@ -127,7 +137,10 @@ class Attaching {
     for (const card::Coord tile : tiles) {
       const auto words =
           read_l1(card_, tile, found.control_address, 4u * result_.layout->format.control_words);
-      if (words.empty()) continue;
+      if (words.empty()) {
+        left_out_["it cannot be read"].push_back(tile);
+        continue;
+      }
       const auto v = markers::parse_control_vector(words, *result_.layout);
       if (const std::string why = doubt(v); !why.empty()) {
         if (kind == CoreKind::tensix) left_out_[why].push_back(tile);

@@ -51,7 +51,8 @@ void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   std::string unused;                // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
-  card_ = wait_for<card::OpenError>(deadline_ns, *waiting, [&] { return card::open_card(device_.spec); });
+  card_ = std::make_unique<card::GuardedCard>(
+      wait_for<card::OpenError>(deadline_ns, *waiting, [&] { return card::open_card(device_.spec); }));
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
   attachment_ = wait_for<AttachError>(deadline_ns, *waiting, [&] {
     return collect::attach(*card_, {only, {}, true});
@@ -117,10 +118,12 @@ void DeviceRun::collect() {
   bool vanished = false;
   drain_until_halted(ended, vanished);
   // What became visible until now is still taken, also what settles only on a second look.
+  card_->try_again();  // tiles that were left alone get a last chance
   for (int i = 0; i < kLastSweeps && !vanished; ++i) {
     if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) vanished = true, ended = kCardGone;
     loop_->wait(options_.drain.busy_interval_ns);
   }
+  count_suspicions();
   poll_names();
   drain_->close_account(vanished);
   publisher_->publish_end(ended);
@@ -131,6 +134,14 @@ void DeviceRun::collect() {
   logs_.reset();
   loop_.reset();
   card_.reset();
+}
+
+void DeviceRun::count_suspicions() {
+  const card::GuardedCard::Account& a = card_->account();
+  segment_->set(Counter::suspect_tiles, a.suspect_tiles);
+  segment_->set(Counter::suspicions, a.suspicions);
+  segment_->set(Counter::slow_reads, a.slow_reads);
+  segment_->set(Counter::all_ones_reads, a.all_ones_reads);
 }
 
 void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
@@ -152,6 +163,7 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
     }
     if (now >= next_health) {
       next_health = now + kHealthEvery;
+      count_suspicions();
       if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
     }
     const uint64_t due = std::min(drain_->next_due_ns(), next_names);
@@ -201,7 +213,7 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   DeviceResult& r = result_;
   r.identity = card_->identity();
   r.chip = device_.chip;
-  r.layout = attachment_.layout->name;
+  r.layout = drain_->layout().name;
   r.bytes_per_risc = drain_->region_size().bytes();
   r.cores = drain_->cores();
   r.lanes = drain_->lanes();
@@ -215,6 +227,7 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.sweeps = drain_->sweeps();
   r.recovered_words = segment_->get(Counter::recovered_words);
   r.transactions = card_->transactions();
+  r.suspicions = card_->account();
   r.sweep_p50 = drain_->sweep_times().percentile(50);
   r.sweep_p99 = drain_->sweep_times().percentile(99);
   r.sweep_max = drain_->sweep_times().max();

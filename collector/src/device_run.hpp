@@ -52,6 +52,7 @@ class DeviceRun {
   void drain_until_halted(std::string& ended, bool& vanished);
   void note(const std::string& text) const;
   void poll_names();
+  void count_suspicions();
   std::string session_text() const;
   void take_account(const std::string& ended, bool vanished);
 
@@ -61,7 +62,7 @@ class DeviceRun {
   CaptureWriter* capture_ = nullptr;
   const CaptureWriter::Track* track_ = nullptr;
   uint64_t collecting_since_ = 0;
-  std::unique_ptr<card::Card> card_;
+  std::unique_ptr<card::GuardedCard> card_;
   Attachment attachment_;
   std::unique_ptr<shm::SegmentWriter> segment_;
   std::unique_ptr<EventLoop> loop_;

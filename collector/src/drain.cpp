@@ -145,7 +145,9 @@ Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
   const device::Format& f = attachment_.layout->format;
   std::copy_n(words.begin() + f.host_end, device::kMaxRiscs, snap.host_end.begin());
   snap.run_counter = words[f.run_counter];
-  return Access::ok;
+  // Neither an index nor a count of runs gets there: the tile does not answer.
+  const bool silent = snap.run_counter == ~0u || std::count(snap.host_end.begin(), snap.host_end.end(), ~0u);
+  return silent ? card_.doubt(core.core.at) : Access::ok;
 }
 
 bool Drain::rewound(const CoreState& core, const Snapshot& snap) const {
@@ -525,6 +527,7 @@ void Drain::tell_losses() {
 Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   bool news = false;
   const Access result = visit(core, now_ns, news);
+  core.unreadable = result == Access::suspect;
   tell_losses();
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
@@ -582,7 +585,9 @@ void Drain::close_account(bool card_vanished) {
   for (CoreState& core : cores_)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
       const LaneState& lane = core.lanes[r];
-      if (card_vanished && (lane.delivered || core.seen_end[r] > 0))
+      if (core.unreadable && !card_vanished)
+        losses_.open(where(core, r), LossCause::unreadable, lane.digest.last_time, 0);
+      else if (card_vanished && (lane.delivered || core.seen_end[r] > 0))
         losses_.open(where(core, r), LossCause::card_gone, lane.digest.last_time, 0);
       else if (core.seen_end[r] > lane.cursor)
         losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words,
@@ -616,6 +621,7 @@ void Drain::store_counters() {
   segment_.set(Counter::lost_intervals, losses_.intervals().size());
   segment_.set(Counter::rewound_intervals, losses_.count(LossCause::rewound_before_read));
   segment_.set(Counter::card_gone_intervals, losses_.count(LossCause::card_gone));
+  segment_.set(Counter::unreadable_intervals, losses_.count(LossCause::unreadable));
   segment_.heartbeat(monotonic_now_ns());
 }
 

@@ -60,9 +60,10 @@ class DescriptorLogReader : public LogReader {
         out = out.subspan(words);
       }
     }
-    const bool all = loop_.read_all(files_);
-    for (size_t i = 0; i < ranges_.size(); ++i) card_.release(ranges_[i], files_[i].out);
-    return all ? Access::ok : Access::gone;
+    Access result = loop_.read_all(files_) ? Access::ok : Access::gone;
+    for (size_t i = 0; i < ranges_.size(); ++i)
+      if (const Access a = card_.release(ranges_[i], files_[i].out); result == Access::ok) result = a;
+    return result;
   }
 
  private:

@@ -1,6 +1,7 @@
 // What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes
 // back what can be proven to follow the last delivered frame, and accounts for the rest.
 #include <algorithm>
+#include <utility>
 
 #include "collector/drain.hpp"
 
@@ -28,11 +29,15 @@ Access Drain::begin_epoch(CoreState& core) {
     snap = again;
     if (same) break;
   }
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (core.recovered >> r & 1) continue;  // what was taken once is not looked for again
     if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
+    core.recovered |= 1u << r;
+  }
   // A replay's last frame is pushed by the next replay, reset or not.
   if (mode_of(core) == device::Mode::accumulate)
     if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
+  core.recovered = 0;
   ++core.epoch;
   ++epochs_;
   core.run_counter = 0;
@@ -82,7 +87,6 @@ Access Drain::read_slots(const CoreState& core, uint32_t risc, std::array<uint32
 // opens for launches that are not for this core.) The vector is looked at again afterwards: the run may just
 // be being pushed.
 Access Drain::check_last_run(CoreState& core) {
-  core.last_run_unchecked = false;
   std::array<uint32_t, 8> slots;
   const auto time_of = [&](uint32_t word) {
     const uint32_t at = word - device::kFwStartWord;
@@ -91,8 +95,10 @@ Access Drain::check_last_run(CoreState& core) {
   if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
   const uint64_t closed = time_of(device::kFwEndWord);
   const markers::FrameDigest& brisc = core.lanes[0].digest;
-  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0)
+  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0) {
+    core.last_run_unchecked = false;
     return Access::ok;
+  }
   bool kernel_ran = time_of(device::kKernelEndWord) != 0;
   for (uint32_t r = 1; r < core.core.riscs && !kernel_ran; ++r) {
     if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
@@ -100,6 +106,7 @@ Access Drain::check_last_run(CoreState& core) {
   }
   Snapshot now;
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  core.last_run_unchecked = false;
   const bool empty =
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
   if (!kernel_ran || !empty || now.run_counter != 0) return Access::ok;
@@ -146,7 +153,11 @@ Access Drain::check_never_seen(CoreState& core, uint64_t looked_before_ns) {
 // Another core was reset, or this look came late, and this one shows nothing new. A push may have come and
 // gone, or stand where one of the same length stood before.
 Access Drain::check_unseen_reset(CoreState& core) {
-  core.reset_generation = reset_generation_;
+  const uint64_t generation_before = std::exchange(core.reset_generation, reset_generation_);
+  const auto ask_again = [&](Access why) {
+    core.reset_generation = generation_before;
+    return why;
+  };
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const LaneState& lane = core.lanes[r];
     if (!lane.delivered || !lane.digest.known) continue;
@@ -162,8 +173,11 @@ Access Drain::check_unseen_reset(CoreState& core) {
       access = witness_at_cursor(core, r, intact);
       reset = !intact;
     }
-    if (access != Access::ok) return access;
-    if (reset) return begin_epoch(core);
+    if (access == Access::ok && reset) {
+      access = begin_epoch(core);
+      return access == Access::ok ? access : ask_again(access);
+    }
+    if (access != Access::ok) return ask_again(access);
     if (lane.cursor != 0) break;  // cores are reset whole: one witness speaks for all lanes
   }
   return Access::ok;

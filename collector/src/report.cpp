@@ -59,6 +59,10 @@ json to_json(const DeviceResult& r) {
               {"round_trips", r.transactions.round_trips},
               {"card_bytes", r.transactions.bytes},
               {"window_moves", r.transactions.window_moves},
+              {"suspect_tiles", r.suspicions.suspect_tiles},
+              {"suspicions", r.suspicions.suspicions},
+              {"slow_reads", r.suspicions.slow_reads},
+              {"all_ones_reads", r.suspicions.all_ones_reads},
               {"sweep_ns", {{"p50", r.sweep_p50}, {"p99", r.sweep_p99}, {"max", r.sweep_max}}},
               {"event_loop", r.loop},
               {"duration_s", r.duration_s},
@@ -146,6 +150,10 @@ std::string to_text(const DeviceResult& r) {
   if (causes.empty()) text += "\nnothing lost";
   for (const auto& [cause, count] : causes)
     text += "\nlost: " + std::to_string(count) + " intervals, " + cause + " (--json lists them)";
+  if (r.suspicions.suspicions)
+    text += "\n" + std::to_string(r.suspicions.suspect_tiles) + " tiles were left alone for a while (" +
+            std::to_string(r.suspicions.slow_reads) + " slow reads, " +
+            std::to_string(r.suspicions.all_ones_reads) + " that came back all-ones)";
   if (r.output_lapped_bytes)
     text += "\nthe output was too slow: " + std::to_string(r.output_lapped_bytes) + " bytes not written";
   if (!r.output_error.empty()) text += "\nthe output is incomplete: " + r.output_error;

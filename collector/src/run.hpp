@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collector/drain.hpp"
+#include "driver_iface/guarded_card.hpp"
 
 namespace ttc::collect {
 
@@ -32,6 +33,7 @@ struct DeviceResult {
   uint64_t programs = 0, markers = 0, frames = 0, chunks = 0, bytes = 0;
   uint64_t epochs = 0, retries = 0, sweeps = 0, recovered_words = 0;
   card::Transactions transactions;
+  card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;

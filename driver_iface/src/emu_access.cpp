@@ -55,6 +55,7 @@ Access AccessLayer::locate(Coord tile, uint64_t address, Aimed& to) {
 }
 
 Access AccessLayer::aim(Window window, Coord tile, uint64_t address) {
+  if (card_lost()) return Access::gone;
   Aimed& now = aimed_[static_cast<size_t>(window)];
   const uint64_t base = address & ~(kWindowBytes - 1);
   if (now.valid && now.tile == tile && now.base == base) return Access::ok;
@@ -87,7 +88,14 @@ uint32_t AccessLayer::load_register(const Aimed& window, uint64_t address) {
          uint32_t{arch_.grid_y} << 19;
 }
 
+void AccessLayer::disturb_register(const Aimed& window, uint64_t address, uint32_t& value) {
+  if (address == kWallClockHigh) faults_.roll_over();
+  const bool hung = faults_.hang(window.tile);
+  if (faults_.silent(window.tile) || hung) value = ~0u;
+}
+
 Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uint32_t> out) {
+  if (card_lost()) return Access::gone;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
   if (!w.valid || w.base != kRegisterWindow || w.kind == TileKind::dram) {
     violate(ViolationKind::forbidden_register, w.tile, w.base + offset);
@@ -106,9 +114,10 @@ Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uin
     ++transactions_.register_loads;
     page_.register_loads.fetch_add(1, std::memory_order_relaxed);
     value = load_register(w, w.base + offset);
+    if (faults_.any()) disturb_register(w, w.base + offset, value);
     offset += 4;
   }
-  return Access::ok;
+  return card_lost() ? Access::gone : Access::ok;
 }
 
 std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64_t offset,
@@ -176,7 +185,18 @@ bool AccessLayer::fits(Window window, uint32_t offset, uint64_t bytes) {
   return false;
 }
 
+// True: what arrived are not the tile's words, so they count as neither looked at nor read.
+bool AccessLayer::disturb_copy(const Aimed& window, const uint64_t* from, std::span<uint64_t> out) {
+  if (window.kind != TileKind::dram) faults_.tear(window.tile, from, out);
+  const bool hung = faults_.hang(window.tile);
+  const bool silent = faults_.silent(window.tile);
+  if (silent || hung)
+    for (uint64_t& word : out) __atomic_store_n(&word, ~uint64_t{0}, __ATOMIC_RELEASE);
+  return silent || hung || card_lost();
+}
+
 Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
+  if (card_lost()) return Access::gone;
   if (!fits(window, offset, out.size_bytes())) return Access::refused;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
   if (!open_reads_.empty()) resolve_open_reads();
@@ -185,6 +205,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   const auto* from = reinterpret_cast<const uint64_t*>(memory_ + w.file_offset + offset);
   for (size_t i = 0; i < out.size(); ++i)
     __atomic_store_n(&out[i], __atomic_load_n(from + i, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+  if (faults_.any() && disturb_copy(w, from, out)) return card_lost() ? Access::gone : Access::ok;
   if (w.kind != TileKind::dram) {
     const uint32_t tile = tile_index(arch_, w.tile);
     const uint32_t control = page_.control_address[tile];
@@ -197,7 +218,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
 
 std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, uint32_t bytes) {
   Aimed to;
-  if (locate(tile, address, to) != Access::ok) return std::nullopt;
+  if (card_lost() || locate(tile, address, to) != Access::ok) return std::nullopt;
   if (to.readable == 0) {
     violate(ViolationKind::forbidden_register, tile, address);
     return std::nullopt;
@@ -215,12 +236,14 @@ std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, 
   return DescriptorRange{-1, to.file_offset + offset, bytes, token};
 }
 
-void AccessLayer::release(const DescriptorRange& r, std::span<const uint64_t> bytes_read) {
+Access AccessLayer::release(const DescriptorRange& r, std::span<const uint64_t> bytes_read) {
   const auto it = std::find_if(open_ranges_.begin(), open_ranges_.end(),
                                [&](const auto& open) { return open.first == r.token; });
-  if (it == open_ranges_.end()) return;  // no part of a log
+  if (card_lost()) return Access::gone;
+  if (it == open_ranges_.end()) return Access::ok;  // no part of a log
   mark_read(it->second, bytes_read, reinterpret_cast<const uint64_t*>(memory_ + r.file_offset));
   open_ranges_.erase(it);
+  return Access::ok;
 }
 
 }  // namespace ttc::card::emu

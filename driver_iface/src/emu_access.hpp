@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "emu_page.hpp"
+#include "emu_faults.hpp"
 
 namespace ttc::card::emu {
 
@@ -13,7 +13,7 @@ class AccessLayer {
  public:
   // `memory`: the card's memory mapped read-only; both outlive this object.
   AccessLayer(const Arch& arch, const uint8_t* memory, Page& page)
-      : arch_(arch), memory_(memory), page_(page) {}
+      : arch_(arch), memory_(memory), page_(page), faults_(page) {}
 
   Access aim(Window window, Coord tile, uint64_t address);
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out);
@@ -22,8 +22,11 @@ class AccessLayer {
   bool fits(Window window, uint32_t offset, uint64_t bytes);
   // For reads through the descriptor: file offset of tile memory, checked and charged.
   std::optional<DescriptorRange> range(Coord tile, uint64_t address, uint32_t bytes);
-  void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);
+  Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);
   void violate(ViolationKind kind, Coord tile, uint64_t address);
+
+  // Reset or pulled: nothing of it is reachable any more.
+  bool card_lost() const { return faults_.card_lost(); }
 
   const Transactions& transactions() const { return transactions_; }
 
@@ -40,6 +43,8 @@ class AccessLayer {
   Access locate(Coord tile, uint64_t address, Aimed& to);
   void charge(uint64_t round_trips, uint64_t bytes);
   uint32_t load_register(const Aimed& window, uint64_t address);
+  void disturb_register(const Aimed& window, uint64_t address, uint32_t& value);
+  bool disturb_copy(const Aimed& window, const uint64_t* from, std::span<uint64_t> out);
   // The words of one lane's log that a read covers.
   struct LogPart {
     uint32_t lane;
@@ -63,6 +68,7 @@ class AccessLayer {
   const Arch& arch_;
   const uint8_t* memory_;
   Page& page_;
+  Faults faults_;
   Aimed aimed_[kWindows];
   Transactions transactions_;
   std::vector<OpenRead> open_reads_;

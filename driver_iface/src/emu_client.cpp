@@ -187,7 +187,7 @@ class EmulatedClient : public Card {
   }
 
   Health health() override {
-    if (gone_) return Health::gone;
+    if (gone_ || (layer_ && layer_->card_lost())) return Health::gone;
     pollfd p{socket_.get(), POLLIN | POLLRDHUP, 0};
     // The card never speaks unasked: anything readable is its end.
     if (poll(&p, 1, 0) > 0 && p.revents) {
@@ -203,8 +203,8 @@ class EmulatedClient : public Card {
     if (range) range->fd = memory_fd_.get();
     return range;
   }
-  void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {
-    if (layer_) layer_->release(range, bytes_read);
+  Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {
+    return layer_ ? layer_->release(range, bytes_read) : Access::refused;
   }
 
   Transactions transactions() const override { return layer_ ? layer_->transactions() : remote_; }

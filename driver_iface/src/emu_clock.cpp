@@ -20,8 +20,16 @@ uint64_t device_at(const ClockWorld& world, uint64_t host_ns) {
 }
 
 uint64_t device_now(const Page& page) {
-  if (page.clock.is_virtual) return page.virtual_cycles.load(std::memory_order_relaxed);
-  return device_at(page.clock, host_now_ns());
+  const uint64_t cycles = page.clock.is_virtual ? page.virtual_cycles.load(std::memory_order_relaxed)
+                                                : device_at(page.clock, host_now_ns());
+  return cycles - page.clock_zero.load(std::memory_order_relaxed);
+}
+
+uint64_t time_axis_ns(const Page& page) {
+  if (!page.clock.is_virtual) return host_now_ns();
+  const auto cycles = page.virtual_cycles.load(std::memory_order_relaxed) - page.clock.segment[0].cycles;
+  return 1 + static_cast<uint64_t>(static_cast<unsigned __int128>(cycles) * 1000000000u /
+                                   page.clock.segment[0].hz);
 }
 
 uint64_t tile_offset(const Arch& arch, Coord tile) {

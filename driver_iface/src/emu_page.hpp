@@ -10,6 +10,7 @@
 
 #include "driver_iface/arch.hpp"
 #include "driver_iface/card.hpp"
+#include "driver_iface/card_fault.hpp"
 
 namespace ttc::card::emu {
 
@@ -63,6 +64,7 @@ struct Page {
   uint8_t harvested[kMaxTiles]{};  // by y * grid_x + x
   ClockWorld clock;
   std::atomic<uint64_t> virtual_cycles{0};
+  std::atomic<uint64_t> clock_zero{0};  // what the clock showed when it was last restarted
   std::atomic<uint32_t> leaving{0};
   // Where the profiler's logs are, so that reads of them can be recognised for pacing. P = 0: not told.
   uint32_t control_address[kMaxTiles]{};  // by tile, as kinds of cores have theirs at different places
@@ -70,6 +72,10 @@ struct Page {
   uint32_t log_base = 0;
   uint32_t bytes_per_risc = 0;
   uint32_t cores_per_bank = 0;
+  uint32_t faults = 0;
+  CardFault fault[kMaxFaults]{};
+  std::atomic<uint64_t> attended_since{0};  // time_axis_ns() when the first observer was let in; 0: none yet
+  std::atomic<uint32_t> resets{0};          // of the card
   // (host resets so far) << 32 | words, per lane. Landed: what a read can find. Read: what observers fetched.
   std::atomic<uint64_t> landed[kMaxFlatIds * kMaxRiscs]{};
 
@@ -83,10 +89,13 @@ struct Page {
   std::atomic<uint64_t> descriptor_bytes{0};
   std::atomic<uint64_t> violations{0};
   Violation violation[kKeptViolations]{};
+  std::atomic<uint64_t> fault_began[kMaxFaults]{};  // attended_ns() + 1, for faults that last a while
+  std::atomic<uint64_t> fault_hits[kMaxFaults]{};
 };
 
-uint64_t host_now_ns();                 // CLOCK_MONOTONIC_RAW
-uint64_t device_now(const Page& page);  // cycles, 64 bits
+uint64_t host_now_ns();                   // CLOCK_MONOTONIC_RAW
+uint64_t device_now(const Page& page);    // cycles, 64 bits
+uint64_t time_axis_ns(const Page& page);  // host time, or what virtual cycles amount to; never 0
 uint64_t device_at(const ClockWorld& world, uint64_t host_ns);
 
 // File layout of the card's memory: every tile's L1, then every GDDR channel. Sparse.

@@ -24,6 +24,7 @@ namespace {
 using namespace emu;
 
 constexpr uint32_t kWindowPool = 10;     // windows of the 2 MiB class
+constexpr int kWatchMs = 1;              // how closely faults that the card itself acts on are watched
 constexpr uint32_t kMaxWindowsEach = 4;  // more is not good manners (driver sheet 7)
 
 [[noreturn]] void fail(const std::string& what) {
@@ -91,6 +92,10 @@ struct EmulatedCard::Impl {
     page->workload_pid = getpid();
     page->round_trip_ns = options.round_trip_ns;
     harvest(board);
+    if (options.faults.size() > kMaxFaults)
+      throw OpenError("more than " + std::to_string(kMaxFaults) + " faults of the card");
+    page->faults = static_cast<uint32_t>(options.faults.size());
+    std::copy(options.faults.begin(), options.faults.end(), page->fault);
     ClockWorld& c = page->clock;
     const auto hz = [&](uint64_t nominal) {
       return static_cast<uint64_t>(static_cast<int64_t>(nominal) +
@@ -108,6 +113,7 @@ struct EmulatedCard::Impl {
       ++c.segments;
     }
     page->virtual_cycles = options.start_cycles;
+    made_ns = time_axis_ns(*page);
   }
 
   // Wormhole loses Tensix rows, Blackhole columns. What the options do not name is taken from the far end.
@@ -167,13 +173,60 @@ struct EmulatedCard::Impl {
     while (!stopping) {
       std::vector<pollfd> polled{{wake.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
       for (const auto& [fd, client] : clients) polled.push_back({fd, POLLIN, 0});
-      if (poll(polled.data(), polled.size(), -1) < 0) continue;
+      const int got = poll(polled.data(), polled.size(), watched() ? kWatchMs : -1);
+      if (page->faults) act_on_faults();
+      if (got <= 0 || !listener) continue;
       if (polled[1].revents) accept_observer();
       for (size_t i = 2; i < polled.size(); ++i)
         if (polled[i].revents && !answer(clients.at(polled[i].fd))) clients.erase(polled[i].fd);
       attached = static_cast<size_t>(
           std::count_if(clients.begin(), clients.end(), [](const auto& c) { return c.second.windows > 0; }));
     }
+  }
+
+  // Is there a fault to come that changes the card, not only what loads return?
+  bool watched() const {
+    return std::any_of(options.faults.begin(), options.faults.end(), [&](const CardFault& f) {
+      return (f.kind == FaultKind::unplug && listener) || (f.kind == FaultKind::reset && page->resets == 0);
+    });
+  }
+
+  void act_on_faults() {
+    for (const CardFault& f : options.faults)
+      if (f.kind == FaultKind::reset && f.notice_ns && !page->resets && page->attended_since &&
+          attended_ns(*page) + f.notice_ns >= f.after)
+        page->leaving = 1;
+    if (listener && begun_fault(*page, FaultKind::unplug)) unplug();
+    if (page->resets == 0 && begun_fault(*page, FaultKind::reset)) reset_chip();
+  }
+
+  void hit(FaultKind kind) {
+    for (uint32_t i = 0; i < page->faults; ++i)
+      if (page->fault[i].kind == kind) page->fault_hits[i].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // The link drops: no farewell, and nobody can find the card any more.
+  void unplug() {
+    lost = true;
+    listener.reset(-1);
+    clients.clear();
+    attached = 0;
+    hit(FaultKind::unplug);
+  }
+
+  // As the driver does it (driver sheet 12.5): who was attached is out for good and gets no event. Who opens
+  // the card afterwards finds what a chip holds after power-up: nothing.
+  void reset_chip() {
+    lost = true;
+    hit(FaultKind::reset);
+    if (fallocate(memory_fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  static_cast<off_t>(total_bytes)) != 0)
+      std::terminate();  // a memfd can always give its pages back
+    page->clock_zero.fetch_add(device_now(*page), std::memory_order_relaxed);
+    for (auto& latch : page->latched_high) latch = 0;
+    for (auto& [fd, client] : clients) client.windows = 0;  // free for others at once
+    page->leaving = 0;
+    page->resets.fetch_add(1, std::memory_order_release);
   }
 
   void accept_observer() {
@@ -187,6 +240,19 @@ struct EmulatedCard::Impl {
     uint32_t taken = 0;
     for (const auto& [fd, client] : clients) taken += client.windows;
     return taken;
+  }
+
+  // A workload that holds every window of the class (driver sheet 12.4).
+  bool windows_withheld() {
+    for (uint32_t i = 0; i < page->faults; ++i) {
+      const CardFault& f = page->fault[i];
+      if (f.kind != FaultKind::no_window || welcomed < f.observers) continue;
+      const uint64_t since_made = time_axis_ns(*page) - made_ns;
+      if (since_made < f.after || (f.for_ns && since_made >= f.after + f.for_ns)) continue;
+      page->fault_hits[i].fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+    return false;
   }
 
   bool answer(Client& client) {
@@ -237,10 +303,13 @@ struct EmulatedCard::Impl {
       a.status = static_cast<uint32_t>(Greeting::too_many_windows);
       return reply(client, a, {}, false);
     }
-    if (windows_taken() + r.windows_wanted > kWindowPool) {
+    if (windows_taken() + r.windows_wanted > kWindowPool || windows_withheld()) {
       a.status = static_cast<uint32_t>(Greeting::no_window_left);
       return reply(client, a, {}, false);
     }
+    uint64_t nobody = 0;
+    page->attended_since.compare_exchange_strong(nobody, time_axis_ns(*page));
+    ++welcomed;
     client.windows = r.windows_wanted;
     client.layer = std::make_unique<AccessLayer>(*arch, memory, *page);
     return reply(client, a, {}, true);
@@ -286,6 +355,9 @@ struct EmulatedCard::Impl {
   std::map<int, Client> clients;  // by descriptor; the server thread's
   std::vector<uint64_t> buffer;
   std::atomic<size_t> attached{0};
+  std::atomic<bool> lost{false};  // reset or pulled
+  uint64_t made_ns = 0;
+  uint64_t welcomed = 0;  // observers so far; the server thread's
   std::atomic<bool> stopping{false};
   std::thread server;
 };
@@ -308,9 +380,11 @@ uint32_t EmulatedCard::load(Coord tile, uint32_t l1_address) const {
   return impl_->word(tile_offset(*impl_->arch, tile) + l1_address).load(std::memory_order_relaxed);
 }
 void EmulatedCard::store(Coord tile, uint32_t l1_address, uint32_t value) {
+  if (lost()) return;
   impl_->word(tile_offset(*impl_->arch, tile) + l1_address).store(value, std::memory_order_relaxed);
 }
 void EmulatedCard::store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words) {
+  if (lost()) return;
   const uint64_t offset = impl_->view_offset(view, address);
   // In pairs: memory moves in pieces of 16 bytes, so the two words of a marker never arrive apart.
   auto* to = reinterpret_cast<uint64_t*>(impl_->memory + offset);
@@ -325,6 +399,14 @@ uint32_t EmulatedCard::load_dram(uint32_t view, uint64_t address) const {
 
 uint64_t EmulatedCard::clock() const {
   return device_now(*impl_->page);
+}
+bool EmulatedCard::clock_stands() const {
+  const ClockWorld& c = impl_->page->clock;
+  if (c.is_virtual || c.segments == 1) return false;
+  const uint64_t now = host_now_ns();
+  uint32_t i = c.segments - 1;
+  while (i > 0 && now < c.segment[i].host_ns) --i;
+  return c.segment[i].hz == 0;
 }
 void EmulatedCard::advance_clock(uint64_t cycles) {
   impl_->page->virtual_cycles.fetch_add(cycles, std::memory_order_relaxed);
@@ -360,6 +442,13 @@ void EmulatedCard::announce_leaving() {
 }
 size_t EmulatedCard::observers() const {
   return impl_->attached.load();
+}
+
+bool EmulatedCard::lost() const {
+  return impl_->lost.load(std::memory_order_relaxed);
+}
+std::vector<uint64_t> EmulatedCard::fault_hits() const {
+  return {impl_->page->fault_hits, impl_->page->fault_hits + impl_->page->faults};
 }
 
 AccessAccount EmulatedCard::account() const {

@@ -127,6 +127,8 @@ const char* to_string(LossCause cause) {
       return "card gone";
     case LossCause::not_read:
       return "not read before the end";
+    case LossCause::unreadable:
+      return "tile unreadable";
     default:
       return "unknown cause";
   }

@@ -120,6 +120,11 @@ const char* label(Counter counter) {
                                      "rewound_intervals",
                                      "unparsable_words",
                                      "card_gone_intervals",
+                                     "unreadable_intervals",
+                                     "suspect_tiles",
+                                     "suspicions",
+                                     "slow_reads",
+                                     "all_ones_reads",
                                      "disk_bytes",
                                      "disk_lapped_bytes",
                                      "wakes"};

@@ -141,7 +141,9 @@ class Drain {
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
-    uint32_t notes = 0;  // for the next chunk
+    uint32_t notes = 0;       // for the next chunk
+    bool unreadable = false;  // the last visit met a tile that is left alone
+    uint32_t recovered = 0;   // bit r: lane r is done in a recovery that could not be finished yet
   };
   // What one look at the control vector shows. Torn, untrusted.
   struct Snapshot {

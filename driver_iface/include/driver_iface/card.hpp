@@ -48,6 +48,7 @@ inline constexpr size_t kWindows = 2;
 enum class Access : uint8_t {
   ok,
   refused,  // not on the allow-list, misaligned or out of the window: nothing was loaded
+  suspect,  // the tile gave all-ones or was slow and is left alone for a while: nothing loaded can be trusted
   gone,     // the card was reset, removed or its process ended; nothing loaded can be trusted
 };
 enum class Health : uint8_t { ok, leaving, gone };  // leaving: announced, a last sweep is possible
@@ -99,7 +100,12 @@ class Card {
   // Card memory as a file range, where the card has a descriptor that can be read. The range must be released
   // with what arrived. No window is needed; the tile rules are the same.
   virtual std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) = 0;
-  virtual void release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) = 0;
+  // Not ok: what arrived cannot be trusted.
+  virtual Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) = 0;
+
+  // The caller got words from this tile that cannot be true (all-ones where an index is kept). What the card
+  // makes of it: suspect, or gone. GuardedCard leaves the tile alone for a while.
+  virtual Access doubt(Coord) { return Access::suspect; }
 
   virtual Transactions transactions() const = 0;
 };

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "driver_iface/card.hpp"
+#include "driver_iface/card_fault.hpp"
 
 namespace ttc::card {
 
 struct ClockStep {
   uint64_t after_ns;  // since the card was made
-  uint64_t hz;
+  uint64_t hz;        // 0: the clock stands, and so does what runs on it
 };
 
 struct EmulatedCardOptions {
@@ -35,6 +36,7 @@ struct EmulatedCardOptions {
   uint64_t start_cycles = 5'000'000'000;
   std::vector<ClockStep> clock_steps;
   uint32_t aiclk_mhz = 1000;
+  std::vector<CardFault> faults;  // at most kMaxFaults
 };
 
 // Where the profiler logs are, so that the card can tell what of them was read (for pacing).
@@ -70,6 +72,7 @@ class EmulatedCard {
   uint32_t load_dram(uint32_t view, uint64_t address) const;
 
   uint64_t clock() const;
+  bool clock_stands() const;            // a clock step to 0 Hz holds at the moment
   void advance_clock(uint64_t cycles);  // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);
@@ -84,6 +87,9 @@ class EmulatedCard {
   // Says that the card will go away soon, as a resetting user-mode driver does.
   void announce_leaving();
   size_t observers() const;
+  // A fault has reset or pulled the card: nothing runs on it any more, stores go nowhere.
+  bool lost() const;
+  std::vector<uint64_t> fault_hits() const;  // how often each fault of the options struck
   AccessAccount account() const;
   std::vector<std::string> violations() const;  // the first few, as text
 

@@ -71,6 +71,7 @@ enum class LossCause : uint8_t {
   unparsable = 2,           // words that are no frame, skipped
   card_gone = 3,            // the card vanished unannounced
   not_read = 4,             // visible on the card when collecting ended, not read any more
+  unreadable = 5,           // the core's tile or its DRAM gave no true answers when collecting ended
   kinds
 };
 enum class LossPrecision : uint8_t { exact_words = 0, bounded_runs = 1, unknown = 2 };

@@ -91,6 +91,11 @@ enum class Counter : uint32_t {
   rewound_intervals,
   unparsable_words,
   card_gone_intervals,
+  unreadable_intervals,
+  suspect_tiles,  // ever left alone because they gave all-ones or were slow
+  suspicions,     // times a tile was left alone
+  slow_reads,
+  all_ones_reads,
   disk_bytes,
   disk_lapped_bytes,
   wakes,

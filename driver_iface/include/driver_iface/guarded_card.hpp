@@ -1,0 +1,95 @@
+// A card whose tiles are left alone when they misbehave. Loads that an endpoint does not answer stall the CPU
+// and come back as 0xFFFFFFFF; about a hundred of them can hang the NoC or the host (driver sheet 0.4, 0.5,
+// 5). So:
+//
+//   - a copy or a run of registers that is all-ones throughout, words the caller doubts, or a load that took
+//     longer than kSlowNs: the tile is not touched again for kFirstBackoffNs, doubling while trouble goes on.
+//     Until then every access to it is `suspect`. What a slow load brought is still delivered.
+//   - before that is believed to be the tile's trouble, the node id register of another tile is loaded: when
+//     that is all-ones too, the card is gone
+//   - the first thing loaded from a Tensix or Ethernet tile is its node id register, a single load
+//   - DRAM may hold all-ones: a word of the tile that was something else before is loaded again and decides
+//
+// Time in which this thread waited for a CPU does not count as slow.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "driver_iface/card.hpp"
+
+namespace ttc::card {
+
+class GuardedCard : public Card {
+ public:
+  static constexpr uint64_t kSlowNs = 2'000'000;
+  static constexpr uint64_t kFirstBackoffNs = 100'000'000;
+  static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
+  static constexpr uint64_t kForgetNs = 10'000'000'000;  // trouble so long ago does not double the backoff
+
+  explicit GuardedCard(std::unique_ptr<Card> card);
+  ~GuardedCard() override;
+
+  struct Account {
+    uint64_t slow_reads = 0;
+    uint64_t all_ones_reads = 0;  // and words the caller doubted
+    uint64_t suspicions = 0;      // times a tile was left alone
+    uint64_t suspect_tiles = 0;   // tiles that ever were
+  };
+  const Account& account() const { return account_; }
+  // Ends all backoffs: the next access to each tile is made. For a last look.
+  void try_again();
+
+  const Identity& identity() const override { return card_->identity(); }
+  std::span<const Tile> tiles() const override { return card_->tiles(); }
+  Access aim(Window window, Coord tile, uint64_t address) override;
+  Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override;
+  Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override;
+  Access wall_clock(Coord tile, uint64_t& cycles) override;
+  Health health() override { return lost_ ? Health::gone : card_->health(); }
+  int hangup_fd() const override { return card_->hangup_fd(); }
+  std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) override;
+  Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {
+    return card_->release(range, bytes_read);
+  }
+  Transactions transactions() const override { return card_->transactions(); }
+  Access doubt(Coord tile) override;
+
+ private:
+  struct TileState {
+    bool known = false;     // its node id was read
+    uint64_t until_ns = 0;  // left alone until then; 0: not
+    uint64_t backoff_ns = 0;
+    uint64_t last_trouble_ns = 0;
+    bool has_reference = false;  // DRAM: `reference` is an address whose word was not all-ones
+    uint64_t reference = 0;
+    unsigned blank_copies = 0;  // DRAM: all-ones in a row, while there is no reference
+  };
+  struct Aimed {
+    bool valid = false;
+    Coord tile;
+    uint64_t address = 0;
+  };
+
+  TileState& state(Coord tile);
+  bool resting(TileState& tile) const;
+  Access first_touch(Coord tile);
+  Access trouble(Coord tile);
+  bool card_answers(Coord but);
+  bool node_id_answers(Coord tile);
+  Access judge_all_ones(Window window);
+  Access aim_again(Window window);
+  void begin();
+  bool slow(uint64_t lines);
+
+  std::unique_ptr<Card> card_;
+  std::vector<TileState> states_;  // by y * grid_x + x
+  TileState no_tile_;              // beyond the grid
+  Aimed aimed_[kWindows];
+  Account account_;
+  bool lost_ = false;
+  int cpu_waits_fd_ = -1;
+  uint64_t begun_ns_ = 0;  // the access under way
+  uint64_t cpu_wait_ns_ = 0, cpu_wait_asked_ns_ = 0;
+};
+
+}  // namespace ttc::card

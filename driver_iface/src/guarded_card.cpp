@@ -1,0 +1,239 @@
+#include "driver_iface/guarded_card.hpp"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace ttc::card {
+namespace {
+
+constexpr uint64_t kLineAllowanceNs =
+    10'000;  // of a long copy, for every line; a line takes about one microsecond
+constexpr uint64_t kAskAgainNs = 10'000'000;
+constexpr unsigned kBlankCopies = 3;
+constexpr size_t kProbes = 3;  // tiles that must all be silent before the card is taken for gone
+
+uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// How long this thread has been runnable without a CPU: the second figure of its schedstat. 0 where the
+// kernel does not tell; waiting for a CPU then counts as slow.
+uint64_t waited_for_cpu(int fd) {
+  char text[96] = {};
+  if (fd < 0 || pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
+  const char* second = std::strchr(text, ' ');
+  return second ? std::strtoull(second, nullptr, 10) : 0;
+}
+
+bool all_ones(std::span<const uint64_t> words) {
+  return std::all_of(words.begin(), words.end(), [](const uint64_t& word) {
+    return __atomic_load_n(&word, __ATOMIC_RELAXED) == ~uint64_t{0};
+  });
+}
+
+}  // namespace
+
+GuardedCard::GuardedCard(std::unique_ptr<Card> card)
+    : card_(std::move(card)),
+      states_(size_t{identity().arch->grid_x} * identity().arch->grid_y),
+      cpu_waits_fd_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
+
+GuardedCard::~GuardedCard() {
+  if (cpu_waits_fd_ >= 0) close(cpu_waits_fd_);
+}
+
+GuardedCard::TileState& GuardedCard::state(Coord tile) {
+  const Arch& arch = *identity().arch;
+  if (tile.x < arch.grid_x && tile.y < arch.grid_y) return states_[size_t{tile.y} * arch.grid_x + tile.x];
+  return no_tile_ = {};  // the card refuses it
+}
+
+bool GuardedCard::resting(TileState& tile) const {
+  if (tile.until_ns == 0) return false;
+  if (now_ns() < tile.until_ns) return true;
+  tile.until_ns = 0;
+  return false;
+}
+
+void GuardedCard::try_again() {
+  for (TileState& tile : states_) tile.until_ns = 0;
+}
+
+// --- was it slow?
+// ---------------------------------------------------------------------------------------------
+
+void GuardedCard::begin() {
+  begun_ns_ = now_ns();
+  if (begun_ns_ - cpu_wait_asked_ns_ < kAskAgainNs) return;
+  cpu_wait_ns_ = waited_for_cpu(cpu_waits_fd_);
+  begun_ns_ = cpu_wait_asked_ns_ = now_ns();
+}
+
+bool GuardedCard::slow(uint64_t lines) {
+  const uint64_t limit = kSlowNs + lines * kLineAllowanceNs;
+  const uint64_t took = now_ns() - begun_ns_;
+  if (took <= limit) return false;
+  const uint64_t waits = waited_for_cpu(cpu_waits_fd_);
+  const uint64_t waited = waits - std::exchange(cpu_wait_ns_, waits);
+  cpu_wait_asked_ns_ = now_ns();
+  if (took <= limit + waited) return false;
+  ++account_.slow_reads;
+  return true;
+}
+
+// --- what is the matter?
+// --------------------------------------------------------------------------------------
+
+bool GuardedCard::node_id_answers(Coord tile) {
+  const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
+  uint32_t id = ~0u;
+  return card_->aim(Window::control, tile, kRegisterWindow) == Access::ok &&
+         card_->load_registers(Window::control, offset, {&id, 1}) == Access::ok && id != ~0u;
+}
+
+// Some other tile's node id, from different places of the chip.
+bool GuardedCard::card_answers(Coord but) {
+  std::vector<Coord> others;
+  for (const Tile& t : tiles())
+    if (t.kind == TileKind::tensix && !t.harvested && t.at != but && !resting(state(t.at)))
+      others.push_back(t.at);
+  if (others.empty()) return true;  // nobody left to ask: the tiles rest one by one
+  for (size_t i = 0; i < kProbes; ++i)
+    if (node_id_answers(others[i * (others.size() - 1) / (kProbes - 1)])) return true;
+  return false;
+}
+
+Access GuardedCard::aim_again(Window window) {
+  const Aimed& at = aimed_[static_cast<size_t>(window)];
+  return at.valid ? card_->aim(window, at.tile, at.address) : Access::ok;
+}
+
+Access GuardedCard::trouble(Coord tile) {
+  lost_ = lost_ || card_->health() == Health::gone || !card_answers(tile);
+  if (lost_) return Access::gone;
+  TileState& s = state(tile);
+  const uint64_t now = now_ns();
+  const bool again = s.backoff_ns != 0 && now - s.last_trouble_ns < kForgetNs;
+  ++account_.suspicions;
+  account_.suspect_tiles += s.backoff_ns == 0;
+  s.backoff_ns = again ? std::min(2 * s.backoff_ns, kLongestBackoffNs) : kFirstBackoffNs;
+  s.until_ns = now + s.backoff_ns;
+  s.last_trouble_ns = now;
+  const Access aimed = aim_again(Window::control);
+  return aimed == Access::ok ? Access::suspect : aimed;
+}
+
+Access GuardedCard::doubt(Coord tile) {
+  ++account_.all_ones_reads;
+  return trouble(tile);
+}
+
+Access GuardedCard::first_touch(Coord tile) {
+  TileState& s = state(tile);
+  const TileKind kind = identity().arch->kind_at(tile);
+  if (s.known || (kind != TileKind::tensix && kind != TileKind::ethernet)) return Access::ok;
+  const auto listed =
+      std::find_if(tiles().begin(), tiles().end(), [&](const Tile& t) { return t.at == tile; });
+  if (listed == tiles().end() || listed->harvested) return Access::ok;  // the card itself will refuse it
+  begin();
+  const bool answers = node_id_answers(tile);
+  if (card_->health() == Health::gone) return Access::gone;
+  s.known = answers;
+  if (!answers) return doubt(tile);
+  if (slow(1)) return trouble(tile);
+  return aim_again(Window::control);
+}
+
+// A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can.
+Access GuardedCard::judge_all_ones(Window window) {
+  const Aimed at = aimed_[static_cast<size_t>(window)];
+  if (identity().arch->kind_at(at.tile) != TileKind::dram) return doubt(at.tile);
+  TileState& s = state(at.tile);
+  if (!s.has_reference) {
+    if (++s.blank_copies < kBlankCopies) return Access::ok;
+    s.blank_copies = 0;
+    return doubt(at.tile);
+  }
+  uint64_t word = ~uint64_t{0};
+  Access a = card_->aim(window, at.tile, s.reference);
+  if (a == Access::ok)
+    a = card_->copy(window, static_cast<uint32_t>(s.reference & (kWindowBytes - 1)), {&word, 1});
+  if (a == Access::ok) a = aim_again(window);
+  if (a != Access::ok) return a;
+  return word == ~uint64_t{0} ? doubt(at.tile) : Access::ok;
+}
+
+// --- the accesses
+// ---------------------------------------------------------------------------------------------
+
+Access GuardedCard::aim(Window window, Coord tile, uint64_t address) {
+  if (lost_) return Access::gone;
+  if (resting(state(tile))) return Access::suspect;
+  if (const Access a = first_touch(tile); a != Access::ok) return a;
+  const Access a = card_->aim(window, tile, address);
+  if (a == Access::ok) aimed_[static_cast<size_t>(window)] = {true, tile, address};
+  return a;
+}
+
+Access GuardedCard::load_registers(Window window, uint32_t offset, std::span<uint32_t> out) {
+  const Aimed& at = aimed_[static_cast<size_t>(window)];
+  if (lost_) return Access::gone;
+  if (resting(state(at.tile))) return Access::suspect;
+  begin();
+  const Access a = card_->load_registers(window, offset, out);
+  if (a != Access::ok) return a;
+  if (!out.empty() && std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; }))
+    return doubt(at.tile);
+  if (slow(out.size()) && trouble(at.tile) == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
+Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
+  const Aimed& at = aimed_[static_cast<size_t>(window)];
+  if (lost_) return Access::gone;
+  TileState& s = state(at.tile);
+  if (resting(s)) return Access::suspect;
+  begin();
+  const Access a = card_->copy(window, offset, out);
+  if (a != Access::ok || out.empty()) return a;
+  if (all_ones(out)) {
+    if (const Access judged = judge_all_ones(window); judged != Access::ok) return judged;
+  } else {
+    const auto good =
+        std::find_if(out.begin(), out.end(), [](uint64_t word) { return word != ~uint64_t{0}; });
+    s.has_reference = true;
+    s.reference = (at.address & ~(kWindowBytes - 1)) + offset + 8 * static_cast<uint64_t>(good - out.begin());
+    s.blank_copies = 0;
+  }
+  // What a slow load brought is good; only the next one must wait.
+  if (slow(lines_touched(offset, out.size_bytes())) && trouble(at.tile) == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
+Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
+  if (lost_) return Access::gone;
+  if (resting(state(tile))) return Access::suspect;
+  if (const Access a = first_touch(tile); a != Access::ok) return a;
+  aimed_[static_cast<size_t>(Window::control)] = {true, tile, kRegisterWindow};
+  begin();
+  const Access a = card_->wall_clock(tile, cycles);
+  if (a != Access::ok) return a;
+  if (cycles == ~uint64_t{0}) return doubt(tile);
+  if (slow(3) && trouble(tile) == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
+std::optional<DescriptorRange> GuardedCard::descriptor_range(Coord tile, uint64_t address, uint32_t bytes) {
+  if (lost_ || resting(state(tile))) return std::nullopt;
+  return card_->descriptor_range(tile, address, bytes);
+}
+
+}  // namespace ttc::card
