@@ -33,13 +33,15 @@ int say(Exit code, const std::string& what) {
   return code;
 }
 
-void tell_anomalies(const markers::Anomalies& a) {
+void tell_anomalies(const tools::Pipeline& pipeline) {
+  const markers::Anomalies a = pipeline.anomalies();
   const nlohmann::ordered_json j{
       {"unparsable_words", a.unparsable_words},   {"resyncs", a.resyncs},
       {"damaged_sentinels", a.damaged_sentinels}, {"overrun_frames", a.overrun_frames},
       {"truncated_packets", a.truncated_packets}, {"unknown_packets", a.unknown_packets},
       {"stale_markers", a.stale_markers},         {"duplicate_markers", a.duplicate_markers},
-      {"repaired_times", a.repaired_times},       {"backward_times", a.backward_times}};
+      {"repaired_times", a.repaired_times},       {"backward_times", a.backward_times},
+      {"unnamed_ids", pipeline.unnamed_ids()},    {"ambiguous_ids", pipeline.ambiguous_ids()}};
   std::fprintf(stderr, "%s\n", j.dump().c_str());
 }
 
@@ -80,7 +82,10 @@ int run(const Options& o) {
   if (!pipeline.losses().empty())
     say(kOk,
         std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");
-  if (o.anomalies) tell_anomalies(pipeline.anomalies());
+  if (const size_t ambiguous = pipeline.ambiguous_ids())
+    say(kOk,
+        std::to_string(ambiguous) + " zone ids belong to more than one zone; the first name known is shown");
+  if (o.anomalies) tell_anomalies(pipeline);
   if (pipeline.missing_words())
     return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
   return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;

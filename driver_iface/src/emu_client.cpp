@@ -242,10 +242,13 @@ class EmulatedClient : public Card {
   Access ask(const Request& r, std::span<uint8_t> payload) {
     Answer answer;
     Fd none[2];
+    const uint64_t begun_ns = host_now_ns();
     if (gone_ || !send_request(r) || !receive(socket_.get(), answer, payload, none)) {
       gone_ = true;
       return Access::gone;
     }
+    const uint64_t all_ns = host_now_ns() - begun_ns;
+    remote_.transport_ns += all_ns - std::min(all_ns, uint64_t{1000} * answer.took_us);
     return static_cast<Access>(answer.status);
   }
 

@@ -37,7 +37,7 @@ struct Answer {
   uint32_t status = 0;  // Access, Health or Greeting by request
   uint32_t strict = 0;  // hello
   uint32_t bytes = 0;   // payload that follows
-  uint32_t reserved = 0;
+  uint32_t took_us = 0;  // the access itself; the rest of the time went into asking and answering
 };
 
 // Abstract socket address of a card.

@@ -57,14 +57,12 @@ GuardedCard::TileState& GuardedCard::state(Coord tile) {
 }
 
 bool GuardedCard::resting(TileState& tile) const {
-  if (tile.until_ns == 0) return false;
-  if (now_ns() < tile.until_ns) return true;
-  tile.until_ns = 0;
-  return false;
+  tile.rests = tile.rests && now_ns() < tile.until_ns;
+  return tile.rests;
 }
 
 void GuardedCard::try_again() {
-  for (TileState& tile : states_) tile.until_ns = 0;
+  for (TileState& tile : states_) tile.rests = false;
 }
 
 // --- was it slow?
@@ -72,6 +70,7 @@ void GuardedCard::try_again() {
 
 void GuardedCard::begin() {
   begun_ns_ = now_ns();
+  transport_ns_ = card_->transactions().transport_ns;
   if (begun_ns_ - cpu_wait_asked_ns_ < kAskAgainNs) return;
   cpu_wait_ns_ = waited_for_cpu(cpu_waits_fd_);
   begun_ns_ = cpu_wait_asked_ns_ = now_ns();
@@ -80,11 +79,11 @@ void GuardedCard::begin() {
 bool GuardedCard::slow(uint64_t lines) {
   const uint64_t limit = kSlowNs + lines * kLineAllowanceNs;
   const uint64_t took = now_ns() - begun_ns_;
-  if (took <= limit) return false;
+  if (took <= limit + (card_->transactions().transport_ns - transport_ns_)) return false;
   const uint64_t waits = waited_for_cpu(cpu_waits_fd_);
   const uint64_t waited = waits - std::exchange(cpu_wait_ns_, waits);
   cpu_wait_asked_ns_ = now_ns();
-  if (took <= limit + waited) return false;
+  if (took <= limit + waited + (card_->transactions().transport_ns - transport_ns_)) return false;
   ++account_.slow_reads;
   return true;
 }
@@ -121,12 +120,12 @@ Access GuardedCard::trouble(Coord tile) {
   if (lost_) return Access::gone;
   TileState& s = state(tile);
   const uint64_t now = now_ns();
-  const bool again = s.backoff_ns != 0 && now - s.last_trouble_ns < kForgetNs;
+  const bool again = s.backoff_ns != 0 && now < s.until_ns + s.backoff_ns;
   ++account_.suspicions;
   account_.suspect_tiles += s.backoff_ns == 0;
   s.backoff_ns = again ? std::min(2 * s.backoff_ns, kLongestBackoffNs) : kFirstBackoffNs;
   s.until_ns = now + s.backoff_ns;
-  s.last_trouble_ns = now;
+  s.rests = true;
   const Access aimed = aim_again(Window::control);
   return aimed == Access::ok ? Access::suspect : aimed;
 }

@@ -74,6 +74,11 @@ def device(json_text):
     return json.loads(json_text)["devices"][0]
 
 
+def anomalies(text):
+    """What ttexport --anomalies said on stderr."""
+    return next(json.loads(line) for line in text.splitlines() if line.startswith("{"))
+
+
 def outside_intervals(missing, lost):
     """Rows of `missing` that lie in no reported interval of their lane."""
     by_lane = {}

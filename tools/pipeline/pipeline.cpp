@@ -160,8 +160,7 @@ void Pipeline::skip_repeats(uint64_t& until) {
 }
 
 // The four guaranteed markers come first in a frame and are not in time order; the customs are.
-void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s,
-                    Format& format) {
+void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {
   const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
@@ -175,6 +174,8 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   std::stable_sort(ordered_.begin(), guaranteed, earlier);
   std::inplace_merge(ordered_.begin(), guaranteed, ordered_.end(), earlier);
   delivered_ += ordered_.size();
+  for (const markers::Marker& m : ordered_)
+    if (named_by_id(m) && !(m.flags & markers::kQuickPush)) s.zone_ids.set(m.id);
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
   // Trace-only firmware counts replays in the place of the host id and says no more.
   const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.trace_counter;
@@ -183,6 +184,23 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
                      ordered_, batch_,     s.names};
   events.meanings = s.meaning.of(events, h.generation);
   format.frame(events);
+}
+
+template <class Which>
+size_t Pipeline::count_ids(Which which) const {
+  size_t count = 0;
+  for (const auto& [session, s] : sessions_)
+    for (size_t id = 0; id < s.zone_ids.size(); ++id)
+      count += s.zone_ids[id] && which(s, static_cast<uint16_t>(id));
+  return count;
+}
+
+size_t Pipeline::unnamed_ids() const {
+  return count_ids([](const SessionState& s, uint16_t id) { return s.names.find(id) == nullptr; });
+}
+
+size_t Pipeline::ambiguous_ids() const {
+  return count_ids([](const SessionState& s, uint16_t id) { return s.names.ambiguous(id); });
 }
 
 }  // namespace ttc::tools

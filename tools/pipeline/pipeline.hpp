@@ -5,6 +5,7 @@
 //
 // The time stage hands device cycles through: no clock segments exist in the chunks yet.
 #pragma once
+#include <bitset>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ class Pipeline {
   const std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord>& losses() const { return losses_; }
   // Words that should have come and did not, e.g. because this reader was lapped.
   uint64_t missing_words() const { return missing_words_; }
+  // Zone ids that were delivered, and have no name, or more than one: the first is shown then.
+  size_t unnamed_ids() const;
+  size_t ambiguous_ids() const;
   const std::string& complaint() const { return complaint_; }  // a chunk nothing could be made of
   // Once at the end: chip numbers that were changed, choices that were made and a reader should know of.
   std::vector<std::string> notices() const;
@@ -65,9 +69,12 @@ class Pipeline {
     bool wanted = true;
     markers::ZoneNames names;
     MeaningStage meaning;
+    std::bitset<0x10000> zone_ids;  // delivered
     std::unordered_map<uint32_t, LaneProgress> lanes;
   };
 
+  template <class Which>
+  size_t count_ids(Which which) const;
   SessionState& state_of(const shm::ChunkHeader& h);
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);

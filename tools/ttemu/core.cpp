@@ -1,10 +1,18 @@
 #include "ttemu/core.hpp"
 
+#include <algorithm>
+
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::emulation {
 
 using device::kMaxRiscs;
+
+CorePort::CorePort(World& world, const WorldCore& core, device::Mode mode)
+    : world_(world),
+      core_(core),
+      mode_(mode),
+      tear_dice_(world.options().faults.torn_marker.seed * 256 + core.flat_id) {}
 
 uint32_t CorePort::load(uint32_t address) {
   world_.step();
@@ -19,12 +27,19 @@ void CorePort::store(uint32_t address, uint32_t value) {
 
 uint32_t CorePort::clock_high() {
   world_.step();
-  return static_cast<uint32_t>(world_.card().clock() >> 32);
+  const WorkloadFaults::TornMarker& f = world_.options().faults.torn_marker;
+  const uint64_t before = world_.clock();
+  const uint64_t left = (uint64_t{1} << 32) - (before & 0xffffffffu);
+  if (f.every && tear_dice_() % f.every == 0)
+    world_.card().advance_clock(left - 1);  // the step of the low read is then the one that rolls over
+  else if (left < f.within_cycles && !world_.options().virtual_time)
+    while (world_.clock() - before < left) world_.land_due();
+  return static_cast<uint32_t>(before >> 32);
 }
 
 uint32_t CorePort::clock_low() {
   world_.step();
-  true_time_ = world_.card().clock();
+  true_time_ = world_.clock();
   return static_cast<uint32_t>(true_time_);
 }
 
@@ -33,11 +48,33 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   std::vector<uint32_t> copy(words);
   for (uint32_t w = 0; w < words; ++w)
     copy[w] = world_.card().load(core_.at, buffer_address() + risc * device::kBufferBytes + 4 * w);
+  // After an overrun source and destination are aligned differently, which the NoC does not do.
+  if (world_.options().faults.overrun.damage && bank_offset % 16 != 0)
+    std::rotate(copy.begin(), copy.begin() + 2, copy.end());
+  std::vector<TruthRecord> markers;
+  std::erase_if(stored_, [&](const Stored& s) {
+    const bool pushed = s.record.risc == risc && s.word < words;
+    if (pushed) markers.push_back(s.record);
+    return pushed;
+  });
   const uint32_t log_words = world_.options().bytes_per_risc / 4;
-  world_.post(core_.flat_id, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words);
+  world_.post(core_, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words,
+              std::move(markers));
+}
+
+void CorePort::emit(const Stored& stored) {
+  world_.truth().add(stored.record);
+  if (world_.unseen().wanted()) stored_.push_back(stored);
+}
+
+void CorePort::settle_unseen() {
+  for (const Stored& s : stored_)
+    if (s.strikes != world_.unseen().strikes(core_.flat_id)) world_.unseen().add(s.record);
+  stored_.clear();
 }
 
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
+  if (world_.card().lost()) return;  // nothing runs there any more
   // The words may be torn, the truth is not. A time that is not the last one read was taken earlier.
   const bool now = static_cast<uint32_t>(time) == static_cast<uint32_t>(true_time_);
   const uint32_t word = stored_word(risc);
@@ -58,10 +95,10 @@ void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time
   record.one_risc = mode_ == device::Mode::trace_only;
   if (mode_ == device::Mode::trace_only && word < device::kFirstCustomWord)
     slots_[word] = record;
-  else if (host_known_)
-    world_.truth().add(record);
+  else if (const Stored stored{record, word + 1, world_.unseen().strikes(core_.flat_id)}; host_known_)
+    emit(stored);
   else
-    held_.push_back(record);
+    held_.push_back(stored);
 }
 
 void CorePort::frame_over() {
@@ -72,9 +109,9 @@ void CorePort::frame_over() {
 void CorePort::launch_is(uint32_t host_id) {
   host_id_ = host_id;
   host_known_ = true;
-  for (TruthRecord& record : held_) {
-    record.host_id = host_id;
-    world_.truth().add(record);
+  for (Stored& stored : held_) {
+    stored.record.host_id = host_id;
+    emit(stored);
   }
   held_.clear();
 }
@@ -91,13 +128,18 @@ template <const device::Format& F, device::Mode M>
 class CoreOf : public EmulatedCore {
  public:
   CoreOf(World& world, const WorldCore& where, const ZoneCatalog& zones)
-      : EmulatedCore(where), world_(world), zones_(zones), port_(world, where, M) {
+      : EmulatedCore(where),
+        world_(world),
+        zones_(zones),
+        port_(world, where, M),
+        overrun_dice_(world.options().faults.overrun.seed * 256 + where.flat_id) {
     for (uint32_t r = 0; r < where.riscs; ++r)
       riscs_.push_back(std::make_unique<Risc>(port_, r, world.options().bytes_per_risc, where.riscs));
     riscs_[0]->boot();
   }
 
   void run(const Launch& launch) override {
+    port_.settle_unseen();
     Risc& master = *riscs_[0];
     master.open_launch();
     master.fw_start(fw(0));
@@ -112,13 +154,14 @@ class CoreOf : public EmulatedCore {
       finish();
       return;
     }
+    const uint32_t overruns = draw_overrun();
     for (uint32_t r = 1; r < where_.riscs; ++r)
       if (launch.enabled[r]) {
         riscs_[r]->fw_start(fw(r));
-        kernel(r, launch);
+        kernel(r, launch, r == overruns);
         riscs_[r]->fw_end(fw(r));
       }
-    if (launch.enabled[0]) kernel(0, launch);
+    if (launch.enabled[0]) kernel(0, launch, overruns == 0);
     master.fw_end(fw(0));
     finish();
     if (M == device::Mode::normal) port_.launch_over();
@@ -134,6 +177,7 @@ class CoreOf : public EmulatedCore {
     }
   }
   void close() override { port_.frame_over(); }
+  void settle_unseen() override { port_.settle_unseen(); }
 
   void dispatch_open(uint32_t host_id) override {
     Risc& brisc = *riscs_[0];
@@ -188,9 +232,24 @@ class CoreOf : public EmulatedCore {
   uint32_t fw(uint32_t r) const { return zones_.fw(r, where_.kind).id; }
   void finish() { riscs_[0]->finish_launch({zones_.dram_push().id, zones_.noc_flush().id}); }
 
-  void kernel(uint32_t r, const Launch& launch) {
+  // The RISC whose buffer is to overrun in this launch, or none.
+  uint32_t draw_overrun() {
+    const uint64_t every = world_.options().faults.overrun.every;
+    if (every == 0 || overrun_dice_() % every != 0) return kMaxRiscs;
+    return static_cast<uint32_t>(overrun_dice_() % where_.riscs);
+  }
+  // One event, then zones while the firmware takes them: the end of the last one has no room.
+  void overrun(uint32_t r) {
+    riscs_[r]->event(r);
+    while (riscs_[r]->zone_start(zones_.custom(r, 0, where_.kind).id))
+      riscs_[r]->zone_end(zones_.custom(r, 0, where_.kind).id);
+    world_.count_overrun();
+  }
+
+  void kernel(uint32_t r, const Launch& launch, bool overruns) {
     Risc& risc = *riscs_[r];
     risc.kernel_start(zones_.kernel(r, where_.kind).id);
+    if (overruns) overrun(r);
     for (uint32_t z = 0; z < launch.zones; ++z) {
       const uint64_t begun = launch.sums ? risc.clock() : 0;
       {
@@ -245,6 +304,7 @@ class CoreOf : public EmulatedCore {
   CorePort port_;
   std::vector<std::unique_ptr<Risc>> riscs_;
   std::deque<LogEnds> unread_;
+  std::mt19937_64 overrun_dice_;
 };
 
 template <const device::Format& F>

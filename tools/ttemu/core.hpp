@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "firmware_markers/device/profiler.hpp"
@@ -15,8 +16,7 @@ namespace ttc::emulation {
 
 class CorePort {
  public:
-  CorePort(World& world, const WorldCore& core, device::Mode mode)
-      : world_(world), core_(core), mode_(mode) {}
+  CorePort(World& world, const WorldCore& core, device::Mode mode);
 
   uint32_t control_address() const { return core_.control_address; }
   uint32_t buffer_address() const { return world_.buffer_address(core_); }
@@ -38,8 +38,17 @@ class CorePort {
   void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
   // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
   void frame_over();
+  // The buffers are about to be used again: what a reset of the host has kept from being pushed, nobody will
+  // see.
+  void settle_unseen();
 
  private:
+  struct Stored {
+    TruthRecord record;
+    uint32_t word;     // of the RISC's buffer, where its last word is
+    uint32_t strikes;  // of the host, when it was stored
+  };
+  void emit(const Stored& stored);
   // Of the marker just stored, from the start of its RISC's buffer.
   uint32_t stored_word(uint32_t risc) const {
     return (last_store_ - buffer_address()) / 4 - risc * device::kBufferWords - 1;
@@ -54,7 +63,9 @@ class CorePort {
   uint32_t host_id_ = 0;
   uint16_t trace_counter_ = 0;
   bool host_known_ = false;
-  std::vector<TruthRecord> held_;
+  std::vector<Stored> held_;
+  std::vector<Stored> stored_;  // not pushed yet; kept where unseen markers are told apart
+  std::mt19937_64 tear_dice_;
   std::map<uint32_t, TruthRecord> slots_;  // by word
 };
 
@@ -84,6 +95,8 @@ class EmulatedCore {
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
   virtual void forget_unread() = 0;
+  // At the end: what of the truth nobody can have seen.
+  virtual void settle_unseen() = 0;
   const WorldCore& where() const { return where_; }
 
  protected:

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "ttemu/fault_plan.hpp"
 #include "ttemu/loader.hpp"
 #include "ttemu/workload.hpp"
 
@@ -27,6 +28,9 @@ constexpr const char* kFooter =
     "usage,\n"
     "3 the card cannot be made (name taken, memory), 4 --load failed, 5 a file cannot be written.";
 
+// A session on the clock of another boot: 18 minutes further on at 1 GHz.
+constexpr uint64_t kFutureCycles = uint64_t{1} << 40;
+
 std::atomic<bool> stop{false};
 
 struct Options {
@@ -34,9 +38,10 @@ struct Options {
   emulation::WorldOptions world;
   emulation::WorkloadOptions work;
   std::string generation = "G4", mailbox = "M4", mode = "normal", trace;
-  std::string time = "real", load, truth, host_reads;
+  std::string time = "real", load, truth, truth_unseen, host_reads;
   std::vector<unsigned> harvest;
-  std::vector<std::string> clock_steps;
+  std::vector<std::string> clock_steps, faults;
+  emulation::FaultPlan plan;
   double linger_s = 5;
   bool wait_observer = false, json = false, quiet = false;
 };
@@ -72,7 +77,7 @@ std::string log_directory() {
 
 // After the workload closed: observers take what is left, then the card goes.
 void leave(card::EmulatedCard& card, double linger_s) {
-  card.announce_leaving();
+  if (!card.lost()) card.announce_leaving();
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(linger_s);
   while (card.observers() > 0 && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // observers set the pace
@@ -85,6 +90,9 @@ int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_j
   facts["window_moves"] = a.window_moves;
   facts["descriptor_bytes"] = a.descriptor_bytes;
   facts["violations"] = a.violations;
+  const auto hits = card.fault_hits();
+  for (size_t i = 0; i < hits.size(); ++i)
+    facts["faults"].push_back({{"fault", o.plan.card_names[i]}, {"hits", hits[i]}});
   if (o.json)
     std::printf("%s\n", facts.dump().c_str());
   else if (!o.quiet)
@@ -124,13 +132,31 @@ int run_image(Options& o) {
   return report(o, card, {{"epochs_loaded", std::min(epoch + 1, image.epochs)}, {"unread_words", unread}});
 }
 
+// A session that is over when this one begins: its frames and buffers are all that is left of it.
+void run_earlier_session(const Options& o, card::EmulatedCard& card, const emulation::ZoneCatalog& zones) {
+  emulation::WorldOptions world_options = o.world;
+  world_options.pace = false;
+  world_options.faults = {};
+  if (o.world.faults.stale_dram.future) world_options.clock_offset = kFutureCycles;
+  emulation::WorkloadOptions work = o.work;
+  work.programs = o.world.faults.stale_dram.programs;
+  work.rate = 0;
+  work.host_reads_every = 0;
+  emulation::TruthLog nobody("");
+  emulation::ZoneLog nowhere("");
+  emulation::World earlier(card, world_options, nobody);
+  emulation::Workload(earlier, zones, nowhere, work).run(stop);
+}
+
 int run_workload(Options& o) {
   card::EmulatedCard card(o.card);
-  emulation::TruthLog truth(o.truth);
-  emulation::World world(card, o.world, truth);
-  const emulation::ZoneCatalog zones(o.work.zones_per_kernel + 8,
-                                     {world.format().generation, o.card.arch, !world.ethernet().empty()});
-  emulation::ZoneLog log(log_directory());
+  const emulation::ZoneCatalog zones(
+      o.work.zones_per_kernel + 8,
+      {o.world.layout->format.generation, o.card.arch, o.world.ethernet + o.world.idle_ethernet > 0});
+  if (o.world.faults.stale_dram.programs) run_earlier_session(o, card, zones);
+  emulation::TruthLog truth(o.truth), unseen(o.truth_unseen);
+  emulation::World world(card, o.world, truth, o.truth_unseen.empty() ? nullptr : &unseen);
+  emulation::ZoneLog log(log_directory(), o.world.faults.names);
   emulation::Workload workload(world, zones, log, o.work);
   card.announce();
   if (o.wait_observer) wait_for_observer(card);
@@ -143,11 +169,18 @@ int run_workload(Options& o) {
     for (const auto* zone : zones.kernel_zones_of(i)) names.add_note(zone->note);
   uint32_t cores = 0;
   for (const card::Tile& t : card.tiles()) cores += t.kind == card::TileKind::tensix && !t.harvested;
-  truth.convert({o.card.arch, o.card.aiclk_mhz, cores}, names);
+  const emulation::TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores};
+  truth.convert(header, names);
+  unseen.convert(header, names);
   return report(o, card,
                 {{"programs", workload.programs_run()},
                  {"host_reads", workload.host_reads()},
-                 {"markers", truth.count()}});
+                 {"markers", truth.count()},
+                 {"firmware_steps", world.steps()},
+                 {"host_strikes", world.host_strikes()},
+                 {"overruns", world.overruns()},
+                 {"unseen_markers", unseen.count()},
+                 {"card_lost", card.lost()}});
 }
 
 // The profiler's layout, mailbox and mode, which must go together.
@@ -192,6 +225,13 @@ void finish_options(Options& o, bool pace_given) {
     o.card.clock_steps.push_back({static_cast<uint64_t>(ms * 1e6), mhz * 1000000ull});
   }
   o.card.hz = o.card.aiclk_mhz * 1000000ull;
+  for (const std::string& spec : o.faults) emulation::add_fault(o.plan, spec);
+  o.plan.apply_to(o.card);
+  if (!o.load.empty() && o.plan.needs_workload)
+    throw emulation::FaultError("--fault " + std::string(o.plan.needs_workload) +
+                                " is of a workload, and --load runs none");
+  o.world.faults = o.plan.work;
+  o.world.virtual_time = o.card.virtual_time;
 }
 
 std::string check_every(const std::string& s) {
@@ -285,6 +325,16 @@ int main(int argc, char** argv) {
   app.add_option("--load", o.load,
                  "memory written by real firmware instead of a workload; waits until each epoch is read");
   app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
+  app.add_option(
+      "--truth-unseen", o.truth_unseen,
+      "of the truth, write what no observer can have known: a reset of the host destroyed it first");
+  app.add_option("--fault", o.faults, "NAME[:key=value,...], repeatable; `ttemu --fault help` lists them")
+      ->allow_extra_args(false)
+      ->each([](const std::string& spec) {
+        if (spec != "help") return;
+        std::fputs(emulation::fault_help().c_str(), stdout);
+        throw CLI::Success();
+      });
   app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
   app.add_option("--linger", o.linger_s, "seconds to wait for observers to leave at the end")
       ->capture_default_str();
@@ -309,6 +359,8 @@ int main(int argc, char** argv) {
     }
     return code;
   } catch (const UsageError& e) {
+    return say(kUsage, e.what());
+  } catch (const emulation::FaultError& e) {
     return say(kUsage, e.what());
   } catch (const card::OpenError& e) {
     return say(kCard, e.what());

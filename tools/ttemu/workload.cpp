@@ -89,7 +89,10 @@ void Workload::launch() {
       for (auto& core : *group)
         if (core->where().kind != markers::CoreKind::idle_ethernet) core->replay_started();
   for (auto* group : {&cores_, &ethernet_})
-    for (auto& core : *group) run_on(*core, launch);
+    for (auto& core : *group) {
+      run_on(*core, launch);
+      if (world_.card().lost()) return;
+    }
   for (auto& core : dispatch_) {
     if (paced_ && first_after_read_) wait_looks(*core, kLooksBeforeLaunch);
     core->dispatch_step(2);
@@ -100,7 +103,7 @@ void Workload::launch() {
 
 bool Workload::wait_step() {
   world_.land_due();
-  if (*stop_) return false;
+  if (*stop_ || world_.card().lost()) return false;
   const uint64_t now = now_ns();
   if (world_.card().observers() > 0)
     alone_since_ns_ = 0;
@@ -169,21 +172,26 @@ void Workload::run(const std::atomic<bool>& stop) {
   log_.compiled(zones_.firmware_zones());
   for (auto& core : dispatch_) core->dispatch_open(0);
   const auto begun = Clock::now();
-  while (!stop && (options_.programs == 0 || program_ < options_.programs)) {
+  const auto over = [&] { return stop || world_.card().lost(); };
+  while (!over() && (options_.programs == 0 || program_ < options_.programs)) {
     if (options_.rate > 0)
-      while (!stop && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) /
-                                                                           options_.rate)) {
+      while (!over() && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) /
+                                                                             options_.rate)) {
         world_.land_due();
         if (!world_.writes_under_way()) std::this_thread::sleep_for(kWaitStep);
       }
     launch();
+    if (world_.card().lost()) break;
     if (paced_) wait_unread(options_.pace_programs);
     if (options_.host_reads_every && program_ % options_.host_reads_every == 0) host_read(false);
   }
+  if (world_.card().lost()) return;  // it took the workload with it
   for (auto& core : dispatch_) core->dispatch_close();
   for (auto* group : {&cores_, &ethernet_})
     for (auto& core : *group) core->close();
   host_read(true);
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
+    for (auto& core : *group) core->settle_unseen();
 }
 
 }  // namespace ttc::emulation

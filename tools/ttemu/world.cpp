@@ -3,9 +3,14 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace ttc::emulation {
 namespace {
+
+constexpr auto kStandingStep = std::chrono::microseconds(20);
+constexpr size_t kNothing = ~size_t{0};
 
 uint64_t now_ns() {
   timespec t{};
@@ -15,12 +20,17 @@ uint64_t now_ns() {
 
 }  // namespace
 
-World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth)
+World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth, TruthLog* unseen)
     : card_(card),
       options_(options),
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
-      resets_(256, 0) {
+      resets_(256, 0),
+      unseen_(card, unseen),
+      last_due_(256 * device::kMaxRiscs, 0),
+      landing_dice_(options.faults.late_landing.seed),
+      reset_dice_(options.faults.host_reset.seed) {
+  draw_next_reset();
   if (!options_.mailbox) options_.mailbox = &markers::mailboxes().back();
   const auto views = static_cast<uint32_t>(card.arch().dram_views().size());
   // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
@@ -43,6 +53,8 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   // The host prepares every core, whether it will run kernels or not.
   for (WorldCore& core : all) {
     place(core);
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      card_.set_landed(core.flat_id * device::kMaxRiscs + r, 0, 0);
     write_initial_vector(core);
     if (core.kind == markers::CoreKind::tensix) cores_.push_back(core);
   }
@@ -63,61 +75,129 @@ void World::place(WorldCore& core) {
   if (mailbox.has_magic) card_.store(core.at, core.control_address - 16, place.magic);
 }
 
-void World::write_initial_vector(const WorldCore& core) {
+// What the host writes there: at device init, or when it has read results (format sheet 5.6).
+uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_results_read) const {
   const device::Format& f = format();
-  for (uint32_t w = 0; w < f.control_words; ++w) {
-    uint32_t value = 0;
-    if (w == f.dram_address) value = placement_.dram_base;
-    if (w == f.flat_id) value = core.flat_id;
-    if (w == f.core_count_per_dram) value = cores_per_bank_;
-    card_.store(core.at, core.control_address + 4 * w, value);
-  }
+  if (w == f.dram_address) return placement_.dram_base;
+  if (w == f.flat_id) return core.flat_id;
+  if (w == f.core_count_per_dram) return cores_per_bank_;
+  // A results read also leaves the DRAM base in the per-RISC address words.
+  const bool risc_address =
+      w >= f.risc_dram_address && w < f.risc_dram_address + uint32_t{f.risc_dram_address_count};
+  return after_results_read && risc_address ? placement_.dram_base : 0;
 }
 
-void World::host_reset(const WorldCore& core) {
-  const device::Format& f = format();
+void World::write_initial_vector(const WorldCore& core) {
+  for (uint32_t w = 0; w < format().control_words; ++w)
+    card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, false));
+}
+
+void World::begin_reset(const WorldCore& core) {
+  unseen_.strike(core.at, core.flat_id);
   const uint32_t resets = ++resets_[core.flat_id];
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     card_.set_landed(core.flat_id * device::kMaxRiscs + r, resets, 0);
-  write_initial_vector(core);
-  // A results read also leaves the DRAM base in the per-RISC address words.
-  for (uint32_t w = 0; w < f.risc_dram_address_count; ++w)
-    card_.store(core.at, core.control_address + 4 * (f.risc_dram_address + w), placement_.dram_base);
 }
 
-void World::post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
-                 uint32_t end_words) {
-  Posted p{0, flat_id, risc, in_bank, std::move(words), end_words, resets_[flat_id]};
-  if (options_.landing_ns == 0) return land(p);
-  p.due_ns = now_ns() + options_.landing_ns;
-  posted_.push_back(std::move(p));
+void World::host_reset(const WorldCore& core) {
+  begin_reset(core);
+  for (uint32_t w = 0; w < format().control_words; ++w)
+    card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, true));
+}
+
+// --- posted writes
+
+uint64_t World::landing_due(uint8_t flat_id, uint32_t risc) {
+  const WorkloadFaults::LateLanding& late = options_.faults.late_landing;
+  if (!late.on) return now_ns() + options_.landing_ns;
+  uint64_t& last = last_due_[flat_id * device::kMaxRiscs + risc];
+  const uint64_t spread = late.max_ns > late.min_ns ? late.max_ns - late.min_ns : 0;
+  return last = std::max(last, now_ns() + late.min_ns + landing_dice_() % (spread + 1));
+}
+
+void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
+                 uint32_t end_words, std::vector<TruthRecord> markers) {
+  Posted p{core,
+           risc,
+           in_bank,
+           std::move(words),
+           end_words,
+           resets(core),
+           unseen_.strikes(core.flat_id),
+           std::move(markers)};
+  if (options_.landing_ns == 0 && !options_.faults.late_landing.on) return land(p);
+  posted_.emplace(landing_due(core.flat_id, risc), std::move(p));
 }
 
 void World::land(const Posted& p) {
-  card_.store_dram(p.flat_id / cores_per_bank_, placement_.dram_base + p.in_bank, p.words);
-  if (p.resets == resets_[p.flat_id])
-    card_.set_landed(p.flat_id * device::kMaxRiscs + p.risc, p.resets, p.end_words);
+  const uint8_t flat_id = p.core.flat_id;
+  card_.store_dram(flat_id / cores_per_bank_, placement_.dram_base + p.in_bank, p.words);
+  if (p.resets == resets_[flat_id])
+    card_.set_landed(flat_id * device::kMaxRiscs + p.risc, p.resets, p.end_words);
+  unseen_.landed(p.core.at, flat_id, p.strikes, p.markers);
 }
 
 void World::land_due() {
   if (posted_.empty()) return;
   const uint64_t now = now_ns();
-  while (!posted_.empty() && posted_.front().due_ns <= now) {
-    land(posted_.front());
-    posted_.pop_front();
+  while (!posted_.empty() && posted_.begin()->first <= now) {
+    land(posted_.begin()->second);
+    posted_.erase(posted_.begin());
   }
 }
 
 void World::land_all() {
-  while (!posted_.empty()) {
-    land(posted_.front());
-    posted_.pop_front();
-  }
+  for (const auto& [due, posted] : posted_) land(posted);
+  posted_.clear();
 }
 
+// --- steps
+
 void World::step() {
+  ++steps_;
   card_.advance_clock(1);
+  while (card_.clock_stands()) {
+    land_due();  // what is under way does not need the cores' clock
+    std::this_thread::sleep_for(kStandingStep);
+  }
   land_due();
+  if (rewritten_ != kNothing)
+    rewrite_words();
+  else if (steps_ >= next_reset_step_)
+    strike_of_host();
+}
+
+void World::draw_next_reset() {
+  const WorkloadFaults::HostReset& f = options_.faults.host_reset;
+  next_reset_step_ = ~uint64_t{0};
+  if (f.every) next_reset_step_ = steps_ + 1 + reset_dice_() % (2 * f.every);
+  if (f.at_step > steps_) next_reset_step_ = std::min(next_reset_step_, f.at_step);
+}
+
+// The host's write reaches the cores now, whatever they are doing.
+void World::strike_of_host() {
+  ++host_strikes_;
+  draw_next_reset();
+  if (options_.faults.host_reset.words_per_step != 0) {
+    rewritten_ = 0;
+    return;
+  }
+  for (const WorldCore& core : cores_) host_reset(core);
+}
+
+void World::rewrite_words() {
+  const uint32_t words = format().control_words;
+  for (uint64_t i = 0; i < options_.faults.host_reset.words_per_step; ++i, ++rewritten_) {
+    if (rewritten_ == cores_.size() * words) {
+      rewritten_ = kNothing;
+      return;
+    }
+    const WorldCore& core = cores_[rewritten_ / words];
+    const auto word = static_cast<uint32_t>(rewritten_ % words);
+    if (word == 0) begin_reset(core);
+    card_.store(core.at, core.control_address + 4 * word, vector_word(core, word, true));
+    if (word + 1 == words) unseen_.strike(core.at, core.flat_id);  // what began meanwhile is of neither epoch
+  }
 }
 
 uint32_t World::words_read(uint8_t flat_id, uint32_t risc) const {

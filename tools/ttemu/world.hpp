@@ -2,12 +2,15 @@
 // runs on it through CorePort (core.hpp), which is the device header's machine.
 #pragma once
 #include <cstdint>
-#include <deque>
+#include <map>
+#include <random>
 #include <vector>
 
 #include "driver_iface/emulated_card.hpp"
 #include "firmware_markers/layout.hpp"
 #include "ttemu/truth.hpp"
+#include "ttemu/unseen.hpp"
+#include "ttemu/workload_faults.hpp"
 
 namespace ttc::emulation {
 
@@ -20,6 +23,9 @@ struct WorldOptions {
   unsigned idle_ethernet = 0;  // and so many more as idle ones; the others are active and run nothing
   uint64_t landing_ns = 0;     // how long a posted write is under way
   bool pace = false;
+  bool virtual_time = false;  // as the card's
+  WorkloadFaults faults;
+  uint64_t clock_offset = 0;  // added to what cores read: a session of another time
 };
 
 struct WorldCore {
@@ -33,7 +39,8 @@ struct WorldCore {
 class World {
  public:
   // `card` not announced yet. Writes magic words and control vectors as tt-metal's device init does.
-  World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth);
+  // `unseen`: where to write what of the truth nobody can have known; null: nowhere.
+  World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth, TruthLog* unseen = nullptr);
 
   card::EmulatedCard& card() { return card_; }
   const WorldOptions& options() const { return options_; }
@@ -41,20 +48,27 @@ class World {
   const std::vector<WorldCore>& cores() const { return cores_; }        // Tensix tiles by flat id
   const std::vector<WorldCore>& ethernet() const { return ethernet_; }  // those that run kernels
   TruthLog& truth() { return truth_; }
+  Unseen& unseen() { return unseen_; }
+  uint64_t clock() const { return card_.clock() + options_.clock_offset; }
 
   uint32_t buffer_address(const WorldCore& core) const {
     return core.control_address + 4u * format().control_words;
   }
   uint32_t cores_per_bank() const { return cores_per_bank_; }
 
-  // A core's posted write: lands landing_ns later, in order. `end_words`: of the lane's log when it has.
-  void post(uint8_t flat_id, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
-            uint32_t end_words);
+  // A core's posted write: lands later, in the order of its lane. `end_words`: of the lane's log when it has.
+  // `markers`: in the words, where unseen ones are told apart.
+  void post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
+            uint32_t end_words, std::vector<TruthRecord> markers);
   void land_due();  // called by every firmware step
   void land_all();
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
+  uint64_t steps() const { return steps_; }
+  uint64_t host_strikes() const { return host_strikes_; }  // resets by fault
+  uint64_t overruns() const { return overruns_; }
+  void count_overrun() { ++overruns_; }
 
   // The host reads results and rewrites the whole vector (format sheet 5.6), word by word.
   void host_reset(const WorldCore& core);
@@ -66,15 +80,21 @@ class World {
 
  private:
   struct Posted {
-    uint64_t due_ns;
-    uint8_t flat_id;
+    WorldCore core;
     uint32_t risc;
     uint64_t in_bank;
     std::vector<uint32_t> words;
     uint32_t end_words;
-    uint32_t resets;
+    uint32_t resets, strikes;
+    std::vector<TruthRecord> markers;
   };
   void land(const Posted& posted);
+  uint64_t landing_due(uint8_t flat_id, uint32_t risc);
+  uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
+  void begin_reset(const WorldCore& core);
+  void strike_of_host();
+  void rewrite_words();
+  void draw_next_reset();
   void place(WorldCore& core);
 
   card::EmulatedCard& card_;
@@ -84,7 +104,13 @@ class World {
   uint32_t cores_per_bank_ = 0;
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
-  std::deque<Posted> posted_;
+  Unseen unseen_;
+  std::multimap<uint64_t, Posted> posted_;  // by when they land
+  std::vector<uint64_t> last_due_;          // by lane: writes of one lane keep their order
+  std::mt19937_64 landing_dice_, reset_dice_;
+  uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;
+  uint64_t next_reset_step_ = ~uint64_t{0};
+  size_t rewritten_ = ~size_t{0};  // words of all vectors that a slow rewrite has done
 };
 
 }  // namespace ttc::emulation

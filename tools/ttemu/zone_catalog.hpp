@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "firmware_markers/layout.hpp"
+#include "ttemu/workload_faults.hpp"
 
 namespace ttc::emulation {
 
@@ -60,14 +61,20 @@ class ZoneCatalog {
   Zone quick_push_, dram_push_, noc_flush_;
 };
 
+// Another zone string with the hash of `zone`: of another name, file and line.
+std::string colliding_note(const Zone& zone);
+
 // Appends compiler notes to DIR/new_zone_src_locations.log, DIR being <profiler dir>/.logs.
 class ZoneLog {
  public:
-  explicit ZoneLog(const std::string& directory);  // empty: writes nothing
+  // Empty directory: writes nothing.
+  explicit ZoneLog(const std::string& directory, const WorkloadFaults::Names& faults = {});
   void compiled(const std::vector<const Zone*>& zones);
 
  private:
   std::string path_;
+  WorkloadFaults::Names faults_;
+  unsigned collisions_ = 0;  // written so far
 };
 
 }  // namespace ttc::emulation

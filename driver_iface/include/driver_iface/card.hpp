@@ -59,6 +59,7 @@ struct Transactions {
   uint64_t bytes = 0;        // asked for (a line touched for 8 bytes counts 8)
   uint64_t window_moves = 0;
   uint64_t register_loads = 0;  // part of round_trips
+  uint64_t transport_ns = 0;    // spent on the way to the card, where there is one: not the card's doing
 };
 
 // A stretch of card memory that a plain read(2) can fetch. Charged when asked for.

@@ -3,14 +3,15 @@
 // 5). So:
 //
 //   - a copy or a run of registers that is all-ones throughout, words the caller doubts, or a load that took
-//     longer than kSlowNs: the tile is not touched again for kFirstBackoffNs, doubling while trouble goes on.
+//     longer than kSlowNs: the tile is not touched again for kFirstBackoffNs, doubling when trouble is back
+//     before the tile was good for as long as it had rested.
 //     Until then every access to it is `suspect`. What a slow load brought is still delivered.
 //   - before that is believed to be the tile's trouble, the node id register of another tile is loaded: when
 //     that is all-ones too, the card is gone
 //   - the first thing loaded from a Tensix or Ethernet tile is its node id register, a single load
 //   - DRAM may hold all-ones: a word of the tile that was something else before is loaded again and decides
 //
-// Time in which this thread waited for a CPU does not count as slow.
+// Time in which this thread waited for a CPU, or on the way to an emulated card, does not count as slow.
 #pragma once
 #include <memory>
 #include <vector>
@@ -24,7 +25,6 @@ class GuardedCard : public Card {
   static constexpr uint64_t kSlowNs = 2'000'000;
   static constexpr uint64_t kFirstBackoffNs = 100'000'000;
   static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
-  static constexpr uint64_t kForgetNs = 10'000'000'000;  // trouble so long ago does not double the backoff
 
   explicit GuardedCard(std::unique_ptr<Card> card);
   ~GuardedCard() override;
@@ -56,10 +56,10 @@ class GuardedCard : public Card {
 
  private:
   struct TileState {
-    bool known = false;     // its node id was read
-    uint64_t until_ns = 0;  // left alone until then; 0: not
-    uint64_t backoff_ns = 0;
-    uint64_t last_trouble_ns = 0;
+    bool known = false;  // its node id was read
+    bool rests = false;  // until until_ns
+    uint64_t until_ns = 0;
+    uint64_t backoff_ns = 0;     // the last one; 0: never had one
     bool has_reference = false;  // DRAM: `reference` is an address whose word was not all-ones
     uint64_t reference = 0;
     unsigned blank_copies = 0;  // DRAM: all-ones in a row, while there is no reference
@@ -88,7 +88,8 @@ class GuardedCard : public Card {
   Account account_;
   bool lost_ = false;
   int cpu_waits_fd_ = -1;
-  uint64_t begun_ns_ = 0;  // the access under way
+  uint64_t begun_ns_ = 0;      // the access under way
+  uint64_t transport_ns_ = 0;  // before it
   uint64_t cpu_wait_ns_ = 0, cpu_wait_asked_ns_ = 0;
 };
 

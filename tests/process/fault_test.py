@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""A card, a workload or a host that misbehaves: the collector says the right thing, and counts it.
+
+Usage: fault_test.py CASE [SEED]. Faults that must fall into the run are placed by round trips of the collector, not by
+time; the seed is printed and repeats a run's dice.
+"""
+import json
+import random
+import sys
+
+import harness as h
+
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 16)
+TILE = "1-2"     # the second core of the workload
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+class Run:
+    """A card with faults, a collector and a following exporter, from start to end."""
+
+    def __init__(self, faults, card=(), collect=(), collect_code=0, export_codes=(0,), card_code=0):
+        name = h.card_name()
+        truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
+        process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
+                          "--linger", 20, *[word for fault in faults for word in ("--fault", fault)], *card)
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--anomalies",
+                           "-o", csv)
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
+                            "--ring", "64MiB", *collect)
+        code, out, self.err = h.finish(collector)
+        h.check(code == collect_code, f"ttcollect ended with {code}: {self.err}{out}")
+        self.report = h.device(out)
+        code, out, err = h.finish(process)
+        h.check(code == card_code, f"ttemu ended with {code}: {err}")
+        self.card = json.loads(out)
+        code, _, self.export_err = h.finish(exporter)
+        h.check(code in export_codes, f"ttexport ended with {code}: {self.export_err}")
+        self.truth, self.got, self.unseen = h.rows(truth), h.rows(csv), h.rows(unseen)
+        self.lost = self.report["lost"]
+        self.hits = {f["fault"]: f["hits"] for f in self.card.get("faults", [])}
+        for fault, hits in self.hits.items():
+            h.check(hits > 0, f"{fault} never struck")
+        print(f"{len(self.truth)} rows, {len(self.got)} delivered, {len(self.lost)} intervals, {self.hits}, "
+              + ", ".join(f"{k} {self.report[k]}" for k in ("suspect_tiles", "suspicions", "slow_reads", "all_ones_reads",
+                                                              "epochs", "retries")))
+
+    def causes(self):
+        return {record["cause"] for record in self.lost}
+
+    def nothing_invented(self):
+        extra = set(self.got) - set(self.truth)
+        h.check(not extra, f"{len(extra)} invented: {sorted(extra)[:3]}")
+        h.check(len(self.got) == len(set(self.got)), "rows are repeated")
+        return self
+
+    def all_delivered(self):
+        self.nothing_invented()
+        missing = set(self.truth) - set(self.got)
+        h.check(not missing, f"{len(missing)} missing: {sorted(missing)[:3]}")
+        h.check(self.lost == [], f"losses reported although nothing is lost: {self.lost[:3]}")
+        h.check(len(self.truth) > 1000, "the workload emitted next to nothing")
+        return self
+
+    def nothing_missing(self):
+        """Intervals are allowed: a gap in looking may have hidden an epoch, for all the collector knows."""
+        self.losses_reported()
+        h.check(len(self.got) == len(self.truth), f"{len(self.truth) - len(self.got)} rows are missing")
+        return self
+
+    def losses_reported(self):
+        self.nothing_invented()
+        missing = set(self.truth) - set(self.got) - set(self.unseen)
+        outside = h.outside_intervals(missing, self.lost)
+        print(f"{len(missing)} missing, {len(self.unseen)} could not be seen")
+        h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
+        h.check(len(self.got) > 100, "next to nothing was delivered")
+        return self
+
+    def count(self, key, least=1):
+        h.check(self.report[key] >= least, f"{key} is {self.report[key]}")
+        return self
+
+
+PACED = ("--pace", "--cores", 4, "--programs", 600, "--host-reads", "every:150")
+ONE_EPOCH = ("--pace", "--cores", 4, "--programs", 200)    # no host reads: a gap in looking at a core is no doubt
+RUNNING = ("--cores", 4, "--programs", 1000, "--rate", 1000, "--host-reads", "every:300")
+LATER = 60000    # round trips: every core has delivered by then
+
+
+# --- silence and slowness ---------------------------------------------------------------------------------------
+
+@case
+def all_ones_for_a_while():
+    Run([f"all-ones:tile={TILE},after=6000,for=50ms"], ONE_EPOCH).all_delivered().count("all_ones_reads").count("suspicions")
+
+
+@case
+def all_ones_in_dram_for_a_while():
+    Run(["all-ones:tile=0-0,after=6000,for=50ms"], ONE_EPOCH).all_delivered().count("all_ones_reads").count("suspicions")
+
+
+@case
+def all_ones_for_good():
+    r = Run([f"all-ones:tile={TILE},after={LATER}"], RUNNING).losses_reported().count("suspicions")
+    h.check(r.report["suspect_tiles"] == 1, f"suspect_tiles is {r.report['suspect_tiles']}")
+    dark = {(record["x"], record["y"]) for record in r.lost if record["cause"] == "tile unreadable"}
+    h.check(dark == {(1, 2)}, f"unreadable tiles: {dark}")
+    h.check(r.hits["all-ones"] < 200, f"the silent tile was read {r.hits['all-ones']} times")
+
+
+@case
+def all_ones_everywhere():
+    r = Run([f"all-ones:after={LATER}"], RUNNING, collect_code=7).losses_reported()
+    h.check(r.report["card_vanished"] and "card gone" in r.causes(), f"{r.report['ended']}: {r.causes()}")
+    h.check(r.hits["all-ones"] < 40, f"the silent card was read {r.hits['all-ones']} times")
+
+
+@case
+def hung_read():
+    Run([f"hung-read:every=4000,for=5ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("slow_reads").count("suspicions")
+
+
+@case
+def hung_read_across_epochs():
+    Run([f"hung-read:every=20000,for=5ms,seed={SEED}"], PACED).nothing_missing().count("slow_reads").count("suspicions")
+
+
+@case
+def hung_read_half_a_second():
+    Run([f"hung-read:every=15000,for=500ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("slow_reads")
+
+
+@case
+def hung_read_of_nothing():
+    Run([f"hung-read:every=4000,for=5ms,ones=yes,seed={SEED}"], ONE_EPOCH).all_delivered().count("all_ones_reads")
+
+
+# --- the card goes ------------------------------------------------------------------------------------------------
+
+def gone(faults, mode=()):
+    r = Run(faults, (*RUNNING, *mode), collect_code=7).losses_reported()
+    h.check(r.report["card_vanished"] and r.causes() >= {"card gone"}, f"{r.report['ended']}: {r.causes()}")
+    open_lanes = {(record["x"], record["y"], record["risc"]) for record in r.lost if record["cause"] == "card gone"}
+    h.check(len(open_lanes) == r.report["lanes"], f"{len(open_lanes)} of {r.report['lanes']} lanes are closed by a loss")
+    h.check(r.card["card_lost"], "the card does not know that it is lost")
+    h.check("went away unannounced" in r.err, r.err)
+
+
+@case
+def reset():
+    gone([f"reset:after={LATER}"])
+
+
+@case
+def reset_strict():
+    gone([f"reset:after={LATER}"], ("--strict",))
+
+
+@case
+def reset_announced():
+    r = Run(["reset:after=400ms,notice=300ms"], RUNNING, collect_code=0).nothing_invented()
+    h.check(not r.report["card_vanished"] and "announced" in r.report["ended"], r.report["ended"])
+
+
+@case
+def unplug():
+    gone([f"unplug:after={LATER}"])
+
+
+@case
+def unplug_strict():
+    gone([f"unplug:after={LATER}"], ("--strict",))
+
+
+# --- windows ------------------------------------------------------------------------------------------------------
+
+@case
+def no_window_at_attach():
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window", "--linger", 0)
+    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "1s", "--quiet")
+    h.check(code == 3 and "no window is left" in err and "detach another observer" in err, f"{code}: {err}")
+    card.terminate()
+    h.check(h.finish(card)[0] == 0, "the card did not end in order")
+
+
+@case
+def no_window_for_a_while():
+    Run(["no-window:for=300ms"], ONE_EPOCH).all_delivered()
+
+
+@case
+def no_window_for_the_second():
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window:observers=1",
+                   "--linger", 5)
+    first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json")
+    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
+        h.check(first.poll() is None, "the first collector ended")
+    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--quiet")
+    h.check(code == 3 and "no window is left" in err, f"{code}: {err}")
+    first.terminate()
+    code, out, err = h.finish(first)
+    h.check(code == 0 and h.device(out)["markers"] > 0, f"the first collector: {code} {err}")
+    card.terminate()
+    h.check(h.finish(card)[0] == 0, "the card did not end in order")
+
+
+# --- clocks -------------------------------------------------------------------------------------------------------
+
+SLOW = ("--pace", "--cores", 4, "--programs", 200, "--rate", 250)    # 0.8 s
+
+
+@case
+def clock_stops():
+    Run(["clock-stop:after=200ms,for=20ms,times=6,gap=80ms"], SLOW).all_delivered()
+
+
+@case
+def clock_steps():
+    Run([], (*SLOW, "--clock-step", "300:500", "--clock-step", "500:1300", "--drift-ppm", 300)).all_delivered()
+
+
+@case
+def clock_wraps():
+    r = Run(["clock-wrap:after=600ms"], SLOW).all_delivered()
+    times = [int(row.split(",")[5]) for row in r.truth]
+    h.check(min(times) < 1 << 40 and max(times) > 15 << 40, "the clock did not wrap during the run")
+
+
+@case
+def clock_rolls_over_between_two_reads():
+    r = Run(["roll-over:after=500ms"], SLOW).all_delivered()
+    h.check(h.anomalies(r.export_err)["repaired_times"] > 0, f"no time was repaired: {r.export_err}")
+
+
+@case
+def clock_rolls_over_in_virtual_time():
+    r = Run([f"roll-over:every=3000,after=0ns,seed={SEED}"],
+            (*ONE_EPOCH, "--time", "virtual", "--clock-start", (1 << 44) - (8 << 32))).all_delivered()
+    h.check(h.anomalies(r.export_err)["repaired_times"] > 4, f"times repaired: {r.export_err}")
+
+
+# --- writes, vectors, hosts ---------------------------------------------------------------------------------------
+
+@case
+def late_landing():
+    Run([f"late-landing:max=40us,seed={SEED}"],
+        (*PACED, "--skip-riscs", 10, "--dispatch-cores", 1)).nothing_missing()
+
+
+@case
+def very_late_landing():
+    Run([f"late-landing:min=20us,max=400us,seed={SEED}"], PACED).nothing_missing()
+
+
+@case
+def torn_vector():
+    Run([f"torn-vector:every=8,wait=100us,seed={SEED}"], PACED).nothing_missing()
+
+
+@case
+def torn_vector_unpaced():
+    Run([f"torn-vector:every=8,wait=100us,seed={SEED}"], RUNNING).losses_reported()
+
+
+@case
+def overrun():
+    Run([f"overrun:every=10,seed={SEED}"], ("--pace", "--cores", 4, "--programs", 150, "--host-reads", "every:30")
+        ).nothing_missing()
+
+
+@case
+def overrun_damages_what_follows():
+    r = Run([f"overrun:every=20,damage=yes,seed={SEED}"], ("--pace", "--cores", 4, "--programs", 60, "--host-reads",
+                                                          "every:30")).losses_reported()
+    h.check("unparsable" in r.causes(), f"causes: {r.causes()}")
+
+
+def host_resets(faults, card=()):
+    r = Run(faults, ("--pace", "--cores", 4, "--programs", 300, *card)).losses_reported()
+    h.check(r.card["host_strikes"] > 0, "no reset struck")
+    h.check(r.report["epochs"] > 0, "no reset was noticed")
+
+
+@case
+def host_reset_at_a_step():
+    dice = random.Random(SEED)
+    host_resets([f"host-reset:at={dice.randrange(20_000, 200_000)}"])
+
+
+@case
+def host_resets_at_random():
+    host_resets([f"host-reset:every=20000,seed={SEED}"])
+
+
+@case
+def host_resets_word_by_word():
+    host_resets([f"host-reset:every=30000,words=3,seed={SEED}"])
+
+
+@case
+def host_resets_of_g3():
+    host_resets([f"host-reset:every=20000,seed={SEED}"], ("--generation", "G3"))
+
+
+@case
+def stale_dram():
+    Run(["stale-dram:programs=250"], (*PACED, "--landing-ns", 20000)).nothing_missing()
+
+
+@case
+def stale_dram_of_the_future():
+    Run(["stale-dram:programs=250,time=future"], (*PACED, "--landing-ns", 20000)).nothing_missing()
+
+
+@case
+def stale_dram_unpaced():
+    Run(["stale-dram:programs=250"], RUNNING).losses_reported()
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+def without_names(rows):
+    return sorted(",".join(c[:10] + c[11:12]) for c in (row.split(",") for row in rows))
+
+
+@case
+def names_missing():
+    r = Run([f"names:missing=40,seed={SEED}"], ONE_EPOCH)
+    h.check(without_names(r.truth) == without_names(r.got), "rows differ in more than names")
+    nameless = {row.split(",")[4] for row in r.got if not row.split(",")[10] and row.split(",")[11] != "TS_EVENT"}
+    wrong = [row for row in set(r.got) - set(r.truth) if row.split(",")[4] not in nameless]
+    h.check(nameless and not wrong, f"{len(nameless)} without a name, {len(wrong)} with a wrong one")
+    h.check(h.anomalies(r.export_err)["unnamed_ids"] == len(nameless), r.export_err)
+
+
+@case
+def names_collide():
+    r = Run(["names:collide=5"], ONE_EPOCH)
+    h.check(without_names(r.truth) == without_names(r.got), "rows differ in more than names")
+    h.check(h.anomalies(r.export_err)["ambiguous_ids"] == 5, r.export_err)
+
+
+def main():
+    name = sys.argv[1]
+    print(f"{name}, seed {SEED}")
+    CASES[name]()
+
+
+if __name__ == "__main__":
+    main()

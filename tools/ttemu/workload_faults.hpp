@@ -1,0 +1,57 @@
+// Faults of what runs on an emulated card: firmware, host, compiler. All off by default. Each draws from its
+// own seed, so that a run can be repeated.
+#pragma once
+#include <cstdint>
+
+namespace ttc::emulation {
+
+struct WorkloadFaults {
+  // Posted DRAM writes land between `min` and `max` later, each lane by itself: pushes of different lanes and
+  // cores overtake one another, those of one lane do not.
+  struct LateLanding {
+    bool on = false;
+    uint64_t min_ns = 0;
+    uint64_t max_ns = 40'000;
+    uint64_t seed = 1;
+  } late_landing;
+
+  // The host rewrites all control vectors at a firmware step, wherever that falls: inside a launch, inside
+  // finish, between index and data.
+  struct HostReset {
+    uint64_t at_step = 0;         // once, at this step; 0: not
+    uint64_t every = 0;           // again and again, one of so many steps; 0: not
+    uint64_t words_per_step = 0;  // the vectors are rewritten while firmware runs; 0: at once
+    uint64_t seed = 1;
+  } host_reset;
+
+  // An earlier session has left its frames in DRAM and its buffers in L1, with the flat ids and host ids that
+  // this one will use.
+  struct StaleDram {
+    uint64_t programs = 0;  // of that session; 0: none
+    bool future = false;    // its clock had run further than this session's will
+  } stale_dram;
+
+  // A RISC's buffer ends at word 514: its last zone stands over the first words of the next RISC's buffer
+  // (format sheet 3.5).
+  struct Overrun {
+    uint64_t every = 0;   // one of so many launches of a core; 0: none
+    bool damage = false;  // the lane's later pushes, misaligned since, arrive damaged
+    uint64_t seed = 1;
+  } overrun;
+
+  // The low word of the clock rolls over between the two reads of a marker.
+  struct TornMarker {
+    uint64_t every = 0;          // virtual time: the clock jumps there, for one of so many markers
+    uint64_t within_cycles = 0;  // real time: a marker that begins so shortly before meets it
+    uint64_t seed = 1;
+  } torn_marker;
+
+  // What the compiler's notes do not say, or say twice.
+  struct Names {
+    unsigned missing_percent = 0;
+    unsigned collisions = 0;  // so many zones get a second string with their hash
+    uint64_t seed = 1;
+  } names;
+};
+
+}  // namespace ttc::emulation
