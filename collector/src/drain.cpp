@@ -327,7 +327,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
   const uint32_t landed = core.landed_end[f.risc];
   Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0);
   markers::FrameDigest digest = lane.digest;
-  const markers::Walk walk = markers::verify_frames(words, lane.lane, {}, f.cut, digest, judge);
+  const markers::Walk walk = markers::verify_frames(words, lane.lane, ceiling(), f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
   lane.careful = lane.careful || judge.unproven_seen;
   if (f.risc == 0) remember_hosts(core, judge.hosts);
@@ -352,12 +352,22 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
   }
 }
 
+markers::Ceiling Drain::ceiling() const {
+  return {true, device_time_.ceiling(attachment_.clock())};
+}
+
 // The words have been there for long and still are no frame: they are damaged. Skips to the next frame that
 // can be recognised and accounts for every word.
 void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words) {
   LaneState& lane = *f.lane;
   size_t next = 2;
-  while (next < words.size() && !markers::frame_starts(words, next, lane.lane)) next += 2;
+  const auto goes_on = [&](size_t at) {
+    if (!markers::frame_starts(words, at, lane.lane)) return false;
+    // A frame that is older than what was delivered is one of those that must be skipped.
+    return words[at + device::kFwStartWord] == device::kUnsetWord || !lane.digest.known ||
+           markers::detail::head_is_fresh(words, at, lane.digest);
+  };
+  while (next < words.size() && !goes_on(next)) next += 2;
   next = std::min(next, words.size());
   uint64_t until = shm::kOpenEnd;
   if (next + device::kFirstCustomWord <= words.size() &&
@@ -544,7 +554,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = attachment_.clock();
-  device_time_.sample(false);
+  device_time_.sample(all);  // a last look at everything knows what time it is
   Access result = Access::ok;
   bool ethernet_visited = false;
   for (CoreState& core : cores_) {

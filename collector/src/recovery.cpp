@@ -66,9 +66,10 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& a
   access = logs_.read({&read, 1});
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
   const LaneState& lane = core.lanes[risc];
-  return access == Access::ok && markers::frame_starts(words, 0, lane.lane) &&
-         markers::clock_difference(markers::first_time(words, lane.digest.last_time), lane.digest.last_time) >
-             0;
+  if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
+  const uint64_t time = markers::first_time(words, lane.digest.last_time);
+  return markers::clock_difference(time, lane.digest.last_time) > 0 &&
+         markers::clock_difference(time, ceiling().time) < 0;
 }
 
 // The four guaranteed slots of a RISC as its L1 buffer holds them now.
@@ -207,10 +208,11 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   const LogRead read{core.core.bank, log_address(core, risc, from), scratch_};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
   const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
+  const markers::Ceiling latest = ceiling();
   for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
     markers::FrameDigest digest = lane.digest;
     const bool sat_out = lane.lane.sat_out(seen.data() + pos);  // its times are of an earlier run
-    if (!sat_out && markers::recovered_frame(seen, pos, lane.lane, digest)) {
+    if (!sat_out && markers::recovered_frame(seen, pos, lane.lane, latest, digest)) {
       at = from + pos;
       return Access::ok;
     }
@@ -236,9 +238,11 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
                                          words);
     const markers::FrameDigest before = lane.digest;
     markers::FrameDigest walked = before;
+    const markers::Ceiling latest = ceiling();
     uint32_t length = 0;  // up to the last frame with a time of its own: only that proves what lies before it
     for (uint32_t pos = 0;;) {
-      const auto frame = static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, walked));
+      const auto frame =
+          static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, latest, walked));
       if (frame == 0) break;
       const bool may_go_on_behind = pos + frame + device::kBufferWords > words && at + words < log_capacity();
       if (may_go_on_behind && length != 0) break;  // the next piece starts with it

@@ -177,12 +177,13 @@ size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, u
 
 }  // namespace
 
-size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, FrameDigest& digest) {
+size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
+                       FrameDigest& digest) {
   if (!digest.known || !frame_starts(words, at, lane)) return 0;
   const auto holds_until = [&](size_t end) {
     FrameDigest next = digest;
     VerifiedFrame frame;
-    if (detail::verify_frame(words.first(end), at, lane, {}, next, frame) != end - at) return false;
+    if (detail::verify_frame(words.first(end), at, lane, ceiling, next, frame) != end - at) return false;
     digest = next;
     return true;
   };

@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   for (size_t at = 0; at < words.size() && at < 256; at += 2) {
     FrameDigest d = before;
-    const size_t length = recovered_frame(words, at, lane, d);
+    const size_t length = recovered_frame(words, at, lane, {}, d);
     require(length == 0 || (length >= ttc::device::kFirstCustomWord && at + length <= words.size()));
   }
   return 0;

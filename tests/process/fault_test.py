@@ -44,7 +44,7 @@ class Run:
         self.lost = self.report["lost"]
         self.hits = {f["fault"]: f["hits"] for f in self.card.get("faults", [])}
         for fault, hits in self.hits.items():
-            h.check(hits > 0, f"{fault} never struck")
+            h.check(hits > 0 or fault == "roll-over", f"{fault} never struck")
         print(f"{len(self.truth)} rows, {len(self.got)} delivered, {len(self.lost)} intervals, {self.hits}, "
               + ", ".join(f"{k} {self.report[k]}" for k in ("suspect_tiles", "suspicions", "slow_reads", "all_ones_reads",
                                                               "epochs", "retries")))
@@ -72,11 +72,11 @@ class Run:
         h.check(len(self.got) == len(self.truth), f"{len(self.truth) - len(self.got)} rows are missing")
         return self
 
-    def losses_reported(self):
+    def losses_reported(self, but=()):
         self.nothing_invented()
-        missing = set(self.truth) - set(self.got) - set(self.unseen)
+        missing = set(self.truth) - set(self.got) - set(but)
         outside = h.outside_intervals(missing, self.lost)
-        print(f"{len(missing)} missing, {len(self.unseen)} could not be seen")
+        print(f"{len(missing)} missing, {len(but)} could not be known")
         h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
         h.check(len(self.got) > 100, "next to nothing was delivered")
         return self
@@ -127,7 +127,7 @@ def hung_read():
 
 @case
 def hung_read_across_epochs():
-    Run([f"hung-read:every=20000,for=5ms,seed={SEED}"], PACED).nothing_missing().count("slow_reads").count("suspicions")
+    Run([f"hung-read:every=6000,for=10ms,seed={SEED}"], PACED).nothing_missing().count("slow_reads").count("suspicions")
 
 
 @case
@@ -261,12 +261,12 @@ def very_late_landing():
 
 @case
 def torn_vector():
-    Run([f"torn-vector:every=8,wait=100us,seed={SEED}"], PACED).nothing_missing()
+    Run([f"torn-vector:every=25,wait=50us,seed={SEED}"], PACED).nothing_missing()
 
 
 @case
 def torn_vector_unpaced():
-    Run([f"torn-vector:every=8,wait=100us,seed={SEED}"], RUNNING).losses_reported()
+    Run([f"torn-vector:every=25,wait=50us,seed={SEED}"], RUNNING).losses_reported()
 
 
 @case
@@ -277,13 +277,15 @@ def overrun():
 
 @case
 def overrun_damages_what_follows():
-    r = Run([f"overrun:every=20,damage=yes,seed={SEED}"], ("--pace", "--cores", 4, "--programs", 60, "--host-reads",
-                                                          "every:30")).losses_reported()
+    # Slow enough for the collector to be sure that these words will never become frames.
+    r = Run([f"overrun:every=20,damage=yes,seed={SEED}"], ("--pace", "--cores", 4, "--programs", 100, "--rate", 80),
+            export_codes=(0, 6)).losses_reported()
     h.check("unparsable" in r.causes(), f"causes: {r.causes()}")
 
 
 def host_resets(faults, card=()):
-    r = Run(faults, ("--pace", "--cores", 4, "--programs", 300, *card)).losses_reported()
+    r = Run(faults, ("--pace", "--cores", 4, "--programs", 300, *card), export_codes=(0, 6))
+    r.losses_reported(but=r.unseen)
     h.check(r.card["host_strikes"] > 0, "no reset struck")
     h.check(r.report["epochs"] > 0, "no reset was noticed")
 
@@ -344,7 +346,9 @@ def names_missing():
 def names_collide():
     r = Run(["names:collide=5"], ONE_EPOCH)
     h.check(without_names(r.truth) == without_names(r.got), "rows differ in more than names")
-    h.check(h.anomalies(r.export_err)["ambiguous_ids"] == 5, r.export_err)
+    # Some of the first five to be compiled are of firmware modes that this workload does not use.
+    h.check(0 < h.anomalies(r.export_err)["ambiguous_ids"] <= 5, r.export_err)
+    h.check("belong to more than one zone" in r.export_err, r.export_err)
 
 
 def main():

@@ -394,7 +394,7 @@ TEST(Property, damaged_words_crash_nothing_and_are_accounted_for) {
       FrameDigest d;
       d.known = 1;
       d.last_time = random();
-      const size_t length = recovered_frame(words, at, lane, d);
+      const size_t length = recovered_frame(words, at, lane, {}, d);
       ASSERT_TRUE(length == 0 || length >= kFirstCustomWord);
       ASSERT_LE(at + length, words.size());
     }

@@ -382,7 +382,7 @@ TEST(Verify, other_lanes_frames_and_foreign_packets_are_refused) {
 
 struct Recovered {
   Recovered(const Words& words, FrameDigest before, size_t at = 0)
-      : digest(before), length(recovered_frame(words, at, kLane, digest)) {}
+      : digest(before), length(recovered_frame(words, at, kLane, {}, digest)) {}
   FrameDigest digest;
   size_t length;
 };

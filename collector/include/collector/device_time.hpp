@@ -29,6 +29,8 @@ class DeviceTime {
   // Device cycles at `host_ns` (by the same clock), at most 2^44; takes a sample when it lies behind the
   // last one.
   uint64_t at(uint64_t host_ns);
+  // A time that no marker recorded up to `host_ns` can have: generous, and without a round trip.
+  uint64_t ceiling(uint64_t host_ns) const;
 
  private:
   card::Card& card_;

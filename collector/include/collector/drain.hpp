@@ -192,6 +192,7 @@ class Drain {
                              uint32_t notes) const;
   static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
   bool settled(LaneState& lane, std::span<const uint32_t> words) const;
+  markers::Ceiling ceiling() const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
   void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);

@@ -144,7 +144,8 @@ struct Walk {
   bool clean = false;  // the frames cover all of `words` exactly
 };
 
-// A time every marker must be earlier than, where one is known (frames recovered after a reset).
+// A time every marker must be earlier than, where one is known: what the clock can show by now at most. An
+// earlier session on another boot's clock may have left later ones.
 struct Ceiling {
   bool known = false;
   uint64_t time = 0;
@@ -176,7 +177,8 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
 // frame. Followed by a frame it ends there; otherwise where a word is no marker, or a time is not later than
 // the one before or is beyond the frame's own FW end. 0 when there is no frame later than digest.last_time,
 // which must be known. Updates `digest`.
-size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, FrameDigest& digest);
+size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
+                       FrameDigest& digest);
 
 // The earliest time a frame adds to a lane whose markers up to `after` are known (0: none). A run that pushes
 // more than once repeats its starts, so the first custom marker counts where the start is not new or may not
