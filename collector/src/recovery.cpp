@@ -52,6 +52,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.notes |= shm::kNewEpoch;
   for (LaneState& lane : core.lanes) {
     lane.cursor = 0;
+    lane.chain_end = 0;
     lane.witness_words = 0;
     lane.settled_words = 0;
     lane.stuck_since_ns = 0;
@@ -262,6 +263,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
                              {&span, 1});
     recovered_words_ += length;
     at += length;
+    lane.chain_end = at;
   }
   return Access::ok;
 }
@@ -281,11 +283,11 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
     if (seen > lane.cursor || new_end > lane.cursor) lost_from(last);
     return Access::ok;
   }
-  bool intact = new_end <= lane.cursor;
-  if (intact)
+  uint32_t at = std::max(lane.cursor, lane.chain_end);
+  bool intact = new_end <= at;
+  if (intact && lane.chain_end == 0)
     if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
   if (intact) {
-    uint32_t at = lane.cursor;
     if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
     if (seen > at) lost_from(lane.digest.last_time);  // visible once, and not found again
     return Access::ok;
@@ -295,7 +297,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   lost_from(last);
   if (!survivor) return Access::ok;
   const uint64_t before = lane.digest.last_time;
-  uint32_t at = *survivor;
+  at = *survivor;
   std::array<uint64_t, 8> raw;  // all fixed words and the first custom marker
   const LogRead read{core.core.bank, log_address(core, risc, at), raw};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;

@@ -71,8 +71,9 @@ void AccessLayer::charge(uint64_t round_trips, uint64_t bytes) {
   transactions_.round_trips += round_trips;
   transactions_.bytes += bytes;
   page_.round_trips.fetch_add(round_trips, std::memory_order_relaxed);
-  if (page_.round_trip_ns && !page_.clock.is_virtual)
-    spin_until(host_now_ns() + round_trips * page_.round_trip_ns);
+  if (page_.clock.is_virtual) return;
+  charged_ns_ += round_trips * page_.round_trip_ns;
+  if (page_.round_trip_ns) spin_until(host_now_ns() + round_trips * page_.round_trip_ns);
 }
 
 uint32_t AccessLayer::load_register(const Aimed& window, uint64_t address) {

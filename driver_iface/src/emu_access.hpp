@@ -28,6 +28,9 @@ class AccessLayer {
   // Reset or pulled: nothing of it is reachable any more.
   bool card_lost() const { return faults_.card_lost(); }
 
+  // What the card is meant to have taken so far for accesses; waiting for a CPU is not part of it.
+  uint64_t charged_ns() const { return charged_ns_ + faults_.hung_ns(); }
+
   const Transactions& transactions() const { return transactions_; }
 
  private:
@@ -71,6 +74,7 @@ class AccessLayer {
   Faults faults_;
   Aimed aimed_[kWindows];
   Transactions transactions_;
+  uint64_t charged_ns_ = 0;
   std::vector<OpenRead> open_reads_;
   // Descriptor ranges handed out, by token.
   std::vector<std::pair<uint64_t, LogPart>> open_ranges_;

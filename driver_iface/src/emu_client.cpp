@@ -109,6 +109,7 @@ class EmulatedClient : public Card {
     page_map_ = Mapping(fds[0].get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
     page_ = reinterpret_cast<Page*>(page_map_.get());
     identify(name);
+    resets_at_open_ = page_->resets;
     if (!strict_) {
       memory_fd_ = std::move(fds[1]);
       memory_ = Mapping(memory_fd_.get(), memory_bytes(*identity_.arch), PROT_READ);
@@ -187,7 +188,8 @@ class EmulatedClient : public Card {
   }
 
   Health health() override {
-    if (gone_ || (layer_ && layer_->card_lost())) return Health::gone;
+    if (gone_ || (layer_ && layer_->card_lost()) || page_->resets.load() != resets_at_open_)
+      return Health::gone;
     pollfd p{socket_.get(), POLLIN | POLLRDHUP, 0};
     // The card never speaks unasked: anything readable is its end.
     if (poll(&p, 1, 0) > 0 && p.revents) {
@@ -249,6 +251,7 @@ class EmulatedClient : public Card {
     }
     const uint64_t all_ns = host_now_ns() - begun_ns;
     remote_.transport_ns += all_ns - std::min(all_ns, uint64_t{1000} * answer.took_us);
+    gone_ = static_cast<Access>(answer.status) == Access::gone;
     return static_cast<Access>(answer.status);
   }
 
@@ -262,6 +265,7 @@ class EmulatedClient : public Card {
   Fd socket_;
   bool strict_ = false;
   bool gone_ = false;
+  uint32_t resets_at_open_ = 0;  // of the card
   Mapping page_map_;
   Page* page_ = nullptr;
   Fd memory_fd_;

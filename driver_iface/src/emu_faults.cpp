@@ -70,6 +70,7 @@ bool Faults::hang(Coord tile) {
   for (uint32_t i = 0; i < page_.faults; ++i) {
     if (!strikes(i, FaultKind::hung_read, tile)) continue;
     sleep_ns(page_.fault[i].wait_ns);
+    hung_ns_ += page_.fault[i].wait_ns;
     all_ones = all_ones || page_.fault[i].all_ones;
   }
   return all_ones;

@@ -20,6 +20,7 @@ class Faults {
   bool silent(Coord tile);
   // Waits when this load is one that hangs. True: it came back as all-ones.
   bool hang(Coord tile);
+  uint64_t hung_ns() const { return hung_ns_; }
   // Mixes into `out` what `from` holds a moment later, when this copy is one that tears.
   void tear(Coord tile, const uint64_t* from, std::span<uint64_t> out);
   // After a load of the high half of the wall clock.
@@ -30,6 +31,7 @@ class Faults {
 
   Page& page_;
   uint32_t resets_at_birth_;
+  uint64_t hung_ns_ = 0;
   std::mt19937_64 dice_[kMaxFaults];
 };
 

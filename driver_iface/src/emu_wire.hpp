@@ -34,10 +34,10 @@ enum class Greeting : uint32_t { welcome, version_mismatch, no_window_left, too_
 
 inline constexpr uint32_t kMaxAnswerBytes = 32 << 10;
 struct Answer {
-  uint32_t status = 0;  // Access, Health or Greeting by request
-  uint32_t strict = 0;  // hello
-  uint32_t bytes = 0;   // payload that follows
-  uint32_t took_us = 0;  // the access itself; the rest of the time went into asking and answering
+  uint32_t status = 0;   // Access, Health or Greeting by request
+  uint32_t strict = 0;   // hello
+  uint32_t bytes = 0;    // payload that follows
+  uint32_t took_us = 0;  // what the card took for the access; the rest is asking and answering
 };
 
 // Abstract socket address of a card.

@@ -275,7 +275,7 @@ struct EmulatedCard::Impl {
     AccessLayer& layer = *client.layer;
     Access access = Access::refused;
     buffer.assign((r.bytes + 7) / 8, 0);
-    const uint64_t begun_ns = host_now_ns();
+    const uint64_t charged_before = layer.charged_ns();
     switch (r.op) {
       case Op::aim:
         access = layer.aim(window, {r.x, r.y}, r.address);
@@ -292,7 +292,7 @@ struct EmulatedCard::Impl {
         return false;
     }
     a.status = static_cast<uint32_t>(access);
-    a.took_us = static_cast<uint32_t>((host_now_ns() - begun_ns) / 1000);
+    a.took_us = static_cast<uint32_t>((layer.charged_ns() - charged_before) / 1000);
     a.bytes = access == Access::ok && r.op != Op::aim ? r.bytes : 0;
     return reply(client, a, {reinterpret_cast<uint8_t*>(buffer.data()), a.bytes}, false);
   }

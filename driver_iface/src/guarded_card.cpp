@@ -18,12 +18,6 @@ constexpr uint64_t kAskAgainNs = 10'000'000;
 constexpr unsigned kBlankCopies = 3;
 constexpr size_t kProbes = 3;  // tiles that must all be silent before the card is taken for gone
 
-uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
 // How long this thread has been runnable without a CPU: the second figure of its schedstat. 0 where the
 // kernel does not tell; waiting for a CPU then counts as slow.
 uint64_t waited_for_cpu(int fd) {
@@ -41,9 +35,16 @@ bool all_ones(std::span<const uint64_t> words) {
 
 }  // namespace
 
-GuardedCard::GuardedCard(std::unique_ptr<Card> card)
+uint64_t GuardedCard::raw_clock() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+GuardedCard::GuardedCard(std::unique_ptr<Card> card, Clock clock)
     : card_(std::move(card)),
       states_(size_t{identity().arch->grid_x} * identity().arch->grid_y),
+      now_ns_(clock),
       cpu_waits_fd_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
 
 GuardedCard::~GuardedCard() {
@@ -57,7 +58,7 @@ GuardedCard::TileState& GuardedCard::state(Coord tile) {
 }
 
 bool GuardedCard::resting(TileState& tile) const {
-  tile.rests = tile.rests && now_ns() < tile.until_ns;
+  tile.rests = tile.rests && now_ns_() < tile.until_ns;
   return tile.rests;
 }
 
@@ -69,20 +70,20 @@ void GuardedCard::try_again() {
 // ---------------------------------------------------------------------------------------------
 
 void GuardedCard::begin() {
-  begun_ns_ = now_ns();
+  begun_ns_ = now_ns_();
   transport_ns_ = card_->transactions().transport_ns;
   if (begun_ns_ - cpu_wait_asked_ns_ < kAskAgainNs) return;
   cpu_wait_ns_ = waited_for_cpu(cpu_waits_fd_);
-  begun_ns_ = cpu_wait_asked_ns_ = now_ns();
+  begun_ns_ = cpu_wait_asked_ns_ = now_ns_();
 }
 
 bool GuardedCard::slow(uint64_t lines) {
   const uint64_t limit = kSlowNs + lines * kLineAllowanceNs;
-  const uint64_t took = now_ns() - begun_ns_;
+  const uint64_t took = now_ns_() - begun_ns_;
   if (took <= limit + (card_->transactions().transport_ns - transport_ns_)) return false;
   const uint64_t waits = waited_for_cpu(cpu_waits_fd_);
   const uint64_t waited = waits - std::exchange(cpu_wait_ns_, waits);
-  cpu_wait_asked_ns_ = now_ns();
+  cpu_wait_asked_ns_ = now_ns_();
   if (took <= limit + waited + (card_->transactions().transport_ns - transport_ns_)) return false;
   ++account_.slow_reads;
   return true;
@@ -119,7 +120,7 @@ Access GuardedCard::trouble(Coord tile) {
   lost_ = lost_ || card_->health() == Health::gone || !card_answers(tile);
   if (lost_) return Access::gone;
   TileState& s = state(tile);
-  const uint64_t now = now_ns();
+  const uint64_t now = now_ns_();
   const bool again = s.backoff_ns != 0 && now < s.until_ns + s.backoff_ns;
   ++account_.suspicions;
   account_.suspect_tiles += s.backoff_ns == 0;

@@ -35,7 +35,8 @@ class Rig {
 
 class EmulatedRig : public Rig {
  public:
-  EmulatedRig(const char* arch, const char* board, bool strict) : board_(board), strict_(strict) {
+  EmulatedRig(const char* arch, const char* board, bool strict, std::vector<CardFault> faults = {})
+      : board_(board), strict_(strict) {
     static int number = 0;
     EmulatedCardOptions o;
     o.name = "conf-" + std::to_string(getpid()) + "-" + std::to_string(number++);
@@ -43,6 +44,7 @@ class EmulatedRig : public Rig {
     o.board = board;
     o.strict = strict;
     o.virtual_time = true;
+    o.faults = std::move(faults);
     spec_ = "emu:" + o.name;
     card_ = std::make_unique<EmulatedCard>(o);
     card_->announce();
@@ -621,14 +623,33 @@ std::unique_ptr<Rig> blackhole_strict() {
   return std::make_unique<EmulatedRig>("blackhole", "p150", true);
 }
 
+// Every fault there is, none of which has begun.
+std::vector<CardFault> faults_to_come() {
+  std::vector<CardFault> faults;
+  for (uint32_t k = 0; k < static_cast<uint32_t>(FaultKind::kinds); ++k) {
+    CardFault f;
+    f.kind = static_cast<FaultKind>(k);
+    f.after = ~uint64_t{0} >> 1;
+    faults.push_back(f);
+  }
+  return faults;
+}
+std::unique_ptr<Rig> wormhole_mapped_with_faults_to_come() {
+  return std::make_unique<EmulatedRig>("wormhole_b0", "n150", false, faults_to_come());
+}
+std::unique_ptr<Rig> wormhole_strict_with_faults_to_come() {
+  return std::make_unique<EmulatedRig>("wormhole_b0", "n150", true, faults_to_come());
+}
+
 std::string name_of(const testing::TestParamInfo<Factory>& info) {
-  constexpr const char* kNames[] = {"wormhole_mapped", "wormhole_strict", "blackhole_mapped",
-                                    "blackhole_strict"};
+  constexpr const char* kNames[] = {"wormhole_mapped",  "wormhole_strict", "blackhole_mapped",
+                                    "blackhole_strict", "faulty_mapped",   "faulty_strict"};
   return kNames[info.index];
 }
 INSTANTIATE_TEST_SUITE_P(Emulated, CardConformance,
                          testing::Values(&wormhole_mapped, &wormhole_strict, &blackhole_mapped,
-                                         &blackhole_strict),
+                                         &blackhole_strict, &wormhole_mapped_with_faults_to_come,
+                                         &wormhole_strict_with_faults_to_come),
                          name_of);
 
 }  // namespace

@@ -112,6 +112,7 @@ class Drain {
     bool careful = false;         // it has frames with words that cannot be verified: read when surely landed
     std::vector<uint32_t> l1_rest;  // copy of what only L1 holds (l1_rest.cpp)
     uint64_t l1_until = 0;          // latest time that was published from L1
+    uint32_t chain_end = 0;         // behind what a recovery has taken that is not finished yet
     bool first_of_epoch = true;     // the next fresh frame is the first of its epoch
   };
   struct CoreState {

@@ -26,7 +26,10 @@ class GuardedCard : public Card {
   static constexpr uint64_t kFirstBackoffNs = 100'000'000;
   static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
 
-  explicit GuardedCard(std::unique_ptr<Card> card);
+  using Clock = uint64_t (*)();  // nanoseconds
+  static uint64_t raw_clock();   // CLOCK_MONOTONIC_RAW
+
+  explicit GuardedCard(std::unique_ptr<Card> card, Clock clock = raw_clock);
   ~GuardedCard() override;
 
   struct Account {
@@ -86,6 +89,7 @@ class GuardedCard : public Card {
   TileState no_tile_;              // beyond the grid
   Aimed aimed_[kWindows];
   Account account_;
+  Clock now_ns_;
   bool lost_ = false;
   int cpu_waits_fd_ = -1;
   uint64_t begun_ns_ = 0;      // the access under way

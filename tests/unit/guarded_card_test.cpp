@@ -1,0 +1,265 @@
+// When a guarded card leaves a tile alone, for how long, and when it takes the whole card for gone. The card
+// underneath and the clock are scripted.
+#include "driver_iface/guarded_card.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace ttc::card {
+namespace {
+
+constexpr Coord kTile{1, 2}, kOther{1, 1};
+constexpr Coord kDram{0, 0};
+constexpr uint64_t kMs = 1'000'000;
+
+uint64_t clock_ns;
+uint64_t test_clock() {
+  return clock_ns;
+}
+
+// L1 and registers say which tile they belong to; tiles can be silent or slow.
+class ScriptedCard : public Card {
+ public:
+  ScriptedCard() {
+    identity_.arch = arch_by_name("wormhole_b0");
+    for (uint8_t x = 1; x <= 4; ++x)
+      for (uint8_t y = 1; y <= 5; ++y) tiles_.push_back({{x, y}, TileKind::tensix, false});
+    tiles_.push_back({{6, 1}, TileKind::tensix, true});
+  }
+  const Identity& identity() const override { return identity_; }
+  std::span<const Tile> tiles() const override { return tiles_; }
+  Access aim(Window window, Coord tile, uint64_t address) override {
+    at_[static_cast<size_t>(window)] = tile;
+    base_[static_cast<size_t>(window)] = address & ~(kWindowBytes - 1);
+    return Access::ok;
+  }
+  Access load_registers(Window window, uint32_t, std::span<uint32_t> out) override {
+    const Coord tile = touch(window);
+    for (uint32_t& v : out) v = silent.count(tile) ? ~0u : tile.x | uint32_t{tile.y} << 6;
+    return Access::ok;
+  }
+  Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override {
+    const Coord tile = touch(window);
+    for (size_t i = 0; i < out.size(); ++i) {
+      const uint64_t address = base_[static_cast<size_t>(window)] + offset + 8 * i;
+      const bool blank = silent.count(tile) || (tile == kDram && address >= blank_from);
+      out[i] = blank ? ~uint64_t{0} : address;
+    }
+    return Access::ok;
+  }
+  Access wall_clock(Coord tile, uint64_t& cycles) override {
+    at_[0] = tile;
+    touch(Window::control);
+    cycles = silent.count(tile) ? ~uint64_t{0} : 77;
+    return Access::ok;
+  }
+  Health health() override { return health_now; }
+  int hangup_fd() const override { return -1; }
+  std::optional<DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t bytes) override {
+    return DescriptorRange{3, 0, bytes, 0};
+  }
+  Access release(const DescriptorRange&, std::span<const uint64_t>) override { return Access::ok; }
+  Transactions transactions() const override { return {.transport_ns = transport_ns}; }
+
+  std::set<Coord> silent;
+  std::map<Coord, uint64_t> slow_ns;
+  std::map<Coord, unsigned> touched;
+  uint64_t blank_from = ~uint64_t{0};  // of kDram
+  uint64_t transport_ns = 0, transport_per_load_ns = 0;
+  Health health_now = Health::ok;
+
+ private:
+  Coord touch(Window window) {
+    const Coord tile = at_[static_cast<size_t>(window)];
+    ++touched[tile];
+    transport_ns += transport_per_load_ns;
+    clock_ns += slow_ns[tile] + transport_per_load_ns;
+    return tile;
+  }
+
+  Identity identity_;
+  std::vector<Tile> tiles_;
+  Coord at_[kWindows];
+  uint64_t base_[kWindows] = {};
+};
+
+class Guarded : public testing::Test {
+ protected:
+  Guarded() {
+    clock_ns = 1'000'000'000;
+    auto scripted = std::make_unique<ScriptedCard>();
+    below = scripted.get();
+    card = std::make_unique<GuardedCard>(std::move(scripted), test_clock);
+  }
+  Access read(Coord tile, uint64_t address = 64) {
+    const Window window = tile == kDram ? Window::payload : Window::control;
+    if (const Access a = card->aim(window, tile, address); a != Access::ok) return a;
+    return card->copy(window, static_cast<uint32_t>(address & (kWindowBytes - 1)), words);
+  }
+
+  ScriptedCard* below;
+  std::unique_ptr<GuardedCard> card;
+  std::array<uint64_t, 8> words{};
+};
+
+TEST_F(Guarded, a_good_tile_is_read_and_its_node_id_is_loaded_once) {
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(words[0], 64u);
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(below->touched[kTile], 3u);  // node id and two copies
+  EXPECT_EQ(card->account().suspicions, 0u);
+}
+
+TEST_F(Guarded, a_silent_tile_is_touched_by_one_load_and_then_left_alone) {
+  below->silent = {kTile};
+  EXPECT_EQ(read(kTile), Access::suspect);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(read(kTile), Access::suspect);
+  EXPECT_EQ(below->touched[kTile], 1u);
+  EXPECT_EQ(read(kOther), Access::ok);
+  EXPECT_EQ(card->account().suspicions, 1u);
+  EXPECT_EQ(card->account().suspect_tiles, 1u);
+  EXPECT_EQ(card->account().all_ones_reads, 1u);
+}
+
+TEST_F(Guarded, the_rest_doubles_while_trouble_goes_on_and_starts_again_after_good_times) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  below->silent = {kTile};
+  ASSERT_EQ(read(kTile), Access::suspect);
+  uint64_t rest = GuardedCard::kFirstBackoffNs;
+  for (int i = 0; i < 8; ++i) {
+    const unsigned before = below->touched[kTile];
+    clock_ns += rest - 1;
+    EXPECT_EQ(read(kTile), Access::suspect);
+    EXPECT_EQ(below->touched[kTile], before) << "touched before its rest of " << rest << " ns was over";
+    clock_ns += 1;
+    EXPECT_EQ(read(kTile), Access::suspect);
+    EXPECT_EQ(below->touched[kTile], before + 1);
+    rest = std::min(2 * rest, GuardedCard::kLongestBackoffNs);
+  }
+  below->silent.clear();
+  clock_ns += 2 * rest;
+  EXPECT_EQ(read(kTile), Access::ok);
+  below->silent = {kTile};
+  EXPECT_EQ(read(kTile), Access::suspect);
+  below->silent.clear();
+  clock_ns += GuardedCard::kFirstBackoffNs;
+  EXPECT_EQ(read(kTile), Access::ok) << "the rest did not start from the first again";
+  EXPECT_EQ(card->account().suspect_tiles, 1u);
+}
+
+TEST_F(Guarded, what_a_slow_load_brought_is_delivered_and_the_next_one_waits) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  below->slow_ns[kTile] = 3 * kMs;
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(words[7], 64u + 56);
+  EXPECT_EQ(read(kTile), Access::suspect);
+  EXPECT_EQ(card->account().slow_reads, 1u);
+  EXPECT_EQ(card->account().all_ones_reads, 0u);
+}
+
+TEST_F(Guarded, two_milliseconds_are_not_slow_and_a_long_copy_may_take_its_time) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  below->slow_ns[kTile] = 2 * kMs;
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(read(kTile), Access::ok);
+  below->slow_ns[kTile] = 9 * kMs;
+  std::vector<uint64_t> much((1 << 20) / 8);  // 16384 lines
+  EXPECT_EQ(card->copy(Window::control, 0, much), Access::ok);
+  EXPECT_EQ(card->account().slow_reads, 0u);
+}
+
+TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  below->transport_per_load_ns = 50 * kMs;
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(card->account().slow_reads, 0u);
+}
+
+TEST_F(Guarded, doubted_words_put_the_tile_to_rest) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(card->doubt(kTile), Access::suspect);
+  EXPECT_EQ(read(kTile), Access::suspect);
+  card->try_again();
+  EXPECT_EQ(read(kTile), Access::ok);
+}
+
+TEST_F(Guarded, a_card_of_which_nothing_answers_is_gone_for_good) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  for (const Tile& t : card->tiles()) below->silent.insert(t.at);
+  EXPECT_EQ(read(kTile), Access::gone);
+  EXPECT_EQ(card->health(), Health::gone);
+  below->silent.clear();
+  below->touched.clear();
+  EXPECT_EQ(read(kOther), Access::gone);
+  uint64_t cycles;
+  EXPECT_EQ(card->wall_clock(kOther, cycles), Access::gone);
+  EXPECT_FALSE(card->descriptor_range(kDram, 0, 64));
+  EXPECT_TRUE(below->touched.empty());
+}
+
+TEST_F(Guarded, one_silent_neighbour_does_not_make_the_card_gone) {
+  below->silent = {kTile, {1, 1}, {4, 5}};  // two of the three that are asked
+  EXPECT_EQ(read(kTile), Access::suspect);
+  EXPECT_EQ(read({2, 2}), Access::ok);
+}
+
+TEST_F(Guarded, a_card_that_says_it_is_gone_is_gone) {
+  ASSERT_EQ(read(kTile), Access::ok);
+  below->silent = {kTile};
+  below->health_now = Health::gone;
+  EXPECT_EQ(read(kTile), Access::gone);
+}
+
+TEST_F(Guarded, a_silent_clock_is_noticed) {
+  uint64_t cycles = 0;
+  ASSERT_EQ(card->wall_clock(kTile, cycles), Access::ok);
+  EXPECT_EQ(cycles, 77u);
+  below->silent = {kTile};
+  EXPECT_EQ(card->wall_clock(kTile, cycles), Access::suspect);
+}
+
+// All-ones can be what DRAM holds: a word that was something else decides.
+TEST_F(Guarded, dram_full_of_ones_is_data_while_the_tile_answers) {
+  below->blank_from = 1 << 20;
+  ASSERT_EQ(read(kDram, 4096), Access::ok);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(read(kDram, 2 << 20), Access::ok);
+    EXPECT_EQ(words[0], ~uint64_t{0});
+  }
+  EXPECT_EQ(card->account().suspicions, 0u);
+  // The window is where the caller aimed it.
+  EXPECT_EQ(card->copy(Window::payload, 128, words), Access::ok);
+  EXPECT_EQ(words[0], ~uint64_t{0});
+  below->silent = {kDram};
+  EXPECT_EQ(read(kDram, 2 << 20), Access::suspect);
+  EXPECT_EQ(card->account().suspicions, 1u);
+}
+
+TEST_F(Guarded, dram_that_never_was_anything_else_is_doubted_at_the_third_time) {
+  below->blank_from = 0;
+  EXPECT_EQ(read(kDram), Access::ok);
+  EXPECT_EQ(read(kDram), Access::ok);
+  EXPECT_EQ(read(kDram), Access::suspect);
+}
+
+TEST_F(Guarded, the_control_window_is_where_it_was_after_the_card_was_asked) {
+  ASSERT_EQ(card->aim(Window::control, kOther, 0), Access::ok);
+  below->silent = {kTile};
+  EXPECT_EQ(card->aim(Window::payload, kTile, 0), Access::suspect);
+  EXPECT_EQ(card->copy(Window::control, 8, words), Access::ok);
+  EXPECT_EQ(words[0], 8u);
+  EXPECT_EQ(below->touched[kTile], 1u);
+}
+
+TEST_F(Guarded, harvested_tiles_are_not_touched_by_the_guard) {
+  card->aim(Window::control, {6, 1}, 0);  // the card below would refuse it
+  EXPECT_EQ(below->touched[(Coord{6, 1})], 0u);
+}
+
+}  // namespace
+}  // namespace ttc::card
