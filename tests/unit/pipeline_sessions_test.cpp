@@ -106,9 +106,9 @@ TEST(PipelineSessions, chips_that_two_collectors_numbered_alike_are_told_apart) 
   EXPECT_GT(book.markers[1], 100u);
   EXPECT_EQ(book.markers[0], 2 * book.markers[1]);
   EXPECT_EQ(book.markers[2], book.markers[1]);
-  ASSERT_EQ(pipeline.notes().size(), 2u);
-  EXPECT_EQ(pipeline.notes()[0], "emu:b is chip 1 in this output, because emu:a is chip 0 already");
-  EXPECT_EQ(pipeline.notes()[1], "emu:c is chip 2 in this output, because emu:b is chip 1 already");
+  ASSERT_EQ(pipeline.notices().size(), 2u);
+  EXPECT_EQ(pipeline.notices()[0], "emu:b is chip 1 in this output, because emu:a is chip 0 already");
+  EXPECT_EQ(pipeline.notices()[1], "emu:c is chip 2 in this output, because emu:b is chip 1 already");
 }
 
 TEST(PipelineSessions, losses_of_two_devices_with_the_same_id_are_two) {
