@@ -57,6 +57,7 @@ class CorePort {
   World& world_;
   WorldCore core_;
   device::Mode mode_;
+  uint64_t high_read_at_ = 0;
   uint64_t true_time_ = 0;   // the whole clock at the last low read, where the marker may be torn
   uint32_t last_store_ = 0;  // L1 address
   std::array<uint64_t, device::kMaxRiscs> fw_start_{};
