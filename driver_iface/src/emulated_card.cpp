@@ -128,8 +128,12 @@ struct EmulatedCard::Impl {
         if (arch->kind_at(coordinate(value)) == TileKind::tensix && !has(list, value)) list.push_back(value);
       }
     };
-    fill(rows, board.harvested_rows, arch->grid_y, [](uint8_t y) { return Coord{1, y}; });
-    fill(columns, board.harvested_columns, arch->grid_x, [](uint8_t x) { return Coord{x, 2}; });
+    fill(rows, options.unharvested ? 0 : board.harvested_rows, arch->grid_y, [](uint8_t y) {
+      return Coord{1, y};
+    });
+    fill(columns, options.unharvested ? 0 : board.harvested_columns, arch->grid_x, [](uint8_t x) {
+      return Coord{x, 2};
+    });
     uint32_t working = 0;
     for (uint8_t x = 0; x < arch->grid_x; ++x)
       for (uint8_t y = 0; y < arch->grid_y; ++y) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "../../driver_iface/src/emu_wire.hpp"
 #include "driver_iface/emulated_card.hpp"
@@ -167,6 +168,21 @@ TEST(EmulatedCard, as_many_rows_are_harvested_as_the_board_says_whichever_is_nam
         std::count_if(card.tiles().begin(), card.tiles().end(), [](const Tile& t) { return t.harvested; }),
         16)
         << "row " << row;
+  }
+}
+
+TEST(EmulatedCard, an_unharvested_chip_has_all_its_cores) {
+  for (const auto& [arch, board, cores] :
+       {std::tuple{"wormhole_b0", "n300", 80}, {"blackhole", "p150", 140}}) {
+    auto o = options("whole");
+    o.arch = arch;
+    o.board = board;
+    o.unharvested = true;
+    const EmulatedCard card(o);
+    EXPECT_EQ(std::count_if(card.tiles().begin(), card.tiles().end(),
+                            [](const Tile& t) { return t.kind == TileKind::tensix && !t.harvested; }),
+              cores)
+        << arch;
   }
 }
 

@@ -28,6 +28,7 @@ struct EmulatedCardOptions {
   std::vector<uint8_t>
       harvested_rows;  // NOC0 y of Tensix rows; empty: the board's default count, from the end
   std::vector<uint8_t> harvested_columns;
+  bool unharvested = false;   // nothing is fused off, whatever the board: a chip with all its cores
   bool strict = false;        // every access over the socket
   bool virtual_time = false;  // the clock moves only by advance_clock()
   uint32_t round_trip_ns = 0;
