@@ -18,8 +18,10 @@ struct RigOptions {
   const char* generation = "G4";
   const char* arch = "wormhole_b0";
   const char* board = "n150";
-  size_t cores = 0;  // looked after; 0: all
+  bool unharvested = false;  // every core of the chip, more than boards have
+  size_t cores = 0;          // looked after; 0: all
   uint32_t round_trip_ns = 0;
+  bool simulated = false;  // time moves by move_to() and sweep_all() alone; a round trip then costs none
   uint32_t bytes_per_risc = 48000;
   bool descriptor_reads = false;
   bool plain = false;  // descriptor reads without io_uring
@@ -30,13 +32,17 @@ class Rig {
  public:
   explicit Rig(const RigOptions& o)
       : name_("bench-" + std::to_string(getpid())),
+        simulated_(o.simulated),
         card_(card_options(o, name_)),
         truth_(""),
         world_(card_, world_options(o), truth_),
         zones_(64) {
     card_.announce();
     observer = card::open_card("emu:" + name_);
-    attachment = collect::attach(*observer, {});
+    if (o.simulated)
+      attachment = collect::attach(*observer, {}, [this] { return at_ns_; });
+    else
+      attachment = collect::attach(*observer, {});
     if (o.cores) attachment.cores.resize(std::min(o.cores, attachment.cores.size()));
     for (const collect::AttachedCore& at : attachment.cores)
       for (const emulation::WorldCore& c : world_.cores())
@@ -64,6 +70,7 @@ class Rig {
 
   std::string live_name() const { return "emu-" + name_; }
   card::EmulatedCard& card() { return card_; }
+  const card::EmulatedCard& card() const { return card_; }
   emulation::World& world() { return world_; }
 
   // One program on every core.
@@ -81,8 +88,13 @@ class Rig {
   // Visits every core as if a millisecond had passed since the last time: long enough for all writes to have
   // landed.
   void sweep_all() {
-    at_ns_ += 1'000'000;
+    move_to(at_ns_ + 1'000'000);
     if (drain->sweep(at_ns_, true) != card::Access::ok) std::puts("WRONG: the card refused"), std::exit(1);
+  }
+  uint64_t at_ns() const { return at_ns_; }
+  void move_to(uint64_t ns) {
+    if (simulated_) card_.advance_clock(ns - at_ns_);  // it runs at 1 GHz
+    at_ns_ = ns;
   }
   // The firsts are over: first run of a core, first frame of a lane, pages of the ring and of the card.
   void warm_up(uint32_t zones, bool data) {
@@ -107,6 +119,10 @@ class Rig {
     c.name = name;
     c.arch = o.arch;
     c.board = o.board;
+    c.unharvested = o.unharvested;
+    c.virtual_time = o.simulated;
+    c.start_cycles =
+        uint64_t{1} << 32;  // 4.3 s until a core preempted in a roll-over tears a time beyond repair
     c.round_trip_ns = o.round_trip_ns;
     return c;
   }
@@ -118,6 +134,7 @@ class Rig {
   }
 
   std::string name_;
+  bool simulated_;
   card::EmulatedCard card_;
   emulation::TruthLog truth_;
   emulation::World world_;

@@ -1,68 +1,18 @@
 // What looking after a card costs in round trips, and how long a sweep takes. A round trip is what the link
 // charges (0.7 to 1 us on silicon); times on the emulated card without a charge are the collector's own work.
 //
-// Fewest: the lines that hold the indices and RUN_COUNTER, once, and every line that holds a new word, once.
-// The drain adds the line that shows that the host has not rewound meanwhile, and where a core's log begins
-// at a line, the one before it. "In whole lines" counts the payload as if every push began at a line, which
-// the log does not do.
+// Fewest: see fewest_lines.hpp. The drain adds the line that shows that the host has not rewound meanwhile,
+// and where a core's log begins at a line, the one before it. "In whole lines" counts the payload as if every
+// push began at a line, which the log does not do.
 #include <numeric>
-#include <set>
 
 #include "emulated_rig.hpp"
+#include "fewest_lines.hpp"
 
 namespace {
 
 using namespace ttc;
 using namespace ttc::bench;
-
-void add_lines(std::set<uint64_t>& lines, uint64_t from, uint64_t bytes) {
-  for (uint64_t l = from / card::kLineBytes; l <= (from + bytes - 1) / card::kLineBytes; ++l) lines.insert(l);
-}
-
-size_t fewest_control_lines(const collect::Attachment& a) {
-  const device::Format& f = a.layout->format;
-  std::set<uint64_t> lines;
-  add_lines(lines, a.cores.front().control_address + 4 * f.host_end, 4 * device::kMaxRiscs);
-  add_lines(lines, a.cores.front().control_address + 4 * f.run_counter, 4);
-  return lines.size();
-}
-
-// Follows what the firmware appends.
-class Appended {
- public:
-  Appended(Rig& rig, uint32_t bytes_per_risc)
-      : rig_(rig), bytes_per_risc_(bytes_per_risc), ends_(indices()) {}
-
-  // Since the last call.
-  void count(uint64_t& lines_touched, uint64_t& whole_lines) {
-    const auto now = indices();
-    const collect::Attachment& a = rig_.attachment;
-    for (size_t i = 0; i < now.size(); ++i) {
-      const uint64_t bytes = 4ull * (now[i] - ends_[i]);
-      const uint32_t flat = a.cores[i / device::kMaxRiscs].flat_id;
-      const auto risc = static_cast<uint32_t>(i % device::kMaxRiscs);
-      const uint64_t region =
-          markers::log_place(flat, risc, a.core_count_per_dram, a.dram_base, bytes_per_risc_).address;
-      lines_touched += card::lines_touched(region + 4ull * ends_[i], bytes);
-      whole_lines += (bytes + card::kLineBytes - 1) / card::kLineBytes;
-    }
-    ends_ = now;
-  }
-
- private:
-  std::vector<uint32_t> indices() const {
-    const uint32_t first =
-        rig_.attachment.cores.front().control_address + 4u * rig_.attachment.layout->format.host_end;
-    std::vector<uint32_t> all;
-    for (const auto& core : rig_.cores)
-      for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-        all.push_back(rig_.card().load(core->where().at, first + 4 * r));
-    return all;
-  }
-  Rig& rig_;
-  uint32_t bytes_per_risc_;
-  std::vector<uint32_t> ends_;
-};
 
 // Round trips a core. The wall clock is not in them: its three loads every 10 ms belong to no core. The
 // median sweep is the ordinary one; the mean has in it what the drain looks up after it was kept from looking
@@ -111,19 +61,19 @@ void busy(const RigOptions& o, bool data) {
   Rig rig(o);
   rig.warm_up(4, data);
   Samples times;
-  uint64_t lines = 0, whole_lines = 0;
+  NewLines lines;
   Appended appended(rig, o.bytes_per_risc);
   const uint64_t frames_before = rig.drain->frames();
   const int sweeps = once() ? 3 : 300;
   const double trips = sweep_many(rig, sweeps, times, [&] {
                          rig.launch_all(4, data);
-                         appended.count(lines, whole_lines);
+                         for (size_t core = 0; core < rig.cores.size(); ++core) lines += appended.since(core);
                        }).mean;  // pushes begin elsewhere in a line each time
   const double visits = static_cast<double>(rig.cores.size()) * sweeps;
   const double frames = static_cast<double>(rig.drain->frames() - frames_before) / visits;
   const auto control = static_cast<double>(fewest_control_lines(rig.attachment));
-  const double fewest = control + static_cast<double>(lines) / visits;
-  const double in_whole_lines = control + static_cast<double>(whole_lines) / visits;
+  const double fewest = control + static_cast<double>(lines.touched) / visits;
+  const double in_whole_lines = control + static_cast<double>(lines.whole) / visits;
   if (o.round_trip_ns == 0) {
     result(
         "  busy, 4 zones%s: %.2f round trips a core, fewest %.2f, ratio %.2f %s; in whole lines %.2f, ratio "
