@@ -39,14 +39,6 @@ size_t verify(const LaneLog& log, const std::vector<std::span<const uint32_t>>& 
   return verified;
 }
 
-// In CPU time of this thread: where others work as well, no pass of 20 ms goes uninterrupted.
-template <class F>
-void time(Best& best, F&& work) {
-  const uint64_t begin = thread_cpu_ns();
-  work();
-  best.add(thread_cpu_ns() - begin);
-}
-
 void measure(const char* what, const LogShape& shape) {
   const emulation::ZoneCatalog zones(64);
   const LaneLog log = make_lane_log(working_set(), 1, 17, shape, zones, 20250701);
@@ -57,9 +49,9 @@ void measure(const char* what, const LogShape& shape) {
   Best copying, decoding, verifying;
   size_t decoded = 0, verified = 0;
   for (int i = 0; i < repetitions(9); ++i) {  // in turn, so that a noisy neighbour meets all three
-    time(copying, [&] { std::memcpy(copy.data(), log.words.data(), bytes), keep(copy); });
-    time(decoding, [&] { decoded = decode(log, pieces, batch); });
-    time(verifying, [&] { verified = verify(log, pieces); });
+    copying.cpu_time([&] { std::memcpy(copy.data(), log.words.data(), bytes), keep(copy); });
+    decoding.cpu_time([&] { decoded = decode(log, pieces, batch); });
+    verifying.cpu_time([&] { verified = verify(log, pieces); });
   }
   result("%s: %.1f words a frame, %zu MiB; memcpy %.2f GB/s", what,
          static_cast<double>(log.words.size()) / static_cast<double>(log.frame_ends.size()), bytes >> 20,

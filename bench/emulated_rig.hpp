@@ -39,10 +39,12 @@ class Rig {
         zones_(64) {
     card_.announce();
     observer = card::open_card("emu:" + name_);
+    collect::AttachOptions tensix_only;  // `cores` and the attached ones go together one by one
+    tensix_only.ethernet = false;
     if (o.simulated)
-      attachment = collect::attach(*observer, {}, [this] { return at_ns_; });
+      attachment = collect::attach(*observer, tensix_only, [this] { return at_ns_; });
     else
-      attachment = collect::attach(*observer, {});
+      attachment = collect::attach(*observer, tensix_only);
     if (o.cores) attachment.cores.resize(std::min(o.cores, attachment.cores.size()));
     for (const collect::AttachedCore& at : attachment.cores)
       for (const emulation::WorldCore& c : world_.cores())

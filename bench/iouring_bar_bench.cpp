@@ -5,7 +5,7 @@
 //   vvar     the kernel's clock page, in every process; read-only, as an observer maps a window
 //   perf     the ring of a perf event; the same flags, but writable: what fails here fails not for want of
 //   rights revoked  a file mapping whose file has shrunk: touching it is SIGBUS, as a window after a reset
-//   memory   ordinary memory, to compare with
+//   memory   ordinary memory, to compare with; and the same read-only
 //
 // Nothing is read from a real device. What the machine does not allow is skipped with a message.
 #include <fcntl.h>
@@ -293,6 +293,9 @@ int main() {
         strerrorname_np(ring.error()));
   SharedMemory memory(kPage);
   probe("memory", reinterpret_cast<char*>(memory.words()), ring);
+  const SharedMemory read_only(kPage);
+  must(mprotect(read_only.words(), kPage, PROT_READ) == 0, "mprotect");
+  probe("memory, read-only", reinterpret_cast<char*>(read_only.words()), ring);
   const std::optional<Mapping> vvar = mapping_named("[vvar]");
   if (vvar)
     probe(with_flags("vvar", *vvar), vvar->at, ring);

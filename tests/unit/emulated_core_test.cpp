@@ -18,7 +18,7 @@ TEST(EmulatedCore, losing_the_cpu_between_the_halves_of_the_clock_leaves_a_time_
   world_options.layout = markers::layout_by_name("G4");
   emulation::TruthLog truth("");
   emulation::World world(card, world_options, truth);
-  emulation::CorePort port(world, world.cores().front());
+  emulation::CorePort port(world, world.cores().front(), device::Mode::normal);
 
   const uint64_t before = card.clock();
   const uint32_t high = port.clock_high();
