@@ -11,6 +11,15 @@ RISCS = ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"]
 KINDS = {"START": "ZONE_START", "END": "ZONE_END", "DATA": "TS_DATA", "DATA16": "TS_DATA_16B", "EVENT": "TS_EVENT"}
 
 
+def meta_of(number, words):
+    """What the meta data column says of 16-byte data: performance counters are taken apart, others given whole."""
+    if len(words) < 2:
+        return ""
+    if number == "9090":
+        return '{"counter type":%d;"ref cnt":%d;"value":%d}' % (words[1] & 0xFF, words[0] >> 32, words[0] & 0xFFFFFFFF)
+    return '{"data_2":%d}' % words[1]
+
+
 def wanted(directory):
     events = set()
     with open(directory + "/events.csv") as lines:
@@ -20,7 +29,7 @@ def wanted(directory):
             for prefix in ("EVENT-", "ID-"):
                 if name.startswith(prefix):
                     name, number = "", name[len(prefix):]
-            meta = '{"data_2":%s}' % words[1] if len(words) > 1 else ""
+            meta = meta_of(number, [int(word) for word in words])
             events.add((x, y, RISCS[int(risc)], host, KINDS[kind], name, number, time, words[0], meta))
     return events
 
