@@ -5,6 +5,7 @@ events.csv keeps the starts that quick push repeats; an export has them once. Bo
 export must not repeat itself. Columns of events.csv: x, y, RISC, host id, frame ordinal, kind, name or id, time, payload.
 """
 import csv
+import re
 import sys
 
 RISCS = ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"]
@@ -12,11 +13,12 @@ KINDS = {"START": "ZONE_START", "END": "ZONE_END", "DATA": "TS_DATA", "DATA16": 
 
 
 def meta_of(number, words):
-    """What the meta data column says of 16-byte data: performance counters are taken apart, others given whole."""
+    """What the meta data column says of 16-byte data: performance counters are taken apart (their type is left to the
+    table of names), others given whole."""
     if len(words) < 2:
         return ""
     if number == "9090":
-        return '{"counter type":%d;"ref cnt":%d;"value":%d}' % (words[1] & 0xFF, words[0] >> 32, words[0] & 0xFFFFFFFF)
+        return '{"ref cnt":%d;"value":%d}' % (words[0] >> 32, words[0] & 0xFFFFFFFF)
     return '{"data_2":%d}' % words[1]
 
 
@@ -43,6 +45,7 @@ def exported(path):
             if len(c) != 15:
                 sys.exit(f"{path}: a row has {len(c)} columns: {line}")
             number = None if c[10] else c[4]
+            c[14] = re.sub('"counter type":[^;]*;', "", c[14])
             rows.append((c[1], c[2], c[3], c[7], c[11], c[10], number, c[5], c[6], c[14]))
     return rows
 
