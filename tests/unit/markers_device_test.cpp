@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
+#include "firmware_markers/device/noc_event.hpp"
 #include "firmware_markers/device/profiler.hpp"
 
 namespace ttc::device {
@@ -523,6 +524,81 @@ TEST(DeviceHeader, a_risc_that_sits_out_has_its_old_markers_pushed_under_the_new
   EXPECT_TRUE(d.batch.frames()[1].sat_out);
   EXPECT_EQ(d.batch.frames()[1].host_id, 2u);
   EXPECT_EQ(d.decoder.anomalies().stale_markers, 2u);
+}
+
+TEST(DeviceHeader, a_dispatch_zone_pushes_when_little_room_is_left) {
+  Machine<kG4> m;
+  Brisc<kG4> brisc(m);
+  brisc.begin(1);
+  const auto zone = [&] { DispatchScope scope(brisc.profiler, kZone, kPush); };
+  for (int i = 0; i < 120; ++i) zone();  // to 492
+  EXPECT_EQ(m.words[kG4.host_end], 0u);
+  zone();
+  EXPECT_EQ(m.words[kG4.host_end], 500u);
+  zone();
+  EXPECT_EQ(brisc.profiler.free_words(), 500u - 4u);
+}
+
+TEST(DeviceHeader, sums_are_totals_at_the_end_and_only_if_there_is_something) {
+  Machine<kG3> m;
+  Brisc<kG3> brisc(m);
+  brisc.begin(1);
+  for (int i = 0; i < 10; ++i) SumScope sum(brisc.profiler, 1, kZone);
+  brisc.finish();
+  EXPECT_EQ(m.words[kG3.host_end], 16u) << "one total and padding";
+  EXPECT_EQ(packet_type(m.logs[0][12]), kZoneTotal);
+  EXPECT_EQ(m.logs[0][13], 10 * 2u) << "two ticks between each pair of clock reads";
+  brisc.begin(2);
+  brisc.profiler.add_to_sum(0, kZone, 0x1'0000'0007);
+  brisc.finish();
+  EXPECT_EQ(m.words[kG3.host_end], 32u) << "the sums start over";
+  EXPECT_EQ(m.logs[0][16 + 13], 7u) << "32 bits";
+  brisc.begin(3);
+  brisc.finish();
+  EXPECT_EQ(m.words[kG3.host_end], 44u);
+}
+
+TEST(NocEvent, bytes_lie_where_the_sheet_has_them) {
+  EXPECT_EQ(local_noc_event(kNocWrite, {18, 21}, 2048, 0, 1, true), 0x01'40'11'ff'ff'15'12'0bu);
+  EXPECT_EQ(local_noc_event(kNocRead, {}, 33, 1, -1), 0x00'02'f2'ff'ff'ff'ff'01u)
+      << "33 bytes are two chunks";
+  EXPECT_EQ(local_noc_event(kNocWriteMulticast, {1, 2}, 1 << 20, 0, 4, false, {8, 9}),
+            0x00'ff'41'09'08'02'01'0fu);
+  EXPECT_EQ(fabric_noc_event(kFabricUnicastWrite, {3, 4}, 0, kFabricLowLatencyMesh),
+            0x00'00'21'ff'ff'04'03'21u);
+  EXPECT_EQ(fabric_scatter_event({3, 4}, 0x1234, 5, 1, kFabricDynamicMesh), 0x32'05'12'34'00'04'03'27u);
+  EXPECT_EQ(fabric_routing_1d(0xcafe1234), 0x00'00'00'ca'fe'12'34'28u);
+  EXPECT_EQ(fabric_routing_2d(1, 2, 3, true), 0x00'00'00'01'03'02'01'29u);
+  EXPECT_EQ(noc_debug_trailer(0x12345, 0x6789a, 0xabc), uint64_t{0xabc} << 52 | uint64_t{2} << 48 |
+                                                            uint64_t{0x6789a >> 2} << 26 | uint64_t{1} << 22 |
+                                                            (0x12345 >> 2));
+}
+
+TEST(NocEvent, a_full_buffer_is_pushed_first) {
+  Machine<kG4> m;
+  Brisc<kG4> brisc(m);
+  brisc.begin(1);
+  const uint64_t event = local_noc_event(kNocRead, {1, 2}, 64, 0);
+  for (int i = 0; i < 125; ++i) EXPECT_TRUE(record_noc_event(brisc.profiler, event, kPush));
+  EXPECT_EQ(m.words[kG4.host_end], 0u);
+  EXPECT_TRUE(record_noc_event(brisc.profiler, event, kPush));
+  EXPECT_EQ(m.words[kG4.host_end], 516u) << "with the push's own zone past the end, as the firmware has it";
+  Profiler<Machine<kG4>, kG4> trisc(m, 3, kLogWords * 4);
+  trisc.fw_start(kFw);
+  for (int i = 0; i < 125; ++i) EXPECT_TRUE(record_noc_event(trisc, event, kPush));
+  EXPECT_FALSE(record_noc_event(trisc, event, kPush)) << "a TRISC has no NoC to push through";
+}
+
+TEST(NocEvent, a_perf_counter_is_four_words_after_its_time) {
+  Machine<kG3> m;
+  Brisc<kG3> brisc(m);
+  brisc.begin(1);
+  EXPECT_TRUE(record_perf_counter(brisc.profiler, 45, 700, 1000, kPush));
+  EXPECT_EQ(packet_id(m.buffer(0, 12)), 9090u);
+  EXPECT_EQ(m.buffer(0, 14), 1000u);
+  EXPECT_EQ(m.buffer(0, 15), 700u);
+  EXPECT_EQ(m.buffer(0, 16), 0u);
+  EXPECT_EQ(m.buffer(0, 17), 45u);
 }
 
 }  // namespace

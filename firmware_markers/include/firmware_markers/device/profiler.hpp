@@ -192,7 +192,7 @@ class Profiler {
   }
   bool data(uint32_t id, uint64_t value) {
     if constexpr (F.last_type < kTsData || kAccumulate) return false;
-    if (!room(F.whole_packet_reserved ? 2 : 0)) return false;
+    if (!data_fits()) return false;
     const uint64_t time = store_marker(kTsData, id);
     store_u64(value);
     port_.recorded(lane(), kTsData, id, time, value, 0);
@@ -200,7 +200,7 @@ class Profiler {
   }
   bool data16(uint32_t id, uint64_t first, uint64_t second) {
     if constexpr (F.last_type < kTsData16B || kAccumulate) return false;
-    if (!room(F.whole_packet_reserved ? 4 : 1)) return false;
+    if (!data16_fits()) return false;
     const uint64_t time = store_marker(kTsData16B, id);
     store_u64(first);
     store_u64(second);
@@ -227,9 +227,22 @@ class Profiler {
     return uint64_t{high} << 32 | port_.clock_low();
   }
 
+  // Zones of kernels that never finish: they keep room for a quick push, and ask for it at their end.
+  bool dispatch_start(uint32_t id) {
+    if (!room(kDispatchHeadroomWords)) return false;
+    limit_ -= 8;
+    stamp(kZoneStart, id);
+    return true;
+  }
+  void dispatch_end(uint32_t id, uint32_t quick_push_zone) {
+    zone_end(id);
+    if (index() >= kBufferWords - kDispatchHeadroomWords) quick_push(quick_push_zone);
+  }
+
   // What is left for custom markers, less what open zones keep for their ends.
   uint32_t free_words() const { return next_ < limit_ ? (limit_ - next_) / 4 : 0; }
-  bool full() const { return !room(0); }
+  bool data_fits() const { return room(F.whole_packet_reserved ? 2 : 0); }
+  bool data16_fits() const { return room(F.whole_packet_reserved ? 4 : 1); }
 
   // RISCs with a NoC of their own push what the buffer holds in the middle of a run and go on with an empty
   // one; on the others this does nothing. Dispatch kernels never finish and rely on it. The pair of the zone
@@ -254,6 +267,8 @@ class Profiler {
   }
 
  private:
+  static constexpr uint32_t kDispatchHeadroomWords = F.early_2025 ? 4 : 16;
+
   struct Sum {
     uint32_t id = 0;
     uint32_t cycles = 0;
@@ -486,6 +501,25 @@ class Scope {
  private:
   P& profiler_;
   uint32_t id_;
+  bool recorded_;
+};
+
+// As Scope, in a kernel that never finishes.
+template <class P>
+class DispatchScope {
+ public:
+  DispatchScope(P& profiler, uint32_t id, uint32_t quick_push_zone)
+      : profiler_(profiler), id_(id), push_zone_(quick_push_zone), recorded_(profiler.dispatch_start(id)) {}
+  ~DispatchScope() {
+    if (recorded_) profiler_.dispatch_end(id_, push_zone_);
+  }
+  DispatchScope(const DispatchScope&) = delete;
+  DispatchScope& operator=(const DispatchScope&) = delete;
+
+ private:
+  P& profiler_;
+  uint32_t id_;
+  uint32_t push_zone_;
   bool recorded_;
 };
 
