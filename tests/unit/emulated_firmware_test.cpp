@@ -146,6 +146,8 @@ Launch launch_of(uint32_t program) {
   launch.enabled[3] = program % 4 != 0;
   launch.for_this_core = program % 9 != 0;
   launch.sums = program % 2 == 0;
+  launch.noc_events = program % 3 == 0 ? 150 : 0;  // more than a buffer holds
+  launch.perf_counters = program % 6 == 1;
   return launch;
 }
 

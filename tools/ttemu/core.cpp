@@ -131,8 +131,6 @@ void CorePort::launch_discarded() {
 
 namespace {
 
-constexpr uint32_t kQuickPushBelowWords = 16;
-
 template <const device::Format& F, device::Mode M>
 class CoreOf : public EmulatedCore {
  public:
@@ -171,6 +169,7 @@ class CoreOf : public EmulatedCore {
         riscs_[r]->fw_end(fw(r));
       }
     if (launch.enabled[0]) kernel(0, launch, overruns == 0);
+    if (launch.perf_counters && where_.kind == markers::CoreKind::tensix) perf_counters(launch);
     master.fw_end(fw(0));
     finish();
     if (M == device::Mode::normal) port_.launch_over();
@@ -201,8 +200,7 @@ class CoreOf : public EmulatedCore {
   void dispatch_step(uint32_t zones) override {
     for (uint32_t r : {0u, 1u})
       for (uint32_t z = 0; z < zones; ++z) {
-        if (riscs_[r]->free_words() < kQuickPushBelowWords) riscs_[r]->quick_push(zones_.quick_push().id);
-        device::Scope zone(*riscs_[r], zones_.custom(r, z).id);
+        device::DispatchScope zone(*riscs_[r], zones_.custom(r, z).id, zones_.quick_push().id);
       }
     note_program();
   }
@@ -267,7 +265,40 @@ class CoreOf : public EmulatedCore {
       }
       if (launch.sums) risc.add_to_sum(z % 2, zones_.sum(r, z % 2, where_.kind).id, risc.clock() - begun);
     }
+    const bool has_noc = where_.kind != markers::CoreKind::tensix || r < 2;
+    if (has_noc) noc_events(risc, launch);
     risc.kernel_end(zones_.kernel(r, where_.kind).id);
+  }
+
+  // Room for a few packets and the zone of a push, so that the buffer never overruns.
+  bool make_room(Risc& risc) {
+    if (risc.free_words() < 16) risc.quick_push(zones_.quick_push().id);
+    return risc.free_words() >= 16;
+  }
+
+  void noc_events(Risc& risc, const Launch& launch) {
+    for (uint32_t n = 0; n < launch.noc_events && make_room(risc); ++n) {
+      const uint64_t dice = (launch.seed + n) * 0x9e3779b97f4a7c15;
+      const auto coordinate = [&](unsigned shift) { return static_cast<int8_t>(dice >> shift & 15); };
+      const device::NocTile to{coordinate(8), coordinate(16)};
+      uint64_t event = device::local_noc_event(dice & 1 ? device::kNocRead : device::kNocWrite, to,
+                                               static_cast<uint32_t>(dice >> 32 & 0x3fff), dice >> 48 & 1);
+      if (n % 8 == 5) event = device::fabric_routing_1d(static_cast<uint32_t>(dice >> 20));
+      if (n % 8 == 4)
+        event = device::fabric_noc_event(device::kFabricUnicastWrite, to, 0, device::kFabricLowLatency);
+      device::record_noc_event(risc, event, zones_.quick_push().id);
+    }
+  }
+
+  // FPU, SFPU and math, then three of packing (format sheet 7.2): an even number of 6-word packets.
+  void perf_counters(const Launch& launch) {
+    constexpr uint8_t kCounters[][2] = {{1, 2}, {3, 18}, {19, 20}};
+    auto value = static_cast<uint32_t>(launch.seed & 0xffff);
+    for (const auto& pair : kCounters) {
+      if (!make_room(*riscs_[0])) return;
+      for (const uint8_t counter : pair)
+        device::record_perf_counter(*riscs_[0], counter, value++, 100000, zones_.quick_push().id);
+    }
   }
 
   void payload(uint32_t r, const Launch& launch, uint32_t z) {
@@ -296,8 +327,10 @@ class CoreOf : public EmulatedCore {
   void note_program() {
     if (!world_.options().pace) return;
     LogEnds ends{world_.resets(where_), {}};
-    for (uint32_t r = 0; r < where_.riscs; ++r)
-      ends.words[r] = world_.card().load(where_.at, where_.control_address + 4 * (F.host_end + r));
+    for (uint32_t r = 0; r < where_.riscs; ++r) {
+      const uint32_t index = world_.card().load(where_.at, where_.control_address + 4 * (F.host_end + r));
+      ends.words[r] = std::min(index, world_.words_pushed(where_.flat_id, r));
+    }
     unread_.push_back(ends);
   }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "firmware_markers/device/noc_event.hpp"
 #include "firmware_markers/device/profiler.hpp"
 #include "ttemu/world.hpp"
 #include "ttemu/zone_catalog.hpp"
@@ -80,6 +81,8 @@ struct Launch {
   uint32_t payload_every = 8;  // after every so many zones some data; 0: never
   uint64_t seed = 0;           // picks the kind of data
   bool sums = false;           // time in each zone is also added up
+  uint32_t noc_events = 0;     // NoC transactions recorded by each RISC that has a NoC
+  bool perf_counters = false;  // BRISC records some at the end
 };
 
 class EmulatedCore {

@@ -314,6 +314,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0u, 100u));
   app.add_option("--skip-riscs", o.work.skip_risc_percent, "percent of launches a RISC sits out")
       ->check(CLI::Range(0u, 100u));
+  app.add_option("--noc-events", o.work.noc_event_percent, "percent of launches a core records NoC events in")
+      ->check(CLI::Range(0u, 100u));
+  app.add_flag("--perf-counters", o.work.perf_counters,
+               "BRISC records counters at the end of a launch (G3, G4)");
   app.add_option("--host-reads", o.host_reads, "every:N programs the host reads results and resets")
       ->check(check_every);
   CLI::Option* pace = app.add_option("--pace", o.work.pace_programs,

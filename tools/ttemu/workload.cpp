@@ -72,8 +72,16 @@ void Workload::run_on(EmulatedCore& core, Launch launch) {
   launch.for_this_core = !chance(options_.skip_core_percent);
   for (uint32_t r = 1; r < device::kMaxRiscs; ++r) launch.enabled[r] = !chance(options_.skip_risc_percent);
   launch.seed = random_();
-  if (paced_ && first_after_read_) wait_looks(core, looks_at(core, kLooksBeforeLaunch));
+  const bool data = world_.options().mode == device::Mode::normal;  // the other modes record none
+  if (data && chance(options_.noc_event_percent))
+    launch.noc_events = static_cast<uint32_t>(4 + random_() % 200);
+  launch.perf_counters = data && options_.perf_counters;
+  wait_after_read(core);
   core.run(launch);
+}
+
+void Workload::wait_after_read(const EmulatedCore& core) {
+  if (paced_ && first_after_read_) wait_looks(core, looks_at(core, kLooksBeforeLaunch));
 }
 
 void Workload::launch() {
@@ -87,14 +95,17 @@ void Workload::launch() {
   if (options_.trace_programs && program_ % options_.trace_programs == 0)
     for (auto* group : {&cores_, &ethernet_})
       for (auto& core : *group)
-        if (core->where().kind != markers::CoreKind::idle_ethernet) core->replay_started();
+        if (core->where().kind != markers::CoreKind::idle_ethernet) {
+          wait_after_read(*core);
+          core->replay_started();
+        }
   for (auto* group : {&cores_, &ethernet_})
     for (auto& core : *group) {
       run_on(*core, launch);
       if (world_.card().lost()) return;
     }
   for (auto& core : dispatch_) {
-    if (paced_ && first_after_read_) wait_looks(*core, kLooksBeforeLaunch);
+    wait_after_read(*core);
     core->dispatch_step(2);
   }
   first_after_read_ = false;

@@ -22,9 +22,11 @@ struct WorkloadOptions {
   unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
   unsigned trace_programs = 0;     // so many programs are a trace; 0: no traces
   unsigned trace_replays = 1;      // how often each trace is replayed
-  bool sums = false;               // kernels add up the time in their zones
-  uint64_t host_reads_every = 0;   // the host reads and resets after so many programs; 0: only at the end
-  uint32_t pace_programs = 0;      // with WorldOptions::pace: wait while more than so many are unread
+  unsigned noc_event_percent = 0;  // launches in which a core records its NoC transactions
+  bool perf_counters = false;
+  bool sums = false;              // kernels add up the time in their zones
+  uint64_t host_reads_every = 0;  // the host reads and resets after so many programs; 0: only at the end
+  uint32_t pace_programs = 0;     // with WorldOptions::pace: wait while more than so many are unread
   uint64_t seed = 1;
   uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when nobody has been there for so long
 };
@@ -44,6 +46,7 @@ class Workload {
   uint32_t host_id_of_program() const;
   void compile_for(uint64_t program);
   void host_read(bool last);
+  void wait_after_read(const EmulatedCore& core);
   void wait_unread(size_t at_most);
   void wait_noticed();
   void wait_looks(const EmulatedCore& core, uint64_t looks);

@@ -26,6 +26,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0),
+      pushed_(256 * device::kMaxRiscs, 0),
       unseen_(card, unseen),
       last_due_(256 * device::kMaxRiscs, 0),
       landing_dice_(options.faults.late_landing.seed),
@@ -95,8 +96,11 @@ void World::write_initial_vector(const WorldCore& core) {
 void World::begin_reset(const WorldCore& core) {
   unseen_.strike(core.at, core.flat_id);
   const uint32_t resets = ++resets_[core.flat_id];
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    card_.set_landed(core.flat_id * device::kMaxRiscs + r, resets, 0);
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint32_t lane = core.flat_id * device::kMaxRiscs + r;
+    pushed_[lane] = 0;
+    card_.set_landed(lane, resets, 0);
+  }
 }
 
 void World::host_reset(const WorldCore& core) {
@@ -117,6 +121,9 @@ uint64_t World::landing_due(uint8_t flat_id, uint32_t risc) {
 
 void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
                  uint32_t end_words, std::vector<TruthRecord> markers) {
+  // A first run too long for its log, before G3, is pushed to the log's beginning and ends nothing.
+  uint32_t& pushed = pushed_[core.flat_id * device::kMaxRiscs + risc];
+  end_words = pushed = std::max(pushed, end_words);
   Posted p{core,
            risc,
            in_bank,
@@ -198,6 +205,10 @@ void World::rewrite_words() {
     card_.store(core.at, core.control_address + 4 * word, vector_word(core, word, true));
     if (word + 1 == words) unseen_.strike(core.at, core.flat_id);  // what began meanwhile is of neither epoch
   }
+}
+
+uint32_t World::words_pushed(uint8_t flat_id, uint32_t risc) const {
+  return pushed_[flat_id * device::kMaxRiscs + risc];
 }
 
 uint32_t World::words_read(uint8_t flat_id, uint32_t risc) const {

@@ -75,6 +75,9 @@ class World {
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
   void write_initial_vector(const WorldCore& core);
 
+  // End of the lane's log as far as it was really pushed since the last reset. Before G3 the index in the
+  // vector can be beyond it: one full log silences the RISCs after it.
+  uint32_t words_pushed(uint8_t flat_id, uint32_t risc) const;
   // Words of the lane that observers have fetched since the last reset.
   uint32_t words_read(uint8_t flat_id, uint32_t risc) const;
 
@@ -104,6 +107,7 @@ class World {
   uint32_t cores_per_bank_ = 0;
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
+  std::vector<uint32_t> pushed_;  // by lane
   Unseen unseen_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   std::vector<uint64_t> last_due_;          // by lane: writes of one lane keep their order
