@@ -37,6 +37,14 @@ def main():
     expect(4, ["meta.json"], "ttemu", "--name", h.card_name(), "--load", "/nonexistent")
     expect(2, ["every:N"], "ttemu", "--name", h.card_name(), "--host-reads", "often")
 
+    firmware = ("ttemu", "--name", h.card_name(), "--mode")
+    expect(2, ["mid 2026", "--generation G4"], *firmware, "accumulate", "--generation", "G3")
+    expect(2, ["does not exist in G1", "G2 or later"], *firmware, "trace-only", "--generation", "G1", "--trace", "2:2")
+    expect(2, ["add --trace"], *firmware, "trace-only")
+    expect(2, ["--dispatch-cores"], *firmware, "trace-only", "--trace", "2:2", "--dispatch-cores", 1)
+    expect(2, ["PROGRAMS:REPLAYS"], *firmware, "normal", "--trace", "4")
+    expect(2, ["ask for 99 tiles", "this card has 16"], *firmware, "normal", "--ethernet", 99)
+
     # A second card and a second collector of the same name are refused, and say by whom.
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--linger", 1)

@@ -558,7 +558,7 @@ TEST(DeviceHeader, sums_are_totals_at_the_end_and_only_if_there_is_something) {
   EXPECT_EQ(m.words[kG3.host_end], 44u);
 }
 
-TEST(NocEvent, bytes_lie_where_the_sheet_has_them) {
+TEST(DeviceNocEvent, bytes_lie_where_the_sheet_has_them) {
   EXPECT_EQ(local_noc_event(kNocWrite, {18, 21}, 2048, 0, 1, true), 0x01'40'11'ff'ff'15'12'0bu);
   EXPECT_EQ(local_noc_event(kNocRead, {}, 33, 1, -1), 0x00'02'f2'ff'ff'ff'ff'01u)
       << "33 bytes are two chunks";
@@ -574,7 +574,7 @@ TEST(NocEvent, bytes_lie_where_the_sheet_has_them) {
                                                             (0x12345 >> 2));
 }
 
-TEST(NocEvent, a_full_buffer_is_pushed_first) {
+TEST(DeviceNocEvent, a_full_buffer_is_pushed_first) {
   Machine<kG4> m;
   Brisc<kG4> brisc(m);
   brisc.begin(1);
@@ -589,7 +589,7 @@ TEST(NocEvent, a_full_buffer_is_pushed_first) {
   EXPECT_FALSE(record_noc_event(trisc, event, kPush)) << "a TRISC has no NoC to push through";
 }
 
-TEST(NocEvent, a_perf_counter_is_four_words_after_its_time) {
+TEST(DeviceNocEvent, a_perf_counter_is_four_words_after_its_time) {
   Machine<kG3> m;
   Brisc<kG3> brisc(m);
   brisc.begin(1);

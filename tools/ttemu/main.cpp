@@ -156,6 +156,9 @@ int run_workload(Options& o) {
   if (o.world.faults.stale_dram.programs) run_earlier_session(o, card, zones);
   emulation::TruthLog truth(o.truth), unseen(o.truth_unseen);
   emulation::World world(card, o.world, truth, o.truth_unseen.empty() ? nullptr : &unseen);
+  if (const size_t asked = o.world.ethernet + o.world.idle_ethernet; asked > world.ethernet().size())
+    throw UsageError("--ethernet and --idle-ethernet ask for " + std::to_string(asked) +
+                     " tiles; this card has " + std::to_string(world.ethernet().size()));
   emulation::ZoneLog log(log_directory(), o.world.faults.names);
   emulation::Workload workload(world, zones, log, o.work);
   card.announce();

@@ -47,8 +47,11 @@ Workload::Workload(World& world, const ZoneCatalog& zones, ZoneLog& log, const W
       options.cores == 0 ? all.size() - dispatch : std::min<size_t>(options.cores, all.size() - dispatch);
   for (size_t i = 0; i < working; ++i) cores_.push_back(make_core(world, all[i], zones));
   for (const WorldCore& core : world.ethernet()) ethernet_.push_back(make_core(world, core, zones));
-  for (size_t i = 0; i < dispatch; ++i)
-    dispatch_.push_back(make_core(world, all[all.size() - 1 - i], zones, true));
+  for (size_t i = 0; i < dispatch; ++i) {
+    const WorldCore& core = all[all.size() - 1 - i];
+    world.is_dispatch_core(core);
+    dispatch_.push_back(make_core(world, core, zones, true));
+  }
 }
 
 // Kernels are compiled when first used: a new zone of the catalog every few programs.

@@ -37,6 +37,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
   std::vector<WorldCore> all;
   unsigned ethernet = 0;
+  const bool has_ethernet = options_.mailbox->ethernet_offset != 0;  // its place there is known
   for (const card::Tile& tile : card.tiles()) {
     if (tile.harvested) continue;
     WorldCore core{tile.at, static_cast<uint8_t>(all.size())};
@@ -44,7 +45,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       core.kind = markers::CoreKind::active_ethernet;
       if (ethernet >= options.ethernet && ethernet < options.ethernet + options.idle_ethernet)
         core.kind = markers::CoreKind::idle_ethernet;
-      if (ethernet++ < options.ethernet + options.idle_ethernet) ethernet_.push_back(core);
+      if (ethernet++ < options.ethernet + options.idle_ethernet && has_ethernet) ethernet_.push_back(core);
     }
     all.push_back(core);
   }
@@ -53,6 +54,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       {0, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc, cores_per_bank_});
   // The host prepares every core, whether it will run kernels or not.
   for (WorldCore& core : all) {
+    if (core.kind != markers::CoreKind::tensix && !has_ethernet) continue;
     place(core);
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       card_.set_landed(core.flat_id * device::kMaxRiscs + r, 0, 0);
@@ -82,6 +84,7 @@ uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_result
   if (w == f.dram_address) return placement_.dram_base;
   if (w == f.flat_id) return core.flat_id;
   if (w == f.core_count_per_dram) return cores_per_bank_;
+  if (w == f.dispatch_core && dispatch_.contains(core.flat_id)) return 1;
   // A results read also leaves the DRAM base in the per-RISC address words.
   const bool risc_address =
       w >= f.risc_dram_address && w < f.risc_dram_address + uint32_t{f.risc_dram_address_count};
@@ -91,6 +94,12 @@ uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_result
 void World::write_initial_vector(const WorldCore& core) {
   for (uint32_t w = 0; w < format().control_words; ++w)
     card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, false));
+}
+
+void World::is_dispatch_core(const WorldCore& core) {
+  if (options_.mode != device::Mode::accumulate || format().dispatch_core == 0) return;
+  dispatch_.insert(core.flat_id);
+  write_initial_vector(core);
 }
 
 void World::begin_reset(const WorldCore& core) {

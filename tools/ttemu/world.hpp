@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "driver_iface/emulated_card.hpp"
@@ -74,6 +75,8 @@ class World {
   void host_reset(const WorldCore& core);
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
   void write_initial_vector(const WorldCore& core);
+  // In accumulate mode the host tells these cores from the others.
+  void is_dispatch_core(const WorldCore& core);
 
   // End of the lane's log as far as it was really pushed since the last reset. Before G3 the index in the
   // vector can be beyond it: one full log silences the RISCs after it.
@@ -108,6 +111,7 @@ class World {
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
   std::vector<uint32_t> pushed_;  // by lane
+  std::set<uint8_t> dispatch_;    // by flat id
   Unseen unseen_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   std::vector<uint64_t> last_due_;          // by lane: writes of one lane keep their order

@@ -73,6 +73,7 @@ struct Format {
   uint8_t dropped;  // bit r = RISC r lost markers
   uint8_t done;
   uint8_t trace_status;             // TRACE_REPLAY_STATUS, written in trace-only mode; 0: not there
+  uint8_t dispatch_core;            // not 0 on cores that record as in normal mode where others accumulate
   uint8_t risc_dram_address;        // first per-RISC DRAM address word (the host rewrites them at each read)
   uint8_t risc_dram_address_count;  // how many of them lie inside the vector; 0: none in this generation
 
@@ -112,6 +113,7 @@ inline constexpr Format kG1Narrow = {.generation = 16,
                                      .dropped = 18,
                                      .done = 19,
                                      .trace_status = 0,
+                                     .dispatch_core = 0,
                                      .risc_dram_address = 0,
                                      .risc_dram_address_count = 0,
                                      .risc = {0, 3},
@@ -169,6 +171,7 @@ inline constexpr Format kG4 = {.generation = 4,
                                .dropped = 56,
                                .done = 57,
                                .trace_status = 58,
+                               .dispatch_core = 59,
                                .risc_dram_address = 60,
                                .risc_dram_address_count = 4,
                                .risc = {0, 5},
