@@ -4,11 +4,13 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/device/noc_event.hpp"
 #include "firmware_markers/device/profiler.hpp"
+#include "firmware_markers/noc_event.hpp"
 
 namespace ttc::device {
 namespace {
@@ -572,6 +574,30 @@ TEST(DeviceNocEvent, bytes_lie_where_the_sheet_has_them) {
   EXPECT_EQ(noc_debug_trailer(0x12345, 0x6789a, 0xabc), uint64_t{0xabc} << 52 | uint64_t{2} << 48 |
                                                             uint64_t{0x6789a >> 2} << 26 | uint64_t{1} << 22 |
                                                             (0x12345 >> 2));
+}
+
+TEST(DeviceNocEvent, what_is_packed_here_is_unpacked_there) {
+  const markers::NocEventTable& table = *markers::noc_event_table({2026, 6});
+  const auto write = markers::unpack_noc_event(local_noc_event(kNocWrite, {18, 21}, 2047, 1, 3, true), table);
+  EXPECT_EQ(table.name(write.type), "WRITE_");
+  EXPECT_EQ(write.kind, markers::NocEventKind::local);
+  EXPECT_EQ(std::tuple(write.dst_x, write.dst_y, write.end_x, write.end_y), std::tuple(18, 21, -1, -1));
+  EXPECT_EQ(std::tuple(write.noc, write.bytes, write.vc, write.posted), std::tuple(2, 2048u, 3, true));
+  const auto fabric = markers::unpack_noc_event(
+      fabric_noc_event(kFabricUnicastWrite, {3, 4}, 0, kFabricLowLatencyMesh, {5, 6}), table);
+  EXPECT_EQ(fabric.kind, markers::NocEventKind::fabric);
+  EXPECT_EQ(fabric.routing, markers::FabricRouting::low_latency_mesh);
+  EXPECT_EQ(std::tuple(fabric.dst_x, fabric.end_y, fabric.noc), std::tuple(3, 6, 1));
+  const auto scatter =
+      markers::unpack_noc_event(fabric_scatter_event({3, 4}, 4096, 5, 1, kFabricDynamicMesh), table);
+  EXPECT_EQ(scatter.kind, markers::NocEventKind::fabric_scatter);
+  EXPECT_EQ(std::tuple(scatter.bytes, scatter.chunks, scatter.noc), std::tuple(4096u, 5, 2));
+  EXPECT_EQ(markers::unpack_noc_event(fabric_routing_1d(0xcafe1234), table).routing_field, 0xcafe1234u);
+  const auto mesh = markers::unpack_noc_event(fabric_routing_2d(1, 2, 3, true), table);
+  EXPECT_EQ(std::tuple(mesh.ns_hops, mesh.e_hops, mesh.w_hops, mesh.multicast), std::tuple(1, 2, 3, true));
+  const markers::NocDebug debug = markers::unpack_noc_debug(noc_debug_trailer(0x12345, 0x6789a, 0xabc));
+  EXPECT_EQ(std::tuple(debug.dst_addr, debug.src_addr, debug.status_counter),
+            std::tuple(0x12345u, 0x6789au, 0xabc));
 }
 
 TEST(DeviceNocEvent, a_full_buffer_is_pushed_first) {

@@ -10,7 +10,8 @@ namespace {
 constexpr const char* kRiscs[] = {"BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"};
 constexpr const char* kTypes[] = {"ZONE_START", "ZONE_END", "ZONE_TOTAL",
                                   "TS_DATA",    "TS_EVENT", "TS_DATA_16B"};
-constexpr uint8_t kEvent = 4, kData16 = 5;
+constexpr uint8_t kEnd = 1, kEvent = 4, kData16 = 5;
+constexpr uint16_t kNoc = 12345, kCounter = 9090;  // fixed ids of data: no names
 
 std::runtime_error failed(const std::string& path) {
   return std::runtime_error("truth log " + path + ": " + std::strerror(errno));
@@ -21,17 +22,54 @@ const char* risc_name(const TruthRecord& r) {
   return r.one_risc ? "TENSIX_RISC_AGG" : kRiscs[r.risc];
 }
 
+// tt-metal's host has one name for the zones of whichever RISC wrote them.
+std::string zone_name(const TruthRecord& r, const markers::ZoneSource* source) {
+  if (!source) return "";
+  if (r.one_risc && source->name.ends_with("-FW")) return "TRACE-FW";
+  if (r.one_risc && source->name.ends_with("-KERNEL")) return "TRACE-KERNEL";
+  return source->name;
+}
+
+// Of the counters the workload records.
+const char* counter_name(uint64_t type) {
+  switch (type) {
+    case 1:
+      return "FPU_COUNTER";
+    case 2:
+      return "SFPU_COUNTER";
+    case 3:
+      return "MATH_COUNTER";
+    case 18:
+      return "PACKER_DEST_READ_AVAILABLE";
+    case 19:
+      return "PACKER_BUSY";
+    default:
+      return "AVAILABLE_MATH";
+  }
+}
+
+void write_meta(std::FILE* out, const TruthRecord& r) {
+  const auto number = [](uint64_t n) { return static_cast<unsigned long long>(n); };
+  if (r.type != kData16) return;
+  if (r.id == kCounter)
+    std::fprintf(out, "{\"counter type\":\"%s\";\"ref cnt\":%llu;\"value\":%llu}", counter_name(r.data[1]),
+                 number(r.data[0] >> 32), number(r.data[0] & 0xffffffff));
+  else
+    std::fprintf(out, "{\"data_2\":%llu}", number(r.data[1]));
+}
+
 // Written with printf on purpose: an exporter's fast path is compared with this, so nothing is shared with
 // it.
 void write_row(std::FILE* out, const TruthRecord& r, const markers::ZoneNames& names) {
-  const markers::ZoneSource* source = r.type == kEvent ? nullptr : names.find(r.id);
+  const bool unnamed = r.type == kEvent || (r.type > kEnd && (r.id == kNoc || r.id == kCounter));
+  const markers::ZoneSource* source = unnamed ? nullptr : names.find(r.id);
   std::fprintf(out, "0,%u,%u,%s,%u,%llu,%llu,%u,,", r.core_x, r.core_y, risc_name(r), r.id,
                static_cast<unsigned long long>(r.time), static_cast<unsigned long long>(r.data[0]),
                r.host_id);
   if (r.trace_counter) std::fprintf(out, "%u", r.trace_counter);
-  std::fprintf(out, ",%s,%s,%u,%s,", source ? source->name.c_str() : "", kTypes[r.type],
-               source ? source->line : 0, source ? source->file.c_str() : "");
-  if (r.type == kData16) std::fprintf(out, "{\"data_2\":%llu}", static_cast<unsigned long long>(r.data[1]));
+  std::fprintf(out, ",%s,%s,%u,%s,", zone_name(r, source).c_str(), kTypes[r.type], source ? source->line : 0,
+               source ? source->file.c_str() : "");
+  write_meta(out, r);
   std::fputc('\n', out);
 }
 
