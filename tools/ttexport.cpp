@@ -18,12 +18,23 @@ constexpr const char* kFooter =
     "chunks.\n"
     "Losses on the card's side are told on stderr and do not change the exit code.";
 
+constexpr const char* kColumnsHelp =
+    "device-csv: the era whose readers are to read it\n"
+    "15: 2026 and late 2025 (process_device_log now, ttnn-visualizer); all there is\n"
+    "13: mid 2025 (process_device_log then, ttnn-visualizer); no trace columns\n"
+    "12: 2023-24 (process_device_log of that time); no meta data, Run ID is the run host ID,\n"
+    "    ids have the packet type on top, types are begin, end, sum\n"
+    " 6: 2023; no names, data and launches, zones of the firmware have the ids 1 to 4 of then";
+constexpr const char* kOrderHelp =
+    "device-csv: within a launch by time, or as in the log of the card (FW and KERNEL zone first).\n"
+    "Without it as that era wrote: 15 and 6 columns time, 13 and 12 log";
+
 struct Options {
   std::vector<std::string> from;
   std::string format = "device-csv", output = "-";
   bool follow = false, anomalies = false, keep_duplicates = false;
   unsigned wait_ms = 0;
-  std::string core;
+  std::string core, order;
   int risc = -1, chip = -1;
   tools::FormatOptions format_options;
 };
@@ -116,8 +127,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--follow", o.follow, "go on until the collector ends; the file grows in place");
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
-  app.add_option("--columns", o.format_options.columns, "device-csv: 15 (2026) or 13 (mid 2025)")
-      ->check(CLI::IsMember({13u, 15u}));
+  app.add_option("--columns", o.format_options.columns, kColumnsHelp)
+      ->check(CLI::IsMember({6u, 12u, 13u, 15u}))
+      ->capture_default_str();
+  app.add_option("--order", o.order, kOrderHelp)->check(CLI::IsMember({"time", "log"}));
   app.add_option_function<std::string>(
          "--metal-date",
          [&](const std::string& text) { o.format_options.metal_date = markers::parse_metal_date(text); },
@@ -145,6 +158,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
+  if (!o.order.empty()) o.format_options.order = o.order == "log" ? tools::Order::log : tools::Order::time;
   try {
     return run(o);
   } catch (const tools::SourceError& e) {

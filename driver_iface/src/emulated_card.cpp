@@ -144,7 +144,7 @@ struct EmulatedCard::Impl {
         working += kind == TileKind::tensix && !dead;
         tiles.push_back({{x, y}, kind, dead});
       }
-    page->max_compute_cores = working;
+    page->max_compute_cores = options.max_compute_cores ? options.max_compute_cores : working;
   }
 
   void listen_for_observers() {

@@ -30,6 +30,7 @@ def main():
     expect(3, ["not a ttcollect capture"], "ttexport", "--from", "/etc/passwd")
     expect(2, ["--columns"], "ttexport", "--from", "x", "--columns", "14")
     expect(2, ["--metal-date", "'2026-13'", "2026-04"], "ttexport", "--from", "x", "--metal-date", "2026-13")
+    expect(2, ["--order"], "ttexport", "--from", "x", "--order", "size")
     expect(3, ["nobody"], "ttmon", "nobody", "--once")
     expect(2, ["--name"], "ttemu")
     expect(2, ["--from"], "ttexport")

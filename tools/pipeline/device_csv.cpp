@@ -8,14 +8,18 @@
 namespace ttc::tools {
 namespace {
 
-constexpr std::string_view kHead15 =
-    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, "
-    "trace id, "
-    "trace id counter, zone name, type, source line, source file, meta data\n";
-constexpr std::string_view kHead13 =
-    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  "
-    "zone name, "
-    "type, source line, source file, meta data\n";
+constexpr std::string_view kFirstColumns =
+    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset]";
+constexpr DeviceCsv::Era kEras[] = {
+    {15,
+     ", data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data",
+     true, false, true, false, true, Order::time},
+    {13, ", data, run host ID,  zone name, type, source line, source file, meta data", false, false, false,
+     false, true, Order::log},
+    {12, ", stat value, Run ID, zone name, zone phase, source line, source file", false, true, false, true,
+     false, Order::log},
+    {6, "", false, true, false, false, false, Order::time},
+};
 constexpr size_t kLongestNumbers = 160;  // every column of a row but the tail
 
 char* put(char* at, std::string_view text) {
@@ -32,6 +36,33 @@ std::string without_commas(std::string text) {
   return text;
 }
 
+const DeviceCsv::Era& era_with(unsigned columns) {
+  return *std::find_if(std::begin(kEras), std::end(kEras) - 1,
+                       [&](const auto& era) { return era.columns == columns; });
+}
+
+uint32_t wide_id(const markers::Marker& m) {
+  return static_cast<uint32_t>(m.type) << 16 | m.id;
+}
+
+// Zones had fixed numbers then: 1 main start, 2 kernel start, 3 kernel end, 4 main end. That is what its
+// readers look for; everything else keeps its id.
+uint32_t timer_id_of_2023(const markers::Marker& m, const markers::ZoneSource* source, uint16_t main_zone) {
+  if (!(m.flags & markers::kGuaranteed)) return wide_id(m);
+  const bool main = m.id == main_zone;
+  if (source && !source->name.ends_with(main ? "-FW" : "-KERNEL")) return wide_id(m);
+  if (m.type == markers::MarkerType::zone_start) return main ? 1 : 2;
+  if (m.type == markers::MarkerType::zone_end) return main ? 4 : 3;
+  return wide_id(m);
+}
+
+// "1.2", "1": as a stream prints a double.
+std::string gigahertz(uint32_t mhz) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%g", mhz / 1000.0);
+  return text;
+}
+
 // tt-metal's log had no type of its own for 16-byte data before.
 constexpr markers::MetalDate kWideDataNamed{2026, 6};
 
@@ -39,7 +70,8 @@ constexpr markers::MetalDate kWideDataNamed{2026, 6};
 
 DeviceCsv::DeviceCsv(Output& out, const FormatOptions& options)
     : out_(out),
-      trace_columns_(options.columns == 15),
+      era_(era_with(options.columns)),
+      order_(options.order.value_or(era_.order)),
       wide_data_(options.metal_date && *options.metal_date < kWideDataNamed ? "TS_DATA" : "TS_DATA_16B") {}
 
 void DeviceCsv::begin(const Session& s) {
@@ -53,9 +85,22 @@ void DeviceCsv::begin(const Session& s) {
   }
   head_ = s;
   std::string head = "ARCH: " + s.arch + ", CHIP_FREQ[MHz]: " + std::to_string(s.aiclk_mhz);
-  if (trace_columns_) head += ", Max Compute Cores: " + std::to_string(s.max_compute_cores);
+  if (era_.core_count) head += ", Max Compute Cores: " + std::to_string(s.max_compute_cores);
+  if (era_.columns == 6) head = "Chip clock is at " + gigahertz(s.aiclk_mhz) + " GHz";
   out_.append(head + "\n");
-  out_.append(trace_columns_ ? kHead15 : kHead13);
+  out_.append(kFirstColumns);
+  out_.append(era_.further_columns);
+  out_.append("\n");
+}
+
+// The era of phases knew only three; what it did not have keeps today's word.
+std::string_view DeviceCsv::type_word(markers::MarkerType type) const {
+  using markers::MarkerType;
+  if (type == MarkerType::ts_data_16b) return wide_data_;
+  if (era_.phases && type == MarkerType::zone_start) return "begin";
+  if (era_.phases && type == MarkerType::zone_end) return "end";
+  if (era_.phases && type == MarkerType::zone_total) return "sum";
+  return markers::to_string(type);
 }
 
 DeviceCsv::Tails& DeviceCsv::tails_of(const markers::ZoneNames& names) {
@@ -84,13 +129,25 @@ const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
     text += "PROFILER-NOC-QUICK-PUSH";
   made.name_end = text.size();
   text += ',';
-  text += m.type == markers::MarkerType::ts_data_16b ? wide_data_ : markers::to_string(m.type);
+  text += type_word(m.type);
   text += ',';
   text += std::to_string(source ? source->line : 0);
   text += ',';
   if (source) text += without_commas(source->file);
-  text += ',';
+  if (era_.meta) text += ',';
   return made;
+}
+
+void DeviceCsv::frame_of_2023(const FrameEvents& f, std::string_view place) {
+  for (const markers::Marker& m : f.markers) {
+    char* const row = out_.room(kLongestNumbers);
+    char* at = put(row, place);
+    at = put(at, timer_id_of_2023(m, f.names.find(m.id), f.main_zone));
+    *at++ = ',';
+    at = clock_.put(at, m.time_cycles);
+    *at++ = '\n';
+    out_.advance(static_cast<size_t>(at - row));
+  }
 }
 
 void DeviceCsv::frame(const FrameEvents& f) {
@@ -105,6 +162,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
   p = put(p, processor);
   *p++ = ',';
   const std::string_view place(prefix, static_cast<size_t>(p - prefix));
+  if (era_.columns == 6) return frame_of_2023(f, place);
   const uint32_t processor_key = f.core_kind != markers::CoreKind::tensix ? 5
                                  : f.mode == device::Mode::trace_only     ? 6
                                                                           : f.risc;
@@ -121,7 +179,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
     char* const row =
         out_.room(kLongestNumbers + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
     char* at = put(row, place);
-    at = put(at, m.id);
+    at = put(at, era_.wide_ids ? wide_id(m) : m.id);
     *at++ = ',';
     at = clock_.put(at, m.time_cycles);
     *at++ = ',';
@@ -146,7 +204,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
 char* DeviceCsv::put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const {
   *at++ = ',';
   at = put(at, host_id);
-  if (!trace_columns_) return at;
+  if (!era_.trace_columns) return at;
   at = put(at, ",,");
   return trace_counter ? put(at, trace_counter) : at;
 }
@@ -154,14 +212,15 @@ char* DeviceCsv::put_launch(char* at, uint32_t host_id, uint16_t trace_counter) 
 // Zones are renamed since the log has trace columns. Meta data are older.
 char* DeviceCsv::put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f,
                              const Tail& rest) const {
-  at = put_launch(at, trace_columns_ ? more.host_id.value_or(f.host_id) : f.host_id, f.trace_counter);
-  if (trace_columns_ && !more.name.empty()) {
+  at = put_launch(at, era_.trace_columns ? more.host_id.value_or(f.host_id) : f.host_id, f.trace_counter);
+  if (era_.trace_columns && !more.name.empty()) {
     *at++ = ',';
     at = std::replace_copy(more.name.begin(), more.name.end(), at, ',', ';');
     at = put(at, std::string_view(rest.text).substr(rest.name_end));
   } else {
     at = put(at, rest.text);
   }
+  if (!era_.meta) return at;
   return std::replace_copy(more.meta.begin(), more.meta.end(), at, ',', ';');
 }
 

@@ -1,4 +1,5 @@
-// profile_log_device.csv as tt-metal writes it (report sheet 1.1): 15 columns, or the 13 of mid 2025.
+// profile_log_device.csv as tt-metal writes and wrote it (report sheet 1.1): 15 columns, or those of an
+// earlier era for readers of that era. device_log_reader.hpp reads all of them back.
 //
 // Several devices share the table; column 1 tells them apart. The head has room for one architecture and one
 // clock, those of the first device, as in tt-metal's own file.
@@ -18,6 +19,7 @@ class DeviceCsv : public Format {
  public:
   DeviceCsv(Output& out, const FormatOptions& options);
 
+  Order order() const override { return order_; }
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
   void loss(const shm::LossRecord&) override {
@@ -29,6 +31,18 @@ class DeviceCsv : public Format {
   void end() override {}
   std::vector<std::string> notes() const override { return notes_; }
 
+  // What sets one era's table apart.
+  struct Era {
+    unsigned columns;
+    std::string_view further_columns;  // behind time
+    bool core_count;                   // in the preamble
+    bool wide_ids;                     // packet type on top of the 16-bit id
+    bool trace_columns;                // trace id, trace id counter
+    bool phases;                       // begin, end, sum
+    bool meta;                         // meta data
+    Order order;                       // that its writer printed a launch in
+  };
+
  private:
   // ",name,type,line,file," as one text, and where the name ends.
   struct Tail {
@@ -39,12 +53,15 @@ class DeviceCsv : public Format {
 
   const Tail& tail(Tails& tails, const markers::Marker& marker, const markers::ZoneNames& names,
                    std::string_view processor, uint32_t processor_key) const;
+  std::string_view type_word(markers::MarkerType type) const;
+  void frame_of_2023(const FrameEvents& frame, std::string_view place);
   Tails& tails_of(const markers::ZoneNames& names);
   char* put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const;
   char* put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f, const Tail& rest) const;
 
   Output& out_;
-  bool trace_columns_;
+  const Era& era_;
+  Order order_;
   DecimalClock clock_;
   std::string_view wide_data_;   // what 16-byte data was called at the time
   std::optional<Session> head_;  // the device the head speaks of

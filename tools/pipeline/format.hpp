@@ -1,5 +1,5 @@
 // The end of the pipeline: one output format is one implementation of Format and one row of the table in
-// formats.cpp. Events arrive frame by frame, decoded, named, filtered and in time order within the frame.
+// formats.cpp. Events arrive frame by frame, decoded, named, filtered and in the order the format asks for.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -44,20 +44,29 @@ struct FrameEvents {
   uint32_t host_id;  // as the card had it
   uint16_t
       trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not say
-  std::span<const markers::Marker> markers;      // by time; nothing stale, nothing repeated
+  std::span<const markers::Marker> markers;      // nothing stale, nothing repeated
   const markers::Batch& batch;                   // for payload()
   const markers::ZoneNames& names;               // of the session; stays where it is as long as the pipeline
   std::span<const MarkerMeaning> meanings = {};  // by marker
+  uint16_t main_zone = 0;                        // id in the frame's first slot: the FW zone's, mostly
+};
+
+// Of the markers of one frame.
+enum class Order : uint8_t {
+  time,
+  log,  // as the words lie in the log: FW start and end, KERNEL start and end, then the rest
 };
 
 struct FormatOptions {
   unsigned columns = 15;                         // device-csv
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
+  std::optional<Order> order;                    // device-csv; none: the order its era had
 };
 
 class Format {
  public:
   virtual ~Format() = default;
+  virtual Order order() const { return Order::time; }
   virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;
   virtual void loss(const shm::LossRecord& record) = 0;

@@ -159,20 +159,26 @@ void Pipeline::skip_repeats(uint64_t& until) {
   }
 }
 
-// The four guaranteed markers come first in a frame and are not in time order; the customs are.
+// The four guaranteed markers come first in a frame and are not in time order. The customs are, but for
+// totals, which come last and are dated to the start of their frame.
+void Pipeline::sort_by_time() {
+  const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
+    return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
+  };
+  const auto customs = std::find_if(ordered_.begin(), ordered_.end(),
+                                    [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
+  std::stable_sort(ordered_.begin(), customs, earlier);
+  if (!std::is_sorted(customs, ordered_.end(), earlier)) std::stable_sort(customs, ordered_.end(), earlier);
+  std::inplace_merge(ordered_.begin(), customs, ordered_.end(), earlier);
+}
+
 void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {
   const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
     if (!(m.flags & unwanted)) ordered_.push_back(m);
   if (ordered_.empty()) return;
-  const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
-    return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
-  };
-  const auto guaranteed = std::find_if(ordered_.begin(), ordered_.end(),
-                                       [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
-  std::stable_sort(ordered_.begin(), guaranteed, earlier);
-  std::inplace_merge(ordered_.begin(), guaranteed, ordered_.end(), earlier);
+  if (format.order() == Order::time) sort_by_time();
   delivered_ += ordered_.size();
   for (const markers::Marker& m : ordered_)
     if (named_by_id(m) && !(m.flags & markers::kQuickPush)) s.zone_ids.set(m.id);
@@ -182,6 +188,8 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   FrameEvents events{s.chip,   h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
                      mode,     frame.risc, frame.host_id, trace_counter,
                      ordered_, batch_,     s.names};
+  const markers::Marker& first = batch_.markers(frame).front();
+  if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.meanings = s.meaning.of(events, h.generation);
   format.frame(events);
 }

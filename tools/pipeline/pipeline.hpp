@@ -81,6 +81,7 @@ class Pipeline {
   void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
   void skip_repeats(uint64_t& until);
   void account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s);
+  void sort_by_time();
   void emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format);
 
   Filter filter_;

@@ -15,18 +15,22 @@
 
 #include "ttemu/fault_plan.hpp"
 #include "ttemu/loader.hpp"
+#include "ttemu/replay.hpp"
+#include "ttemu/replay_report.hpp"
 #include "ttemu/workload.hpp"
 
 namespace {
 
 using namespace ttc;
 
-enum Exit { kOk = 0, kViolation = 1, kUsage = 2, kCard = 3, kLoad = 4, kFile = 5 };
+enum Exit { kOk = 0, kViolation = 1, kUsage = 2, kCard = 3, kLoad = 4, kFile = 5, kRowsLeftOut = 6 };
 
 constexpr const char* kFooter =
     "Exit codes: 0 ok, 1 an observer did something that could hurt silicon (listed on stderr), 2 wrong "
     "usage,\n"
-    "3 the card cannot be made (name taken, memory), 4 --load failed, 5 a file cannot be written.";
+    "3 the card cannot be made (name taken, memory), 4 --load or --replay cannot be understood, 5 a file "
+    "cannot "
+    "be written,\n6 rows of --replay could not be played (counted on stderr).";
 
 // A session on the clock of another boot: 18 minutes further on at 1 GHz.
 constexpr uint64_t kFutureCycles = uint64_t{1} << 40;
@@ -38,11 +42,14 @@ struct Options {
   emulation::WorldOptions world;
   emulation::WorkloadOptions work;
   std::string generation = "G4", mailbox = "M4", mode = "normal", trace;
-  std::string time = "real", load, truth, truth_unseen, host_reads;
+  std::string time = "real", load, replay, truth, truth_unseen, host_reads;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults;
   emulation::FaultPlan plan;
+  emulation::ReplayOptions play;
+  std::optional<uint32_t> replay_chip;
   double linger_s = 5;
+  bool arch_given = false, board_given = false;
   bool wait_observer = false, json = false, quiet = false;
 };
 
@@ -186,6 +193,74 @@ int run_workload(Options& o) {
                  {"card_lost", card.lost()}});
 }
 
+void finish_options(Options& o, bool pace_given);
+
+// The card that the file was written on, as far as it says.
+void fit_card(Options& o, const emulation::ReplayPlan& plan) {
+  const tools::DeviceLogHead& head = plan.head;
+  if (!head.arch.empty() && !o.arch_given) {
+    if (!card::arch_by_name(head.arch))
+      throw tools::DeviceLogError(o.replay + " is of architecture '" + head.arch +
+                                  "', which is not emulated; --arch wormhole_b0 plays it as that");
+    o.card.arch = head.arch;
+  }
+  if (!o.board_given)
+    o.card.board = o.card.arch == "blackhole" ? "p150" : head.max_compute_cores == 64 ? "n300" : "n150";
+  o.card.aiclk_mhz = head.chip_mhz;
+  o.card.max_compute_cores = head.max_compute_cores;
+  const card::Board* board = card::board_by_name(o.card.board);
+  if (board && o.harvest.empty())
+    for (const uint8_t line : emulation::unused_rows(plan, *board)) o.harvest.push_back(line);
+}
+
+void write_zone_log(const std::vector<std::string>& notes) {
+  std::vector<emulation::Zone> zones;
+  zones.reserve(notes.size());
+  for (const std::string& note : notes) zones.push_back({note, markers::hash16(note)});
+  std::vector<const emulation::Zone*> compiled;
+  compiled.reserve(notes.size());
+  for (const emulation::Zone& zone : zones) compiled.push_back(&zone);
+  emulation::ZoneLog(log_directory()).compiled(compiled);
+}
+
+int run_replay(Options& o) {
+  if (o.mode != "normal")
+    throw UsageError("--replay plays a file, whatever firmware made it; leave out --mode");
+  std::ifstream file(o.replay, std::ios::binary);
+  if (!file)
+    throw tools::DeviceLogError(o.replay + " cannot be opened; --replay takes a profile_log_device.csv");
+  emulation::ReplayPlan plan = emulation::plan_replay(file, o.replay, o.replay_chip);
+  fit_card(o, plan);
+  o.time = "virtual";
+  finish_options(o, false);
+  constexpr uint64_t kBefore = 1'000'000;  // cycles the card has been there when the first launch begins
+  o.card.start_cycles = plan.begin() - std::min(kBefore, plan.begin());
+  card::EmulatedCard card(o.card);
+  plan.drop_cores_not_in(card.tiles());
+  if (plan.has_ethernet()) o.world.ethernet = static_cast<unsigned>(card.tiles().size());
+  if (!o.quiet)
+    for (const std::string& text : emulation::sentences_about(plan, o.replay, o.world)) say(kOk, text);
+  emulation::TruthLog nothing("");
+  emulation::World world(card, o.world, nothing);
+  write_zone_log(plan.names.notes);
+  o.play.hz = o.card.hz;
+  o.play.no_observer_ns = o.work.no_observer_ns;
+  emulation::ReplayPlayer player(world, plan, o.play);
+  card.announce();
+  if (o.wait_observer) wait_for_observer(card);
+  player.play(stop);
+  leave(card, o.linger_s);
+  const uint64_t left_out = plan.account.unplayed_rows() + plan.skipped_lines();
+  const int code = report(o, card,
+                          {{"rows", plan.account.rows},
+                           {"rows_left_out", left_out},
+                           {"repeated_rows", plan.account.repeated},
+                           {"launches", player.launches()},
+                           {"host_reads", player.host_reads()},
+                           {"unread_words", player.unread_words()}});
+  return code == kOk && left_out ? kRowsLeftOut : code;
+}
+
 // The profiler's layout, mailbox and mode, which must go together.
 void finish_firmware_options(Options& o, bool region_given) {
   o.world.layout = markers::layout_by_name(o.generation);
@@ -230,11 +305,17 @@ void finish_options(Options& o, bool pace_given) {
   o.card.hz = o.card.aiclk_mhz * 1000000ull;
   for (const std::string& spec : o.faults) emulation::add_fault(o.plan, spec);
   o.plan.apply_to(o.card);
-  if (!o.load.empty() && o.plan.needs_workload)
+  if (!(o.load.empty() && o.replay.empty()) && o.plan.needs_workload)
     throw emulation::FaultError("--fault " + std::string(o.plan.needs_workload) +
-                                " is of a workload, and --load runs none");
+                                " is of a workload, and --load and --replay run none");
   o.world.faults = o.plan.work;
   o.world.virtual_time = o.card.virtual_time;
+}
+
+int run(Options& o, bool pace_given) {
+  if (!o.replay.empty()) return run_replay(o);
+  finish_options(o, pace_given);
+  return o.load.empty() ? run_workload(o) : run_image(o);
 }
 
 std::string check_every(const std::string& s) {
@@ -266,10 +347,11 @@ int main(int argc, char** argv) {
   Options o;
   o.work.pace_programs = 64;
   app.add_option("--name", o.card.name, "observers attach to emu:NAME")->required();
-  app.add_option("--arch", o.card.arch)
-      ->check(CLI::IsMember({"wormhole_b0", "blackhole"}))
-      ->capture_default_str();
-  app.add_option("--board", o.card.board, "n150, n300 / p100, p150")->capture_default_str();
+  CLI::Option* arch = app.add_option("--arch", o.card.arch)
+                          ->check(CLI::IsMember({"wormhole_b0", "blackhole"}))
+                          ->capture_default_str();
+  CLI::Option* board =
+      app.add_option("--board", o.card.board, "n150, n300 / p100, p150")->capture_default_str();
   app.add_option("--harvest", o.harvest,
                  "fused-off Tensix rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x)")
       ->delimiter(',');
@@ -329,9 +411,11 @@ int main(int argc, char** argv) {
                           ->capture_default_str()
                           ->expected(0, 1);
   app.add_option("--seed", o.work.seed)->capture_default_str();
-  app.add_option("--load", o.load,
-                 "memory written by real firmware instead of a workload; waits until each epoch is read");
-  app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
+  CLI::Option* load =
+      app.add_option("--load", o.load,
+                     "memory written by real firmware instead of a workload; waits until each epoch is read");
+  CLI::Option* truth =
+      app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
   app.add_option(
       "--truth-unseen", o.truth_unseen,
       "of the truth, write what no observer can have known: a reset of the host destroyed it first");
@@ -342,6 +426,15 @@ int main(int argc, char** argv) {
         std::fputs(emulation::fault_help().c_str(), stdout);
         throw CLI::Success();
       });
+  app.add_option(
+         "--replay", o.replay,
+         "play a profile_log_device.csv (6, 12, 13 or 15 columns) instead of a workload; architecture\n"
+         "and clock are the file's, time is virtual; waits until each stretch of the log is read")
+      ->excludes(load)
+      ->excludes(truth);
+  app.add_option("--replay-speed", o.play.speed, "1: at the original pace, the clock following; 0: at once")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--replay-chip", o.replay_chip, "the PCIe slot to play (default: that of the first row)");
   app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
   app.add_option("--linger", o.linger_s, "seconds to wait for observers to leave at the end")
       ->capture_default_str();
@@ -358,8 +451,9 @@ int main(int argc, char** argv) {
   try {
     ensure_profiler_directory(o.card.name, argv);
     finish_firmware_options(o, region->count() > 0);
-    finish_options(o, pace->count() > 0);
-    const int code = o.load.empty() ? run_workload(o) : run_image(o);
+    o.arch_given = arch->count() > 0;
+    o.board_given = board->count() > 0;
+    const int code = run(o, pace->count() > 0);
     if (std::getenv("TTEMU_OWN_PROFILER_DIR")) {
       std::error_code ignored;  // a leftover log is harmless and is replaced at the next start
       std::filesystem::remove_all(std::getenv("TT_METAL_PROFILER_DIR"), ignored);
@@ -372,6 +466,8 @@ int main(int argc, char** argv) {
   } catch (const card::OpenError& e) {
     return say(kCard, e.what());
   } catch (const tools::ImageError& e) {
+    return say(kLoad, e.what());
+  } catch (const tools::DeviceLogError& e) {
     return say(kLoad, e.what());
   } catch (const std::exception& e) {
     return say(kFile, e.what());

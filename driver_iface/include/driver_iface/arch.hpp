@@ -14,7 +14,8 @@ namespace ttc::card {
 struct Coord {
   uint8_t x = 0;
   uint8_t y = 0;
-  auto operator<=>(const Coord&) const = default;  // x first, then y: the order of flat ids
+  // x first, then y: the order of flat ids
+  auto operator<=>(const Coord&) const = default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
 };
 
 enum class TileKind : uint8_t { none, tensix, ethernet, dram, arc, pcie, l2cpu, security };

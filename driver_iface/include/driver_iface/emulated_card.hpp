@@ -38,6 +38,7 @@ struct EmulatedCardOptions {
   std::vector<ClockStep> clock_steps;
   uint32_t aiclk_mhz = 1000;
   std::vector<CardFault> faults;  // at most kMaxFaults
+  uint32_t max_compute_cores = 0;  // what the card says; 0: as many as it has
 };
 
 // Where the profiler logs are, so that the card can tell what of them was read (for pacing).
