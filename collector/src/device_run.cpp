@@ -118,14 +118,15 @@ void DeviceRun::collect() {
   bool vanished = false;
   drain_until_halted(ended, vanished);
   // What became visible until now is still taken, also what settles only on a second look.
-  card_->try_again();  // tiles that were left alone get a last chance
+  const uint64_t ended_ns = raw_now_ns();
   for (int i = 0; i < kLastSweeps && !vanished; ++i) {
+    card_->try_again();  // also tiles that are left alone, these few times
     if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) vanished = true, ended = kCardGone;
     loop_->wait(options_.drain.busy_interval_ns);
   }
   count_suspicions();
   poll_names();
-  drain_->close_account(vanished);
+  drain_->close_account(vanished, ended_ns);
   publisher_->publish_end(ended);
   segment_->end();
   take_account(ended, vanished);

@@ -18,9 +18,9 @@ uint64_t extrapolated(const DeviceTime::Sample& a, const DeviceTime::Sample& b, 
 
 }  // namespace
 
-void DeviceTime::sample(bool now) {
+void DeviceTime::sample(uint64_t older_than_ns) {
   const uint64_t host = clock_();
-  if (!now && host - samples_.back().host_ns < kEveryNs) return;
+  if (host - samples_.back().host_ns < older_than_ns) return;
   uint64_t cycles = 0;
   if (card_.wall_clock(tile_, cycles) != card::Access::ok) return;  // the next visit meets the same trouble
   samples_.push_back({host, cycles});
@@ -28,7 +28,7 @@ void DeviceTime::sample(bool now) {
 }
 
 uint64_t DeviceTime::at(uint64_t host_ns) {
-  if (samples_.back().host_ns < host_ns) sample(true);
+  if (samples_.back().host_ns < host_ns) sample(0);
   const auto after = std::lower_bound(samples_.begin(), samples_.end(), host_ns,
                                       [](const Sample& s, uint64_t t) { return s.host_ns < t; });
   if (after == samples_.begin()) return after->cycles & markers::kClockMask;

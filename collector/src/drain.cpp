@@ -334,6 +334,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint
   if (whole.empty() && walk.held) return;
   if (whole.empty() || !settled(lane, whole)) {
     if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns;
+    device_time_.sample(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
     core.notes |= shm::kRetried;
     ++retries_;
     if (whole.empty() && now_ns - lane.stuck_since_ns > kGiveUpNs) give_up(core, f, words);
@@ -537,7 +538,6 @@ void Drain::tell_losses() {
 Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   bool news = false;
   const Access result = visit(core, now_ns, news);
-  core.unreadable = result == Access::suspect;
   tell_losses();
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
@@ -554,7 +554,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = attachment_.clock();
-  device_time_.sample(all);  // a last look at everything knows what time it is
+  device_time_.sample(all ? 0 : DeviceTime::kEveryNs);  // a last look at everything knows what time it is
   Access result = Access::ok;
   bool ethernet_visited = false;
   for (CoreState& core : cores_) {
@@ -586,7 +586,7 @@ size_t Drain::lanes() const {
   return count;
 }
 
-void Drain::close_account(bool card_vanished) {
+void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
   if (!card_vanished)
     for (CoreState& core : cores_) {
       core.l1_kept_ns = 0;
@@ -595,7 +595,7 @@ void Drain::close_account(bool card_vanished) {
   for (CoreState& core : cores_)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
       const LaneState& lane = core.lanes[r];
-      if (core.unreadable && !card_vanished)
+      if (!card_vanished && core.look_ns < ended_ns)
         losses_.open(where(core, r), LossCause::unreadable, lane.digest.last_time, 0);
       else if (card_vanished && (lane.delivered || core.seen_end[r] > 0))
         losses_.open(where(core, r), LossCause::card_gone, lane.digest.last_time, 0);

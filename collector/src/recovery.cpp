@@ -21,6 +21,7 @@ constexpr int kSnapshotTries = 16;
 Access Drain::begin_epoch(CoreState& core) {
   if (core.reset_generation == reset_generation_) ++reset_generation_;
   core.reset_generation = reset_generation_;
+  device_time_.sample(kCeilingAgeNs);
   Snapshot snap, again;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
   for (int i = 0; i < kSnapshotTries; ++i) {

@@ -34,7 +34,16 @@ const CardFault* begun_fault(const Page& page, FaultKind kind) {
 }
 
 Faults::Faults(Page& page) : page_(page), resets_at_birth_(page.resets.load(std::memory_order_acquire)) {
-  for (uint32_t i = 0; i < page.faults; ++i) dice_[i].seed(page.fault[i].seed);
+  for (uint32_t i = 0; i < page.faults; ++i) {
+    dice_[i].seed(page.fault[i].seed);
+    until_strike_[i] = draw_gap(i);
+  }
+}
+
+// `every` on average and less than twice that at most, so that a run of known length is sure to be hit.
+uint64_t Faults::draw_gap(uint32_t i) {
+  const uint64_t every = page_.fault[i].every;
+  return every > 1 ? dice_[i]() % (2 * every - 1) : 0;
 }
 
 bool Faults::card_lost() const {
@@ -54,7 +63,11 @@ bool Faults::strikes(uint32_t i, FaultKind kind, Coord tile) {
     page_.fault_began[i].compare_exchange_strong(began, now + 1);  // 0 stands for: not yet
     if (began != 0 && now >= began - 1 + f.for_ns) return false;
   }
-  if (f.every > 1 && dice_[i]() % f.every != 0) return false;
+  if (until_strike_[i] > 0) {
+    --until_strike_[i];
+    return false;
+  }
+  until_strike_[i] = draw_gap(i);
   page_.fault_hits[i].fetch_add(1, std::memory_order_relaxed);
   return true;
 }

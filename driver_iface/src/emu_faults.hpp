@@ -27,12 +27,14 @@ class Faults {
   void roll_over();
 
  private:
+  uint64_t draw_gap(uint32_t index);
   bool strikes(uint32_t index, FaultKind kind, Coord tile);
 
   Page& page_;
   uint32_t resets_at_birth_;
   uint64_t hung_ns_ = 0;
   std::mt19937_64 dice_[kMaxFaults];
+  uint64_t until_strike_[kMaxFaults];  // loads that it could hit, and does not
 };
 
 // Nanoseconds since the first observer was let in, on the card's time axis; 0 before.

@@ -132,7 +132,7 @@ def hung_read_across_epochs():
 
 @case
 def hung_read_half_a_second():
-    Run([f"hung-read:every=15000,for=500ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("slow_reads")
+    Run([f"hung-read:every=10000,for=500ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("slow_reads")
 
 
 @case

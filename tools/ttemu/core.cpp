@@ -33,10 +33,10 @@ uint32_t CorePort::clock_high() {
   high_read_at_ = before;
   if (f.every && tear_dice_() % f.every == 0) {
     world_.card().advance_clock(left - 1);  // the step of the low read is then the one that rolls over
-    high_read_at_ = world_.clock();
+    high_read_at_ += left - 1;
   } else if (left < f.within_cycles && !world_.options().virtual_time) {
     while (world_.clock() - before < left) world_.land_due();
-    high_read_at_ = world_.clock();
+    high_read_at_ += left - 1;
   }
   return static_cast<uint32_t>(before >> 32);
 }
@@ -57,9 +57,10 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   std::vector<uint32_t> copy(words);
   for (uint32_t w = 0; w < words; ++w)
     copy[w] = world_.card().load(core_.at, buffer_address() + risc * device::kBufferBytes + 4 * w);
-  // After an overrun source and destination are aligned differently, which the NoC does not do.
+  // After an overrun source and destination are aligned differently, which the NoC does not do: the halves of
+  // every 16 bytes change places.
   if (world_.options().faults.overrun.damage && bank_offset % 16 != 0)
-    std::rotate(copy.begin(), copy.begin() + 2, copy.end());
+    for (size_t w = 0; w + 4 <= copy.size(); w += 4) std::swap_ranges(&copy[w], &copy[w] + 2, &copy[w] + 2);
   std::vector<TruthRecord> markers;
   std::erase_if(stored_, [&](const Stored& s) {
     const bool pushed = s.record.risc == risc && s.word < words;

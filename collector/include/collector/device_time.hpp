@@ -24,8 +24,8 @@ class DeviceTime {
     uint64_t cycles;
   };
 
-  // Takes a sample when one is due, or at once. Four round trips and a window move.
-  void sample(bool now);
+  // Takes a sample when the last one is older than that. Four round trips and a window move.
+  void sample(uint64_t older_than_ns);
   // Device cycles at `host_ns` (by the same clock), at most 2^44; takes a sample when it lies behind the
   // last one.
   uint64_t at(uint64_t host_ns);

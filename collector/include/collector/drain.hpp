@@ -72,8 +72,9 @@ class Drain {
   // When the next core is due.
   uint64_t next_due_ns() const;
 
-  // Once, at the end: what the account can still say.
-  void close_account(bool card_vanished);
+  // Once, at the end: what the account can still say. Cores that were not looked at after `ended_ns` (by the
+  // attachment's clock) could not be read any more.
+  void close_account(bool card_vanished, uint64_t ended_ns = 0);
 
   const LossAccount& losses() const { return losses_; }
   const RegionSize& region_size() const { return region_size_; }
@@ -93,6 +94,7 @@ class Drain {
   static constexpr uint32_t kWitnessWords = 16;
   static constexpr size_t kHostsKept = 2048;
   static constexpr uint64_t kGiveUpNs = 100'000'000;
+  static constexpr uint64_t kCeilingAgeNs = 1'000'000;  // where a frame is doubted, or an epoch recovered
   static constexpr uint64_t kBlindSpotNs = 2'500'000;
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
@@ -142,9 +144,8 @@ class Drain {
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
-    uint32_t notes = 0;       // for the next chunk
-    bool unreadable = false;  // the last visit met a tile that is left alone
-    uint32_t recovered = 0;   // bit r: lane r is done in a recovery that could not be finished yet
+    uint32_t notes = 0;      // for the next chunk
+    uint32_t recovered = 0;  // bit r: lane r is done in a recovery that could not be finished yet
   };
   // What one look at the control vector shows. Torn, untrusted.
   struct Snapshot {
