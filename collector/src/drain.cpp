@@ -231,6 +231,15 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
   return fetched;
 }
 
+// A load that was not answered. No four words of a frame are all-ones but those of one rare payload.
+bool Drain::silent(std::span<const uint32_t> words) {
+  return words.size() >= 4 && std::all_of(words.begin(), words.end(), [](uint32_t w) { return w == ~0u; });
+}
+
+Access Drain::doubt_bank(const CoreState& core) {
+  return card_.doubt(card_.identity().arch->dram_views()[core.core.bank].endpoint);
+}
+
 bool Drain::witness_holds(const Fetched& f, const uint64_t* slot) const {
   const auto now = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
   const auto& then = f.lane->witness;
@@ -401,7 +410,11 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
   bool unrewound = true;
   if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
-  for (const Fetched& f : fetched) unrewound = unrewound && witness_holds(f, slot);
+  for (const Fetched& f : fetched) {
+    const auto witness = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
+    if (silent(witness)) return doubt_bank(core);
+    unrewound = unrewound && witness_holds(f, slot);
+  }
   if (!unrewound) return begin_epoch(core);
 
   std::vector<Publisher::Span> spans;

@@ -196,6 +196,7 @@ Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& inta
   const LogRead read{core.core.bank, log_address(core, risc, lane.cursor - words), {raw.data(), words / 2}};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
   const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
+  if (silent({now, words})) return doubt_bank(core);
   intact = std::equal(now, now + words, lane.witness.begin() + (lane.witness_words - words));
   return Access::ok;
 }

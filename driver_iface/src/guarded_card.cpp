@@ -152,8 +152,9 @@ Access GuardedCard::first_touch(Coord tile) {
   return aim_again(Window::control);
 }
 
-// A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can.
-Access GuardedCard::judge_all_ones(Window window) {
+// A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can: what is there
+// while the tile answers elsewhere, and still is when loaded once more, is data.
+Access GuardedCard::judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out) {
   const Aimed at = aimed_[static_cast<size_t>(window)];
   if (identity().arch->kind_at(at.tile) != TileKind::dram) return doubt(at.tile);
   TileState& s = state(at.tile);
@@ -168,7 +169,7 @@ Access GuardedCard::judge_all_ones(Window window) {
     a = card_->copy(window, static_cast<uint32_t>(s.reference & (kWindowBytes - 1)), {&word, 1});
   if (a == Access::ok) a = aim_again(window);
   if (a != Access::ok) return a;
-  return word == ~uint64_t{0} ? doubt(at.tile) : Access::ok;
+  return word == ~uint64_t{0} ? doubt(at.tile) : card_->copy(window, offset, out);
 }
 
 // --- the accesses
@@ -204,8 +205,10 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   begin();
   const Access a = card_->copy(window, offset, out);
   if (a != Access::ok || out.empty()) return a;
+  const bool was_slow = slow(lines_touched(offset, out.size_bytes()));
   if (all_ones(out)) {
-    if (const Access judged = judge_all_ones(window); judged != Access::ok) return judged;
+    const Access judged = was_slow ? doubt(at.tile) : judge_all_ones(window, offset, out);
+    if (judged != Access::ok) return judged;
   } else {
     const auto good =
         std::find_if(out.begin(), out.end(), [](uint64_t word) { return word != ~uint64_t{0}; });
@@ -214,7 +217,7 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
     s.blank_copies = 0;
   }
   // What a slow load brought is good; only the next one must wait.
-  if (slow(lines_touched(offset, out.size_bytes())) && trouble(at.tile) == Access::gone) return Access::gone;
+  if (was_slow && trouble(at.tile) == Access::gone) return Access::gone;
   return Access::ok;
 }
 

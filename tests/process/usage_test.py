@@ -36,6 +36,8 @@ def main():
     expect(2, ["--from"], "ttexport")
     expect(3, ["n999"], "ttemu", "--name", h.card_name(), "--board", "n999")
     expect(4, ["meta.json"], "ttemu", "--name", h.card_name(), "--load", "/nonexistent")
+    expect(0, ["hung-read", "one of so many loads"], "ttemu", "--fault", "help")
+    expect(2, ["there is no fault 'nope'", "--fault help"], "ttemu", "--name", h.card_name(), "--fault", "nope")
     expect(2, ["every:N"], "ttemu", "--name", h.card_name(), "--host-reads", "often")
 
     firmware = ("ttemu", "--name", h.card_name(), "--mode")

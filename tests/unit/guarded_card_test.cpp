@@ -44,9 +44,10 @@ class ScriptedCard : public Card {
   }
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override {
     const Coord tile = touch(window);
+    const bool unanswered = silent_loads > 0 && silent_loads-- > 0;
     for (size_t i = 0; i < out.size(); ++i) {
       const uint64_t address = base_[static_cast<size_t>(window)] + offset + 8 * i;
-      const bool blank = silent.count(tile) || (tile == kDram && address >= blank_from);
+      const bool blank = unanswered || silent.count(tile) || (tile == kDram && address >= blank_from);
       out[i] = blank ? ~uint64_t{0} : address;
     }
     return Access::ok;
@@ -68,6 +69,7 @@ class ScriptedCard : public Card {
   std::set<Coord> silent;
   std::map<Coord, uint64_t> slow_ns;
   std::map<Coord, unsigned> touched;
+  unsigned silent_loads = 0;           // so many copies come back as all-ones
   uint64_t blank_from = ~uint64_t{0};  // of kDram
   uint64_t transport_ns = 0, transport_per_load_ns = 0;
   Health health_now = Health::ok;
@@ -238,6 +240,24 @@ TEST_F(Guarded, dram_full_of_ones_is_data_while_the_tile_answers) {
   below->silent = {kDram};
   EXPECT_EQ(read(kDram, 2 << 20), Access::suspect);
   EXPECT_EQ(card->account().suspicions, 1u);
+}
+
+TEST_F(Guarded, dram_that_was_silent_for_one_load_is_read_again) {
+  ASSERT_EQ(read(kDram, 4096), Access::ok);
+  below->silent_loads = 1;
+  EXPECT_EQ(read(kDram, 8192), Access::ok);
+  EXPECT_EQ(words[0], 8192u);
+  EXPECT_EQ(card->account().suspicions, 0u);
+}
+
+TEST_F(Guarded, dram_that_is_slow_and_silent_is_not_asked_again) {
+  ASSERT_EQ(read(kDram, 4096), Access::ok);
+  const unsigned before = below->touched[kDram];
+  below->silent_loads = 1;
+  below->slow_ns[kDram] = 50 * kMs;
+  EXPECT_EQ(read(kDram, 8192), Access::suspect);
+  EXPECT_EQ(below->touched[kDram], before + 1);
+  EXPECT_EQ(card->account().slow_reads, 1u);
 }
 
 TEST_F(Guarded, dram_that_never_was_anything_else_is_doubted_at_the_third_time) {

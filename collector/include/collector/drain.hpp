@@ -187,6 +187,8 @@ class Drain {
   bool near_full(const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
+  static bool silent(std::span<const uint32_t> words);
+  card::Access doubt_bank(const CoreState& core);
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
   void accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
               std::vector<Publisher::Span>& spans);

@@ -9,7 +9,9 @@
 //   - before that is believed to be the tile's trouble, the node id register of another tile is loaded: when
 //     that is all-ones too, the card is gone
 //   - the first thing loaded from a Tensix or Ethernet tile is its node id register, a single load
-//   - DRAM may hold all-ones: a word of the tile that was something else before is loaded again and decides
+//   - DRAM may hold all-ones: a word of the tile that was something else before decides whether the tile
+//   answers;
+//     then the copy is made once more
 //
 // Time in which this thread waited for a CPU, or on the way to an emulated card, does not count as slow.
 #pragma once
@@ -79,7 +81,7 @@ class GuardedCard : public Card {
   Access trouble(Coord tile);
   bool card_answers(Coord but);
   bool node_id_answers(Coord tile);
-  Access judge_all_ones(Window window);
+  Access judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out);
   Access aim_again(Window window);
   void begin();
   bool slow(uint64_t lines);
