@@ -12,7 +12,7 @@ namespace {
 using device::marker_high;
 
 constexpr uint32_t kFw = 0x2F6D, kKernel = 0xFE3E, kZone = 0x1234;
-constexpr Lane kLane{&device::kG3, 2, 37};
+const Lane kLane{&device::kG3, 2, 37};
 constexpr uint64_t kRoll = uint64_t{1} << 32;
 using Time = std::optional<uint64_t>;  // empty: an unset slot
 

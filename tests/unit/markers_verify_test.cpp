@@ -15,7 +15,7 @@ using device::marker_high;
 using Words = std::vector<uint32_t>;
 using Time = std::optional<uint64_t>;
 
-constexpr Lane kLane{&device::kG4, 1, 9};
+const Lane kLane{&device::kG4, 1, 9};
 constexpr uint64_t kRoll = uint64_t{1} << 32;
 // Times in these tests count from here. Its low half is not small, so no step back looks like a roll-over.
 constexpr uint64_t kBase = 0x7'4000'0000;
