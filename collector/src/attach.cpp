@@ -114,7 +114,8 @@ class Attaching {
                       "--layout names a generation");
   }
 
-  // The same build runs there, or none: another layout than Tensix's is not looked for.
+  // The same build runs there, or none: another layout than Tensix's is not looked for. Without a magic word
+  // one tile is enough: its vector has to agree with the Tensix tiles' in all that a card has once.
   void attach_ethernet(CoreKind kind) {
     const auto tiles = tiles_of(kind);
     for (const card::Coord tile : tiles) {
@@ -122,15 +123,8 @@ class Attaching {
       if (!found) continue;
       const size_t before = result_.cores.size();
       take_cores(kind, found, tiles);
-      if (found.anchored || result_.cores.size() - before > 1) return;
-      while (result_.cores.size() > before) forget_last();
+      if (result_.cores.size() > before) return;
     }
-  }
-
-  void forget_last() {
-    seen_.reset(result_.cores.back().flat_id);
-    taken_.erase(result_.cores.back().at);
-    result_.cores.pop_back();
   }
 
   void take_cores(CoreKind kind, const markers::Discovery& found, const std::vector<card::Coord>& tiles) {

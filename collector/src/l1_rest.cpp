@@ -5,6 +5,7 @@
 //
 // A copy may come to the log later all the same: readers drop what a lane's L1 chunk already brought.
 #include <algorithm>
+#include <utility>
 
 #include "collector/drain.hpp"
 
@@ -25,6 +26,12 @@ uint64_t last_time(std::span<const uint32_t> buffer) {
          clock_difference(marker_time(buffer[w], buffer[w + 1]), last) > 0))
       last = marker_time(buffer[w], buffer[w + 1]);
   return last;
+}
+
+// What accumulating firmware stores, but padding: it has no payloads.
+bool is_short(uint32_t high) {
+  return markers::is_marker(high) && !markers::is_blank(high) &&
+         markers::packet_words(markers::packet_type(high)) == 2;
 }
 
 }  // namespace
@@ -73,25 +80,38 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
   core.l1_runs = before.run_counter;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
-    buffers[r].resize(markers::l1_words(before, r));
+    buffers[r].resize(markers::l1_words(before, r, attachment_.layout->format, buffers[r]));
     core.lanes[r].l1_rest = std::move(buffers[r]);
   }
   return Access::ok;
 }
 
-// After a reset the words are still in L1 until the firmware begins again: what came behind the kept ones.
+// After a reset the words are still in L1 until the firmware begins again. What came behind the kept ones is
+// added; where it has begun again already, what stood behind them may be gone, and what stands there is
+// taken.
 Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
+  if (mode_of(core) != device::Mode::accumulate) return Access::ok;
   std::vector<uint32_t>& rest = core.lanes[risc].l1_rest;
-  if (mode_of(core) != device::Mode::accumulate || rest.size() <= device::kFirstCustomWord) return Access::ok;
   std::vector<uint32_t> now;
   if (const Access a = read_buffer(core, risc, now); a != Access::ok) return a;
-  if (!std::equal(rest.begin() + device::kFirstCustomWord, rest.end(),
-                  now.begin() + device::kFirstCustomWord))
-    return Access::ok;
-  uint64_t last = last_time(rest);
+  constexpr auto kHead = device::kFirstCustomWord;
+  uint64_t last = rest.size() > kHead ? last_time(rest) : 0;
+  if (rest.size() <= kHead || !std::equal(rest.begin() + kHead, rest.end(), now.begin() + kHead)) {
+    const LaneState& lane = core.lanes[risc];
+    for (const uint64_t time :
+         {lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles, lane.l1_until})
+      if (last == 0 || (time != 0 && markers::clock_difference(time, last) > 0)) last = time;
+    const uint64_t first = markers::marker_time(now[kHead], now[kHead + 1]);
+    if (!is_short(now[kHead]) || markers::clock_difference(first, last) <= 0) return Access::ok;
+    losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
+    losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+    publish_rest(core, risc, std::move(rest));
+    rest.assign(now.begin(), now.begin() + kHead);
+  }
   for (size_t w = rest.size(); w + 2 <= now.size() && markers::is_marker(now[w]); w = rest.size()) {
     const uint64_t time = markers::marker_time(now[w], now[w + 1]);
-    if (!markers::is_blank(now[w]) && markers::clock_difference(time, last) <= 0) break;
+    if (!markers::is_blank(now[w]) && (!is_short(now[w]) || markers::clock_difference(time, last) <= 0))
+      break;
     if (!markers::is_blank(now[w])) last = time;
     rest.insert(rest.end(), {now[w], now[w + 1]});
   }
@@ -101,29 +121,31 @@ Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
 Access Drain::publish_l1_rest(CoreState& core) {
   if (mode_of(core) == device::Mode::normal) return Access::ok;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
-    LaneState& lane = core.lanes[r];
     if (const Access a = extend_l1_rest(core, r); a != Access::ok) return a;
-    const std::vector<uint32_t> rest = std::move(lane.l1_rest);
-    lane.l1_rest.clear();
-    if (rest.size() < device::kFirstCustomWord) continue;
-    const uint64_t until = last_time(rest);
-    if (lane.digest.known && markers::clock_difference(until, lane.digest.last_time) <= 0) continue;
-    if (lane.l1_until != 0 && markers::clock_difference(until, lane.l1_until) <= 0) continue;
-    lane.l1_until = until;
-    lane.delivered = true;
-    const uint64_t bytes = Publisher::kHeadBytes + (4 * rest.size() + 7) / 8 * 8;
-    uint64_t* slot = publisher_.claim(bytes);
-    std::vector<uint64_t> copy((rest.size() + 1) / 2);
-    std::copy(rest.begin(), rest.end(), reinterpret_cast<uint32_t*>(copy.data()));
-    shm::store_bytes(slot + Publisher::kHeadBytes / 8, copy.data(), 8 * copy.size());
-    if (options_.before_publish) options_.before_publish();
-    const Publisher::Span span{static_cast<uint8_t>(r), 0,           static_cast<uint32_t>(rest.size()),
-                               Publisher::kHeadBytes,   lane.digest, shm::SpanSource::l1_buffer};
-    publisher_.publish_words(slot, bytes, chunk_core(core, core.run_counter, attachment_.clock(), 0),
-                             {&span, 1});
-    ++frames_;
+    publish_rest(core, r, std::exchange(core.lanes[r].l1_rest, {}));
   }
   return Access::ok;
+}
+
+void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
+  LaneState& lane = core.lanes[risc];
+  if (rest.size() < device::kFirstCustomWord) return;
+  const uint64_t until = last_time(rest);
+  if (lane.digest.known && markers::clock_difference(until, lane.digest.last_time) <= 0) return;
+  if (lane.l1_until != 0 && markers::clock_difference(until, lane.l1_until) <= 0) return;
+  lane.l1_until = until;
+  lane.delivered = true;
+  const uint64_t bytes = Publisher::kHeadBytes + (4 * rest.size() + 7) / 8 * 8;
+  uint64_t* slot = publisher_.claim(bytes);
+  std::vector<uint64_t> copy((rest.size() + 1) / 2);
+  std::copy(rest.begin(), rest.end(), reinterpret_cast<uint32_t*>(copy.data()));
+  shm::store_bytes(slot + Publisher::kHeadBytes / 8, copy.data(), 8 * copy.size());
+  if (options_.before_publish) options_.before_publish();
+  const Publisher::Span span{static_cast<uint8_t>(risc), 0,           static_cast<uint32_t>(rest.size()),
+                             Publisher::kHeadBytes,      lane.digest, shm::SpanSource::l1_buffer};
+  publisher_.publish_words(slot, bytes, chunk_core(core, core.run_counter, attachment_.clock(), 0),
+                           {&span, 1});
+  ++frames_;
 }
 
 }  // namespace ttc::collect

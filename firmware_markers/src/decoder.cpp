@@ -183,11 +183,11 @@ struct LaneDecoder::Customs {
                                                   Customs& customs, Batch& out) {
   const uint32_t* const packet = words.data() + pos;
   const uint32_t high = packet[0], low = packet[1];
+  if (frame_starts_damaged(words, pos, lane_)) return false;
   if (is_blank(high)) {
     pos += 2;
     return true;
   }
-  if (frame_starts_damaged(words, pos, lane_)) return false;
   const uint32_t type = packet_type(high);
   const uint32_t length = packet_words(type);
   if (length == 0) {
@@ -258,13 +258,18 @@ uint8_t LaneDecoder::judge_time(uint64_t& time, Customs& customs) {
   uint64_t before = sat_out ? last : start;
   if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0)
     before = previous_.last_time;
+  // The end of a push that is stored behind it comes first in the next frame, here that of the next replay.
+  if (lane_.format->quick_push_ends_late && lane_.mode == device::Mode::trace_only && previous_.known)
+    start = before = previous_.last_time;
   Customs customs{start, {before, before}, out.markers_.get() + out.marker_count_, sat_out};
   const size_t end = decode_customs(words, at, customs, out);
   if (clock_difference(customs.latest[1], last) > 0) last = customs.latest[1];
 
   Frame& frame = out.frames_[out.frame_count_++];
   frame.host_id = lane_.format->host_id.get(host_id);
-  frame.trace_counter = static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity]));
+  // One frame of accumulating firmware spans many replays: its counter is none of them.
+  const bool of_one_replay = lane_.mode != device::Mode::accumulate;
+  frame.trace_counter = of_one_replay ? static_cast<uint16_t>(lane_.format->trace.get(head[kIdIdentity])) : 0;
   frame.risc = lane_.risc;
   frame.sat_out = sat_out;
   frame.first_marker = first_marker;

@@ -257,8 +257,17 @@ bool l1_holds_more(const ControlVector& v, uint32_t risc, device::Mode mode,
   return false;
 }
 
-uint32_t l1_words(const ControlVector& v, uint32_t risc) {
-  return std::clamp(v.device_end[risc], device::kFirstCustomWord, device::kBufferWords);
+uint32_t l1_words(const ControlVector& v, uint32_t risc, const device::Format& format,
+                  std::span<const uint32_t> buffer) {
+  using namespace device;
+  const uint32_t words = std::clamp(v.device_end[risc], kFirstCustomWord, kBufferWords);
+  if (words > kFirstCustomWord || !format.quick_push_ends_late || buffer.size() < kFirstCustomWord + 2)
+    return words;
+  const uint32_t high = buffer[kFirstCustomWord];
+  const bool end = is_marker(high) && !is_blank(high) && packet_type(high) == kZoneEnd &&
+                   clock_difference(marker_time(high, buffer[kFirstCustomWord + 1]),
+                                    marker_time(buffer[kFwStartWord], buffer[kFwStartWord + 1])) < 0;
+  return end ? kFirstCustomWord + 2 : words;
 }
 
 std::string joined(const std::vector<std::string>& evidence) {

@@ -10,7 +10,8 @@ BIN = os.environ.get("TTC_BIN", os.path.join(os.path.dirname(__file__), "../../b
 GOLDEN = os.environ.get("TTC_GOLDEN", "")
 SKIP = 77
 LIMIT_S = 120
-RISCS = {"BRISC": 0, "NCRISC": 1, "TRISC_0": 2, "TRISC_1": 3, "TRISC_2": 4}
+RISCS = {"BRISC": (0,), "NCRISC": (1,), "TRISC_0": (2,), "TRISC_1": (3,), "TRISC_2": (4,), "ERISC": (0, 1),
+         "TENSIX_RISC_AGG": (0,)}
 
 _running = []
 _directory = tempfile.TemporaryDirectory(prefix="ttc-test-")
@@ -87,7 +88,7 @@ def outside_intervals(missing, lost):
     outside = []
     for row in missing:
         c = row.split(",")
-        intervals = by_lane.get((int(c[1]), int(c[2]), RISCS[c[3]]), [])
+        intervals = [i for risc in RISCS[c[3]] for i in by_lane.get((int(c[1]), int(c[2]), risc), [])]
         if not any(a < int(c[5]) < b for a, b in intervals):
             outside.append(row)
     return outside

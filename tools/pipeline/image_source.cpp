@@ -80,7 +80,8 @@ std::vector<ImageSource::LaneWords> ImageSource::lanes_of(const MemoryImage::Cor
     if (memory.buffers.size() < first + device::kBufferWords) break;
     const auto buffer = std::span(memory.buffers).subspan(first, device::kBufferWords);
     if (markers::l1_holds_more(v, r, image_.mode, buffer))
-      lanes.push_back({r, shm::SpanSource::l1_buffer, buffer.first(markers::l1_words(v, r))});
+      lanes.push_back({r, shm::SpanSource::l1_buffer,
+                       buffer.first(markers::l1_words(v, r, image_.layout->format, buffer))});
   }
   return lanes;
 }

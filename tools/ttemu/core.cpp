@@ -1,6 +1,7 @@
 #include "ttemu/core.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "firmware_markers/frame.hpp"
 
@@ -70,6 +71,7 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   const uint32_t log_words = world_.options().bytes_per_risc / 4;
   world_.post(core_, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words,
               std::move(markers));
+  if (std::exchange(ends_with_push_, false)) launch_over();
 }
 
 void CorePort::emit(const Stored& stored) {
@@ -178,6 +180,7 @@ class CoreOf : public EmulatedCore {
   }
 
   void replay_started() override {
+    if (F.quick_push_ends_late && M == device::Mode::trace_only) port_.launch_ends_with_push();
     riscs_[0]->replay_started(zones_.quick_push().id);
     if (M == device::Mode::normal) port_.trace_is(riscs_[0]->trace_count());
     if (M == device::Mode::trace_only) {

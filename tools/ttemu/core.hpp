@@ -36,6 +36,8 @@ class CorePort {
   void launch_is(uint32_t host_id);
   void launch_discarded();
   void launch_over() { host_known_ = false; }
+  // What is recorded behind the next push belongs to the launch after this one.
+  void launch_ends_with_push() { ends_with_push_ = true; }
   void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
   // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
   void frame_over();
@@ -65,6 +67,7 @@ class CorePort {
   uint32_t host_id_ = 0;
   uint16_t trace_counter_ = 0;
   bool host_known_ = false;
+  bool ends_with_push_ = false;
   std::vector<Stored> held_;
   std::vector<Stored> stored_;  // not pushed yet; kept where unseen markers are told apart
   std::mt19937_64 tear_dice_;

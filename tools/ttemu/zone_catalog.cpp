@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "firmware_markers/zone_names.hpp"
 
@@ -52,9 +53,23 @@ ZoneCatalog::ZoneCatalog(unsigned kernel_zones, const CatalogOptions& options)
     own.data = zone("TILE-BYTES", source.kernel, 90);
     own.sums[0] = zone("WAIT-IN", source.kernel, 91);
     own.sums[1] = zone("WAIT-OUT", source.kernel, 92);
-    for (unsigned z = 0; z < std::max(1u, kernel_zones); ++z)
-      own.custom.push_back(zone("STEP-" + std::to_string(z), source.kernel, 20 + z));
   }
+  // Names that share a hash are a fault to ask for, not an accident of having many zones.
+  std::set<uint16_t> taken;
+  for (const Zone* fixed : fixed_zones()) taken.insert(fixed->id);
+  for (size_t p = 0; p < processors_.size(); ++p)
+    for (unsigned z = 0, line = 100; z < std::max(1u, kernel_zones); ++z) {
+      std::vector<Zone>& custom = processors_[p].custom;
+      do custom.resize(z), custom.push_back(zone("STEP-" + std::to_string(z), kSources[p].kernel, line++));
+      while (!taken.insert(custom.back().id).second);
+    }
+}
+
+std::vector<const Zone*> ZoneCatalog::fixed_zones() const {
+  std::vector<const Zone*> zones{&quick_push_, &dram_push_, &noc_flush_};
+  for (const Processor& p : processors_)
+    zones.insert(zones.end(), {&p.fw, &p.kernel, &p.data, &p.sums[0], &p.sums[1]});
+  return zones;
 }
 
 std::vector<const Zone*> ZoneCatalog::firmware_zones() const {

@@ -46,6 +46,7 @@ class ZoneCatalog {
   std::vector<const Zone*> kernel_zones_of(uint32_t index) const;  // compiled when first used
 
  private:
+  std::vector<const Zone*> fixed_zones() const;  // all but the numbered ones
   // The zones one processor's binary has.
   struct Processor {
     Zone fw, kernel, data, sums[2];

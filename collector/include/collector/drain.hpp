@@ -227,6 +227,7 @@ class Drain {
   card::Access keep_l1(CoreState& core, uint64_t now_ns);
   card::Access extend_l1_rest(CoreState& core, uint32_t risc);
   card::Access publish_l1_rest(CoreState& core);
+  void publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
 
   card::Card& card_;
   Attachment attachment_;

@@ -1,0 +1,70 @@
+"""One emulated card with its faults, a collector and a following exporter, from start to end, and what is to be said of it."""
+import json
+
+import harness as h
+
+
+class Run:
+    """A card with faults, a collector and a following exporter, from start to end."""
+
+    def __init__(self, faults, card=(), collect=(), collect_code=0, export_codes=(0,), card_code=0, must_strike=True):
+        name = h.card_name()
+        truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
+        process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
+                          "--linger", 20, *[word for fault in faults for word in ("--fault", fault)], *card)
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--anomalies",
+                           "-o", csv)
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
+                            "--ring", "64MiB", *collect)
+        code, out, self.err = h.finish(collector)
+        h.check(code == collect_code, f"ttcollect ended with {code}: {self.err}{out}")
+        self.report = h.device(out)
+        code, out, err = h.finish(process)
+        h.check(code == card_code, f"ttemu ended with {code}: {err}")
+        self.card = json.loads(out)
+        code, _, self.export_err = h.finish(exporter)
+        h.check(code in export_codes, f"ttexport ended with {code}: {self.export_err}")
+        self.truth, self.got, self.unseen = h.rows(truth), h.rows(csv), h.rows(unseen)
+        self.lost = self.report["lost"]
+        self.hits = {f["fault"]: f["hits"] for f in self.card.get("faults", [])}
+        for fault, hits in self.hits.items():
+            h.check(hits > 0 or fault == "roll-over" or not must_strike, f"{fault} never struck")
+        print(f"{len(self.truth)} rows, {len(self.got)} delivered, {len(self.lost)} intervals, {self.hits}, "
+              + ", ".join(f"{k} {self.report[k]}" for k in ("suspect_tiles", "suspicions", "slow_reads", "all_ones_reads",
+                                                              "epochs", "retries")))
+
+    def causes(self):
+        return {record["cause"] for record in self.lost}
+
+    def nothing_invented(self):
+        extra = set(self.got) - set(self.truth)
+        h.check(not extra, f"{len(extra)} invented: {sorted(extra)[:3]}")
+        h.check(len(self.got) == len(set(self.got)), "rows are repeated")
+        return self
+
+    def all_delivered(self):
+        self.nothing_invented()
+        missing = set(self.truth) - set(self.got)
+        h.check(not missing, f"{len(missing)} missing: {sorted(missing)[:3]}")
+        h.check(self.lost == [], f"losses reported although nothing is lost: {self.lost[:3]}")
+        h.check(len(self.truth) > 1000, "the workload emitted next to nothing")
+        return self
+
+    def nothing_missing(self):
+        """Intervals are allowed: a gap in looking may have hidden an epoch, for all the collector knows."""
+        self.losses_reported()
+        h.check(len(self.got) == len(self.truth), f"{len(self.truth) - len(self.got)} rows are missing")
+        return self
+
+    def losses_reported(self, but=(), least=100):
+        self.nothing_invented()
+        missing = set(self.truth) - set(self.got) - set(but)
+        outside = h.outside_intervals(missing, self.lost)
+        print(f"{len(missing)} missing, {len(but)} could not be known")
+        h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
+        h.check(len(self.got) >= least, "next to nothing was delivered")
+        return self
+
+    def count(self, key, least=1):
+        h.check(self.report[key] >= least, f"{key} is {self.report[key]}")
+        return self
