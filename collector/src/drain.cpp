@@ -15,6 +15,7 @@ using shm::LossCause;
 
 constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
 constexpr uint32_t kUnexplainedVisits = 3;
+constexpr uint32_t kWitnessEvery = 16;  // quiet looks
 
 uint64_t hash_words(std::span<const uint32_t> words) {
   uint64_t h = 0x9e3779b97f4a7c15;
@@ -43,8 +44,13 @@ std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset,
 class Drain::Judge {
  public:
   // `landed_words`: of the words being verified, so many were announced long enough ago to be there.
-  Judge(std::span<const uint32_t> known_hosts, bool patience_over, size_t landed_words)
-      : known_hosts_(known_hosts), patience_over_(patience_over), landed_words_(landed_words) {}
+  // `old_host`: what stood in the first frame's host id word before it was announced.
+  Judge(std::span<const uint32_t> known_hosts, bool patience_over, size_t landed_words,
+        std::optional<uint32_t> old_host)
+      : known_hosts_(known_hosts),
+        patience_over_(patience_over),
+        landed_words_(landed_words),
+        old_host_(old_host) {}
 
   // Every RISC's frame of a launch carries BRISC's host id.
   bool sat_out_ok(uint32_t host_id) const {
@@ -52,9 +58,13 @@ class Drain::Judge {
            std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
   }
   bool take(const markers::VerifiedFrame& frame) {
+    if (first_end == 0) first_end = frame.end;
     const bool unproven = frame.has_payload || frame.sat_out;
     unproven_seen = unproven_seen || unproven;
-    if (unproven && frame.end > landed_words_) return false;
+    // An older frame of the lane may have stood at the same place: of the head, only the host id shows that.
+    const bool head_landed = old_host_ && *old_host_ != frame.words[device::kIdHost];
+    old_host_.reset();
+    if ((unproven || !head_landed) && frame.end > landed_words_) return false;
     hosts.push_back(frame.words[device::kIdHost]);
     if (frame.sat_out) return true;
     if (frame.words[device::kFwEndWord] != device::kUnsetWord) ++finished_runs;
@@ -65,6 +75,7 @@ class Drain::Judge {
 
   std::vector<uint32_t> hosts;
   uint32_t finished_runs = 0;
+  size_t first_end = 0;  // of the first frame that verified, whether it was taken or not
   bool fresh_seen = false;
   bool unproven_seen = false;  // words that time and valid bits cannot vouch for
   std::vector<uint32_t> first_fresh;
@@ -73,6 +84,7 @@ class Drain::Judge {
   std::span<const uint32_t> known_hosts_;
   bool patience_over_;
   size_t landed_words_;
+  std::optional<uint32_t> old_host_;
 };
 
 Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
@@ -182,13 +194,21 @@ Publisher::Core Drain::chunk_core(const CoreState& core, uint32_t run_counter, u
           core.epoch,     run_counter,    read_time_ns,   notes};
 }
 
-void Drain::note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
+void Drain::note_indices(CoreState& core, const Snapshot& snap) const {
   core.seen_end = snap.host_end;
   core.seen_runs = snap.run_counter;
-  if (now_ns - core.landing_since_ns < kLandedNs) return;
+  if (snap.read_time_ns < core.landing_since_ns + kLandedNs) return;
   core.landed_end = core.landing_end;
   core.landing_end = snap.host_end;
-  core.landing_since_ns = now_ns;
+  core.landing_since_ns = attachment_.clock();
+}
+
+// Pushes that the reset caught under way land, and the host finishes its writing, before the new epoch is
+// looked at.
+void Drain::note_rewind(CoreState& core, bool long_ago) const {
+  if (core.rewound_ns != 0) return;
+  core.rewound_ns = attachment_.clock();
+  core.rewound_late = long_ago || core.looked_late || core.rewound_ns - core.look_ns > kBlindSpotNs;
 }
 
 // After the payload: one line, that of RUN_COUNTER, or of the indices where no run was recorded yet.
@@ -212,11 +232,12 @@ Access Drain::still_unrewound(const CoreState& core, const Snapshot& snap, bool&
 std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
   std::vector<Fetched> fetched;
   const uint64_t room = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
-  const auto most = static_cast<uint32_t>((room - 2 * card::kLineBytes) / 4) & ~3u;
+  const auto most = static_cast<uint32_t>((room - 3 * card::kLineBytes) / 4) & ~3u;
   bytes = Publisher::kHeadBytes;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     LaneState& lane = core.lanes[r];
-    const uint32_t end = lane.careful ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
+    const bool only_landed = (lane.careful || lane.waits) && lane.witness_words != 0;
+    const uint32_t end = only_landed ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
     if (end <= lane.cursor || end > log_capacity()) continue;  // an index beyond the log is no index
     // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
     const auto in_line = static_cast<uint32_t>(log_address(core, r, lane.cursor) % card::kLineBytes / 4);
@@ -224,9 +245,12 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
     if (r == 0 && lead < 4) lead = std::min(in_line + kWitnessWords, lane.witness_words);
     lead &= ~1u;
     const uint32_t words = std::min(end - lane.cursor, most);
-    fetched.push_back(
-        {&lane, r, lead, words, words < end - lane.cursor, static_cast<uint32_t>(bytes + 4ull * lead)});
-    bytes += round8(4ull * (lead + words));
+    const bool cut = words < end - lane.cursor;
+    const auto in_last_line = static_cast<uint32_t>(log_address(core, r, end) % card::kLineBytes / 4);
+    const bool in_line_ahead = in_last_line != 0 && in_last_line + kHeadWords <= card::kLineBytes / 4;
+    const uint32_t ahead = cut || !in_line_ahead || end + kHeadWords > log_capacity() ? 0 : kHeadWords;
+    fetched.push_back({&lane, r, lead, words, ahead, cut, static_cast<uint32_t>(bytes + 4ull * lead)});
+    bytes += round8(4ull * (lead + words + ahead));
   }
   return fetched;
 }
@@ -258,18 +282,20 @@ void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered,
   lane.cursor += static_cast<uint32_t>(delivered.size());
   lane.digest = digest;
   lane.delivered = true;
+  lane.old_host.reset();
   lane.settled_words = 0;
   lane.stuck_since_ns = 0;
 }
 
-// Nothing is known yet about this lane's time, so bytes of an earlier run could pass for new ones that have
-// not landed: they must look the same on two visits.
-bool Drain::settled(LaneState& lane, std::span<const uint32_t> words) const {
-  if (lane.digest.known) return true;
+// Nothing of this epoch has been delivered that could bear witness: bytes of an earlier run could pass for
+// new ones that have not landed. The first frame must look the same on two visits, far enough apart for what
+// was under way.
+bool Drain::settled(LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns) const {
   const uint32_t before = lane.settled_words;
   if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash)
-    return true;
-  lane.settled_words = static_cast<uint32_t>(words.size());
+    return read_since_ns >= lane.settled_since_ns + kLandedNs;
+  lane.settled_since_ns = attachment_.clock();
+  lane.settled_words = static_cast<uint32_t>(words.size());  // 0: none yet
   lane.settled_hash = hash_words(words);
   return false;
 }
@@ -328,31 +354,37 @@ void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
     core.hosts.erase(core.hosts.begin(), core.hosts.end() - static_cast<ptrdiff_t>(kHostsKept));
 }
 
-void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
-                   std::vector<Publisher::Span>& spans) {
+void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap,
+                   uint64_t now_ns, std::vector<Publisher::Span>& spans) {
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
   const bool patience_over = lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs;
   const uint32_t landed = core.landed_end[f.risc];
-  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0);
+  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0, lane.old_host);
   markers::FrameDigest digest = lane.digest;
   const markers::Walk walk = markers::verify_frames(words, lane.lane, ceiling(), f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
   lane.careful = lane.careful || judge.unproven_seen;
+  lane.waits = walk.held;
   if (f.risc == 0) remember_hosts(core, judge.hosts);
+  const bool trusted =
+      lane.witness_words != 0 || settled(lane, words.first(judge.first_end), snap.read_time_ns);
   if (whole.empty() && walk.held) return;
-  if (whole.empty() || !settled(lane, whole)) {
-    if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns;
+  if (whole.empty() || !trusted) {
+    if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns, lane.stuck_looks = 0;
     device_time_.sample(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
     core.notes |= shm::kRetried;
     ++retries_;
-    if (whole.empty() && now_ns - lane.stuck_since_ns > kGiveUpNs) give_up(core, f, words);
+    if (whole.empty() && ++lane.stuck_looks > kGiveUpLooks && now_ns - lane.stuck_since_ns > kGiveUpNs)
+      give_up(core, f, words);
     return;
   }
   if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
   spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()),
                    f.data_offset, lane.digest});
   advance(lane, whole, digest);
+  if (f.ahead && whole.size() == f.words)
+    lane.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
   frames_ += walk.frames;
   markers_ += walk.markers;
   if (f.risc == 0) {
@@ -388,6 +420,7 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   unparsable_words_ += next;
   lane.cursor += static_cast<uint32_t>(next);
   lane.witness_words = 0;
+  lane.old_host.reset();
   lane.settled_words = 0;
   lane.stuck_since_ns = 0;
   // What follows must be judged by itself: the time of the damaged part may have been wrong.
@@ -405,7 +438,7 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
     const uint32_t from = f.data_offset - 4 * f.lead;
     reads[i] = {core.core.bank,
                 log_address(core, f.risc, f.lane->cursor - f.lead),
-                {slot + from / 8, round8(4ull * (f.lead + f.words)) / 8}};
+                {slot + from / 8, round8(4ull * (f.lead + f.words + f.ahead)) / 8}};
   }
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
   bool unrewound = true;
@@ -415,10 +448,12 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
     if (silent(witness)) return doubt_bank(core);
     unrewound = unrewound && witness_holds(f, slot);
   }
-  if (!unrewound) return begin_epoch(core);
+  if (!unrewound) note_rewind(core, false);
+  // Held up for so long that an epoch may have passed: looked at again.
+  if (!unrewound || attachment_.clock() - snap.read_time_ns > kBlindSpotNs) return Access::ok;
 
   std::vector<Publisher::Span> spans;
-  for (const Fetched& f : fetched) accept(core, f, slot, now_ns, spans);
+  for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, spans);
   if (spans.empty()) return Access::ok;
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span& last = spans.back();
@@ -460,15 +495,19 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   const uint64_t looked_before_ns = core.look_ns;
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
   core.look_ns = snap.read_time_ns;
-  if (rewound(core, snap)) {
+  if (rewound(core, snap)) note_rewind(core, false);
+  if (core.rewound_ns != 0) {
     news = true;
-    return begin_epoch(core);
+    // What accumulating firmware keeps in L1 does not wait for us.
+    const bool wait = attachment_.mode != device::Mode::accumulate;
+    return wait && snap.read_time_ns < core.rewound_ns + kResetOverNs ? Access::ok : begin_epoch(core);
   }
-  const uint32_t epoch = core.epoch;
   news = has_news(core, snap);
-  if (!news && (core.looked_late || core.reset_generation != reset_generation_) && region_size_.known()) {
+  core.quiet_looks = news ? 0 : core.quiet_looks + 1;
+  const bool doubtful = core.looked_late || core.reset_generation != reset_generation_;
+  if (!news && (doubtful || core.quiet_looks % kWitnessEvery == 0) && region_size_.known()) {
     if (const Access a = check_unseen_reset(core); a != Access::ok) return a;
-    if (core.epoch != epoch) return Access::ok;
+    if (core.rewound_ns != 0) return Access::ok;
   }
   if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core); a != Access::ok) return a;
@@ -479,7 +518,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
-  note_indices(core, snap, now_ns);
+  note_indices(core, snap);
   if (!region_size_.known()) {
     if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end, attachment_.mode);
         a != Access::ok)
@@ -490,8 +529,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
   if (const Access a = deliver(core, snap, now_ns); a != Access::ok) return a;
+  if (core.rewound_ns != 0) return Access::ok;
   if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
-  if (core.epoch != epoch) return Access::ok;
   core.run_counter = snap.run_counter;
   if (!has_news(core, snap)) caught_up(core, snap);
   return account_drops(core, snap, before);

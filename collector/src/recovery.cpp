@@ -35,6 +35,8 @@ Access Drain::begin_epoch(CoreState& core) {
     if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
     core.recovered |= 1u << r;
   }
+  if (core.rewound_late)
+    if (const Access a = account_late_rewind(core); a != Access::ok) return a;
   // A replay's last frame is pushed by the next replay, reset or not.
   if (mode_of(core) == device::Mode::accumulate)
     if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
@@ -48,6 +50,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.seen_runs = 0;
   core.last_run_unchecked = true;
   core.epoch_entered = false;
+  core.rewound_ns = 0;
   core.hosts.clear();  // older frames below must not pass for launches of this epoch
   core.epoch_since_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;
@@ -55,6 +58,8 @@ Access Drain::begin_epoch(CoreState& core) {
     lane.cursor = 0;
     lane.chain_end = 0;
     lane.witness_words = 0;
+    lane.waits = false;
+    lane.old_host.reset();
     lane.settled_words = 0;
     lane.stuck_since_ns = 0;
     lane.first_of_epoch = true;
@@ -69,6 +74,7 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& a
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
   const LaneState& lane = core.lanes[risc];
   if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
+  if (words[device::kFwEndWord] == device::kUnsetWord) return false;  // quick push has its index later
   const uint64_t time = markers::first_time(words, lane.digest.last_time);
   return markers::clock_difference(time, lane.digest.last_time) > 0 &&
          markers::clock_difference(time, ceiling().time) < 0;
@@ -85,11 +91,10 @@ Access Drain::read_slots(const CoreState& core, uint32_t risc, std::array<uint32
   return a;
 }
 
-// The log is empty. L1 holds the core's last run: when BRISC has closed it, a kernel took part in it, and
-// that is later than what was delivered, it went by unseen. (BRISC's FW zone alone says nothing: it also
-// opens for launches that are not for this core.) The vector is looked at again afterwards: the run may just
-// be being pushed.
-Access Drain::check_last_run(CoreState& core) {
+// L1 holds the core's last run. When BRISC has closed it, a kernel took part in it, and it is later than what
+// was delivered, it is not delivered. (BRISC's FW zone alone says nothing: it also opens for launches that
+// are not for this core.)
+Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
   std::array<uint32_t, 8> slots;
   const auto time_of = [&](uint32_t word) {
     const uint32_t at = word - device::kFwStartWord;
@@ -98,23 +103,45 @@ Access Drain::check_last_run(CoreState& core) {
   if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
   const uint64_t closed = time_of(device::kFwEndWord);
   const markers::FrameDigest& brisc = core.lanes[0].digest;
-  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0) {
-    core.last_run_unchecked = false;
+  run = closed == 0 ? LastRun::open : LastRun::delivered;
+  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0)
     return Access::ok;
-  }
   bool kernel_ran = time_of(device::kKernelEndWord) != 0;
   for (uint32_t r = 1; r < core.core.riscs && !kernel_ran; ++r) {
     if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
     kernel_ran = time_of(device::kFwEndWord) != 0;
   }
-  Snapshot now;
-  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
-  core.last_run_unchecked = false;
-  const bool empty =
-      std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
-  if (!kernel_ran || !empty || now.run_counter != 0) return Access::ok;
+  if (kernel_ran) run = LastRun::undelivered;
+  return Access::ok;
+}
+
+void Drain::may_be_lost(CoreState& core) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+}
+
+// The log is empty: a last run that was not delivered went by unseen. The vector is looked at again
+// afterwards: it may just be being pushed.
+Access Drain::check_last_run(CoreState& core) {
+  core.last_run_unchecked = false;
+  LastRun run = LastRun::open;
+  if (const Access a = look_at_last_run(core, run); a != Access::ok) return a;
+  if (run != LastRun::undelivered) return Access::ok;
+  Snapshot now;
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  const bool empty =
+      std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
+  if (empty && now.run_counter == 0) may_be_lost(core);
+  return Access::ok;
+}
+
+// The look that noticed the rewind came late: more than one epoch may have ended since the one before.
+// Nothing is missing only if the core has not run since what was delivered.
+Access Drain::account_late_rewind(CoreState& core) {
+  LastRun run = LastRun::open;
+  if (mode_of(core) == device::Mode::normal)
+    if (const Access a = look_at_last_run(core, run); a != Access::ok) return a;
+  if (run != LastRun::delivered && core.lanes[0].digest.known) may_be_lost(core);
   return Access::ok;
 }
 
@@ -148,8 +175,7 @@ Access Drain::check_never_seen(CoreState& core, uint64_t looked_before_ns) {
   const bool empty =
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
   if (!empty || now.run_counter != 0 || mode_of(core) != device::Mode::normal) return Access::ok;
-  for (uint32_t r = 0; r < core.core.riscs; ++r)
-    losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+  may_be_lost(core);
   return Access::ok;
 }
 
@@ -176,11 +202,9 @@ Access Drain::check_unseen_reset(CoreState& core) {
       access = witness_at_cursor(core, r, intact);
       reset = !intact;
     }
-    if (access == Access::ok && reset) {
-      access = begin_epoch(core);
-      return access == Access::ok ? access : ask_again(access);
-    }
     if (access != Access::ok) return ask_again(access);
+    if (reset) note_rewind(core, true);
+    if (reset) return Access::ok;
     if (lane.cursor != 0) break;  // cores are reset whole: one witness speaks for all lanes
   }
   return Access::ok;

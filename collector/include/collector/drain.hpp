@@ -92,14 +92,17 @@ class Drain {
 
  private:
   static constexpr uint32_t kWitnessWords = 16;
+  static constexpr uint32_t kHeadWords = 4;  // of a frame: sentinel, identity, host id
   static constexpr size_t kHostsKept = 2048;
   static constexpr uint64_t kGiveUpNs = 100'000'000;
+  static constexpr uint32_t kGiveUpLooks = 16;          // a starved collector may look once in that time
   static constexpr uint64_t kCeilingAgeNs = 1'000'000;  // where a frame is doubted, or an epoch recovered
   static constexpr uint64_t kBlindSpotNs = 2'500'000;
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
   static constexpr uint64_t kModeEveryNs = 20'000'000;
-  static constexpr uint64_t kLandedNs = 50'000;  // a posted write of a core is in DRAM within microseconds
+  static constexpr uint64_t kLandedNs = 45'000;  // a posted write of a core is in DRAM within microseconds
+  static constexpr uint64_t kResetOverNs = kLandedNs + 25'000;  // the host writes a vector in less than that
 
   struct LaneState {
     markers::Lane lane;
@@ -110,12 +113,16 @@ class Drain {
     uint32_t witness_words = 0;
     uint64_t settled_hash = 0;  // of words seen once, while nothing is known about the lane's time
     uint32_t settled_words = 0;
+    uint64_t settled_since_ns = 0;
     uint64_t stuck_since_ns = 0;  // 0: the words behind the cursor verified when last looked at
+    uint32_t stuck_looks = 0;     // since then
     bool careful = false;         // it has frames with words that cannot be verified: read when surely landed
-    std::vector<uint32_t> l1_rest;  // copy of what only L1 holds (l1_rest.cpp)
-    uint64_t l1_until = 0;          // latest time that was published from L1
-    uint32_t chain_end = 0;         // behind what a recovery has taken that is not finished yet
-    bool first_of_epoch = true;     // the next fresh frame is the first of its epoch
+    bool waits = false;           // likewise, until the frame behind the cursor is delivered
+    std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
+    std::vector<uint32_t> l1_rest;     // copy of what only L1 holds (l1_rest.cpp)
+    uint64_t l1_until = 0;             // latest time that was published from L1
+    uint32_t chain_end = 0;            // behind what a recovery has taken that is not finished yet
+    bool first_of_epoch = true;        // the next fresh frame is the first of its epoch
   };
   struct CoreState {
     AttachedCore core;
@@ -137,6 +144,9 @@ class Drain {
     bool epoch_entered = false;         // a lane has delivered a fresh frame of this epoch
     bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
+    uint32_t quiet_looks = 0;     // in a row
+    uint64_t rewound_ns = 0;      // a rewind was noticed then, and its epoch has not begun yet; 0: none
+    bool rewound_late = false;    // by a look that came late or took long
     uint64_t epoch_since_ns = 0;
     device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
@@ -164,6 +174,7 @@ class Drain {
     uint32_t risc;
     uint32_t lead;  // witness words in front
     uint32_t words;
+    uint32_t ahead;        // words behind them in the same line: where the next frame will begin
     bool cut;              // the log goes on behind
     uint32_t data_offset;  // of the first new word, from the chunk's start
   };
@@ -183,19 +194,20 @@ class Drain {
   bool rewound(const CoreState& core, const Snapshot& snap) const;
   device::Mode mode_of(const CoreState& core) const;
   void caught_up(CoreState& core, const Snapshot& snap) const;
-  void note_indices(CoreState& core, const Snapshot& snap, uint64_t now_ns);
+  void note_indices(CoreState& core, const Snapshot& snap) const;
+  void note_rewind(CoreState& core, bool long_ago) const;
   bool near_full(const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   static bool silent(std::span<const uint32_t> words);
   card::Access doubt_bank(const CoreState& core);
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
-  void accept(CoreState& core, const Fetched& f, const uint64_t* slot, uint64_t now_ns,
+  void accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap, uint64_t now_ns,
               std::vector<Publisher::Span>& spans);
   Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
                              uint32_t notes) const;
   static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
-  bool settled(LaneState& lane, std::span<const uint32_t> words) const;
+  bool settled(LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns) const;
   markers::Ceiling ceiling() const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
@@ -212,7 +224,11 @@ class Drain {
   card::Access begin_epoch(CoreState& core);
   card::Access check_unseen_reset(CoreState& core);
   card::Access read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots);
+  enum class LastRun : uint8_t { delivered, undelivered, open };
+  card::Access look_at_last_run(const CoreState& core, LastRun& run);
   card::Access check_last_run(CoreState& core);
+  card::Access account_late_rewind(CoreState& core);
+  void may_be_lost(CoreState& core);
   card::Access check_never_seen(CoreState& core, uint64_t looked_before_ns);
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
