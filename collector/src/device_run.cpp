@@ -17,25 +17,13 @@ using card::Health;
 using shm::Counter;
 
 constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
+constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one look at all tiles is thousands of round trips
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
 constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
 
 constexpr const char* kCardGone = "the card went away";
-
-// Waits in steps, as waiting for another process needs, until `make` succeeds, the time is over, or the run
-// is halted.
-template <class Error, class Make>
-auto wait_for(uint64_t deadline, EventLoop& loop, Make make) {
-  for (;;) {
-    try {
-      return make();
-    } catch (const Error&) {
-      if (monotonic_now_ns() >= deadline) throw;
-      if (loop.wait(20 * kMillisecond).signal) throw;
-    }
-  }
-}
 
 uint64_t random_session() {
   std::random_device device;
@@ -51,12 +39,32 @@ void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   std::string unused;                // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
-  card_ = std::make_unique<card::GuardedCard>(
-      wait_for<card::OpenError>(deadline_ns, *waiting, [&] { return card::open_card(device_.spec); }));
+  std::string told;
+  for (uint64_t step = kFirstStep;;) {
+    std::exception_ptr refusal;
+    std::string why;
+    try {
+      return attach_once();
+    } catch (const card::OpenError& e) {
+      refusal = std::current_exception(), why = e.what();
+      step = kFirstStep;
+    } catch (const AttachError& e) {
+      refusal = std::current_exception(), why = e.what();
+      step = std::min(2 * step, kLongestLook);
+    }
+    if (monotonic_now_ns() >= deadline_ns) std::rethrow_exception(refusal);
+    if (told != why) note("waiting: " + why);
+    told = why;
+    if (waiting->wait(step).signal) std::rethrow_exception(refusal);
+  }
+}
+
+// A card that stays is opened once, however long its profiler is waited for.
+void DeviceRun::attach_once() {
+  if (card_ && card_->health() == Health::gone) card_.reset();
+  if (!card_) card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec));
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-  attachment_ = wait_for<AttachError>(deadline_ns, *waiting, [&] {
-    return collect::attach(*card_, {only, {}, true});
-  });
+  attachment_ = collect::attach(*card_, {only, options_.mode, true});
 }
 
 void DeviceRun::start() {
@@ -90,6 +98,7 @@ std::string DeviceRun::session_text() const {
                         {"aiclk_mhz", id.aiclk_mhz},
                         {"max_compute_cores", id.max_compute_cores},
                         {"layout", attachment_.layout->name},
+                        {"mode", std::string(markers::to_string(attachment_.mode))},
                         {"cores", std::move(cores)}}
       .dump();
 }
@@ -110,7 +119,8 @@ void DeviceRun::collect() {
       std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
                                                              : zone_log_directory_in(options_.metal_home));
   note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
-       std::string(attachment_.layout->name) + ", " + std::to_string(attachment_.cores.size()) +
+       std::string(attachment_.layout->name) + ", " + std::string(markers::to_string(attachment_.mode)) +
+       " mode, " + std::to_string(attachment_.cores.size()) +
        " cores; readers attach to live:" + id.live_name);
 
   collecting_since_ = monotonic_now_ns();
@@ -215,6 +225,7 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.identity = card_->identity();
   r.chip = device_.chip;
   r.layout = drain_->layout().name;
+  r.mode = drain_->mode();
   r.bytes_per_risc = drain_->region_size().bytes();
   r.cores = drain_->cores();
   r.lanes = drain_->lanes();

@@ -49,6 +49,7 @@ class DeviceRun {
   DeviceResult result() const;  // after collect() and the capture's finish()
 
  private:
+  void attach_once();
   void drain_until_halted(std::string& ended, bool& vanished);
   void note(const std::string& text) const;
   void poll_names();

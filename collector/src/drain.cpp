@@ -98,7 +98,8 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       region_size_(attachment, options.bytes_per_risc),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }),
       device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
-                   attachment.clock) {
+                   attachment.clock),
+      mode_settled_(attachment.mode_given) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const auto part = [](uint32_t first, uint32_t last) {
@@ -549,7 +550,9 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns) {
   if (a != Access::ok) return a;
   const device::Mode mode = markers::mode_of(v, buffer);
   if (mode == device::Mode::normal) {
-    mode_settled_ = v.run_counter != 0 && v.done == 1;  // a recorded launch, as normal firmware leaves it
+    // A recorded launch, as normal firmware leaves it. Accumulating firmware stamps no id, and right after a
+    // push nothing else tells its buffer from a normal one.
+    mode_settled_ = v.run_counter != 0 && v.done == 1 && buffer[device::kIdHost] != 0;
     return Access::ok;
   }
   if (std::exchange(core.mode_seen, mode) != mode) {

@@ -30,6 +30,14 @@ constexpr const char* kFooter =
     "'all', a card\n"
     "that cannot be collected from is told and left out.";
 
+constexpr const char* kLayoutHelp =
+    "G1-16  late 2024 to early 2025: the word with the launch's id is shared with a run counter\n"
+    "G1     until mid 2025: a 32-bit launch id, no trace counter\n"
+    "G2     second half of 2025: with a trace counter\n"
+    "G3     January to July 2026: DRAM addresses by RISC\n"
+    "G4     since mid July 2026: a control vector of 64 words\n"
+    "Discovery finds them by themselves; a name is needed where two fit, and is believed.";
+
 int say(Exit code, const std::string& what) {
   std::fprintf(stderr, "ttcollect: %s\n", what.c_str());
   return code;
@@ -49,6 +57,22 @@ int verdict(const collect::RunResult& result, const std::string& output) {
                            d.live_name + (output.empty() ? "" : " and " + output));
   }
   return failed ? kOutput : vanished ? kCardVanished : kOk;
+}
+
+std::string layout_names() {
+  std::string names;
+  for (const markers::Layout& l : markers::layouts())
+    names += (names.empty() ? "" : ", ") + std::string(l.name);
+  return names;
+}
+
+std::string check_layout(const std::string& given) {
+  if (given == "help") {
+    std::printf("%s\n", kLayoutHelp);
+    throw CLI::Success();
+  }
+  return markers::layout_by_name(given) ? ""
+                                        : "'" + given + "' is not a known layout; it takes " + layout_names();
 }
 
 }  // namespace
@@ -79,10 +103,11 @@ int main(int argc, char** argv) {
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, uint64_t>{{"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
-  app.add_option("--layout", o.layout, "profiler generation, instead of discovery: G3, G4")
-      ->check([](const std::string& s) {
-        return markers::layout_by_name(s) ? std::string() : "'" + s + "' is not a known layout; try G3 or G4";
-      });
+  app.add_option("--layout", o.layout, "profiler generation, instead of discovery; help lists them")
+      ->check(check_layout);
+  std::string mode;
+  app.add_option("--mode", mode, "how the firmware was built, instead of finding out")
+      ->check(CLI::IsMember({"normal", "trace-only", "accumulate"}));
   app.add_option("--region-bytes", o.drain.bytes_per_risc,
                  "bytes per RISC in the DRAM log, instead of learning them (48000 is tt-metal's default)")
       ->check(CLI::Range(48u, 1u << 28));
@@ -111,6 +136,7 @@ int main(int argc, char** argv) {
   }
   if (*list_cmd) return collect::list(list_json || as_json), kOk;
   if (*clean_cmd) return collect::clean(), kOk;
+  if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);
   o.drain.busy_interval_ns = std::min(static_cast<uint64_t>(busy_us * 1000), o.drain.idle_interval_ns);

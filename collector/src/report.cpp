@@ -42,6 +42,7 @@ json to_json(const DeviceResult& r) {
               {"arch", r.identity.arch->name},
               {"board", r.identity.board},
               {"layout", r.layout},
+              {"mode", std::string(markers::to_string(r.mode))},
               {"bytes_per_risc", r.bytes_per_risc},
               {"cores", r.cores},
               {"lanes", r.lanes},
@@ -134,13 +135,15 @@ std::string to_json(const RunResult& r) {
 std::string to_text(const DeviceResult& r) {
   char head[512];
   std::snprintf(head, sizeof head,
-                "%s: %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; sweep p50 %.1f us, "
+                "%s: layout %s, %s mode; %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; "
+                "sweep p50 %.1f us, "
                 "p99 %.1f us, "
                 "max %.1f us; %llu round trips; ended: %s",
-                r.identity.spec.c_str(), static_cast<unsigned long long>(r.programs),
-                static_cast<unsigned long long>(r.markers), r.lanes, r.duration_s,
-                static_cast<unsigned long long>(r.epochs), static_cast<double>(r.sweep_p50) / 1e3,
-                static_cast<double>(r.sweep_p99) / 1e3, static_cast<double>(r.sweep_max) / 1e3,
+                r.identity.spec.c_str(), r.layout.c_str(), std::string(markers::to_string(r.mode)).c_str(),
+                static_cast<unsigned long long>(r.programs), static_cast<unsigned long long>(r.markers),
+                r.lanes, r.duration_s, static_cast<unsigned long long>(r.epochs),
+                static_cast<double>(r.sweep_p50) / 1e3, static_cast<double>(r.sweep_p99) / 1e3,
+                static_cast<double>(r.sweep_max) / 1e3,
                 static_cast<unsigned long long>(r.transactions.round_trips), r.ended.c_str());
   std::string text = head;
   if (r.bytes_per_risc == 0 && r.cores)

@@ -1,6 +1,7 @@
 // One collecting run of one or several devices: attach, drain until told to stop, leave a true account.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct RunOptions {
   uint64_t duration_ns = 0;          // 0: until stopped
   uint64_t wait_ns = 0;              // how long to wait for cards and profilers
   std::string layout;
+  std::optional<device::Mode> mode;  // how the firmware was built, where the user knows it
   std::string metal_home;
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
@@ -28,6 +30,7 @@ struct DeviceResult {
   card::Identity identity;
   uint32_t chip = 0;  // column 1 of the device CSV
   std::string layout;
+  device::Mode mode = device::Mode::normal;
   uint32_t bytes_per_risc = 0;
   size_t cores = 0, lanes = 0;
   uint64_t programs = 0, markers = 0, frames = 0, chunks = 0, bytes = 0;
