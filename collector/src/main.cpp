@@ -75,6 +75,15 @@ std::string check_layout(const std::string& given) {
                                         : "'" + given + "' is not a known layout; it takes " + layout_names();
 }
 
+int list_all(bool as_json, const std::string& root) {
+  try {
+    collect::list(as_json, card::roots_below(root));
+    return kOk;
+  } catch (const card::InventoryError& e) {
+    return say(kNoDevice, e.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -127,6 +136,9 @@ int main(int argc, char** argv) {
   bool list_json = false;
   CLI::App* list_cmd = app.add_subcommand("list", "cards and segments that are there");
   list_cmd->add_flag("--json", list_json, "as JSON");
+  std::string root;
+  list_cmd->add_option("--root", root, "look at the sys, proc and dev below DIR: a host's, from a container")
+      ->check(CLI::ExistingDirectory);
   CLI::App* clean_cmd = app.add_subcommand("clean", "remove segments no living collector holds");
   app.require_subcommand(0, 1);
   try {
@@ -134,7 +146,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
-  if (*list_cmd) return collect::list(list_json || as_json), kOk;
+  if (*list_cmd) return list_all(list_json || as_json, root);
   if (*clean_cmd) return collect::clean(), kOk;
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
