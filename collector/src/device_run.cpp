@@ -8,6 +8,8 @@
 #include <random>
 
 #include "collector/host_time.hpp"
+#include "host_place.hpp"
+#include "probe.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -65,6 +67,29 @@ void DeviceRun::attach_once() {
   if (!card_) card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec));
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
   attachment_ = collect::attach(*card_, {only, options_.mode, true});
+  learn_the_link();
+}
+
+void DeviceRun::learn_the_link() {
+  const auto& cores = attachment_.cores;
+  const auto tensix = std::find_if(cores.begin(), cores.end(),
+                                   [](const AttachedCore& c) { return c.kind == markers::CoreKind::tensix; });
+  if (tensix != cores.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
+  const auto function = place_of(card_->identity());
+  link_bytes_per_s_ = function ? bytes_per_s_of(function->link) : 0;
+  link_nominal_ = link_bytes_per_s_ > 0;
+  if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
+}
+
+// Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
+std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
+  if (id.spec.starts_with("emu:")) return std::nullopt;
+  try {
+    return function_of(id, card::tenstorrent_functions());
+  } catch (const card::InventoryError& e) {
+    note(e.what());
+    return std::nullopt;
+  }
 }
 
 void DeviceRun::start() {
@@ -99,7 +124,8 @@ std::string DeviceRun::session_text() const {
                         {"max_compute_cores", id.max_compute_cores},
                         {"layout", attachment_.layout->name},
                         {"mode", std::string(markers::to_string(attachment_.mode))},
-                        {"cores", std::move(cores)}}
+                        {"cores", std::move(cores)},
+                        {"link", to_json(link_)}}
       .dump();
 }
 
@@ -123,6 +149,8 @@ void DeviceRun::collect() {
        " mode, " + std::to_string(attachment_.cores.size()) +
        " cores; readers attach to live:" + id.live_name);
 
+  segment_->set(Counter::link_bytes_per_s, static_cast<uint64_t>(link_bytes_per_s_));
+  before_collecting_ = card_->transactions();
   collecting_since_ = monotonic_now_ns();
   std::string ended;
   bool vanished = false;
@@ -215,9 +243,11 @@ void DeviceRun::let_go() {
 
 LiveFigures DeviceRun::figures() const {
   if (!segment_) return last_figures_;
-  return {segment_->get(Counter::cores),        segment_->get(Counter::programs),
-          segment_->get(Counter::markers),      segment_->get(Counter::lost_intervals),
-          segment_->get(Counter::sweep_ns_p50), segment_->get(Counter::round_trips)};
+  return {segment_->get(Counter::cores),           segment_->get(Counter::programs),
+          segment_->get(Counter::markers),         segment_->get(Counter::lost_intervals),
+          segment_->get(Counter::sweep_ns_p50),    segment_->get(Counter::round_trips),
+          segment_->get(Counter::card_bytes),      segment_->get(Counter::window_moves),
+          segment_->get(Counter::link_bytes_per_s)};
 }
 
 void DeviceRun::take_account(const std::string& ended, bool vanished) {
@@ -239,6 +269,10 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.sweeps = drain_->sweeps();
   r.recovered_words = segment_->get(Counter::recovered_words);
   r.transactions = card_->transactions();
+  r.before_collecting = before_collecting_;
+  r.link = link_;
+  r.link_bytes_per_s = link_bytes_per_s_;
+  r.link_nominal = link_nominal_;
   r.suspicions = card_->account();
   r.sweep_p50 = drain_->sweep_times().percentile(50);
   r.sweep_p99 = drain_->sweep_times().percentile(99);

@@ -8,8 +8,10 @@
 
 #include "collector/attach.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/link_probe.hpp"
 #include "collector/zone_logs.hpp"
 #include "device_list.hpp"
+#include "driver_iface/pci_functions.hpp"
 #include "event_flag.hpp"
 #include "run.hpp"
 
@@ -18,6 +20,7 @@ namespace ttc::collect {
 // What a live line shows, out of the segment's counters.
 struct LiveFigures {
   uint64_t cores = 0, programs = 0, markers = 0, lost_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
+  uint64_t card_bytes = 0, window_moves = 0, link_bytes_per_s = 0;
 };
 
 class DeviceRun {
@@ -50,6 +53,8 @@ class DeviceRun {
 
  private:
   void attach_once();
+  void learn_the_link();
+  std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
   void drain_until_halted(std::string& ended, bool& vanished);
   void note(const std::string& text) const;
   void poll_names();
@@ -65,6 +70,10 @@ class DeviceRun {
   uint64_t collecting_since_ = 0;
   std::unique_ptr<card::GuardedCard> card_;
   Attachment attachment_;
+  LinkProbe link_;
+  double link_bytes_per_s_ = 0;
+  bool link_nominal_ = false;  // by sysfs, not measured
+  card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Publisher> publisher_;

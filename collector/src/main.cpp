@@ -5,6 +5,7 @@
 #include "collector/capture_reader.hpp"
 #include "device_list.hpp"
 #include "inventory.hpp"
+#include "probe.hpp"
 #include "report.hpp"
 
 namespace {
@@ -84,6 +85,17 @@ int list_all(bool as_json, const std::string& root) {
   }
 }
 
+int probe_one(const std::string& device, uint32_t samples, bool as_json) {
+  try {
+    collect::probe(device, samples, as_json);
+    return kOk;
+  } catch (const card::OpenError& e) {
+    return say(kNoDevice, e.what());
+  } catch (const collect::ProbeError& e) {
+    return say(kCardVanished, e.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -139,6 +151,15 @@ int main(int argc, char** argv) {
   std::string root;
   list_cmd->add_option("--root", root, "look at the sys, proc and dev below DIR: a host's, from a container")
       ->check(CLI::ExistingDirectory);
+  CLI::App* probe_cmd = app.add_subcommand("probe", "measure how long reading a card takes from here");
+  std::string probed;
+  uint32_t samples = 1000;
+  bool probe_json = false;
+  probe_cmd->add_option("--device,-d", probed, "the card")->required();
+  probe_cmd->add_option("--samples", samples, "of each operation")
+      ->check(CLI::Range(1u, 1000000u))
+      ->capture_default_str();
+  probe_cmd->add_flag("--json", probe_json, "as JSON");
   CLI::App* clean_cmd = app.add_subcommand("clean", "remove segments no living collector holds");
   app.require_subcommand(0, 1);
   try {
@@ -147,6 +168,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
   if (*list_cmd) return list_all(list_json || as_json, root);
+  if (*probe_cmd) return probe_one(probed, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);

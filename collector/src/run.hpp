@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/drain.hpp"
+#include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
 
 namespace ttc::collect {
@@ -36,6 +37,10 @@ struct DeviceResult {
   uint64_t programs = 0, markers = 0, frames = 0, chunks = 0, bytes = 0;
   uint64_t epochs = 0, retries = 0, sweeps = 0, recovered_words = 0;
   card::Transactions transactions;
+  card::Transactions before_collecting;  // of them: attaching and the probe
+  LinkProbe link;
+  double link_bytes_per_s = 0;  // what the way to the card can carry; 0: not known
+  bool link_nominal = false;    // that is by sysfs, not measured
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
   std::vector<shm::LossRecord> lost;
