@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "collector/host_place.hpp"
 #include "collector/host_time.hpp"
-#include "host_place.hpp"
 #include "probe.hpp"
 
 namespace ttc::collect {
@@ -64,21 +64,40 @@ void DeviceRun::attach(uint64_t deadline_ns) {
 // A card that stays is opened once, however long its profiler is waited for.
 void DeviceRun::attach_once() {
   if (card_ && card_->health() == Health::gone) card_.reset();
-  if (!card_) card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec));
+  if (!card_) {
+    card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec));
+    learn_the_link();  // not between attaching and the first sweep: nobody would look at the card meanwhile
+  }
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
   attachment_ = collect::attach(*card_, {only, options_.mode, true});
-  learn_the_link();
 }
 
 void DeviceRun::learn_the_link() {
-  const auto& cores = attachment_.cores;
-  const auto tensix = std::find_if(cores.begin(), cores.end(),
-                                   [](const AttachedCore& c) { return c.kind == markers::CoreKind::tensix; });
-  if (tensix != cores.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
-  const auto function = place_of(card_->identity());
-  link_bytes_per_s_ = function ? bytes_per_s_of(function->link) : 0;
+  const auto tiles = card_->tiles();
+  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
+    return t.kind == card::TileKind::tensix && !t.harvested;
+  });
+  if (tensix != tiles.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
+  place_ = place_of(card_->identity());
+  link_bytes_per_s_ = place_ ? bytes_per_s_of(place_->link) : 0;
   link_nominal_ = link_bytes_per_s_ > 0;
   if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
+}
+
+// Emulated cards have no place: there only what the user asks for is done.
+void DeviceRun::choose_place() {
+  if (!options_.cpus.empty()) {
+    cpus_ = {options_.cpus, "as given by --cpu"};
+    memory_node_ = common_node(options_.cpus);
+    return;
+  }
+  if (!options_.pin || !place_) return;
+  int workload = card_->identity().workload_pid;
+  if (workload <= 0) workload = place_->umd_owner_pid;
+  const bool known = place_->numa_node >= 0;
+  const CpuSet local = known ? parse_cpus(place_->local_cpus).value_or(CpuSet{}) : CpuSet{};
+  cpus_ = choose_cpus(local, allowed_cpus(), threads_of(workload));
+  memory_node_ = place_->numa_node;
 }
 
 // Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
@@ -93,6 +112,9 @@ std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) c
 }
 
 void DeviceRun::start() {
+  choose_place();
+  const PreferNode near(memory_node_);  // the segment reserves its pages when it is made
+  if (!near.effective()) memory_node_ = -1;
   shm::SegmentOptions options;
   options.ring_bytes = options_.ring_bytes;
   options.group = options_.group;
@@ -130,6 +152,8 @@ std::string DeviceRun::session_text() const {
 }
 
 void DeviceRun::collect() {
+  if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
+    cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};
   std::string fallback;
   loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
   if (!fallback.empty()) note(fallback + "; using poll and plain reads");
@@ -271,6 +295,9 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.transactions = card_->transactions();
   r.before_collecting = before_collecting_;
   r.link = link_;
+  r.cpus = cpus_.cpus;
+  r.cpus_why = cpus_.why;
+  r.memory_node = memory_node_;
   r.link_bytes_per_s = link_bytes_per_s_;
   r.link_nominal = link_nominal_;
   r.suspicions = card_->account();

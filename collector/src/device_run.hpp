@@ -8,6 +8,7 @@
 
 #include "collector/attach.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/host_fit.hpp"
 #include "collector/link_probe.hpp"
 #include "collector/zone_logs.hpp"
 #include "device_list.hpp"
@@ -54,6 +55,7 @@ class DeviceRun {
  private:
   void attach_once();
   void learn_the_link();
+  void choose_place();
   std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
   void drain_until_halted(std::string& ended, bool& vanished);
   void note(const std::string& text) const;
@@ -73,6 +75,9 @@ class DeviceRun {
   LinkProbe link_;
   double link_bytes_per_s_ = 0;
   bool link_nominal_ = false;  // by sysfs, not measured
+  std::optional<card::PciFunction> place_;
+  CpuChoice cpus_;
+  int memory_node_ = -1;
   card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
   std::unique_ptr<EventLoop> loop_;

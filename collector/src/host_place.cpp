@@ -1,4 +1,4 @@
-#include "host_place.hpp"
+#include "collector/host_place.hpp"
 
 #include <cstdlib>
 

@@ -76,6 +76,20 @@ std::string check_layout(const std::string& given) {
                                         : "'" + given + "' is not a known layout; it takes " + layout_names();
 }
 
+// What is wrong with --cpu, as a sentence; empty when nothing is.
+std::string read_cpus(const std::string& list, collect::CpuSet& cpus) {
+  if (list.empty()) return {};
+  const auto parsed = collect::parse_cpus(list);
+  if (!parsed) return "--cpu " + list + " is no list of CPUs; it takes numbers and ranges, as in 2-3,10";
+  const collect::CpuSet allowed = collect::allowed_cpus();
+  for (const unsigned cpu : *parsed)
+    if (!allowed.contains(cpu))
+      return "--cpu names CPU " + std::to_string(cpu) + ", on which this process may not run; it may on " +
+             collect::to_string(allowed);
+  cpus = *parsed;
+  return {};
+}
+
 int list_all(bool as_json, const std::string& root) {
   try {
     collect::list(as_json, card::roots_below(root));
@@ -142,6 +156,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(10.0, 1e6));
   app.add_option("--busy-us", busy_us, "time between two looks at a core that had news")
       ->check(CLI::Range(0.0, 1e6));
+  std::string cpus;
+  CLI::Option* cpu_option = app.add_option(
+      "--cpu", cpus, "keep the drain threads on these CPUs, as in 2-3,10 (default: near a real card)");
+  app.add_flag("!--no-pin", o.pin, "leave threads and ring memory where the kernel puts them")
+      ->excludes(cpu_option);
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");
@@ -170,6 +189,7 @@ int main(int argc, char** argv) {
   if (*list_cmd) return list_all(list_json || as_json, root);
   if (*probe_cmd) return probe_one(probed, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
+  if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);

@@ -72,6 +72,13 @@ std::string in_words(const Footprint& f, const DeviceResult& r) {
   return words;
 }
 
+std::string place_in_words(const DeviceResult& r) {
+  std::string text = r.cpus.empty() ? "drain thread not pinned: " + r.cpus_why
+                                    : "drain thread on CPUs " + to_string(r.cpus) + ", " + r.cpus_why;
+  if (r.memory_node >= 0) text += "; ring on NUMA node " + std::to_string(r.memory_node);
+  return text;
+}
+
 json to_json(const DeviceResult& r) {
   json lost = json::array();
   for (const auto& record : r.lost) lost.push_back(to_json(record));
@@ -101,6 +108,10 @@ json to_json(const DeviceResult& r) {
               {"window_moves", r.transactions.window_moves},
               {"footprint", to_json(footprint_of(r), r)},
               {"link", to_json(r.link)},
+              {"host",
+               {{"cpus", r.cpus.empty() ? json() : json(to_string(r.cpus))},
+                {"why", r.cpus_why},
+                {"memory_node", r.memory_node < 0 ? json() : json(r.memory_node)}}},
               {"suspect_tiles", r.suspicions.suspect_tiles},
               {"suspicions", r.suspicions.suspicions},
               {"slow_reads", r.suspicions.slow_reads},
@@ -193,6 +204,7 @@ std::string to_text(const DeviceResult& r) {
                 static_cast<unsigned long long>(r.transactions.round_trips), r.ended.c_str());
   std::string text = head;
   text += "\ncost to the card: " + in_words(footprint_of(r), r);
+  if (!r.cpus_why.empty()) text += "\n" + place_in_words(r);
   if (const std::string link = in_words(r.link); !link.empty()) text += "\nreading it from here: " + link;
   if (r.bytes_per_risc == 0 && r.cores)
     text += "\nbytes per RISC region were not learnt (too few runs seen); --region-bytes gives them";

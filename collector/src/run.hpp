@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/cpu_set.hpp"
 #include "collector/drain.hpp"
 #include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
@@ -22,6 +23,8 @@ struct RunOptions {
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
+  CpuSet cpus;                    // for every drain thread; empty: by the card's place
+  bool pin = true;                // near real cards; where `cpus` are given, always
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
@@ -43,6 +46,9 @@ struct DeviceResult {
   bool link_nominal = false;    // that is by sysfs, not measured
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
+  CpuSet cpus;           // the drain thread was kept on; empty: on any
+  std::string cpus_why;  // empty where nobody asked
+  int memory_node = -1;  // the ring was asked for from; -1: from anywhere
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
   std::string loop, live_name, output_backend;
