@@ -29,7 +29,8 @@ constexpr const char* kFooter =
     "others\n"
     "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
     "'all', a card\n"
-    "that cannot be collected from is told and left out.";
+    "that cannot be collected from is told and left out.\n"
+    "list: 3 the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read.";
 
 constexpr const char* kLayoutHelp =
     "G1-16  late 2024 to early 2025: the word with the launch's id is shared with a run counter\n"

@@ -23,7 +23,7 @@ namespace {
 thread_local jmp_buf on_error;
 thread_local char error_text[160];
 
-[[noreturn]] void jump_on_error(char* format, ...) {
+__attribute__((noreturn)) void jump_on_error(char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(error_text, sizeof error_text, format, arguments);

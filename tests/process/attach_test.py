@@ -13,8 +13,8 @@ def environment(**variables):
     return {**plain, **variables}
 
 
-def card(state, *options, env=None):
-    name = h.card_name()
+def card(state, *options, env=None, name=None):
+    name = name or h.card_name()
     process = h.start("ttemu", "--name", name, "--profiler", state, "--linger", 1, "--quiet", *options,
                       env=env or environment())
     while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
@@ -79,6 +79,20 @@ def waits_in_vain():
     h.finish(process)
 
 
+def waits_for_another_card():
+    """A card that goes away while its profiler is waited for, and comes back with one."""
+    name, first = card("off")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "60s", "--json")
+    h.check("the profiler is off" in collector.stderr.readline(), "did not wait for a profiler")
+    first.kill()
+    first.wait()
+    h.check("no emulated card named" in collector.stderr.readline(), "did not notice that the card went away")
+    _, second = card("on", "--cores", 2, "--programs", 100, "--pace", "--wait-observer", name=name)
+    code, out, err = h.finish(collector)
+    h.check(code == 0 and h.device(out)["programs"] == 100, f"{code} {out} {err}")
+    h.check(h.finish(second)[0] == 0, "the card did not end in order")
+
+
 def named_mode():
     """A mode given by the user is believed from the first word on and reported; without one it is found."""
     for mode, generation in (("accumulate", "G4"), ("trace-only", "G3")):
@@ -100,5 +114,6 @@ def named_mode():
     h.check(code == 2 and "--mode" in err, f"--mode sideways: {code} {err}")
 
 
-{"states": states, "waits": waits, "waits_in_vain": waits_in_vain, "named_mode": named_mode}[sys.argv[1]]()
+CASES = (states, waits, waits_in_vain, waits_for_another_card, named_mode)
+{case.__name__: case for case in CASES}[sys.argv[1]]()
 print("ok")

@@ -15,6 +15,28 @@ def check_rows(link):
         h.check(0 < r["samples"] and r["min_ns"] <= r["p50_ns"] <= r["p90_ns"] <= r["p99_ns"] <= r["max_ns"], f"{r}")
 
 
+def watch(name):
+    """What collecting costs is shown while it goes on: rates from the second look on."""
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--json")
+    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
+        h.check(collector.poll() is None, "the collector ended")
+    monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", 0.05)
+    looks = [json.loads(monitor.stdout.readline()) for _ in range(3)]
+    monitor.terminate()
+    monitor.wait()
+    h.check("footprint" not in looks[0], f"{looks[0]}")
+    for look in looks[1:]:
+        cost = look["footprint"]
+        h.check(cost["reads_per_s"] > 0 and cost["bytes_per_s"] > 0 and 0 < cost["link_percent"] < 150, f"{cost}")
+    table = h.start("ttmon", "emu-" + name, "--interval", 0.05)
+    h.check(any("reads/s" in table.stdout.readline() for _ in range(200)), "no rates for people")
+    table.terminate()
+    table.wait()
+    collector.terminate()
+    code, out, err = h.finish(collector)
+    h.check(code == 0 and h.device(out)["footprint"]["reads_per_s"] > 0, err)
+
+
 def main():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 60, "--pace", "--wait-observer",
@@ -52,6 +74,7 @@ def main():
     h.check(all(r["samples"] == 20 for r in probe["rows"]) and probe["device"] == "emu:" + name, out)
     code, out, _ = h.run("ttcollect", "probe", "-d", "emu:" + name, "--samples", 5)
     h.check(code == 0 and "stream DRAM" in out and "MB/s" in out and len(out.splitlines()) == 16, out)
+    watch(name)
     card.terminate()
     h.check(h.finish(card)[0] == 0, "probing hurt the card")
     for code, words, arguments in ((2, "--device", ()), (3, "no emulated card", ("--device", "emu:nobody")),

@@ -40,7 +40,7 @@ class Machine : public testing::Test {
   }
   std::string function(const std::string& bdf, const std::string& device,
                        const std::string& vendor = "0x1e52") {
-    const std::string at = "/sys/bus/pci/devices/" + bdf + "/";
+    std::string at = "/sys/bus/pci/devices/" + bdf + "/";
     put(at + "vendor", vendor + "\n");
     put(at + "device", device + "\n");
     put(at + "class", "0x120000\n");
