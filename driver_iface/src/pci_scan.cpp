@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <tuple>
 
@@ -32,6 +33,18 @@ __attribute__((noreturn)) void jump_on_error(char* format, ...) {
 }
 void say_nothing(char*, ...) {}
 
+// libpci would leave the directory open behind its error.
+void expect_addresses_in(const std::string& devices) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(devices, error)) {
+    const std::string name = entry.path().filename().string();
+    unsigned domain, bus, device, function;
+    if (std::sscanf(name.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+      throw InventoryError(devices + " cannot be searched for cards: '" + name + "' is no PCI address");
+  }
+  if (error) throw InventoryError(devices + " cannot be searched for cards: " + error.message());
+}
+
 bool scan(pci_access* access) {
   if (setjmp(on_error) != 0) return false;
   pci_init(access);
@@ -57,6 +70,7 @@ std::string ScannedFunction::bdf() const {
 std::vector<ScannedFunction> scan_pci(const std::string& sys, uint16_t vendor) {
   const std::string bus = sys + "/bus/pci";
   if (access((bus + "/devices").c_str(), F_OK) != 0) return {};  // a machine without PCI
+  expect_addresses_in(bus + "/devices");
   const std::unique_ptr<pci_access, void (*)(pci_access*)> pci(pci_alloc(), pci_cleanup);
   pci->method = PCI_ACCESS_SYS_BUS_PCI;  // never a method that touches the bus itself
   pci->error = jump_on_error;
