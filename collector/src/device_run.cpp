@@ -51,8 +51,8 @@ void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   std::string unused;                // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
-  card_ = std::make_unique<card::GuardedCard>(
-      wait_for<card::OpenError>(deadline_ns, *waiting, [&] { return card::open_card(device_.spec); }));
+  card_ = std::make_unique<card::GuardedCard>(wait_for<card::OpenError>(
+      deadline_ns, *waiting, [&] { return card::open_card(device_.spec, options_.open); }));
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
   attachment_ = wait_for<AttachError>(deadline_ns, *waiting, [&] {
     return collect::attach(*card_, {only, {}, true});
@@ -98,8 +98,9 @@ void DeviceRun::collect() {
   std::string fallback;
   loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
   if (!fallback.empty()) note(fallback + "; using poll and plain reads");
-  for (const std::string& n : attachment_.notes) note(n);
   const card::Identity& id = card_->identity();
+  for (const std::string& n : id.notes) note(n);
+  for (const std::string& n : attachment_.notes) note(n);
   publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   // A zone's string is in the log before its first marker is on the card, so looking between reading words

@@ -22,7 +22,8 @@ enum Exit {
 };
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device, 4 no profiler found on it, 5 segment "
+    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device or it cannot be opened, 4 no profiler "
+    "found on it, 5 segment "
     "cannot be\n"
     "made or is taken, 6 output file failed, 7 a card vanished while collecting (what was read is kept, the "
     "others\n"
@@ -62,9 +63,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> typed_devices;
   double idle_us = 1000, busy_us = 50;
   bool as_json = false;
-  app.add_option("--device,-d", typed_devices,
-                 "the card: emu:NAME; several as emu:A,emu:B or repeated; all for every card present.\n"
-                 "The place in the list is the chip number, column 1 of the device CSV")
+  app.add_option(
+         "--device,-d", typed_devices,
+         "the card: 0, /dev/tenstorrent/0, /dev/tenstorrent/by-id/..., pci:0000:01:00.0 or emu:NAME;\n"
+         "several as A,B or repeated; all for every card present.\n"
+         "The place in the list is the chip number, column 1 of the device CSV")
       ->expected(1)
       ->take_all();
   app.add_option("--for", o.duration_ns, "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)")
@@ -96,6 +99,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(10.0, 1e6));
   app.add_option("--busy-us", busy_us, "time between two looks at a core that had news")
       ->check(CLI::Range(0.0, 1e6));
+  app.add_flag("!--no-power-vote", o.open.power_vote,
+               "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");

@@ -19,6 +19,7 @@ struct RunOptions {
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
+  card::OpenOptions open;
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;

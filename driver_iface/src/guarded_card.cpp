@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "driver_iface/allow_list.hpp"
+
 namespace ttc::card {
 namespace {
 
@@ -117,7 +119,7 @@ Access GuardedCard::aim_again(Window window) {
 }
 
 Access GuardedCard::trouble(Coord tile) {
-  lost_ = lost_ || card_->health() == Health::gone || !card_answers(tile);
+  lost_ = lost_ || card_->check() == Health::gone || !card_answers(tile);
   if (lost_) return Access::gone;
   TileState& s = state(tile);
   const uint64_t now = now_ns_();
@@ -204,6 +206,7 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   if (resting(s)) return Access::suspect;
   begin();
   const Access a = card_->copy(window, offset, out);
+  if (a == Access::suspect) return ++account_.slow_reads, trouble(at.tile);  // it ran out of its time
   if (a != Access::ok || out.empty()) return a;
   const bool was_slow = slow(lines_touched(offset, out.size_bytes()));
   if (all_ones(out)) {

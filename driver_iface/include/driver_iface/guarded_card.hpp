@@ -51,6 +51,7 @@ class GuardedCard : public Card {
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override;
   Access wall_clock(Coord tile, uint64_t& cycles) override;
   Health health() override { return lost_ ? Health::gone : card_->health(); }
+  Health check() override { return lost_ ? Health::gone : card_->check(); }
   int hangup_fd() const override { return card_->hangup_fd(); }
   std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) override;
   Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {

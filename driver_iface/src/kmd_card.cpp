@@ -1,0 +1,300 @@
+#include "kmd_card.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "driver_iface/allow_list.hpp"
+#include "kmd_copy.hpp"
+#include "kmd_fault.hpp"
+#include "kmd_open.hpp"
+#include "kmd_tiles.hpp"
+#include "reset_notice.hpp"
+#include "wall_clock.hpp"
+
+namespace ttc::card::kmd {
+namespace {
+
+constexpr size_t kBlockBytes = 4096;           // of a copy, between two looks at the clock
+constexpr uint64_t kSlowNs = 2'000'000;        // a copy that takes longer is looked into
+constexpr uint64_t kLineNs = 10'000;           // and this for each of its lines
+constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer ends the copy
+constexpr uint64_t kAskEveryNs = 100'000'000;  // whether the descriptor still lives
+constexpr uint32_t kTranslates = 1u << 14;     // in a network interface's configuration word
+
+uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+std::string pci_address(const DeviceInfo& i) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%04x-%02x-%02x.%x", i.pci_domain, i.bus_dev_fn >> 8,
+                i.bus_dev_fn >> 3 & 31, i.bus_dev_fn & 7);
+  return text;
+}
+
+class KmdCard : public Card {
+ public:
+  KmdCard(System& system, const std::string& spec, const OpenOptions& options)
+      : system_(system), opened_(open_windows(system, spec, options)), arch_(*opened_->arch) {
+    identity_.spec = spec;
+    identity_.arch = &arch_;
+    identity_.notes = std::move(opened_->notes);
+    if (!card_answers())
+      throw OpenError(
+          spec +
+          ": the card does not answer over PCIe (its node id reads as all-ones); the link is down "
+          "or the card is being reset");
+    tiles_ = std::make_unique<TileMap>(
+        arch_, translates(), [this](Coord at, uint64_t address) { return identify_by(at, address); }, spec);
+    describe();
+    std::string why;
+    notice_ = ResetNotice::listen(system.notice_directory(), why);
+    if (notice_) announced_at_open_ = notice_->announced();
+    if (!why.empty()) identity_.notes.push_back(why);
+    copy_ = copy_of(widest_copy());
+  }
+
+  const Identity& identity() const override { return identity_; }
+  std::span<const Tile> tiles() const override { return tiles_->tiles(); }
+  int hangup_fd() const override { return -1; }  // the driver's descriptors cannot be polled for a reset
+
+  Access aim(Window window, Coord tile, uint64_t address) override {
+    if (gone_) return Access::gone;
+    Aimed& now = aimed_[static_cast<size_t>(window)];
+    if (now.valid && now.tile == tile && now.reach.base == (address & ~(kWindowBytes - 1))) return Access::ok;
+    const auto verdict = reach_of(arch_, tile, tiles_->harvested(tile), address);
+    const Reach* reach = std::get_if<Reach>(&verdict);
+    if (!reach) return Access::refused;
+    now.valid = false;
+    if (const Access a = point(window, tiles_->aim_at(tile), reach->base); a != Access::ok) return a;
+    now = {true, tile, *reach};
+    return Access::ok;
+  }
+
+  Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override {
+    if (gone_) return Access::gone;
+    const Aimed& at = aimed_[static_cast<size_t>(window)];
+    if (!at.valid || at.reach.readable != 0 || at.reach.base != kRegisterWindow) return Access::refused;
+    for (size_t i = 0; i < out.size(); ++i)
+      if (offset % 4 || !register_readable(arch_, at.reach.base + offset + 4 * i)) return Access::refused;
+    for (uint32_t& value : out) {
+      if (!load(opened_->window[static_cast<size_t>(window)].uncached + offset, value)) return lose();
+      count_register();
+      offset += 4;
+    }
+    return Access::ok;
+  }
+
+  Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override {
+    if (gone_) return Access::gone;
+    const Aimed& at = aimed_[static_cast<size_t>(window)];
+    if (!at.valid || offset % 8 || uint64_t{offset} + out.size_bytes() > at.reach.readable)
+      return Access::refused;
+    const MappedWindow& w = opened_->window[static_cast<size_t>(window)];
+    // One line has nothing to overlap with, and uncached memory nothing stale.
+    const bool streaming = w.combining && lines_touched(offset, out.size_bytes()) > 1;
+    if (streaming) fence();
+    const Access a = copy_blocks((streaming ? w.combining : w.uncached) + offset, offset, out);
+    if (streaming) fence();
+    return a;
+  }
+
+  Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
+
+  Health health() override {
+    if (gone_) return Health::gone;
+    if (const uint64_t now = now_ns(); now >= ask_next_ns_) {
+      ask_next_ns_ = now + kAskEveryNs;
+      if (!descriptor_lives()) lose();
+    }
+    if (gone_) return Health::gone;
+    return notice_ && notice_->announced() != announced_at_open_ ? Health::leaving : Health::ok;
+  }
+
+  Health check() override {
+    if (!gone_ && (!card_answers() || !descriptor_lives())) lose();
+    return health();
+  }
+
+  std::optional<DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t) override { return std::nullopt; }
+  Access release(const DescriptorRange&, std::span<const uint64_t>) override { return Access::refused; }
+  Transactions transactions() const override { return transactions_; }
+
+ private:
+  struct Aimed {
+    bool valid = false;
+    Coord tile;
+    Reach reach;
+  };
+
+  // Reset or removed: everything is given back at once, so that nothing of ours is in the way of what comes
+  // next.
+  Access lose() {
+    gone_ = true;
+    opened_->device.release();
+    return Access::gone;
+  }
+
+  bool descriptor_lives() {
+    DeviceInfo info;
+    return opened_->device.device_info(info) == 0;
+  }
+
+  void count_register() {
+    ++transactions_.round_trips;
+    ++transactions_.register_loads;
+    transactions_.bytes += 4;
+  }
+
+  bool load(const volatile uint8_t* at, uint32_t& value) {
+    const auto* word = reinterpret_cast<const volatile uint32_t*>(at);
+    return caught(at, 4, [this, word, &value] { value = system_.load(word); });
+  }
+
+  // A load that needs neither window nor NoC: is the link alive? (driver sheet 5)
+  bool card_answers() {
+    uint32_t id = ~0u;
+    const bool loaded = load(opened_->node_id_page + arch_.bar0_node_id % kPageBytes, id);
+    count_register();
+    return loaded && id != ~0u;
+  }
+
+  // Blackhole's PCIe tile keeps its configuration beside its node id.
+  bool translates() {
+    if (arch_.name != "blackhole") return true;  // physical coordinates translate to themselves
+    uint32_t config = 0;
+    const auto at =
+        (arch_.bar0_node_id - arch_.node_id_address % kPageBytes + kNiuConfig % kPageBytes) % kPageBytes;
+    if (!load(opened_->node_id_page + at, config)) config = ~0u;
+    count_register();
+    return config & kTranslates;
+  }
+
+  Access point(Window window, Coord at, uint64_t base) {
+    NocAim aim;
+    aim.address = base;
+    aim.x_end = at.x;
+    aim.y_end = at.y;
+    const int error = opened_->device.configure(opened_->window[static_cast<size_t>(window)].id, aim);
+    if (error == -ENODEV) return lose();
+    if (error) return Access::refused;
+    fence();
+    ++transactions_.window_moves;
+    return Access::ok;
+  }
+
+  // While attaching: a register of what answers at a NoC coordinate.
+  std::optional<uint32_t> identify_by(Coord at, uint64_t address) {
+    if (gone_ || !identity_readable(arch_, at, address)) return std::nullopt;
+    const uint64_t base = address & ~(kWindowBytes - 1);
+    if (!(identifying_.valid && identifying_.tile == at && identifying_.reach.base == base)) {
+      identifying_.valid = false;
+      if (point(Window::control, at, base) != Access::ok) return std::nullopt;
+      identifying_ = {true, at, {TileKind::none, base, 0}};
+    }
+    uint32_t value = 0;
+    if (!load(opened_->window[static_cast<size_t>(Window::control)].uncached + (address - base), value)) {
+      lose();
+      return std::nullopt;
+    }
+    count_register();
+    // Before anything else is read of a chip that may be in trouble.
+    if (value == ~0u && !card_answers()) return std::nullopt;
+    return value;
+  }
+
+  // A block that stalls ends the copy, one that is merely late is looked into: the thread may have waited for
+  // a CPU, or the card may be going.
+  Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
+    const uint64_t begun = now_ns();
+    const uint64_t budget = kSlowNs + lines_touched(offset, out.size_bytes()) * kLineNs;
+    bool looked = false;
+    uint64_t block_begun = begun;
+    transactions_.round_trips += lines_touched(offset, out.size_bytes());
+    transactions_.bytes += out.size_bytes();
+    while (!out.empty()) {
+      // Blocks end where lines do, so that none is fetched twice.
+      const size_t words = std::min(out.size(), (kBlockBytes - offset % kLineBytes) / 8);
+      const auto* source = reinterpret_cast<const volatile uint64_t*>(from);
+      uint64_t* to = out.data();
+      const Copy kernel = copy_;
+      if (!caught(from, 8 * words, [kernel, to, source, words] { kernel(to, source, words); })) return lose();
+      const uint64_t now = now_ns();
+      if (now - block_begun > kStallNs) return check() == Health::gone ? Access::gone : Access::suspect;
+      if (now - begun > budget && !looked) {
+        looked = true;
+        if (check() == Health::gone) return Access::gone;
+      }
+      block_begun = now;
+      out = out.subspan(words);
+      from += 8 * words;
+      offset += static_cast<uint32_t>(8 * words);
+    }
+    return Access::ok;
+  }
+
+  void describe() {
+    const Node& node = opened_->node;
+    const auto text = [&](const char* name) { return attribute(system_, node, name); };
+    const bool wormhole = arch_.name == "wormhole_b0";
+    identity_.board = text("tt_card_type").value_or("unknown");
+    const auto asic = text("tt_asic_id");
+    identity_.live_name =
+        asic ? (wormhole ? "wormhole-" : "blackhole-") + lower(*asic) : "pci-" + pci_address(opened_->info);
+    identity_.aiclk_mhz =
+        static_cast<uint32_t>(std::strtoul(text("tt_aiclk").value_or("0").c_str(), nullptr, 10));
+    if (identity_.aiclk_mhz == 0) {
+      identity_.aiclk_mhz = wormhole ? 1000 : 1350;
+      identity_.notes.push_back("the card does not tell its clock; " + std::to_string(identity_.aiclk_mhz) +
+                                " MHz, the nominal one, is assumed");
+    }
+    identity_.max_compute_cores =
+        static_cast<uint32_t>(std::count_if(tiles().begin(), tiles().end(), [](const Tile& t) {
+          return t.kind == TileKind::tensix && !t.harvested;
+        }));
+    // Who opened it first, of those who still have it: the workload, as far as can be told.
+    const auto pids = holders(system_, node);
+    identity_.workload_pid = pids.empty() ? 0 : pids.back();
+    identity_.notes.insert(identity_.notes.end(), tiles_->notes().begin(), tiles_->notes().end());
+    if (identity_.board == "n300")
+      identity_.notes.push_back(
+          "the second chip of an n300 is no PCI function: reading it takes writes to an Ethernet queue that "
+          "the "
+          "workload shares, so it is not collected. Instead: let the workload's own device log cover it, or "
+          "record "
+          "on the first chip over the fabric");
+  }
+
+  System& system_;
+  std::unique_ptr<Opened> opened_;
+  const Arch& arch_;
+  Identity identity_;
+  std::unique_ptr<TileMap> tiles_;
+  std::shared_ptr<ResetNotice> notice_;
+  uint64_t announced_at_open_ = 0;
+  uint64_t ask_next_ns_ = 0;
+  bool gone_ = false;
+  Copy copy_ = nullptr;
+  Aimed aimed_[kWindows];
+  Aimed identifying_;
+  Transactions transactions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Card> open_node(System& system, const std::string& spec, const OpenOptions& options) {
+  return std::make_unique<KmdCard>(system, spec, options);
+}
+
+}  // namespace ttc::card::kmd
