@@ -22,6 +22,8 @@ constexpr uint64_t kHealthEvery = kMillisecond;
 constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
 
 constexpr const char* kCardGone = "the card went away";
+constexpr const char* kCardLeaving = "the card announced that it goes away";
+constexpr uint64_t kTryAgain = 100 * kMillisecond;  // while a card is away
 
 // Waits in steps, as waiting for another process needs, until `make` succeeds, the time is over, or the run
 // is halted.
@@ -51,10 +53,14 @@ void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   std::string unused;                // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
+  open(deadline_ns, *waiting);
+}
+
+void DeviceRun::open(uint64_t deadline_ns, EventLoop& waiting) {
   card_ = std::make_unique<card::GuardedCard>(wait_for<card::OpenError>(
-      deadline_ns, *waiting, [&] { return card::open_card(device_.spec, options_.open); }));
+      deadline_ns, waiting, [&] { return card::open_card(device_.spec, options_.open); }));
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-  attachment_ = wait_for<AttachError>(deadline_ns, *waiting, [&] {
+  attachment_ = wait_for<AttachError>(deadline_ns, waiting, [&] {
     return collect::attach(*card_, {only, {}, true});
   });
 }
@@ -95,70 +101,134 @@ std::string DeviceRun::session_text() const {
 }
 
 void DeviceRun::collect() {
+  publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
+  // A zone's string is in the log before its first marker is on the card, so looking between reading words
+  // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
+  options_.drain.before_publish = [this] { poll_names(); };
+  collecting_since_ = monotonic_now_ns();
+  make_drain({});
+  End end = collect_stretch();
+  while (end != End::halted && options_.reattach) {
+    const Carried carried = drain_->carry();
+    let_card_go();
+    note(std::string(end == End::leaving ? kCardLeaving : kCardGone) + "; waiting until it is back");
+    if (!await_return()) break;
+    ++returns_;
+    publisher_->set_generation(attachment_.layout->format.generation);
+    make_drain(carried);
+    end = collect_stretch();
+  }
+  const std::string ended = end == End::halted ? halt_.why() : end == End::leaving ? kCardLeaving : kCardGone;
+  publisher_->publish_end(ended);
+  segment_->end();
+  result_.ended = ended;
+  result_.card_vanished = end == End::gone;
+  result_.chunks = segment_->get(Counter::chunks);
+  result_.bytes = segment_->get(Counter::chunk_bytes);
+  result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
+  // Other devices may go on for long; this card is let go now.
+  let_card_go();
+}
+
+// For the card that is attached to now.
+void DeviceRun::make_drain(Carried carried) {
   std::string fallback;
   loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
   if (!fallback.empty()) note(fallback + "; using poll and plain reads");
   const card::Identity& id = card_->identity();
   for (const std::string& n : id.notes) note(n);
   for (const std::string& n : attachment_.notes) note(n);
-  publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
-  // A zone's string is in the log before its first marker is on the card, so looking between reading words
-  // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
-  options_.drain.before_publish = [this] { poll_names(); };
-  drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain);
+  drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
+                                   std::move(carried));
   names_ =
       std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
                                                              : zone_log_directory_in(options_.metal_home));
   note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
        std::string(attachment_.layout->name) + ", " + std::to_string(attachment_.cores.size()) +
        " cores; readers attach to live:" + id.live_name);
+}
 
-  collecting_since_ = monotonic_now_ns();
-  std::string ended;
-  bool vanished = false;
-  drain_until_halted(ended, vanished);
+DeviceRun::End DeviceRun::collect_stretch() {
+  End end = drain_until_halted();
   // What became visible until now is still taken, also what settles only on a second look.
   const uint64_t ended_ns = raw_now_ns();
-  for (int i = 0; i < kLastSweeps && !vanished; ++i) {
+  for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
     card_->try_again();  // also tiles that are left alone, these few times
-    if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) vanished = true, ended = kCardGone;
+    if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
     loop_->wait(options_.drain.busy_interval_ns);
   }
   count_suspicions();
   poll_names();
-  drain_->close_account(vanished, ended_ns);
-  publisher_->publish_end(ended);
-  segment_->end();
-  take_account(ended, vanished);
-  // Other devices may go on for long; this card is let go now.
+  // Where collecting goes on after a reset, what was recorded until the reset is missing in the middle.
+  drain_->close_account(end == End::gone || (end == End::leaving && options_.reattach), ended_ns);
+  publisher_->end_sweep();
+  take_account();
+  return end;
+}
+
+// The windows must be free before the card is reset, and nothing of ours in its way.
+void DeviceRun::let_card_go() {
+  if (card_) earlier_suspicions_ = suspicions();
+  names_.reset();
   drain_.reset();
   logs_.reset();
   loop_.reset();
   card_.reset();
 }
 
+// False: told to halt before the card was back and its profiler running.
+bool DeviceRun::await_return() {
+  std::string unused;
+  const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);
+  const std::string awaited = result_.identity.live_name;
+  std::string told;
+  while (!halt_.why()) {
+    std::string why;
+    try {
+      open(0, *waiting);
+      if (card_->identity().live_name == awaited) return true;
+      why = "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
+    } catch (const card::OpenError& e) {
+      why = e.what();
+    } catch (const AttachError& e) {
+      why = e.what();
+    }
+    card_.reset();
+    if (why != told) note("not yet: " + why);
+    told = why;
+    segment_->heartbeat(monotonic_now_ns());
+    if (waiting->wait(kTryAgain).signal) break;
+  }
+  return false;
+}
+
+card::GuardedCard::Account DeviceRun::suspicions() const {
+  card::GuardedCard::Account a = card_->account();
+  a.slow_reads += earlier_suspicions_.slow_reads;
+  a.all_ones_reads += earlier_suspicions_.all_ones_reads;
+  a.suspicions += earlier_suspicions_.suspicions;
+  a.suspect_tiles += earlier_suspicions_.suspect_tiles;
+  return a;
+}
+
 void DeviceRun::count_suspicions() {
-  const card::GuardedCard::Account& a = card_->account();
+  const card::GuardedCard::Account a = suspicions();
   segment_->set(Counter::suspect_tiles, a.suspect_tiles);
   segment_->set(Counter::suspicions, a.suspicions);
   segment_->set(Counter::slow_reads, a.slow_reads);
   segment_->set(Counter::all_ones_reads, a.all_ones_reads);
 }
 
-void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
+DeviceRun::End DeviceRun::drain_until_halted() {
   uint64_t next_names = 0, next_health = 0;
-  while (ended.empty()) {
+  for (;;) {
     const uint64_t now = monotonic_now_ns();
     if (now >= next_names) {
       poll_names();
       next_names = now + kNamesEvery;
     }
-    if (drain_->sweep(now) == Access::gone) {
-      vanished = true;
-      ended = kCardGone;
-      return;
-    }
+    if (drain_->sweep(now) == Access::gone) return End::gone;
     if (track_) {
       segment_->set(Counter::disk_bytes, track_->bytes());
       segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes());
@@ -166,16 +236,15 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
     if (now >= next_health) {
       next_health = now + kHealthEvery;
       count_suspicions();
-      if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
+      const Health health = card_->health();
+      if (health == Health::gone) return End::gone;
+      if (health == Health::leaving) return End::leaving;
     }
     const uint64_t due = std::min(drain_->next_due_ns(), next_names);
     const uint64_t after = monotonic_now_ns();
     const Events events = loop_->wait(due > after ? due - after : 0);
-    if (events.signal) ended = halt_.why();
-    if (events.hangup && card_->health() == Health::gone) {
-      vanished = true;
-      ended = kCardGone;
-    }
+    if (events.signal) return End::halted;
+    if (events.hangup && card_->health() == Health::gone) return End::gone;
   }
 }
 
@@ -211,7 +280,8 @@ LiveFigures DeviceRun::figures() const {
           segment_->get(Counter::sweep_ns_p50), segment_->get(Counter::round_trips)};
 }
 
-void DeviceRun::take_account(const std::string& ended, bool vanished) {
+// After every stretch, as the card may not come back; the figures are those of all stretches.
+void DeviceRun::take_account() {
   DeviceResult& r = result_;
   r.identity = card_->identity();
   r.chip = device_.chip;
@@ -222,24 +292,20 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.programs = drain_->programs();
   r.markers = drain_->markers();
   r.frames = drain_->frames();
-  r.chunks = segment_->get(Counter::chunks);
-  r.bytes = segment_->get(Counter::chunk_bytes);
   r.epochs = drain_->epochs();
   r.retries = drain_->retries();
   r.sweeps = drain_->sweeps();
   r.recovered_words = segment_->get(Counter::recovered_words);
-  r.transactions = card_->transactions();
-  r.suspicions = card_->account();
+  r.transactions = drain_->transactions();
+  r.suspicions = suspicions();
   r.sweep_p50 = drain_->sweep_times().percentile(50);
   r.sweep_p99 = drain_->sweep_times().percentile(99);
   r.sweep_max = drain_->sweep_times().max();
   r.lost = drain_->losses().intervals();
-  r.names = names_->notes();
+  r.names += names_->notes();
+  r.returns = returns_;
   r.loop = loop_->name();
   r.live_name = r.identity.live_name;
-  r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
-  r.ended = ended;
-  r.card_vanished = vanished;
 }
 
 DeviceResult DeviceRun::result() const {

@@ -99,6 +99,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(10.0, 1e6));
   app.add_option("--busy-us", busy_us, "time between two looks at a core that had news")
       ->check(CLI::Range(0.0, 1e6));
+  app.add_flag(
+      "--reattach", o.reattach,
+      "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
+      "same segment and file as a new epoch; only a signal or --for ends the run");
   app.add_flag("!--no-power-vote", o.open.power_vote,
                "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
   app.add_flag("--plain", o.plain, "do not use io_uring");

@@ -20,6 +20,7 @@ struct RunOptions {
   std::string group;
   DrainOptions drain;
   card::OpenOptions open;
+  bool reattach = false;          // a card that was reset or pulled is waited for and collected from again
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
@@ -38,6 +39,7 @@ struct DeviceResult {
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
+  uint64_t returns = 0;  // times the card came back
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;

@@ -1,7 +1,9 @@
 #include "kmd_fault.hpp"
 
+#include <signal.h>
+#include <ucontext.h>
+
 #include <csetjmp>
-#include <csignal>
 #include <cstdint>
 #include <mutex>
 
@@ -26,15 +28,19 @@ void pass_on(int number, siginfo_t* info, void* context) {
 void on_sigbus(int number, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   Net* net = current;
-  if (net && address >= net->begin && address < net->end) siglongjmp(net->back, 1);
+  if (net && address >= net->begin && address < net->end) {
+    // The mask as it was before the signal: a jump restores none, and saving it at every copy would cost a
+    // system call each.
+    pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
+    siglongjmp(net->back, 1);
+  }
   pass_on(number, info, context);
 }
 
-// Not blocked while it runs (SA_NODEFER), so that leaving it by a jump needs no system call to unblock it.
 void install() {
   struct sigaction action {};
   action.sa_sigaction = on_sigbus;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   sigaction(SIGBUS, &action, &before);
 }
