@@ -14,8 +14,6 @@
 namespace ttc::card {
 namespace {
 
-constexpr uint64_t kLineAllowanceNs =
-    10'000;  // of a long copy, for every line; a line takes about one microsecond
 constexpr uint64_t kAskAgainNs = 10'000'000;
 constexpr unsigned kBlankCopies = 3;
 constexpr size_t kProbes = 3;  // tiles that must all be silent before the card is taken for gone
@@ -80,7 +78,7 @@ void GuardedCard::begin() {
 }
 
 bool GuardedCard::slow(uint64_t lines) {
-  const uint64_t limit = kSlowNs + lines * kLineAllowanceNs;
+  const uint64_t limit = kSlowNs + lines * card_->line_allowance_ns();
   const uint64_t took = now_ns_() - begun_ns_;
   if (took <= limit + (card_->transactions().transport_ns - transport_ns_)) return false;
   const uint64_t waits = waited_for_cpu(cpu_waits_fd_);

@@ -17,16 +17,17 @@
 namespace ttc::card::kmd {
 namespace {
 
-constexpr size_t kBlockBytes = 4096;           // of a copy, between two looks at the clock
-constexpr uint64_t kSlowNs = 2'000'000;        // a copy that takes longer is looked into
-constexpr uint64_t kLineNs = 10'000;           // and this for each of its lines
-constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer ends the copy
+constexpr size_t kBlockBytes = 4096;        // of a copy, between two looks at the clock
+constexpr uint64_t kSlowNs = 2'000'000;     // a copy that takes longer than this and its lines is looked into
+constexpr uint64_t kStallNs = 100'000'000;  // a block that takes longer ends the copy
+constexpr uint64_t kCpuEveryNs = 10'000'000;   // how old a reading of this thread's CPU time may get
+constexpr uint64_t kLineInLoads = 16;          // the most that a line may take, in register loads
 constexpr uint64_t kAskEveryNs = 100'000'000;  // whether the descriptor still lives
 constexpr uint32_t kTranslates = 1u << 14;     // in a network interface's configuration word
 
-uint64_t now_ns() {
+uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
@@ -57,6 +58,7 @@ class KmdCard : public Card {
           "or the card is being reset");
     tiles_ = std::make_unique<TileMap>(
         arch_, translates(), [this](Coord at, uint64_t address) { return identify_by(at, address); }, spec);
+    line_allowance_ns_ = std::max(line_allowance_ns_, kLineInLoads * fastest_load_ns_);
     describe();
     std::string why;
     notice_ = ResetNotice::listen(system.notice_directory(), why);
@@ -122,6 +124,7 @@ class KmdCard : public Card {
     return notice_ && notice_->announced() != announced_at_open_ ? Health::leaving : Health::ok;
   }
 
+  uint64_t line_allowance_ns() const override { return line_allowance_ns_; }
   Health check() override {
     if (!gone_ && (!card_answers() || !descriptor_lives())) lose();
     return health();
@@ -204,24 +207,42 @@ class KmdCard : public Card {
       identifying_ = {true, at, {TileKind::none, base, 0}};
     }
     uint32_t value = 0;
+    const uint64_t begun = now_ns();
     if (!load(opened_->window[static_cast<size_t>(Window::control)].uncached + (address - base), value)) {
       lose();
       return std::nullopt;
     }
+    fastest_load_ns_ = std::min(fastest_load_ns_, now_ns() - begun);
     count_register();
     // Before anything else is read of a chip that may be in trouble.
     if (value == ~0u && !card_answers()) return std::nullopt;
     return value;
   }
 
-  // A block that stalls ends the copy, one that is merely late is looked into: the thread may have waited for
-  // a CPU, or the card may be going.
+  // A load that stalls holds the CPU; a thread that waits for one does not count.
+  class Stopwatch {
+   public:
+    explicit Stopwatch(uint64_t now) { look(now); }
+    void look(uint64_t now) {
+      if (now - looked_ns_ < kCpuEveryNs) return;
+      looked_ns_ = now;
+      cpu_ns_ = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
+    uint64_t busy_ns() const { return now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns_; }
+
+   private:
+    uint64_t looked_ns_ = 0, cpu_ns_ = 0;
+  };
+
+  // A block that stalls ends the copy; when all take long the card is asked once whether it is still there.
   Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
     const uint64_t begun = now_ns();
-    const uint64_t budget = kSlowNs + lines_touched(offset, out.size_bytes()) * kLineNs;
+    const uint64_t lines = lines_touched(offset, out.size_bytes());
+    const uint64_t budget = kSlowNs + lines * line_allowance_ns_;
     bool looked = false;
     uint64_t block_begun = begun;
-    transactions_.round_trips += lines_touched(offset, out.size_bytes());
+    cpu_time_.look(begun);
+    transactions_.round_trips += lines;
     transactions_.bytes += out.size_bytes();
     while (!out.empty()) {
       // Blocks end where lines do, so that none is fetched twice.
@@ -231,11 +252,13 @@ class KmdCard : public Card {
       const Copy kernel = copy_;
       if (!caught(from, 8 * words, [kernel, to, source, words] { kernel(to, source, words); })) return lose();
       const uint64_t now = now_ns();
-      if (now - block_begun > kStallNs) return check() == Health::gone ? Access::gone : Access::suspect;
+      if (now - block_begun > kStallNs && cpu_time_.busy_ns() > kStallNs)
+        return check() == Health::gone ? Access::gone : Access::suspect;
       if (now - begun > budget && !looked) {
         looked = true;
         if (check() == Health::gone) return Access::gone;
       }
+      cpu_time_.look(now);
       block_begun = now;
       out = out.subspan(words);
       from += 8 * words;
@@ -285,6 +308,9 @@ class KmdCard : public Card {
   uint64_t announced_at_open_ = 0;
   uint64_t ask_next_ns_ = 0;
   bool gone_ = false;
+  uint64_t fastest_load_ns_ = ~uint64_t{0};
+  uint64_t line_allowance_ns_ = Card::line_allowance_ns();
+  Stopwatch cpu_time_{now_ns()};
   Copy copy_ = nullptr;
   Aimed aimed_[kWindows];
   Aimed identifying_;

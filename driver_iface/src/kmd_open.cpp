@@ -84,7 +84,11 @@ class Opening {
     notes.push_back("driver " + to_string(v));
     if (v.major > kOldestMajor || v.minor > kNewestKnownMinor)
       notes.back() += ", newer than what this build was written for (2.10)";
-    if (!v.at_least(2, 5)) notes.push_back("this driver does not tell who has the card open (2.5 does)");
+    if (!v.at_least(2, 5))
+      notes.push_back(
+          "this driver does not tell who has the card open (2.5 does), so where the workload keeps its zone "
+          "names is "
+          "not known either: --metal-home");
     if (!v.at_least(2, 6))
       notes.push_back(
           "this driver knows no power votes (2.6 does): tiles stay clocked as firmware pleases, and a reset "

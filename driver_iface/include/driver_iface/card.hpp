@@ -100,6 +100,9 @@ class Card {
   virtual Access wall_clock(Coord tile, uint64_t& cycles) = 0;
 
   virtual Health health() = 0;
+  // The longest that one line of a copy reasonably takes here. Behind a real link a round trip is about a
+  // microsecond; behind a simulated one it can be fifty.
+  virtual uint64_t line_allowance_ns() const { return 10'000; }
   // Something looked wrong: is the card itself still there? May cost a load that no window is needed for.
   virtual Health check() { return health(); }
   // Becomes readable (poll) when the card goes away; -1 when there is no such descriptor.
