@@ -95,7 +95,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       publisher_(publisher),
       segment_(segment),
       options_(options),
-      region_size_(attachment, options.bytes_per_risc),
+      region_size_(attachment, options.bytes_per_risc, card.memory_numberings()),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
       device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
                    attachment.clock) {

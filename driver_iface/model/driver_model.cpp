@@ -122,10 +122,12 @@ struct DriverModel::Chip {
     if (arch->name != "blackhole") return asked;
     if (asked.y <= 1 && arch->kind_at(asked) != TileKind::dram) return asked;
     if (asked.x == 17 || asked.x == 18) {
-      const uint32_t port = asked.y - 12u;
-      const uint32_t channel = port / 3 + (asked.x == 18 ? 4u : 0u);
-      if (asked.y < 12 || port >= 12) return std::nullopt;
-      return arch->ports(channel)[port % 3];
+      const uint32_t row = asked.y - 12u;
+      if (asked.y < 12 || row >= 12) return std::nullopt;
+      uint32_t group = row / 3;
+      if (options.simulator_memory && group >= 2) group = 5 - group;
+      const bool west = (asked.x == 17) != options.simulator_memory;
+      return arch->ports(group + (west ? 0 : 4))[row % 3];
     }
     if (arch->kind_at(asked) != TileKind::tensix) return std::nullopt;
     std::vector<uint8_t> columns, gone;

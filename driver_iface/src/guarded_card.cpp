@@ -235,6 +235,13 @@ Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
   return Access::ok;
 }
 
+// What was known of a memory tile's words is then another tile's.
+void GuardedCard::use_memory_numbering(unsigned way) {
+  card_->use_memory_numbering(way);
+  for (TileState& tile : states_) tile.has_reference = false;
+  for (Aimed& at : aimed_) at.valid = false;
+}
+
 std::optional<DescriptorRange> GuardedCard::descriptor_range(Coord tile, uint64_t address, uint32_t bytes) {
   if (lost_ || resting(state(tile))) return std::nullopt;
   return card_->descriptor_range(tile, address, bytes);

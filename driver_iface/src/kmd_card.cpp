@@ -130,6 +130,12 @@ class KmdCard : public Card {
     return health();
   }
 
+  unsigned memory_numberings() const override { return tiles_->memory_numberings(); }
+  void use_memory_numbering(unsigned way) override {
+    tiles_->use_memory_numbering(way);
+    for (Aimed& at : aimed_) at.valid = false;
+  }
+
   std::optional<DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t) override { return std::nullopt; }
   Access release(const DescriptorRange&, std::span<const uint64_t>) override { return Access::refused; }
   Transactions transactions() const override { return transactions_; }

@@ -15,7 +15,16 @@ constexpr uint32_t kTagTensixColumns = 34, kTagEthernetTiles = 35, kTagDramChann
 constexpr uint32_t kMostTags = 256;
 constexpr unsigned kMostSilent = 3;  // a few unanswered reads are absorbed, a hundred hang the NoC
 
-constexpr uint8_t kDramX = 17, kDramY = 12;  // translated place of the first port of the first channel
+// Sources disagree (driver sheet 4.2): tt-umd blackhole_coordinate_manager.cpp@3ed9cb6, which tt-metal's
+// firmware goes by, and ttsim src/tile.cpp@56694c8, whose firmware may be given either. Both name memory
+// ports only.
+struct MemoryNumbering {
+  uint8_t first_x, second_x;     // of channels 0-3 and 4-7
+  std::array<uint8_t, 4> group;  // of three rows, by channel
+};
+constexpr std::array<MemoryNumbering, 2> kMemoryNumberings = {
+    {{17, 18, {0, 1, 2, 3}}, {18, 17, {0, 1, 3, 2}}}};
+constexpr uint8_t kDramY = 12;  // of the first port
 
 std::optional<size_t> column_index(uint8_t x) {
   const auto it = std::find(kBlackholeColumns.begin(), kBlackholeColumns.end(), x);
@@ -118,17 +127,20 @@ Coord TileMap::aim_at(Coord tile) const {
   return entry(tile).at;
 }
 
-// Memory is renumbered channel by channel, three ports each: four channels at x 17, four at 18. The same
-// numbers that tt-metal's firmware uses, so that both mean the same memory whichever column a chip calls
-// which.
+unsigned TileMap::memory_numberings() const {
+  return translated_ && arch_.name == "blackhole" ? static_cast<unsigned>(kMemoryNumberings.size()) : 1;
+}
+
+// Memory is renumbered channel by channel, three ports each: four channels at x 17, four at 18.
 Coord TileMap::dram_aim(Coord port) const {
-  if (!translated_ || arch_.name != "blackhole") return port;
+  if (memory_numberings() == 1) return port;
   const auto channel = static_cast<uint8_t>(*arch_.channel_at(port));
   const auto ports = arch_.ports(channel);
   const auto nth = static_cast<uint8_t>(std::find(ports.begin(), ports.end(), port) - ports.begin());
-  const uint8_t half = 4;
-  return {static_cast<uint8_t>(kDramX + channel / half),
-          static_cast<uint8_t>(kDramY + 3 * (channel % half) + nth)};
+  const MemoryNumbering& n = kMemoryNumberings[numbering_];
+  const bool first_half = channel < n.group.size();
+  return {first_half ? n.first_x : n.second_x,
+          static_cast<uint8_t>(kDramY + 3 * n.group[channel % n.group.size()] + nth)};
 }
 
 }  // namespace ttc::card::kmd

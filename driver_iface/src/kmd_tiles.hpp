@@ -24,6 +24,9 @@ class TileMap {
   const std::vector<Tile>& tiles() const { return tiles_; }  // Tensix and Ethernet in flat id order
   const std::vector<std::string>& notes() const { return notes_; }
   bool harvested(Coord tile) const;
+  // Ways in which the memory channels may be numbered, and the one that is used; 0 is tt-metal's.
+  unsigned memory_numberings() const;
+  void use_memory_numbering(unsigned way) { numbering_ = way; }
   // Where a window must be aimed to reach this physical tile.
   Coord aim_at(Coord tile) const;
 
@@ -46,6 +49,7 @@ class TileMap {
   std::vector<std::string> notes_;
   std::optional<uint32_t> tensix_columns_, ethernet_tiles_,
       dram_channels_;  // enabled, of Blackhole's telemetry
+  unsigned numbering_ = 0;
   unsigned silent_ = 0, misplaced_ = 0;
 };
 

@@ -1,8 +1,9 @@
 // ttcollect with the model of the kernel driver in place of Linux, for process tests. Not installed.
 //
-//   ttcollect_on_model CARD PID ASIC_ID MINOR NOTICE_DIRECTORY -- ttcollect's arguments
+//   ttcollect_on_model CARD PID ASIC_ID MINOR NOTICE_DIRECTORY MEMORY -- ttcollect's arguments
 //
-// CARD is an emulated card; it appears as node 0 of a driver 2.MINOR. Lines on stdin happen to it: reset,
+// CARD is an emulated card; it appears as node 0 of a driver 2.MINOR. MEMORY:
+// metal or simulator, whose numbering of Blackhole's channels. Lines on stdin happen to it: reset,
 // post_reset, unplug, add CARD (another one takes its place), tell (whether anything is held, on stdout).
 #include <fcntl.h>
 #include <signal.h>
@@ -51,12 +52,13 @@ void obey(DriverModel& model, ModelNode node) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 7) return 2;
+  if (argc < 8) return 2;
   static DriverModel model;
   ModelNode node;
   node.asic_id = argv[3];
   node.minor = static_cast<unsigned>(std::stoul(argv[4]));
   model.set_notice_directory(argv[5]);
+  node.simulator_memory = std::string(argv[6]) == "simulator";
   put_in(model, node, argv[1], std::stoi(argv[2]));
   ttc::card::kmd::use_system(model);
   sigset_t all, before;  // signals are the collector's
@@ -64,8 +66,8 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread(obey, std::ref(model), node).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  argv[6] = argv[0];
-  const int code = ttcollect_main(argc - 6, argv + 6);
+  argv[7] = argv[0];
+  const int code = ttcollect_main(argc - 7, argv + 7);
   model.close(workload);
   const auto s = model.state(0);
   std::fflush(stdout);

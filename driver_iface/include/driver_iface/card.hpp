@@ -108,6 +108,11 @@ class Card {
   // Becomes readable (poll) when the card goes away; -1 when there is no such descriptor.
   virtual int hangup_fd() const = 0;
 
+  // Chips that renumber their memory channels (Blackhole) may do it in so many ways; which one this chip has
+  // shows only in what is found there. Way 0 is used until another is chosen.
+  virtual unsigned memory_numberings() const { return 1; }
+  virtual void use_memory_numbering(unsigned) {}
+
   // Card memory as a file range, where the card has a descriptor that can be read. The range must be released
   // with what arrived. No window is needed; the tile rules are the same.
   virtual std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) = 0;
