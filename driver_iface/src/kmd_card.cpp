@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "driver_iface/allow_list.hpp"
 #include "kmd_copy.hpp"
@@ -17,10 +18,10 @@
 namespace ttc::card::kmd {
 namespace {
 
-constexpr size_t kBlockBytes = 4096;        // of a copy, between two looks at the clock
-constexpr uint64_t kSlowNs = 2'000'000;     // a copy that takes longer than this and its lines is looked into
-constexpr uint64_t kStallNs = 100'000'000;  // a block that takes longer ends the copy
-constexpr uint64_t kCpuEveryNs = 10'000'000;   // how old a reading of this thread's CPU time may get
+constexpr size_t kBlockBytes = 4096;     // of a copy, between two looks at the clock
+constexpr uint64_t kSlowNs = 2'000'000;  // a block that takes longer than this and its lines is looked into
+constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer ends the copy
+constexpr uint64_t kCpuEveryNs = 1'000'000;    // how old a reading of this thread's CPU time may get
 constexpr uint64_t kLineInLoads = 16;          // the most that a line may take, in register loads
 constexpr uint64_t kAskEveryNs = 100'000'000;  // whether the descriptor still lives
 constexpr uint32_t kTranslates = 1u << 14;     // in a network interface's configuration word
@@ -240,17 +241,15 @@ class KmdCard : public Card {
     uint64_t looked_ns_ = 0, cpu_ns_ = 0;
   };
 
-  // A block that stalls ends the copy; when all take long the card is asked once whether it is still there.
+  // A block that stalls ends the copy; after a slow one the card is asked, once, whether it is still there.
   Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
-    const uint64_t begun = now_ns();
-    const uint64_t lines = lines_touched(offset, out.size_bytes());
-    const uint64_t budget = kSlowNs + lines * line_allowance_ns_;
-    bool looked = false;
-    uint64_t block_begun = begun;
-    cpu_time_.look(begun);
-    transactions_.round_trips += lines;
+    const uint64_t slow = kSlowNs + kBlockBytes / kLineBytes * line_allowance_ns_;
+    bool asked = false;
+    uint64_t begun = now_ns();
+    transactions_.round_trips += lines_touched(offset, out.size_bytes());
     transactions_.bytes += out.size_bytes();
     while (!out.empty()) {
+      cpu_time_.look(begun);
       // Blocks end where lines do, so that none is fetched twice.
       const size_t words = std::min(out.size(), (kBlockBytes - offset % kLineBytes) / 8);
       const auto* source = reinterpret_cast<const volatile uint64_t*>(from);
@@ -258,14 +257,11 @@ class KmdCard : public Card {
       const Copy kernel = copy_;
       if (!caught(from, 8 * words, [kernel, to, source, words] { kernel(to, source, words); })) return lose();
       const uint64_t now = now_ns();
-      if (now - block_begun > kStallNs && cpu_time_.busy_ns() > kStallNs)
-        return check() == Health::gone ? Access::gone : Access::suspect;
-      if (now - begun > budget && !looked) {
-        looked = true;
-        if (check() == Health::gone) return Access::gone;
+      if (now - begun > slow && cpu_time_.busy_ns() > slow) {
+        if (!std::exchange(asked, true) && check() == Health::gone) return Access::gone;
+        if (cpu_time_.busy_ns() > std::max(slow, kStallNs)) return Access::suspect;
       }
-      cpu_time_.look(now);
-      block_begun = now;
+      begun = now;
       out = out.subspan(words);
       from += 8 * words;
       offset += static_cast<uint32_t>(8 * words);
