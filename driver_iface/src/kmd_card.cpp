@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "driver_iface/allow_list.hpp"
@@ -30,12 +31,6 @@ uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t{};
   clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 std::string pci_address(const DeviceInfo& i) {
@@ -274,9 +269,12 @@ class KmdCard : public Card {
     const auto text = [&](const char* name) { return attribute(system_, node, name); };
     const bool wormhole = arch_.name == "wormhole_b0";
     identity_.board = text("tt_card_type").value_or("unknown");
-    const auto asic = text("tt_asic_id");
+    const std::string asic = text("tt_asic_id").value_or("");
+    const bool known =
+        asic.find_first_not_of('0') != std::string::npos;  // all zeros: firmware was given none
+    // As the udev rule names the node in by-id.
     identity_.live_name =
-        asic ? (wormhole ? "wormhole-" : "blackhole-") + lower(*asic) : "pci-" + pci_address(opened_->info);
+        known ? (wormhole ? "wormhole-" : "blackhole-") + asic : "pci-" + pci_address(opened_->info);
     identity_.aiclk_mhz =
         static_cast<uint32_t>(std::strtoul(text("tt_aiclk").value_or("0").c_str(), nullptr, 10));
     if (identity_.aiclk_mhz == 0) {

@@ -171,17 +171,19 @@ TEST_P(KmdCard, every_form_of_name_opens_the_same_card) {
        {std::string("3"), std::string("/dev/tenstorrent/3"), by_id, std::string("pci:0001:c2:00.0")}) {
     open(spec);
     EXPECT_EQ(card->identity().spec, spec);
-    EXPECT_EQ(card->identity().live_name, blackhole() ? "blackhole-0123abcd" : "wormhole-0123abcd");
+    EXPECT_EQ(card->identity().live_name, blackhole() ? "blackhole-0123ABCD" : "wormhole-0123ABCD");
   }
   EXPECT_EQ(present_cards().front(), "pci:0001:c2:00.0");
 }
 
 TEST_P(KmdCard, without_an_asic_id_the_pci_address_names_the_segment) {
   ModelNode node;
-  node.asic_id.clear();
-  add(node);
-  open();
-  EXPECT_EQ(card->identity().live_name, "pci-0000-01-00.0");
+  for (const char* id : {"", "0000000000000000"}) {
+    node.asic_id = id;
+    add(node);
+    open(std::to_string(node.ordinal++));
+    EXPECT_EQ(card->identity().live_name, "pci-0000-01-00.0");
+  }
 }
 
 TEST_P(KmdCard, what_is_no_card_is_one_sentence) {
