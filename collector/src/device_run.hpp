@@ -43,7 +43,8 @@ class DeviceRun {
   // Undoes start().
   void withdraw();
 
-  // Drains until told to halt or the card goes, ends the segment and closes the card.
+  // Drains until told to halt or the card goes (with `reattach`: until told to halt), ends the segment and
+  // closes the card.
   void collect();
 
   // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
@@ -57,12 +58,19 @@ class DeviceRun {
   void learn_the_link();
   void choose_place();
   std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
-  void drain_until_halted(std::string& ended, bool& vanished);
+  // Why a stretch of collecting is over.
+  enum class End { halted, leaving, gone };
+  End drain_until_halted();
+  void make_drain(Carried carried);
+  End collect_stretch();
+  bool await_return();
+  void let_card_go();
   void note(const std::string& text) const;
   void poll_names();
   void count_suspicions();
   std::string session_text() const;
-  void take_account(const std::string& ended, bool vanished);
+  void take_account();
+  card::GuardedCard::Account suspicions() const;
 
   RunOptions options_;
   ChosenDevice device_;
@@ -86,6 +94,8 @@ class DeviceRun {
   std::unique_ptr<ZoneLogs> names_;
   std::unique_ptr<Drain> drain_;
   bool names_full_ = false;
+  card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
+  uint64_t returns_ = 0;
   LiveFigures last_figures_;
   DeviceResult result_;
 };

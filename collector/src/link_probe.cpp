@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "driver_iface/allow_list.hpp"
+
 namespace ttc::collect {
 namespace {
 

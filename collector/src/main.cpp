@@ -23,7 +23,8 @@ enum Exit {
 };
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device, 4 no profiler found on it, 5 segment "
+    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device or it cannot be opened, 4 no profiler "
+    "found on it, 5 segment "
     "cannot be\n"
     "made or is taken, 6 output file failed, 7 a card vanished while collecting (what was read is kept, the "
     "others\n"
@@ -100,9 +101,9 @@ int list_all(bool as_json, const std::string& root) {
   }
 }
 
-int probe_one(const std::string& device, uint32_t samples, bool as_json) {
+int probe_one(const std::string& device, const card::OpenOptions& open, uint32_t samples, bool as_json) {
   try {
-    collect::probe(device, samples, as_json);
+    collect::probe(device, open, samples, as_json);
     return kOk;
   } catch (const card::OpenError& e) {
     return say(kNoDevice, e.what());
@@ -122,9 +123,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> typed_devices;
   double idle_us = 1000, busy_us = 50;
   bool as_json = false;
-  app.add_option("--device,-d", typed_devices,
-                 "the card: emu:NAME; several as emu:A,emu:B or repeated; all for every card present.\n"
-                 "The place in the list is the chip number, column 1 of the device CSV")
+  app.add_option(
+         "--device,-d", typed_devices,
+         "the card: 0, /dev/tenstorrent/0, /dev/tenstorrent/by-id/..., pci:0000:01:00.0 or emu:NAME;\n"
+         "several as A,B or repeated; all for every card present.\n"
+         "The place in the list is the chip number, column 1 of the device CSV")
       ->expected(1)
       ->take_all();
   app.add_option("--for", o.duration_ns, "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)")
@@ -162,6 +165,12 @@ int main(int argc, char** argv) {
       "--cpu", cpus, "keep the drain threads on these CPUs, as in 2-3,10 (default: near a real card)");
   app.add_flag("!--no-pin", o.pin, "leave threads and ring memory where the kernel puts them")
       ->excludes(cpu_option);
+  app.add_flag(
+      "--reattach", o.reattach,
+      "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
+      "same segment and file as a new epoch; only a signal or --for ends the run");
+  app.add_flag("!--no-power-vote", o.open.power_vote,
+               "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");
@@ -188,7 +197,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
   if (*list_cmd) return list_all(list_json || as_json, root);
-  if (*probe_cmd) return probe_one(probed, samples, probe_json || as_json);
+  if (*probe_cmd) return probe_one(probed, o.open, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);

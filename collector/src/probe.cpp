@@ -79,8 +79,8 @@ std::string in_words(const LinkProbe& probe) {
   return text;
 }
 
-void probe(const std::string& device, uint32_t samples, bool as_json) {
-  card::GuardedCard card(card::open_card(device));
+void probe(const std::string& device, const card::OpenOptions& open, uint32_t samples, bool as_json) {
+  card::GuardedCard card(card::open_card(device, open));
   ProbeOptions options;
   options.samples = samples;
   options.budget_ns = kBudgetNs;

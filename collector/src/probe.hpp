@@ -17,6 +17,6 @@ struct ProbeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 // Opens the card, measures, prints on stdout. Throws card::OpenError, ProbeError.
-void probe(const std::string& device, uint32_t samples, bool as_json);
+void probe(const std::string& device, const card::OpenOptions& open, uint32_t samples, bool as_json);
 
 }  // namespace ttc::collect

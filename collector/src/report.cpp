@@ -99,6 +99,7 @@ json to_json(const DeviceResult& r) {
               {"bytes", r.bytes},
               {"lost", std::move(lost)},
               {"epochs", r.epochs},
+              {"card_returns", r.returns},
               {"retries", r.retries},
               {"recovered_words", r.recovered_words},
               {"zone_names", r.names},

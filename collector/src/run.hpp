@@ -23,8 +23,10 @@ struct RunOptions {
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
-  CpuSet cpus;                    // for every drain thread; empty: by the card's place
-  bool pin = true;                // near real cards; where `cpus` are given, always
+  CpuSet cpus;      // for every drain thread; empty: by the card's place
+  bool pin = true;  // near real cards; where `cpus` are given, always
+  card::OpenOptions open;
+  bool reattach = false;          // a card that was reset or pulled is waited for and collected from again
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
@@ -51,6 +53,7 @@ struct DeviceResult {
   int memory_node = -1;  // the ring was asked for from; -1: from anywhere
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
+  uint64_t returns = 0;  // times the card came back
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;

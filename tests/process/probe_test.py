@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`ttcollect probe`, and the short probe that every session carries."""
 import json
+import os
 
 import harness as h
 
@@ -37,7 +38,23 @@ def watch(name):
     h.check(code == 0 and h.device(out)["footprint"]["reads_per_s"] > 0, err)
 
 
+def through_the_driver():
+    """On the modelled driver: what the probe reads is on the allow-list, and nothing is left taken."""
+    for arch in ("wormhole_b0", "blackhole"):
+        name = h.card_name()
+        card = h.start("ttemu", "--name", name, "--arch", arch, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
+        while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
+            h.check(card.poll() is None, "ttemu ended")
+        code, out, err = h.run("ttcollect_on_model", name, card.pid, f"5{os.getpid():x}", 10, h.work("notices"), "metal",
+                               "--", "probe", "--device", "0", "--samples", 20, "--json")
+        h.check(code == 0, f"{arch}: exit {code}: {err}")
+        check_rows(json.loads(out))
+        card.terminate()
+        h.check(h.finish(card)[0] == 0, "probing hurt the card")
+
+
 def main():
+    through_the_driver()
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 60, "--pace", "--wait-observer",
                    "--host-reads", "every:20", "--round-trip-ns", 800, "--json")

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "driver_iface/allow_list.hpp"
 #include "driver_iface/guarded_card.hpp"
 
 namespace ttc::collect {
