@@ -107,7 +107,7 @@ void DeviceRun::choose_place() {
 std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
   if (id.spec.starts_with("emu:")) return std::nullopt;
   try {
-    return function_of(id, card::tenstorrent_functions());
+    return function_of(id, card::tenstorrent_functions({}, card::Look::place));
   } catch (const card::InventoryError& e) {
     note(e.what());
     return std::nullopt;

@@ -110,7 +110,8 @@ void read_driver(const SystemRoots& roots, const std::string& function, PciFunct
   f.temperature_c = temperature_of(function, hidden);
 }
 
-PciFunction describe(const SystemRoots& roots, const ScannedFunction& scanned, const NodeUsers& users) {
+// `users` null: only the card's place.
+PciFunction describe(const SystemRoots& roots, const ScannedFunction& scanned, const NodeUsers* users) {
   PciFunction f;
   f.bdf = scanned.bdf();
   f.device_id = scanned.device_id;
@@ -123,8 +124,8 @@ PciFunction describe(const SystemRoots& roots, const ScannedFunction& scanned, c
   if (f.ordinal) {
     f.node = "/dev/tenstorrent/" + std::to_string(*f.ordinal);
     f.by_id = by_id_of(roots, *f.ordinal);
-    read_driver(roots, function, f, hidden);
-    f.openers = users.of(*f.ordinal, f.hidden);
+    if (users) read_driver(roots, function, f, hidden);
+    if (users) f.openers = users->of(*f.ordinal, f.hidden);
     f.umd_owner_pid = umd_owner(roots, *f.ordinal, f.hidden);
   }
   hidden.tell(f.hidden);
@@ -188,14 +189,15 @@ std::string board_of_serial(uint64_t board_id) {
   }
 }
 
-std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots) {
+std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots, Look look) {
   const std::vector<ScannedFunction> scanned = scan_pci(roots.sys, kVendor);
   std::vector<PciFunction> functions;
   if (scanned.empty()) return functions;
-  const NodeUsers users(roots);
+  std::optional<NodeUsers> users;
+  if (look == Look::everything) users.emplace(roots);
   unsigned chip = 0;
   for (const ScannedFunction& s : scanned) {
-    functions.push_back(describe(roots, s, users));
+    functions.push_back(describe(roots, s, users ? &*users : nullptr));
     if (functions.back().ordinal) functions.back().chip = chip++;
     add_notes(functions.back());
   }

@@ -179,6 +179,26 @@ TEST_F(Machine, config_space_is_not_touched) {
   EXPECT_EQ(only().arch, "blackhole");
 }
 
+TEST_F(Machine, a_look_at_the_place_alone_makes_the_driver_read_no_chip) {
+  card("0000:01:00.0", "0x401e", 0);
+  put("/sys/bus/pci/devices/0000:01:00.0/numa_node", "1\n");
+  put("/sys/bus/pci/devices/0000:01:00.0/hwmon/hwmon3/temp1_input", "40000\n");
+  put(attributes(0) + "tt_aiclk", "1000\n");
+  put(attributes(0) + "tt_serial", "0100018511732042\n");
+  process(100, "workload", "/dev/tenstorrent/0", "0100002");
+  umd_lock(0, 101, 100);
+  const auto functions = tenstorrent_functions(roots_below(root), Look::place);
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions[0].numa_node, 1);
+  EXPECT_EQ(functions[0].node, "/dev/tenstorrent/0");
+  EXPECT_EQ(functions[0].umd_owner_pid, 100);
+  EXPECT_TRUE(functions[0].openers.empty());
+  EXPECT_FALSE(functions[0].aiclk_mhz);
+  EXPECT_FALSE(functions[0].temperature_c);
+  EXPECT_EQ(functions[0].serial, "");
+  EXPECT_EQ(only().aiclk_mhz, 1000u);
+}
+
 TEST_F(Machine, another_driver_grayskull_and_an_unknown_id_are_named) {
   link(function("0000:01:00.0", "0x401e") + "driver", "../../../bus/pci/drivers/vfio-pci");
   function("0000:02:00.0", "0xfaca");

@@ -64,8 +64,12 @@ struct InventoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// `place` leaves out what the driver would have to read from the chip (all its attributes but what names the
+// card) and who has the nodes open: for a collector that only wants to know where its card sits.
+enum class Look : uint8_t { everything, place };
+
 // By PCI address. No PCI bus is no error. Throws InventoryError when there is one that cannot be read.
-std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {});
+std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {}, Look look = Look::everything);
 
 // The product of a 64-bit board id, as on the box; empty when the code is not known (driver sheet 4.1).
 std::string board_of_serial(uint64_t board_id);
