@@ -13,6 +13,7 @@
 #include "emu_access.hpp"
 #include "emu_client.hpp"
 #include "fd.hpp"
+#include "window_registers.hpp"
 
 namespace ttc::card::kmd {
 namespace {
@@ -401,9 +402,10 @@ int DriverModel::configure(Descriptor& d, const ConfigureWindow& w) {
   if (it == c.owner.end() || descriptors_.at(it->second).get() != &d) return -EPERM;
   if (w.aim.address % k->bytes) return -EINVAL;
   if (c.arch->name == "wormhole_b0" && w.aim.address >> 36) return -EINVAL;
-  c.aimed[w.id] = w.aim;
+  // As the registers hold it, whose fields are narrower than the request's.
+  c.aimed[w.id] = k->bytes == kWindowBytes ? decode_window(*c.arch, encode_window(*c.arch, w.aim)) : w.aim;
   if (d.observer) ++c.window_moves;
-  if (c.target(w.aim).kind == Target::nowhere)  // the driver takes it; the chip would not
+  if (c.target(c.aimed[w.id]).kind == Target::nowhere)  // the driver takes it; the chip would not
     c.hazards.push_back("aim at (" + std::to_string(w.aim.x_end) + "," + std::to_string(w.aim.y_end) + ") " +
                         std::to_string(w.aim.address));
   for (const Area& a : areas_)
