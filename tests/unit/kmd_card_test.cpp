@@ -475,8 +475,12 @@ TEST_P(KmdCard, an_announced_reset_leaves_time_to_let_go) {
   EXPECT_EQ(read(), Access::ok);
   card.reset();
   expect_nothing_held();
+  expect_refusal("0", {"announced", "--wait"});  // or its windows would be in the way again
+  expect_nothing_held();
   model.reset(0);
   model.post_reset(0);
+  expect_refusal("0", {"announced"});
+  ASSERT_EQ(testing_support::tell_listeners(notices, 2), 1u);
   open();
   EXPECT_EQ(card->health(), Health::ok) << "an announcement is for the cards that were open";
 }
