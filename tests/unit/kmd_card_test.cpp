@@ -452,6 +452,33 @@ TEST_P(KmdCard, a_dead_link_is_told_from_a_silent_tile) {
   EXPECT_EQ(card->health(), Health::gone);
 }
 
+TEST_P(KmdCard, a_load_that_is_slow_is_looked_into_and_one_that_stalls_ends_the_copy) {
+  add();
+  open();
+  chip().store(tensix(), 3 * 4096, 77);
+  ASSERT_EQ(read(Window::payload, 4 * 4096), Access::ok);
+  const uint64_t loads = card->transactions().register_loads;
+  const auto copy_with_stall = [&](uint64_t ns) {
+    words.assign(words.size(), 0);
+    EXPECT_EQ(card->aim(Window::payload, tensix(1), 0), Access::ok);
+    EXPECT_EQ(card->aim(Window::payload, tensix(0), 0), Access::ok);
+    model.stall(0, 4096, ns);
+    return card->copy(Window::payload, 0, words);
+  };
+  EXPECT_EQ(copy_with_stall(20'000'000), Access::ok);
+  EXPECT_EQ(card->transactions().register_loads, loads + 1) << "the chip's own node id was not asked for";
+  EXPECT_EQ(words[3 * 512], 77u);
+  EXPECT_EQ(copy_with_stall(200'000'000), Access::suspect);
+  EXPECT_EQ(words[3 * 512], 0u) << "it went on after a stall";
+  EXPECT_EQ(card->health(), Health::ok);
+  // The same with the card gone behind it.
+  EXPECT_EQ(card->aim(Window::payload, tensix(1), 0), Access::ok);
+  EXPECT_EQ(card->aim(Window::payload, tensix(0), 0), Access::ok);
+  model.break_link(0);
+  model.stall(0, 4096, 20'000'000);
+  EXPECT_EQ(card->copy(Window::payload, 0, words), Access::gone);
+}
+
 TEST_P(KmdCard, unplugging_is_noticed_and_the_card_can_come_back_under_its_number) {
   add();
   open();
