@@ -344,6 +344,22 @@ TEST_P(KmdCard, a_chip_whose_tiles_do_not_answer_is_left_alone) {
   expect_nothing_held();
 }
 
+// They should answer, says the sheet; a board whose fused-off tiles do not costs one read a line.
+TEST_P(KmdCard, fused_off_lines_that_do_not_answer_are_left_out_as_a_whole) {
+  ModelNode node;
+  node.telemetry = false;  // which would tell
+  add(node);
+  const auto dead = [&](Coord c) { return blackhole() ? c.x == 15 || c.x == 16 : c.y == 10 || c.y == 11; };
+  for (const Tile& t : chip().tiles())
+    if (t.kind == TileKind::tensix && dead(t.at)) model.silence(0, t.at);
+  open();
+  for (const Tile& t : card->tiles())
+    if (t.kind == TileKind::tensix) {
+      EXPECT_EQ(t.harvested, dead(t.at)) << int{t.at.x} << "," << int{t.at.y};
+    }
+  EXPECT_TRUE(noted("2 tiles do not answer"));
+}
+
 TEST_P(KmdCard, a_second_chip_without_a_pci_function_is_told_of) {
   if (blackhole()) GTEST_SKIP() << "n300 is Wormhole";
   ModelNode node;
