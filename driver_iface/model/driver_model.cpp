@@ -1,10 +1,13 @@
 #include "driver_model.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -13,6 +16,7 @@
 #include "emu_access.hpp"
 #include "emu_client.hpp"
 #include "fd.hpp"
+#include "window_registers.hpp"
 
 namespace ttc::card::kmd {
 namespace {
@@ -76,6 +80,24 @@ void put_zeros(uint8_t* at, size_t bytes) {
   if (mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) ==
       MAP_FAILED)
     fail("mapping");
+}
+
+// A load that hangs: its page cannot be touched until this handler has burnt the time.
+std::atomic<uint64_t> stall_ns{0};
+void on_stall(int, siginfo_t* info, void*) {
+  const uint64_t ns = stall_ns.exchange(0);
+  auto* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(info->si_addr) & ~uintptr_t{4095});
+  if (ns == 0 || mprotect(page, 4096, PROT_READ) != 0) {  // no stall of ours: let it be fatal
+    signal(SIGSEGV, SIG_DFL);
+    return;
+  }
+  const auto cpu_ns = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+  };
+  for (const uint64_t end = cpu_ns() + ns; cpu_ns() < end;) {
+  }
 }
 
 // What a window is aimed at, as the chip understands it.
@@ -401,9 +423,10 @@ int DriverModel::configure(Descriptor& d, const ConfigureWindow& w) {
   if (it == c.owner.end() || descriptors_.at(it->second).get() != &d) return -EPERM;
   if (w.aim.address % k->bytes) return -EINVAL;
   if (c.arch->name == "wormhole_b0" && w.aim.address >> 36) return -EINVAL;
-  c.aimed[w.id] = w.aim;
+  // As the registers hold it, whose fields are narrower than the request's.
+  c.aimed[w.id] = k->bytes == kWindowBytes ? decode_window(*c.arch, encode_window(*c.arch, w.aim)) : w.aim;
   if (d.observer) ++c.window_moves;
-  if (c.target(w.aim).kind == Target::nowhere)  // the driver takes it; the chip would not
+  if (c.target(c.aimed[w.id]).kind == Target::nowhere)  // the driver takes it; the chip would not
     c.hazards.push_back("aim at (" + std::to_string(w.aim.x_end) + "," + std::to_string(w.aim.y_end) + ") " +
                         std::to_string(w.aim.address));
   for (const Area& a : areas_)
@@ -570,6 +593,19 @@ void DriverModel::break_link(uint32_t ordinal) {
   c.link_dead = true;
   for (const Area& a : areas_)
     if (descriptors_.at(a.fd)->chip == &c && !a.zapped) show(a);
+}
+
+void DriverModel::stall(uint32_t ordinal, uint64_t offset, uint64_t ns) {
+  const std::lock_guard lock(mutex_);
+  struct sigaction action {};
+  action.sa_sigaction = on_stall;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+  stall_ns = ns;
+  for (const Area& a : areas_)
+    if (descriptors_.at(a.fd)->chip == &chip(ordinal) && a.window &&
+        mprotect(a.at + offset, 4096, PROT_NONE) != 0)
+      fail("stall");
 }
 
 void DriverModel::silence(uint32_t ordinal, Coord tile) {

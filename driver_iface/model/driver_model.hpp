@@ -66,6 +66,8 @@ class DriverModel : public System {
   void post_reset(uint32_t ordinal);
   void unplug(uint32_t ordinal);
   void break_link(uint32_t ordinal);  // every load gives all-ones, no word from the driver
+  // The next load of the 4 KiB at this offset of any window holds its CPU for so long, then succeeds.
+  void stall(uint32_t ordinal, uint64_t offset, uint64_t ns);
   void silence(uint32_t ordinal, Coord tile);
   void harvest(uint32_t ordinal, Coord tile);  // its clock is off, whatever the emulated card says
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 
 #include "driver_iface/allow_list.hpp"
@@ -40,6 +41,29 @@ std::string pci_address(const DeviceInfo& i) {
   return text;
 }
 
+// Listening goes on while a reset is announced and no card is open, so that none is opened in its way.
+class Awaited {
+ public:
+  void keep(std::shared_ptr<ResetNotice> notice) {
+    const std::lock_guard lock(mutex_);
+    notice_ = std::move(notice);
+  }
+  bool under_way() {
+    const std::lock_guard lock(mutex_);
+    if (notice_ && notice_->under_way()) return true;
+    notice_.reset();
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<ResetNotice> notice_;
+};
+Awaited& awaited() {
+  static Awaited one;
+  return one;
+}
+
 class KmdCard : public Card {
  public:
   KmdCard(System& system, const std::string& spec, const OpenOptions& options)
@@ -61,6 +85,10 @@ class KmdCard : public Card {
     if (notice_) announced_at_open_ = notice_->announced();
     if (!why.empty()) identity_.notes.push_back(why);
     copy_ = copy_of(widest_copy());
+  }
+
+  ~KmdCard() override {
+    if (notice_ && notice_->under_way()) awaited().keep(notice_);
   }
 
   const Identity& identity() const override { return identity_; }
@@ -320,6 +348,8 @@ class KmdCard : public Card {
 }  // namespace
 
 std::unique_ptr<Card> open_node(System& system, const std::string& spec, const OpenOptions& options) {
+  if (awaited().under_way())
+    throw OpenError(spec + ": a reset of this machine's cards was announced and is not over; --wait waits");
   return std::make_unique<KmdCard>(system, spec, options);
 }
 

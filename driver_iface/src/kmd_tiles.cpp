@@ -13,7 +13,10 @@ constexpr std::array<uint8_t, 14> kBlackholeColumns = {1, 16, 2, 15, 3, 14, 4, 1
 constexpr Coord kBlackholeArc{8, 0};
 constexpr uint32_t kTagTensixColumns = 34, kTagEthernetTiles = 35, kTagDramChannels = 36;
 constexpr uint32_t kMostTags = 256;
-constexpr unsigned kMostSilent = 3;  // a few unanswered reads are absorbed, a hundred hang the NoC
+// A few unanswered reads are absorbed, a hundred hang the NoC. Fused-off tiles should answer this one, but
+// should they not, they come in rows or columns, of which boards lack two at most: one read each, the rest of
+// the line is not asked.
+constexpr unsigned kMostSilent = 4;
 
 // Sources disagree (driver sheet 4.2): tt-umd blackhole_coordinate_manager.cpp@3ed9cb6, which tt-metal's
 // firmware goes by, and ttsim src/tile.cpp@56694c8, whose firmware may be given either. Both name memory
@@ -59,19 +62,24 @@ TileMap::TileMap(const Arch& arch, bool translated, const LoadAt& load, const st
   if (misplaced_)
     notes_.push_back(std::to_string(misplaced_) +
                      " tiles do not say the coordinates they were asked at and are left out");
-  if (silent_) notes_.push_back(std::to_string(silent_) + " tiles do not answer and are left out");
+  if (silent_)
+    notes_.push_back(std::to_string(silent_) + " tiles do not answer; they and their whole " +
+                     (arch.name == "blackhole" ? "columns" : "rows") + " are left out");
 }
 
 // A tile is taken when it says who it is and that its clock is not off for good.
 void TileMap::look_at(Coord asked, const LoadAt& load) {
   const TileKind kind = arch_.kind_at(asked);
   if (kind == TileKind::ethernet && disabled(ethernet_tiles_, asked.x)) return;
+  const uint8_t line = arch_.name == "blackhole" ? asked.x : asked.y;
+  if (kind == TileKind::tensix && silent_lines_.count(line)) return;
   const auto id = load(asked, arch_.node_id_address);
   if (!id)
     throw OpenError(spec_ +
                     ": the card stopped answering while its tiles were counted; is it being reset? --wait "
                     "tries again");
   if (*id == ~0u) {
+    silent_lines_.insert(line);
     if (++silent_ < kMostSilent) return;
     throw OpenError(
         spec_ + ": tiles up to (" + std::to_string(asked.x) + "," + std::to_string(asked.y) +

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class TileMap {
   std::optional<uint32_t> tensix_columns_, ethernet_tiles_,
       dram_channels_;  // enabled, of Blackhole's telemetry
   unsigned numbering_ = 0;
+  std::set<uint8_t> silent_lines_;  // rows (Wormhole) or columns (Blackhole), as what is fused off is
   unsigned silent_ = 0, misplaced_ = 0;
 };
 

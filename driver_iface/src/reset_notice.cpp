@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,7 +15,13 @@
 namespace ttc::card {
 namespace {
 
-constexpr unsigned char kBefore = 1;
+constexpr unsigned char kBefore = 1, kAfter = 2;
+
+uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
 
 bool address_of(const std::string& path, sockaddr_un& address) {
   address = {};
@@ -78,6 +85,18 @@ ResetNotice::~ResetNotice() {
 
 uint64_t ResetNotice::announced() {
   const std::lock_guard lock(mutex_);
+  hear();
+  return announced_;
+}
+
+bool ResetNotice::under_way() {
+  const std::lock_guard lock(mutex_);
+  hear();
+  return under_way_ && now_ns() - announced_ns_ < kLongestResetNs;
+}
+
+// With the mutex.
+void ResetNotice::hear() {
   for (;;) {
     Fd sender(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!sender) break;
@@ -87,10 +106,10 @@ uint64_t ResetNotice::announced() {
     unsigned char message = 0;
     const ssize_t got = recv(sender.get(), &message, 1, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (got == 1 && message == kBefore) ++announced_;
+    if (got == 1 && message == kBefore) ++announced_, under_way_ = true, announced_ns_ = now_ns();
+    if (got == 1 && message == kAfter) under_way_ = false;
     return got <= 0;
   });
-  return announced_;
 }
 
 }  // namespace ttc::card

@@ -23,8 +23,13 @@ class ResetNotice {
 
   // How often a reset was announced until now. Never waits.
   uint64_t announced();
+  // One was announced and has not been said to be over. Not believed for longer than kLongestResetNs.
+  bool under_way();
+  static constexpr uint64_t kLongestResetNs = 30'000'000'000;
 
  private:
+  void hear();
+
   ResetNotice(Fd socket, std::string path) : socket_(std::move(socket)), path_(std::move(path)) {}
 
   Fd socket_;
@@ -32,6 +37,8 @@ class ResetNotice {
   std::mutex mutex_;
   std::vector<Fd> senders_;  // connected, their byte not there yet
   uint64_t announced_ = 0;
+  bool under_way_ = false;
+  uint64_t announced_ns_ = 0;  // the last one, CLOCK_MONOTONIC
 };
 
 // Removes socket files in `directory` whose process is gone and which nobody listens on.

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sys
 
 import harness as h
@@ -33,6 +34,20 @@ class OnModel:
     def happen(self, what):
         self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
+
+    def held(self):
+        self.happen("tell")
+        return self.process.stdout.readline()
+
+    def tell_listeners(self, message):
+        """As a process does that is going to reset the cards (1) or has (2)."""
+        told = 0
+        for name in os.listdir(self.notices):
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect(os.path.join(self.notices, name))
+                s.send(bytes([message]))
+                told += 1
+        h.check(told == 1, f"{told} listeners in {self.notices}")
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -171,6 +186,39 @@ def reattach():
         report = h.device(out)
         h.check(report["card_returns"] == 1 and report["epochs"] >= 1, f"{what}: {report}")
         h.check(all(r["cause"] == "card gone" for r in report["lost"]), f"{what}: {report['lost'][:3]}")
+
+
+@case
+def announced_reset():
+    """The windows are given back before the reset, and taken again only when it is over."""
+    truths = [h.work(f"announced{i}.csv") for i in (0, 1)]
+    first, first_card = start_card("wormhole_b0", truths[0], "--programs", 150, "--rate", 400)
+    collector = OnModel("wormhole_b0", first, first_card, "--reattach")
+    h.check(h.finish(first_card)[0] == 0, "the card did not end in order")
+    until(collector.live, lambda c: c["frames"] >= 150 * LANES)
+    h.check(collector.held().startswith("held: 2 windows, 2 descriptors, 4 mappings"), "not what it holds")
+    collector.tell_listeners(1)
+    until(collector.live, lambda c: c["card_gone_intervals"] > 0)
+    for _ in range(1000):
+        held = collector.held()
+        if held.startswith("held: 0 windows, 1 descriptors, 0 mappings"):   # the workload's
+            break
+    else:
+        h.fail(f"not let go: {held}")
+    second, second_card = start_card("wormhole_b0", truths[1], "--programs", 150, "--rate", 400, "--clock-start", 1000000)
+    for what in ("reset", "unplug", f"add {second} {second_card.pid}"):
+        collector.happen(what)
+    h.check(collector.held().startswith("held: 0 windows"), "it came back before the reset was over")
+    collector.tell_listeners(2)
+    h.check(h.finish(second_card)[0] == 0, "the second card did not end in order")
+    until(collector.live, lambda c: c["frames"] >= 300 * LANES)
+    collector.process.send_signal(signal.SIGTERM)
+    code, out, err = h.finish(collector.process)
+    h.check(code == 0, f"ended with {code}: {err}")
+    h.check("announced that it goes away" in err, err)
+    got = rows_of(collector.live)
+    collector.finish()
+    same([row for path in truths for row in h.rows(path)], got)
 
 
 @case

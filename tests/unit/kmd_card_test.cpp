@@ -344,6 +344,22 @@ TEST_P(KmdCard, a_chip_whose_tiles_do_not_answer_is_left_alone) {
   expect_nothing_held();
 }
 
+// They should answer, says the sheet; a board whose fused-off tiles do not costs one read a line.
+TEST_P(KmdCard, fused_off_lines_that_do_not_answer_are_left_out_as_a_whole) {
+  ModelNode node;
+  node.telemetry = false;  // which would tell
+  add(node);
+  const auto dead = [&](Coord c) { return blackhole() ? c.x == 15 || c.x == 16 : c.y == 10 || c.y == 11; };
+  for (const Tile& t : chip().tiles())
+    if (t.kind == TileKind::tensix && dead(t.at)) model.silence(0, t.at);
+  open();
+  for (const Tile& t : card->tiles())
+    if (t.kind == TileKind::tensix) {
+      EXPECT_EQ(t.harvested, dead(t.at)) << int{t.at.x} << "," << int{t.at.y};
+    }
+  EXPECT_TRUE(noted("2 tiles do not answer"));
+}
+
 TEST_P(KmdCard, a_second_chip_without_a_pci_function_is_told_of) {
   if (blackhole()) GTEST_SKIP() << "n300 is Wormhole";
   ModelNode node;
@@ -452,6 +468,33 @@ TEST_P(KmdCard, a_dead_link_is_told_from_a_silent_tile) {
   EXPECT_EQ(card->health(), Health::gone);
 }
 
+TEST_P(KmdCard, a_load_that_is_slow_is_looked_into_and_one_that_stalls_ends_the_copy) {
+  add();
+  open();
+  chip().store(tensix(), 3 * 4096, 77);
+  ASSERT_EQ(read(Window::payload, 4 * 4096), Access::ok);
+  const uint64_t loads = card->transactions().register_loads;
+  const auto copy_with_stall = [&](uint64_t ns) {
+    words.assign(words.size(), 0);
+    EXPECT_EQ(card->aim(Window::payload, tensix(1), 0), Access::ok);
+    EXPECT_EQ(card->aim(Window::payload, tensix(0), 0), Access::ok);
+    model.stall(0, 4096, ns);
+    return card->copy(Window::payload, 0, words);
+  };
+  EXPECT_EQ(copy_with_stall(20'000'000), Access::ok);
+  EXPECT_EQ(card->transactions().register_loads, loads + 1) << "the chip's own node id was not asked for";
+  EXPECT_EQ(words[3 * 512], 77u);
+  EXPECT_EQ(copy_with_stall(200'000'000), Access::suspect);
+  EXPECT_EQ(words[3 * 512], 0u) << "it went on after a stall";
+  EXPECT_EQ(card->health(), Health::ok);
+  // The same with the card gone behind it.
+  EXPECT_EQ(card->aim(Window::payload, tensix(1), 0), Access::ok);
+  EXPECT_EQ(card->aim(Window::payload, tensix(0), 0), Access::ok);
+  model.break_link(0);
+  model.stall(0, 4096, 20'000'000);
+  EXPECT_EQ(card->copy(Window::payload, 0, words), Access::gone);
+}
+
 TEST_P(KmdCard, unplugging_is_noticed_and_the_card_can_come_back_under_its_number) {
   add();
   open();
@@ -475,8 +518,12 @@ TEST_P(KmdCard, an_announced_reset_leaves_time_to_let_go) {
   EXPECT_EQ(read(), Access::ok);
   card.reset();
   expect_nothing_held();
+  expect_refusal("0", {"announced", "--wait"});  // or its windows would be in the way again
+  expect_nothing_held();
   model.reset(0);
   model.post_reset(0);
+  expect_refusal("0", {"announced"});
+  ASSERT_EQ(testing_support::tell_listeners(notices, 2), 1u);
   open();
   EXPECT_EQ(card->health(), Health::ok) << "an announcement is for the cards that were open";
 }

@@ -59,9 +59,12 @@ TEST_F(ResetNoticeTest, counts_announcements_and_nothing_else) {
   const auto notice = ResetNotice::listen(directory, why);
   ASSERT_TRUE(notice) << why;
   EXPECT_EQ(notice->announced(), 0u);
+  EXPECT_FALSE(notice->under_way());
   ASSERT_EQ(tell_listeners(directory, 1), 1u);
   EXPECT_EQ(notice->announced(), 1u);
+  EXPECT_TRUE(notice->under_way());
   ASSERT_EQ(tell_listeners(directory, 2), 1u);
+  EXPECT_FALSE(notice->under_way());
   EXPECT_EQ(notice->announced(), 1u) << "2 says that it is over";
   ASSERT_EQ(tell_listeners(directory, 1), 1u);
   EXPECT_EQ(notice->announced(), 2u);
