@@ -36,13 +36,15 @@ void say_nothing(char*, ...) {}
 // libpci would leave the directory open behind its error.
 void expect_addresses_in(const std::string& devices) {
   std::error_code error;
+  std::string wrong;
   for (const auto& entry : std::filesystem::directory_iterator(devices, error)) {
     const std::string name = entry.path().filename().string();
     unsigned domain, bus, device, function;
     if (std::sscanf(name.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
-      throw InventoryError(devices + " cannot be searched for cards: '" + name + "' is no PCI address");
+      wrong = name + " is no PCI address";
   }
-  if (error) throw InventoryError(devices + " cannot be searched for cards: " + error.message());
+  if (error) wrong = error.message();
+  if (!wrong.empty()) throw InventoryError(devices + " cannot be searched for cards: " + wrong);
 }
 
 bool scan(pci_access* access) {
