@@ -97,10 +97,9 @@ void DeviceRun::choose_place() {
   if (!options_.pin || !place_) return;
   int workload = card_->identity().workload_pid;
   if (workload <= 0) workload = place_->umd_owner_pid;
-  const bool known = place_->numa_node >= 0;
-  const CpuSet local = known ? parse_cpus(place_->local_cpus).value_or(CpuSet{}) : CpuSet{};
-  cpus_ = choose_cpus(local, allowed_cpus(), threads_of(workload));
-  memory_node_ = place_->numa_node;
+  const HostFit fit = fit_for(place_->numa_node, place_->local_cpus, allowed_cpus(), threads_of(workload));
+  cpus_ = fit.cpus;
+  memory_node_ = fit.memory_node;
 }
 
 // Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.

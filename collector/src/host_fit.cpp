@@ -86,6 +86,12 @@ CpuChoice choose_cpus(const CpuSet& local, const CpuSet& allowed,
   return {quiet, quiet == near ? "near the card" : "near the card, away from the workload's threads"};
 }
 
+HostFit fit_for(int numa_node, const std::string& local_cpus, const CpuSet& allowed,
+                const std::vector<WorkloadThread>& workload) {
+  if (numa_node < 0) return {choose_cpus({}, allowed, workload), -1};
+  return {choose_cpus(parse_cpus(local_cpus).value_or(CpuSet{}), allowed, workload), numa_node};
+}
+
 PreferNode::PreferNode(int node) : nodes_(kMaskBits / (8 * sizeof(unsigned long))) {
   if (node < 0 || numa_available() < 0) return;
   if (!numa_bitmask_isbitset(numa_all_nodes_ptr, static_cast<unsigned>(node))) return;

@@ -78,6 +78,22 @@ TEST(CpuChoice, near_the_card_and_away_from_the_workload_as_far_as_that_goes) {
   }
 }
 
+TEST(HostFit, follows_the_cards_node_and_does_nothing_where_it_is_not_told) {
+  const CpuSet all{0, 1, 2, 3};
+  HostFit fit = fit_for(1, "2-3", all, {pinned(2)});
+  EXPECT_EQ(fit.cpus.cpus, CpuSet{3});
+  EXPECT_EQ(fit.memory_node, 1);
+  fit = fit_for(-1, "0-3", all, {});
+  EXPECT_TRUE(fit.cpus.cpus.empty());
+  EXPECT_NE(fit.cpus.why.find("not told"), std::string::npos);
+  EXPECT_EQ(fit.memory_node, -1);
+  fit = fit_for(1, "8-15", all, {});  // a cpuset without any of them: the memory may still be near
+  EXPECT_TRUE(fit.cpus.cpus.empty());
+  EXPECT_EQ(fit.memory_node, 1);
+  fit = fit_for(0, "", all, {});
+  EXPECT_TRUE(fit.cpus.cpus.empty());
+}
+
 TEST(WorkloadThreads, are_read_from_proc) {
   char pattern[] = "/tmp/ttc-proc-XXXXXX";
   ASSERT_NE(mkdtemp(pattern), nullptr);

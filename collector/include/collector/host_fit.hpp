@@ -28,6 +28,15 @@ struct CpuChoice {
 CpuChoice choose_cpus(const CpuSet& local, const CpuSet& allowed,
                       const std::vector<WorkloadThread>& workload);
 
+struct HostFit {
+  CpuChoice cpus;
+  int memory_node = -1;  // for the ring; -1: anywhere
+};
+// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not told: then its list names every CPU
+// of the machine and says nothing.
+HostFit fit_for(int numa_node, const std::string& local_cpus, const CpuSet& allowed,
+                const std::vector<WorkloadThread>& workload);
+
 // While it lives the calling thread's new memory comes from this node as long as the node has some; nothing
 // is changed when the node is not ours to use. `node` -1: likewise nothing.
 class PreferNode {
