@@ -127,7 +127,8 @@ const char* label(Counter counter) {
                                      "all_ones_reads",
                                      "disk_bytes",
                                      "disk_lapped_bytes",
-                                     "wakes"};
+                                     "wakes",
+                                     "link_bytes_per_s"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

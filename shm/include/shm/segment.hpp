@@ -99,6 +99,7 @@ enum class Counter : uint32_t {
   disk_bytes,
   disk_lapped_bytes,
   wakes,
+  link_bytes_per_s,  // what the way to the card can carry: nominal where sysfs tells, else measured at attach
   count
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);
