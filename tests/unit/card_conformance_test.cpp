@@ -92,6 +92,7 @@ class DriverRig : public EmulatedRig {
   ~DriverRig() override {
     tell_listeners(model_.notice_directory(), 2);  // an announced reset would keep the next rig's card shut
     kmd::use_system(kmd::linux_system());
+    rmdir(model_.notice_directory().c_str());
   }
   AccessAccount account() const override {
     AccessAccount a{};
