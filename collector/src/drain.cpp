@@ -238,6 +238,7 @@ void Drain::note_indices(CoreState& core, const Snapshot& snap) const {
 void Drain::note_rewind(CoreState& core, bool long_ago) const {
   if (core.rewound_ns != 0) return;
   core.rewound_ns = attachment_.clock();
+  core.rewound_after_ns = core.previous_look_ns;
   core.rewound_late = long_ago || core.looked_late || core.rewound_ns - core.look_ns > kBlindSpotNs;
 }
 
@@ -453,8 +454,9 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   lane.old_host.reset();
   lane.settled_words = 0;
   lane.stuck_since_ns = 0;
-  // What follows must be judged by itself: the time of the damaged part may have been wrong.
-  lane.digest.known = lane.digest.known && next < words.size() ? 1 : 0;
+  // A lane that rested for half the clock's range seems to lie in the future: what follows is judged by
+  // itself.
+  if (markers::clock_difference(ceiling().time, lane.digest.last_time) < 0) lane.digest.known = 0;
 }
 
 Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
@@ -522,9 +524,8 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
 Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   Snapshot snap;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
-  const uint64_t looked_before_ns = core.look_ns;
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
-  core.look_ns = snap.read_time_ns;
+  core.previous_look_ns = std::exchange(core.look_ns, snap.read_time_ns);
   if (rewound(core, snap)) note_rewind(core, false);
   if (core.rewound_ns != 0) {
     news = true;
@@ -542,7 +543,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core); a != Access::ok) return a;
   if (!news && core.looked_late && !core.lanes[0].delivered)
-    if (const Access a = check_never_seen(core, looked_before_ns); a != Access::ok) return a;
+    if (const Access a = check_never_seen(core); a != Access::ok) return a;
   if (!news) caught_up(core, snap);
   if (const Access a = settle_mode(core, now_ns); a != Access::ok) return a;
   if (!news)

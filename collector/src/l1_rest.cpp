@@ -103,8 +103,13 @@ Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
       if (last == 0 || (time != 0 && markers::clock_difference(time, last) > 0)) last = time;
     const uint64_t first = markers::marker_time(now[kHead], now[kHead + 1]);
     if (!is_short(now[kHead]) || markers::clock_difference(first, last) <= 0) return Access::ok;
-    losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
-    losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+    // Only a reset takes what no push has taken to the log, and this began before there was one.
+    const bool began_before =
+        core.rewound_ns == 0 || markers::clock_difference(first, device_time_.at(core.rewound_after_ns)) < 0;
+    if (!began_before) {
+      losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
+      losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+    }
     publish_rest(core, risc, std::move(rest));
     rest.assign(now.begin(), now.begin() + kHead);
   }

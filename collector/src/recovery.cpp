@@ -138,18 +138,32 @@ Access Drain::check_last_run(CoreState& core) {
 // The look that noticed the rewind came late: more than one epoch may have ended since the one before.
 // Nothing is missing only if the core has not run since what was delivered.
 Access Drain::account_late_rewind(CoreState& core) {
-  LastRun run = LastRun::open;
-  if (mode_of(core) == device::Mode::normal)
-    if (const Access a = look_at_last_run(core, run); a != Access::ok) return a;
-  if (run != LastRun::delivered && core.lanes[0].digest.known) may_be_lost(core);
-  return Access::ok;
+  LastRun run = LastRun::delivered;
+  Access access = Access::ok;
+  std::array<uint32_t, 8> slots;
+  switch (mode_of(core)) {
+    case device::Mode::normal:
+      access = look_at_last_run(core, run);
+      break;
+    case device::Mode::trace_only:  // the replay it was in when it was last looked at?
+      access = read_slots(core, 0, slots);
+      if (access == Access::ok && slots[0] != device::kUnsetWord &&
+          markers::clock_difference(markers::marker_time(slots[0], slots[1]),
+                                    device_time_.at(core.rewound_after_ns)) > 0)
+        run = LastRun::open;
+      break;
+    case device::Mode::accumulate:  // extend_l1_rest() judges by what L1 holds
+      break;
+  }
+  if (access == Access::ok && run != LastRun::delivered && core.lanes[0].digest.known) may_be_lost(core);
+  return access;
 }
 
 // The log is empty, nothing of this core was ever delivered, and this look came late. What was stored in L1
 // since the look before, and is in no log, went by unseen: a closed run with a kernel, or a buffer that
 // begins anew because a quick push has emptied it.
-Access Drain::check_never_seen(CoreState& core, uint64_t looked_before_ns) {
-  const uint64_t before = device_time_.at(looked_before_ns);
+Access Drain::check_never_seen(CoreState& core) {
+  const uint64_t before = device_time_.at(core.previous_look_ns);
   bool ran = false;
   for (uint32_t r = 0; r < core.core.riscs && !ran; ++r) {
     std::array<uint64_t, 5> raw;  // the four slots and the first custom marker

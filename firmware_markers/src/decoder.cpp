@@ -100,13 +100,15 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   Marker* const first = out.markers_.get() + out.marker_count_;
   Marker* next = first;
   uint32_t repaired_slots = 0;
+  // Trace-only firmware leaves the slots as they are until another replay has written them.
+  const bool may_be_old = same_launch || lane_.mode == device::Mode::trace_only;
   for (unsigned slot = 0; slot < 4; ++slot) {
     const uint32_t high = slots[2 * slot];
     const uint32_t low = slots[2 * slot + 1];
     if (is_blank(high)) continue;  // unset, or a start with id and high time 0: the host ignores that too
     uint64_t time = marker_time(high, low);
     uint32_t flags = kGuaranteed;
-    if (same_launch && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low) {
+    if (may_be_old && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low) {
       flags |= kDuplicate;
       ++anomalies_.duplicate_markers;
       if (previous_.repaired_slots >> slot & 1)

@@ -1,6 +1,7 @@
 #include "firmware_markers/frame.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "packet_pair.hpp"
 
@@ -18,6 +19,7 @@ class Times {
         ceiling_(ceiling),
         sat_out_(sat_out),
         slots_enclose_(lane.mode == Mode::normal),
+        slots_stay_(lane.mode == Mode::trace_only),
         latest_(previous.known ? previous.last_time : 0) {}
 
   void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
@@ -29,8 +31,8 @@ class Times {
       if (is_blank(high)) continue;
       ++seen_;
       uint64_t time = marker_time(high, low);
-      const bool duplicate =
-          same_launch && previous_.guaranteed[2 * slot] == high && previous_.guaranteed[2 * slot + 1] == low;
+      const bool duplicate = (same_launch || slots_stay_) && previous_.guaranteed[2 * slot] == high &&
+                             previous_.guaranteed[2 * slot + 1] == low;
       if (duplicate) {
         if (previous_.repaired_slots >> slot & 1) time = repaired(time), repaired_slots_ |= 1u << slot;
       } else {
@@ -117,6 +119,7 @@ class Times {
   const Ceiling& ceiling_;
   bool sat_out_;
   bool slots_enclose_;  // the FW zone holds all customs; where frames hold many launches it is an older push
+  bool slots_stay_;     // until another replay has written them
   bool hold_ = true;
   size_t seen_ = 0;
   uint32_t repaired_slots_ = 0;
@@ -158,14 +161,18 @@ size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, u
   const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode == Mode::normal;
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
+  uint32_t total = 0;  // the high word of the last sum
   while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
     if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;  // padding closes a frame
     const uint32_t length = packet_words(packet_type(words[pos]));
     if (length == 0 || pos + length > words.size()) break;
     if (packet_type(words[pos]) == kZoneTotal) {
       // No time to go by, but a sum of cycles cannot exceed the run it was taken in.
+      // Each of the two sums comes once, behind everything else.
       if (!has_end || words[pos + 1] > clock_difference(fw_end, time_in(at + kFwStartWord))) break;
+      if (std::exchange(total, words[pos]) == words[pos]) break;
     } else {
+      if (total != 0) break;
       const uint64_t time = time_in(pos);
       if (clock_difference(time, latest) <= 0 || (has_end && clock_difference(time, fw_end) >= 0)) break;
       latest = time;

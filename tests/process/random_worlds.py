@@ -113,7 +113,7 @@ class World:
             "torn-vector": "every=25,wait=50us",
             "hung-read": f"every={d.randint(4000, 20000)},for=5ms",
             "all-ones": f"tile=1-2,after={d.randint(2000, 20000)},for=50ms",
-            "host-reset": f"every={d.randint(20000, 60000)},words={d.choice([0, 3])}",
+            "host-reset": f"every={d.randint(20000, 60000)},words={d.choice([0, 3])},apart=6ms",
             "stale-dram": f"programs=100,time={d.choice(['past', 'future'])}",
             "overrun": f"every={d.randint(10, 30)}",
             "clock-stop": "after=50ms,for=20ms",

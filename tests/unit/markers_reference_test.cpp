@@ -25,8 +25,8 @@ bool slot_fits(const Words& w, size_t at, uint32_t type) {
 enum class Sentinel { intact, damaged };
 bool head_at(const Words& w, size_t at, const Lane& lane, Sentinel sentinel) {
   if (at + kFirstCustomWord > w.size()) return false;
-  if (sentinel == Sentinel::intact ? w[at] != 0 || w[at + 1] != 0 : !is_marker(w[at]) || is_blank(w[at]))
-    return false;
+  const bool damaged = is_marker(w[at]) && (!is_blank(w[at]) || lane.mode == Mode::trace_only);
+  if (sentinel == Sentinel::intact ? w[at] != 0 || w[at + 1] != 0 : !damaged) return false;
   const Format& f = *lane.format;
   const uint32_t identity = w[at + kIdIdentity];
   return f.risc.get(identity) == lane.risc && f.flat.get(identity) == lane.flat_id &&
@@ -43,10 +43,10 @@ struct Judged {
   bool duplicate, repaired;
 };
 // The time of a guaranteed slot, given the frame before.
-Judged judge_slot(const FrameDigest& d, bool same_launch, unsigned slot, uint32_t high, uint32_t low,
+Judged judge_slot(const FrameDigest& d, bool may_be_old, unsigned slot, uint32_t high, uint32_t low,
                   uint64_t earlier, bool earlier_known) {
   const uint64_t time = marker_time(high, low);
-  const bool repeated = same_launch && d.guaranteed[2 * slot] == high && d.guaranteed[2 * slot + 1] == low;
+  const bool repeated = may_be_old && d.guaranteed[2 * slot] == high && d.guaranteed[2 * slot + 1] == low;
   const bool rolled =
       repeated ? d.repaired_slots >> slot & 1 : earlier_known && looks_rolled_over(time, earlier);
   return {rolled ? repaired(time) : time, repeated, rolled};
@@ -102,7 +102,8 @@ class Reference {
     for (unsigned slot = 0; slot < 4; ++slot) {
       const uint32_t high = w[at + kFwStartWord + 2 * slot], low = w[at + kFwStartWord + 2 * slot + 1];
       if (is_blank(high)) continue;
-      const Judged j = judge_slot(digest, same_launch, slot, high, low, slot == 0 ? last : start, last != 0);
+      const bool may_be_old = same_launch || lane_.mode == Mode::trace_only;
+      const Judged j = judge_slot(digest, may_be_old, slot, high, low, slot == 0 ? last : start, last != 0);
       odd.duplicate_markers += j.duplicate;
       odd.repaired_times += j.repaired && !j.duplicate;
       if (j.repaired) repaired_slots |= 1u << slot;
@@ -112,13 +113,17 @@ class Reference {
     }
     uint64_t latest = sat_out ? last : start;
     if (same_launch && !sat_out) latest = later(latest, before);
+    if (lane_.format->quick_push_ends_late && lane_.mode == Mode::trace_only && digest.known)
+      start = latest = digest.last_time;
     const size_t end = customs(w, at + kFirstCustomWord, start, latest, sat_out);
     odd.overrun_frames += end - at > kBufferWords;
     if (end - at < kBufferWords && !sat_out && w[at + kFwEndWord] == kUnsetWord) name_quick_push(first);
-    found.frames.push_back({lane_.format->host_id.get(w[at + kIdHost]),
-                            static_cast<uint16_t>(lane_.format->trace.get(w[at + kIdIdentity])), lane_.risc,
-                            sat_out, static_cast<uint32_t>(first),
-                            static_cast<uint32_t>(found.markers.size() - first), static_cast<uint32_t>(at)});
+    found.frames.push_back(
+        {lane_.format->host_id.get(w[at + kIdHost]),
+         static_cast<uint16_t>(lane_.mode == Mode::accumulate ? 0
+                                                              : lane_.format->trace.get(w[at + kIdIdentity])),
+         lane_.risc, sat_out, static_cast<uint32_t>(first),
+         static_cast<uint32_t>(found.markers.size() - first), static_cast<uint32_t>(at)});
     remember(digest, w, at, end, later(last, latest), repaired_slots);
     return end;
   }
@@ -126,11 +131,11 @@ class Reference {
   size_t customs(const Words& w, size_t pos, uint64_t start, uint64_t& latest, bool stale) {
     for (; pos + 2 <= w.size() && is_marker(w[pos]);) {
       const uint32_t high = w[pos], low = w[pos + 1], type = packet_type(high), length = packet_words(type);
+      if (head_at(w, pos, lane_, Sentinel::damaged)) return pos;
       if (is_blank(high)) {
         pos += 2;
         continue;
       }
-      if (head_at(w, pos, lane_, Sentinel::damaged)) return pos;
       if (length == 0) {
         ++odd.unknown_packets;
         return pos;
@@ -219,7 +224,8 @@ std::optional<Verified> verify(const Words& w, size_t at, const Lane& lane, cons
     const uint32_t high = w[at + kFwStartWord + 2 * slot], low = w[at + kFwStartWord + 2 * slot + 1];
     if (is_blank(high)) continue;
     ++markers;
-    const Judged j = judge_slot(d, same_launch, slot, high, low, slot == 0 ? last : start, last != 0);
+    const bool may_be_old = same_launch || lane.mode == Mode::trace_only;
+    const Judged j = judge_slot(d, may_be_old, slot, high, low, slot == 0 ? last : start, last != 0);
     if (!j.duplicate) require_new(j.time);
     if (j.repaired) repaired_slots |= 1u << slot;
     if (slot == 0) start = j.time, latest = same_launch ? later(j.time, d.last_time) : j.time;
@@ -238,7 +244,7 @@ std::optional<Verified> verify(const Words& w, size_t at, const Lane& lane, cons
       if (type != kZoneTotal) {
         if (looks_rolled_over(time, latest)) time = repaired(time);
         require_new(time);
-        if (fw_end && lane.mode != Mode::accumulate && clock_difference(time, *fw_end) > 0) holds = false;
+        if (fw_end && lane.mode == Mode::normal && clock_difference(time, *fw_end) > 0) holds = false;
         latest = later(latest, time);
       }
     }

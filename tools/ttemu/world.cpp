@@ -103,6 +103,7 @@ void World::is_dispatch_core(const WorldCore& core) {
 }
 
 void World::begin_reset(const WorldCore& core) {
+  reset_ns_ = now_ns();
   unseen_.strike(core.at, core.flat_id);
   const uint32_t resets = ++resets_[core.flat_id];
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
@@ -192,6 +193,8 @@ void World::draw_next_reset() {
 
 // The host's write reaches the cores now, whatever they are doing.
 void World::strike_of_host() {
+  const uint64_t now = now_ns();
+  if (now < reset_ns_ + options_.faults.host_reset.apart_ns) return;  // the next step asks again
   ++host_strikes_;
   draw_next_reset();
   if (options_.faults.host_reset.words_per_step != 0) {

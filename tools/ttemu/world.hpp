@@ -116,6 +116,7 @@ class World {
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   std::vector<uint64_t> last_due_;          // by lane: writes of one lane keep their order
   std::mt19937_64 landing_dice_, reset_dice_;
+  uint64_t reset_ns_ = 0;  // when a vector was last reset, by whatever
   uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;
   uint64_t next_reset_step_ = ~uint64_t{0};
   size_t rewritten_ = ~size_t{0};  // words of all vectors that a slow rewrite has done

@@ -153,13 +153,15 @@ class Drain {
     uint64_t reset_generation = 0;      // of the device's resets, the last one this core was looked at for
     uint64_t caught_up_generation = 0;  // likewise, when nothing was left undelivered
     uint64_t look_ns = 0;               // read time of the last look
-    bool looked_late = false;           // it came later than blind_spot after the one before
-    bool epoch_entered = false;         // a lane has delivered a fresh frame of this epoch
-    bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
+    uint64_t previous_look_ns = 0;
+    bool looked_late = false;         // it came later than blind_spot after the one before
+    bool epoch_entered = false;       // a lane has delivered a fresh frame of this epoch
+    bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint32_t quiet_looks = 0;     // in a row
     uint64_t rewound_ns = 0;      // a rewind was noticed then, and its epoch has not begun yet; 0: none
     bool rewound_late = false;    // by a look that came late or took long
+    uint64_t rewound_after_ns = 0;  // the look before
     uint64_t epoch_since_ns = 0;
     device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
@@ -242,7 +244,7 @@ class Drain {
   card::Access check_last_run(CoreState& core);
   card::Access account_late_rewind(CoreState& core);
   void may_be_lost(CoreState& core);
-  card::Access check_never_seen(CoreState& core, uint64_t looked_before_ns);
+  card::Access check_never_seen(CoreState& core);
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
