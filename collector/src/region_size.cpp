@@ -43,12 +43,12 @@ Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCor
     }
   else
     for (const auto& [found, lanes] : votes_) sizes.push_back(found.bytes);
-  for (unsigned way = 0; way < numberings_; ++way) {
-    if (numberings_ > 1) card.use_memory_numbering(way);
-    for (const uint32_t bytes : sizes) {
-      if (uint64_t{sample.log_words} * 4 > bytes) continue;
-      const auto place = markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram,
-                                            attachment_.dram_base, bytes);
+  for (const uint32_t bytes : sizes) {  // the usual ones under every numbering first
+    if (uint64_t{sample.log_words} * 4 > bytes) continue;
+    const auto place =
+        markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base, bytes);
+    for (unsigned way = 0; way < numberings_; ++way) {
+      if (numberings_ > 1) card.use_memory_numbering(way);
       std::array<uint64_t, kSampleWords / 2> raw;
       const LogRead read{place.bank, place.address + 4ull * (sample.log_words - kSampleWords), raw};
       if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;

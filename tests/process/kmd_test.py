@@ -14,6 +14,7 @@ import sys
 import harness as h
 
 CASES = {}
+LISTENING = "00010000"  # flags of a socket in /proc/net/unix; bound comes before
 LANES = 8 * 5  # of the workload: each frame is a launch of one of them
 
 
@@ -67,10 +68,11 @@ def start_card(arch, truth, *arguments):
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--arch", arch, "--truth", truth, "--wait-observer", "--json",
                    "--cores", 8, "--linger", 0, *arguments)
-    while True:   # it must be there before the model can put it behind a node
-        if "ttemu." + name in open("/proc/net/unix").read():
-            return name, card
+    while True:   # it must listen before the model can put it behind a node
         h.check(card.poll() is None, "the card ended")
+        with open("/proc/net/unix") as sockets:
+            if any(line.endswith("@ttemu." + name + "\n") and line.split()[3] == LISTENING for line in sockets):
+                return name, card
 
 
 def until(live, enough):
@@ -208,7 +210,8 @@ def announced_reset():
     second, second_card = start_card("wormhole_b0", truths[1], "--programs", 150, "--rate", 400, "--clock-start", 1000000)
     for what in ("reset", "unplug", f"add {second} {second_card.pid}"):
         collector.happen(what)
-    h.check(collector.held().startswith("held: 0 windows"), "it came back before the reset was over")
+    held = collector.held()
+    h.check(held.startswith("held: 0 windows"), f"it came back before the reset was over: {held}")
     collector.tell_listeners(2)
     h.check(h.finish(second_card)[0] == 0, "the second card did not end in order")
     until(collector.live, lambda c: c["frames"] >= 300 * LANES)

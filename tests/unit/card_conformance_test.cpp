@@ -89,7 +89,11 @@ class DriverRig : public EmulatedRig {
     kmd::use_system(model_);
     spec_ = "pci:" + node.pci;
   }
-  ~DriverRig() override { kmd::use_system(kmd::linux_system()); }
+  ~DriverRig() override {
+    tell_listeners(model_.notice_directory(), 2);  // an announced reset would keep the next rig's card shut
+    kmd::use_system(kmd::linux_system());
+    rmdir(model_.notice_directory().c_str());
+  }
   AccessAccount account() const override {
     AccessAccount a{};
     a.window_moves = model_.state(0).window_moves;
