@@ -67,7 +67,10 @@ class Drain::Judge {
     if ((unproven || !head_landed) && frame.end > landed_words_) return false;
     hosts.push_back(frame.words[device::kIdHost]);
     if (frame.sat_out) return true;
-    if (frame.words[device::kFwEndWord] != device::kUnsetWord) ++finished_runs;
+    if (frame.words[device::kFwEndWord] != device::kUnsetWord)
+      ++finished_runs;
+    else
+      pushed_early = true;
     if (!fresh_seen) first_fresh.assign(frame.words.begin(), frame.words.end());
     fresh_seen = true;
     return true;
@@ -76,6 +79,7 @@ class Drain::Judge {
   std::vector<uint32_t> hosts;
   uint32_t finished_runs = 0;
   size_t first_end = 0;  // of the first frame that verified, whether it was taken or not
+  bool pushed_early = false;
   bool fresh_seen = false;
   bool unproven_seen = false;  // words that time and valid bits cannot vouch for
   std::vector<uint32_t> first_fresh;
@@ -377,7 +381,15 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
         losses_.open(where(core, r), LossCause::rewound_before_read,
                      core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
   }
-  losses_.close(where(core, risc), LossCause::rewound_before_read, time);
+  losses_.close(where(core, risc), LossCause::rewound_before_read,
+                gap_end(lane, frame, lane.digest.last_time));
+}
+
+// Up to when markers may be missing in front of this frame. In a lane that pushes in the middle of runs it
+// may be the second of its run: then what the first one held lies between the run's start and this one's
+// markers.
+uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
+  return markers::first_time(frame, lane.pushes_early ? 0 : after);
 }
 
 void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
@@ -411,6 +423,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
       give_up(core, f, words);
     return;
   }
+  lane.pushes_early = lane.pushes_early || judge.pushed_early;
   if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
   spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()),
                    f.data_offset, lane.digest});
@@ -502,17 +515,25 @@ bool Drain::near_full(const Snapshot& snap) const {
                      [&](uint32_t end) { return end + device::kBufferWords + 4 > log_capacity(); });
 }
 
+// More runs were counted than frames of BRISC delivered, and none of them is in the log.
+bool Drain::runs_missing(const CoreState& core, const Snapshot& snap) const {
+  // Accumulating firmware counts pushes, of whichever RISC.
+  return attachment_.mode == device::Mode::normal && core.lanes[0].cursor >= snap.host_end[0] &&
+         snap.run_counter > core.runs_delivered;
+}
+
 // Runs the core counted but whose frames are not in the log, and RISCs that say they lost markers.
 Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before) {
-  // Accumulating firmware counts pushes, of whichever RISC.
-  const bool missing = attachment_.mode == device::Mode::normal && core.lanes[0].cursor >= snap.host_end[0] &&
-                       snap.run_counter > core.runs_delivered;
+  const bool missing = runs_missing(core, snap);
   core.unexplained_visits = missing ? core.unexplained_visits + 1 : 0;
   if (!near_full(snap) && !missing) return Access::ok;
   std::array<uint32_t, 68> words{};
   if (const Access a = read_part(core, dropped_part_, words.data()); a != Access::ok) return a;
   uint32_t mask = words[attachment_.layout->format.dropped];
-  if (mask == 0 && core.unexplained_visits >= kUnexplainedVisits) mask = 1;  // the word can lose bits (5.7.8)
+  const bool stays_missing = core.unexplained_visits >= kUnexplainedVisits;
+  if (mask == 0 && stays_missing && near_full(snap)) mask = 1;  // the word can lose bits (5.7.8)
+  // Otherwise a reset between the index and the push of these runs, or between two looks, hides their frames.
+  if (mask == 0 && core.unexplained_visits == kUnexplainedVisits) may_be_lost(core);
   const uint32_t runs = missing ? snap.run_counter - core.runs_delivered : 0;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!(mask >> r & 1)) continue;
@@ -549,7 +570,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (const Access a = settle_mode(core, now_ns); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
-  if (!news && !(region_size_.known() && near_full(snap))) return Access::ok;
+  const bool unexplained = runs_missing(core, snap) && core.unexplained_visits < kUnexplainedVisits;
+  if (!news && !unexplained && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap);
   if (!region_size_.known()) {
     if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end, attachment_.mode);

@@ -107,8 +107,8 @@ Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
       device_time_.at(core.rewound_after_ns);  // when it was open then, nothing came after
   const bool new_one = closed == 0 && opened != 0 && markers::clock_difference(opened, looked) > 0;
   run = new_one ? LastRun::open : LastRun::delivered;
-  if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0)
-    return Access::ok;
+  if (closed == 0 || (!brisc.known && core.rewound_ns == 0)) return Access::ok;
+  if (markers::clock_difference(closed, brisc.known ? brisc.last_time : looked) <= 0) return Access::ok;
   bool kernel_ran = time_of(device::kKernelEndWord) != 0;
   for (uint32_t r = 1; r < core.core.riscs && !kernel_ran; ++r) {
     if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
@@ -158,7 +158,7 @@ Access Drain::account_late_rewind(CoreState& core) {
     case device::Mode::accumulate:  // extend_l1_rest() judges by what L1 holds
       break;
   }
-  if (access == Access::ok && run != LastRun::delivered && core.lanes[0].digest.known) may_be_lost(core);
+  if (access == Access::ok && run != LastRun::delivered) may_be_lost(core);
   return access;
 }
 
@@ -242,6 +242,16 @@ Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& inta
   return Access::ok;
 }
 
+// The end of a launch moves the index before the data, so what lies behind the index is not the new epoch's.
+// Quick push does it the other way round: of lanes that use it, only what had been announced before the
+// rewind is old.
+bool Drain::surely_old(const CoreState& core, uint32_t risc, uint32_t end,
+                       const markers::FrameDigest& digest) {
+  if (!core.lanes[risc].pushes_early) return true;
+  const uint64_t announced = device_time_.at(core.rewound_after_ns);
+  return end <= core.seen_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
+}
+
 // Behind the new end of the log: the first frame that is later than what was delivered.
 Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
                             std::optional<uint32_t>& at) {
@@ -256,7 +266,8 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
     markers::FrameDigest digest = lane.digest;
     const bool sat_out = lane.lane.sat_out(seen.data() + pos);  // its times are of an earlier run
-    if (!sat_out && markers::recovered_frame(seen, pos, lane.lane, latest, digest)) {
+    const size_t length = sat_out ? 0 : markers::recovered_frame(seen, pos, lane.lane, latest, digest);
+    if (length != 0 && surely_old(core, risc, from + pos + static_cast<uint32_t>(length), digest)) {
       at = from + pos;
       return Access::ok;
     }
@@ -288,6 +299,10 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
       const auto frame =
           static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, latest, walked));
       if (frame == 0) break;
+      if (!surely_old(core, risc, at + pos + frame, walked)) {
+        losses_.open(where(core, risc), LossCause::rewound_before_read, lane.digest.last_time, 0);
+        break;
+      }
       const bool may_go_on_behind = pos + frame + device::kBufferWords > words && at + words < log_capacity();
       if (may_go_on_behind && length != 0) break;  // the next piece starts with it
       const bool sat_out = lane.lane.sat_out(seen.data() + pos);
@@ -311,12 +326,22 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
   return Access::ok;
 }
 
+// A lane that never showed anything. What came and was rewound since the last look stands at the front of its
+// log.
+Access Drain::account_unseen_front(CoreState& core, uint32_t risc) {
+  if (!region_size_.known() || mode_of(core) != device::Mode::normal) return Access::ok;
+  Access access = Access::ok;
+  if (frame_waits_at_front(core, risc, access))
+    losses_.open(where(core, risc), LossCause::rewound_before_read, core.lanes[risc].digest.last_time, 0);
+  return access;
+}
+
 Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap) {
   LaneState& lane = core.lanes[risc];
   const uint32_t new_end = snap.host_end[risc];
   const uint32_t seen = core.seen_end[risc];
   if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered)
-    return Access::ok;  // a lane nobody uses
+    return core.rewound_late ? account_unseen_front(core, risc) : Access::ok;  // a lane nobody uses
   const uint64_t last = lane.digest.last_time;
   const auto lost_from = [&](uint64_t from) {
     losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);
@@ -344,7 +369,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   std::array<uint64_t, 8> raw;  // all fixed words and the first custom marker
   const LogRead read{core.core.bank, log_address(core, risc, at), raw};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
-  const uint64_t first = markers::first_time({reinterpret_cast<const uint32_t*>(raw.data()), 16}, before);
+  const uint64_t first = gap_end(lane, {reinterpret_cast<const uint32_t*>(raw.data()), 16}, before);
   if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
   // The gap ends where the survivors begin; behind them nothing was written any more.
   if (lane.digest.last_time != before)

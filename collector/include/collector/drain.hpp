@@ -130,6 +130,7 @@ class Drain {
     uint64_t stuck_since_ns = 0;  // 0: the words behind the cursor verified when last looked at
     uint32_t stuck_looks = 0;     // since then
     bool careful = false;         // it has frames with words that cannot be verified: read when surely landed
+    bool pushes_early = false;    // it has frames of runs that had not ended
     bool waits = false;           // likewise, until the frame behind the cursor is delivered
     std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
     std::vector<uint32_t> l1_rest;     // copy of what only L1 holds (l1_rest.cpp)
@@ -213,6 +214,7 @@ class Drain {
   void note_rewind(CoreState& core, bool long_ago) const;
   bool near_full(const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
+  bool runs_missing(const CoreState& core, const Snapshot& snap) const;
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   static bool silent(std::span<const uint32_t> words);
   card::Access doubt_bank(const CoreState& core);
@@ -226,6 +228,7 @@ class Drain {
   markers::Ceiling ceiling() const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
+  static uint64_t gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after);
   void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
   bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
   bool host_has_read(const CoreState& core);
@@ -246,6 +249,8 @@ class Drain {
   void may_be_lost(CoreState& core);
   card::Access check_never_seen(CoreState& core);
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
+  bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
+  card::Access account_unseen_front(CoreState& core, uint32_t risc);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,

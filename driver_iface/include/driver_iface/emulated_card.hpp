@@ -37,7 +37,7 @@ struct EmulatedCardOptions {
   uint64_t start_cycles = 5'000'000'000;
   std::vector<ClockStep> clock_steps;
   uint32_t aiclk_mhz = 1000;
-  std::vector<CardFault> faults;  // at most kMaxFaults
+  std::vector<CardFault> faults;   // at most kMaxFaults
   uint32_t max_compute_cores = 0;  // what the card says; 0: as many as it has
 };
 

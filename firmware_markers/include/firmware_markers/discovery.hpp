@@ -59,8 +59,8 @@ bool has_narrow_ids(const ControlVector& vector, std::span<const uint32_t> buffe
 // or everything where no log was given to the core. `buffer`: the RISC's; read while no run is in flight.
 bool l1_holds_more(const ControlVector& vector, uint32_t risc, device::Mode mode,
                    std::span<const uint32_t> buffer);
-// How many of them there are. After a reset the index says nothing; a firmware that ends its push late (G2) has
-// left the end in front of the frame's own words.
+// How many of them there are. After a reset the index says nothing; a firmware that ends its push late (G2)
+// has left the end in front of the frame's own words.
 uint32_t l1_words(const ControlVector& vector, uint32_t risc, const device::Format& format,
                   std::span<const uint32_t> buffer);
 
