@@ -18,10 +18,16 @@ ClockMap::Quality quality_of(const ClockSegment& s) {
   return {s.bound, s.hard_bound, s.kind, (s.flags & kFinalSegment) != 0};
 }
 
-// Cycles for ticks at the segment's pace, rounded down.
+// The 64-bit time with the marker's low bits that is the latest not behind `newest`.
+uint64_t unwrapped(uint64_t marker_time, uint64_t newest) {
+  return newest - ((newest - marker_time) & kMarkerMask);
+}
+
+// Cycles for ticks at the segment's pace. Roughly: it only has to tell wraps of 44 bits apart.
 uint64_t cycles_for(const ClockSegment& s, uint64_t ticks) {
-  const auto product = static_cast<unsigned __int128>(ticks) * (s.to_cycles - s.from_cycles);
-  return static_cast<uint64_t>(product / (s.host_to - s.host_from));
+  const double pace =
+      static_cast<double>(s.to_cycles - s.from_cycles) / static_cast<double>(s.host_to - s.host_from);
+  return static_cast<uint64_t>(static_cast<double>(ticks) * pace);
 }
 
 // The longest stretch of `times` from its start that lies in `s`, converted.
@@ -66,35 +72,34 @@ HostTime ClockMap::final_until() const {
   return 0;
 }
 
-// None between two eras: the counter was reset there, nobody knows when.
-std::optional<uint32_t> ClockMap::era_at(HostTime seen_by) const {
+ClockMap::Place ClockMap::place_of(HostTime seen_by) const {
   const auto later = std::upper_bound(segments_.begin(), segments_.end(), seen_by,
                                       [](HostTime t, const ClockSegment& s) { return t < s.host_from; });
-  if (later == segments_.begin()) return segments_.front().era;
-  const ClockSegment& s = *std::prev(later);
-  if (later != segments_.end() && later->era != s.era && seen_by > s.host_to) return std::nullopt;
-  return s.era;
-}
-
-// The 64-bit time with the marker's low bits that lies in the wrap around `seen_by`.
-uint64_t ClockMap::unwrapped(uint64_t marker_time, HostTime seen_by) const {
-  const auto later = std::upper_bound(segments_.begin(), segments_.end(), seen_by,
-                                      [](HostTime t, const ClockSegment& s) { return t < s.host_from; });
-  const ClockSegment& s = later == segments_.begin() ? segments_.front() : *std::prev(later);
+  const auto at = later == segments_.begin() ? later : std::prev(later);
+  const ClockSegment& s = *at;
   const uint64_t now = seen_by >= s.host_from ? s.from_cycles + cycles_for(s, seen_by - s.host_from)
                                               : s.from_cycles - cycles_for(s, s.host_from - seen_by);
-  const uint64_t newest = now + kNewestAhead;
-  return newest - ((newest - marker_time) & kMarkerMask);
+  Place place;
+  place.index = static_cast<size_t>(at - segments_.begin());
+  place.known = later == segments_.end() || later->era == s.era || seen_by <= s.host_to;
+  place.newest = now + kNewestAhead;
+  return place;
 }
 
-const ClockSegment* ClockMap::holding(uint64_t cycles, uint32_t era) const {
+const ClockSegment* ClockMap::holding(uint64_t cycles, size_t near) const {
+  const auto holds = [&](const ClockSegment& s) { return s.from_cycles <= cycles && cycles < s.to_cycles; };
+  const uint32_t era = segments_[near].era;
+  if (holds(segments_[near])) return &segments_[near];
+  for (const size_t beside : {near - 1, near + 1})  // mostly; before the first is behind the last
+    if (beside < segments_.size() && segments_[beside].era == era && holds(segments_[beside]))
+      return &segments_[beside];
   const auto later = std::upper_bound(
       segments_.begin(), segments_.end(), std::pair{era, cycles}, [](const auto& at, const ClockSegment& s) {
         return at.first != s.era ? at.first < s.era : at.second < s.from_cycles;
       });
   if (later == segments_.begin()) return nullptr;
   const ClockSegment& s = *std::prev(later);
-  return s.era == era && cycles < s.to_cycles ? &s : nullptr;
+  return s.era == era && holds(s) ? &s : nullptr;
 }
 
 // Beyond the segments of its era: at the pace of the nearest one, with whatever can still be said.
@@ -131,29 +136,31 @@ ClockMap::Converted ClockMap::outside(uint64_t cycles, uint32_t era, HostTime se
 
 ClockMap::Converted ClockMap::at(uint64_t marker_time, HostTime seen_by) const {
   if (segments_.empty()) return {};
-  const auto era = era_at(seen_by);
-  if (!era) return {seen_by, {}};
-  const uint64_t cycles = unwrapped(marker_time, seen_by);
-  if (const ClockSegment* s = holding(cycles, *era)) return {host_time_at(*s, cycles), quality_of(*s)};
-  return outside(cycles, *era, seen_by);
+  const Place place = place_of(seen_by);
+  if (!place.known) return {seen_by, {}};
+  const uint64_t cycles = unwrapped(marker_time, place.newest);
+  if (const ClockSegment* s = holding(cycles, place.index)) return {host_time_at(*s, cycles), quality_of(*s)};
+  return outside(cycles, segments_[place.index].era, seen_by);
 }
 
 void ClockMap::convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
                        std::vector<Run>& runs) const {
-  const auto era = segments_.empty() ? std::nullopt : era_at(seen_by);
-  if (!era) {
+  const Place place = segments_.empty() ? Place{} : place_of(seen_by);
+  if (!place.known) {
     std::fill_n(out.begin(), marker_times.size(), segments_.empty() ? HostTime{0} : seen_by);
     runs.push_back({marker_times.size(), {}});
     return;
   }
+  size_t near = place.index;
   while (!marker_times.empty()) {
-    const uint64_t cycles = unwrapped(marker_times.front(), seen_by);
+    const uint64_t cycles = unwrapped(marker_times.front(), place.newest);
     size_t count = 1;
-    if (const ClockSegment* s = holding(cycles, *era)) {
+    if (const ClockSegment* s = holding(cycles, near)) {
+      near = static_cast<size_t>(s - segments_.data());
       count = convert_within(*s, marker_times, out.data());
       runs.push_back({count, quality_of(*s)});
     } else {
-      const Converted c = outside(cycles, *era, seen_by);
+      const Converted c = outside(cycles, segments_[place.index].era, seen_by);
       out.front() = c.host;
       runs.push_back({1, c.quality});
     }

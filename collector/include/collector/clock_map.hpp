@@ -5,7 +5,6 @@
 // again and better; one whose segment is final gets the same answer from every reader for ever.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,9 +49,14 @@ class ClockMap {
                std::vector<Run>& runs) const;
 
  private:
-  uint64_t unwrapped(uint64_t marker_time, HostTime seen_by) const;
-  const ClockSegment* holding(uint64_t cycles, uint32_t era) const;
-  std::optional<uint32_t> era_at(HostTime seen_by) const;
+  // Where in the segments a marker seen then is to be looked for.
+  struct Place {
+    size_t index = 0;     // of the segment that holds `seen_by`, or the nearest before it
+    bool known = false;   // false: between two eras, where the counter was reset nobody knows when
+    uint64_t newest = 0;  // 64-bit time that the marker is not later than
+  };
+  Place place_of(HostTime seen_by) const;
+  const ClockSegment* holding(uint64_t cycles, size_t near) const;
   Converted outside(uint64_t cycles, uint32_t era, HostTime seen_by) const;
 
   ClockHead head_;
