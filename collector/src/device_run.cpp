@@ -105,6 +105,7 @@ void DeviceRun::collect() {
   // A zone's string is in the log before its first marker is on the card, so looking between reading words
   // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
   options_.drain.before_publish = [this] { poll_names(); };
+  start_sampler();
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain);
   names_ =
       std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
@@ -127,14 +128,32 @@ void DeviceRun::collect() {
   count_suspicions();
   poll_names();
   drain_->close_account(vanished, ended_ns);
+  if (sampler_) sampler_->close(!vanished && card_->health() == Health::ok);
   publisher_->publish_end(ended);
   segment_->end();
   take_account(ended, vanished);
   // Other devices may go on for long; this card is let go now.
   drain_.reset();
+  sampler_.reset();
   logs_.reset();
   loop_.reset();
   card_.reset();
+}
+
+void DeviceRun::start_sampler() {
+  if (!options_.sync) return;
+  std::vector<card::Coord> tiles;
+  for (const AttachedCore& c : attachment_.cores) tiles.push_back(c.at);
+  // A Tensix tile is the reference: reads of Ethernet tiles are kept rare.
+  std::stable_partition(tiles.begin(), tiles.end(), [this](card::Coord at) {
+    return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
+  });
+  sampler_ =
+      std::make_unique<ClockSampler>(*card_, std::move(tiles), *publisher_, *segment_, options_.sampler);
+  sampler_->measure_domains();  // a card that is gone shows it to the drain
+  options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
+    sampler_->seen(tile, time, raw_ns);
+  };
 }
 
 void DeviceRun::count_suspicions() {
@@ -158,6 +177,11 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
       ended = kCardGone;
       return;
     }
+    if (sampler_ && sampler_->poll(now) == Access::gone) {
+      vanished = true;
+      ended = kCardGone;
+      return;
+    }
     if (track_) {
       segment_->set(Counter::disk_bytes, track_->bytes());
       segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes());
@@ -167,7 +191,8 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
       count_suspicions();
       if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
     }
-    const uint64_t due = std::min(drain_->next_due_ns(), next_names);
+    uint64_t due = std::min(drain_->next_due_ns(), next_names);
+    if (sampler_) due = std::min(due, sampler_->next_due_ns());
     const uint64_t after = monotonic_now_ns();
     const Events events = loop_->wait(due > after ? due - after : 0);
     if (events.signal) ended = halt_.why();
@@ -235,6 +260,8 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.lost = drain_->losses().intervals();
   r.names = names_->notes();
   r.loop = loop_->name();
+  r.synced = sampler_ != nullptr;
+  if (sampler_) r.clock = sampler_->figures();
   r.live_name = r.identity.live_name;
   r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
   r.ended = ended;

@@ -53,6 +53,7 @@ class DeviceRun {
   void note(const std::string& text) const;
   void poll_names();
   void count_suspicions();
+  void start_sampler();
   std::string session_text() const;
   void take_account(const std::string& ended, bool vanished);
 
@@ -70,6 +71,7 @@ class DeviceRun {
   std::unique_ptr<LogReader> logs_;
   std::unique_ptr<ZoneLogs> names_;
   std::unique_ptr<Drain> drain_;
+  std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
   bool names_full_ = false;
   LiveFigures last_figures_;
   DeviceResult result_;

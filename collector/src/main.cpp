@@ -96,6 +96,14 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(10.0, 1e6));
   app.add_option("--busy-us", busy_us, "time between two looks at a core that had news")
       ->check(CLI::Range(0.0, 1e6));
+  app.add_flag(
+      "--sync-host-device,!--no-sync", o.sync,
+      "model the card's clock, so that readers can convert marker times to host time with an error\n"
+      "bound (on by default; --no-sync reads no wall clock for it). At most 1000 round trips a second");
+  app.add_option("--sync-rate", o.sampler.rate_hz,
+                 "samples of the clock a second, each a burst of up to 8 reads")
+      ->check(CLI::Range(2.0, 64.0))
+      ->capture_default_str();
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");

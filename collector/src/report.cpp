@@ -33,6 +33,21 @@ json to_json(const shm::LossRecord& r) {
   return j;
 }
 
+json to_json(const ClockSampler::Figures& c) {
+  json j{{"hz", c.hz},
+         {"samples", c.stats.samples},
+         {"steps", c.stats.steps},
+         {"violations", c.stats.violations},
+         {"stops", c.stats.stops},
+         {"eras", c.stats.eras},
+         {"domains", c.domains},
+         {"tile_spread_ns", static_cast<double>(c.tile_spread) / kHostTicksPerNs},
+         {"round_trips", c.round_trips},
+         {"host_clock_steps", c.host_steps}};
+  j["bound_ns"] = c.bound == kNoBound ? json() : json(static_cast<double>(c.bound) / kHostTicksPerNs);
+  return j;
+}
+
 json to_json(const DeviceResult& r) {
   json lost = json::array();
   for (const auto& record : r.lost) lost.push_back(to_json(record));
@@ -68,6 +83,7 @@ json to_json(const DeviceResult& r) {
               {"duration_s", r.duration_s},
               {"ended", r.ended},
               {"card_vanished", r.card_vanished}};
+  if (r.synced) device["clock"] = to_json(r.clock);
   if (!r.output_backend.empty())
     device["output"] = {{"bytes", r.output_bytes},
                         {"lapped_bytes", r.output_lapped_bytes},

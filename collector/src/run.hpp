@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/clock_sampler.hpp"
 #include "collector/drain.hpp"
 #include "driver_iface/guarded_card.hpp"
 
@@ -19,6 +20,8 @@ struct RunOptions {
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
+  bool sync = true;  // model the card's clock
+  SamplerOptions sampler;
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
@@ -40,6 +43,8 @@ struct DeviceResult {
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;
+  bool synced = false;
+  ClockSampler::Figures clock;  // when synced
   double duration_s = 0;
   std::string ended;  // why, as a sentence part
   bool card_vanished = false;
