@@ -33,6 +33,7 @@ World world(const char* what, double seconds, uint64_t seed) {
           begin + static_cast<HostTime>(seconds * 16e9),
           {},
           0,
+          {},
           true,
           {},
           {},

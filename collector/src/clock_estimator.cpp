@@ -95,7 +95,7 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
     start_piece(n);
   } else if (gap_ns > dwell_ns) {
     change_.reset();
-    close_piece(n - 1 - kUnconfirmed);
+    close_piece(n - std::min(n, kUnconfirmed));
     start_piece(n);
   } else if (change_) {
     narrow_change();
@@ -146,7 +146,7 @@ std::span<const ClockRead> ClockEstimator::after_stop(std::span<const ClockRead>
   stats_.stops += last.showed_since == 0;
   last.showed_since = burst[same - 1].before;
   change_.reset();
-  if (!pieces_.empty()) close_piece(newest() - 1);
+  if (!pieces_.empty()) close_piece(newest());
   return burst.subspan(same);
 }
 
@@ -171,11 +171,13 @@ void ClockEstimator::start_piece(size_t first) {
   pieces_.push_back(p);
 }
 
-void ClockEstimator::close_piece(size_t last) {
+// `end`: the first sample that is not surely in it.
+void ClockEstimator::close_piece(size_t end) {
   Piece& p = pieces_.back();
   if (!p.open) return;
   p.open = false;
-  p.last = last;
+  p.good = p.good && end > p.first;
+  p.last = std::max(end, p.first + 1) - 1;
 }
 
 LineFamily ClockEstimator::family(size_t first, size_t last, size_t tangent, size_t origin) const {

@@ -97,6 +97,10 @@ struct World {
   HostTime begin, end;
   LinkOptions link;
   double missed = 0;  // share of samples that are not taken
+  struct Outage {
+    HostTime from, until;
+  };
+  std::vector<Outage> outages;  // without any sample
   bool meets_condition = true;
   std::vector<HostTime> changes;  // steps, starts and stops
   std::vector<HostTime> resets;   // of the counter
@@ -113,6 +117,9 @@ inline collect::ClockEstimator observe(const World& w, const collect::ClockRules
   const HostTime period = rules.period_ns * 16;
   for (HostTime due = w.begin; due < w.end; due += period) {
     if (link.chance() < w.missed) continue;
+    if (std::any_of(w.outages.begin(), w.outages.end(),
+                    [&](const auto& o) { return o.from <= due && due < o.until; }))
+      continue;
     at = std::max(due, at) + static_cast<HostTime>(link.chance() * 1e6);  // never quite on time
     at = link.sample(w.truth, at, burst);
     estimator.add(burst);

@@ -48,13 +48,19 @@ World world(uint64_t seed) {
   const HostTime begin = kSecond * (1 + dice.below(1000000)) + dice.below(kSecond);
   const uint64_t starts[] = {5'000'000'000, (uint64_t{1} << 32) * 7 - 3'000'000,
                              (uint64_t{1} << 44) - 900'000'000, (uint64_t{1} << 46) - 8'000'000'000};
-  World w{CounterTruth(begin, starts[dice.below(4)]), begin, begin + kSecond * 20, {}, 0, true, {}, {}, ""};
+  World w{
+      CounterTruth(begin, starts[dice.below(4)]), begin, begin + kSecond * 20, {}, 0, {}, true, {}, {}, ""};
   const double drift = 1 + dice.between(-200e-6, 200e-6);
   w.link.round_trip_ns = dice.between(700, 3000) / 1.1;
   w.link.reads = 1 + static_cast<unsigned>(dice.below(8));
   w.link.asymmetry = dice.between(0, 1);
   w.link.constant_skew = dice.below(2) ? dice.between(-0.5, 0.5) : 0;
   w.link.preempted = dice.below(2) ? dice.between(0, 0.05) : 0;
+  if (dice.below(8) == 0) w.link.round_trip_ns *= 10;  // hardly ever a tight read
+  for (uint64_t gaps = dice.below(4) ? 0 : dice.below(6); gaps > 0; --gaps) {
+    const HostTime from = begin + dice.seconds(0, 19);
+    w.outages.push_back({from, from + dice.seconds(0.1, 2)});
+  }
   w.missed = dice.below(2) ? dice.between(0, 0.3) : 0;
   double hz = kFrequencies[dice.below(3)] * drift;
   w.truth.change(begin, hz);
@@ -201,7 +207,7 @@ struct Accuracy {
 Accuracy accuracy(const LinkOptions& link, double step_every_s, uint64_t seed, size_t markers) {
   Dice dice(seed);
   const HostTime begin = 77 * kSecond;
-  World w{CounterTruth(begin, 5'000'000'000), begin, begin + 120 * kSecond, link, 0, true, {}, {}, ""};
+  World w{CounterTruth(begin, 5'000'000'000), begin, begin + 120 * kSecond, link, 0, {}, true, {}, {}, ""};
   const double drift = 1 + dice.between(-200e-6, 200e-6);
   w.truth.change(begin, 1e9 * drift);
   if (step_every_s > 0)

@@ -113,7 +113,7 @@ class ClockEstimator {
   void test_newest();
   void narrow_change();
   void settle_change();
-  void close_piece(size_t last);
+  void close_piece(size_t end);
   void end_era();
   void remember_step(size_t first_before, size_t left, size_t right);
   void violate(size_t restart_at);
