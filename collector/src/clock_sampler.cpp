@@ -1,13 +1,10 @@
 #include "collector/clock_sampler.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "collector/host_time.hpp"
 #include "driver_iface/arch.hpp"
 #include "firmware_markers/frame.hpp"
 
@@ -17,27 +14,12 @@ namespace {
 using card::Access;
 using card::Window;
 
-constexpr unsigned kTileReads = 2;      // of a tile that is compared, and of the reference on either side
-constexpr unsigned kPeriodsAChunk = 8;  // final segments go out twice a second by default
-constexpr size_t kRecentInTable = 48;   // final segments of a domain in the live table
+constexpr unsigned kTileReads = 2;  // of a tile that is compared, and of the reference on either side
 constexpr size_t kWidthsKept = 4096;
-constexpr int kLastSamples = 4;  // two unconfirmed ones, and one that may be missed
 constexpr int64_t kHostStepNs = 1'000'000;
 
 constexpr auto kLowOffset = static_cast<uint32_t>(card::kWallClockLow - card::kRegisterWindow);
 constexpr auto kHighOffset = static_cast<uint32_t>(card::kWallClockHigh - card::kRegisterWindow);
-
-void append(std::vector<std::byte>& to, const void* bytes, size_t count) {
-  const auto* from = static_cast<const std::byte*>(bytes);
-  to.insert(to.end(), from, from + count);
-}
-
-std::vector<std::byte> body_of(const ClockHead& head, std::span<const ClockSegment> segments) {
-  std::vector<std::byte> body;
-  append(body, &head, sizeof head);
-  if (!segments.empty()) append(body, segments.data(), segments.size_bytes());
-  return body;
-}
 
 HostTime width(const ClockRead& r) {
   return r.after - r.before;
@@ -52,9 +34,8 @@ HostTime middle(const ClockRead& r) {
 
 }  // namespace
 
-ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, Publisher& publisher,
-                           shm::SegmentWriter& segment, const SamplerOptions& options)
-    : card_(card), publisher_(publisher), segment_(segment), reads_(options.reads) {
+ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options)
+    : card_(card), reads_(options.reads) {
   rules_.period_ns = static_cast<uint64_t>(1e9 / options.rate_hz);
   // A look at another tile costs the same again, and there may be more domains than one.
   const auto fits = static_cast<unsigned>(kMostRoundTrips / options.rate_hz / 2);
@@ -114,19 +95,7 @@ Access ClockSampler::sample(Domain& domain) {
       widths_[width_at_++ % kWidthsKept] = tight;
   }
   domain.estimator.add(burst_);
-  for (const ClockSegment& s : domain.estimator.take_final()) {
-    take_final(domain, s);
-    domain.bound = s.bound;
-  }
-  if (domain.recent.size() > kRecentInTable)
-    domain.recent.erase(domain.recent.begin(), domain.recent.end() - kRecentInTable);
   return Access::ok;
-}
-
-void ClockSampler::take_final(Domain& domain, const ClockSegment& segment) {
-  domain.fresh.push_back(segment);
-  domain.recent.push_back(segment);
-  if (keep_history_ && segment.domain == 0) history_.push_back(segment);
 }
 
 // --- domains
@@ -155,7 +124,7 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
   const bool agrees = tile.looked && std::max(tile.least, least) <= std::min(tile.most, most);
   tile.least = agrees ? std::max(tile.least, least) : least;  // otherwise the tile was reset since
   tile.most = agrees ? std::min(tile.most, most) : most;
-  const bool was_looked_at = std::exchange(tile.looked, true);
+  tile.looked = true;
   const uint8_t before = tile.domain;
   if (tile.least <= 0 && 0 <= tile.most) {
     tile.domain = 0;
@@ -170,27 +139,23 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
       domains_.emplace_back(rules_, tile.domain, tile.at);
     }
   }
-  domains_changed_ = domains_changed_ || !was_looked_at || tile.domain != before;
+  domains_changed_ = domains_changed_ || tile.domain != before;
 }
 
 Access ClockSampler::measure_domains() {
   for (size_t i = 1; i < tiles_.size(); ++i)
     if (look_at(tiles_[i]) == Access::gone) return Access::gone;
-  publish_domains();
   return Access::ok;
 }
 
-// Tiles without a domain of their own (more origins than kMostDomains) have number 255: no conversion.
-void ClockSampler::publish_domains() {
-  domains_changed_ = false;
-  nlohmann::json domains = nlohmann::json::array();
+std::string ClockSampler::take_domains() {
+  if (!std::exchange(domains_changed_, false)) return {};
+  nlohmann::json domains = nlohmann::json::array(), others = nlohmann::json::array();
   for (size_t d = 0; d < domains_.size(); ++d)
     domains.push_back({{"domain", d}, {"reference", {domains_[d].reference.x, domains_[d].reference.y}}});
-  nlohmann::json others = nlohmann::json::array();  // those that are not of domain 0
   for (const TileClock& t : tiles_)
     if (t.domain != 0) others.push_back({t.at.x, t.at.y, t.domain});
-  segment_.add_standing(shm::ChunkKind::clock_domains,
-                        nlohmann::json{{"domains", domains}, {"tiles", others}}.dump());
+  return nlohmann::json{{"domains", domains}, {"tiles", others}}.dump();
 }
 
 // The domain's tiles against its reference: what a marker of any of them may be off besides.
@@ -208,11 +173,12 @@ uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
   return static_cast<uint64_t>(std::ceil(std::max(-least, most) * 16e9 / hz));
 }
 
-// --- publishing
+// --- what there is to say
 
-ClockHead ClockSampler::head_of(const Domain& domain) const {
+ClockHead ClockSampler::head(size_t number) const {
+  const Domain& domain = domains_[number];
   ClockHead h;
-  h.domain = static_cast<uint8_t>(&domain - domains_.data());
+  h.domain = static_cast<uint8_t>(number);
   h.reference_x = domain.reference.x;
   h.reference_y = domain.reference.y;
   h.era = domain.estimator.era();
@@ -229,78 +195,14 @@ ClockHead ClockSampler::head_of(const Domain& domain) const {
   return h;
 }
 
-// Every domain's head, recent and provisional segments, each body behind its length in bytes.
-void ClockSampler::publish_table() {
-  std::vector<std::byte> table;
-  for (Domain& d : domains_) {
-    std::vector<ClockSegment> segments = d.recent;
-    const std::vector<ClockSegment> later = d.estimator.provisional();
-    segments.insert(segments.end(), later.begin(), later.end());
-    const std::vector<std::byte> body = body_of(head_of(d), segments);
-    const uint64_t length = body.size();
-    if (table.size() + sizeof length + length > shm::ClockTableWriter::capacity() * 8) break;
-    append(table, &length, sizeof length);
-    append(table, body.data(), body.size());
-  }
-  std::vector<uint64_t> words(table.size() / 8);
-  std::memcpy(words.data(), table.data(), words.size() * 8);
-  segment_.set_clock(words);
-}
-
-void ClockSampler::publish_fresh() {
-  for (Domain& d : domains_) {
-    publisher_.publish_body(shm::ChunkKind::clock, body_of(head_of(d), d.fresh));
-    d.fresh.clear();
-  }
-}
-
-void ClockSampler::publish_telemetry(uint64_t now_ns) {
-  if (now_ns < telemetry_due_ns_) return;
-  telemetry_due_ns_ = now_ns + kTelemetryNs;
-  const card::Telemetry t = card_.telemetry();
-  shm::TelemetryRecord record;
-  record.host_ns = raw_now_ns();
-  record.known = (t.aiclk_mhz ? 1u : 0u) | (t.power_mw ? 2u : 0u) | (t.temperature_mc ? 4u : 0u);
-  if (record.known == 0) return;
-  record.aiclk_mhz = t.aiclk_mhz.value_or(0);
-  record.power_mw = t.power_mw.value_or(0);
-  record.temperature_mc = t.temperature_mc.value_or(0);
-  publisher_.publish_body(shm::ChunkKind::telemetry, std::as_bytes(std::span(&record, 1)));
-}
-
-void ClockSampler::count() {
-  using shm::Counter;
-  const auto& stats = domains_.front().estimator.stats();
-  segment_.set(Counter::clock_samples, stats.samples);
-  segment_.set(Counter::clock_steps, stats.steps);
-  segment_.set(Counter::clock_violations, stats.violations);
-  segment_.set(Counter::clock_eras, stats.eras);
-  segment_.set(Counter::clock_hz, static_cast<uint64_t>(domains_.front().estimator.hz()));
-  const uint64_t bound = domains_.front().bound;
-  segment_.set(Counter::clock_bound_ns, bound == kNoBound ? 0 : bound / kHostTicksPerNs);
-}
-
-// --- the schedule
-
-Access ClockSampler::poll(uint64_t now_ns) {
-  if (now_ns < due_ns_) return Access::ok;
-  due_ns_ = due_ns_ == 0
-                ? now_ns + rules_.period_ns
-                : due_ns_ + (now_ns - due_ns_) / rules_.period_ns * rules_.period_ns + rules_.period_ns;
+Access ClockSampler::sample() {
   host_.anchor();
   compare_host_clocks();
   for (Domain& d : domains_)
     if (sample(d) == Access::gone) return Access::gone;
-  if (tiles_.size() > 1) {
-    if (next_tile_ >= tiles_.size()) next_tile_ = 1;
-    if (look_at(tiles_[next_tile_++]) == Access::gone) return Access::gone;
-    if (domains_changed_) publish_domains();
-  }
-  publish_telemetry(now_ns);
-  if (++periods_ % kPeriodsAChunk == 0) publish_fresh();
-  publish_table();
-  count();
-  return Access::ok;
+  if (tiles_.size() == 1) return Access::ok;
+  if (next_tile_ >= tiles_.size()) next_tile_ = 1;
+  return look_at(tiles_[next_tile_++]) == Access::gone ? Access::gone : Access::ok;
 }
 
 void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {
@@ -314,24 +216,8 @@ void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns)
   }
 }
 
-void ClockSampler::close(bool card_answers) {
-  for (int i = 0; card_answers && i < kLastSamples; ++i) {
-    const uint64_t now = monotonic_now_ns();
-    if (due_ns_ > now) {
-      const timespec until{static_cast<time_t>(due_ns_ / 1'000'000'000),
-                           static_cast<long>(due_ns_ % 1'000'000'000)};
-      while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-      }
-    }
-    card_answers = poll(monotonic_now_ns()) == Access::ok;
-  }
-  for (Domain& d : domains_) {
-    d.estimator.finish();
-    for (const ClockSegment& s : d.estimator.take_final()) take_final(d, s);
-  }
-  publish_fresh();
-  publish_table();
-  count();
+void ClockSampler::finish() {
+  for (Domain& d : domains_) d.estimator.finish();
 }
 
 ClockSampler::Figures ClockSampler::figures() const {
@@ -341,7 +227,6 @@ ClockSampler::Figures ClockSampler::figures() const {
   f.domains = domains_.size();
   f.tiles = tiles_.size();
   f.hz = d.estimator.hz();
-  f.bound = d.bound;
   f.tile_spread = spread_ticks(d);
   f.round_trips = round_trips_;
   f.host_steps = host_steps_;

@@ -128,12 +128,13 @@ void DeviceRun::collect() {
   count_suspicions();
   poll_names();
   drain_->close_account(vanished, ended_ns);
-  if (sampler_) sampler_->close(!vanished && card_->health() == Health::ok);
+  if (clock_) clock_->close(!vanished && card_->health() == Health::ok);
   publisher_->publish_end(ended);
   segment_->end();
   take_account(ended, vanished);
   // Other devices may go on for long; this card is let go now.
   drain_.reset();
+  clock_.reset();
   sampler_.reset();
   logs_.reset();
   loop_.reset();
@@ -148,8 +149,8 @@ void DeviceRun::start_sampler() {
   std::stable_partition(tiles.begin(), tiles.end(), [this](card::Coord at) {
     return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
   });
-  sampler_ =
-      std::make_unique<ClockSampler>(*card_, std::move(tiles), *publisher_, *segment_, options_.sampler);
+  sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
+  clock_ = std::make_unique<ClockPublisher>(*card_, *sampler_, *publisher_, *segment_);
   sampler_->measure_domains();  // a card that is gone shows it to the drain
   options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
     sampler_->seen(tile, time, raw_ns);
@@ -177,7 +178,7 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
       ended = kCardGone;
       return;
     }
-    if (sampler_ && sampler_->poll(now) == Access::gone) {
+    if (clock_ && clock_->poll(now) == Access::gone) {
       vanished = true;
       ended = kCardGone;
       return;
@@ -192,7 +193,7 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
       if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
     }
     uint64_t due = std::min(drain_->next_due_ns(), next_names);
-    if (sampler_) due = std::min(due, sampler_->next_due_ns());
+    if (clock_) due = std::min(due, clock_->next_due_ns());
     const uint64_t after = monotonic_now_ns();
     const Events events = loop_->wait(due > after ? due - after : 0);
     if (events.signal) ended = halt_.why();
@@ -261,7 +262,10 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   r.names = names_->notes();
   r.loop = loop_->name();
   r.synced = sampler_ != nullptr;
-  if (sampler_) r.clock = sampler_->figures();
+  if (sampler_) {
+    r.clock = sampler_->figures();
+    r.clock_bound = clock_->bound();
+  }
   r.live_name = r.identity.live_name;
   r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
   r.ended = ended;

@@ -8,6 +8,7 @@
 
 #include "collector/attach.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/clock_publisher.hpp"
 #include "collector/zone_logs.hpp"
 #include "device_list.hpp"
 #include "event_flag.hpp"
@@ -72,6 +73,7 @@ class DeviceRun {
   std::unique_ptr<ZoneLogs> names_;
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
+  std::unique_ptr<ClockPublisher> clock_;  // likewise
   bool names_full_ = false;
   LiveFigures last_figures_;
   DeviceResult result_;

@@ -33,7 +33,7 @@ json to_json(const shm::LossRecord& r) {
   return j;
 }
 
-json to_json(const ClockSampler::Figures& c) {
+json to_json(const ClockSampler::Figures& c, uint64_t bound) {
   json j{{"hz", c.hz},
          {"samples", c.stats.samples},
          {"steps", c.stats.steps},
@@ -44,7 +44,7 @@ json to_json(const ClockSampler::Figures& c) {
          {"tile_spread_ns", static_cast<double>(c.tile_spread) / kHostTicksPerNs},
          {"round_trips", c.round_trips},
          {"host_clock_steps", c.host_steps}};
-  j["bound_ns"] = c.bound == kNoBound ? json() : json(static_cast<double>(c.bound) / kHostTicksPerNs);
+  j["bound_ns"] = bound == kNoBound ? json() : json(static_cast<double>(bound) / kHostTicksPerNs);
   return j;
 }
 
@@ -83,7 +83,7 @@ json to_json(const DeviceResult& r) {
               {"duration_s", r.duration_s},
               {"ended", r.ended},
               {"card_vanished", r.card_vanished}};
-  if (r.synced) device["clock"] = to_json(r.clock);
+  if (r.synced) device["clock"] = to_json(r.clock, r.clock_bound);
   if (!r.output_backend.empty())
     device["output"] = {{"bytes", r.output_bytes},
                         {"lapped_bytes", r.output_lapped_bytes},

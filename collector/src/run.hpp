@@ -44,7 +44,8 @@ struct DeviceResult {
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;
   bool synced = false;
-  ClockSampler::Figures clock;  // when synced
+  ClockSampler::Figures clock;      // when synced
+  uint64_t clock_bound = kNoBound;  // host ticks, of the latest final segment while the run went on
   double duration_s = 0;
   std::string ended;  // why, as a sentence part
   bool card_vanished = false;

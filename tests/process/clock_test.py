@@ -119,7 +119,7 @@ def steps(arguments):
     info, _ = export(ttc, "sync_device_info.csv", "--format", "sync-info")
     with open(info) as lines:
         samples = list(csv.DictReader(lines, skipinitialspace=True))
-    h.check(len(samples) > 20, f"{len(samples)} rows in sync_device_info.csv")
+    h.check(len(samples) > 5, f"{len(samples)} rows in sync_device_info.csv")
     for s in samples:
         truth = true_host_ns(pieces, int(s["device"]))
         got = int(s["host_start"]) + Fraction(s["host_real"])
