@@ -14,7 +14,8 @@ namespace {
 using card::Access;
 using card::Window;
 
-constexpr unsigned kTileReads = 2;  // of a tile that is compared, and of the reference on either side
+constexpr double kLooksASecond = 16;  // at most, at tiles that are no reference: 12 round trips each
+constexpr unsigned kTileReads = 2;    // of a tile that is compared, and of the reference on either side
 constexpr size_t kWidthsKept = 4096;
 constexpr int64_t kHostStepNs = 1'000'000;
 
@@ -35,16 +36,21 @@ HostTime middle(const ClockRead& r) {
 }  // namespace
 
 ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options)
-    : card_(card), reads_(options.reads) {
+    : card_(card), rate_hz_(options.rate_hz) {
   rules_.period_ns = static_cast<uint64_t>(1e9 / options.rate_hz);
-  // A look at another tile costs the same again, and there may be more domains than one.
-  const auto fits = static_cast<unsigned>(kMostRoundTrips / options.rate_hz / 2);
-  reads_ = std::clamp(std::min(reads_, fits > 4 ? fits - 4 : 1u), 1u,
-                      static_cast<unsigned>(ClockEstimator::kMostReads));
-  rules_.reads_a_sample = reads_;
+  wanted_reads_ = std::clamp(options.reads, 1u, static_cast<unsigned>(ClockEstimator::kMostReads));
+  periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kLooksASecond));
+  rules_.reads_a_sample = reads();
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
   domains_.emplace_back(rules_, uint8_t{0}, tiles.front());
   compare_host_clocks();
+}
+
+// Of a sample: as many as the round trips of a second allow.
+unsigned ClockSampler::reads() const {
+  const double trips = (kMostRoundTrips - kLooksASecond * 3 * (kTileReads + 2)) / rate_hz_;
+  const double fit = trips / static_cast<double>(std::max<size_t>(domains_.size(), 1)) - 2;
+  return std::min(wanted_reads_, static_cast<unsigned>(std::max(fit, 1.0)));
 }
 
 void ClockSampler::compare_host_clocks() {
@@ -85,7 +91,7 @@ Access ClockSampler::read_tile(card::Coord tile, unsigned reads, std::vector<Clo
 }
 
 Access ClockSampler::sample(Domain& domain) {
-  const Access a = read_tile(domain.reference, reads_, burst_);
+  const Access a = read_tile(domain.reference, reads(), burst_);
   if (a != Access::ok) return a;
   if (&domain == domains_.data()) {
     const uint64_t tight = width(tightest(burst_));
@@ -200,7 +206,7 @@ Access ClockSampler::sample() {
   compare_host_clocks();
   for (Domain& d : domains_)
     if (sample(d) == Access::gone) return Access::gone;
-  if (tiles_.size() == 1) return Access::ok;
+  if (tiles_.size() == 1 || ++periods_ % periods_a_look_ != 0) return Access::ok;
   if (next_tile_ >= tiles_.size()) next_tile_ = 1;
   return look_at(tiles_[next_tile_++]) == Access::gone ? Access::gone : Access::ok;
 }

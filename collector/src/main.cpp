@@ -1,11 +1,15 @@
 // ttcollect: the command line. Everything it does is in run.cpp.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include "collector/capture_reader.hpp"
 #include "device_list.hpp"
 #include "inventory.hpp"
 #include "report.hpp"
+#include "sync_run.hpp"
 
 namespace {
 
@@ -49,6 +53,32 @@ int verdict(const collect::RunResult& result, const std::string& output) {
                            d.live_name + (output.empty() ? "" : " and " + output));
   }
   return failed ? kOutput : vanished ? kCardVanished : kOk;
+}
+
+int run_sync(const collect::RunOptions& o, bool as_json, const std::string& svg) {
+  if (!o.output.empty())
+    return say(kUsage,
+               "sync collects no markers, so there is nothing for --output; --svg FILE draws its result");
+  collect::SyncOptions options;
+  options.devices = o.devices;
+  if (o.duration_ns) options.duration_ns = o.duration_ns;
+  options.sampler = o.sampler;
+  try {
+    const std::vector<collect::SyncResult> results = collect::sync(options);
+    std::fputs((as_json ? collect::sync_json(results) + "\n" : collect::sync_table(results)).c_str(), stdout);
+    if (!svg.empty()) {
+      std::ofstream file(svg);
+      file << collect::sync_svg(results) << std::flush;
+      if (!file) return say(kOutput, svg + " cannot be written: " + std::strerror(errno));
+    }
+    for (const collect::SyncResult& r : results)
+      if (r.vanished) return say(kCardVanished, r.identity.spec + " went away while its clock was looked at");
+    return kOk;
+  } catch (const collect::DeviceListError& e) {
+    return say(kUsage, e.what());
+  } catch (const card::OpenError& e) {
+    return say(kNoDevice, e.what());
+  }
 }
 
 }  // namespace
@@ -102,7 +132,7 @@ int main(int argc, char** argv) {
       "bound (on by default; --no-sync reads no wall clock for it). At most 1000 round trips a second");
   app.add_option("--sync-rate", o.sampler.rate_hz,
                  "samples of the clock a second, each a burst of up to 8 reads")
-      ->check(CLI::Range(2.0, 64.0))
+      ->check(CLI::Range(2.0, 32.0))
       ->capture_default_str();
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
@@ -111,6 +141,13 @@ int main(int argc, char** argv) {
   CLI::App* list_cmd = app.add_subcommand("list", "cards and segments that are there");
   list_cmd->add_flag("--json", list_json, "as JSON");
   CLI::App* clean_cmd = app.add_subcommand("clean", "remove segments no living collector holds");
+  std::string svg;
+  CLI::App* sync_cmd = app.add_subcommand(
+      "sync",
+      "look at the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
+      "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
+  sync_cmd->fallthrough();
+  sync_cmd->add_option("--svg", svg, "also draw it: FILE.svg");
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
@@ -120,6 +157,7 @@ int main(int argc, char** argv) {
   if (*list_cmd) return collect::list(list_json || as_json), kOk;
   if (*clean_cmd) return collect::clean(), kOk;
   o.devices = collect::listed_devices(typed_devices);
+  if (*sync_cmd) return run_sync(o, as_json, svg);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);
   o.drain.busy_interval_ns = std::min(static_cast<uint64_t>(busy_us * 1000), o.drain.idle_interval_ns);
   try {

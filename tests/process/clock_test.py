@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Host times of markers against the emulated card's own clock. Usage: clock_test.py steps|two|none [ttemu options]
+"""Host times of markers against the emulated card's own clock. Usage: clock_test.py steps|two|none|sync [ttemu options]
 
 steps  drift and two frequency steps: every exported time is within its bound, and the mapping is strictly monotone
 two    two cards, one host time line
 none   --no-sync: no time, no clock chunk, and it is said
+sync   ttcollect sync beside a running collector: table, JSON, figure
 """
 import csv
 import json
@@ -153,5 +154,40 @@ def none():
     h.check("--no-sync" in told, f"nothing is said of it: {told}")
 
 
+def sync():
+    a, b, svg = h.card_name(), h.card_name(), h.work("sync.svg")
+    endless = ["--cores", 2, "--programs", 0, "--rate", 100, "--json"]
+    cards = [h.start("ttemu", "--name", a, "--drift-ppm", 50, "--clock-step", "60:900", "--clock-step", "2000:1000", *endless),
+             h.start("ttemu", "--name", b, "--drift-ppm", -50, *endless)]
+    collector = h.start("ttcollect", "--device", "emu:" + a, "--wait", "20s", "--quiet", "--for", "5s")
+    while f"emu:{b}" not in h.run("ttcollect", "list")[1]:
+        h.check(cards[1].poll() is None, "the second card ended")
+    out, _ = end_well(h.start("ttcollect", "sync", "--device", f"emu:{a},emu:{b}", "--for", "4s", "--json", "--svg", svg))
+    result = json.loads(out)
+    h.check([d["spec"] for d in result["devices"]] == ["emu:" + a, "emu:" + b], out[:300])
+    for device, ppm in zip(result["devices"], (50, -50)):
+        print({k: v for k, v in device.items() if k not in ("segments", "aiclk_mhz")})
+        h.check(len(device["segments"]) > 20 and device["segments"][0][0] == 0, "next to no segments")
+        h.check(device["round_trips"] <= 1000 * device["seconds"] + 1500, "too many round trips")
+        h.check(device["hz"] == 0 or abs(device["drift_ppm"] - ppm) < 5, f"drift is {device['drift_ppm']}, not {ppm} ppm")
+        h.check({mhz for _, mhz in device["aiclk_mhz"]} <= {900, 1000}, "AICLK is something else")
+    h.check(len(result["between"]) == 1, "nothing is said of the two cards")
+    with open(svg) as file:
+        text = file.read()
+    h.check(text.startswith("<svg") and text.endswith("</svg>\n") and "emu:" + a in text and "nan" not in text, "the figure")
+    h.check(json.loads(h.run("ttcollect", "list", "--json")[1])["segments"] is not None, "list")
+    table, _ = end_well(h.start("ttcollect", "sync", "--device", "emu:" + b, "--for", "1500ms"))
+    h.check("emu:" + b in table and "condition" in table and "brackets" in table, table)
+    for arguments, code, words in ((["-d", "emu:" + b, "-o", "x.ttc"], 2, "--svg"), (["-d", "emu:nobody"], 3, "nobody"),
+                                   (["-d", "emu:" + b, "--for", "300ms", "--svg", "/nonexistent/x.svg"], 6, "/nonexistent")):
+        got, _, err = h.run("ttcollect", "sync", *arguments)
+        h.check(got == code and words in err and err.count("\n") == 1, f"sync {arguments}: {got} {err}")
+    end_well(collector)
+    for card in cards:
+        card.terminate()
+        facts, _ = end_well(card)
+        h.check(json.loads(facts)["violations"] == 0, facts)
+
+
 if __name__ == "__main__":
-    {"steps": lambda: steps(sys.argv[2:]), "two": two, "none": none}[sys.argv[1]]()
+    {"steps": lambda: steps(sys.argv[2:]), "two": two, "none": none, "sync": sync}[sys.argv[1]]()

@@ -18,8 +18,8 @@
 namespace ttc::collect {
 
 struct SamplerOptions {
-  double rate_hz = 16;
-  unsigned reads = 8;  // a sample
+  double rate_hz = 16;  // up to 32 the limit of round trips is kept whatever the domains
+  unsigned reads = 8;   // a sample, fewer where kMostRoundTrips would be exceeded
 };
 
 class ClockSampler {
@@ -80,6 +80,7 @@ class ClockSampler {
   };
 
   card::Access read_tile(card::Coord tile, unsigned reads, std::vector<ClockRead>& burst);
+  unsigned reads() const;
   card::Access look_at(TileClock& tile);
   void join_domain(TileClock& tile, double least, double most);
   card::Access sample(Domain& domain);
@@ -88,7 +89,8 @@ class ClockSampler {
 
   card::Card& card_;
   ClockRules rules_;
-  unsigned reads_;
+  double rate_hz_;
+  unsigned wanted_reads_ = 1, periods_a_look_ = 1, periods_ = 0;
   HostTicks host_;
   HostTicks::Clocks clocks_{};
   std::vector<TileClock> tiles_;
