@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "collector/live_clock.hpp"
 #include "shm/reader.hpp"
 
 namespace {
@@ -27,6 +28,29 @@ std::string state_of(const shm::Reader& reader) {
   return reader.info().ended ? "ended" : "not running";
 }
 
+// Of the domains that have anything to show.
+std::vector<collect::ClockMap> clocks_of(const shm::Reader& reader) {
+  std::vector<uint64_t> words;
+  if (!reader.clock(words)) return {};
+  std::vector<collect::ClockMap> maps = collect::live_clock(words);
+  std::erase_if(maps, [](const auto& m) { return m.empty(); });
+  return maps;
+}
+
+// The newest conditional segment, else the newest: nobody can say more of the last two periods yet.
+const collect::ClockSegment& best_of(const collect::ClockMap& map) {
+  for (auto s = map.segments().rbegin(); s != map.segments().rend(); ++s)
+    if (s->kind == collect::BoundKind::conditional) return *s;
+  return map.segments().back();
+}
+double bound_ns(const collect::ClockSegment& s) {
+  return static_cast<double>(s.bound) / collect::kHostTicksPerNs;
+}
+double hz_of(const collect::ClockSegment& s) {
+  return static_cast<double>(s.to_cycles - s.from_cycles) * collect::kHostTicksPerNs * 1e9 /
+         static_cast<double>(s.host_to - s.host_from);
+}
+
 nlohmann::ordered_json snapshot(const shm::Reader& reader) {
   nlohmann::ordered_json j{{"live", reader.info().live_name},
                            {"device", reader.info().device_spec},
@@ -35,6 +59,13 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader) {
   for (size_t i = 0; i < shm::kCounters; ++i) {
     const auto counter = static_cast<shm::Counter>(i);
     j["counters"][shm::label(counter)] = reader.counter(counter);
+  }
+  for (const collect::ClockMap& map : clocks_of(reader)) {
+    j["clocks"].push_back({{"domain", map.head().domain},
+                           {"segments", map.segments().size()},
+                           {"hz", hz_of(best_of(map))},
+                           {"bound_ns", bound_ns(best_of(map))},
+                           {"kind", to_string(best_of(map).kind)}});
   }
   return j;
 }
@@ -48,6 +79,13 @@ void show_all_counters(const shm::Reader& reader) {
     std::printf("  %-22s %20llu\n", shm::label(counter),
                 static_cast<unsigned long long>(reader.counter(counter)));
   }
+}
+
+void show_clocks(const shm::Reader& reader) {
+  for (const collect::ClockMap& map : clocks_of(reader))
+    std::printf("  clock domain %u         %.6f MHz, markers' host times within %.0f ns (%s)\n",
+                map.head().domain, hz_of(best_of(map)) / 1e6, bound_ns(best_of(map)),
+                to_string(best_of(map).kind));
 }
 
 // Several collectors: a line each.
@@ -71,7 +109,7 @@ void show(const Readers& readers, bool json, bool terminal) {
   if (json)
     for (const shm::Reader& r : readers) std::printf("%s\n", snapshot(r).dump().c_str());
   else if (readers.size() == 1)
-    show_all_counters(readers.front());
+    show_all_counters(readers.front()), show_clocks(readers.front());
   else
     show_table(readers);
   std::fflush(stdout);

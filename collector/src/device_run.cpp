@@ -8,6 +8,7 @@
 #include <random>
 
 #include "collector/host_time.hpp"
+#include "collector/metal_sync.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -265,6 +266,7 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
   if (sampler_) {
     r.clock = sampler_->figures();
     r.clock_bound = clock_->bound();
+    r.metal_sync_hz = metal_sync_hz(names_->directory(), device_.chip);
   }
   r.live_name = r.identity.live_name;
   r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;

@@ -83,7 +83,10 @@ json to_json(const DeviceResult& r) {
               {"duration_s", r.duration_s},
               {"ended", r.ended},
               {"card_vanished", r.card_vanished}};
-  if (r.synced) device["clock"] = to_json(r.clock, r.clock_bound);
+  if (r.synced) {
+    device["clock"] = to_json(r.clock, r.clock_bound);
+    if (r.metal_sync_hz) device["clock"]["metal_sync_hz"] = *r.metal_sync_hz;
+  }
   if (!r.output_backend.empty())
     device["output"] = {{"bytes", r.output_bytes},
                         {"lapped_bytes", r.output_lapped_bytes},
@@ -161,6 +164,18 @@ std::string to_text(const DeviceResult& r) {
   std::string text = head;
   if (r.bytes_per_risc == 0 && r.cores)
     text += "\nbytes per RISC region were not learnt (too few runs seen); --region-bytes gives them";
+  if (r.synced && r.clock.hz > 0) {
+    char clock[240];
+    int used = std::snprintf(clock, sizeof clock,
+                             "\nclock %.6f MHz, %llu steps, %llu violations of the bounds' condition",
+                             r.clock.hz / 1e6, static_cast<unsigned long long>(r.clock.stats.steps),
+                             static_cast<unsigned long long>(r.clock.stats.violations));
+    if (r.metal_sync_hz)
+      std::snprintf(clock + used, sizeof clock - static_cast<size_t>(used),
+                    "; tt-metal's own sync found %.6f MHz, %+.3f ppm from that", *r.metal_sync_hz / 1e6,
+                    (*r.metal_sync_hz / r.clock.hz - 1) * 1e6);
+    text += clock;
+  }
   std::map<std::string, size_t> causes;
   for (const auto& record : r.lost) ++causes[shm::to_string(record.cause)];
   if (causes.empty()) text += "\nnothing lost";

@@ -1,6 +1,7 @@
 // One collecting run of one or several devices: attach, drain until told to stop, leave a true account.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,9 @@ struct DeviceResult {
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;
   bool synced = false;
-  ClockSampler::Figures clock;      // when synced
-  uint64_t clock_bound = kNoBound;  // host ticks, of the latest final segment while the run went on
+  ClockSampler::Figures clock;          // when synced
+  uint64_t clock_bound = kNoBound;      // host ticks, of the latest final segment while the run went on
+  std::optional<double> metal_sync_hz;  // what the workload's own host-device sync found, where it ran
   double duration_s = 0;
   std::string ended;  // why, as a sentence part
   bool card_vanished = false;
