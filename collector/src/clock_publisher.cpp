@@ -12,6 +12,7 @@ namespace {
 
 using card::Access;
 
+constexpr uint64_t kFirstSampleNs = 5'000'000;  // the drain looks at everything first
 constexpr unsigned kPeriodsAChunk = 8;
 constexpr size_t kRecentInTable = 48;
 constexpr int kLastSamples = 4;  // two unconfirmed ones, one that may be missed, and the end of the last
@@ -40,12 +41,16 @@ void wait_until(uint64_t monotonic_ns) {
 
 ClockPublisher::ClockPublisher(card::Card& card, ClockSampler& sampler, Publisher& publisher,
                                shm::SegmentWriter& segment)
-    : card_(card), sampler_(sampler), publisher_(publisher), segment_(segment) {}
+    : card_(card),
+      sampler_(sampler),
+      publisher_(publisher),
+      segment_(segment),
+      due_ns_(monotonic_now_ns() + kFirstSampleNs) {}
 
 Access ClockPublisher::poll(uint64_t now_ns) {
   if (now_ns < due_ns_) return Access::ok;
   const uint64_t period = sampler_.period_ns();
-  due_ns_ = due_ns_ == 0 ? now_ns + period : due_ns_ + (now_ns - due_ns_) / period * period + period;
+  due_ns_ += (now_ns - due_ns_) / period * period + period;
   if (sampler_.sample() == Access::gone) return Access::gone;
   if (const std::string domains = sampler_.take_domains(); !domains.empty())
     segment_.add_standing(shm::ChunkKind::clock_domains, domains);
@@ -126,6 +131,9 @@ void ClockPublisher::close(bool card_answers) {
     wait_until(due_ns_);
     card_answers = poll(monotonic_now_ns()) == Access::ok;
   }
+  if (card_answers) sampler_.finish_first_round();
+  if (const std::string domains = sampler_.take_domains(); !domains.empty())
+    segment_.add_standing(shm::ChunkKind::clock_domains, domains);
   sampler_.finish();
   take_final();
   publish_fresh();

@@ -14,8 +14,9 @@ namespace {
 using card::Access;
 using card::Window;
 
-constexpr double kLooksASecond = 16;  // at most, at tiles that are no reference: 12 round trips each
-constexpr unsigned kTileReads = 2;    // of a tile that is compared, and of the reference on either side
+constexpr double kLooksASecond = 16;  // at most; of tiles that are no reference, 12 round trips a tile
+constexpr unsigned kFirstLooks = 3;
+constexpr unsigned kTileReads = 2;  // of a tile that is compared, and of the reference on either side
 constexpr size_t kWidthsKept = 4096;
 constexpr int64_t kHostStepNs = 1'000'000;
 
@@ -42,15 +43,21 @@ ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, con
   periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kLooksASecond));
   rules_.reads_a_sample = reads();
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
+  tiles_.front().domain = 0;
   domains_.emplace_back(rules_, uint8_t{0}, tiles.front());
   compare_host_clocks();
 }
 
 // Of a sample: as many as the round trips of a second allow.
 unsigned ClockSampler::reads() const {
-  const double trips = (kMostRoundTrips - kLooksASecond * 3 * (kTileReads + 2)) / rate_hz_;
+  const double trips = (kMostRoundTrips - looks() * kLooksASecond * 3 * (kTileReads + 2)) / rate_hz_;
   const double fit = trips / static_cast<double>(std::max<size_t>(domains_.size(), 1)) - 2;
   return std::min(wanted_reads_, static_cast<unsigned>(std::max(fit, 1.0)));
+}
+
+// At once. More until every tile had its first.
+unsigned ClockSampler::looks() const {
+  return first_round_over() || domains_.size() > 2 ? 1 : kFirstLooks;
 }
 
 void ClockSampler::compare_host_clocks() {
@@ -135,12 +142,12 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
   if (tile.least <= 0 && 0 <= tile.most) {
     tile.domain = 0;
   } else {
-    tile.domain = 0xff;
+    tile.domain = kNoDomain;
     for (const TileClock& other : tiles_)
-      if (&other != &tile && other.looked && other.domain != 0 && other.domain != 0xff &&
+      if (&other != &tile && other.looked && other.domain != 0 && other.domain != kNoDomain &&
           other.least <= tile.most && tile.least <= other.most)
         tile.domain = other.domain;
-    if (tile.domain == 0xff && domains_.size() < kMostDomains) {
+    if (tile.domain == kNoDomain && domains_.size() < kMostDomains) {
       tile.domain = static_cast<uint8_t>(domains_.size());
       domains_.emplace_back(rules_, tile.domain, tile.at);
     }
@@ -148,14 +155,20 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
   domains_changed_ = domains_changed_ || tile.domain != before;
 }
 
-Access ClockSampler::measure_domains() {
-  for (size_t i = 1; i < tiles_.size(); ++i)
-    if (look_at(tiles_[i]) == Access::gone) return Access::gone;
+Access ClockSampler::look_at_next() {
+  if (next_tile_ >= tiles_.size()) next_tile_ = 1;
+  ++looks_made_;
+  return look_at(tiles_[next_tile_++]);
+}
+
+Access ClockSampler::finish_first_round() {
+  while (!first_round_over())
+    if (look_at_next() == Access::gone) return Access::gone;
   return Access::ok;
 }
 
 std::string ClockSampler::take_domains() {
-  if (!std::exchange(domains_changed_, false)) return {};
+  if (!first_round_over() || !std::exchange(domains_changed_, false)) return {};
   nlohmann::json domains = nlohmann::json::array(), others = nlohmann::json::array();
   for (size_t d = 0; d < domains_.size(); ++d)
     domains.push_back({{"domain", d}, {"reference", {domains_[d].reference.x, domains_[d].reference.y}}});
@@ -166,6 +179,7 @@ std::string ClockSampler::take_domains() {
 
 // The domain's tiles against its reference: what a marker of any of them may be off besides.
 uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
+  if (!first_round_over()) return kNoBound;
   double least = 0, most = 0, reference_least = 0, reference_most = 0;
   const auto number = static_cast<size_t>(&domain - domains_.data());
   for (const TileClock& t : tiles_)
@@ -207,8 +221,9 @@ Access ClockSampler::sample() {
   for (Domain& d : domains_)
     if (sample(d) == Access::gone) return Access::gone;
   if (tiles_.size() == 1 || ++periods_ % periods_a_look_ != 0) return Access::ok;
-  if (next_tile_ >= tiles_.size()) next_tile_ = 1;
-  return look_at(tiles_[next_tile_++]) == Access::gone ? Access::gone : Access::ok;
+  for (unsigned i = looks(); i > 0; --i)
+    if (look_at_next() == Access::gone) return Access::gone;
+  return Access::ok;
 }
 
 void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {

@@ -152,7 +152,6 @@ void DeviceRun::start_sampler() {
   });
   sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
   clock_ = std::make_unique<ClockPublisher>(*card_, *sampler_, *publisher_, *segment_);
-  sampler_->measure_domains();  // a card that is gone shows it to the drain
   options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
     sampler_->seen(tile, time, raw_ns);
   };

@@ -46,9 +46,6 @@ uint64_t HostTicks::now() const {
 HostTicks::HostTicks() : tsc_(tsc_is_invariant()) {
   if (!tsc_) return;
   far_ = next_far_ = take();
-  while (raw_now_ns() - far_.raw_ns < kFirstBaseNs) {
-  }
-  anchor();
 }
 
 // The tightest of a few.
@@ -68,6 +65,8 @@ HostTicks::Anchor HostTicks::take() const {
 
 void HostTicks::anchor() {
   if (!tsc_) return;
+  while (raw_now_ns() - far_.raw_ns < kFirstBaseNs) {  // only when called right after construction
+  }
   last_ = take();
   const auto ticks = static_cast<double>(last_.stamp - far_.stamp);
   const auto ns = static_cast<double>(last_.raw_ns - far_.raw_ns);

@@ -33,6 +33,10 @@ json to_json(const shm::LossRecord& r) {
   return j;
 }
 
+json ns_or_null(uint64_t ticks) {
+  return ticks == kNoBound ? json() : json(static_cast<double>(ticks) / kHostTicksPerNs);
+}
+
 json to_json(const ClockSampler::Figures& c, uint64_t bound) {
   json j{{"hz", c.hz},
          {"samples", c.stats.samples},
@@ -41,10 +45,10 @@ json to_json(const ClockSampler::Figures& c, uint64_t bound) {
          {"stops", c.stats.stops},
          {"eras", c.stats.eras},
          {"domains", c.domains},
-         {"tile_spread_ns", static_cast<double>(c.tile_spread) / kHostTicksPerNs},
+         {"tile_spread_ns", ns_or_null(c.tile_spread)},
          {"round_trips", c.round_trips},
          {"host_clock_steps", c.host_steps}};
-  j["bound_ns"] = bound == kNoBound ? json() : json(static_cast<double>(bound) / kHostTicksPerNs);
+  j["bound_ns"] = ns_or_null(bound);
   return j;
 }
 

@@ -96,7 +96,7 @@ std::vector<SyncResult> sync(const SyncOptions& options) {
   sigaction(SIGTERM, &act, nullptr);
 
   const uint64_t begun = monotonic_now_ns(), period = subjects.front()->sampler.period_ns();
-  for (const auto& s : subjects) s->result.vanished = s->sampler.measure_domains() == Access::gone;
+  for (const auto& s : subjects) s->result.vanished = s->sampler.finish_first_round() == Access::gone;
   const auto any_left = [&] {
     return std::any_of(subjects.begin(), subjects.end(), [](const auto& s) { return !s->result.vanished; });
   };

@@ -68,7 +68,7 @@ TEST(ClockSampler, TilesOfOneOriginAreOneDomainOthersGetTheirOwn) {
       {{1, 1}, 0},         {{1, 2}, 0}, {{2, 1}, 7'000'000'000}, {{2, 2}, 0}, {{3, 1}, 7'000'000'000},
       {{3, 2}, 90'000'000}};
   ClockSampler sampler(card, {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {3, 2}}, {});
-  ASSERT_EQ(sampler.measure_domains(), Access::ok);
+  ASSERT_EQ(sampler.finish_first_round(), Access::ok);
   EXPECT_EQ(sampler.domains(), 3u);
   EXPECT_EQ(
       sampler.take_domains(),
@@ -89,9 +89,11 @@ TEST(ClockSampler, ATileThatDoesNotAnswerIsNoReasonToStop) {
   card.origin = {{{1, 1}, 0}, {{1, 2}, 0}};
   card.dead[{1, 2}] = true;
   ClockSampler sampler(card, {{1, 1}, {1, 2}}, {});
-  EXPECT_EQ(sampler.measure_domains(), Access::ok);
+  EXPECT_EQ(sampler.head(0).tile_spread, kNoBound);
+  EXPECT_EQ(sampler.finish_first_round(), Access::ok);
   EXPECT_EQ(sampler.sample(), Access::ok);
   EXPECT_EQ(sampler.domains(), 1u);
+  EXPECT_NE(sampler.take_domains().find("[1,2,255]"), std::string::npos);  // nothing is known of it
   EXPECT_EQ(sampler.figures().stats.samples, 1u);
 }
 
@@ -104,7 +106,7 @@ TEST(ClockSampler, StaysWithinItsRoundTrips) {
       card.origin[{1, y}] = y * uint64_t{1'000'000'000};
     }
     ClockSampler sampler(card, tiles, {rate, 8});
-    sampler.measure_domains();
+    sampler.finish_first_round();
     const uint64_t before = sampler.figures().round_trips;
     for (int i = 0; i < 10; ++i) sampler.sample();
     EXPECT_EQ(sampler.domains(), ClockSampler::kMostDomains);

@@ -52,8 +52,11 @@ void HostTimes::wait(std::span<const uint64_t> chunk) {
 bool HostTimes::covered(std::span<const uint64_t> chunk) const {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto domain = domains_.find({h.core_x, h.core_y});
-  const auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
-  return map != maps_.end() && map->second.final_until() / kHostTicksPerNs > h.read_time_ns;
+  auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
+  if (map == maps_.end()) map = maps_.find(0);  // a tile without a clock: nothing better will come
+  // Until all tiles were looked at, nobody knows how far this one's counter is from the reference's.
+  return map != maps_.end() && map->second.head().tile_spread != kNoBound &&
+         map->second.final_until() / kHostTicksPerNs > h.read_time_ns;
 }
 
 std::vector<uint64_t> HostTimes::next_ready(bool all) {

@@ -26,16 +26,18 @@ class ClockSampler {
  public:
   static constexpr unsigned kMostRoundTrips = 1000;  // a second
   static constexpr size_t kMostDomains = 8;
+  static constexpr uint8_t kNoDomain = 255;
 
   // `tiles`: whose markers are to be converted; the first is the reference of domain 0. Neither is null.
   ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options);
 
-  // Looks at every tile once and sorts them into domains. `suspect` tiles are taken for the reference's until
-  // they answer.
-  card::Access measure_domains();
+  // Looks at every tile that was not looked at yet, at once. Not while a drain waits: a few hundred round
+  // trips.
+  card::Access finish_first_round();
+  bool first_round_over() const { return looks_made_ + 1 >= tiles_.size(); }
 
   uint64_t period_ns() const { return rules_.period_ns; }
-  // A sample of every domain, and a look at one other tile.
+  // A sample of every domain, and a look at another tile or a few: the first round takes a second and a half.
   card::Access sample();
   // A marker of that tile with this 44-bit time was on the card at `raw_ns`.
   void seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns);
@@ -47,7 +49,8 @@ class ClockSampler {
   ClockHead head(size_t domain) const;
   std::vector<ClockSegment> take_final(size_t domain) { return domains_[domain].estimator.take_final(); }
   std::vector<ClockSegment> provisional(size_t domain) { return domains_[domain].estimator.provisional(); }
-  // Domains and the tiles that are not of domain 0, as JSON; {} unless it has changed since the last call.
+  // Domains and the tiles that are not of domain 0, as JSON; empty before the first round is over and
+  // while nothing has changed since the last call.
   // Tiles without a domain (more origins than kMostDomains) have number 255: no conversion.
   std::string take_domains();
 
@@ -55,7 +58,7 @@ class ClockSampler {
     ClockEstimator::Stats stats;  // of domain 0
     size_t domains = 0, tiles = 0;
     double hz = 0;
-    uint64_t tile_spread = 0;
+    uint64_t tile_spread = 0;  // host ticks; kNoBound until every tile was looked at
     uint64_t round_trips = 0;
     uint64_t host_steps = 0;  // of REALTIME against RAW, by more than a millisecond within a period
     std::vector<ClockEstimator::Step> steps;
@@ -73,7 +76,7 @@ class ClockSampler {
   };
   struct TileClock {
     card::Coord at;
-    uint8_t domain = 0;
+    uint8_t domain = kNoDomain;
     bool looked = false;
     // Its counter less the domain reference's, in cycles: constant while neither is reset.
     double least = 0, most = 0;
@@ -81,6 +84,8 @@ class ClockSampler {
 
   card::Access read_tile(card::Coord tile, unsigned reads, std::vector<ClockRead>& burst);
   unsigned reads() const;
+  unsigned looks() const;
+  card::Access look_at_next();
   card::Access look_at(TileClock& tile);
   void join_domain(TileClock& tile, double least, double most);
   card::Access sample(Domain& domain);
@@ -95,7 +100,7 @@ class ClockSampler {
   HostTicks::Clocks clocks_{};
   std::vector<TileClock> tiles_;
   std::vector<Domain> domains_;
-  size_t next_tile_ = 1;
+  size_t next_tile_ = 1, looks_made_ = 0;
   uint64_t round_trips_ = 0, host_steps_ = 0;
   bool domains_changed_ = true;
   std::vector<uint64_t> widths_;

@@ -61,8 +61,9 @@ struct ClockHead {
   uint32_t least_step_ppm = 0;    // of at least so much,
   uint32_t wander_ppb_per_s = 0;  // and slower drifts no faster than this
   uint64_t largest_hz = 0;        // all that hard bounds assume
-  uint64_t tile_spread = 0;       // host ticks to add to bounds for any but the reference tile
-  uint64_t raw_ns = 0;            // when the three host clocks were compared
+  uint64_t tile_spread =
+      0;                // host ticks to add to bounds for any but the reference tile; kNoBound: not known yet
+  uint64_t raw_ns = 0;  // when the three host clocks were compared
   int64_t realtime_minus_raw_ns = 0;
   int64_t boottime_minus_raw_ns = 0;
   uint64_t host_compare_ns = 0;  // error of both differences
