@@ -24,6 +24,7 @@ std::string complaint(const ClockSegment& s) {
   if (s.host_to <= s.host_from) return "ends before it begins";
   if (s.host_to - s.host_from < s.to_cycles - s.from_cycles) return "is faster than 16 GHz";
   if (s.shift == 0 || s.shift > 62 || s.scale >> 63) return "has a scale that overflows";
+  if (s.scale >> s.shift == 0) return "gives two cycles one time";
   // The last cycle's time must lie before the end: this also keeps the product within 127 bits.
   const auto product = static_cast<unsigned __int128>(s.to_cycles - 1 - s.from_cycles) * s.scale;
   if ((product >> s.shift) >= s.host_to - s.host_from) return "is steeper than its ends";

@@ -17,7 +17,7 @@ HOST = ["host time [ns]", "host time bound [ns]", "host time bound kind", "host 
 
 
 def start_card(name, *arguments):
-    return h.start("ttemu", "--name", name, "--cores", 4, "--programs", 1200, "--rate", 300, "--host-reads", "every:200", "--wait-observer", "--json",
+    return h.start("ttemu", "--name", name, "--cores", 4, "--programs", 700, "--rate", 160, "--host-reads", "every:150", "--wait-observer", "--json",
                    "--truth", h.work(name + ".truth.csv"), "--pace", "--linger", 5, *arguments)
 
 
@@ -126,6 +126,18 @@ def steps(arguments):
         got = int(s["host_start"]) + Fraction(s["host_real"])
         h.check(abs(truth - got) < 70_000_000, f"{s}")  # hard ones are no better than a period
         h.check(0.4 < float(s["frequency"]) < 1.1, f"{s}")
+
+
+    # AICLK went along, and shows both steps.
+    told = export(ttc, "telemetry.csv", "--format", "telemetry-csv")[0]
+    with open(told) as lines:
+        records = list(csv.DictReader(lines))
+    h.check({"500", "1000"} <= {r["AICLK [MHz]"] for r in records} <= {"0", "500", "1000"}, f"{records[:3]}")
+    h.check(all(r["power [mW]"] == "" for r in records), "the emulated card tells no power")
+    for r in records:
+        piece = [p for p in pieces if p["host_ns"] <= int(r["host time [ns]"]) + 1_000_000][-1]
+        near = any(abs(p["host_ns"] - int(r["host time [ns]"])) < 50_000_000 for p in pieces)
+        h.check(near or round(piece["hz"] / 1e6) == int(r["AICLK [MHz]"]), f"{r} but {piece}")
 
 
 def two():

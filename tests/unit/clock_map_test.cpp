@@ -158,6 +158,8 @@ TEST(ClockBody, ForeignBytesAreRefused) {
   EXPECT_TRUE(refused([](ClockSegment& s) { s.host_to = s.host_from; }));
   EXPECT_TRUE(refused([](ClockSegment& s) { s.scale = ~uint64_t{0}; }));
   EXPECT_TRUE(refused([](ClockSegment& s) { s.scale *= 2; }));
+  EXPECT_TRUE(refused([](ClockSegment& s) { s.scale = 0; }));
+  EXPECT_TRUE(refused([](ClockSegment& s) { s.scale >>= 6; }));
   EXPECT_TRUE(refused([](ClockSegment& s) { s.shift = 0; }));
   EXPECT_TRUE(refused([](ClockSegment& s) { s.shift = 63; }));
   EXPECT_TRUE(refused([](ClockSegment& s) { s.shift = 5, s.scale = 1; }));

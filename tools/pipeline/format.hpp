@@ -74,8 +74,9 @@ class Format {
   virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;
   virtual void loss(const shm::LossRecord& record) = 0;
-  virtual void names_changed() = 0;                          // of any session
-  virtual void clock(uint32_t, const collect::ClockMap&) {}  // a chip's clock model has grown
+  virtual void names_changed() = 0;                                 // of any session
+  virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
+  virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // what a chip said of itself
   virtual void end() = 0;
   // What the output cannot say about what went into it, as sentences.
   virtual std::vector<std::string> notes() const { return {}; }

@@ -1,6 +1,7 @@
 #include "pipeline/device_csv.hpp"
 #include "pipeline/format.hpp"
 #include "pipeline/sync_info.hpp"
+#include "pipeline/telemetry_csv.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -16,6 +17,8 @@ constexpr FormatEntry kFormats[] = {
      make<DeviceCsv>},
     {"sync-info", "sync_device_info.csv, the clock model in the form of tt-metal's own host-device sync",
      make<SyncInfo>},
+    {"telemetry-csv", "AICLK, power and temperature over host time, as far as the card tells them",
+     make<TelemetryCsv>},
 };
 
 }  // namespace

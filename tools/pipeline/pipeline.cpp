@@ -32,6 +32,11 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       }
       format.clock(s.chip, s.times.latest());
       return release(s, format, false);
+    case ChunkKind::telemetry: {
+      shm::TelemetryRecord record;
+      std::memcpy(&record, body.data(), sizeof record);
+      return format.telemetry(s.chip, record);
+    }
     case ChunkKind::clock_domains:
       if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
       return;
