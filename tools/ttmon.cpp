@@ -6,8 +6,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "collector/live_clock.hpp"
@@ -22,6 +24,38 @@ enum Exit { kOk = 0, kUsage = 2, kNoSource = 3 };
 volatile std::sig_atomic_t stop_asked = 0;
 
 using Readers = std::vector<shm::Reader>;
+
+// What a collector did to its card between two looks, a second.
+struct Footprint {
+  double reads = 0, bytes = 0, re_aims = 0, link_percent = 0;
+  bool known = false;  // there were two looks
+};
+
+class Footprints {
+ public:
+  // Since the last call for this reader's collector.
+  Footprint of(const shm::Reader& reader) {
+    using shm::Counter;
+    const auto count = [&](Counter c) { return static_cast<double>(reader.counter(c)); };
+    const Look now{std::chrono::steady_clock::now(), reader.info().session, count(Counter::round_trips),
+                   count(Counter::card_bytes), count(Counter::window_moves)};
+    const Look before = std::exchange(looks_[reader.info().live_name], now);
+    const double seconds = std::chrono::duration<double>(now.at - before.at).count();
+    if (before.session != now.session || seconds <= 0) return {};
+    Footprint f{(now.reads - before.reads) / seconds, (now.bytes - before.bytes) / seconds,
+                (now.re_aims - before.re_aims) / seconds, 0, true};
+    if (const double link = count(Counter::link_bytes_per_s); link > 0) f.link_percent = 100 * f.bytes / link;
+    return f;
+  }
+
+ private:
+  struct Look {
+    std::chrono::steady_clock::time_point at;
+    uint64_t session = 0;
+    double reads = 0, bytes = 0, re_aims = 0;
+  };
+  std::map<std::string, Look> looks_;  // by live name
+};
 
 std::string state_of(const shm::Reader& reader) {
   if (reader.writer_alive()) return "live";
@@ -51,7 +85,7 @@ double hz_of(const collect::ClockSegment& s) {
          static_cast<double>(s.host_to - s.host_from);
 }
 
-nlohmann::ordered_json snapshot(const shm::Reader& reader) {
+nlohmann::ordered_json snapshot(const shm::Reader& reader, Footprints& footprints) {
   nlohmann::ordered_json j{{"live", reader.info().live_name},
                            {"device", reader.info().device_spec},
                            {"pid", reader.info().writer_pid},
@@ -67,10 +101,15 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader) {
                            {"bound_ns", bound_ns(best_of(map))},
                            {"kind", to_string(best_of(map).kind)}});
   }
+  if (const Footprint f = footprints.of(reader); f.known)
+    j["footprint"] = {{"reads_per_s", f.reads},
+                      {"bytes_per_s", f.bytes},
+                      {"re_aims_per_s", f.re_aims},
+                      {"link_percent", f.link_percent}};
   return j;
 }
 
-void show_all_counters(const shm::Reader& reader) {
+void show_all_counters(const shm::Reader& reader, Footprints& footprints) {
   std::printf("live:%s  %s  pid %lld  %s\n", reader.info().live_name.c_str(),
               reader.info().device_spec.c_str(), static_cast<long long>(reader.info().writer_pid),
               state_of(reader).c_str());
@@ -79,6 +118,9 @@ void show_all_counters(const shm::Reader& reader) {
     std::printf("  %-22s %20llu\n", shm::label(counter),
                 static_cast<unsigned long long>(reader.counter(counter)));
   }
+  if (const Footprint f = footprints.of(reader); f.known)
+    std::printf("  card: %.0f reads/s  %.2f MB/s (%.2g %% of the link)  %.0f re-aims/s\n", f.reads,
+                f.bytes / 1e6, f.link_percent, f.re_aims);
 }
 
 void show_clocks(const shm::Reader& reader) {
@@ -89,29 +131,32 @@ void show_clocks(const shm::Reader& reader) {
 }
 
 // Several collectors: a line each.
-void show_table(const Readers& readers) {
+void show_table(const Readers& readers, Footprints& footprints) {
   using shm::Counter;
   constexpr Counter kColumns[] = {Counter::cores,  Counter::programs,       Counter::markers,
                                   Counter::chunks, Counter::lost_intervals, Counter::sweep_ns_p50};
   std::printf("%-28s %-11s %8s", "segment", "state", "pid");
   for (const Counter c : kColumns) std::printf(" %14s", shm::label(c));
-  std::printf("\n");
+  std::printf(" %10s %8s %8s\n", "reads/s", "MB/s", "link %");
   for (const shm::Reader& r : readers) {
     std::printf("%-28s %-11s %8lld", ("live:" + r.info().live_name).c_str(), state_of(r).c_str(),
                 static_cast<long long>(r.info().writer_pid));
     for (const Counter c : kColumns) std::printf(" %14llu", static_cast<unsigned long long>(r.counter(c)));
-    std::printf("\n");
+    if (const Footprint f = footprints.of(r); f.known)
+      std::printf(" %10.0f %8.2f %8.2g\n", f.reads, f.bytes / 1e6, f.link_percent);
+    else
+      std::printf(" %10s %8s %8s\n", "-", "-", "-");
   }
 }
 
-void show(const Readers& readers, bool json, bool terminal) {
+void show(const Readers& readers, Footprints& footprints, bool json, bool terminal) {
   if (terminal) std::fputs("\033[H\033[J", stdout);
   if (json)
-    for (const shm::Reader& r : readers) std::printf("%s\n", snapshot(r).dump().c_str());
+    for (const shm::Reader& r : readers) std::printf("%s\n", snapshot(r, footprints).dump().c_str());
   else if (readers.size() == 1)
-    show_all_counters(readers.front()), show_clocks(readers.front());
+    show_all_counters(readers.front(), footprints), show_clocks(readers.front());
   else
-    show_table(readers);
+    show_table(readers, footprints);
   std::fflush(stdout);
 }
 
@@ -168,8 +213,9 @@ int main(int argc, char** argv) {
     if (name.starts_with("live:")) name.erase(0, 5);
     std::signal(SIGINT, [](int) { stop_asked = 1; });
     Readers readers = name.empty() ? attach_to_all() : attach_to(name);
+    Footprints footprints;
     for (;;) {
-      show(readers, json, !json && !once && isatty(STDOUT_FILENO));
+      show(readers, footprints, json, !json && !once && isatty(STDOUT_FILENO));
       if (once || !any_alive(readers) || stop_asked) break;
       std::this_thread::sleep_for(std::chrono::duration<double>(interval_s));
       if (name.empty()) readers = attach_to_all();  // collectors come and go

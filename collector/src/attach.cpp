@@ -7,6 +7,8 @@
 #include <set>
 #include <thread>
 
+#include "absence.hpp"
+
 namespace ttc::collect {
 namespace {
 
@@ -89,12 +91,14 @@ class Attaching {
 
   void attach_tensix() {
     std::string refusal;
+    bool named = false;  // what was refused is known by name, which tells more than what is not
     const auto tiles = tiles_of(CoreKind::tensix);
     for (const card::Coord tile : tiles) {
       const markers::Discovery found = discover_on(tile, CoreKind::tensix, options_.layout);
       if (!found) {
-        if (refusal.empty() && !found.evidence.empty())
-          refusal = "tile " + name_of(tile) + ": " + markers::joined(found.evidence);
+        if (!found.evidence.empty() && (refusal.empty() || (!named && !found.known_as.empty())))
+          refusal = why_absent(found, "tile " + name_of(tile), card_.identity().workload_pid);
+        named = named || !found.known_as.empty();
         continue;
       }
       result_.layout = found.layout;
@@ -102,16 +106,17 @@ class Attaching {
       result_.core_count_per_dram = found.vector.core_count_per_dram;
       result_.dram_base = found.vector.dram_address;
       result_.mode = options_.mode.value_or(found.mode);
+      result_.mode_given = options_.mode.has_value();
       take_cores(CoreKind::tensix, found, tiles);
       if (found.anchored || result_.cores.size() > 1 || tiles.size() == 1) return;
       refusal = "tile " + name_of(tile) + ": what looks like a control vector of " +
-                std::string(found.layout->name) + " stands on no other tile";
+                std::string(found.layout->name) +
+                " stands on no other tile; --layout help lists the generations that can be named";
       result_.cores.clear(), taken_.clear(), seen_.reset(), left_out_.clear();
     }
-    throw AttachError(card_.identity().spec + ": no profiler found (" +
-                      (refusal.empty() ? "no readable Tensix tile" : refusal) +
-                      "); is the workload running with TT_METAL_DEVICE_PROFILER=1? --wait waits for it, "
-                      "--layout names a generation");
+    throw AttachError(
+        card_.identity().spec + ": no profiler found: " +
+        (refusal.empty() ? "no Tensix tile can be read; the card may be hung, `tt-smi` shows it" : refusal));
   }
 
   // The same build runs there, or none: another layout than Tensix's is not looked for. Without a magic word

@@ -50,7 +50,8 @@ std::span<const ClockRead> after_reset(std::span<const ClockRead> burst) {
 
 }  // namespace
 
-ClockEstimator::ClockEstimator(const ClockRules& rules, uint8_t domain) : rules_(rules), domain_(domain) {}
+ClockEstimator::ClockEstimator(const ClockRules& rules, uint8_t domain, uint32_t first_era)
+    : rules_(rules), domain_(domain), era_(first_era) {}
 
 double ClockEstimator::ns_between(size_t from, size_t to) const {
   return ns_of(middle(sample(to).best), middle(sample(from).best));

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "driver_iface/arch.hpp"
+#include "driver_iface/allow_list.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
@@ -37,14 +37,14 @@ HostTime middle(const ClockRead& r) {
 }  // namespace
 
 ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options)
-    : card_(card), rate_hz_(options.rate_hz) {
+    : card_(card), rate_hz_(options.rate_hz), first_era_(options.first_era) {
   rules_.period_ns = static_cast<uint64_t>(1e9 / options.rate_hz);
   wanted_reads_ = std::clamp(options.reads, 1u, static_cast<unsigned>(ClockEstimator::kMostReads));
   periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kLooksASecond));
   rules_.reads_a_sample = reads();
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
   tiles_.front().domain = 0;
-  domains_.emplace_back(rules_, uint8_t{0}, tiles.front());
+  domains_.emplace_back(rules_, uint8_t{0}, tiles.front(), first_era_);
   compare_host_clocks();
 }
 
@@ -149,7 +149,7 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
         tile.domain = other.domain;
     if (tile.domain == kNoDomain && domains_.size() < kMostDomains) {
       tile.domain = static_cast<uint8_t>(domains_.size());
-      domains_.emplace_back(rules_, tile.domain, tile.at);
+      domains_.emplace_back(rules_, tile.domain, tile.at, first_era_);
     }
   }
   domains_changed_ = domains_changed_ || tile.domain != before;
@@ -235,6 +235,12 @@ void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns)
     const int64_t behind = markers::clock_difference(about & markers::kClockMask, marker_time);
     if (about != 0) d.estimator.seen(about - static_cast<uint64_t>(behind), at);
   }
+}
+
+uint32_t ClockSampler::next_era() const {
+  uint32_t latest = 0;
+  for (const Domain& d : domains_) latest = std::max(latest, d.estimator.era());
+  return latest + 1;
 }
 
 void ClockSampler::finish() {

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "collector/host_place.hpp"
 #include "collector/host_time.hpp"
 #include "collector/metal_sync.hpp"
+#include "probe.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -18,25 +20,15 @@ using card::Health;
 using shm::Counter;
 
 constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
+constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one look at all tiles is thousands of round trips
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
 constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
 
 constexpr const char* kCardGone = "the card went away";
-
-// Waits in steps, as waiting for another process needs, until `make` succeeds, the time is over, or the run
-// is halted.
-template <class Error, class Make>
-auto wait_for(uint64_t deadline, EventLoop& loop, Make make) {
-  for (;;) {
-    try {
-      return make();
-    } catch (const Error&) {
-      if (monotonic_now_ns() >= deadline) throw;
-      if (loop.wait(20 * kMillisecond).signal) throw;
-    }
-  }
-}
+constexpr const char* kCardLeaving = "the card announced that it goes away";
+constexpr uint64_t kTryAgain = 100 * kMillisecond;  // while a card is away
 
 uint64_t random_session() {
   std::random_device device;
@@ -52,15 +44,80 @@ void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   std::string unused;                // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
-  card_ = std::make_unique<card::GuardedCard>(
-      wait_for<card::OpenError>(deadline_ns, *waiting, [&] { return card::open_card(device_.spec); }));
+  std::string told;
+  for (uint64_t step = kFirstStep;;) {
+    std::exception_ptr refusal;
+    std::string why;
+    try {
+      return attach_once();
+    } catch (const card::OpenError& e) {
+      refusal = std::current_exception(), why = e.what();
+      step = kFirstStep;
+    } catch (const AttachError& e) {
+      refusal = std::current_exception(), why = e.what();
+      step = std::min(2 * step, kLongestLook);
+    }
+    if (monotonic_now_ns() >= deadline_ns) std::rethrow_exception(refusal);
+    if (told != why) note("waiting: " + why);
+    told = why;
+    if (waiting->wait(step).signal) std::rethrow_exception(refusal);
+  }
+}
+
+// A card that stays is opened once, however long its profiler is waited for.
+void DeviceRun::attach_once() {
+  if (card_ && card_->health() != Health::ok) card_.reset();  // its windows must be free before a reset
+  if (!card_) {
+    card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec, options_.open));
+    // Not between attaching and the first sweep: nobody would look at the card meanwhile.
+    if (link_.rows.empty()) learn_the_link();
+  }
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-  attachment_ = wait_for<AttachError>(deadline_ns, *waiting, [&] {
-    return collect::attach(*card_, {only, {}, true});
+  attachment_ = collect::attach(*card_, {only, options_.mode, true});
+}
+
+void DeviceRun::learn_the_link() {
+  const auto tiles = card_->tiles();
+  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
+    return t.kind == card::TileKind::tensix && !t.harvested;
   });
+  if (tensix != tiles.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
+  place_ = place_of(card_->identity());
+  link_bytes_per_s_ = place_ ? bytes_per_s_of(place_->link) : 0;
+  link_nominal_ = link_bytes_per_s_ > 0;
+  if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
+}
+
+// Emulated cards have no place: there only what the user asks for is done.
+void DeviceRun::choose_place() {
+  if (!options_.cpus.empty()) {
+    cpus_ = {options_.cpus, "as given by --cpu"};
+    memory_node_ = common_node(options_.cpus);
+    return;
+  }
+  if (!options_.pin || !place_) return;
+  int workload = card_->identity().workload_pid;
+  if (workload <= 0) workload = place_->umd_owner_pid;
+  const HostFit fit = fit_for(place_->numa_node, place_->local_cpus, allowed_cpus(), threads_of(workload));
+  cpus_ = fit.cpus;
+  memory_node_ = fit.memory_node;
+}
+
+// Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
+std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
+  if (id.spec.starts_with("emu:")) return std::nullopt;
+  try {
+    return function_of(id, card::tenstorrent_functions({}, card::Look::place));
+  } catch (const card::InventoryError& e) {
+    note(e.what());
+    return std::nullopt;
+  }
 }
 
 void DeviceRun::start() {
+  choose_place();
+  const PreferNode near(memory_node_);  // the segment reserves its pages when it is made
+  if (!near.effective()) memory_node_ = -1;
   shm::SegmentOptions options;
   options.ring_bytes = options_.ring_bytes;
   options.group = options_.group;
@@ -91,55 +148,133 @@ std::string DeviceRun::session_text() const {
                         {"aiclk_mhz", id.aiclk_mhz},
                         {"max_compute_cores", id.max_compute_cores},
                         {"layout", attachment_.layout->name},
-                        {"cores", std::move(cores)}}
+                        {"mode", std::string(markers::to_string(attachment_.mode))},
+                        {"cores", std::move(cores)},
+                        {"link", to_json(link_)}}
       .dump();
 }
 
 void DeviceRun::collect() {
-  std::string fallback;
-  loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
-  if (!fallback.empty()) note(fallback + "; using poll and plain reads");
-  for (const std::string& n : attachment_.notes) note(n);
-  const card::Identity& id = card_->identity();
+  if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
+    cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};
+  segment_->set(Counter::link_bytes_per_s, static_cast<uint64_t>(link_bytes_per_s_));
+  before_collecting_ = card_->transactions();
   publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
-  logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   // A zone's string is in the log before its first marker is on the card, so looking between reading words
   // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
   options_.drain.before_publish = [this] { poll_names(); };
+  collecting_since_ = monotonic_now_ns();
+  make_drain({});
+  End end = collect_stretch();
+  while (end != End::halted && options_.reattach) {
+    const Carried carried = drain_->carry();
+    let_card_go();
+    note(std::string(end == End::leaving ? kCardLeaving : kCardGone) + "; waiting until it is back");
+    if (!await_return()) break;
+    ++returns_;
+    publisher_->set_generation(attachment_.layout->format.generation);
+    make_drain(carried);
+    end = collect_stretch();
+  }
+  const std::string ended = end == End::halted ? halt_.why() : end == End::leaving ? kCardLeaving : kCardGone;
+  publisher_->publish_end(ended);
+  segment_->end();
+  result_.ended = ended;
+  result_.card_vanished = end == End::gone;
+  result_.chunks = segment_->get(Counter::chunks);
+  result_.bytes = segment_->get(Counter::chunk_bytes);
+  result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
+  // Other devices may go on for long; this card is let go now.
+  let_card_go();
+}
+
+// For the card that is attached to now.
+void DeviceRun::make_drain(Carried carried) {
+  std::string fallback;
+  loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
+  if (!fallback.empty()) note(fallback + "; using poll and plain reads");
+  const card::Identity& id = card_->identity();
+  for (const std::string& n : id.notes) note(n);
+  for (const std::string& n : attachment_.notes) note(n);
+  logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   start_sampler();
-  drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain);
+  drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
+                                   std::move(carried));
   names_ =
       std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
                                                              : zone_log_directory_in(options_.metal_home));
   note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
-       std::string(attachment_.layout->name) + ", " + std::to_string(attachment_.cores.size()) +
+       std::string(attachment_.layout->name) + ", " + std::string(markers::to_string(attachment_.mode)) +
+       " mode, " + std::to_string(attachment_.cores.size()) +
        " cores; readers attach to live:" + id.live_name);
+}
 
-  collecting_since_ = monotonic_now_ns();
-  std::string ended;
-  bool vanished = false;
-  drain_until_halted(ended, vanished);
+DeviceRun::End DeviceRun::collect_stretch() {
+  End end = drain_until_halted();
   // What became visible until now is still taken, also what settles only on a second look.
   const uint64_t ended_ns = raw_now_ns();
-  for (int i = 0; i < kLastSweeps && !vanished; ++i) {
+  for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
     card_->try_again();  // also tiles that are left alone, these few times
-    if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) vanished = true, ended = kCardGone;
+    if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
     loop_->wait(options_.drain.busy_interval_ns);
   }
   count_suspicions();
   poll_names();
-  drain_->close_account(vanished, ended_ns);
-  if (clock_) clock_->close(!vanished && card_->health() == Health::ok);
-  publisher_->publish_end(ended);
-  segment_->end();
-  take_account(ended, vanished);
-  // Other devices may go on for long; this card is let go now.
+  // Where collecting goes on after a reset, what was recorded until the reset is missing in the middle.
+  drain_->close_account(end == End::gone || (end == End::leaving && options_.reattach), ended_ns);
+  if (clock_) clock_->close(end == End::halted && card_->health() == Health::ok);
+  publisher_->end_sweep();
+  take_account();
+  return end;
+}
+
+// The windows must be free before the card is reset, and nothing of ours in its way.
+void DeviceRun::let_card_go() {
+  if (card_) earlier_suspicions_ = suspicions();
+  names_.reset();
   drain_.reset();
+  options_.drain.seen = nullptr;
   clock_.reset();
+  if (sampler_) options_.sampler.first_era = sampler_->next_era();
   sampler_.reset();
   logs_.reset();
   loop_.reset();
   card_.reset();
+}
+
+// False: told to halt before the card was back and its profiler running.
+bool DeviceRun::await_return() {
+  std::string unused;
+  const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);
+  const std::string awaited = result_.identity.live_name;
+  std::string told;
+  while (!halt_.why()) {
+    std::string why;
+    try {
+      attach_once();
+      if (card_->identity().live_name == awaited) return true;
+      why = "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
+    } catch (const card::OpenError& e) {
+      why = e.what();
+    } catch (const AttachError& e) {
+      why = e.what();
+    }
+    card_.reset();
+    if (why != told) note("not yet: " + why);
+    told = why;
+    segment_->heartbeat(monotonic_now_ns());
+    if (waiting->wait(kTryAgain).signal) break;
+  }
+  return false;
+}
+
+card::GuardedCard::Account DeviceRun::suspicions() const {
+  card::GuardedCard::Account a = card_->account();
+  a.slow_reads += earlier_suspicions_.slow_reads;
+  a.all_ones_reads += earlier_suspicions_.all_ones_reads;
+  a.suspicions += earlier_suspicions_.suspicions;
+  a.suspect_tiles += earlier_suspicions_.suspect_tiles;
+  return a;
 }
 
 void DeviceRun::start_sampler() {
@@ -158,31 +293,23 @@ void DeviceRun::start_sampler() {
 }
 
 void DeviceRun::count_suspicions() {
-  const card::GuardedCard::Account& a = card_->account();
+  const card::GuardedCard::Account a = suspicions();
   segment_->set(Counter::suspect_tiles, a.suspect_tiles);
   segment_->set(Counter::suspicions, a.suspicions);
   segment_->set(Counter::slow_reads, a.slow_reads);
   segment_->set(Counter::all_ones_reads, a.all_ones_reads);
 }
 
-void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
+DeviceRun::End DeviceRun::drain_until_halted() {
   uint64_t next_names = 0, next_health = 0;
-  while (ended.empty()) {
+  for (;;) {
     const uint64_t now = monotonic_now_ns();
     if (now >= next_names) {
       poll_names();
       next_names = now + kNamesEvery;
     }
-    if (drain_->sweep(now) == Access::gone) {
-      vanished = true;
-      ended = kCardGone;
-      return;
-    }
-    if (clock_ && clock_->poll(now) == Access::gone) {
-      vanished = true;
-      ended = kCardGone;
-      return;
-    }
+    if (drain_->sweep(now) == Access::gone) return End::gone;
+    if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
     if (track_) {
       segment_->set(Counter::disk_bytes, track_->bytes());
       segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes());
@@ -190,17 +317,16 @@ void DeviceRun::drain_until_halted(std::string& ended, bool& vanished) {
     if (now >= next_health) {
       next_health = now + kHealthEvery;
       count_suspicions();
-      if (card_->health() == Health::leaving) ended = "the card announced that it goes away";
+      const Health health = card_->health();
+      if (health == Health::gone) return End::gone;
+      if (health == Health::leaving) return End::leaving;
     }
     uint64_t due = std::min(drain_->next_due_ns(), next_names);
     if (clock_) due = std::min(due, clock_->next_due_ns());
     const uint64_t after = monotonic_now_ns();
     const Events events = loop_->wait(due > after ? due - after : 0);
-    if (events.signal) ended = halt_.why();
-    if (events.hangup && card_->health() == Health::gone) {
-      vanished = true;
-      ended = kCardGone;
-    }
+    if (events.signal) return End::halted;
+    if (events.hangup && card_->health() == Health::gone) return End::gone;
   }
 }
 
@@ -231,35 +357,45 @@ void DeviceRun::let_go() {
 
 LiveFigures DeviceRun::figures() const {
   if (!segment_) return last_figures_;
-  return {segment_->get(Counter::cores),        segment_->get(Counter::programs),
-          segment_->get(Counter::markers),      segment_->get(Counter::lost_intervals),
-          segment_->get(Counter::sweep_ns_p50), segment_->get(Counter::round_trips)};
+  return {segment_->get(Counter::cores),           segment_->get(Counter::programs),
+          segment_->get(Counter::markers),         segment_->get(Counter::lost_intervals),
+          segment_->get(Counter::sweep_ns_p50),    segment_->get(Counter::round_trips),
+          segment_->get(Counter::card_bytes),      segment_->get(Counter::window_moves),
+          segment_->get(Counter::link_bytes_per_s)};
 }
 
-void DeviceRun::take_account(const std::string& ended, bool vanished) {
+// After every stretch, as the card may not come back; the figures are those of all stretches.
+void DeviceRun::take_account() {
   DeviceResult& r = result_;
   r.identity = card_->identity();
   r.chip = device_.chip;
   r.layout = drain_->layout().name;
+  r.mode = drain_->mode();
   r.bytes_per_risc = drain_->region_size().bytes();
   r.cores = drain_->cores();
   r.lanes = drain_->lanes();
   r.programs = drain_->programs();
   r.markers = drain_->markers();
   r.frames = drain_->frames();
-  r.chunks = segment_->get(Counter::chunks);
-  r.bytes = segment_->get(Counter::chunk_bytes);
   r.epochs = drain_->epochs();
   r.retries = drain_->retries();
   r.sweeps = drain_->sweeps();
   r.recovered_words = segment_->get(Counter::recovered_words);
-  r.transactions = card_->transactions();
-  r.suspicions = card_->account();
+  r.transactions = drain_->transactions();
+  r.before_collecting = before_collecting_;
+  r.link = link_;
+  r.link_bytes_per_s = link_bytes_per_s_;
+  r.link_nominal = link_nominal_;
+  r.cpus = cpus_.cpus;
+  r.cpus_why = cpus_.why;
+  r.memory_node = memory_node_;
+  r.suspicions = suspicions();
   r.sweep_p50 = drain_->sweep_times().percentile(50);
   r.sweep_p99 = drain_->sweep_times().percentile(99);
   r.sweep_max = drain_->sweep_times().max();
   r.lost = drain_->losses().intervals();
-  r.names = names_->notes();
+  r.names += names_->notes();
+  r.returns = returns_;
   r.loop = loop_->name();
   r.synced = sampler_ != nullptr;
   if (sampler_) {
@@ -268,9 +404,6 @@ void DeviceRun::take_account(const std::string& ended, bool vanished) {
     r.metal_sync_hz = metal_sync_hz(names_->directory(), device_.chip);
   }
   r.live_name = r.identity.live_name;
-  r.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
-  r.ended = ended;
-  r.card_vanished = vanished;
 }
 
 DeviceResult DeviceRun::result() const {

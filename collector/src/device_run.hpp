@@ -9,8 +9,11 @@
 #include "collector/attach.hpp"
 #include "collector/capture_writer.hpp"
 #include "collector/clock_publisher.hpp"
+#include "collector/host_fit.hpp"
+#include "collector/link_probe.hpp"
 #include "collector/zone_logs.hpp"
 #include "device_list.hpp"
+#include "driver_iface/pci_functions.hpp"
 #include "event_flag.hpp"
 #include "run.hpp"
 
@@ -19,6 +22,7 @@ namespace ttc::collect {
 // What a live line shows, out of the segment's counters.
 struct LiveFigures {
   uint64_t cores = 0, programs = 0, markers = 0, lost_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
+  uint64_t card_bytes = 0, window_moves = 0, link_bytes_per_s = 0;
 };
 
 class DeviceRun {
@@ -40,7 +44,8 @@ class DeviceRun {
   // Undoes start().
   void withdraw();
 
-  // Drains until told to halt or the card goes, ends the segment and closes the card.
+  // Drains until told to halt or the card goes (with `reattach`: until told to halt), ends the segment and
+  // closes the card.
   void collect();
 
   // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
@@ -50,13 +55,24 @@ class DeviceRun {
   DeviceResult result() const;  // after collect() and the capture's finish()
 
  private:
-  void drain_until_halted(std::string& ended, bool& vanished);
+  void attach_once();
+  void learn_the_link();
+  void choose_place();
+  std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
+  // Why a stretch of collecting is over.
+  enum class End { halted, leaving, gone };
+  End drain_until_halted();
+  void make_drain(Carried carried);
+  End collect_stretch();
+  bool await_return();
+  void let_card_go();
   void note(const std::string& text) const;
   void poll_names();
   void count_suspicions();
   void start_sampler();
   std::string session_text() const;
-  void take_account(const std::string& ended, bool vanished);
+  void take_account();
+  card::GuardedCard::Account suspicions() const;
 
   RunOptions options_;
   ChosenDevice device_;
@@ -66,6 +82,13 @@ class DeviceRun {
   uint64_t collecting_since_ = 0;
   std::unique_ptr<card::GuardedCard> card_;
   Attachment attachment_;
+  LinkProbe link_;
+  double link_bytes_per_s_ = 0;
+  bool link_nominal_ = false;  // by sysfs, not measured
+  std::optional<card::PciFunction> place_;
+  CpuChoice cpus_;
+  int memory_node_ = -1;
+  card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Publisher> publisher_;
@@ -75,6 +98,8 @@ class DeviceRun {
   std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
   std::unique_ptr<ClockPublisher> clock_;  // likewise
   bool names_full_ = false;
+  card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
+  uint64_t returns_ = 0;
   LiveFigures last_figures_;
   DeviceResult result_;
 };

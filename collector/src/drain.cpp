@@ -88,17 +88,18 @@ class Drain::Judge {
 };
 
 Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
-             shm::SegmentWriter& segment, const DrainOptions& options)
+             shm::SegmentWriter& segment, const DrainOptions& options, Carried carried)
     : card_(card),
       attachment_(attachment),
       logs_(logs),
       publisher_(publisher),
       segment_(segment),
       options_(options),
-      region_size_(attachment, options.bytes_per_risc),
-      losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }),
+      region_size_(attachment, options.bytes_per_risc, card.memory_numberings()),
+      losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
       device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
-                   attachment.clock) {
+                   attachment.clock),
+      mode_settled_(attachment.mode_given) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const auto part = [](uint32_t first, uint32_t last) {
@@ -117,11 +118,41 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
     CoreState state;
     state.core = core;
     state.caught_up_ns = state.look_ns = attachment.begun_ns;
+    state.epoch = carried.first_epoch;
+    state.runs_total = carried.programs;
+    if (carried.first_epoch) state.notes |= shm::kNewEpoch;
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
       state.lanes[r].lane = {&f, r, core.flat_id, mode_of(state)};
     cores_.push_back(std::move(state));
   }
+  programs_ = carried.programs;
+  markers_ = carried.markers;
+  frames_ = carried.frames;
+  epochs_ = carried.epochs;
+  retries_ = carried.retries;
+  sweeps_ = carried.sweeps;
+  recovered_words_ = carried.recovered_words;
+  unparsable_words_ = carried.unparsable_words;
+  dropped_runs_ = carried.dropped_runs;
+  earlier_transactions_ = carried.transactions;
   segment_.set(Counter::cores, cores_.size());
+}
+
+Carried Drain::carry() const {
+  Carried c{0,       programs_,        markers_,          frames_,       epochs_ + 1,         retries_,
+            sweeps_, recovered_words_, unparsable_words_, dropped_runs_, losses_.intervals(), transactions()};
+  for (const CoreState& core : cores_) c.first_epoch = std::max(c.first_epoch, core.epoch + 1);
+  return c;
+}
+
+card::Transactions Drain::transactions() const {
+  card::Transactions t = card_.transactions();
+  t.round_trips += earlier_transactions_.round_trips;
+  t.bytes += earlier_transactions_.bytes;
+  t.window_moves += earlier_transactions_.window_moves;
+  t.register_loads += earlier_transactions_.register_loads;
+  t.transport_ns += earlier_transactions_.transport_ns;
+  return t;
 }
 
 LossAccount::Where Drain::where(const CoreState& core, uint32_t risc) const {
@@ -551,7 +582,9 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns) {
   if (a != Access::ok) return a;
   const device::Mode mode = markers::mode_of(v, buffer);
   if (mode == device::Mode::normal) {
-    mode_settled_ = v.run_counter != 0 && v.done == 1;  // a recorded launch, as normal firmware leaves it
+    // A recorded launch, as normal firmware leaves it. Accumulating firmware stamps no id, and right after a
+    // push nothing else tells its buffer from a normal one.
+    mode_settled_ = v.run_counter != 0 && v.done == 1 && buffer[device::kIdHost] != 0;
     return Access::ok;
   }
   if (std::exchange(core.mode_seen, mode) != mode) {
@@ -663,7 +696,7 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
 }
 
 void Drain::store_counters() {
-  const card::Transactions t = card_.transactions();
+  const card::Transactions t = transactions();
   segment_.set(Counter::sweeps, sweeps_);
   segment_.set(Counter::sweep_ns_max, sweep_times_.max());
   if (sweeps_ % 256 == 1) {  // percentiles walk the buckets: not on every sweep

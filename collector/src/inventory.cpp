@@ -8,6 +8,7 @@
 
 #include "device_list.hpp"
 #include "driver_iface/card.hpp"
+#include "pci_report.hpp"
 #include "shm/reader.hpp"
 
 namespace ttc::collect {
@@ -55,8 +56,10 @@ void print(const json& segment) {
 
 }  // namespace
 
-void list(bool as_json) {
-  json out{{"cards", json::array()}, {"segments", json::array()}};
+void list(bool as_json, const card::SystemRoots& roots) {
+  const std::vector<card::PciFunction> functions = card::tenstorrent_functions(roots);
+  json out{{"pci", json::array()}, {"cards", json::array()}, {"segments", json::array()}};
+  for (const card::PciFunction& f : functions) out["pci"].push_back(to_json(f));
   const std::string all[] = {"all"};
   for (const ChosenDevice& card : choose_devices(all, card::present_cards()))
     out["cards"].push_back({{"spec", card.spec}, {"chip", card.chip}});
@@ -65,11 +68,12 @@ void list(bool as_json) {
     std::printf("%s\n", out.dump().c_str());
     return;
   }
+  for (const card::PciFunction& f : functions) std::printf("%s\n", to_text(f).c_str());
   for (const json& card : out["cards"])
     std::printf("card     %s  chip %u of --device all\n", card["spec"].get<std::string>().c_str(),
                 card["chip"].get<uint32_t>());
   for (const json& segment : out["segments"]) print(segment);
-  if (out["cards"].empty() && out["segments"].empty())
+  if (out["pci"].empty() && out["cards"].empty() && out["segments"].empty())
     std::printf("no card and no segment; start an emulated card with ttemu --name NAME\n");
 }
 

@@ -1,9 +1,11 @@
 // `ttcollect list` and `ttcollect clean`: cards and segments that are there.
 #pragma once
+#include "driver_iface/pci_functions.hpp"
 
 namespace ttc::collect {
 
-void list(bool as_json);  // on stdout
-void clean();             // removes what no living collector holds, and says what
+// On stdout. Throws card::InventoryError.
+void list(bool as_json, const card::SystemRoots& roots);
+void clean();  // removes what no living collector holds, and says what
 
 }  // namespace ttc::collect

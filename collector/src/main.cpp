@@ -8,6 +8,7 @@
 #include "collector/capture_reader.hpp"
 #include "device_list.hpp"
 #include "inventory.hpp"
+#include "probe.hpp"
 #include "report.hpp"
 #include "sync_run.hpp"
 
@@ -26,13 +27,23 @@ enum Exit {
 };
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device, 4 no profiler found on it, 5 segment "
+    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device or it cannot be opened, 4 no profiler "
+    "found on it, 5 segment "
     "cannot be\n"
     "made or is taken, 6 output file failed, 7 a card vanished while collecting (what was read is kept, the "
     "others\n"
     "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
     "'all', a card\n"
-    "that cannot be collected from is told and left out.";
+    "that cannot be collected from is told and left out.\n"
+    "list: 3 the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read.";
+
+constexpr const char* kLayoutHelp =
+    "G1-16  late 2024 to early 2025: the word with the launch's id is shared with a run counter\n"
+    "G1     until mid 2025: a 32-bit launch id, no trace counter\n"
+    "G2     second half of 2025: with a trace counter\n"
+    "G3     January to July 2026: DRAM addresses by RISC\n"
+    "G4     since mid July 2026: a control vector of 64 words\n"
+    "Discovery finds them by themselves; a name is needed where two fit, and is believed.";
 
 int say(Exit code, const std::string& what) {
   std::fprintf(stderr, "ttcollect: %s\n", what.c_str());
@@ -55,6 +66,56 @@ int verdict(const collect::RunResult& result, const std::string& output) {
   return failed ? kOutput : vanished ? kCardVanished : kOk;
 }
 
+std::string layout_names() {
+  std::string names;
+  for (const markers::Layout& l : markers::layouts())
+    names += (names.empty() ? "" : ", ") + std::string(l.name);
+  return names;
+}
+
+std::string check_layout(const std::string& given) {
+  if (given == "help") {
+    std::printf("%s\n", kLayoutHelp);
+    throw CLI::Success();
+  }
+  return markers::layout_by_name(given) ? ""
+                                        : "'" + given + "' is not a known layout; it takes " + layout_names();
+}
+
+// What is wrong with --cpu, as a sentence; empty when nothing is.
+std::string read_cpus(const std::string& list, collect::CpuSet& cpus) {
+  if (list.empty()) return {};
+  const auto parsed = collect::parse_cpus(list);
+  if (!parsed) return "--cpu " + list + " is no list of CPUs; it takes numbers and ranges, as in 2-3,10";
+  const collect::CpuSet allowed = collect::allowed_cpus();
+  for (const unsigned cpu : *parsed)
+    if (!allowed.contains(cpu))
+      return "--cpu names CPU " + std::to_string(cpu) + ", on which this process may not run; it may on " +
+             collect::to_string(allowed);
+  cpus = *parsed;
+  return {};
+}
+
+int list_all(bool as_json, const std::string& root) {
+  try {
+    collect::list(as_json, card::roots_below(root));
+    return kOk;
+  } catch (const card::InventoryError& e) {
+    return say(kNoDevice, e.what());
+  }
+}
+
+int probe_one(const std::string& device, const card::OpenOptions& open, uint32_t samples, bool as_json) {
+  try {
+    collect::probe(device, open, samples, as_json);
+    return kOk;
+  } catch (const card::OpenError& e) {
+    return say(kNoDevice, e.what());
+  } catch (const collect::ProbeError& e) {
+    return say(kCardVanished, e.what());
+  }
+}
+
 int run_sync(const collect::RunOptions& o, bool as_json, const std::string& svg) {
   if (!o.output.empty())
     return say(kUsage,
@@ -63,6 +124,7 @@ int run_sync(const collect::RunOptions& o, bool as_json, const std::string& svg)
   options.devices = o.devices;
   if (o.duration_ns) options.duration_ns = o.duration_ns;
   options.sampler = o.sampler;
+  options.open = o.open;
   try {
     const std::vector<collect::SyncResult> results = collect::sync(options);
     std::fputs((as_json ? collect::sync_json(results) + "\n" : collect::sync_table(results)).c_str(), stdout);
@@ -92,9 +154,11 @@ int main(int argc, char** argv) {
   std::vector<std::string> typed_devices;
   double idle_us = 1000, busy_us = 50;
   bool as_json = false;
-  app.add_option("--device,-d", typed_devices,
-                 "the card: emu:NAME; several as emu:A,emu:B or repeated; all for every card present.\n"
-                 "The place in the list is the chip number, column 1 of the device CSV")
+  app.add_option(
+         "--device,-d", typed_devices,
+         "the card: 0, /dev/tenstorrent/0, /dev/tenstorrent/by-id/..., pci:0000:01:00.0 or emu:NAME;\n"
+         "several as A,B or repeated; all for every card present.\n"
+         "The place in the list is the chip number, column 1 of the device CSV")
       ->expected(1)
       ->take_all();
   app.add_option("--for", o.duration_ns, "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)")
@@ -109,10 +173,11 @@ int main(int argc, char** argv) {
       ->transform(CLI::AsNumberWithUnit(
           std::map<std::string, uint64_t>{{"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
-  app.add_option("--layout", o.layout, "profiler generation, instead of discovery: G3, G4")
-      ->check([](const std::string& s) {
-        return markers::layout_by_name(s) ? std::string() : "'" + s + "' is not a known layout; try G3 or G4";
-      });
+  app.add_option("--layout", o.layout, "profiler generation, instead of discovery; help lists them")
+      ->check(check_layout);
+  std::string mode;
+  app.add_option("--mode", mode, "how the firmware was built, instead of finding out")
+      ->check(CLI::IsMember({"normal", "trace-only", "accumulate"}));
   app.add_option("--region-bytes", o.drain.bytes_per_risc,
                  "bytes per RISC in the DRAM log, instead of learning them (48000 is tt-metal's default)")
       ->check(CLI::Range(48u, 1u << 28));
@@ -126,6 +191,17 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(10.0, 1e6));
   app.add_option("--busy-us", busy_us, "time between two looks at a core that had news")
       ->check(CLI::Range(0.0, 1e6));
+  std::string cpus;
+  CLI::Option* cpu_option = app.add_option(
+      "--cpu", cpus, "keep the drain threads on these CPUs, as in 2-3,10 (default: near a real card)");
+  app.add_flag("!--no-pin", o.pin, "leave threads and ring memory where the kernel puts them")
+      ->excludes(cpu_option);
+  app.add_flag(
+      "--reattach", o.reattach,
+      "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
+      "same segment and file as a new epoch; only a signal or --for ends the run");
+  app.add_flag("!--no-power-vote", o.open.power_vote,
+               "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
   app.add_flag(
       "--sync-host-device,!--no-sync", o.sync,
       "model the card's clock, so that readers can convert marker times to host time with an error\n"
@@ -140,6 +216,18 @@ int main(int argc, char** argv) {
   bool list_json = false;
   CLI::App* list_cmd = app.add_subcommand("list", "cards and segments that are there");
   list_cmd->add_flag("--json", list_json, "as JSON");
+  std::string root;
+  list_cmd->add_option("--root", root, "look at the sys, proc and dev below DIR: a host's, from a container")
+      ->check(CLI::ExistingDirectory);
+  CLI::App* probe_cmd = app.add_subcommand("probe", "measure how long reading a card takes from here");
+  std::string probed;
+  uint32_t samples = 1000;
+  bool probe_json = false;
+  probe_cmd->add_option("--device,-d", probed, "the card")->required();
+  probe_cmd->add_option("--samples", samples, "of each operation")
+      ->check(CLI::Range(1u, 1000000u))
+      ->capture_default_str();
+  probe_cmd->add_flag("--json", probe_json, "as JSON");
   CLI::App* clean_cmd = app.add_subcommand("clean", "remove segments no living collector holds");
   std::string svg;
   CLI::App* sync_cmd = app.add_subcommand(
@@ -154,8 +242,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
-  if (*list_cmd) return collect::list(list_json || as_json), kOk;
+  if (*list_cmd) return list_all(list_json || as_json, root);
+  if (*probe_cmd) return probe_one(probed, o.open, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
+  if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
+  if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
   if (*sync_cmd) return run_sync(o, as_json, svg);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);

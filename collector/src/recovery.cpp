@@ -101,9 +101,12 @@ Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
     return slots[at] == device::kUnsetWord ? 0 : markers::marker_time(slots[at], slots[at + 1]);
   };
   if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
-  const uint64_t closed = time_of(device::kFwEndWord);
+  const uint64_t opened = time_of(device::kFwStartWord), closed = time_of(device::kFwEndWord);
   const markers::FrameDigest& brisc = core.lanes[0].digest;
-  run = closed == 0 ? LastRun::open : LastRun::delivered;
+  const uint64_t looked =
+      device_time_.at(core.rewound_after_ns);  // when it was open then, nothing came after
+  const bool new_one = closed == 0 && opened != 0 && markers::clock_difference(opened, looked) > 0;
+  run = new_one ? LastRun::open : LastRun::delivered;
   if (closed == 0 || !brisc.known || markers::clock_difference(closed, brisc.last_time) <= 0)
     return Access::ok;
   bool kernel_ran = time_of(device::kKernelEndWord) != 0;
@@ -183,7 +186,7 @@ Access Drain::check_never_seen(CoreState& core) {
     const bool opened_before = open && !since(device::kFwStartWord);
     ran = closed || (opened_before && since(device::kFirstCustomWord));
   }
-  if (!ran) return Access::ok;
+  if (!ran || !host_has_read(core)) return Access::ok;
   Snapshot now;  // unless it is just being pushed
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
   const bool empty =

@@ -25,28 +25,37 @@ struct RegionSize::Sample {
   uint32_t log_words;  // HOST_BUFFER_END_INDEX: where in the log the sample ends
 };
 
-Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t risc, const Sample& sample) {
-  const uint32_t slot = core.flat_id % attachment_.core_count_per_dram * device::kMaxRiscs + risc;
-  if (slot == 0) return Access::ok;
+// The first region of a bank lies where it lies, whatever P.
+bool RegionSize::says_nothing(const AttachedCore& core, uint32_t risc) const {
+  return !given_ && core.flat_id % attachment_.core_count_per_dram == 0 && risc == 0;
+}
+
+Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
+                            const Sample& sample) {
+  if (says_nothing(core, risc)) return Access::ok;
   std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
-  if (votes_.empty())
+  if (given_)
+    sizes = {given_};
+  else if (votes_.empty())
     for (uint32_t n = next_count_; n < std::min(next_count_ + kCountsPerVisit, kLongestCount); ++n) {
       sizes.push_back(48 * n);
       sizes.push_back(64 * n);
     }
   else
-    for (const auto& [bytes, lanes] : votes_) sizes.push_back(bytes);
-  for (const uint32_t bytes : sizes) {
+    for (const auto& [found, lanes] : votes_) sizes.push_back(found.bytes);
+  for (const uint32_t bytes : sizes) {  // the usual ones under every numbering first
     if (uint64_t{sample.log_words} * 4 > bytes) continue;
     const auto place =
         markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base, bytes);
-    std::array<uint64_t, kSampleWords / 2> raw;
-    const LogRead read{place.bank, place.address + 4ull * (sample.log_words - kSampleWords), raw};
-    if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
-    const auto* found = reinterpret_cast<const uint32_t*>(raw.data());
-    if (std::equal(sample.words.begin(), sample.words.end(), found)) {
-      votes_[bytes].insert(core.flat_id * device::kMaxRiscs + risc);
-      break;
+    for (unsigned way = 0; way < numberings_; ++way) {
+      if (numberings_ > 1) card.use_memory_numbering(way);
+      std::array<uint64_t, kSampleWords / 2> raw;
+      const LogRead read{place.bank, place.address + 4ull * (sample.log_words - kSampleWords), raw};
+      if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+      const auto* found = reinterpret_cast<const uint32_t*>(raw.data());
+      if (!std::equal(sample.words.begin(), sample.words.end(), found)) continue;
+      votes_[{way, bytes}].insert(core.flat_id * device::kMaxRiscs + risc);
+      return Access::ok;
     }
   }
   return Access::ok;
@@ -54,30 +63,39 @@ Access RegionSize::try_lane(LogReader& logs, const AttachedCore& core, uint32_t 
 
 // Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
 // other builds may stand elsewhere, so the newest one tells.
-Access RegionSize::try_front(LogReader& logs, const AttachedCore& core, uint32_t risc, device::Mode mode) {
-  const uint32_t slot = core.flat_id % attachment_.core_count_per_dram * device::kMaxRiscs + risc;
-  if (slot == 0) return Access::ok;
+Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
+                             device::Mode mode) {
+  if (says_nothing(core, risc)) return Access::ok;
   const markers::Lane lane{&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id, mode};
   uint64_t newest = 0;
-  uint32_t newest_bytes = 0;
-  for (const uint32_t bytes : kUsual) {
-    const auto place =
-        markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base, bytes);
-    std::array<uint64_t, 8> raw;
-    const LogRead read{place.bank, place.address, raw};
-    if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
-    const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
-    if (!markers::frame_starts(words, 0, lane)) continue;
-    const uint64_t time = markers::first_time(words, 0);
-    if (newest_bytes == 0 || markers::clock_difference(time, newest) > 0) newest = time, newest_bytes = bytes;
+  Found best{0, 0};
+  std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
+  if (given_) sizes = {given_};
+  for (unsigned way = 0; way < numberings_; ++way) {
+    if (numberings_ > 1) card.use_memory_numbering(way);
+    for (const uint32_t bytes : sizes) {
+      const auto place = markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram,
+                                            attachment_.dram_base, bytes);
+      std::array<uint64_t, 8> raw;
+      const LogRead read{place.bank, place.address, raw};
+      if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+      const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
+      if (!markers::frame_starts(words, 0, lane)) continue;
+      const uint64_t time = markers::first_time(words, 0);
+      if (best.bytes == 0 || markers::clock_difference(time, newest) > 0) newest = time, best = {way, bytes};
+    }
   }
-  if (newest_bytes) votes_[newest_bytes].insert(core.flat_id * device::kMaxRiscs + risc);
+  if (best.bytes) votes_[best].insert(core.flat_id * device::kMaxRiscs + risc);
   return Access::ok;
 }
 
-void RegionSize::count_votes() {
-  for (const auto& [bytes, lanes] : votes_)
-    if (lanes.size() >= 2) bytes_ = bytes;
+void RegionSize::count_votes(card::Card& card) {
+  for (const auto& [found, lanes] : votes_) {
+    if (lanes.size() < 2) continue;
+    bytes_ = found.bytes;
+    known_ = true;
+    if (numberings_ > 1) card.use_memory_numbering(found.numbering);
+  }
 }
 
 Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core,
@@ -89,8 +107,8 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   if (mode != device::Mode::normal || cleared) {
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       if (host_end[r] >= device::kFirstCustomWord)
-        if (const Access a = try_front(logs, core, r, mode); a != Access::ok) return a;
-    count_votes();
+        if (const Access a = try_front(card, logs, core, r, mode); a != Access::ok) return a;
+    count_votes(card);
     return Access::ok;
   }
   const device::Format& f = attachment_.layout->format;
@@ -128,9 +146,9 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
 
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (usable[r])
-      if (const Access a = try_lane(logs, core, r, samples[r]); a != Access::ok) return a;
+      if (const Access a = try_lane(card, logs, core, r, samples[r]); a != Access::ok) return a;
   if (votes_.empty()) next_count_ = next_count_ >= kLongestCount ? 43 : next_count_ + kCountsPerVisit;
-  count_votes();
+  count_votes(card);
   return Access::ok;
 }
 

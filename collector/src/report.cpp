@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/host_time.hpp"
+#include "probe.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -31,6 +32,51 @@ json to_json(const shm::LossRecord& r) {
   j["words"] = r.words;
   j["runs"] = r.runs;
   return j;
+}
+
+// What collecting cost the card, per second, attaching not included.
+struct Footprint {
+  double reads = 0, bytes = 0, re_aims = 0, link_share = 0;
+};
+Footprint footprint_of(const DeviceResult& r) {
+  if (r.duration_s <= 0) return {};
+  const auto rate = [&](uint64_t all, uint64_t before) {
+    return static_cast<double>(all - before) / r.duration_s;
+  };
+  Footprint f{rate(r.transactions.round_trips, r.before_collecting.round_trips),
+              rate(r.transactions.bytes, r.before_collecting.bytes),
+              rate(r.transactions.window_moves, r.before_collecting.window_moves), 0};
+  if (r.link_bytes_per_s > 0) f.link_share = f.bytes / r.link_bytes_per_s;
+  return f;
+}
+
+json to_json(const Footprint& f, const DeviceResult& r) {
+  return {{"reads_per_s", f.reads},
+          {"bytes_per_s", f.bytes},
+          {"re_aims_per_s", f.re_aims},
+          {"link_share", r.link_bytes_per_s > 0 ? json(f.link_share) : json()},
+          {"link_bytes_per_s", static_cast<uint64_t>(r.link_bytes_per_s)},
+          {"link_by", r.link_bytes_per_s <= 0 ? json() : json(r.link_nominal ? "sysfs" : "probe")}};
+}
+
+std::string in_words(const Footprint& f, const DeviceResult& r) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%.0f reads/s, %.2f MB/s, %.0f re-aims/s", f.reads, f.bytes / 1e6,
+                f.re_aims);
+  std::string words = text;
+  if (r.link_bytes_per_s > 0) {
+    std::snprintf(text, sizeof text, ", %.2g %% of %s", 100 * f.link_share,
+                  r.link_nominal ? "the link" : "what reading in bulk can do");
+    words += text;
+  }
+  return words;
+}
+
+std::string place_in_words(const DeviceResult& r) {
+  std::string text = r.cpus.empty() ? "drain thread not pinned: " + r.cpus_why
+                                    : "drain thread on CPUs " + to_string(r.cpus) + ", " + r.cpus_why;
+  if (r.memory_node >= 0) text += "; ring on NUMA node " + std::to_string(r.memory_node);
+  return text;
 }
 
 json ns_or_null(uint64_t ticks) {
@@ -61,6 +107,7 @@ json to_json(const DeviceResult& r) {
               {"arch", r.identity.arch->name},
               {"board", r.identity.board},
               {"layout", r.layout},
+              {"mode", std::string(markers::to_string(r.mode))},
               {"bytes_per_risc", r.bytes_per_risc},
               {"cores", r.cores},
               {"lanes", r.lanes},
@@ -71,6 +118,7 @@ json to_json(const DeviceResult& r) {
               {"bytes", r.bytes},
               {"lost", std::move(lost)},
               {"epochs", r.epochs},
+              {"card_returns", r.returns},
               {"retries", r.retries},
               {"recovered_words", r.recovered_words},
               {"zone_names", r.names},
@@ -78,6 +126,12 @@ json to_json(const DeviceResult& r) {
               {"round_trips", r.transactions.round_trips},
               {"card_bytes", r.transactions.bytes},
               {"window_moves", r.transactions.window_moves},
+              {"footprint", to_json(footprint_of(r), r)},
+              {"link", to_json(r.link)},
+              {"host",
+               {{"cpus", r.cpus.empty() ? json() : json(to_string(r.cpus))},
+                {"why", r.cpus_why},
+                {"memory_node", r.memory_node < 0 ? json() : json(r.memory_node)}}},
               {"suspect_tiles", r.suspicions.suspect_tiles},
               {"suspicions", r.suspicions.suspicions},
               {"slow_reads", r.suspicions.slow_reads},
@@ -119,26 +173,31 @@ void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
     all.markers += d.markers;
     all.lost_intervals += d.lost_intervals;
     all.round_trips += d.round_trips;
+    all.card_bytes += d.card_bytes;
+    all.window_moves += d.window_moves;
+    all.link_bytes_per_s += d.link_bytes_per_s;
     all.sweep_p50_ns = std::max(all.sweep_p50_ns, d.sweep_p50_ns);  // of the slowest
   }
   const double seconds = static_cast<double>(now - last_ns_) / 1e9;
   const auto rate = [&](uint64_t value, uint64_t before) {
     return static_cast<double>(value - before) / seconds;
   };
-  char text[256];
+  const double bytes_per_s = rate(all.card_bytes, last_.card_bytes);
+  char text[320];
   int used = devices.size() > 1 ? std::snprintf(text, sizeof text, "%zu cards  ", devices.size()) : 0;
   std::snprintf(text + used, sizeof text - static_cast<size_t>(used),
                 "%llu cores  %.0f programs/s  %.0f markers/s  %llu lost intervals  sweep p50 %.0f us  "
-                "%llu round trips",
-                static_cast<unsigned long long>(all.cores), rate(all.programs, last_programs_),
-                rate(all.markers, last_markers_), static_cast<unsigned long long>(all.lost_intervals),
-                static_cast<double>(all.sweep_p50_ns) / 1e3,
-                static_cast<unsigned long long>(all.round_trips));
+                "%.0f reads/s  %.1f MB/s (%.2g %% of the link)  %.0f re-aims/s",
+                static_cast<unsigned long long>(all.cores), rate(all.programs, last_.programs),
+                rate(all.markers, last_.markers), static_cast<unsigned long long>(all.lost_intervals),
+                static_cast<double>(all.sweep_p50_ns) / 1e3, rate(all.round_trips, last_.round_trips),
+                bytes_per_s / 1e6,
+                all.link_bytes_per_s ? 100 * bytes_per_s / static_cast<double>(all.link_bytes_per_s) : 0.0,
+                rate(all.window_moves, last_.window_moves));
   std::fprintf(stderr, "\r\033[K%.*s", terminal_columns() - 1, text);
   std::fflush(stderr);
   last_ns_ = now;
-  last_programs_ = all.programs;
-  last_markers_ = all.markers;
+  last_ = all;
 }
 
 void LiveLine::clear() {
@@ -157,15 +216,20 @@ std::string to_json(const RunResult& r) {
 std::string to_text(const DeviceResult& r) {
   char head[512];
   std::snprintf(head, sizeof head,
-                "%s: %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; sweep p50 %.1f us, "
+                "%s: layout %s, %s mode; %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; "
+                "sweep p50 %.1f us, "
                 "p99 %.1f us, "
                 "max %.1f us; %llu round trips; ended: %s",
-                r.identity.spec.c_str(), static_cast<unsigned long long>(r.programs),
-                static_cast<unsigned long long>(r.markers), r.lanes, r.duration_s,
-                static_cast<unsigned long long>(r.epochs), static_cast<double>(r.sweep_p50) / 1e3,
-                static_cast<double>(r.sweep_p99) / 1e3, static_cast<double>(r.sweep_max) / 1e3,
+                r.identity.spec.c_str(), r.layout.c_str(), std::string(markers::to_string(r.mode)).c_str(),
+                static_cast<unsigned long long>(r.programs), static_cast<unsigned long long>(r.markers),
+                r.lanes, r.duration_s, static_cast<unsigned long long>(r.epochs),
+                static_cast<double>(r.sweep_p50) / 1e3, static_cast<double>(r.sweep_p99) / 1e3,
+                static_cast<double>(r.sweep_max) / 1e3,
                 static_cast<unsigned long long>(r.transactions.round_trips), r.ended.c_str());
   std::string text = head;
+  text += "\ncost to the card: " + in_words(footprint_of(r), r);
+  if (!r.cpus_why.empty()) text += "\n" + place_in_words(r);
+  if (const std::string link = in_words(r.link); !link.empty()) text += "\nreading it from here: " + link;
   if (r.bytes_per_risc == 0 && r.cores)
     text += "\nbytes per RISC region were not learnt (too few runs seen); --region-bytes gives them";
   if (r.synced && r.clock.hz > 0) {

@@ -21,8 +21,7 @@ class LiveLine {
  private:
   bool on_;
   uint64_t last_ns_;
-  uint64_t last_programs_ = 0;
-  uint64_t last_markers_ = 0;
+  LiveFigures last_;
 };
 
 std::string to_json(const RunResult& result);

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "collector/cpu_set.hpp"
 #include "collector/clock_sampler.hpp"
 #include "collector/drain.hpp"
+#include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
 
 namespace ttc::collect {
@@ -17,10 +19,15 @@ struct RunOptions {
   uint64_t duration_ns = 0;          // 0: until stopped
   uint64_t wait_ns = 0;              // how long to wait for cards and profilers
   std::string layout;
+  std::optional<device::Mode> mode;  // how the firmware was built, where the user knows it
   std::string metal_home;
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
+  CpuSet cpus;      // for every drain thread; empty: by the card's place
+  bool pin = true;  // near real cards; where `cpus` are given, always
+  card::OpenOptions open;
+  bool reattach = false;          // a card that was reset or pulled is waited for and collected from again
   bool sync = true;  // model the card's clock
   SamplerOptions sampler;
   bool plain = false;             // no io_uring
@@ -32,15 +39,24 @@ struct DeviceResult {
   card::Identity identity;
   uint32_t chip = 0;  // column 1 of the device CSV
   std::string layout;
+  device::Mode mode = device::Mode::normal;
   uint32_t bytes_per_risc = 0;
   size_t cores = 0, lanes = 0;
   uint64_t programs = 0, markers = 0, frames = 0, chunks = 0, bytes = 0;
   uint64_t epochs = 0, retries = 0, sweeps = 0, recovered_words = 0;
   card::Transactions transactions;
+  card::Transactions before_collecting;  // of them: attaching and the probe
+  LinkProbe link;
+  double link_bytes_per_s = 0;  // what the way to the card can carry; 0: not known
+  bool link_nominal = false;    // that is by sysfs, not measured
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
+  CpuSet cpus;           // the drain thread was kept on; empty: on any
+  std::string cpus_why;  // empty where nobody asked
+  int memory_node = -1;  // the ring was asked for from; -1: from anywhere
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
+  uint64_t returns = 0;  // times the card came back
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;

@@ -20,8 +20,8 @@ constexpr double kPllStepHz = 6.25e6;
 volatile sig_atomic_t stop_asked = 0;
 
 struct Subject {
-  Subject(const ChosenDevice& device, const SamplerOptions& options)
-      : card(card::open_card(device.spec)), sampler(card, tensix_tiles(card), options) {
+  Subject(const ChosenDevice& device, const SyncOptions& options)
+      : card(card::open_card(device.spec, options.open)), sampler(card, tensix_tiles(card), options.sampler) {
     result.identity = card.identity();
     result.chip = device.chip;
   }
@@ -88,7 +88,7 @@ std::vector<SyncResult> sync(const SyncOptions& options) {
     throw card::OpenError("--device all: no card is present; `ttcollect list` shows what is there");
   std::vector<std::unique_ptr<Subject>> subjects;
   for (const ChosenDevice& device : choose_devices(options.devices, present))
-    subjects.push_back(std::make_unique<Subject>(device, options.sampler));
+    subjects.push_back(std::make_unique<Subject>(device, options));
 
   struct sigaction act {};
   act.sa_handler = [](int) { stop_asked = 1; };

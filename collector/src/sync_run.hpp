@@ -14,6 +14,7 @@ struct SyncOptions {
   std::vector<std::string> devices;  // as typed, commas taken apart; or just "all"
   uint64_t duration_ns = 10'000'000'000;
   SamplerOptions sampler;
+  card::OpenOptions open;
 };
 
 struct SyncResult {

@@ -7,9 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <optional>
 
+#include "collector/process_environment.hpp"
 #include "firmware_markers/zone_names.hpp"
 
 namespace ttc::collect {
@@ -17,16 +16,6 @@ namespace {
 
 constexpr size_t kLongestLine = 64 << 10;  // a longer one is no compiler note
 constexpr const char* kNames[] = {"zone_src_locations.log", "new_zone_src_locations.log"};
-
-std::optional<std::map<std::string, std::string>> environment_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
-  if (!file) return std::nullopt;
-  std::map<std::string, std::string> variables;
-  for (std::string entry; std::getline(file, entry, '\0');)
-    if (const size_t equals = entry.find('='); equals != std::string::npos)
-      variables[entry.substr(0, equals)] = entry.substr(equals + 1);
-  return variables;
-}
 
 bool has_logs(const std::string& directory) {
   std::error_code ignored;  // not there and not readable are the same answer here
@@ -42,12 +31,9 @@ std::string zone_log_directory_of(int pid) {
   if (pid <= 0 || access(proc.c_str(), F_OK) != 0) return {};
   const auto env = environment_of(pid);
   if (!env) return {};
-  const auto get = [&](const char* name) {
-    const auto it = env->find(name);
-    return it == env->end() ? std::string() : it->second;
-  };
-  std::string root = get("TT_METAL_PROFILER_DIR");
-  if (root.empty() && !get("TT_METAL_HOME").empty()) root = get("TT_METAL_HOME") + "/generated/profiler";
+  std::string root = value_in(*env, "TT_METAL_PROFILER_DIR");
+  const std::string home = value_in(*env, "TT_METAL_HOME");
+  if (root.empty() && !home.empty()) root = home + "/generated/profiler";
   if (root.empty()) root = "generated/profiler";
   return proc + (root.front() == '/' ? "/root" : "/cwd/") + root + "/.logs";
 }

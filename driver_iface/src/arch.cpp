@@ -8,15 +8,24 @@ namespace {
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 constexpr Arch kArchs[] = {
-    {"wormhole_b0", 10, 12, 0x16E000, 256 << 10, 2 * kGiB, 6, 2, 0xFFB2002C},
-    {"blackhole", 17, 12, 0x180000, 512 << 10, 4 * kGiB, 8, 1, 0xFFB20044},
+    {"wormhole_b0", 10, 12, 0x16E000, 256 << 10, 2 * kGiB, 6, 2, 0xFFB2002C, 0x1FF5002C, 0x401E},
+    {"blackhole", 17, 12, 0x180000, 512 << 10, 4 * kGiB, 8, 1, 0xFFB20044, 0x1FD04044, 0xB140},
 };
 
 constexpr Board kBoards[] = {
     {"n150", "wormhole_b0", 1, 0},
     {"n300", "wormhole_b0", 2, 0},
+    {"galaxy-wormhole", "wormhole_b0", 0, 0},
     {"p100", "blackhole", 0, 2},
+    {"p100a", "blackhole", 0, 2},
     {"p150", "blackhole", 0, 2},
+    {"p150a", "blackhole", 0, 2},
+    {"p150b", "blackhole", 0, 2},
+    {"p150c", "blackhole", 0, 2},
+    {"p300a", "blackhole", 0, 2},
+    {"p300b", "blackhole", 0, 2},
+    {"p300c", "blackhole", 0, 2},
+    {"galaxy-blackhole", "blackhole", 0, 1},
 };
 
 // The three NoC ports of each GDDR channel.
@@ -81,6 +90,10 @@ std::optional<uint32_t> Arch::channel_at(Coord endpoint) const {
   return std::nullopt;
 }
 
+std::span<const Coord, 3> Arch::ports(uint32_t channel) const {
+  return ports_of(*this)[channel];
+}
+
 std::span<const DramView> Arch::dram_views() const {
   static const std::vector<DramView> kWormhole = views_of(kArchs[0]);
   static const std::vector<DramView> kBlackhole = views_of(kArchs[1]);
@@ -93,15 +106,16 @@ const Arch* arch_by_name(std::string_view name) {
   return nullptr;
 }
 
+const Arch* arch_by_pci_device(uint16_t device) {
+  for (const Arch& arch : kArchs)
+    if (arch.pci_device == device) return &arch;
+  return nullptr;
+}
+
 const Board* board_by_name(std::string_view name) {
   for (const Board& board : kBoards)
     if (board.name == name) return &board;
   return nullptr;
-}
-
-bool register_readable(const Arch& arch, uint64_t address) {
-  return address == kWallClockLow || address == kWallClockHigh || address == kWallClockLatched ||
-         address == arch.node_id_address;
 }
 
 }  // namespace ttc::card

@@ -9,6 +9,17 @@ uint32_t tile_index(const Arch& arch, Coord c) {
   return uint32_t{c.y} * arch.grid_x + c.x;
 }
 
+ViolationKind violation_of(Refusal why) {
+  switch (why) {
+    case Refusal::forbidden_tile:
+      return ViolationKind::forbidden_tile;
+    case Refusal::harvested_tile:
+      return ViolationKind::harvested_tile;
+    default:
+      return ViolationKind::outside_memory;
+  }
+}
+
 void spin_until(uint64_t deadline_ns) {
   while (host_now_ns() < deadline_ns) {
   }
@@ -22,36 +33,20 @@ void AccessLayer::violate(ViolationKind kind, Coord tile, uint64_t address) {
 }
 
 Access AccessLayer::locate(Coord tile, uint64_t address, Aimed& to) {
-  const TileKind kind = arch_.kind_at(tile);
-  const uint64_t base = address & ~(kWindowBytes - 1);
-  if (kind != TileKind::tensix && kind != TileKind::ethernet && kind != TileKind::dram) {
-    violate(ViolationKind::forbidden_tile, tile, address);
+  const bool in_grid = tile.x < arch_.grid_x && tile.y < arch_.grid_y;
+  const auto verdict =
+      reach_of(arch_, tile, in_grid && page_.harvested[tile_index(arch_, tile)] != 0, address);
+  if (const Refusal* why = std::get_if<Refusal>(&verdict)) {
+    violate(violation_of(*why), tile, address);
     return Access::refused;
   }
-  if (page_.harvested[tile_index(arch_, tile)]) {
-    violate(ViolationKind::harvested_tile, tile, address);
-    return Access::refused;
-  }
-  to = {true, tile, kind, base, 0, 0};
-  if (kind == TileKind::dram) {
-    const uint32_t channel = *arch_.channel_at(tile);
-    if (address >= arch_.channel_bytes) {
-      violate(ViolationKind::outside_memory, tile, address);
-      return Access::refused;
-    }
-    to.file_offset = channel_offset(arch_, channel) + base;
-    to.readable = std::min<uint64_t>(kWindowBytes, arch_.channel_bytes - base);
-    return Access::ok;
-  }
-  const uint64_t l1 = kind == TileKind::tensix ? arch_.tensix_l1_bytes : arch_.ethernet_l1_bytes;
-  if (address < l1) {
+  const Reach& reach = std::get<Reach>(verdict);
+  to = {true, tile, reach.kind, reach.base, 0, reach.readable};
+  if (reach.kind == TileKind::dram)
+    to.file_offset = channel_offset(arch_, *arch_.channel_at(tile)) + reach.base;
+  else if (reach.readable)
     to.file_offset = tile_offset(arch_, tile);
-    to.readable = l1;
-    return Access::ok;
-  }
-  if (base == kRegisterWindow) return Access::ok;  // registers are judged load by load
-  violate(ViolationKind::outside_memory, tile, address);
-  return Access::refused;
+  return Access::ok;
 }
 
 Access AccessLayer::aim(Window window, Coord tile, uint64_t address) {
@@ -76,17 +71,16 @@ void AccessLayer::charge(uint64_t round_trips, uint64_t bytes) {
   if (page_.round_trip_ns) spin_until(host_now_ns() + round_trips * page_.round_trip_ns);
 }
 
-uint32_t AccessLayer::load_register(const Aimed& window, uint64_t address) {
-  std::atomic<uint32_t>& latch = page_.latched_high[tile_index(arch_, window.tile)];
-  const uint64_t now = device_now(page_);
+uint32_t register_now(const Arch& arch, Page& page, Coord tile, uint64_t address) {
+  std::atomic<uint32_t>& latch = page.latched_high[tile_index(arch, tile)];
+  const uint64_t now = device_now(page);
   if (address == kWallClockLow) {
     latch.store(static_cast<uint32_t>(now >> 32), std::memory_order_relaxed);
     return static_cast<uint32_t>(now);
   }
   if (address == kWallClockHigh) return static_cast<uint32_t>(now >> 32);
   if (address == kWallClockLatched) return latch.load(std::memory_order_relaxed);
-  return window.tile.x | uint32_t{window.tile.y} << 6 | uint32_t{arch_.grid_x} << 12 |
-         uint32_t{arch_.grid_y} << 19;
+  return tile.x | uint32_t{tile.y} << 6 | uint32_t{arch.grid_x} << 12 | uint32_t{arch.grid_y} << 19;
 }
 
 void AccessLayer::disturb_register(const Aimed& window, uint64_t address, uint32_t& value) {
@@ -114,7 +108,7 @@ Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uin
     charge(1, 4);
     ++transactions_.register_loads;
     page_.register_loads.fetch_add(1, std::memory_order_relaxed);
-    value = load_register(w, w.base + offset);
+    value = register_now(arch_, page_, w.tile, w.base + offset);
     if (faults_.any()) disturb_register(w, w.base + offset, value);
     offset += 4;
   }

@@ -5,9 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "driver_iface/allow_list.hpp"
 #include "emu_faults.hpp"
 
 namespace ttc::card::emu {
+
+// What a load of a tile's register returns now: wall clock and node id. A load of the clock's low half
+// latches.
+uint32_t register_now(const Arch& arch, Page& page, Coord tile, uint64_t address);
 
 class AccessLayer {
  public:
@@ -45,7 +50,6 @@ class AccessLayer {
 
   Access locate(Coord tile, uint64_t address, Aimed& to);
   void charge(uint64_t round_trips, uint64_t bytes);
-  uint32_t load_register(const Aimed& window, uint64_t address);
   void disturb_register(const Aimed& window, uint64_t address, uint32_t& value);
   bool disturb_copy(const Aimed& window, const uint64_t* from, std::span<uint64_t> out);
   // The words of one lane's log that a read covers.

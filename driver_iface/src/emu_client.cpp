@@ -14,6 +14,7 @@
 #include "emu_access.hpp"
 #include "emu_wire.hpp"
 #include "fd.hpp"
+#include "wall_clock.hpp"
 
 namespace ttc::card::emu {
 
@@ -85,33 +86,24 @@ bool receive(int socket, Answer& answer, std::span<uint8_t> payload, Fd fds[2]) 
   return static_cast<size_t>(got) - sizeof answer >= answer.bytes;
 }
 
+bool send_request(int socket, const Request& r) {
+  return send(socket, &r, sizeof r, MSG_NOSIGNAL) == sizeof r;
+}
+
 class EmulatedClient : public Card {
  public:
-  explicit EmulatedClient(const std::string& name) : socket_(connect_to(name)) {
-    Request hello;
-    Answer answer;
-    Fd fds[2];
-    if (!send_request(hello) || !receive(socket_.get(), answer, {}, fds))
-      throw OpenError("emulated card '" + name + "' went away while it was opened");
-    switch (static_cast<Greeting>(answer.status)) {
-      case Greeting::welcome:
-        break;
-      case Greeting::version_mismatch:
-        throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
-      case Greeting::no_window_left:
-        throw OpenError("no window is left on emulated card '" + name + "'; detach another observer");
-      case Greeting::too_many_windows:
-        throw OpenError("too many windows asked of emulated card '" + name + "'");
-    }
-    strict_ = answer.strict;
+  explicit EmulatedClient(const std::string& name) {
+    Admitted admitted = enter(name);
+    socket_ = std::move(admitted.socket);
+    strict_ = admitted.strict;
     // In strict mode the page comes read-only: identity and clock are the card's to tell, nothing is ours to
     // say.
-    page_map_ = Mapping(fds[0].get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
+    page_map_ = Mapping(admitted.page.get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
     page_ = reinterpret_cast<Page*>(page_map_.get());
     identify(name);
     resets_at_open_ = page_->resets;
     if (!strict_) {
-      memory_fd_ = std::move(fds[1]);
+      memory_fd_ = std::move(admitted.memory);
       memory_ = Mapping(memory_fd_.get(), memory_bytes(*identity_.arch), PROT_READ);
       layer_ = std::make_unique<AccessLayer>(*identity_.arch, memory_.get(), *page_);
     }
@@ -169,23 +161,7 @@ class EmulatedClient : public Card {
     return Access::ok;
   }
 
-  Access wall_clock(Coord tile, uint64_t& cycles) override {
-    if (const Access a = aim(Window::control, tile, kRegisterWindow); a != Access::ok) return a;
-    const auto offset = static_cast<uint32_t>(kWallClockLow - kRegisterWindow);
-    // Between two reads of the live high half that agree, the low half belongs to it (format sheet 8).
-    for (int attempt = 0; attempt < 4; ++attempt) {
-      uint32_t high[2], low;
-      Access a = load_registers(Window::control, offset + 4, {&high[0], 1});
-      if (a == Access::ok) a = load_registers(Window::control, offset, {&low, 1});
-      if (a == Access::ok) a = load_registers(Window::control, offset + 4, {&high[1], 1});
-      if (a != Access::ok) return a;
-      if (high[0] == high[1]) {
-        cycles = uint64_t{high[0]} << 32 | low;
-        return Access::ok;
-      }
-    }
-    return Access::refused;
-  }
+  Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
 
   Health health() override {
     if (gone_ || (layer_ && layer_->card_lost()) || page_->resets.load() != resets_at_open_)
@@ -246,13 +222,11 @@ class EmulatedClient : public Card {
     return r;
   }
 
-  bool send_request(const Request& r) { return send(socket_.get(), &r, sizeof r, MSG_NOSIGNAL) == sizeof r; }
-
   Access ask(const Request& r, std::span<uint8_t> payload) {
     Answer answer;
     Fd none[2];
     const uint64_t begun_ns = host_now_ns();
-    if (gone_ || !send_request(r) || !receive(socket_.get(), answer, payload, none)) {
+    if (gone_ || !send_request(socket_.get(), r) || !receive(socket_.get(), answer, payload, none)) {
       gone_ = true;
       return Access::gone;
     }
@@ -286,6 +260,29 @@ class EmulatedClient : public Card {
 };
 
 }  // namespace
+
+Admitted enter(const std::string& name) {
+  Admitted admitted;
+  admitted.socket = connect_to(name);
+  Answer answer;
+  Fd fds[2];
+  if (!send_request(admitted.socket.get(), Request{}) || !receive(admitted.socket.get(), answer, {}, fds))
+    throw OpenError("emulated card '" + name + "' went away while it was opened");
+  switch (static_cast<Greeting>(answer.status)) {
+    case Greeting::welcome:
+      break;
+    case Greeting::version_mismatch:
+      throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
+    case Greeting::no_window_left:
+      throw OpenError("no window is left on emulated card '" + name + "'; detach another observer");
+    case Greeting::too_many_windows:
+      throw OpenError("too many windows asked of emulated card '" + name + "'");
+  }
+  admitted.strict = answer.strict;
+  admitted.page = std::move(fds[0]);
+  admitted.memory = std::move(fds[1]);
+  return admitted;
+}
 
 std::unique_ptr<Card> open_emulated(const std::string& name) {
   return std::make_unique<EmulatedClient>(name);

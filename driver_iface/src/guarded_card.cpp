@@ -9,11 +9,11 @@
 #include <cstring>
 #include <utility>
 
+#include "driver_iface/allow_list.hpp"
+
 namespace ttc::card {
 namespace {
 
-constexpr uint64_t kLineAllowanceNs =
-    10'000;  // of a long copy, for every line; a line takes about one microsecond
 constexpr uint64_t kAskAgainNs = 10'000'000;
 constexpr unsigned kBlankCopies = 3;
 constexpr size_t kProbes = 3;  // tiles that must all be silent before the card is taken for gone
@@ -78,7 +78,7 @@ void GuardedCard::begin() {
 }
 
 bool GuardedCard::slow(uint64_t lines) {
-  const uint64_t limit = kSlowNs + lines * kLineAllowanceNs;
+  const uint64_t limit = kSlowNs + lines * card_->line_allowance_ns();
   const uint64_t took = now_ns_() - begun_ns_;
   if (took <= limit + (card_->transactions().transport_ns - transport_ns_)) return false;
   const uint64_t waits = waited_for_cpu(cpu_waits_fd_);
@@ -117,7 +117,7 @@ Access GuardedCard::aim_again(Window window) {
 }
 
 Access GuardedCard::trouble(Coord tile) {
-  lost_ = lost_ || card_->health() == Health::gone || !card_answers(tile);
+  lost_ = lost_ || card_->check() == Health::gone || !card_answers(tile);
   if (lost_) return Access::gone;
   TileState& s = state(tile);
   const uint64_t now = now_ns_();
@@ -204,6 +204,7 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   if (resting(s)) return Access::suspect;
   begin();
   const Access a = card_->copy(window, offset, out);
+  if (a == Access::suspect) return ++account_.slow_reads, trouble(at.tile);  // it ran out of its time
   if (a != Access::ok || out.empty()) return a;
   const bool was_slow = slow(lines_touched(offset, out.size_bytes()));
   if (all_ones(out)) {
@@ -232,6 +233,13 @@ Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
   if (cycles == ~uint64_t{0}) return doubt(tile);
   if (slow(3) && trouble(tile) == Access::gone) return Access::gone;
   return Access::ok;
+}
+
+// What was known of a memory tile's words is then another tile's.
+void GuardedCard::use_memory_numbering(unsigned way) {
+  card_->use_memory_numbering(way);
+  for (TileState& tile : states_) tile.has_reference = false;
+  for (Aimed& at : aimed_) at.valid = false;
 }
 
 std::optional<DescriptorRange> GuardedCard::descriptor_range(Coord tile, uint64_t address, uint32_t bytes) {

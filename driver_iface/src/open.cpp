@@ -1,15 +1,20 @@
 #include "driver_iface/card.hpp"
 #include "emu_client.hpp"
+#include "kmd_card.hpp"
+#include "kmd_node.hpp"
 
 namespace ttc::card {
 
-std::unique_ptr<Card> open_card(const std::string& spec) {
+std::unique_ptr<Card> open_card(const std::string& spec, const OpenOptions& options) {
   if (spec.starts_with("emu:") && spec.size() > 4) return emu::open_emulated(spec.substr(4));
-  throw OpenError("device '" + spec + "' is not of a form this build can open; it takes emu:NAME");
+  if (kmd::names_a_node(spec)) return kmd::open_node(kmd::system_in_use(), spec, options);
+  throw OpenError("device '" + spec +
+                  "' is not of a form that is known; it takes 0, /dev/tenstorrent/0, "
+                  "/dev/tenstorrent/by-id/..., pci:0000:01:00.0 or emu:NAME");
 }
 
 std::vector<std::string> present_cards() {
-  std::vector<std::string> specs;
+  std::vector<std::string> specs = kmd::present_nodes(kmd::system_in_use());
   for (const std::string& name : emu::running_cards()) specs.push_back("emu:" + name);
   return specs;
 }

@@ -49,12 +49,19 @@ std::vector<Anchor> magic_anchors(const L1Image& image, const CorePlace& place) 
   return found;
 }
 
-const Mailbox* mailbox_at(const CorePlace& place, uint32_t control) {
+// Every place where a mailbox without a magic word has its vector.
+std::vector<Anchor> old_places(const CorePlace& place) {
+  std::vector<Anchor> found;
   for (const Mailbox& m : mailboxes())
     for (const uint32_t base : {place.mailbox_base, place.mailbox_base_2025})
-      if (!m.has_magic && base && m.offset(place.kind, place.riscs) &&
-          base + m.offset(place.kind, place.riscs) == control)
-        return &m;
+      if (const uint32_t offset = m.offset(place.kind, place.riscs); !m.has_magic && base && offset)
+        found.push_back({base + offset, 0, &m});
+  return found;
+}
+
+const Mailbox* mailbox_at(const CorePlace& place, uint32_t control) {
+  for (const Anchor& known : old_places(place))
+    if (known.control == control) return known.mailbox;
   return nullptr;
 }
 
@@ -117,6 +124,7 @@ class Search {
     for (const Anchor& anchor : anchors)
       if (!(anchor.magic ? try_magic(anchor) : try_blind(anchor))) return refused_;
     if (accepted_) return accepted_;
+    if (anchors.empty() || !anchors.front().magic) anchors = old_places(place_);
     for (const Anchor& anchor : anchors) name_stranger(anchor);
     return refused_;
   }
@@ -189,7 +197,7 @@ class Search {
 
   void name_stranger(const Anchor& anchor) {
     if (!refused_.known_as.empty()) return;
-    const Refused r = refused_stranger(words_from(image_, anchor.control, 64), placement_);
+    const Refused r = refused_stranger(words_from(image_, anchor.control, 64), anchor.magic != 0);
     if (!r) return;
     refused_.known_as = r.name;
     refused_.evidence.insert(refused_.evidence.begin(),

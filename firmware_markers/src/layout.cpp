@@ -34,6 +34,8 @@ constexpr Mailbox kMailboxes[] = {
     {"M4", 2800, 1984, 2176, true},
 };
 
+constexpr std::string_view kModes[] = {"normal", "trace-only", "accumulate"};  // by device::Mode
+
 bool same_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -61,6 +63,16 @@ const Placement* placement_for(std::string_view arch) {
   for (const Placement& placement : kPlacements)
     if (placement.arch == arch) return &placement;
   return nullptr;
+}
+
+std::string_view to_string(device::Mode mode) {
+  return kModes[static_cast<size_t>(mode)];
+}
+
+std::optional<device::Mode> mode_by_name(std::string_view name) {
+  for (size_t i = 0; i < std::size(kModes); ++i)
+    if (kModes[i] == name) return static_cast<device::Mode>(i);
+  return std::nullopt;
 }
 
 std::string_view to_string(CoreKind kind) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "firmware_markers/discovery.hpp"
+
 namespace ttc::markers {
 namespace {
 
@@ -27,6 +29,17 @@ Refused g3b() {
           "tt-metal before or after that month"};
 }
 
+// Where G0 has its words, with what each may hold (format sheet 2). Its buffer was allocated anywhere.
+bool looks_g0(std::span<const uint32_t> words) {
+  constexpr size_t kDeviceEnd = 6, kReset = 12, kDram = 14, kX = 16, kY = 17, kFlat = 18, kDropped = 19,
+                   kDone = 20, kWords = 32;
+  if (words.size() < kWords || words[kReset] != 0 || words[kDram] == 0 || words[kDram] % 32) return false;
+  for (size_t i = kDeviceEnd; i < kReset; ++i)
+    if (words[i] % 2 || words[i] > device::kBufferWords + 4) return false;
+  return words[kX] <= 63 && words[kY] <= 63 && words[kFlat] <= 255 && words[kDropped] < 64 &&
+         words[kDone] <= 1;
+}
+
 bool looks_streaming(std::span<const uint32_t> words) {
   constexpr size_t kHeads = 0, kTails = 24, kArmed = 48, kCoreXy = 49, kStalls = 50, kRingWords = 512;
   if (words.size() < 64 || words[kArmed] > 1) return false;
@@ -38,6 +51,11 @@ bool looks_streaming(std::span<const uint32_t> words) {
   }
   if (words[kCoreXy] & 0xffc0ffc0) return false;  // y << 16 | x, or 0
   return moved && words[kStalls] < 0xffff0000;
+}
+
+bool looks_idle(std::span<const uint32_t> words) {
+  return words.size() > device::kG4.dram_address && words[device::kG3.dram_address] == 0 &&
+         words[device::kG4.dram_address] == 0;
 }
 
 }  // namespace
@@ -70,22 +88,17 @@ Refused refused_variant(std::span<const uint32_t> vector, std::span<const uint32
   return {};
 }
 
-Refused refused_stranger(std::span<const uint32_t> words, const Placement& placement) {
-  if (words.size() >= 32 && words[14] == placement.dram_base && words[12] != placement.dram_base &&
-      words[18] <= 255)
+Refused refused_stranger(std::span<const uint32_t> words, bool anchored) {
+  if (!anchored && looks_g0(words))
     return {"G0",
             "separate BRISC and ERISC slots, firmware of August and September 2024; use a tt-metal of late "
             "2024 or newer"};
-  if (looks_streaming(words))
+  if (anchored && looks_streaming(words))
     return {"streaming profiler",
             "its rings use the same memory (TT_METAL_STREAMING_PROFILER); run the workload with "
             "TT_METAL_DEVICE_PROFILER=1 instead"};
-  const size_t count = std::min<size_t>(words.size(), 64);
-  if (count && std::all_of(words.begin(), words.begin() + static_cast<ptrdiff_t>(count),
-                           [](uint32_t w) { return w == 0; }))
-    return {"a profiler that is off",
-            "the control vector is all zero: the profiler is switched off or not initialised yet; set "
-            "TT_METAL_DEVICE_PROFILER=1"};
+  if (anchored && looks_idle(words))
+    return {kProfilerOff.data(), "the host has written no DRAM address into the control vector"};
   return {};
 }
 

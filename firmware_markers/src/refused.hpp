@@ -19,7 +19,8 @@ struct Refused {
 Refused refused_variant(std::span<const uint32_t> vector, std::span<const uint32_t> buffers,
                         const Layout& layout, const ControlVector& parsed);
 
-// A vector that fits no layout. `words`: from the control address on, 64 or more.
-Refused refused_stranger(std::span<const uint32_t> words, const Placement& placement);
+// A vector that fits no layout. `words`: from the control address on, up to 64. `anchored`: a magic word
+// stands before it, which formats older than 2026 do not have and later ones do.
+Refused refused_stranger(std::span<const uint32_t> words, bool anchored);
 
 }  // namespace ttc::markers

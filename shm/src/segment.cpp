@@ -133,7 +133,8 @@ const char* label(Counter counter) {
                                      "clock_violations",
                                      "clock_eras",
                                      "clock_hz",
-                                     "clock_bound_ns"};
+                                     "clock_bound_ns",
+                                     "link_bytes_per_s"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

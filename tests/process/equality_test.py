@@ -33,7 +33,9 @@ def paced(arguments):
     h.check(not missing and not extra, f"{len(missing)} missing, {len(extra)} extra: {sorted(missing | extra)[:3]}")
     h.check(sorted(truth) == sorted(got), "rows are repeated")
     h.check(len(truth) > 1000, "the workload emitted next to nothing")
-    h.check(report["lost"] == [], f"losses reported although nothing is lost: {report['lost'][:3]}")
+    # A core that only quick-pushes never shows its runs: a pause between two pushes may be one that was missed.
+    certain = [r for r in report["lost"] if "--dispatch-cores" not in arguments or r["precision"] != "unknown"]
+    h.check(certain == [], f"losses reported although nothing is lost: {certain[:3]}")
 
 
 def unpaced(arguments):

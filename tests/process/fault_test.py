@@ -66,7 +66,7 @@ def hung_read_across_epochs():
 
 @case
 def hung_read_half_a_second():
-    Run([f"hung-read:every=10000,for=500ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("slow_reads")
+    Run([f"hung-read:every=4000,for=500ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("slow_reads")
 
 
 @case
@@ -232,17 +232,17 @@ def host_reset_at_a_step():
 
 @case
 def host_resets_at_random():
-    host_resets([f"host-reset:every=20000,seed={SEED}"])
+    host_resets([f"host-reset:every=20000,apart=6ms,seed={SEED}"])
 
 
 @case
 def host_resets_word_by_word():
-    host_resets([f"host-reset:every=30000,words=3,seed={SEED}"])
+    host_resets([f"host-reset:every=30000,words=3,apart=6ms,seed={SEED}"])
 
 
 @case
 def host_resets_of_g3():
-    host_resets([f"host-reset:every=20000,seed={SEED}"], ("--generation", "G3"))
+    host_resets([f"host-reset:every=20000,apart=6ms,seed={SEED}"], ("--generation", "G3"))
 
 
 @case

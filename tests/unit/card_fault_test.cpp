@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "driver_iface/allow_list.hpp"
 #include "driver_iface/emulated_card.hpp"
 
 namespace ttc::card {

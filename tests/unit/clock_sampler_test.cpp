@@ -10,7 +10,7 @@
 #include "collector/clock_publisher.hpp"
 #include "collector/host_time.hpp"
 #include "collector/live_clock.hpp"
-#include "driver_iface/arch.hpp"
+#include "driver_iface/allow_list.hpp"
 #include "shm/reader.hpp"
 
 namespace ttc::collect {

@@ -15,6 +15,7 @@
 
 #include "ttemu/fault_plan.hpp"
 #include "ttemu/loader.hpp"
+#include "ttemu/profiler_state.hpp"
 #include "ttemu/replay.hpp"
 #include "ttemu/replay_report.hpp"
 #include "ttemu/workload.hpp"
@@ -42,7 +43,7 @@ struct Options {
   emulation::WorldOptions world;
   emulation::WorkloadOptions work;
   std::string generation = "G4", mailbox = "M4", mode = "normal", trace;
-  std::string time = "real", load, replay, truth, truth_unseen, host_reads;
+  std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults;
   emulation::FaultPlan plan;
@@ -171,8 +172,10 @@ int run_workload(Options& o) {
                      " tiles; this card has " + std::to_string(world.ethernet().size()));
   emulation::ZoneLog log(log_directory(), o.world.faults.names);
   emulation::Workload workload(world, zones, log, o.work);
+  emulation::show_profiler_state(world, o.profiler);
   card.announce();
   if (o.wait_observer) wait_for_observer(card);
+  emulation::await_profiler(world, o.profiler, stop);
   workload.run(stop);
   leave(card, o.linger_s);
 
@@ -287,6 +290,9 @@ void finish_firmware_options(Options& o, bool region_given) {
           "--mode trace-only records replays of traces and nothing else; add --trace, as in 4:3");
   }
   o.work.sums = o.mode == "sum";
+  if (o.profiler == "debug-dump" && format.risc_dram_address_count == 0)
+    throw UsageError("--profiler debug-dump does not exist in " + o.generation +
+                     "; use --generation G3 or G4");
   // Two more markers a RISC with sums, and in the buffers of fixed size before the end of 2025.
   if (!region_given && (o.work.sums || !format.guaranteed_when_full)) o.world.bytes_per_risc = 64000;
 }
@@ -380,6 +386,12 @@ int main(int argc, char** argv) {
   app.add_option("--mode", o.mode, "how the firmware was built")
       ->check(CLI::IsMember({"normal", "sum", "accumulate", "trace-only"}))
       ->capture_default_str();
+  CLI::Option* profiler =
+      app.add_option("--profiler", o.profiler,
+                     "what observers find: late is off until they have looked in vain; the others but on\n"
+                     "stay so, and no workload runs")
+          ->check(CLI::IsMember(emulation::kProfilerStates))
+          ->capture_default_str();
   app.add_option("--ethernet", o.world.ethernet, "active Ethernet tiles that run kernels");
   app.add_option("--idle-ethernet", o.world.idle_ethernet,
                  "further Ethernet tiles that run kernels as idle ones");
@@ -416,7 +428,8 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.work.seed)->capture_default_str();
   CLI::Option* load =
       app.add_option("--load", o.load,
-                     "memory written by real firmware instead of a workload; waits until each epoch is read");
+                     "memory written by real firmware instead of a workload; waits until each epoch is read")
+          ->excludes(profiler);
   CLI::Option* truth =
       app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
   app.add_option(
@@ -434,6 +447,7 @@ int main(int argc, char** argv) {
          "play a profile_log_device.csv (6, 12, 13 or 15 columns) instead of a workload; architecture\n"
          "and clock are the file's, time is virtual; waits until each stretch of the log is read")
       ->excludes(load)
+      ->excludes(profiler)
       ->excludes(truth);
   app.add_option("--replay-speed", o.play.speed, "1: at the original pace, the clock following; 0: at once")
       ->check(CLI::Range(0.0, 1e6));

@@ -32,7 +32,8 @@ struct Attachment {
   bool layout_given = false;  // by the user
   const markers::Placement* placement = nullptr;
   device::Mode mode = device::Mode::normal;
-  uint32_t dram_base = 0;  // of the logs, in every bank
+  bool mode_given = false;  // by the user: what L1 looks like does not change it
+  uint32_t dram_base = 0;   // of the logs, in every bank
   uint32_t core_count_per_dram = 0;
   std::vector<AttachedCore> cores;  // by flat id, so that one pass meets each bank once
   std::vector<std::string> notes;   // tiles left out and why

@@ -37,7 +37,7 @@ class ClockEstimator {
  public:
   static constexpr size_t kMostReads = 16;  // of a burst; the tightest are kept
 
-  explicit ClockEstimator(const ClockRules& rules, uint8_t domain = 0);
+  explicit ClockEstimator(const ClockRules& rules, uint8_t domain = 0, uint32_t first_era = 0);
 
   // A sample: one or several reads made at once, in order. Samples come about a period apart; one that was
   // missed is a longer gap. Nothing happens when `burst` is empty.

@@ -18,8 +18,9 @@
 namespace ttc::collect {
 
 struct SamplerOptions {
-  double rate_hz = 16;  // up to 32 the limit of round trips is kept whatever the domains
-  unsigned reads = 8;   // a sample, fewer where kMostRoundTrips would be exceeded
+  double rate_hz = 16;     // up to 32 the limit of round trips is kept whatever the domains
+  uint32_t first_era = 0;  // of counters; earlier ones are those of a card before it was reset
+  unsigned reads = 8;      // a sample, fewer where kMostRoundTrips would be exceeded
 };
 
 class ClockSampler {
@@ -43,6 +44,8 @@ class ClockSampler {
   void seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns);
   // No sample will come: everything becomes final.
   void finish();
+
+  uint32_t next_era() const;  // above all that were used
 
   // What there is to publish, by domain.
   size_t domains() const { return domains_.size(); }
@@ -69,8 +72,8 @@ class ClockSampler {
 
  private:
   struct Domain {
-    Domain(const ClockRules& rules, uint8_t number, card::Coord at)
-        : reference(at), estimator(rules, number) {}
+    Domain(const ClockRules& rules, uint8_t number, card::Coord at, uint32_t era)
+        : reference(at), estimator(rules, number, era) {}
     card::Coord reference;
     ClockEstimator estimator;
   };
@@ -95,6 +98,7 @@ class ClockSampler {
   card::Card& card_;
   ClockRules rules_;
   double rate_hz_;
+  uint32_t first_era_;
   unsigned wanted_reads_ = 1, periods_a_look_ = 1, periods_ = 0;
   HostTicks host_;
   HostTicks::Clocks clocks_{};

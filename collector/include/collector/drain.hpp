@@ -64,10 +64,22 @@ struct DrainOptions {
   std::function<void(card::Coord tile, uint64_t marker_time, uint64_t host_ns)> seen;
 };
 
+// What drains of the same segment have counted before, on a card that was reset since. Epochs go on behind
+// theirs: a lane's words are told apart by (session, lane, epoch, offset).
+struct Carried {
+  uint32_t first_epoch = 0;
+  uint64_t programs = 0, markers = 0, frames = 0, epochs = 0, retries = 0, sweeps = 0;
+  uint64_t recovered_words = 0, unparsable_words = 0, dropped_runs = 0;
+  std::vector<shm::LossRecord> lost;
+  card::Transactions transactions;
+};
+
 class Drain {
  public:
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
-        shm::SegmentWriter& segment, const DrainOptions& options);
+        shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
+  // For the drain that goes on after this one, when its account is closed.
+  Carried carry() const;
 
   // Visits every core that is due at `now_ns` (all when `all`). `gone` ends collecting.
   card::Access sweep(uint64_t now_ns, bool all = false);
@@ -87,6 +99,7 @@ class Drain {
   uint64_t epochs() const { return epochs_; }
   uint64_t retries() const { return retries_; }
   uint64_t sweeps() const { return sweeps_; }
+  card::Transactions transactions() const;  // all drains' of the segment
   size_t cores() const { return cores_.size(); }
   size_t lanes() const;  // that delivered anything
   const markers::Layout& layout() const { return *attachment_.layout; }
@@ -271,6 +284,7 @@ class Drain {
 
   uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, sweeps_ = 0;
   uint64_t recovered_words_ = 0, unparsable_words_ = 0, dropped_runs_ = 0;
+  card::Transactions earlier_transactions_;  // of carried drains
 };
 
 }  // namespace ttc::collect

@@ -14,7 +14,9 @@ namespace ttc::collect {
 class LossAccount {
  public:
   using Publish = std::function<void(const shm::LossRecord&)>;
-  explicit LossAccount(Publish publish) : publish_(std::move(publish)) {}
+  // `earlier`: intervals of the same session that are closed or will stay open; ids go on behind them.
+  explicit LossAccount(Publish publish, std::vector<shm::LossRecord> earlier = {})
+      : publish_(std::move(publish)), intervals_(std::move(earlier)) {}
 
   struct Where {
     uint8_t core_x, core_y, risc;

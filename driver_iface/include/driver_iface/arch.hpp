@@ -1,5 +1,5 @@
 // What a chip of one architecture looks like from the NoC: tiles, L1, DRAM views, the few registers an
-// observer may read. NOC0 physical coordinates throughout.
+// observer may read (which of it: allow_list.hpp). NOC0 physical coordinates throughout.
 // Source: tt-umd device/api/umd/device/arch/*_implementation.hpp@3ed9cb6, tt-isa-documentation@3930471
 // (driver sheet 4.1, 4.4); view = bank id of the profiler (format sheet 4.3).
 #pragma once
@@ -35,29 +35,27 @@ struct Arch {
   uint32_t channels;
   uint32_t views_per_channel;
   uint32_t node_id_address;
+  // The arch's own node id as BAR0 shows it, without window and NoC (driver sheet 5).
+  uint32_t bar0_node_id;
+  uint16_t pci_device;  // of vendor 0x1E52
 
   TileKind kind_at(Coord c) const;
   std::optional<uint32_t> channel_at(Coord endpoint) const;
+  std::span<const Coord, 3> ports(uint32_t channel) const;  // of one GDDR channel
   std::span<const DramView> dram_views() const;
 };
 
 const Arch* arch_by_name(std::string_view name);
+const Arch* arch_by_pci_device(uint16_t device);
 
 struct Board {
-  std::string_view name;  // n150, n300, p100, p150
+  std::string_view name;  // as the driver spells it (n150, p150a), and p150 for any of them
   std::string_view arch;
   uint8_t harvested_rows;     // Wormhole: so many Tensix rows are fused off
   uint8_t harvested_columns;  // Blackhole: likewise columns
 };
 const Board* board_by_name(std::string_view name);
 
-// The register addresses an observer may load, everything else is refused (driver sheet 4.4).
-inline constexpr uint64_t kWallClockLow = 0xFFB121F0;   // a load latches the high half
-inline constexpr uint64_t kWallClockHigh = 0xFFB121F4;  // live
-inline constexpr uint64_t kWallClockLatched = 0xFFB121F8;
-bool register_readable(const Arch& arch, uint64_t address);
-
-inline constexpr uint64_t kWindowBytes = 2u << 20;       // the window class used on both architectures
-inline constexpr uint64_t kRegisterWindow = 0xFFA00000;  // window-aligned base below the tile registers
+inline constexpr uint64_t kWindowBytes = 2u << 20;  // the window class used on both architectures
 
 }  // namespace ttc::card

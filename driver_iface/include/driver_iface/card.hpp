@@ -1,5 +1,5 @@
-// A card, as narrow as an observer needs it. Every implementation (emulated card mapped and strict, later the
-// kernel driver) passes the same conformance suite, tests/unit/card_conformance_test.cpp.
+// A card, as narrow as an observer needs it. Every implementation (emulated card mapped and strict, kernel
+// driver) passes the same conformance suite, tests/unit/card_conformance_test.cpp.
 //
 // Cost model: one round trip is one aligned load of at most 64 bytes. Copies count the lines they touch;
 // aiming a window is counted apart, and only when it really moves. All loads go through one of two windows of
@@ -33,13 +33,18 @@ struct Tile {
 };
 
 struct Identity {
-  std::string spec;       // what was typed: emu:NAME
-  std::string live_name;  // names segments and files: emu-NAME
+  std::string spec;       // what was typed: 0, pci:0000:01:00.0, emu:NAME
+  std::string live_name;  // names segments and files: wormhole-0011223344556677, emu-NAME
   const Arch* arch = nullptr;
   std::string board;
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;  // logical grid x * y
   int workload_pid = 0;            // 0: not known
+  std::vector<std::string> notes;  // what opening found worth telling, a sentence each
+};
+
+struct OpenOptions {
+  bool power_vote = true;  // real cards: ask firmware once to keep tiles and DRAM clocked while we look
 };
 
 enum class Window : uint8_t { control, payload };
@@ -102,8 +107,18 @@ class Card {
   virtual Access wall_clock(Coord tile, uint64_t& cycles) = 0;
 
   virtual Health health() = 0;
+  // The longest that one line of a copy reasonably takes here. Behind a real link a round trip is about a
+  // microsecond; behind a simulated one it can be fifty.
+  virtual uint64_t line_allowance_ns() const { return 10'000; }
+  // Something looked wrong: is the card itself still there? May cost a load that no window is needed for.
+  virtual Health check() { return health(); }
   // Becomes readable (poll) when the card goes away; -1 when there is no such descriptor.
   virtual int hangup_fd() const = 0;
+
+  // Chips that renumber their memory channels (Blackhole) may do it in so many ways; which one this chip has
+  // shows only in what is found there. Way 0 is used until another is chosen.
+  virtual unsigned memory_numberings() const { return 1; }
+  virtual void use_memory_numbering(unsigned) {}
 
   // Card memory as a file range, where the card has a descriptor that can be read. The range must be released
   // with what arrived. No window is needed; the tile rules are the same.
@@ -120,8 +135,9 @@ class Card {
   virtual Transactions transactions() const = 0;
 };
 
-// Opens emu:NAME. Throws OpenError.
-std::unique_ptr<Card> open_card(const std::string& spec);
+// Opens emu:NAME, or a card of the kernel driver: its ordinal, its node, a by-id name or pci:DDDD:BB:DD.F.
+// Throws OpenError.
+std::unique_ptr<Card> open_card(const std::string& spec, const OpenOptions& options = {});
 // Specs of everything that could be opened now.
 std::vector<std::string> present_cards();
 

@@ -51,7 +51,11 @@ class GuardedCard : public Card {
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override;
   Access wall_clock(Coord tile, uint64_t& cycles) override;
   Health health() override { return lost_ ? Health::gone : card_->health(); }
+  uint64_t line_allowance_ns() const override { return card_->line_allowance_ns(); }
+  Health check() override { return lost_ ? Health::gone : card_->check(); }
   int hangup_fd() const override { return card_->hangup_fd(); }
+  unsigned memory_numberings() const override { return card_->memory_numberings(); }
+  void use_memory_numbering(unsigned way) override;
   std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) override;
   Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {
     return card_->release(range, bytes_read);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "firmware_markers/control_vector.hpp"
@@ -22,6 +23,9 @@ struct L1Image {
   uint32_t base_address;  // L1 address of words[0]; a multiple of 4
   std::span<const uint32_t> words;
 };
+
+// `known_as` of a core whose profiler the host has not set up: switched off, or not yet.
+inline constexpr std::string_view kProfilerOff = "profiler not set up";
 
 struct Discovery {
   const Layout* layout = nullptr;  // null: refused
@@ -47,8 +51,8 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
 // empty). Normal when nothing speaks for another mode.
 device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
 
-// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. Can only be
-// seen once a run was recorded.
+// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. Can only
+// be seen once a run was recorded.
 bool has_narrow_ids(const ControlVector& vector, std::span<const uint32_t> buffers);
 
 // L1 holds words of RISC `risc` that no push has taken to its log: a replay's last frame, what accumulates,

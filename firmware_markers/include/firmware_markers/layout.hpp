@@ -2,6 +2,7 @@
 // and its name here. Discovery, decoder, emulated firmware and drain take everything from a Layout.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,10 @@ std::span<const Layout> layouts();
 // Null when no such generation is known. `name` is matched without case.
 const Layout* layout_by_name(std::string_view name);
 const Layout* layout_by_generation(unsigned generation);
+
+// "normal", "trace-only", "accumulate": how the firmware was built.
+std::string_view to_string(device::Mode mode);
+std::optional<device::Mode> mode_by_name(std::string_view name);
 
 enum class CoreKind : uint8_t { tensix = 0, active_ethernet = 1, idle_ethernet = 2 };
 inline constexpr size_t kCoreKinds = 3;

@@ -101,6 +101,7 @@ enum class Counter : uint32_t {
   disk_bytes,
   disk_lapped_bytes,
   wakes,
+  link_bytes_per_s,  // what the way to the card can carry: nominal where sysfs tells, else measured at attach
   clock_samples,
   clock_steps,       // changes of frequency
   clock_violations,  // times the condition of bounds did not hold

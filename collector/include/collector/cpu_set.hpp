@@ -1,0 +1,21 @@
+// CPUs, as the kernel writes and takes them.
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace ttc::collect {
+
+using CpuSet = std::set<unsigned>;
+
+// "0-3,8": numbers and ranges in any order; nothing when it is not that, or holds a number above 65535.
+std::optional<CpuSet> parse_cpus(std::string_view list);
+std::string to_string(const CpuSet& cpus);
+
+// Those this process may run on: what cpusets and its own affinity leave it.
+CpuSet allowed_cpus();
+// Of the calling thread. False when the kernel refuses (none of them may be used).
+bool run_on(const CpuSet& cpus);
+
+}  // namespace ttc::collect

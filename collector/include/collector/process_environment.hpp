@@ -1,0 +1,16 @@
+// The variables another process was started with. What it changed itself afterwards cannot be seen.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ttc::collect {
+
+using Environment = std::map<std::string, std::string>;
+
+// Nothing when the process is gone or not ours to look at.
+std::optional<Environment> environment_of(int pid);
+// Empty when the variable is not set.
+std::string value_in(const Environment& environment, const std::string& name);
+
+}  // namespace ttc::collect

@@ -1,0 +1,36 @@
+// Who has a node of the driver open, as far as this user may see.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "driver_iface/pci_functions.hpp"
+
+namespace ttc::card {
+
+// Looks at every process once, for all nodes.
+class NodeUsers {
+ public:
+  explicit NodeUsers(const SystemRoots& roots);
+
+  // By pid. `hidden` gets what could not be seen.
+  std::vector<Opener> of(unsigned ordinal, std::vector<std::string>& hidden) const;
+
+ private:
+  struct Seen {
+    unsigned descriptors = 0;
+    bool all_power_aware = true;
+  };
+  void look_at(const std::string& process, int pid);
+  std::map<int, unsigned> told_by_driver(unsigned ordinal, bool& told) const;
+  std::map<int, unsigned> windows_of(unsigned ordinal) const;
+
+  SystemRoots roots_;
+  std::map<unsigned, std::map<int, Seen>> seen_;  // by ordinal, then pid
+  unsigned closed_to_us_ = 0;                     // processes whose descriptors are not ours to see
+};
+
+// The process that holds UMD's CHIP_IN_USE lock of a device, 0 when nobody does (driver sheet 6.3).
+int umd_owner(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden);
+
+}  // namespace ttc::card

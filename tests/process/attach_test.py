@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What a collector says when the profiler is not there to be read, and that it waits for one that comes."""
+import os
+import sys
+
+import harness as h
+
+SWITCH = "TT_METAL_DEVICE_PROFILER"
+
+
+def environment(**variables):
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("TT_METAL_")}
+    return {**plain, **variables}
+
+
+def card(state, *options, env=None, name=None):
+    name = name or h.card_name()
+    process = h.start("ttemu", "--name", name, "--profiler", state, "--linger", 1, "--quiet", *options,
+                      env=env or environment())
+    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
+        h.check(process.poll() is None, "ttemu ended")
+    return name, process
+
+
+def refused(state, words, *options, env=None):
+    name, process = card(state, *options, env=env)
+    code, out, err = h.run("ttcollect", "--device", "emu:" + name)
+    h.check(code == 4 and not out, f"{state}: exit {code}, {out} {err}")
+    sentence = err.strip()
+    h.check("\n" not in sentence, f"{state}: more than one line: {err}")
+    for word in ["no profiler found", f"emu:{name}", *words]:
+        h.check(word in sentence, f"{state}: '{word}' is not in: {sentence}")
+    process.terminate()
+    h.check(h.finish(process)[0] == 0, f"{state}: the card did not end in order")
+
+
+def states():
+    pid_and_switch = ["was started without " + SWITCH + "=1", "TT_METAL_PROFILE_PERF_COUNTERS", "--wait"]
+    refused("off", ["the profiler is off", *pid_and_switch])
+    refused("off", ["the profiler is off"], "--arch", "blackhole", "--generation", "G3")
+    refused("off", ["the profiler is off"], env=environment(TT_METAL_DEVICE_PROFILER="0"))
+    for switch in ({SWITCH: "1"}, {"TT_METAL_DEVICE_PROFILER_NOC_EVENTS": "1"},
+                   {"TT_METAL_PROFILE_PERF_COUNTERS": "7"}):
+        refused("off", ["not initialised yet", "switched on", "--wait"], env=environment(**switch))
+    refused("streaming", ["another profiler or mode", "TT_METAL_STREAMING_PROFILER", SWITCH + "=1"])
+    for generation in ("G3", "G4"):
+        refused("debug-dump", ["another profiler or mode", "TT_METAL_DEVICE_DEBUG_DUMP_ENABLED"],
+                "--generation", generation)
+    refused("unknown", ["unknown firmware", "no worker magic word", SWITCH + "=1", "--layout help"])
+
+
+def waits():
+    """--wait stays attached, says once why it waits, and then collects everything."""
+    truth = h.work("late.csv")
+    name, process = card("late", "--cores", 4, "--programs", 300, "--pace", "--truth", truth)
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "60s", "--json")
+    code, out, err = h.finish(collector)
+    h.check(code == 0, f"exit {code}: {err}")
+    h.check(h.finish(process)[0] == 0, "the card did not end in order")
+    report = h.device(out)
+    h.check(report["programs"] == 300 and not report["lost"], f"{report}")
+    h.check(report["mode"] == "normal", f"{report}")
+    h.check(err.count("waiting: ") == 1 and "the profiler is off" in err, f"said while waiting: {err}")
+    code, _, err = h.run("ttexport", "--from", "live:emu-" + name, "-o", h.work("late-out.csv"))
+    h.check(code == 0, err)
+    h.check(len(h.rows(h.work("late-out.csv"))) == len(h.rows(truth)), "not every marker was collected")
+
+
+def waits_in_vain():
+    name, process = card("off")
+    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "300ms", "--quiet")
+    h.check(code == 4 and "waiting" not in err, f"exit {code}: {err}")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min")
+    line = collector.stderr.readline()
+    h.check("waiting: " in line, line)
+    collector.terminate()  # a signal ends the wait at once, with what it waited for
+    h.check(h.finish(collector)[0] == 4, "a signal did not end the wait")
+    process.terminate()
+    h.finish(process)
+
+
+def waits_for_another_card():
+    """A card that goes away while its profiler is waited for, and comes back with one."""
+    name, first = card("off")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "60s", "--json")
+    h.check("the profiler is off" in collector.stderr.readline(), "did not wait for a profiler")
+    first.kill()
+    first.wait()
+    h.check("no emulated card named" in collector.stderr.readline(), "did not notice that the card went away")
+    _, second = card("on", "--cores", 2, "--programs", 100, "--pace", "--wait-observer", name=name)
+    code, out, err = h.finish(collector)
+    h.check(code == 0 and h.device(out)["programs"] == 100, f"{code} {out} {err}")
+    h.check(h.finish(second)[0] == 0, "the card did not end in order")
+
+
+def named_mode():
+    """A mode given by the user is believed from the first word on and reported; without one it is found."""
+    for mode, generation in (("accumulate", "G4"), ("trace-only", "G3")):
+        firmware = ("--mode", mode, "--generation", generation, "--cores", 4, "--programs", 360, "--pace",
+                    "--host-reads", "every:120", "--wait-observer",
+                    *(("--trace", "4:3") if mode == "trace-only" else ()))
+        # Finding out takes two looks 20 ms apart at what is running.
+        for pace, given in ((("--rate", 1000), ()), ((), ("--mode", mode, "--region-bytes", 48000))):
+            name, process = card("on", *firmware, *pace)
+            code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--json", *given)
+            h.check(code == 0, f"{mode} {given}: exit {code}: {err}")
+            report = h.device(out)
+            h.check(report["mode"] == mode and report["markers"] > 0, f"{mode} {given}: {out}")
+            h.check(not given or f"{mode} mode" in err, f"{mode}: {err}")
+            h.check(h.finish(process)[0] == 0, "the card did not end in order")
+    code, out, _ = h.run("ttcollect", "--layout", "help")
+    h.check(code == 0 and all(g in out for g in ("G1-16", "G1 ", "G2", "G3", "G4")), f"--layout help: {out}")
+    code, _, err = h.run("ttcollect", "--device", "emu:x", "--mode", "sideways")
+    h.check(code == 2 and "--mode" in err, f"--mode sideways: {code} {err}")
+
+
+CASES = (states, waits, waits_in_vain, waits_for_another_card, named_mode)
+{case.__name__: case for case in CASES}[sys.argv[1]]()
+print("ok")

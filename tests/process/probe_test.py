@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""`ttcollect probe`, and the short probe that every session carries."""
+import json
+import os
+
+import harness as h
+
+KINDS = {"register", "load", "stream L1", "stream DRAM", "re-aim", "wall clock"}
+
+
+def check_rows(link):
+    h.check({r["what"] for r in link["rows"]} == KINDS, f"{link}")
+    loads = {(r["memory"], r["bytes"]) for r in link["rows"] if r["what"] == "load"}
+    h.check(loads == {(m, b) for m in ("UC", "WC") for b in (8, 16, 32, 64)}, f"{loads}")
+    for r in link["rows"]:
+        h.check(0 < r["samples"] and r["min_ns"] <= r["p50_ns"] <= r["p90_ns"] <= r["p99_ns"] <= r["max_ns"], f"{r}")
+
+
+def watch(name):
+    """What collecting costs is shown while it goes on: rates from the second look on."""
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--json")
+    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
+        h.check(collector.poll() is None, "the collector ended")
+    monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", 0.05)
+    looks = [json.loads(monitor.stdout.readline()) for _ in range(3)]
+    monitor.terminate()
+    monitor.wait()
+    h.check("footprint" not in looks[0], f"{looks[0]}")
+    for look in looks[1:]:
+        cost = look["footprint"]
+        h.check(cost["reads_per_s"] > 0 and cost["bytes_per_s"] > 0 and 0 < cost["link_percent"] < 150, f"{cost}")
+    table = h.start("ttmon", "emu-" + name, "--interval", 0.05)
+    h.check(any("reads/s" in table.stdout.readline() for _ in range(200)), "no rates for people")
+    table.terminate()
+    table.wait()
+    collector.terminate()
+    code, out, err = h.finish(collector)
+    h.check(code == 0 and h.device(out)["footprint"]["reads_per_s"] > 0, err)
+
+
+def through_the_driver():
+    """On the modelled driver: what the probe reads is on the allow-list, and nothing is left taken."""
+    for arch in ("wormhole_b0", "blackhole"):
+        name = h.card_name()
+        card = h.start("ttemu", "--name", name, "--arch", arch, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
+        while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
+            h.check(card.poll() is None, "ttemu ended")
+        code, out, err = h.run("ttcollect_on_model", name, card.pid, f"5{os.getpid():x}", 10, h.work("notices"), "metal",
+                               "--", "probe", "--device", "0", "--samples", 20, "--json")
+        h.check(code == 0, f"{arch}: exit {code}: {err}")
+        check_rows(json.loads(out))
+        card.terminate()
+        h.check(h.finish(card)[0] == 0, "probing hurt the card")
+
+
+def main():
+    through_the_driver()
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 60, "--pace", "--wait-observer",
+                   "--host-reads", "every:20", "--round-trip-ns", 800, "--json")
+    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
+        h.check(card.poll() is None, "ttemu ended")
+    capture = h.work("run.ttc")
+    code, out, err = h.run("ttcollect", "--device", "emu:" + name, "-o", capture, "--json")
+    h.check(code == 0, err)
+    report = h.device(out)
+    h.check(not report["lost"], out)
+    check_rows(report["link"])
+    h.check(all(r["min_ns"] >= 800 for r in report["link"]["rows"] if r["what"] != "re-aim"), "charged time is missing")
+    cost = report["footprint"]
+    h.check(cost["link_by"] == "probe" and 0 < cost["link_share"] < 1.5 and cost["reads_per_s"] > 0, f"{cost}")
+    with open(capture, "rb") as file:
+        content = file.read()
+    begin = content.index(b'{"aiclk_mhz"')
+    session = json.JSONDecoder().raw_decode(content[begin:].decode(errors="replace"))[0]
+    h.check(session["link"] == report["link"], f"the session carries {session}")
+    code, text, err = h.run("ttexport", "--from", capture, "-o", h.work("run.csv"))
+    h.check(code == 0, err)
+    code, text, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
+    h.check(code == 0 and json.loads(text)["counters"]["link_bytes_per_s"] == cost["link_bytes_per_s"], text)
+    h.check(h.finish(card)[0] == 0, "the card did not end in order")
+
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
+    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
+        h.check(card.poll() is None, "ttemu ended")
+    code, out, err = h.run("ttcollect", "probe", "--device", "emu:" + name, "--samples", 20, "--json")
+    h.check(code == 0 and not err, err)
+    probe = json.loads(out)
+    check_rows(probe)
+    h.check(all(r["samples"] == 20 for r in probe["rows"]) and probe["device"] == "emu:" + name, out)
+    code, out, _ = h.run("ttcollect", "probe", "-d", "emu:" + name, "--samples", 5)
+    h.check(code == 0 and "stream DRAM" in out and "MB/s" in out and len(out.splitlines()) == 16, out)
+    watch(name)
+    card.terminate()
+    h.check(h.finish(card)[0] == 0, "probing hurt the card")
+    for code, words, arguments in ((2, "--device", ()), (3, "no emulated card", ("--device", "emu:nobody")),
+                                   (2, "--samples", ("--device", "emu:x", "--samples", 0))):
+        got = h.run("ttcollect", "probe", *arguments)
+        h.check(got[0] == code and words in got[2] + got[1], f"{arguments}: {got}")
+    print("ok")
+
+
+main()
