@@ -17,7 +17,8 @@ constexpr FormatEntry kFormats[] = {
      make<DeviceCsv>},
     {"sync-info", "sync_device_info.csv, the clock model in the form of tt-metal's own host-device sync",
      make<SyncInfo>},
-    {"telemetry-csv", "AICLK, power and temperature over host time, as far as the card tells them",
+    {"telemetry-csv",
+     "AICLK over host time; power and temperature stay empty for cards that do not tell them",
      make<TelemetryCsv>},
 };
 
