@@ -34,7 +34,7 @@ struct Options {
   std::string format = "device-csv", output = "-";
   bool follow = false, anomalies = false, keep_duplicates = false;
   unsigned wait_ms = 0;
-  std::string core, order;
+  std::string core, order, time = "device", host_clock = "raw";
   int risc = -1, chip = -1;
   tools::FormatOptions format_options;
 };
@@ -69,7 +69,9 @@ tools::Filter filter_of(const Options& o) {
 int run(const Options& o) {
   const auto source = tools::open_source(o.from, o.follow, o.wait_ms);
   tools::Output out(o.output, o.follow);
-  tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date);
+  std::optional<tools::HostClock> host_clock;
+  if (o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
+  tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date, host_clock);
   std::unique_ptr<tools::Format> format;
   for (const tools::FormatEntry& entry : tools::formats())
     if (o.format == entry.name) format = entry.make(out, o.format_options);
@@ -82,6 +84,7 @@ int run(const Options& o) {
     else
       pipeline.push(chunk, *format);
   }
+  pipeline.finish(*format);
   format->end();
   out.commit();
 
@@ -141,6 +144,16 @@ int main(int argc, char** argv) {
                    ? std::string()
                    : "'" + text + "' is not a month; give year and month, such as 2026-04";
       });
+  app.add_option(
+         "--time", o.time,
+         "device: cycles only. host: device-csv gets four columns more, host time, the bound of its\n"
+         "error, what the bound rests on (hard, conditional; collector/CLOCK.md), and whether it is final")
+      ->check(CLI::IsMember({"device", "host"}))
+      ->capture_default_str();
+  app.add_option("--host-clock", o.host_clock,
+                 "with --time host: raw (CLOCK_MONOTONIC_RAW), realtime or boottime")
+      ->check(CLI::IsMember({"raw", "realtime", "boottime"}))
+      ->capture_default_str();
   app.add_option("--core", o.core, "only this core: X,Y (NOC0 physical)")->check([](const std::string& s) {
     unsigned x, y;
     char end;
@@ -158,6 +171,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
+  o.format_options.host_times = o.time == "host";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? tools::Order::log : tools::Order::time;
   try {
     return run(o);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/live_clock.hpp"
 #include "shm/reader.hpp"
 
 namespace {
@@ -61,6 +62,29 @@ std::string state_of(const shm::Reader& reader) {
   return reader.info().ended ? "ended" : "not running";
 }
 
+// Of the domains that have anything to show.
+std::vector<collect::ClockMap> clocks_of(const shm::Reader& reader) {
+  std::vector<uint64_t> words;
+  if (!reader.clock(words)) return {};
+  std::vector<collect::ClockMap> maps = collect::live_clock(words);
+  std::erase_if(maps, [](const auto& m) { return m.empty(); });
+  return maps;
+}
+
+// The newest conditional segment, else the newest: nobody can say more of the last two periods yet.
+const collect::ClockSegment& best_of(const collect::ClockMap& map) {
+  for (auto s = map.segments().rbegin(); s != map.segments().rend(); ++s)
+    if (s->kind == collect::BoundKind::conditional) return *s;
+  return map.segments().back();
+}
+double bound_ns(const collect::ClockSegment& s) {
+  return static_cast<double>(s.bound) / collect::kHostTicksPerNs;
+}
+double hz_of(const collect::ClockSegment& s) {
+  return static_cast<double>(s.to_cycles - s.from_cycles) * collect::kHostTicksPerNs * 1e9 /
+         static_cast<double>(s.host_to - s.host_from);
+}
+
 nlohmann::ordered_json snapshot(const shm::Reader& reader, Footprints& footprints) {
   nlohmann::ordered_json j{{"live", reader.info().live_name},
                            {"device", reader.info().device_spec},
@@ -69,6 +93,13 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader, Footprints& footprint
   for (size_t i = 0; i < shm::kCounters; ++i) {
     const auto counter = static_cast<shm::Counter>(i);
     j["counters"][shm::label(counter)] = reader.counter(counter);
+  }
+  for (const collect::ClockMap& map : clocks_of(reader)) {
+    j["clocks"].push_back({{"domain", map.head().domain},
+                           {"segments", map.segments().size()},
+                           {"hz", hz_of(best_of(map))},
+                           {"bound_ns", bound_ns(best_of(map))},
+                           {"kind", to_string(best_of(map).kind)}});
   }
   if (const Footprint f = footprints.of(reader); f.known)
     j["footprint"] = {{"reads_per_s", f.reads},
@@ -90,6 +121,13 @@ void show_all_counters(const shm::Reader& reader, Footprints& footprints) {
   if (const Footprint f = footprints.of(reader); f.known)
     std::printf("  card: %.0f reads/s  %.2f MB/s (%.2g %% of the link)  %.0f re-aims/s\n", f.reads,
                 f.bytes / 1e6, f.link_percent, f.re_aims);
+}
+
+void show_clocks(const shm::Reader& reader) {
+  for (const collect::ClockMap& map : clocks_of(reader))
+    std::printf("  clock domain %u         %.6f MHz, markers' host times within %.0f ns (%s)\n",
+                map.head().domain, hz_of(best_of(map)) / 1e6, bound_ns(best_of(map)),
+                to_string(best_of(map).kind));
 }
 
 // Several collectors: a line each.
@@ -116,7 +154,7 @@ void show(const Readers& readers, Footprints& footprints, bool json, bool termin
   if (json)
     for (const shm::Reader& r : readers) std::printf("%s\n", snapshot(r, footprints).dump().c_str());
   else if (readers.size() == 1)
-    show_all_counters(readers.front(), footprints);
+    show_all_counters(readers.front(), footprints), show_clocks(readers.front());
   else
     show_table(readers, footprints);
   std::fflush(stdout);

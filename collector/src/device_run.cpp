@@ -9,6 +9,7 @@
 
 #include "collector/host_place.hpp"
 #include "collector/host_time.hpp"
+#include "collector/metal_sync.hpp"
 #include "probe.hpp"
 
 namespace ttc::collect {
@@ -196,6 +197,7 @@ void DeviceRun::make_drain(Carried carried) {
   for (const std::string& n : id.notes) note(n);
   for (const std::string& n : attachment_.notes) note(n);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
+  start_sampler();
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
                                    std::move(carried));
   names_ =
@@ -220,6 +222,7 @@ DeviceRun::End DeviceRun::collect_stretch() {
   poll_names();
   // Where collecting goes on after a reset, what was recorded until the reset is missing in the middle.
   drain_->close_account(end == End::gone || (end == End::leaving && options_.reattach), ended_ns);
+  if (clock_) clock_->close(end == End::halted && card_->health() == Health::ok);
   publisher_->end_sweep();
   take_account();
   return end;
@@ -230,6 +233,10 @@ void DeviceRun::let_card_go() {
   if (card_) earlier_suspicions_ = suspicions();
   names_.reset();
   drain_.reset();
+  options_.drain.seen = nullptr;
+  clock_.reset();
+  if (sampler_) options_.sampler.first_era = sampler_->next_era();
+  sampler_.reset();
   logs_.reset();
   loop_.reset();
   card_.reset();
@@ -270,6 +277,21 @@ card::GuardedCard::Account DeviceRun::suspicions() const {
   return a;
 }
 
+void DeviceRun::start_sampler() {
+  if (!options_.sync) return;
+  std::vector<card::Coord> tiles;
+  for (const AttachedCore& c : attachment_.cores) tiles.push_back(c.at);
+  // A Tensix tile is the reference: reads of Ethernet tiles are kept rare.
+  std::stable_partition(tiles.begin(), tiles.end(), [this](card::Coord at) {
+    return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
+  });
+  sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
+  clock_ = std::make_unique<ClockPublisher>(*card_, *sampler_, *publisher_, *segment_);
+  options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
+    sampler_->seen(tile, time, raw_ns);
+  };
+}
+
 void DeviceRun::count_suspicions() {
   const card::GuardedCard::Account a = suspicions();
   segment_->set(Counter::suspect_tiles, a.suspect_tiles);
@@ -287,6 +309,7 @@ DeviceRun::End DeviceRun::drain_until_halted() {
       next_names = now + kNamesEvery;
     }
     if (drain_->sweep(now) == Access::gone) return End::gone;
+    if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
     if (track_) {
       segment_->set(Counter::disk_bytes, track_->bytes());
       segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes());
@@ -298,7 +321,8 @@ DeviceRun::End DeviceRun::drain_until_halted() {
       if (health == Health::gone) return End::gone;
       if (health == Health::leaving) return End::leaving;
     }
-    const uint64_t due = std::min(drain_->next_due_ns(), next_names);
+    uint64_t due = std::min(drain_->next_due_ns(), next_names);
+    if (clock_) due = std::min(due, clock_->next_due_ns());
     const uint64_t after = monotonic_now_ns();
     const Events events = loop_->wait(due > after ? due - after : 0);
     if (events.signal) return End::halted;
@@ -373,6 +397,12 @@ void DeviceRun::take_account() {
   r.names += names_->notes();
   r.returns = returns_;
   r.loop = loop_->name();
+  r.synced = sampler_ != nullptr;
+  if (sampler_) {
+    r.clock = sampler_->figures();
+    r.clock_bound = clock_->bound();
+    r.metal_sync_hz = metal_sync_hz(names_->directory(), device_.chip);
+  }
   r.live_name = r.identity.live_name;
 }
 

@@ -8,6 +8,7 @@
 
 #include "collector/attach.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/clock_publisher.hpp"
 #include "collector/host_fit.hpp"
 #include "collector/link_probe.hpp"
 #include "collector/zone_logs.hpp"
@@ -68,6 +69,7 @@ class DeviceRun {
   void note(const std::string& text) const;
   void poll_names();
   void count_suspicions();
+  void start_sampler();
   std::string session_text() const;
   void take_account();
   card::GuardedCard::Account suspicions() const;
@@ -93,6 +95,8 @@ class DeviceRun {
   std::unique_ptr<LogReader> logs_;
   std::unique_ptr<ZoneLogs> names_;
   std::unique_ptr<Drain> drain_;
+  std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
+  std::unique_ptr<ClockPublisher> clock_;  // likewise
   bool names_full_ = false;
   card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
   uint64_t returns_ = 0;

@@ -505,6 +505,7 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   const Publisher::Span& last = spans.back();
   publisher_.publish_words(slot, last.data_offset + round8(4ull * last.word_count),
                            chunk_core(core, snap.run_counter, snap.read_time_ns, core.notes), spans);
+  if (options_.seen) options_.seen(core.core.at, core.lanes[last.risc].digest.last_time, attachment_.clock());
   core.notes = 0;
   return Access::ok;
 }

@@ -1,12 +1,16 @@
 // ttcollect: the command line. Everything it does is in run.cpp.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 
 #include "collector/capture_reader.hpp"
 #include "device_list.hpp"
 #include "inventory.hpp"
 #include "probe.hpp"
 #include "report.hpp"
+#include "sync_run.hpp"
 
 namespace {
 
@@ -112,6 +116,33 @@ int probe_one(const std::string& device, const card::OpenOptions& open, uint32_t
   }
 }
 
+int run_sync(const collect::RunOptions& o, bool as_json, const std::string& svg) {
+  if (!o.output.empty())
+    return say(kUsage,
+               "sync collects no markers, so there is nothing for --output; --svg FILE draws its result");
+  collect::SyncOptions options;
+  options.devices = o.devices;
+  if (o.duration_ns) options.duration_ns = o.duration_ns;
+  options.sampler = o.sampler;
+  options.open = o.open;
+  try {
+    const std::vector<collect::SyncResult> results = collect::sync(options);
+    std::fputs((as_json ? collect::sync_json(results) + "\n" : collect::sync_table(results)).c_str(), stdout);
+    if (!svg.empty()) {
+      std::ofstream file(svg);
+      file << collect::sync_svg(results) << std::flush;
+      if (!file) return say(kOutput, svg + " cannot be written: " + std::strerror(errno));
+    }
+    for (const collect::SyncResult& r : results)
+      if (r.vanished) return say(kCardVanished, r.identity.spec + " went away while its clock was looked at");
+    return kOk;
+  } catch (const collect::DeviceListError& e) {
+    return say(kUsage, e.what());
+  } catch (const card::OpenError& e) {
+    return say(kNoDevice, e.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -171,6 +202,14 @@ int main(int argc, char** argv) {
       "same segment and file as a new epoch; only a signal or --for ends the run");
   app.add_flag("!--no-power-vote", o.open.power_vote,
                "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
+  app.add_flag(
+      "--sync-host-device,!--no-sync", o.sync,
+      "model the card's clock, so that readers can convert marker times to host time with an error\n"
+      "bound (on by default; --no-sync reads no wall clock for it). At most 1000 round trips a second");
+  app.add_option("--sync-rate", o.sampler.rate_hz,
+                 "samples of the clock a second, each a burst of up to 8 reads")
+      ->check(CLI::Range(2.0, 32.0))
+      ->capture_default_str();
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");
@@ -190,6 +229,13 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   probe_cmd->add_flag("--json", probe_json, "as JSON");
   CLI::App* clean_cmd = app.add_subcommand("clean", "remove segments no living collector holds");
+  std::string svg;
+  CLI::App* sync_cmd = app.add_subcommand(
+      "sync",
+      "look at the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
+      "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
+  sync_cmd->fallthrough();
+  sync_cmd->add_option("--svg", svg, "also draw it: FILE.svg");
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
@@ -202,6 +248,7 @@ int main(int argc, char** argv) {
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
+  if (*sync_cmd) return run_sync(o, as_json, svg);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);
   o.drain.busy_interval_ns = std::min(static_cast<uint64_t>(busy_us * 1000), o.drain.idle_interval_ns);
   try {

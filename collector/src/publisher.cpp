@@ -71,13 +71,19 @@ void Publisher::publish_loss(shm::LossRecord record) {
 }
 
 void Publisher::publish_end(std::string_view why) {
-  const uint64_t bytes = sizeof(ChunkHeader) + why.size();
+  publish_body(ChunkKind::end, std::as_bytes(std::span(why)));
+}
+
+bool Publisher::publish_body(ChunkKind kind, std::span<const std::byte> body) {
+  const uint64_t bytes = sizeof(ChunkHeader) + body.size();
   uint64_t* at = claim(bytes);
-  const ChunkHeader h = header(ChunkKind::end, bytes);
+  if (!at) return false;
+  const ChunkHeader h = header(kind, bytes);
   shm::store_bytes(at, &h, sizeof h);
-  shm::store_bytes(at + sizeof h / 8, why.data(), why.size());
+  shm::store_bytes(at + sizeof h / 8, body.data(), body.size());
   segment_.ring().publish(bytes);
   count(bytes);
+  return true;
 }
 
 void Publisher::end_sweep() {

@@ -79,6 +79,25 @@ std::string place_in_words(const DeviceResult& r) {
   return text;
 }
 
+json ns_or_null(uint64_t ticks) {
+  return ticks == kNoBound ? json() : json(static_cast<double>(ticks) / kHostTicksPerNs);
+}
+
+json to_json(const ClockSampler::Figures& c, uint64_t bound) {
+  json j{{"hz", c.hz},
+         {"samples", c.stats.samples},
+         {"steps", c.stats.steps},
+         {"violations", c.stats.violations},
+         {"stops", c.stats.stops},
+         {"eras", c.stats.eras},
+         {"domains", c.domains},
+         {"tile_spread_ns", ns_or_null(c.tile_spread)},
+         {"round_trips", c.round_trips},
+         {"host_clock_steps", c.host_steps}};
+  j["bound_ns"] = ns_or_null(bound);
+  return j;
+}
+
 json to_json(const DeviceResult& r) {
   json lost = json::array();
   for (const auto& record : r.lost) lost.push_back(to_json(record));
@@ -122,6 +141,10 @@ json to_json(const DeviceResult& r) {
               {"duration_s", r.duration_s},
               {"ended", r.ended},
               {"card_vanished", r.card_vanished}};
+  if (r.synced) {
+    device["clock"] = to_json(r.clock, r.clock_bound);
+    if (r.metal_sync_hz) device["clock"]["metal_sync_hz"] = *r.metal_sync_hz;
+  }
   if (!r.output_backend.empty())
     device["output"] = {{"bytes", r.output_bytes},
                         {"lapped_bytes", r.output_lapped_bytes},
@@ -209,6 +232,18 @@ std::string to_text(const DeviceResult& r) {
   if (const std::string link = in_words(r.link); !link.empty()) text += "\nreading it from here: " + link;
   if (r.bytes_per_risc == 0 && r.cores)
     text += "\nbytes per RISC region were not learnt (too few runs seen); --region-bytes gives them";
+  if (r.synced && r.clock.hz > 0) {
+    char clock[240];
+    int used = std::snprintf(clock, sizeof clock,
+                             "\nclock %.6f MHz, %llu steps, %llu violations of the bounds' condition",
+                             r.clock.hz / 1e6, static_cast<unsigned long long>(r.clock.stats.steps),
+                             static_cast<unsigned long long>(r.clock.stats.violations));
+    if (r.metal_sync_hz)
+      std::snprintf(clock + used, sizeof clock - static_cast<size_t>(used),
+                    "; tt-metal's own sync found %.6f MHz, %+.3f ppm from that", *r.metal_sync_hz / 1e6,
+                    (*r.metal_sync_hz / r.clock.hz - 1) * 1e6);
+    text += clock;
+  }
   std::map<std::string, size_t> causes;
   for (const auto& record : r.lost) ++causes[shm::to_string(record.cause)];
   if (causes.empty()) text += "\nnothing lost";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/cpu_set.hpp"
+#include "collector/clock_sampler.hpp"
 #include "collector/drain.hpp"
 #include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
@@ -27,6 +28,8 @@ struct RunOptions {
   bool pin = true;  // near real cards; where `cpus` are given, always
   card::OpenOptions open;
   bool reattach = false;          // a card that was reset or pulled is waited for and collected from again
+  bool sync = true;  // model the card's clock
+  SamplerOptions sampler;
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
@@ -57,6 +60,10 @@ struct DeviceResult {
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;
+  bool synced = false;
+  ClockSampler::Figures clock;          // when synced
+  uint64_t clock_bound = kNoBound;      // host ticks, of the latest final segment while the run went on
+  std::optional<double> metal_sync_hz;  // what the workload's own host-device sync found, where it ran
   double duration_s = 0;
   std::string ended;  // why, as a sentence part
   bool card_vanished = false;

@@ -185,6 +185,13 @@ class EmulatedClient : public Card {
     return layer_ ? layer_->release(range, bytes_read) : Access::refused;
   }
 
+  // What firmware would report: the frequency it has set, without the crystal's error.
+  Telemetry telemetry() override {
+    Telemetry t;
+    t.aiclk_mhz = aiclk_mhz(*page_);
+    return t;
+  }
+
   Transactions transactions() const override { return layer_ ? layer_->transactions() : remote_; }
 
  private:

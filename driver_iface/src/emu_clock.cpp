@@ -25,6 +25,15 @@ uint64_t device_now(const Page& page) {
   return cycles - page.clock_zero.load(std::memory_order_relaxed);
 }
 
+uint32_t aiclk_mhz(const Page& page) {
+  const ClockWorld& c = page.clock;
+  if (c.is_virtual) return page.aiclk_mhz;
+  const uint64_t now = host_now_ns();
+  uint32_t i = c.segments - 1;
+  while (i > 0 && now < c.segment[i].host_ns) --i;
+  return static_cast<uint32_t>((c.segment[i].hz + 500'000) / 1'000'000);
+}
+
 uint64_t time_axis_ns(const Page& page) {
   if (!page.clock.is_virtual) return host_now_ns();
   const auto cycles = page.virtual_cycles.load(std::memory_order_relaxed) - page.clock.segment[0].cycles;

@@ -97,6 +97,7 @@ uint64_t host_now_ns();                   // CLOCK_MONOTONIC_RAW
 uint64_t device_now(const Page& page);    // cycles, 64 bits
 uint64_t time_axis_ns(const Page& page);  // host time, or what virtual cycles amount to; never 0
 uint64_t device_at(const ClockWorld& world, uint64_t host_ns);
+uint32_t aiclk_mhz(const Page& page);  // as set now, rounded: crystals' errors do not show
 
 // File layout of the card's memory: every tile's L1, then every GDDR channel. Sparse.
 uint64_t tile_offset(const Arch& arch, Coord tile);

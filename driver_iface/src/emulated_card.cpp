@@ -406,6 +406,13 @@ uint32_t EmulatedCard::load_dram(uint32_t view, uint64_t address) const {
 uint64_t EmulatedCard::clock() const {
   return device_now(*impl_->page);
 }
+std::vector<ClockPiece> EmulatedCard::clock_pieces() const {
+  const ClockWorld& c = impl_->page->clock;
+  std::vector<ClockPiece> pieces;
+  for (uint32_t i = 0; i < c.segments; ++i)
+    pieces.push_back({c.segment[i].host_ns, c.segment[i].cycles, c.segment[i].hz});
+  return pieces;
+}
 bool EmulatedCard::clock_stands() const {
   const ClockWorld& c = impl_->page->clock;
   if (c.is_virtual || c.segments == 1) return false;

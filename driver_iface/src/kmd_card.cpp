@@ -162,6 +162,14 @@ class KmdCard : public Card {
 
   std::optional<DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t) override { return std::nullopt; }
   Access release(const DescriptorRange&, std::span<const uint64_t>) override { return Access::refused; }
+  // What the driver publishes in the node's class directory: a read of the chip, by the driver.
+  Telemetry telemetry() override {
+    Telemetry t;
+    const std::string mhz = attribute(system_, opened_->node, "tt_aiclk").value_or("");
+    if (const auto value = static_cast<uint32_t>(std::strtoul(mhz.c_str(), nullptr, 10)); value != 0)
+      t.aiclk_mhz = value;
+    return t;
+  }
   Transactions transactions() const override { return transactions_; }
 
  private:

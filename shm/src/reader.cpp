@@ -29,6 +29,7 @@ struct Geometry {
   uint64_t counters_offset, counters_count;
   uint64_t standing_offset, standing_capacity;
   uint64_t ring_offset, ring_capacity;
+  uint64_t clock_offset;  // 0: no table
 };
 
 bool inside(uint64_t offset, uint64_t bytes, uint64_t total) {
@@ -41,8 +42,9 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   if (h.abi_major != kAbiMajor)
     return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " +
            std::to_string(kAbiMajor);
-  g = {h.counters_offset,   h.counters_count, h.standing_offset,
-       h.standing_capacity, h.ring_offset,    h.ring_capacity};
+  g = {h.counters_offset, h.counters_count, h.standing_offset, h.standing_capacity,
+       h.ring_offset,     h.ring_capacity,  h.clock_offset};
+  if (h.clock_bytes < kClockTableBytes) g.clock_offset = 0;
   if (h.total_bytes != mapped_bytes) return "its size field does not match its size";
   if (g.counters_count > 4096 ||
       !inside(g.counters_offset, g.counters_count * sizeof(CounterSlot), mapped_bytes))
@@ -51,6 +53,8 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   if (!std::has_single_bit(g.ring_capacity) || g.ring_capacity < 4096 ||
       !inside(g.ring_offset, g.ring_capacity, mapped_bytes))
     return "its ring lies outside or has an odd size";
+  if (g.clock_offset && !inside(g.clock_offset, kClockTableBytes, mapped_bytes))
+    return "its clock table lies outside";
   // A live writer moves both meanwhile: what was oldest first cannot be above tail, and what is oldest after
   // tail was read cannot be more than a ring below it.
   const uint64_t oldest_before = h.ring.oldest.load(std::memory_order_acquire);
@@ -253,6 +257,12 @@ uint64_t Reader::counter(Counter c) const {
   const auto* slots =
       reinterpret_cast<const CounterSlot*>(impl_->bytes.data() + impl_->geometry.counters_offset);
   return slots[index].value.load(std::memory_order_relaxed);
+}
+bool Reader::clock(std::vector<uint64_t>& words) const {
+  if (impl_->geometry.clock_offset == 0) return false;
+  const auto* at = impl_->bytes.data() + impl_->geometry.clock_offset;
+  return read_clock_table(*reinterpret_cast<const ClockTableControl*>(at),
+                          reinterpret_cast<const uint64_t*>(at + sizeof(ClockTableControl)), words);
 }
 uint64_t Reader::heartbeat_ns() const {
   return impl_->header->heartbeat_ns.load(std::memory_order_relaxed);

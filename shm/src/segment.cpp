@@ -128,6 +128,12 @@ const char* label(Counter counter) {
                                      "disk_bytes",
                                      "disk_lapped_bytes",
                                      "wakes",
+                                     "clock_samples",
+                                     "clock_steps",
+                                     "clock_violations",
+                                     "clock_eras",
+                                     "clock_hz",
+                                     "clock_bound_ns",
                                      "link_bytes_per_s"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
@@ -140,6 +146,7 @@ struct SegmentWriter::Mapped {
   CounterSlot* counters = nullptr;
   uint64_t* standing = nullptr;
   uint64_t sequence = 0;  // of standing chunks
+  std::unique_ptr<ClockTableWriter> clock;
 };
 
 SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& device_spec, uint64_t session,
@@ -152,7 +159,8 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   const uint64_t ring_bytes = std::bit_ceil(std::max<uint64_t>(options.ring_bytes, 64 << 10));
   const uint64_t counters_at = 4096;
   const uint64_t standing_at = counters_at + page_round(kCounters * sizeof(CounterSlot));
-  const uint64_t ring_at = standing_at + page_round(options.standing_bytes);
+  const uint64_t clock_at = standing_at + page_round(options.standing_bytes);
+  const uint64_t ring_at = clock_at + page_round(kClockTableBytes);
   const uint64_t total = ring_at + ring_bytes;
 
   bip::permissions permissions(static_cast<int>(options.mode));
@@ -192,6 +200,8 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   h->counters_count = kCounters;
   h->standing_offset = standing_at;
   h->standing_capacity = page_round(options.standing_bytes);
+  h->clock_offset = clock_at;
+  h->clock_bytes = kClockTableBytes;
   h->ring_offset = ring_at;
   h->ring_capacity = ring_bytes;
   h->session = session;
@@ -210,6 +220,9 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
     std::memcpy(slot->label, text, std::min(std::strlen(text), sizeof slot->label - 1));
   }
   mapped_->standing = reinterpret_cast<uint64_t*>(base + standing_at);
+  mapped_->clock = std::make_unique<ClockTableWriter>(
+      *new (base + clock_at) ClockTableControl,
+      reinterpret_cast<uint64_t*>(base + clock_at + sizeof(ClockTableControl)));
   ring_ = std::make_unique<RingWriter>(
       h->ring, std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
   h->magic.store(kMagic, std::memory_order_release);
@@ -242,6 +255,9 @@ void SegmentWriter::add(Counter c, uint64_t value) {
 }
 uint64_t SegmentWriter::get(Counter c) const {
   return mapped_->counters[static_cast<size_t>(c)].value.load(std::memory_order_relaxed);
+}
+void SegmentWriter::set_clock(std::span<const uint64_t> words) {
+  mapped_->clock->publish(words);
 }
 void SegmentWriter::heartbeat(uint64_t ns) {
   mapped_->header->heartbeat_ns.store(ns, std::memory_order_relaxed);

@@ -82,7 +82,7 @@ class World:
         self.programs = d.randint(60, 400)
         self.card += ["--cores", d.randint(1, 8), "--programs", self.programs, "--zones-per-kernel", d.choice([0, 1, 4, 4, 12, 40])]
         if self.chance(70):
-            self.card += ["--host-reads", f"every:{d.randint(20, 200)}"]
+            self.card += ["--host-reads", f"every:{d.randint(20 if self.paced else 100, 200)}"]
         if self.mode == "normal":
             self.add(25, "--dispatch-cores", d.randint(1, 2))
             self.add(25, "--noc-events", d.choice([10, 50]))
@@ -96,9 +96,11 @@ class World:
         self.add(25, "--skip-cores", d.choice([5, 30]))
         self.add(25, "--skip-riscs", d.choice([5, 30]))
         self.add(30, "--landing-ns", d.choice([1000, 10000, 40000]))
-        self.add(20, "--rate", d.choice([1000, 3000]))
         if self.paced:
+            self.add(20, "--rate", d.choice([1000, 3000]))
             self.card += ["--pace"]
+        else:  # so that it is not over, and reset, before anybody has found its profiler
+            self.card += ["--rate", 1000]
 
     def collector(self):
         if self.chance(15):

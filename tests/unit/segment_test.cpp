@@ -701,7 +701,8 @@ TEST(ForeignSegment, header_fields_that_contradict_its_size_are_refused) {
       {"standing tail in a chunk", [](auto& h) { h.standing_tail = 64; }, "damaged: a standing"},
       {"standing tail after nothing", [](auto& h) { h.standing_tail = 192; }, "damaged: a standing"},
       {"odd state", [](auto& h) { h.state = static_cast<SegmentState>(77); }, "timeout"},
-      {"odd clock table", [](auto& h) { h.clock_offset = h.clock_bytes = ~uint64_t{0}; }, "timeout"},
+      {"odd clock table", [](auto& h) { h.clock_offset = h.clock_bytes = ~uint64_t{0}; },
+       "refused: its clock table"},
       {"odd pid", [](auto& h) { h.writer_pid = -1; }, "timeout"},
       {"names without end",
        [](auto& h) {

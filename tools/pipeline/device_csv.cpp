@@ -20,7 +20,9 @@ constexpr DeviceCsv::Era kEras[] = {
      false, Order::log},
     {6, "", false, true, false, false, false, Order::time},
 };
-constexpr size_t kLongestNumbers = 160;  // every column of a row but the tail
+constexpr std::string_view kHostColumns =
+    ", host time [ns], host time bound [ns], host time bound kind, host time is final";
+constexpr size_t kLongestNumbers = 240;  // every column of a row but the tail
 
 char* put(char* at, std::string_view text) {
   std::memcpy(at, text.data(), text.size());
@@ -72,6 +74,7 @@ DeviceCsv::DeviceCsv(Output& out, const FormatOptions& options)
     : out_(out),
       era_(era_with(options.columns)),
       order_(options.order.value_or(era_.order)),
+      host_times_(options.host_times),
       wide_data_(options.metal_date && *options.metal_date < kWideDataNamed ? "TS_DATA" : "TS_DATA_16B") {}
 
 void DeviceCsv::begin(const Session& s) {
@@ -90,6 +93,7 @@ void DeviceCsv::begin(const Session& s) {
   out_.append(head + "\n");
   out_.append(kFirstColumns);
   out_.append(era_.further_columns);
+  if (host_times_) out_.append(kHostColumns);
   out_.append("\n");
 }
 
@@ -145,6 +149,7 @@ void DeviceCsv::frame_of_2023(const FrameEvents& f, std::string_view place) {
     at = put(at, timer_id_of_2023(m, f.names.find(m.id), f.main_zone));
     *at++ = ',';
     at = clock_.put(at, m.time_cycles);
+    if (host_times_) at = put_host_time(at, f, static_cast<uint32_t>(&m - f.markers.data()));
     *at++ = '\n';
     out_.advance(static_cast<size_t>(at - row));
   }
@@ -193,9 +198,30 @@ void DeviceCsv::frame(const FrameEvents& f) {
       at = put(at, launch);
       at = put(at, rest.text);
     }
+    if (host_times_) at = put_host_time(at, f, i);
     *at++ = '\n';
     out_.advance(static_cast<size_t>(at - row));
   }
+}
+
+// Nanoseconds with four digits, which is exact. A marker without a bound has no time: nothing is extrapolated
+// here.
+char* DeviceCsv::put_host_time(char* at, const FrameEvents& f, uint32_t marker) const {
+  const MarkerHostTime t = marker < f.host_times.size() ? f.host_times[marker] : MarkerHostTime{};
+  if (t.kind == collect::BoundKind::none) return put(at, ",,,none,0");
+  const auto put_ns = [&](uint64_t ticks, int64_t plus_ns) {
+    *at++ = ',';
+    at = put(at, ticks / collect::kHostTicksPerNs + static_cast<uint64_t>(plus_ns));
+    *at++ = '.';
+    const auto fraction = static_cast<unsigned>(ticks % collect::kHostTicksPerNs * 625);
+    for (const unsigned digit : {1000u, 100u, 10u, 1u})
+      *at++ = static_cast<char>('0' + fraction / digit % 10);
+  };
+  put_ns(t.at, f.host_clock_minus_raw_ns);
+  put_ns(t.bound, 0);
+  *at++ = ',';
+  at = put(at, to_string(t.kind));
+  return put(at, t.final ? ",1" : ",0");
 }
 
 // The trace columns of a card: which trace was replayed only the host knows, so that column stays empty, and

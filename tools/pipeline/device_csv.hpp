@@ -57,11 +57,13 @@ class DeviceCsv : public Format {
   void frame_of_2023(const FrameEvents& frame, std::string_view place);
   Tails& tails_of(const markers::ZoneNames& names);
   char* put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const;
+  char* put_host_time(char* at, const FrameEvents& f, uint32_t marker) const;
   char* put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f, const Tail& rest) const;
 
   Output& out_;
   const Era& era_;
   Order order_;
+  bool host_times_;
   DecimalClock clock_;
   std::string_view wide_data_;   // what 16-byte data was called at the time
   std::optional<Session> head_;  // the device the head speaks of

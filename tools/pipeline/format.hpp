@@ -11,6 +11,7 @@
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/zone_names.hpp"
+#include "pipeline/host_times.hpp"
 #include "pipeline/output.hpp"
 #include "shm/chunk.hpp"
 
@@ -48,7 +49,9 @@ struct FrameEvents {
   const markers::Batch& batch;                   // for payload()
   const markers::ZoneNames& names;               // of the session; stays where it is as long as the pipeline
   std::span<const MarkerMeaning> meanings = {};  // by marker
-  uint16_t main_zone = 0;                        // id in the frame's first slot: the FW zone's, mostly
+  std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
+  int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
+  uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
 };
 
 // Of the markers of one frame.
@@ -61,6 +64,7 @@ struct FormatOptions {
   unsigned columns = 15;                         // device-csv
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
   std::optional<Order> order;                    // device-csv; none: the order its era had
+  bool host_times = false;                       // device-csv: four columns more
 };
 
 class Format {
@@ -70,7 +74,9 @@ class Format {
   virtual void begin(const Session& session) = 0;  // once for each device, before its first frame
   virtual void frame(const FrameEvents& frame) = 0;
   virtual void loss(const shm::LossRecord& record) = 0;
-  virtual void names_changed() = 0;  // of any session
+  virtual void names_changed() = 0;                                 // of any session
+  virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
+  virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // what a chip said of itself
   virtual void end() = 0;
   // What the output cannot say about what went into it, as sentences.
   virtual std::vector<std::string> notes() const { return {}; }

@@ -22,7 +22,24 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   if (!s.wanted) return;
   switch (h.kind) {
     case ChunkKind::device_words:
-      return words(chunk, s, format);
+      if (!host_clock_) return words(chunk, s, format);
+      s.times.wait(chunk);
+      return release(s, format, false);
+    case ChunkKind::clock:
+      if (std::string why = s.times.take_clock(body); !why.empty()) {
+        complaint_ = std::move(why);
+        return;
+      }
+      format.clock(s.chip, s.times.latest());
+      return release(s, format, false);
+    case ChunkKind::telemetry: {
+      shm::TelemetryRecord record;
+      std::memcpy(&record, body.data(), sizeof record);
+      return format.telemetry(s.chip, record);
+    }
+    case ChunkKind::clock_domains:
+      if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
+      return;
     case ChunkKind::names: {
       const size_t before = s.names.size();
       std::string_view text(body.data(), body.size());
@@ -44,6 +61,14 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
     default:
       return;  // a kind of a later version: skipped by its length
   }
+}
+
+void Pipeline::release(SessionState& s, Format& format, bool all) {
+  for (std::vector<uint64_t> chunk; !(chunk = s.times.next_ready(all)).empty();) words(chunk, s, format);
+}
+
+void Pipeline::finish(Format& format) {
+  for (auto& [session, s] : sessions_) release(s, format, true);
 }
 
 // Words of a session that never described itself keep the number their chunks carry.
@@ -98,6 +123,12 @@ std::vector<std::string> Pipeline::notices() const {
   std::vector<std::string> all = notes_;
   for (const auto& [id, s] : sessions_)
     for (const std::string& notice : s.meaning.notices()) all.push_back(notice);
+  for (const auto& [id, s] : sessions_)
+    if (host_clock_ && s.times.without_bound())
+      all.push_back("chip " + std::to_string(s.chip) + ": " + std::to_string(s.times.without_bound()) +
+                    " markers have no host time, " +
+                    (s.times.known() ? "they lie outside of what its clock model covers"
+                                     : "this source holds no clock model of it (--no-sync?)"));
   return all;
 }
 
@@ -191,6 +222,12 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.meanings = s.meaning.of(events, h.generation);
+  if (host_clock_) {
+    marker_times_.clear();
+    for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);
+    events.host_times = s.times.convert(h.core_x, h.core_y, h.read_time_ns, marker_times_);
+    events.host_clock_minus_raw_ns = s.times.difference_ns(*host_clock_).value_or(0);
+  }
   format.frame(events);
 }
 

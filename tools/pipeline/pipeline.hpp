@@ -3,7 +3,8 @@
 // Chunks of several devices may alternate: names, progress and losses are kept by session. Two devices that
 // their collectors gave the same chip number are told apart by giving the later one the next free number.
 //
-// The time stage hands device cycles through: no clock segments exist in the chunks yet.
+// The time stage hands device cycles through unless host times are asked for. Then words wait until final
+// clock segments cover them, two thirds of a second by default, so that every export of them says the same.
 #pragma once
 #include <bitset>
 #include <map>
@@ -32,13 +33,17 @@ struct Filter {
 class Pipeline {
  public:
   // `date`: of the workload's tt-metal, where the user knows it.
-  Pipeline(const Filter& filter, bool keep_duplicates, std::optional<markers::MetalDate> date = {})
-      : filter_(filter), keep_duplicates_(keep_duplicates), date_(date) {}
+  Pipeline(const Filter& filter, bool keep_duplicates, std::optional<markers::MetalDate> date = {},
+           std::optional<HostClock> host_clock = {})
+      : filter_(filter), keep_duplicates_(keep_duplicates), date_(date), host_clock_(host_clock) {}
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
+
+  // No chunk will come: what still waits is delivered as well as it can be.
+  void finish(Format& format);
 
   uint64_t markers() const { return delivered_; }
   markers::Anomalies anomalies() const { return anomalies_; }
@@ -69,6 +74,7 @@ class Pipeline {
     bool wanted = true;
     markers::ZoneNames names;
     MeaningStage meaning;
+    HostTimes times;
     std::bitset<0x10000> zone_ids;  // delivered
     std::unordered_map<uint32_t, LaneProgress> lanes;
   };
@@ -79,6 +85,7 @@ class Pipeline {
   uint32_t free_chip(uint32_t wanted, const std::string& device);
   void session(const shm::ChunkHeader& h, std::span<const char> text, Format& format);
   void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
+  void release(SessionState& s, Format& format, bool all);
   void skip_repeats(uint64_t& until);
   void account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s);
   void sort_by_time();
@@ -87,10 +94,12 @@ class Pipeline {
   Filter filter_;
   bool keep_duplicates_;
   std::optional<markers::MetalDate> date_;
+  std::optional<HostClock> host_clock_;  // none: device times only
   std::map<uint64_t, SessionState> sessions_;
   std::map<uint32_t, std::string> chips_;  // taken: number -> device
   markers::Batch batch_;
   std::vector<markers::Marker> ordered_;
+  std::vector<uint64_t> marker_times_;
   markers::Anomalies anomalies_;
   std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord> losses_;
   uint64_t delivered_ = 0;

@@ -60,6 +60,8 @@ struct DrainOptions {
   uint64_t ethernet_interval_ns = 100'000'000;  // an Ethernet core is never visited more often
   std::function<void()>
       before_publish;  // words were read and will be published: time to look for their names
+  // A marker of this tile with this time was on the card before `host_ns` (by the attachment's clock).
+  std::function<void(card::Coord tile, uint64_t marker_time, uint64_t host_ns)> seen;
 };
 
 // What drains of the same segment have counted before, on a card that was reset since. Epochs go on behind

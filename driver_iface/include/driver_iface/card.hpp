@@ -67,6 +67,13 @@ struct Transactions {
   uint64_t transport_ns = 0;    // spent on the way to the card, where there is one: not the card's doing
 };
 
+// What a card says of itself, out of band: costs no round trip.
+struct Telemetry {
+  std::optional<uint32_t> aiclk_mhz;
+  std::optional<uint32_t> power_mw;
+  std::optional<int32_t> temperature_mc;  // thousandths of a degree Celsius
+};
+
 // A stretch of card memory that a plain read(2) can fetch. Charged when asked for.
 struct DescriptorRange {
   int fd = -1;
@@ -122,6 +129,8 @@ class Card {
   // The caller got words from this tile that cannot be true (all-ones where an index is kept). What the card
   // makes of it: suspect, or gone. GuardedCard leaves the tile alone for a while.
   virtual Access doubt(Coord) { return Access::suspect; }
+
+  virtual Telemetry telemetry() { return {}; }
 
   virtual Transactions transactions() const = 0;
 };

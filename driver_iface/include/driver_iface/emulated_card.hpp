@@ -21,6 +21,13 @@ struct ClockStep {
   uint64_t hz;        // 0: the clock stands, and so does what runs on it
 };
 
+// What the tile clocks really did: from `host_ns` (CLOCK_MONOTONIC_RAW) on at `hz`, counted from `cycles`.
+struct ClockPiece {
+  uint64_t host_ns;
+  uint64_t cycles;
+  uint64_t hz;
+};
+
 struct EmulatedCardOptions {
   std::string name;
   std::string arch = "wormhole_b0";
@@ -74,8 +81,9 @@ class EmulatedCard {
   uint32_t load_dram(uint32_t view, uint64_t address) const;
 
   uint64_t clock() const;
-  bool clock_stands() const;            // a clock step to 0 Hz holds at the moment
-  void advance_clock(uint64_t cycles);  // virtual time only
+  std::vector<ClockPiece> clock_pieces() const;  // real time only; of a card that was never reset
+  bool clock_stands() const;                     // a clock step to 0 Hz holds at the moment
+  void advance_clock(uint64_t cycles);           // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);
   void set_control_address(Coord tile, uint32_t l1_address);  // where a tile's vector is not with the others

@@ -60,6 +60,7 @@ class GuardedCard : public Card {
   Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) override {
     return card_->release(range, bytes_read);
   }
+  Telemetry telemetry() override { return card_->telemetry(); }
   Transactions transactions() const override { return card_->transactions(); }
   Access doubt(Coord tile) override;
 

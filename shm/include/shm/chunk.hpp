@@ -17,7 +17,17 @@
 
 namespace ttc::shm {
 
-enum class ChunkKind : uint16_t { padding = 0, device_words = 1, session = 2, names = 3, loss = 4, end = 5 };
+enum class ChunkKind : uint16_t {
+  padding = 0,
+  device_words = 1,
+  session = 2,
+  names = 3,
+  loss = 4,
+  end = 5,
+  clock = 6,
+  telemetry = 7,
+  clock_domains = 8,  // JSON text, in the standing area: which tiles count together
+};
 
 // What was noticed on the way to these words.
 enum ChunkNotes : uint32_t {
@@ -97,6 +107,17 @@ struct LossRecord {
   uint64_t runs = 0;   // bounded: at most this many launches
 };
 static_assert(sizeof(LossRecord) == 56);
+
+// What a card said of itself at one time.
+struct TelemetryRecord {
+  uint64_t host_ns = 0;  // CLOCK_MONOTONIC_RAW
+  uint32_t known = 0;    // bit 0 AICLK, 1 power, 2 temperature
+  uint32_t aiclk_mhz = 0;
+  uint32_t power_mw = 0;
+  int32_t temperature_mc = 0;  // thousandths of a degree Celsius, of the ASIC
+  uint64_t reserved = 0;
+};
+static_assert(sizeof(TelemetryRecord) == 32);
 
 // Nothing a reader later relies on may contradict `chunk.size_bytes()`: lengths, span table, span bounds,
 // alignment. Returns the first contradiction, empty when sound.

@@ -32,6 +32,8 @@ class Reader {
 
   const SegmentInfo& info() const;
   uint64_t counter(Counter counter) const;
+  // The clock table as it stands. False: there is none, or it makes no sense.
+  bool clock(std::vector<uint64_t>& words) const;
   uint64_t heartbeat_ns() const;
   bool writer_alive() const;
   // This reader's own account.

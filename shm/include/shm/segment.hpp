@@ -3,6 +3,7 @@
 //   0        SegmentHeader   identity, sizes, offsets; magic is stored last, so a header with magic is
 //   complete 4096     counters        kCounters slots of 64 bytes, each with its label beside the value
 //   ...      standing area   append-only chunks: session, layout, zone names. Never overwritten
+//   ...      clock table     see clock_table.hpp
 //   ...      ring            see ring.hpp
 //
 // One writer, found alive by an open-file-description lock on the segment (released by the kernel when it
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shm/clock_table.hpp"
 #include "shm/ring.hpp"
 
 namespace ttc::shm {
@@ -46,7 +48,7 @@ struct SegmentHeader {
   uint64_t standing_capacity = 0;
   uint64_t ring_offset = 0;
   uint64_t ring_capacity = 0;
-  uint64_t clock_offset = 0;  // no clock table yet: 0, 0
+  uint64_t clock_offset = 0;  // of the clock table; 0, 0: there is none
   uint64_t clock_bytes = 0;
   uint64_t session = 0;
   uint64_t created_realtime_ns = 0;
@@ -100,6 +102,12 @@ enum class Counter : uint32_t {
   disk_lapped_bytes,
   wakes,
   link_bytes_per_s,  // what the way to the card can carry: nominal where sysfs tells, else measured at attach
+  clock_samples,
+  clock_steps,       // changes of frequency
+  clock_violations,  // times the condition of bounds did not hold
+  clock_eras,        // resets of the counter, or a host that slept
+  clock_hz,
+  clock_bound_ns,  // of the latest final segment
   count
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);
@@ -131,6 +139,7 @@ class SegmentWriter {
   void set(Counter counter, uint64_t value);
   void add(Counter counter, uint64_t value);
   uint64_t get(Counter counter) const;
+  void set_clock(std::span<const uint64_t> words);  // replaces the clock table
   void heartbeat(uint64_t monotonic_ns);
   void wake_readers();  // at most once a sweep: costs a system call
   void end();           // an orderly end

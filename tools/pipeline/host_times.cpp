@@ -1,0 +1,103 @@
+#include "pipeline/host_times.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ttc::tools {
+namespace {
+
+using collect::HostTime;
+using collect::kHostTicksPerNs;
+using collect::kNoBound;
+
+constexpr uint64_t kReadLasts =
+    100'000'000;  // ns from a chunk's read time until its words were read, at most
+
+}  // namespace
+
+std::optional<HostClock> host_clock_by_name(const std::string& name) {
+  if (name == "raw") return HostClock::raw;
+  if (name == "realtime") return HostClock::realtime;
+  if (name == "boottime") return HostClock::boottime;
+  return std::nullopt;
+}
+
+std::string HostTimes::take_clock(std::span<const char> body) {
+  if (std::string why = collect::check_clock_body(body); !why.empty()) return why;
+  latest_ = collect::clock_head_of(body).domain;
+  maps_[latest_].update(body);
+  return {};
+}
+
+std::string HostTimes::take_domains(std::span<const char> json) {
+  const auto j = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  if (!j.is_object() || !j.contains("tiles") || !j["tiles"].is_array())
+    return "the list of clock domains is not what it should be";
+  domains_.clear();
+  for (const auto& tile : j["tiles"]) {
+    if (!tile.is_array() || tile.size() != 3 || !std::all_of(tile.begin(), tile.end(), [](const auto& n) {
+          return n.is_number_unsigned() && n.template get<uint64_t>() < 256;
+        }))
+      return "a tile in the list of clock domains makes no sense";
+    domains_[{tile[0].get<uint8_t>(), tile[1].get<uint8_t>()}] = tile[2].get<uint8_t>();
+  }
+  return {};
+}
+
+void HostTimes::wait(std::span<const uint64_t> chunk) {
+  waiting_.emplace_back(chunk.begin(), chunk.end());
+  waiting_bytes_ += chunk.size_bytes();
+}
+
+bool HostTimes::covered(std::span<const uint64_t> chunk) const {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  const auto domain = domains_.find({h.core_x, h.core_y});
+  auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
+  if (map == maps_.end()) map = maps_.find(0);  // a tile without a clock: nothing better will come
+  // Until all tiles were looked at, nobody knows how far this one's counter is from the reference's.
+  return map != maps_.end() && map->second.head().tile_spread != kNoBound &&
+         map->second.final_until() / kHostTicksPerNs > h.read_time_ns;
+}
+
+std::vector<uint64_t> HostTimes::next_ready(bool all) {
+  if (waiting_.empty() || (!all && waiting_bytes_ < kMostWaiting && !covered(waiting_.front()))) return {};
+  std::vector<uint64_t> chunk = std::move(waiting_.front());
+  waiting_.pop_front();
+  waiting_bytes_ -= chunk.size() * 8;
+  return chunk;
+}
+
+std::span<const MarkerHostTime> HostTimes::convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
+                                                   std::span<const uint64_t> marker_times) {
+  converted_.assign(marker_times.size(), {});
+  const auto domain = domains_.find({x, y});
+  const auto map = maps_.find(domain == domains_.end() ? 0 : domain->second);
+  if (map == maps_.end()) {
+    without_bound_ += marker_times.size();
+    return converted_;
+  }
+  const collect::ClockHead& head = map->second.head();
+  const uint64_t spread = head.reference_x == x && head.reference_y == y ? 0 : head.tile_spread;
+  times_.resize(marker_times.size());
+  runs_.clear();
+  map->second.convert(marker_times, (read_time_ns + kReadLasts) * kHostTicksPerNs, times_, runs_);
+  size_t at = 0;
+  for (const auto& run : runs_)
+    for (size_t i = 0; i < run.count; ++i, ++at) {
+      const bool bounded = run.quality.bound < kNoBound - spread;
+      without_bound_ += !bounded;
+      converted_[at] = {times_[at], bounded ? run.quality.bound + spread : kNoBound,
+                        bounded ? run.quality.kind : collect::BoundKind::none, run.quality.final};
+    }
+  return converted_;
+}
+
+std::optional<int64_t> HostTimes::difference_ns(HostClock clock) const {
+  const auto map = maps_.find(0);
+  if (map == maps_.end()) return std::nullopt;
+  const collect::ClockHead& head = map->second.head();
+  if (clock == HostClock::raw) return 0;
+  return clock == HostClock::realtime ? head.realtime_minus_raw_ns : head.boottime_minus_raw_ns;
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,68 @@
+// The time stage for one session: its clock model as chunks bring it, words that wait until the model covers
+// them, and the conversion of a frame's markers.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/clock_map.hpp"
+#include "shm/chunk.hpp"
+
+namespace ttc::tools {
+
+enum class HostClock : uint8_t { raw, realtime, boottime };
+std::optional<HostClock> host_clock_by_name(const std::string& name);
+
+// Of one marker.
+struct MarkerHostTime {
+  collect::HostTime at = 0;  // sixteenths of a nanosecond of CLOCK_MONOTONIC_RAW
+  uint64_t bound = collect::kNoBound;
+  collect::BoundKind kind = collect::BoundKind::none;
+  bool final = false;
+};
+
+class HostTimes {
+ public:
+  // Each returns why a chunk makes no sense, empty when it does.
+  std::string take_clock(std::span<const char> body);
+  std::string take_domains(std::span<const char> json);
+
+  // A chunk of words, to be had back by next_ready().
+  void wait(std::span<const uint64_t> chunk);
+  // The next chunk whose markers the model's final segments cover, or any when `all`. Empty: none.
+  std::vector<uint64_t> next_ready(bool all);
+
+  // Of a tile's markers, read at `read_time_ns`. Valid until the next call.
+  std::span<const MarkerHostTime> convert(uint8_t x, uint8_t y, uint64_t read_time_ns,
+                                          std::span<const uint64_t> marker_times);
+
+  // What to add to RAW for another clock, as compared last; none while there is no model.
+  std::optional<int64_t> difference_ns(HostClock clock) const;
+  bool known() const { return !maps_.empty(); }
+  uint64_t without_bound() const { return without_bound_; }  // markers so far
+
+  // Of the domain that the last take_clock() was about.
+  const collect::ClockMap& latest() const { return maps_.at(latest_); }
+
+ private:
+  static constexpr uint64_t kMostWaiting = 64 << 20;  // bytes; a source whose clock chunks fail to come
+
+  bool covered(std::span<const uint64_t> chunk) const;
+
+  std::map<uint8_t, collect::ClockMap> maps_;               // by domain
+  std::map<std::pair<uint8_t, uint8_t>, uint8_t> domains_;  // of tiles that are not of domain 0
+  uint8_t latest_ = 0;
+  std::deque<std::vector<uint64_t>> waiting_;
+  uint64_t waiting_bytes_ = 0;
+  uint64_t without_bound_ = 0;
+  std::vector<collect::HostTime> times_;
+  std::vector<collect::ClockMap::Run> runs_;
+  std::vector<MarkerHostTime> converted_;
+};
+
+}  // namespace ttc::tools
