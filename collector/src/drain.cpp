@@ -15,6 +15,7 @@ using shm::LossCause;
 
 constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
 constexpr uint32_t kUnexplainedVisits = 3;
+constexpr uint32_t kGenerationTries = 64;
 constexpr uint32_t kWitnessEvery = 16;  // quiet looks
 
 uint64_t hash_words(std::span<const uint32_t> words) {
@@ -579,7 +580,10 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
         a != Access::ok)
       return a;
     if (!region_size_.known()) return Access::ok;  // the payload waits
+  }
+  if (!generation_settled_) {
     if (const Access a = settle_generation(core); a != Access::ok) return a;
+    if (!generation_settled_) return Access::ok;  // likewise
   }
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
@@ -621,14 +625,23 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns) {
 }
 
 // Before the first run nothing tells G1 with 16-bit ids from G1; with the region's size known, something ran.
+// Seen on a core that holds still, or on many that do not.
 Access Drain::settle_generation(const CoreState& core) {
-  if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation)
+  if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation) {
+    generation_settled_ = true;
     return Access::ok;
-  markers::ControlVector v;
+  }
+  markers::ControlVector before, after;
   std::vector<uint32_t> buffer;
-  Access a = read_vector(core, v);
+  Access a = read_vector(core, before);
   if (a == Access::ok) a = read_buffer(core, 0, buffer);
-  if (a != Access::ok || !markers::has_narrow_ids(v, buffer)) return a;
+  if (a == Access::ok) a = read_vector(core, after);
+  if (a != Access::ok) return a;
+  const bool still = before.run_counter == after.run_counter && before.done == 1 && after.done == 1 &&
+                     before.run_counter != 0;
+  const bool narrow_ids = still && markers::has_narrow_ids(after, buffer);
+  generation_settled_ = still || ++generation_tries_ >= kGenerationTries;
+  if (!narrow_ids) return Access::ok;
   const markers::Layout& narrow = *markers::layout_by_generation(device::kG1Narrow.generation);
   attachment_.layout = &narrow;
   publisher_.set_generation(narrow.format.generation);

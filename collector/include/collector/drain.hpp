@@ -282,6 +282,8 @@ class Drain {
   std::vector<CoreState> cores_;
   DurationStats sweep_times_;
   DeviceTime device_time_;
+  bool generation_settled_ = false;
+  uint32_t generation_tries_ = 0;
   bool mode_settled_ = false;
   uint64_t mode_due_ns_ = 0;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
