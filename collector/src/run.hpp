@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/cpu_set.hpp"
 #include "collector/clock_sampler.hpp"
+#include "collector/cpu_set.hpp"
 #include "collector/drain.hpp"
 #include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
@@ -27,8 +27,8 @@ struct RunOptions {
   CpuSet cpus;      // for every drain thread; empty: by the card's place
   bool pin = true;  // near real cards; where `cpus` are given, always
   card::OpenOptions open;
-  bool reattach = false;          // a card that was reset or pulled is waited for and collected from again
-  bool sync = true;  // model the card's clock
+  bool reattach = false;  // a card that was reset or pulled is waited for and collected from again
+  bool sync = true;       // model the card's clock
   SamplerOptions sampler;
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
