@@ -644,6 +644,8 @@ std::optional<std::string> DriverModel::read_text(const std::string& path) {
     if (path == attributes + "tt_card_type")
       return (c->options.card_type.empty() ? std::string(c->page->board) : c->options.card_type) + "\n";
     if (path == attributes + "tt_aiclk") return std::to_string(c->page->aiclk_mhz) + "\n";
+    if (path == attributes + "device/hwmon/hwmon3/temp1_input") return "48500\n";
+    if (path == attributes + "device/hwmon/hwmon3/power1_input") return "21750000\n";
     if (path == attributes + "tt_asic_id" && !c->options.asic_id.empty()) return c->options.asic_id + "\n";
     if (path == "/proc/driver/tenstorrent/" + n + "/pids" && c->at_least(5)) {
       std::map<uint64_t, int> newest;
@@ -675,6 +677,10 @@ std::optional<std::string> DriverModel::resolved(const std::string& path) {
 std::vector<std::string> DriverModel::entries(const std::string& directory) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> names;
+  for (const auto& c : chips_)
+    if (c->present && directory == "/sys/class/tenstorrent/tenstorrent!" +
+                                       std::to_string(c->options.ordinal) + "/device/hwmon")
+      return {"hwmon3"};
   if (directory != "/dev/tenstorrent") return names;
   names.emplace_back("by-id");
   for (const auto& c : chips_)

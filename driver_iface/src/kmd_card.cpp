@@ -80,6 +80,7 @@ class KmdCard : public Card {
         arch_, translates(), [this](Coord at, uint64_t address) { return identify_by(at, address); }, spec);
     line_allowance_ns_ = std::max(line_allowance_ns_, kLineInLoads * fastest_load_ns_);
     describe();
+    sensors_ = sensors(system, opened_->node);
     std::string why;
     notice_ = ResetNotice::listen(system.notice_directory(), why);
     if (notice_) announced_at_open_ = notice_->announced();
@@ -162,12 +163,22 @@ class KmdCard : public Card {
 
   std::optional<DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t) override { return std::nullopt; }
   Access release(const DescriptorRange&, std::span<const uint64_t>) override { return Access::refused; }
-  // What the driver publishes in the node's class directory: a read of the chip, by the driver.
+  // What the driver publishes in the node's class directory and as sensors (hwmon: microwatts, thousandths of
+  // a degree): a read of the chip, by the driver.
   Telemetry telemetry() override {
+    const auto number = [](const std::optional<std::string>& text) -> std::optional<long> {
+      char* end = nullptr;
+      const long value = text ? std::strtol(text->c_str(), &end, 10) : 0;
+      return text && end != text->c_str() ? std::optional(value) : std::nullopt;
+    };
     Telemetry t;
-    const std::string mhz = attribute(system_, opened_->node, "tt_aiclk").value_or("");
-    if (const auto value = static_cast<uint32_t>(std::strtoul(mhz.c_str(), nullptr, 10)); value != 0)
-      t.aiclk_mhz = value;
+    if (const auto mhz = number(attribute(system_, opened_->node, "tt_aiclk")); mhz && *mhz > 0)
+      t.aiclk_mhz = static_cast<uint32_t>(*mhz);
+    if (sensors_.empty()) return t;
+    if (const auto uw = number(system_.read_text(sensors_ + "/power1_input")); uw && *uw >= 0)
+      t.power_mw = static_cast<uint32_t>(*uw / 1000);
+    if (const auto mc = number(system_.read_text(sensors_ + "/temp1_input")))
+      t.temperature_mc = static_cast<int32_t>(*mc);
     return t;
   }
   Transactions transactions() const override { return transactions_; }
@@ -336,6 +347,7 @@ class KmdCard : public Card {
   }
 
   System& system_;
+  std::string sensors_;  // directory
   std::unique_ptr<Opened> opened_;
   const Arch& arch_;
   Identity identity_;

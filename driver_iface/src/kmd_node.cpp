@@ -116,6 +116,12 @@ std::optional<std::string> attribute(System& system, const Node& node, const cha
   return text;
 }
 
+std::string sensors(System& system, const Node& node) {
+  const std::string all = class_path(node, "device/hwmon");
+  const std::vector<std::string> found = system.entries(all);
+  return found.empty() ? std::string() : all + "/" + found.front();
+}
+
 std::vector<int> holders(System& system, const Node& node) {
   std::vector<int> pids;
   std::istringstream lines(

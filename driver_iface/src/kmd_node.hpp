@@ -25,6 +25,9 @@ std::string class_path(const Node& node, const char* attribute);
 // Attribute of the node's class directory (tt_aiclk ...), without the line's end.
 std::optional<std::string> attribute(System& system, const Node& node, const char* name);
 
+// Directory of the function's sensors, "" where the driver has none.
+std::string sensors(System& system, const Node& node);
+
 // Processes that have the node open, newest first, this one left out. Empty also where the driver does not
 // tell (before 2.5.0).
 std::vector<int> holders(System& system, const Node& node);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
@@ -28,11 +29,15 @@ struct Judge {
 
 }  // namespace
 
-// Byte 0: generation and RISC; byte 1: flat id; byte 2: what the judge says; byte 3: whether a time is known.
+// Byte 0: generation and RISC; byte 1: flat id; byte 2: what the judge says; byte 3: whether a time is known,
+// mode.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 16) return 0;
-  const Lane lane{data[0] & 0x80 ? &ttc::device::kG4 : &ttc::device::kG3,
-                  static_cast<uint8_t>((data[0] & 0x7f) % ttc::device::kMaxRiscs), data[1]};
+  constexpr const ttc::device::Format* kFormats[] = {&ttc::device::kG4, &ttc::device::kG3, &ttc::device::kG2,
+                                                     &ttc::device::kG1, &ttc::device::kG1Narrow};
+  const Lane lane{kFormats[(data[0] >> 4) % std::size(kFormats)],
+                  static_cast<uint8_t>((data[0] & 0xf) % ttc::device::kMaxRiscs), data[1],
+                  static_cast<ttc::device::Mode>((data[3] >> 4) % 3)};
   FrameDigest before;
   before.known = data[3] & 1;
   std::memcpy(&before.last_time, data + 4, 8);

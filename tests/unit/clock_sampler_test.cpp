@@ -47,7 +47,9 @@ class TileCard : public card::Card {
   }
   Access release(const card::DescriptorRange&, std::span<const uint64_t>) override { return Access::refused; }
   card::Transactions transactions() const override { return transactions_; }
+  card::Telemetry telemetry() override { return {aiclk_mhz, {}, {}}; }
 
+  std::optional<uint32_t> aiclk_mhz;
   uint64_t count(Coord tile) const { return raw_now_ns() + base + origin.at(tile); }
 
   uint64_t base = 0;
@@ -171,6 +173,36 @@ TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
       }
     }
     EXPECT_GT(bounded, 60u);
+    segment.end();
+  }
+  shm::remove_segment(name);
+}
+
+// A told change of AICLK brings the next samples sooner, and then the period is what it was.
+TEST(ClockPublisher, AnotherAiclkIsLookedIntoSooner) {
+  TileCard card;
+  card.origin = {{{1, 1}, 0}};
+  card.aiclk_mhz = 1000;
+  const std::string name = "clock-hint-" + std::to_string(getpid());
+  {
+    shm::SegmentOptions small;
+    small.ring_bytes = 1 << 20;
+    shm::SegmentWriter segment(name, "test", 1, small);
+    Publisher publisher(segment, 0, 4);
+    ClockSampler sampler(card, {{1, 1}}, {16, 1});
+    ClockPublisher clock(card, sampler, publisher, segment);
+    const uint64_t period = sampler.period_ns();
+    uint64_t now = clock.next_due_ns();
+    const auto next_after = [&] {
+      EXPECT_EQ(clock.poll(now), Access::ok);
+      return clock.next_due_ns() - std::exchange(now, clock.next_due_ns());
+    };
+    for (int i = 0; i < 8; ++i) next_after();  // the first telling is a change too
+    EXPECT_GT(next_after(), period / 2);
+    card.aiclk_mhz = 500;
+    unsigned early = 0;
+    for (int i = 0; i < 12; ++i) early += next_after() <= period / 4;
+    EXPECT_EQ(early, 4u);
     segment.end();
   }
   shm::remove_segment(name);

@@ -378,6 +378,15 @@ TEST_P(KmdCard, a_chip_with_a_memory_channel_fused_off_is_refused) {
   expect_nothing_held();
 }
 
+TEST_P(KmdCard, sensors_of_the_driver_are_telemetry) {
+  add();
+  open();
+  const Telemetry t = card->telemetry();
+  EXPECT_TRUE(t.aiclk_mhz.has_value());
+  EXPECT_EQ(t.power_mw, 21'750u);
+  EXPECT_EQ(t.temperature_mc, 48'500);
+}
+
 TEST_P(KmdCard, without_telemetry_the_tiles_alone_tell) {
   if (!blackhole()) GTEST_SKIP() << "only Blackhole's is asked";
   ModelNode node;

@@ -45,6 +45,8 @@ class ClockPublisher {
   uint64_t due_ns_ = 0, telemetry_due_ns_ = 0;
   uint64_t bound_ = kNoBound;
   unsigned periods_ = 0;
+  uint32_t told_aiclk_mhz_ = 0;  // a hint only: no bound rests on it
+  unsigned hinted_ = 0;          // samples still to come early
 };
 
 }  // namespace ttc::collect
