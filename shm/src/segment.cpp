@@ -128,13 +128,13 @@ const char* label(Counter counter) {
                                      "disk_bytes",
                                      "disk_lapped_bytes",
                                      "wakes",
+                                     "link_bytes_per_s",
                                      "clock_samples",
                                      "clock_steps",
                                      "clock_violations",
                                      "clock_eras",
                                      "clock_hz",
-                                     "clock_bound_ns",
-                                     "link_bytes_per_s"};
+                                     "clock_bound_ns"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

@@ -102,6 +102,19 @@ void crash_after(const std::string& name, uint64_t chunks, int how = SIGKILL) {
   });
 }
 
+// The labels stand in the enumeration's order; two lists that grew apart once gave counters each other's
+// names.
+TEST(Counters, AreLabelledByTheirOwnNames) {
+  EXPECT_STREQ(label(Counter::sweeps), "sweeps");
+  EXPECT_STREQ(label(Counter::markers), "markers");
+  EXPECT_STREQ(label(Counter::unreadable_intervals), "unreadable_intervals");
+  EXPECT_STREQ(label(Counter::wakes), "wakes");
+  EXPECT_STREQ(label(Counter::link_bytes_per_s), "link_bytes_per_s");
+  EXPECT_STREQ(label(Counter::clock_samples), "clock_samples");
+  EXPECT_STREQ(label(Counter::clock_hz), "clock_hz");
+  EXPECT_STREQ(label(Counter::clock_bound_ns), "clock_bound_ns");
+}
+
 TEST(Segment, a_reader_gets_what_the_writer_published) {
   const Name name("plain");
   SegmentWriter writer(name, "emu:card", 0xabcdef, small());
