@@ -110,7 +110,7 @@ Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
       losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
       losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
     }
-    publish_rest(core, risc, std::move(rest));
+    publish_rest(core, risc, rest);
     rest.assign(now.begin(), now.begin() + kHead);
   }
   for (size_t w = rest.size(); w + 2 <= now.size() && markers::is_marker(now[w]); w = rest.size()) {
