@@ -229,29 +229,37 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
                    digest.known && digest.host_id == words[at + kIdHost]);
   bool has_payload = false;
   size_t pos = at + kFirstCustomWord;
+  uint32_t length = 2;  // of the last packet
   while (pos < words.size()) {
     const size_t zones_begin = pos;
     pos = times.zones(words, pos);
+    if (pos != zones_begin) length = 2;
     if (pos - at > kBufferWords + 4) return 0;
     if (pos == words.size() || frame_starts(words, pos, lane)) break;
     const uint32_t high = words[pos];
     if (!is_marker(high)) {
       // What looked like the last marker may be the damaged sentinel of the next frame.
-      if (pos < at + kFirstCustomWord + 2 || !frame_starts_damaged(words, pos - 2, lane)) return 0;
+      if (pos < at + kFirstCustomWord + 2 || length != 2 || !frame_starts_damaged(words, pos - 2, lane))
+        return 0;
       if (pos != zones_begin) times.take_back();
       pos -= 2;
       break;
     }
     // A branch that is foreseen, so that the next marker need not wait for the length of this one.
-    uint32_t length = 2;
-    if (high >> 29 != 4) [[unlikely]]
+    length = 2;
+    if (high >> 29 != 4) [[unlikely]] {
       length = packet_words(packet_type(high));
+      // Any marker may stand over a sentinel, also one that would have a payload.
+      if (length != 2 && frame_starts_damaged(words, pos, lane)) break;
+    }
     if (length == 0 || pos + length > words.size()) return 0;
-    has_payload = has_payload || length > 2 || packet_type(high) == kZoneTotal;
     // The last marker before a damaged sentinel is another RISC's: its time proves nothing here.
     const bool foreign = length == 2 && pos + 2 < words.size() && !is_marker(words[pos + 2]) &&
                          frame_starts_damaged(words, pos, lane);
-    if (!foreign) times.custom(high, words[pos + 1]);
+    if (!foreign) {
+      has_payload = has_payload || length > 2 || packet_type(high) == kZoneTotal;
+      times.custom(high, words[pos + 1]);
+    }
     pos += length;
     if (pos - at > kBufferWords + 4) return 0;
   }

@@ -232,13 +232,14 @@ std::optional<Verified> verify(const Words& w, size_t at, const Lane& lane, cons
     if (slot == 1) fw_end = j.time;
     last = last == 0 ? j.time : later(last, j.time);
   }
+  uint32_t last_length = 0;
   size_t pos = at + kFirstCustomWord;
   while (pos < w.size() && is_marker(w[pos])) {
     const uint32_t type = packet_type(w[pos]), length = packet_words(type);
+    if (head_at(w, pos, lane, Sentinel::damaged)) break;
     if (length == 0 || pos + length > w.size()) return {};
-    const bool next_frames = length == 2 && head_at(w, pos, lane, Sentinel::damaged);
     payload |= length > 2 || type == kZoneTotal;
-    if (!next_frames && !sat_out && !is_blank(w[pos])) {
+    if (!sat_out && !is_blank(w[pos])) {
       ++markers;
       uint64_t time = marker_time(w[pos], w[pos + 1]);
       if (type != kZoneTotal) {
@@ -249,13 +250,14 @@ std::optional<Verified> verify(const Words& w, size_t at, const Lane& lane, cons
       }
     }
     if (pos + length - at > kBufferWords + 4) return {};
-    if (next_frames) break;
     pos += length;
+    last_length = length;
   }
   bool ends =
       pos >= w.size() || head_at(w, pos, lane, Sentinel::intact) || head_at(w, pos, lane, Sentinel::damaged);
-  if (!ends && pos >= at + kFirstCustomWord + 2 && head_at(w, pos - 2, lane, Sentinel::damaged)) {
-    pos -= 2;  // what was taken for payload was the next frame's sentinel
+  if (!ends && last_length == 2 && pos >= at + kFirstCustomWord + 2 &&
+      head_at(w, pos - 2, lane, Sentinel::damaged)) {
+    pos -= 2;  // what was taken for a marker was the next frame's sentinel
     ends = true;
   }
   if (!ends || !holds) return {};
