@@ -64,6 +64,7 @@ class Drain::Judge {
     unproven_seen = unproven_seen || unproven;
     // An older frame of the lane may have stood at the same place: of the head, only the host id shows that.
     const bool head_landed = old_host_ && *old_host_ != frame.words[device::kIdHost];
+    ids_repeat = ids_repeat || (old_host_ && !head_landed);
     old_host_.reset();
     if ((unproven || !head_landed) && frame.end > landed_words_) return false;
     hosts.push_back(frame.words[device::kIdHost]);
@@ -83,6 +84,7 @@ class Drain::Judge {
   bool pushed_early = false;
   bool fresh_seen = false;
   bool unproven_seen = false;  // words that time and valid bits cannot vouch for
+  bool ids_repeat = false;     // a launch has the id of the one that stood at its place before
   std::vector<uint32_t> first_fresh;
 
  private:
@@ -273,7 +275,8 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
   bytes = Publisher::kHeadBytes;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     LaneState& lane = core.lanes[r];
-    const bool only_landed = (lane.careful || lane.waits) && lane.witness_words != 0;
+    // Where the word of the host id was not seen before, a frame is read once it has landed: not twice.
+    const bool only_landed = (lane.careful || lane.waits || !lane.old_host) && lane.witness_words != 0;
     const uint32_t end = only_landed ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
     if (end <= lane.cursor || end > log_capacity()) continue;  // an index beyond the log is no index
     // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
@@ -409,7 +412,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   markers::FrameDigest digest = lane.digest;
   const markers::Walk walk = markers::verify_frames(words, lane.lane, ceiling(), f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
-  lane.careful = lane.careful || judge.unproven_seen;
+  lane.careful = lane.careful || judge.unproven_seen || judge.ids_repeat;
   lane.waits = walk.held;
   if (f.risc == 0) remember_hosts(core, judge.hosts);
   const bool trusted =
