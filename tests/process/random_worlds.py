@@ -163,6 +163,8 @@ def try_world(seed):
         return f"{world.text()}\n  {said.getvalue().strip()}", world
     except Exception as error:  # of the judge itself: tell the world it met
         return f"{world.text()}\n  {type(error).__name__}: {error}", world
+    finally:
+        h.clean()  # a worker of the pool ends without its exit handlers
     return "", world
 
 
