@@ -30,10 +30,22 @@ uint64_t cycles_for(const ClockSegment& s, uint64_t ticks) {
   return static_cast<uint64_t>(static_cast<double>(ticks) * pace);
 }
 
-// The longest stretch of `times` from its start that lies in `s`, converted.
-size_t convert_within(const ClockSegment& s, std::span<const uint64_t> times, HostTime* out) {
-  const uint64_t from = s.from_cycles, length = s.to_cycles - s.from_cycles, scale = s.scale,
-                 at = s.host_from;
+// The part of a segment whose cycles a marker seen by `newest` can mean: at() would choose no other wrap.
+struct Stretch {
+  uint64_t from;    // cycles
+  uint64_t length;  // at most 2^44
+};
+Stretch meant_within(const ClockSegment& s, uint64_t cycles, uint64_t newest) {
+  const uint64_t to_newest = newest - cycles;  // at most the mask, as unwrapped() gave them
+  const uint64_t below = std::min(cycles - s.from_cycles, kMarkerMask - to_newest);
+  const uint64_t above = std::min(s.to_cycles - 1 - cycles, to_newest);
+  return {cycles - below, below + above + 1};
+}
+
+// The longest stretch of `times` from its start that lies in `part` of `s`, converted.
+size_t convert_within(const ClockSegment& s, Stretch part, std::span<const uint64_t> times, HostTime* out) {
+  const uint64_t from = part.from, length = part.length, scale = s.scale, at = s.host_from;
+  const uint64_t before = part.from - s.from_cycles;
   const unsigned up = 64u - s.shift;  // so that the product's high word is the answer
   const uint64_t* const in = times.data();
   const size_t count = times.size();
@@ -41,7 +53,8 @@ size_t convert_within(const ClockSegment& s, std::span<const uint64_t> times, Ho
   for (; i < count; ++i) {
     const uint64_t cycles = (in[i] - from) & kMarkerMask;
     if (cycles >= length) break;
-    out[i] = at + static_cast<uint64_t>((static_cast<unsigned __int128>(cycles << up) * scale) >> 64);
+    out[i] =
+        at + static_cast<uint64_t>((static_cast<unsigned __int128>((before + cycles) << up) * scale) >> 64);
   }
   return i;
 }
@@ -157,7 +170,7 @@ void ClockMap::convert(std::span<const uint64_t> marker_times, HostTime seen_by,
     size_t count = 1;
     if (const ClockSegment* s = holding(cycles, near)) {
       near = static_cast<size_t>(s - segments_.data());
-      count = convert_within(*s, marker_times, out.data());
+      count = convert_within(*s, meant_within(*s, cycles, place.newest), marker_times, out.data());
       runs.push_back({count, quality_of(*s)});
     } else {
       const Converted c = outside(cycles, segments_[place.index].era, seen_by);

@@ -91,6 +91,27 @@ TEST(ClockMap, BatchAndSingleAgreeOverWrapsAndSegmentEnds) {
   EXPECT_EQ(times, out);
 }
 
+// Long pieces, seen early: what is more than 2^43 cycles ahead is a wrap older.
+TEST(ClockMap, BatchTakesTheSameWrapAsSingleInAPieceOfTwoHours) {
+  constexpr HostTime kHost = 1'000'000'000'000'000;
+  constexpr uint64_t kLong = (uint64_t{1} << 43) - 1;
+  const uint64_t from = uint64_t{5} << 44;
+  const std::vector<ClockSegment> segments = {
+      piece(from, kHost, from + kLong, kHost + 12 * kLong),
+      piece(from + kLong, kHost + 12 * kLong, from + 2 * kLong, kHost + 24 * kLong)};
+  ClockMap map;
+  map.update({}, segments);
+  for (const HostTime seen :
+       {segments[0].host_from - 12 * (kLong / 4), segments[0].host_from, segments[1].host_from}) {
+    std::vector<uint64_t> times;
+    for (uint64_t at = 0; at < 2 * kLong; at += kLong / 16) times.push_back((from + at) & kMarkerMask);
+    std::vector<HostTime> out(times.size());
+    std::vector<ClockMap::Run> runs;
+    map.convert(times, seen, out, runs);
+    for (size_t i = 0; i < times.size(); ++i) ASSERT_EQ(out[i], map.at(times[i], seen).host) << i;
+  }
+}
+
 TEST(ClockMap, OutsideOfEverythingMeasuredThereIsNoBound) {
   ClockMap map;
   EXPECT_EQ(map.at(5, 5).quality.kind, BoundKind::none);

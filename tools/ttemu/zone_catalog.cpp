@@ -90,8 +90,7 @@ std::vector<const Zone*> ZoneCatalog::kernel_zones_of(uint32_t index) const {
 
 std::string colliding_note(const Zone& zone) {
   for (unsigned line = 1;; ++line) {  // one of 65536 has it, so this ends soon
-    const std::string note =
-        "LOOKALIKE,emulated/kernels/other.cpp," + std::to_string(line) + ",KERNEL_PROFILER";
+    std::string note = "LOOKALIKE,emulated/kernels/other.cpp," + std::to_string(line) + ",KERNEL_PROFILER";
     if (note != zone.note && markers::hash16(note) == zone.id) return note;
   }
 }
