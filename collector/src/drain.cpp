@@ -15,7 +15,6 @@ using shm::LossCause;
 
 constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
 constexpr uint32_t kUnexplainedVisits = 3;
-constexpr uint32_t kGenerationTries = 64;
 constexpr uint32_t kWitnessEvery = 16;  // quiet looks
 
 uint64_t hash_words(std::span<const uint32_t> words) {
@@ -106,7 +105,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
       device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
                    attachment.clock),
-      mode_settled_(attachment.mode_given) {
+      mode_settled_(attachment.mode_given || attachment.layout->format.trace_status == 0) {
   const device::Format& f = attachment.layout->format;
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const auto part = [](uint32_t first, uint32_t last) {
@@ -389,11 +388,16 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
                 gap_end(lane, frame, lane.digest.last_time));
 }
 
-// Up to when markers may be missing in front of this frame. In a lane that pushes in the middle of runs it
-// may be the second of its run: then what the first one held lies between the run's start and this one's
-// markers.
+// Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
+// (RISCs with a NoC of their own, format sheet 3.5) it may be the second of its run: then what the first one
+// held lies between the run's start and this one's own markers.
 uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
-  return markers::first_time(frame, lane.pushes_early ? 0 : after);
+  if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);
+  const uint64_t first = markers::first_time(frame, 0);
+  const uint64_t start = markers::marker_time(frame[device::kFwStartWord], frame[device::kFwStartWord + 1]);
+  const bool ended = frame[device::kFwEndWord] != device::kUnsetWord;
+  if (first != start || !ended) return first;
+  return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);  // it has none
 }
 
 void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
@@ -596,62 +600,6 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   core.run_counter = snap.run_counter;
   if (!has_news(core, snap)) caught_up(core, snap);
   return account_drops(core, snap, before);
-}
-
-// What the firmware was built for shows in L1 only, and once something ran. Two looks at one core must agree:
-// a launch that is just being opened may look like another mode.
-Access Drain::settle_mode(CoreState& core, uint64_t now_ns) {
-  if (mode_settled_ || now_ns < mode_due_ns_ || core.core.kind != markers::CoreKind::tensix)
-    return Access::ok;
-  mode_due_ns_ = now_ns + kModeEveryNs;
-  markers::ControlVector v;
-  std::vector<uint32_t> buffer;
-  Access a = read_vector(core, v);
-  if (a == Access::ok) a = read_buffer(core, 0, buffer);
-  if (a != Access::ok) return a;
-  const device::Mode mode = markers::mode_of(v, buffer);
-  if (mode == device::Mode::normal) {
-    // A recorded launch, as normal firmware leaves it. Accumulating firmware stamps no id, and right after a
-    // push nothing else tells its buffer from a normal one.
-    mode_settled_ = v.run_counter != 0 && v.done == 1 && buffer[device::kIdHost] != 0;
-    return Access::ok;
-  }
-  if (std::exchange(core.mode_seen, mode) != mode) {
-    mode_due_ns_ = 0;
-    return Access::ok;
-  }
-  mode_settled_ = true;
-  attachment_.mode = mode;
-  for (CoreState& each : cores_)
-    for (LaneState& lane : each.lanes) lane.lane.mode = mode_of(each);
-  return Access::ok;
-}
-
-// Before the first run nothing tells G1 with 16-bit ids from G1; with the region's size known, something ran.
-// Seen on a core that holds still, or on many that do not.
-Access Drain::settle_generation(const CoreState& core) {
-  if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation) {
-    generation_settled_ = true;
-    return Access::ok;
-  }
-  markers::ControlVector before, after;
-  std::vector<uint32_t> buffer;
-  Access a = read_vector(core, before);
-  if (a == Access::ok) a = read_buffer(core, 0, buffer);
-  if (a == Access::ok) a = read_vector(core, after);
-  if (a != Access::ok) return a;
-  const bool still = before.run_counter == after.run_counter && before.done == 1 && after.done == 1 &&
-                     before.run_counter != 0;
-  const bool narrow_ids = still && markers::has_narrow_ids(after, buffer);
-  generation_settled_ = still || ++generation_tries_ >= kGenerationTries;
-  if (!narrow_ids) return Access::ok;
-  const markers::Layout& narrow = *markers::layout_by_generation(device::kG1Narrow.generation);
-  attachment_.layout = &narrow;
-  publisher_.set_generation(narrow.format.generation);
-  for (CoreState& each : cores_)
-    for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
-      each.lanes[r].lane = {&narrow.format, r, each.core.flat_id, mode_of(each)};
-  return Access::ok;
 }
 
 // Only between visits: during one, a slot of the ring is claimed for words.

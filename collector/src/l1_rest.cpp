@@ -77,13 +77,36 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
   if (after.device_end != before.device_end || after.host_end != before.host_end ||
       after.trace_status != before.trace_status)
     return Access::ok;  // a later visit comes when it is quieter
+  const bool pushed = before.run_counter != core.l1_runs;
   core.l1_runs = before.run_counter;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
     buffers[r].resize(markers::l1_words(before, r, attachment_.layout->format, buffers[r]));
+    if (!pushed && mode_of(core) == device::Mode::accumulate) account_begun_anew(core, r, buffers[r]);
     core.lanes[r].l1_rest = std::move(buffers[r]);
   }
   return Access::ok;
+}
+
+// Resets of an accumulating core that has pushed nothing yet show in no index: its buffer begins anew without
+// a push.
+void Drain::account_begun_anew(CoreState& core, uint32_t risc, std::span<const uint32_t> now) {
+  constexpr auto kHead = device::kFirstCustomWord;
+  const LaneState& lane = core.lanes[risc];
+  const std::span<const uint32_t> rest(lane.l1_rest);
+  if (now.size() <= kHead || !is_short(now[kHead])) return;
+  uint64_t last = attachment_.begun_cycles;
+  if (rest.size() > kHead) {
+    if (now.size() >= rest.size() && std::equal(rest.begin() + kHead, rest.end(), now.begin() + kHead))
+      return;
+    last = last_time(rest);
+  } else if (lane.delivered || !host_has_read(core)) {
+    return;
+  }
+  losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
+  losses_.close(where(core, risc), shm::LossCause::rewound_before_read,
+                markers::marker_time(now[kHead], now[kHead + 1]));
+  publish_rest(core, risc, lane.l1_rest);
 }
 
 // After a reset the words are still in L1 until the firmware begins again. What came behind the kept ones is

@@ -35,6 +35,7 @@ Access Drain::begin_epoch(CoreState& core) {
     if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
     core.recovered |= 1u << r;
   }
+  account_partly_recovered(core);
   if (core.rewound_late)
     if (const Access a = account_late_rewind(core); a != Access::ok) return a;
   // A replay's last frame is pushed by the next replay, reset or not.
@@ -114,13 +115,29 @@ Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
     if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
     kernel_ran = time_of(device::kFwEndWord) != 0;
   }
-  if (kernel_ran) run = LastRun::undelivered;
+  // A launch for other cores has cleared what an earlier one left: of that, nothing is known.
+  const bool cleared = opened != 0 && markers::clock_difference(opened, looked) > 0;
+  run = kernel_ran ? LastRun::undelivered : cleared ? LastRun::open : LastRun::delivered;
   return Access::ok;
 }
 
 void Drain::may_be_lost(CoreState& core) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+}
+
+// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the
+// reset, the lanes that gave nothing may lack theirs: its sentinel was damaged, or the new epoch stands on
+// it.
+void Drain::account_partly_recovered(const CoreState& core) {
+  if (mode_of(core) != device::Mode::normal) return;
+  const bool launch_ended = std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& lane) {
+    return lane.chain_end != 0 && !lane.pushes_early;
+  });
+  if (!launch_ended) return;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (const LaneState& lane = core.lanes[r]; lane.delivered && lane.chain_end == 0)
+      losses_.open(where(core, r), LossCause::rewound_before_read, lane.digest.last_time, 0);
 }
 
 // The log is empty: a last run that was not delivered went by unseen. The vector is looked at again
@@ -276,8 +293,8 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
 }
 
 // Publishes frames from word `at` on as long as one follows the other in place and time, and the new epoch
-// has not reached them. Leaves `at` behind the last one.
-Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
+// has not reached them. Leaves `at` behind the last one. `overtaken`: where there may have been more, it has.
+Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& overtaken) {
   LaneState& lane = core.lanes[risc];
   while (at + device::kFirstCustomWord <= log_capacity()) {
     const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
@@ -288,7 +305,10 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at) {
     if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
     Snapshot now;
     if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
-    if (now.host_end[risc] > at) return Access::ok;  // the index moves before the data: beyond it all is old
+    if (now.host_end[risc] > at) {  // the index moves before the data: beyond it all is old
+      overtaken = true;
+      return Access::ok;
+    }
     const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
                                          words);
     const markers::FrameDigest before = lane.digest;
@@ -355,9 +375,10 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   bool intact = new_end <= at;
   if (intact && lane.chain_end == 0)
     if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
+  bool overtaken = false;
   if (intact) {
-    if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
-    if (seen > at) lost_from(lane.digest.last_time);  // visible once, and not found again
+    if (const Access a = publish_chain(core, risc, at, overtaken); a != Access::ok) return a;
+    if (seen > at || overtaken) lost_from(lane.digest.last_time);  // visible once, and not found again
     return Access::ok;
   }
   std::optional<uint32_t> survivor;
@@ -370,10 +391,11 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   const LogRead read{core.core.bank, log_address(core, risc, at), raw};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
   const uint64_t first = gap_end(lane, {reinterpret_cast<const uint32_t*>(raw.data()), 16}, before);
-  if (const Access a = publish_chain(core, risc, at); a != Access::ok) return a;
+  if (const Access a = publish_chain(core, risc, at, overtaken); a != Access::ok) return a;
   // The gap ends where the survivors begin; behind them nothing was written any more.
   if (lane.digest.last_time != before)
     losses_.close(where(core, risc), LossCause::rewound_before_read, first);
+  if (overtaken) lost_from(lane.digest.last_time);
   return Access::ok;
 }
 

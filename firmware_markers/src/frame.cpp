@@ -145,11 +145,27 @@ uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
 
 namespace {
 
-// Where the markers that begin at word `pos` stop being markers, or words.size().
+// A RISC's sums stand once each behind everything else of a frame. What goes on after them is older.
+class SumsOnce {
+ public:
+  // Of a frame's packets in order: can this one be of the same frame?
+  bool take(uint32_t high) {
+    if (is_blank(high)) return true;
+    if (packet_type(high) != kZoneTotal) return count_ == 0;
+    return count_ < kSums && std::exchange(last_, high) != high && ++count_;
+  }
+
+ private:
+  uint32_t last_ = 0;
+  uint32_t count_ = 0;
+};
+
+// Where the markers of a frame that begin at word `pos` stop being markers, or words.size().
 size_t markers_end(std::span<const uint32_t> words, size_t pos) {
+  SumsOnce sums;
   while (pos + 2 <= words.size() && is_marker(words[pos])) {
     const uint32_t length = packet_words(packet_type(words[pos]));
-    if (length == 0 || pos + length > words.size()) break;
+    if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
     pos += length;
   }
   return pos;
@@ -161,18 +177,15 @@ size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, u
   const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode == Mode::normal;
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
-  uint32_t total = 0;  // the high word of the last sum
+  SumsOnce sums;
   while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
     if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;  // padding closes a frame
     const uint32_t length = packet_words(packet_type(words[pos]));
-    if (length == 0 || pos + length > words.size()) break;
+    if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
     if (packet_type(words[pos]) == kZoneTotal) {
       // No time to go by, but a sum of cycles cannot exceed the run it was taken in.
-      // Each of the two sums comes once, behind everything else.
       if (!has_end || words[pos + 1] > clock_difference(fw_end, time_in(at + kFwStartWord))) break;
-      if (std::exchange(total, words[pos]) == words[pos]) break;
     } else {
-      if (total != 0) break;
       const uint64_t time = time_in(pos);
       if (clock_difference(time, latest) <= 0 || (has_end && clock_difference(time, fw_end) >= 0)) break;
       latest = time;

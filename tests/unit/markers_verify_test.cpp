@@ -417,6 +417,17 @@ TEST(Recovered, the_last_frame_ends_in_front_of_older_markers) {
   }
 }
 
+TEST(Recovered, older_sums_behind_a_frame_are_not_its_own) {
+  const Words sums{marker_high(device::kZoneTotal, 5, 0), 77, marker_high(device::kZoneTotal, 6, 0), 78};
+  const Words fresh = run(1, 1000, 3) + sums;
+  const Words older{marker_high(device::kZoneTotal, 5, 0), 17, marker_high(device::kZoneTotal, 6, 0), 18};
+  const Words others{marker_high(device::kZoneTotal, 8, 0), 17, marker_high(device::kZoneTotal, 9, 0), 18};
+  for (const Words& remains : {older, others})
+    for (const Words& behind : {Words{}, Words(20), run(8, 400, 2), run(2, 2000, 2)})
+      EXPECT_EQ(Recovered(fresh + remains + behind, known_until(600)).length, fresh.size());
+  EXPECT_EQ(Recovered(fresh + run(2, 2000, 2), known_until(600)).length, fresh.size());
+}
+
 TEST(Recovered, the_last_frame_ends_with_its_own_padding) {
   Words words = run(1, 1000, 1);
   put(words, device::kTsEvent, 5, 1050);

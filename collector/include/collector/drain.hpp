@@ -115,7 +115,6 @@ class Drain {
   static constexpr uint64_t kBlindSpotNs = 2'500'000;
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
-  static constexpr uint64_t kModeEveryNs = 20'000'000;
   static constexpr uint64_t kLandedNs = 45'000;  // a posted write of a core is in DRAM within microseconds
   static constexpr uint64_t kResetOverNs = kLandedNs + 25'000;  // the host writes a vector in less than that
 
@@ -166,6 +165,7 @@ class Drain {
     bool rewound_late = false;    // by a look that came late or took long
     uint64_t rewound_after_ns = 0;  // the look before
     uint64_t epoch_since_ns = 0;
+    uint64_t mode_due_ns = 0;                       // when what L1 looks like is asked for next
     device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
     uint32_t l1_runs = 0;       // RUN_COUNTER when l1_rest was copied
@@ -248,6 +248,7 @@ class Drain {
   card::Access look_at_last_run(const CoreState& core, LastRun& run);
   card::Access check_last_run(CoreState& core);
   card::Access account_late_rewind(CoreState& core);
+  void account_partly_recovered(const CoreState& core);
   void may_be_lost(CoreState& core);
   card::Access check_never_seen(CoreState& core);
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
@@ -257,12 +258,13 @@ class Drain {
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
                              std::optional<uint32_t>& at);
-  card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at);
+  card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& overtaken);
 
   // l1_rest.cpp
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
   card::Access read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words);
   card::Access keep_l1(CoreState& core, uint64_t now_ns);
+  void account_begun_anew(CoreState& core, uint32_t risc, std::span<const uint32_t> now);
   card::Access extend_l1_rest(CoreState& core, uint32_t risc);
   card::Access publish_l1_rest(CoreState& core);
   void publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
@@ -285,7 +287,6 @@ class Drain {
   bool generation_settled_ = false;
   uint32_t generation_tries_ = 0;
   bool mode_settled_ = false;
-  uint64_t mode_due_ns_ = 0;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
 

@@ -18,6 +18,7 @@ namespace ttc::device {
 inline constexpr uint32_t kMaxRiscs = 5;            // BRISC, NCRISC, TRISC0..2 (Ethernet: ERISC0, ERISC1)
 inline constexpr uint32_t kBufferWords = 512;       // one RISC's L1 buffer
 inline constexpr uint32_t kFirstCustomWord = 12;    // 4 id words + 4 guaranteed markers of 2 words
+inline constexpr uint32_t kSums = 2;                // accumulators of a RISC, written behind all its markers
 inline constexpr uint32_t kUnsetWord = 0x80000000;  // both words of a guaranteed slot nobody wrote
 
 // Guaranteed slots: first word of each. The order is not the order in time.

@@ -37,7 +37,6 @@ constexpr uint32_t zone_id(const char* text) {
 }
 
 inline constexpr uint32_t kBufferBytes = 4 * kBufferWords;
-inline constexpr uint32_t kSums = 2;  // accumulators of a RISC
 // Accumulate mode pushes when a RISC has less than this left at the end of a launch.
 inline constexpr uint32_t kAccumulateReserveWords = 64;
 
