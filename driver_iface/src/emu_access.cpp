@@ -1,6 +1,8 @@
 #include "emu_access.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace ttc::card::emu {
 namespace {
@@ -190,10 +192,29 @@ bool AccessLayer::disturb_copy(const Aimed& window, const uint64_t* from, std::s
   return silent || hung || card_lost();
 }
 
+// A write that a core has posted is in memory when it is due. Only the emulation itself can be late, where
+// the host gives it no CPU: then time on the card stands still, and the answer comes when it has caught up.
+void AccessLayer::await_landing() {
+  constexpr uint64_t kLongestNs = 200'000'000;  // stopped, or killed
+  constexpr auto kAskAgain = std::chrono::microseconds(10);
+  uint64_t due_ns = page_.landing_due_ns.load(std::memory_order_acquire);
+  if (due_ns == 0 || due_ns == given_up_on_ns_) return;
+  const uint64_t begun_ns = host_now_ns();
+  uint64_t now_ns = begun_ns;
+  while (due_ns != 0 && due_ns < now_ns && now_ns - begun_ns < kLongestNs && !card_lost()) {
+    std::this_thread::sleep_for(kAskAgain);
+    due_ns = page_.landing_due_ns.load(std::memory_order_acquire);
+    now_ns = host_now_ns();
+  }
+  given_up_on_ns_ = due_ns != 0 && due_ns < now_ns ? due_ns : 0;
+  transactions_.transport_ns += now_ns - begun_ns;
+}
+
 Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
   if (card_lost()) return Access::gone;
   if (!fits(window, offset, out.size_bytes())) return Access::refused;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
+  await_landing();
   if (!open_reads_.empty()) resolve_open_reads();
   const auto part = log_part(w, offset, out.size_bytes());
   charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
@@ -223,6 +244,7 @@ std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, 
     violate(ViolationKind::outside_memory, tile, address);
     return std::nullopt;
   }
+  await_landing();
   charge(lines_touched(address, bytes), bytes);
   page_.descriptor_bytes.fetch_add(bytes, std::memory_order_relaxed);
   const auto part = log_part(to, offset, bytes);

@@ -69,6 +69,7 @@ class AccessLayer {
     std::vector<uint64_t> got;
     const uint64_t* from;
   };
+  void await_landing();
   bool resolve(const OpenRead& r);
   void resolve_open_reads();
 
@@ -79,6 +80,7 @@ class AccessLayer {
   Aimed aimed_[kWindows];
   Transactions transactions_;
   uint64_t charged_ns_ = 0;
+  uint64_t given_up_on_ns_ = 0;  // a landing that did not come
   std::vector<OpenRead> open_reads_;
   // Descriptor ranges handed out, by token.
   std::vector<std::pair<uint64_t, LogPart>> open_ranges_;

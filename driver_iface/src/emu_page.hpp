@@ -14,7 +14,7 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 6;
+inline constexpr uint32_t kPageVersion = 7;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16;
@@ -76,6 +76,8 @@ struct Page {
   CardFault fault[kMaxFaults]{};
   std::atomic<uint64_t> attended_since{0};  // time_axis_ns() when the first observer was let in; 0: none yet
   std::atomic<uint32_t> resets{0};          // of the card
+  std::atomic<uint64_t> landing_due_ns{
+      0};  // host_now_ns() when the next posted write of a core lands; 0: none
   // (host resets so far) << 32 | words, per lane. Landed: what a read can find. Read: what observers fetched.
   std::atomic<uint64_t> landed[kMaxFlatIds * kMaxRiscs]{};
 

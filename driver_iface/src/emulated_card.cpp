@@ -439,6 +439,9 @@ void EmulatedCard::set_control_address(Coord tile, uint32_t l1_address) {
 void EmulatedCard::set_landed(uint32_t lane, uint32_t resets, uint32_t words) {
   impl_->page->landed[lane].store(uint64_t{resets} << 32 | words, std::memory_order_release);
 }
+void EmulatedCard::set_landing_due(uint64_t raw_ns) {
+  impl_->page->landing_due_ns.store(raw_ns, std::memory_order_release);
+}
 uint32_t EmulatedCard::words_read(uint32_t lane, uint32_t resets) const {
   const uint64_t read = impl_->page->read[lane].load(std::memory_order_acquire);
   return read >> 32 == resets ? static_cast<uint32_t>(read) : 0;

@@ -23,6 +23,8 @@ uint32_t CorePort::load(uint32_t address) {
 void CorePort::store(uint32_t address, uint32_t value) {
   world_.step();
   last_store_ = address;
+  const uint32_t index = core_.control_address + 4u * world_.format().host_end;
+  if (address - index < 4 * kMaxRiscs) world_.announce_push();
   world_.card().store(core_.at, address, value);
 }
 

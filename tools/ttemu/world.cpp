@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace ttc::emulation {
 namespace {
 
 constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr size_t kNothing = ~size_t{0};
+constexpr uint64_t kStepsToPush = 8;  // of the firmware, from an index to its words
 
 uint64_t now_ns() {
   timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
@@ -123,7 +125,7 @@ void World::host_reset(const WorldCore& core) {
 
 uint64_t World::landing_due(uint8_t flat_id, uint32_t risc) {
   const WorkloadFaults::LateLanding& late = options_.faults.late_landing;
-  if (!late.on) return now_ns() + options_.landing_ns;
+  if (!late.on) return (announced_ns_ ? announced_ns_ : now_ns()) + options_.landing_ns;
   uint64_t& last = last_due_[flat_id * device::kMaxRiscs + risc];
   const uint64_t spread = late.max_ns > late.min_ns ? late.max_ns - late.min_ns : 0;
   return last = std::max(last, now_ns() + late.min_ns + landing_dice_() % (spread + 1));
@@ -142,8 +144,28 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
            resets(core),
            unseen_.strikes(core.flat_id),
            std::move(markers)};
-  if (options_.landing_ns == 0 && !options_.faults.late_landing.on) return land(p);
-  posted_.emplace(landing_due(core.flat_id, risc), std::move(p));
+  if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
+    land(p);
+  else
+    posted_.emplace(landing_due(core.flat_id, risc), std::move(p));
+  announced_ns_ = 0;
+  tell_landing_due();
+}
+
+// The end of a launch moves the index first; the words are on their way from then on.
+void World::announce_push() {
+  announced_ns_ = now_ns();
+  announced_step_ = steps_;
+  tell_landing_due();
+}
+
+void World::tell_landing_due() {
+  uint64_t due = posted_.empty() ? 0 : posted_.begin()->first;
+  if (announced_ns_ && !options_.faults.late_landing.on) {
+    const uint64_t announced = announced_ns_ + options_.landing_ns;
+    due = due ? std::min(due, announced) : announced;
+  }
+  if (due != std::exchange(told_due_ns_, due)) card_.set_landing_due(due);
 }
 
 void World::land(const Posted& p) {
@@ -161,17 +183,23 @@ void World::land_due() {
     land(posted_.begin()->second);
     posted_.erase(posted_.begin());
   }
+  tell_landing_due();
 }
 
 void World::land_all() {
   for (const auto& [due, posted] : posted_) land(posted);
   posted_.clear();
+  tell_landing_due();
 }
 
 // --- steps
 
 void World::step() {
   ++steps_;
+  if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
+    announced_ns_ = 0;
+    tell_landing_due();
+  }
   card_.advance_clock(1);
   while (card_.clock_stands()) {
     land_due();  // what is under way does not need the cores' clock

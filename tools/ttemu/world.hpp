@@ -63,6 +63,8 @@ class World {
             uint32_t end_words, std::vector<TruthRecord> markers);
   void land_due();  // called by every firmware step
   void land_all();
+  // An index is about to move: words follow within a few steps, or it was moved behind them.
+  void announce_push();
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
@@ -96,6 +98,7 @@ class World {
   };
   void land(const Posted& posted);
   uint64_t landing_due(uint8_t flat_id, uint32_t risc);
+  void tell_landing_due();
   uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
   void begin_reset(const WorldCore& core);
   void strike_of_host();
@@ -114,7 +117,10 @@ class World {
   std::set<uint8_t> dispatch_;    // by flat id
   Unseen unseen_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
-  std::vector<uint64_t> last_due_;          // by lane: writes of one lane keep their order
+  uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet
+  uint64_t announced_step_ = 0;
+  uint64_t told_due_ns_ = 0;
+  std::vector<uint64_t> last_due_;  // by lane: writes of one lane keep their order
   std::mt19937_64 landing_dice_, reset_dice_;
   uint64_t reset_ns_ = 0;  // when a vector was last reset, by whatever
   uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;

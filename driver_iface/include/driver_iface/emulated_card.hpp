@@ -89,6 +89,9 @@ class EmulatedCard {
   void set_control_address(Coord tile, uint32_t l1_address);  // where a tile's vector is not with the others
   // Words of a lane a reader can now find, since the `resets`-th host reset; lane = flat id * 5 + RISC.
   void set_landed(uint32_t lane, uint32_t resets, uint32_t words);
+  // When the next write under way lands, by CLOCK_MONOTONIC_RAW; 0: none is. Reads wait for one that is
+  // overdue.
+  void set_landing_due(uint64_t raw_ns);
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
   // From here on everything of the lane up to `words` counts as read.
   void assume_read(uint32_t lane, uint32_t resets, uint32_t words);
