@@ -373,12 +373,11 @@ bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint
 void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
-  const bool was_open = losses_.is_open(where(core, risc), LossCause::rewound_before_read);
   const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
   const bool answered = std::exchange(core.epoch_entered, true) && !quick_push;
   lane.first_of_epoch = false;
   losses_.close(where(core, risc), LossCause::dropped_on_card, time);
-  if (!was_open && !answered && may_have_missed(core, risc, frame, time)) {
+  if (!answered && may_have_missed(core, risc, frame, time)) {
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
         losses_.open(where(core, r), LossCause::rewound_before_read,
@@ -576,7 +575,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news && core.looked_late && !core.lanes[0].delivered)
     if (const Access a = check_never_seen(core); a != Access::ok) return a;
   if (!news) caught_up(core, snap);
-  if (const Access a = settle_mode(core, now_ns); a != Access::ok) return a;
+  if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   const bool unexplained = runs_missing(core, snap) && core.unexplained_visits < kUnexplainedVisits;

@@ -126,18 +126,23 @@ void Drain::may_be_lost(CoreState& core) {
     losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
 }
 
-// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the
-// reset, the lanes that gave nothing may lack theirs: its sentinel was damaged, or the new epoch stands on
+// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the reset,
+// lanes that do not reach the same launch may lack theirs: a sentinel was damaged, or the new epoch stands on
 // it.
 void Drain::account_partly_recovered(const CoreState& core) {
   if (mode_of(core) != device::Mode::normal) return;
-  const bool launch_ended = std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& lane) {
-    return lane.chain_end != 0 && !lane.pushes_early;
-  });
-  if (!launch_ended) return;
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    if (const LaneState& lane = core.lanes[r]; lane.delivered && lane.chain_end == 0)
+  const LaneState* furthest = nullptr;
+  for (const LaneState& lane : core.lanes)
+    if (lane.chain_end != 0 && !lane.pushes_early &&
+        (!furthest || markers::clock_difference(lane.digest.last_time, furthest->digest.last_time) > 0))
+      furthest = &lane;
+  if (!furthest) return;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const LaneState& lane = core.lanes[r];
+    const bool as_far = lane.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
+    if (lane.delivered && !as_far)
       losses_.open(where(core, r), LossCause::rewound_before_read, lane.digest.last_time, 0);
+  }
 }
 
 // The log is empty: a last run that was not delivered went by unseen. The vector is looked at again
@@ -315,7 +320,9 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
     markers::FrameDigest walked = before;
     const markers::Ceiling latest = ceiling();
     uint32_t length = 0;  // up to the last frame with a time of its own: only that proves what lies before it
+    std::optional<uint64_t> full_since;  // frames from here on may lack markers, or runs
     for (uint32_t pos = 0;;) {
+      if (!full_since && at + pos + device::kBufferWords + 4 > log_capacity()) full_since = walked.last_time;
       const auto frame =
           static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, latest, walked));
       if (frame == 0) break;
@@ -340,6 +347,8 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
                              chunk_core(core, core.run_counter, now.read_time_ns, shm::kRecovered),
                              {&span, 1});
     recovered_words_ += length;
+    // Which runs were dropped was told by a word that the reset has cleared.
+    if (full_since) losses_.open(where(core, risc), LossCause::dropped_on_card, *full_since, 0);
     at += length;
     lane.chain_end = at;
   }

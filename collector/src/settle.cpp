@@ -15,8 +15,8 @@ constexpr uint32_t kGenerationTries = 64;
 
 // What the firmware was built for shows in L1 only, and once something ran. Two looks at one core must agree:
 // a launch that is just being opened may look like another mode. A core that nothing ran on costs one line.
-Access Drain::settle_mode(CoreState& core, uint64_t now_ns) {
-  if (mode_settled_ || now_ns < core.mode_due_ns || core.core.kind != markers::CoreKind::tensix)
+Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool news) {
+  if (mode_settled_ || (!news && now_ns < core.mode_due_ns) || core.core.kind != markers::CoreKind::tensix)
     return Access::ok;
   core.mode_due_ns = now_ns + kModeEveryNs;
   std::array<uint32_t, 68> words{};

@@ -130,6 +130,11 @@ void CorePort::launch_is(uint32_t host_id) {
   held_.clear();
 }
 
+void CorePort::launch_overwritten() {
+  for (const Stored& s : stored_) world_.unseen().add(s.record);
+  stored_.clear();
+}
+
 void CorePort::launch_discarded() {
   held_.clear();
 }
@@ -162,7 +167,10 @@ class CoreOf : public EmulatedCore {
       port_.launch_is(F.host_id.get(F.host_id.put(launch.host_id)));  // as much of it as the words hold
     if (!launch.for_this_core) {
       master.fw_end(fw(0), false);
-      if (!kAccumulate) port_.launch_discarded();
+      if (!kAccumulate)
+        port_.launch_discarded();
+      else if (world_.card().load(where_.at, where_.control_address + 4 * F.device_end) == 0)
+        port_.launch_overwritten();  // nothing says that the buffer holds something: the next begins it anew
       finish();
       return;
     }

@@ -34,6 +34,8 @@ class CorePort {
 
   // Markers recorded so far belong to this launch and are true from now on; until then they are held back.
   void launch_is(uint32_t host_id);
+  // What it stored will be stored over before anything is pushed.
+  void launch_overwritten();
   void launch_discarded();
   void launch_over() { host_known_ = false; }
   // What is recorded behind the next push belongs to the launch after this one.

@@ -206,7 +206,7 @@ class Drain {
   card::Access read_part(const CoreState& core, const ControlPart& part, uint32_t* words);
   card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
-  card::Access settle_mode(CoreState& core, uint64_t now_ns);
+  card::Access settle_mode(CoreState& core, uint64_t now_ns, bool news);
   card::Access settle_generation(const CoreState& core);
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
