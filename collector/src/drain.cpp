@@ -329,10 +329,18 @@ void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered,
 // Nothing of this epoch has been delivered that could bear witness: bytes of an earlier run could pass for
 // new ones that have not landed. The first frame must look the same on two visits, far enough apart for what
 // was under way.
-bool Drain::settled(LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns) const {
+bool Drain::settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words,
+                    uint64_t read_since_ns) {
   const uint32_t before = lane.settled_words;
   if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash)
     return read_since_ns >= lane.settled_since_ns + kLandedNs;
+  // Another launch's frame where one stood: an epoch has ended in which nothing was taken. (Where nothing is
+  // known it may have been one of an earlier session.)
+  const uint64_t start = words.empty() ? 0 : markers::first_time(words, lane.digest.last_time);
+  if (lane.digest.known && before != 0 && start != 0 &&
+      markers::clock_difference(start, lane.settled_start) > 0)
+    may_be_lost(core);
+  lane.settled_start = start;
   lane.settled_since_ns = attachment_.clock();
   lane.settled_words = static_cast<uint32_t>(words.size());  // 0: none yet
   lane.settled_hash = hash_words(words);
@@ -419,7 +427,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   lane.waits = walk.held;
   if (f.risc == 0) remember_hosts(core, judge.hosts);
   const bool trusted =
-      lane.witness_words != 0 || settled(lane, words.first(judge.first_end), snap.read_time_ns);
+      lane.witness_words != 0 || settled(core, lane, words.first(judge.first_end), snap.read_time_ns);
   if (whole.empty() && walk.held) return;
   if (whole.empty() || !trusted) {
     if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns, lane.stuck_looks = 0;

@@ -126,9 +126,9 @@ void Drain::may_be_lost(CoreState& core) {
     losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
 }
 
-// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the reset,
-// lanes that do not reach the same launch may lack theirs: a sentinel was damaged, or the new epoch stands on
-// it.
+// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the
+// reset, lanes that do not reach the same launch may lack theirs: a sentinel was damaged, or the new epoch
+// stands on it.
 void Drain::account_partly_recovered(const CoreState& core) {
   if (mode_of(core) != device::Mode::normal) return;
   const LaneState* furthest = nullptr;

@@ -246,7 +246,9 @@ class Collecting : tools::Format {
     }
     for (const shm::LossRecord& r : losses_) {
       const auto in = [&](const Delivered& d) { return covers(r, d); };
-      if (std::none_of(delivered_.begin(), delivered_.end(), in) ||
+      // The starts of the run that ended it may lie in an interval: it may lack an earlier push of that run.
+      const auto alone = [&](const Delivered& d) { return in(d) && !starts_run(d); };
+      if (std::none_of(delivered_.begin(), delivered_.end(), alone) ||
           std::any_of(missing.begin(), missing.end(), in) ||
           std::any_of(unreadable.begin(), unreadable.end(), in))
         continue;
@@ -260,6 +262,9 @@ class Collecting : tools::Format {
              std::to_string(r.to_cycles);
     }
     return {};
+  }
+  static bool starts_run(const Delivered& d) {
+    return d.type == device::kZoneStart && (d.id == kFw + d.risc || d.id == kKernel + d.risc);
   }
   static bool covers(const shm::LossRecord& r, const Delivered& d) {
     return r.risc == d.risc && r.from_cycles < d.time &&

@@ -72,6 +72,9 @@ enum class Work : uint8_t {
   kinds
 };
 
+// Of zones, plus the RISC.
+enum Id : uint32_t { kFw = 0x100, kKernel = 0x200, kZone = 0x300, kData = 0x400, kQuick = 0x500 };
+
 struct HistoryOptions {
   unsigned generation = 4;  // 16, 1 to 4
   Work work = Work::plain;
@@ -220,7 +223,6 @@ class Recorder {
     uint32_t granule;
   };
   static constexpr uint32_t kDramBase = 0x20, kFlatId = 1, kCoresPerBank = 8;
-  enum Id : uint32_t { kFw = 0x100, kKernel = 0x200, kZone = 0x300, kData = 0x400, kQuick = 0x500 };
 
   void event(EventKind kind, bool visible, uint32_t where, uint32_t value) {
     history_.events.push_back({kind, visible, static_cast<uint16_t>(where), 0, value});

@@ -128,6 +128,7 @@ class Drain {
     uint64_t settled_hash = 0;  // of words seen once, while nothing is known about the lane's time
     uint32_t settled_words = 0;
     uint64_t settled_since_ns = 0;
+    uint64_t settled_start = 0;   // first time of those words
     uint64_t stuck_since_ns = 0;  // 0: the words behind the cursor verified when last looked at
     uint32_t stuck_looks = 0;     // since then
     bool careful = false;         // it has frames with words that cannot be verified: read when surely landed
@@ -226,7 +227,7 @@ class Drain {
   Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
                              uint32_t notes) const;
   static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
-  bool settled(LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns) const;
+  bool settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns);
   markers::Ceiling ceiling() const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
