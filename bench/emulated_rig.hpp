@@ -2,6 +2,7 @@
 // together as collector/src/run.cpp does. Card and segment carry the process id in their name and are gone
 // afterwards.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct RigOptions {
   uint32_t bytes_per_risc = 48000;
   bool descriptor_reads = false;
   bool plain = false;  // descriptor reads without io_uring
+  // How the card of this name is opened; empty: as an emulated one.
+  std::function<std::unique_ptr<card::Card>(const std::string& name)> open;
   collect::DrainOptions drain;
 };
 
@@ -38,7 +41,7 @@ class Rig {
         world_(card_, world_options(o), truth_),
         zones_(64) {
     card_.announce();
-    observer = card::open_card("emu:" + name_);
+    observer = o.open ? o.open(name_) : card::open_card("emu:" + name_);
     collect::AttachOptions tensix_only;  // `cores` and the attached ones go together one by one
     tensix_only.ethernet = false;
     if (o.simulated)
