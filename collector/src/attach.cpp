@@ -163,7 +163,7 @@ class Attaching {
     if (v.core_count_per_dram != result_.core_count_per_dram)
       return "its cores per DRAM bank differ from the others'";
     if (seen_[v.flat_id]) return "its flat id " + std::to_string(v.flat_id) + " is taken";
-    if (v.flat_id / v.core_count_per_dram >= card_.identity().arch->dram_views().size())
+    if (v.flat_id / v.core_count_per_dram >= card_.identity().dram_views.size())
       return "its DRAM bank does not exist";
     return {};
   }

@@ -300,7 +300,7 @@ bool Drain::silent(std::span<const uint32_t> words) {
 }
 
 Access Drain::doubt_bank(const CoreState& core) {
-  return card_.doubt(card_.identity().arch->dram_views()[core.core.bank].endpoint);
+  return card_.doubt(card_.identity().dram_views[core.core.bank].endpoint);
 }
 
 bool Drain::witness_holds(const Fetched& f, const uint64_t* slot) const {

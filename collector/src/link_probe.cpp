@@ -96,7 +96,7 @@ class Probing {
       if (card_.aim(window, result_.tile, kL1) == Access::ok)
         measure(ProbeKind::stream_l1, window, options_.stream_bytes,
                 [&] { return copy(window, kL1, options_.stream_bytes); });
-    const card::DramView& view = card_.identity().arch->dram_views().front();
+    const card::DramView& view = card_.identity().dram_views.front();
     const uint64_t address = view.offset + kDram;
     if (card_.aim(Window::payload, view.endpoint, address) == Access::ok)
       measure(ProbeKind::stream_dram, Window::payload, options_.stream_bytes,

@@ -11,7 +11,7 @@ using card::Window;
 
 class WindowLogReader : public LogReader {
  public:
-  explicit WindowLogReader(card::Card& card) : card_(card), views_(card.identity().arch->dram_views()) {}
+  explicit WindowLogReader(card::Card& card) : card_(card), views_(card.identity().dram_views) {}
 
   Access read(std::span<const LogRead> reads) override {
     for (const LogRead& r : reads) {
@@ -40,7 +40,7 @@ class WindowLogReader : public LogReader {
 class DescriptorLogReader : public LogReader {
  public:
   DescriptorLogReader(card::Card& card, EventLoop& loop)
-      : card_(card), loop_(loop), views_(card.identity().arch->dram_views()) {}
+      : card_(card), loop_(loop), views_(card.identity().dram_views) {}
 
   Access read(std::span<const LogRead> reads) override {
     ranges_.clear();

@@ -130,6 +130,11 @@ struct DriverModel::Chip {
   }
   std::string path() const { return "/dev/tenstorrent/" + std::to_string(options.ordinal); }
   bool is_off(Coord c) const { return page->harvested[c.y * arch->grid_x + c.x] || off.count(c); }
+  std::optional<uint32_t> channel_off() const {
+    for (uint32_t c = 0; c < arch->channels; ++c)
+      if (is_off(arch->ports(c)[0])) return c;
+    return std::nullopt;
+  }
   uint32_t enabled_columns() const {
     constexpr uint8_t kOrder[] = {1, 16, 2, 15, 3, 14, 4, 13, 5, 12, 6, 11, 7, 10};
     uint32_t mask = 0;
@@ -147,6 +152,16 @@ struct DriverModel::Chip {
       const uint32_t row = asked.y - 12u;
       if (asked.y < 12 || row >= 12) return std::nullopt;
       uint32_t group = row / 3;
+      if (const auto missing =
+              channel_off()) {  // the short column is at 18, the whole one's opposite moves to its end
+        const uint32_t own = *missing & ~3u, gap = *missing % 4;
+        if (asked.x == 18) {
+          if (group == 3) return std::nullopt;
+          return arch->ports(own + group + (group >= gap))[row % 3];
+        }
+        const uint32_t at = options.memory_in_order || group < gap ? group : group == 3 ? gap : group + 1;
+        return arch->ports((own ^ 4u) + at)[row % 3];
+      }
       if (options.simulator_memory && group >= 2) group = 5 - group;
       const bool west = (asked.x == 17) != options.simulator_memory;
       return arch->ports(group + (west ? 0 : 4))[row % 3];
@@ -190,7 +205,9 @@ struct DriverModel::Chip {
     if (address == kArcTelemetryTable) return kTelemetryTable;
     if (address == kArcTelemetryValues) return kTelemetryValues;
     const uint32_t table[] = {1u << 16, 4, 14 | 3u << 16, 34, 35 | 1u << 16, 36 | 2u << 16};
-    const uint32_t values[] = {enabled_columns(), 0x3fff, options.dram_channels, page->aiclk_mhz};
+    const auto missing = channel_off();
+    const uint32_t channels = options.dram_channels & ~(missing ? 1u << *missing : 0u);
+    const uint32_t values[] = {enabled_columns(), 0x3fff, channels, page->aiclk_mhz};
     if (address >= kTelemetryTable && address < kTelemetryTable + sizeof table)
       return table[(address - kTelemetryTable) / 4];
     if (address >= kTelemetryValues && address < kTelemetryValues + sizeof values)

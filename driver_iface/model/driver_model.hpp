@@ -32,6 +32,7 @@ struct ModelNode {
   bool firmware_votes = true;     // takes power messages
   bool telemetry = true;          // Blackhole: the table is there
   uint32_t dram_channels = 0xff;  // tag 36
+  bool memory_in_order = false;   // Blackhole lacking a channel: the others as tt-umd numbered them in 2024
   bool simulator_memory = false;  // Blackhole's channels are numbered as the public simulator does
 };
 

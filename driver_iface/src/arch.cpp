@@ -16,8 +16,8 @@ constexpr Board kBoards[] = {
     {"n150", "wormhole_b0", 1, 0},
     {"n300", "wormhole_b0", 2, 0},
     {"galaxy-wormhole", "wormhole_b0", 0, 0},
-    {"p100", "blackhole", 0, 2},
-    {"p100a", "blackhole", 0, 2},
+    {"p100", "blackhole", 0, 2, 1},
+    {"p100a", "blackhole", 0, 2, 1},
     {"p150", "blackhole", 0, 2},
     {"p150a", "blackhole", 0, 2},
     {"p150b", "blackhole", 0, 2},
@@ -98,6 +98,13 @@ std::span<const DramView> Arch::dram_views() const {
   static const std::vector<DramView> kWormhole = views_of(kArchs[0]);
   static const std::vector<DramView> kBlackhole = views_of(kArchs[1]);
   return name == "wormhole_b0" ? kWormhole : kBlackhole;
+}
+
+std::vector<DramView> Arch::dram_views_without(uint32_t fused_off) const {
+  std::vector<DramView> views;
+  for (const DramView& v : dram_views())
+    if ((fused_off >> v.channel & 1) == 0) views.push_back(v);
+  return views;
 }
 
 const Arch* arch_by_name(std::string_view name) {

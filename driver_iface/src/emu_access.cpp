@@ -126,8 +126,10 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
   if (in_view < page_.log_base) return std::nullopt;
   const uint64_t slot = (in_view - page_.log_base) / page_.bytes_per_risc;
   if (slot >= uint64_t{page_.cores_per_bank} * kMaxRiscs) return std::nullopt;
-  const auto view =
-      static_cast<uint32_t>(*arch_.channel_at(w.tile) * arch_.views_per_channel + in_channel / view_bytes);
+  uint32_t channel = 0;  // among those that are there: banks are numbered without holes
+  for (uint32_t c = 0; c < *arch_.channel_at(w.tile); ++c)
+    channel += !page_.harvested[tile_index(arch_, arch_.ports(c)[0])];
+  const auto view = static_cast<uint32_t>(channel * arch_.views_per_channel + in_channel / view_bytes);
   const uint64_t lane = uint64_t{view} * page_.cores_per_bank * kMaxRiscs + slot;
   if (lane >= kMaxFlatIds * kMaxRiscs) return std::nullopt;
   const uint64_t first_byte = (in_view - page_.log_base) % page_.bytes_per_risc;

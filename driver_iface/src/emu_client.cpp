@@ -207,6 +207,12 @@ class EmulatedClient : public Card {
     identity_.max_compute_cores = page_->max_compute_cores;
     identity_.workload_pid = page_->workload_pid;
     const Arch& arch = *identity_.arch;
+    uint32_t channels_off = 0;
+    for (uint32_t c = 0; c < arch.channels; ++c) {
+      const Coord port = arch.ports(c)[0];
+      if (page_->harvested[port.y * arch.grid_x + port.x]) channels_off |= 1u << c;
+    }
+    identity_.dram_views = arch.dram_views_without(channels_off);
     for (uint8_t x = 0; x < arch.grid_x; ++x)
       for (uint8_t y = 0; y < arch.grid_y; ++y) {
         const TileKind kind = arch.kind_at({x, y});

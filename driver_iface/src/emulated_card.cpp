@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -145,6 +146,25 @@ struct EmulatedCard::Impl {
         tiles.push_back({{x, y}, kind, dead});
       }
     page->max_compute_cores = options.max_compute_cores ? options.max_compute_cores : working;
+    harvest_memory(board);
+  }
+
+  // Blackhole alone lacks memory channels. What the options do not name is taken from the far end.
+  void harvest_memory(const Board& board) {
+    uint32_t off = 0;
+    for (const uint8_t channel : options.harvested_channels) {
+      if (arch->name != "blackhole" || channel >= arch->channels)
+        throw OpenError("memory channel " + std::to_string(channel) + " cannot be fused off on " +
+                        options.arch + "; Blackhole has 0 to 7");
+      off |= 1u << channel;
+    }
+    const unsigned wanted = options.unharvested ? 0 : board.harvested_channels;
+    for (uint32_t c = arch->channels; c-- > 0 && static_cast<unsigned>(std::popcount(off)) < wanted;)
+      off |= 1u << c;
+    for (uint32_t c = 0; c < arch->channels; ++c)
+      for (const Coord port : arch->ports(c))
+        if (off >> c & 1) page->harvested[port.y * arch->grid_x + port.x] = 1;
+    views = arch->dram_views_without(off);
   }
 
   void listen_for_observers() {
@@ -347,7 +367,7 @@ struct EmulatedCard::Impl {
     return *reinterpret_cast<std::atomic<uint32_t>*>(memory + offset);
   }
   uint64_t view_offset(uint32_t view, uint64_t address) const {
-    const DramView& v = arch->dram_views()[view];
+    const DramView& v = views[view];
     return channel_offset(*arch, v.channel) + v.offset + address;
   }
 
@@ -358,6 +378,7 @@ struct EmulatedCard::Impl {
   uint8_t* memory = nullptr;
   Page* page = nullptr;
   std::vector<Tile> tiles;
+  std::vector<DramView> views;    // by bank id
   std::map<int, Client> clients;  // by descriptor; the server thread's
   std::vector<uint64_t> buffer;
   std::atomic<size_t> attached{0};
@@ -377,6 +398,9 @@ void EmulatedCard::announce() {
 
 const Arch& EmulatedCard::arch() const {
   return *impl_->arch;
+}
+std::span<const DramView> EmulatedCard::dram_views() const {
+  return impl_->views;
 }
 std::span<const Tile> EmulatedCard::tiles() const {
   return impl_->tiles;

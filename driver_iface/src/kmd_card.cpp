@@ -333,6 +333,7 @@ class KmdCard : public Card {
         static_cast<uint32_t>(std::count_if(tiles().begin(), tiles().end(), [](const Tile& t) {
           return t.kind == TileKind::tensix && !t.harvested;
         }));
+    identity_.dram_views = arch_.dram_views_without(tiles_->channels_off());
     // Who opened it first, of those who still have it: the workload, as far as can be told.
     const auto pids = holders(system_, node);
     identity_.workload_pid = pids.empty() ? 0 : pids.back();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "driver_iface/allow_list.hpp"
 
@@ -29,6 +30,20 @@ constexpr std::array<MemoryNumbering, 2> kMemoryNumberings = {
     {{17, 18, {0, 1, 2, 3}}, {18, 17, {0, 1, 3, 2}}}};
 constexpr uint8_t kDramY = 12;  // of the first port
 
+// With one channel fused off, the column it would stand in is the one at x 18 and closes up. The other one
+// stands at x 17: in tt-umd today (blackhole_coordinate_manager.cpp@6e364d22) with the channel opposite the
+// missing one moved to the end, in 2024 (same file, map_column_of_dram_banks) in order.
+struct ShortColumn {
+  uint8_t x, group;
+};
+ShortColumn beside_fused_off(uint8_t channel, uint8_t off, unsigned way) {
+  const uint8_t row = channel % 4, gap = off % 4;
+  const auto closed_up = static_cast<uint8_t>(row - (row > gap));
+  if (channel / 4 == off / 4) return {18, closed_up};
+  if (way != 0) return {17, row};
+  return {17, row == gap ? uint8_t{3} : closed_up};
+}
+
 std::optional<size_t> column_index(uint8_t x) {
   const auto it = std::find(kBlackholeColumns.begin(), kBlackholeColumns.end(), x);
   if (it == kBlackholeColumns.end()) return std::nullopt;
@@ -45,9 +60,10 @@ bool disabled(std::optional<uint32_t> enabled, uint8_t x) {
 TileMap::TileMap(const Arch& arch, bool translated, const LoadAt& load, const std::string& spec)
     : arch_(arch), translated_(translated), spec_(spec), entries_(size_t{arch.grid_x} * arch.grid_y) {
   if (arch.name == "blackhole") read_telemetry(load);
-  if (translated_ && arch.name == "blackhole" && dram_channels_ && (*dram_channels_ & 0xff) != 0xff)
+  channels_off_ = dram_channels_ ? ~*dram_channels_ & ((1u << arch.channels) - 1) : 0;
+  if (std::popcount(channels_off_) > 1)
     throw OpenError(spec +
-                    ": a memory channel of this chip is fused off (p100), and how the others are then "
+                    ": more than one memory channel of this chip is fused off, and how the others are then "
                     "numbered is not known to this build; nothing was collected");
   const auto has_l1 = [&](Coord c) {
     const TileKind kind = arch.kind_at(c);
@@ -127,6 +143,7 @@ void TileMap::read_telemetry(const LoadAt& load) {
 bool TileMap::harvested(Coord tile) const {
   if (tile.x >= arch_.grid_x || tile.y >= arch_.grid_y) return false;
   const TileKind kind = arch_.kind_at(tile);
+  if (kind == TileKind::dram) return channels_off_ >> *arch_.channel_at(tile) & 1;
   return (kind == TileKind::tensix || kind == TileKind::ethernet) && !entry(tile).present;
 }
 
@@ -136,15 +153,24 @@ Coord TileMap::aim_at(Coord tile) const {
 }
 
 unsigned TileMap::memory_numberings() const {
-  return translated_ && arch_.name == "blackhole" ? static_cast<unsigned>(kMemoryNumberings.size()) : 1;
+  return renumbers_memory() ? static_cast<unsigned>(kMemoryNumberings.size()) : 1;
+}
+
+bool TileMap::renumbers_memory() const {
+  return translated_ && arch_.name == "blackhole";
 }
 
 // Memory is renumbered channel by channel, three ports each: four channels at x 17, four at 18.
 Coord TileMap::dram_aim(Coord port) const {
-  if (memory_numberings() == 1) return port;
+  if (!renumbers_memory()) return port;
   const auto channel = static_cast<uint8_t>(*arch_.channel_at(port));
   const auto ports = arch_.ports(channel);
   const auto nth = static_cast<uint8_t>(std::find(ports.begin(), ports.end(), port) - ports.begin());
+  if (channels_off_) {
+    const ShortColumn at =
+        beside_fused_off(channel, static_cast<uint8_t>(std::countr_zero(channels_off_)), numbering_);
+    return {at.x, static_cast<uint8_t>(kDramY + 3 * at.group + nth)};
+  }
   const MemoryNumbering& n = kMemoryNumberings[numbering_];
   const bool first_half = channel < n.group.size();
   return {first_half ? n.first_x : n.second_x,

@@ -25,6 +25,7 @@ class TileMap {
   const std::vector<Tile>& tiles() const { return tiles_; }  // Tensix and Ethernet in flat id order
   const std::vector<std::string>& notes() const { return notes_; }
   bool harvested(Coord tile) const;
+  uint32_t channels_off() const { return channels_off_; }  // of memory, a bit each
   // Ways in which the memory channels may be numbered, and the one that is used; 0 is tt-metal's.
   unsigned memory_numberings() const;
   void use_memory_numbering(unsigned way) { numbering_ = way; }
@@ -40,6 +41,7 @@ class TileMap {
   const Entry& entry(Coord tile) const { return entries_[size_t{tile.y} * arch_.grid_x + tile.x]; }
   void read_telemetry(const LoadAt& load);
   void look_at(Coord asked, const LoadAt& load);
+  bool renumbers_memory() const;
   Coord dram_aim(Coord port) const;
 
   const Arch& arch_;
@@ -49,7 +51,8 @@ class TileMap {
   std::vector<Tile> tiles_;
   std::vector<std::string> notes_;
   std::optional<uint32_t> tensix_columns_, ethernet_tiles_,
-      dram_channels_;  // enabled, of Blackhole's telemetry
+      dram_channels_;          // enabled, of Blackhole's telemetry
+  uint32_t channels_off_ = 0;  // of memory, a bit each
   unsigned numbering_ = 0;
   std::set<uint8_t> silent_lines_;  // rows (Wormhole) or columns (Blackhole), as what is fused off is
   unsigned silent_ = 0, misplaced_ = 0;

@@ -364,6 +364,9 @@ int main(int argc, char** argv) {
   app.add_option("--harvest", o.harvest,
                  "fused-off Tensix rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x)")
       ->delimiter(',');
+  app.add_option("--harvest-channels", o.card.harvested_channels,
+                 "fused-off memory channels (Blackhole, 0 to 7); a p100 lacks one in any case")
+      ->delimiter(',');
   app.add_option("--aiclk", o.card.aiclk_mhz, "MHz of the tile clocks")
       ->check(CLI::Range(100u, 3000u))
       ->capture_default_str();

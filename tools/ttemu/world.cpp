@@ -35,7 +35,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       reset_dice_(options.faults.host_reset.seed) {
   draw_next_reset();
   if (!options_.mailbox) options_.mailbox = &markers::mailboxes().back();
-  const auto views = static_cast<uint32_t>(card.arch().dram_views().size());
+  const auto views = static_cast<uint32_t>(card.dram_views().size());
   // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
   std::vector<WorldCore> all;
   unsigned ethernet = 0;

@@ -43,6 +43,8 @@ struct Arch {
   std::optional<uint32_t> channel_at(Coord endpoint) const;
   std::span<const Coord, 3> ports(uint32_t channel) const;  // of one GDDR channel
   std::span<const DramView> dram_views() const;
+  // Of a card that lacks channels (bit c of `fused_off`): the others' banks are numbered on without a hole.
+  std::vector<DramView> dram_views_without(uint32_t fused_off) const;
 };
 
 const Arch* arch_by_name(std::string_view name);
@@ -51,8 +53,9 @@ const Arch* arch_by_pci_device(uint16_t device);
 struct Board {
   std::string_view name;  // as the driver spells it (n150, p150a), and p150 for any of them
   std::string_view arch;
-  uint8_t harvested_rows;     // Wormhole: so many Tensix rows are fused off
-  uint8_t harvested_columns;  // Blackhole: likewise columns
+  uint8_t harvested_rows;          // Wormhole: so many Tensix rows are fused off
+  uint8_t harvested_columns;       // Blackhole: likewise columns
+  uint8_t harvested_channels = 0;  // of memory
 };
 const Board* board_by_name(std::string_view name);
 

@@ -38,9 +38,10 @@ struct Identity {
   const Arch* arch = nullptr;
   std::string board;
   uint32_t aiclk_mhz = 0;
-  uint32_t max_compute_cores = 0;  // logical grid x * y
-  int workload_pid = 0;            // 0: not known
-  std::vector<std::string> notes;  // what opening found worth telling, a sentence each
+  uint32_t max_compute_cores = 0;    // logical grid x * y
+  std::vector<DramView> dram_views;  // by bank id, as tt-metal numbers them: fused-off channels have none
+  int workload_pid = 0;              // 0: not known
+  std::vector<std::string> notes;    // what opening found worth telling, a sentence each
 };
 
 struct OpenOptions {

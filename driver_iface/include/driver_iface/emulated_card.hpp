@@ -35,6 +35,7 @@ struct EmulatedCardOptions {
   std::vector<uint8_t>
       harvested_rows;  // NOC0 y of Tensix rows; empty: the board's default count, from the end
   std::vector<uint8_t> harvested_columns;
+  std::vector<uint8_t> harvested_channels;  // of memory; empty: the board's default count, from the end
   bool unharvested = false;   // nothing is fused off, whatever the board: a chip with all its cores
   bool strict = false;        // every access over the socket
   bool virtual_time = false;  // the clock moves only by advance_clock()
@@ -71,6 +72,7 @@ class EmulatedCard {
   EmulatedCard& operator=(const EmulatedCard&) = delete;
 
   const Arch& arch() const;
+  std::span<const DramView> dram_views() const;  // by bank id
   std::span<const Tile> tiles() const;  // Tensix and Ethernet in x-major order, harvested ones marked
 
   // Memory, in 32-bit words, relaxed atomics: what a core's store is to a reader on the other side of PCIe.
