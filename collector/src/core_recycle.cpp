@@ -9,12 +9,19 @@ namespace {
 using card::Access;
 using card::Window;
 
+constexpr uint32_t kSettleAgain = 16;
 constexpr int kSettleTries = 4;      // in a row, for a snapshot without a finish under way
 constexpr uint32_t kMagicWords = 8;  // in front of the vector, where the magic word is (format sheet 1.5)
 constexpr uint32_t kLongestFrame = device::kBufferWords + 8;
 
 std::string number(uint64_t value) {
   return std::to_string(value);
+}
+std::string bits(uint32_t mask) {
+  std::string text;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (mask >> r & 1) text += (text.empty() ? "" : ",") + number(r);
+  return text;
 }
 std::string indices(const std::array<uint32_t, device::kMaxRiscs>& index) {
   std::string text;
@@ -148,7 +155,7 @@ Access CoreRecycle::clear(Step& step) {
   }
   const uint64_t took = deps_.attachment.clock() - before_.read_ns;
   slow_ = took > deps_.limits.store_within_ns;
-  tell("clear lanes 0x" + number(cleared_) + " indices " + indices(before_.index) + " runs " +
+  tell("clear lanes " + bits(cleared_) + " indices " + indices(before_.index) + " runs " +
        number(before_.runs_after) + (before_.settled() ? " settled" : " unsettled") + " store after " +
        number(took) + " ns" + (slow_ ? " SLOW" : ""));
   last_runs_ = before_.runs_after;
@@ -164,7 +171,7 @@ CoreRecycle CoreRecycle::reopened(Deps deps, RecycleCore core, uint32_t cleared,
   r.before_.runs_before = r.before_.runs_after = r.last_runs_ = earlier.runs;
   r.before_.done = earlier.settled;
   for (uint32_t i = 0; i < device::kMaxRiscs; ++i) r.before_.index[i] = r.core_.lanes[i].pos;
-  r.tell("looks again at provisional lanes 0x" + number(cleared));
+  r.tell("looks again at provisional lanes " + bits(cleared));
   return r;
 }
 
@@ -265,83 +272,133 @@ Access CoreRecycle::read_places() {
 
 // BRISC's frame of a run and that of another RISC carry one host id. Where a finish was under way at counts_
 // the lanes behind the one it was at lack the last run.
-bool CoreRecycle::hosts_agree(const std::array<std::vector<LaneOutcome>, device::kMaxRiscs>& found) const {
-  const std::vector<NewFrame>& brisc = found[0].front().frames;
-  for (uint32_t r = 1; r < core_.core.riscs; ++r) {
-    const std::vector<NewFrame>& other = found[r].front().frames;
-    if (other.empty()) continue;
-    const auto agree = [&](size_t less) {
-      const size_t n = std::min(brisc.size() - std::min(less, brisc.size()), other.size());
-      for (size_t i = 1; i <= n; ++i)
-        if (brisc[brisc.size() - less - i].host_id != other[other.size() - i].host_id) return false;
-      return true;
-    };
-    if (!agree(0) && (counts_.settled() || !agree(1))) return false;
-  }
-  return true;
+bool CoreRecycle::hosts_agree(const std::vector<NewFrame>& brisc, const std::vector<NewFrame>& other) const {
+  const auto agree = [&](size_t less) {
+    const size_t n = std::min(brisc.size() - std::min(less, brisc.size()), other.size());
+    for (size_t i = 1; i <= n; ++i)
+      if (brisc[brisc.size() - less - i].host_id != other[other.size() - i].host_id) return false;
+    return true;
+  };
+  return agree(0) || (!counts_.settled() && agree(1));
 }
 
-// True: the step is decided.
+std::vector<LaneOutcome> CoreRecycle::readings(uint32_t r) const {
+  const RecycleLane& lane = core_.lanes[r];
+  const bool cleared = cleared_ >> r & 1;
+  if (!cleared && counts_.index[r] == lane.pos) {  // a lane nobody uses, or nothing new
+    LaneOutcome same;
+    same.digest = lane.digest;
+    same.cursor = same.old_end = lane.pos;
+    return {same};
+  }
+  LaneCase one{lane.lane,        deps_.ceiling(),  lane.digest,      cleared,
+               lane.pos,         before_.index[r], counts_.index[r], result_.old_place[r],
+               result_.front[r], allowed(r),       crossing()};
+  if (cleared && !deps_.limits.resolve) {
+    one.index_after = 0;
+    one.old_place = one.old_place.first(std::min<size_t>(one.old_place.size(), one.index_before - one.pos));
+    one.allowed = {0, INT64_MAX};
+    one.crossing = {0, 0};
+  }
+  return possible_outcomes(one);
+}
+
+std::string CoreRecycle::nothing_fits(uint32_t r) const {
+  return "RISC " + number(r) + ": nothing fits index " + number(counts_.index[r]) + " after " +
+         number(before_.index[r]) + " with words taken to " + number(core_.lanes[r].pos) +
+         "; by the runs counted, " + std::to_string(crossing().least) + " to " +
+         std::to_string(crossing().most) + " frames came since";
+}
+
+// True: one reading was chosen, or it is a surprise.
 bool CoreRecycle::choose(Step& step) {
   std::array<std::vector<LaneOutcome>, device::kMaxRiscs> found;
   std::string missing;
-  for (uint32_t r = 0; r < core_.core.riscs; ++r) {
-    const RecycleLane& lane = core_.lanes[r];
-    const bool cleared = cleared_ >> r & 1;
-    if (!cleared && counts_.index[r] == lane.pos) {  // a lane nobody uses, or nothing new
-      LaneOutcome same;
-      same.digest = lane.digest;
-      same.cursor = same.old_end = lane.pos;
-      found[r].push_back(same);
-      continue;
-    }
-    found[r] =
-        possible_outcomes({lane.lane, deps_.ceiling(), lane.digest, cleared, lane.pos, before_.index[r],
-                           counts_.index[r], result_.old_place[r], result_.front[r], allowed(r), crossing()});
-    if (found[r].size() == 1) continue;
-    if (found[r].size() > 1) {
-      step = end(Step::surprise, "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
-                                     to_string(found[r][0].verdict) + ", " + to_string(found[r][1].verdict) +
-                                     ")");
-      return true;
-    }
-    if (missing.empty())
-      missing = "RISC " + number(r) + ": nothing fits index " + number(counts_.index[r]) + " after " +
-                number(before_.index[r]) + " with words taken to " + number(lane.pos);
+  for (uint32_t r = 0; r < core_.core.riscs && missing.empty(); ++r) {
+    found[r] = readings(r);
+    // Finish goes from BRISC on: where one was under way, a lane may lack its frame, at before_ or at
+    // counts_.
+    const auto crossing_of = [](const LaneOutcome& o) { return o.frames.size() - o.announced; };
+    const FrameRange as_brisc =
+        r == 0 || counts_.index[r] == core_.lanes[r].pos || core_.lanes[r].frames == 0
+            ? FrameRange{0, INT64_MAX}
+            : FrameRange{static_cast<int64_t>(crossing_of(found[0].front())) - !counts_.settled(),
+                         static_cast<int64_t>(crossing_of(found[0].front())) + !before_.settled()};
+    std::erase_if(found[r], [&](const LaneOutcome& o) { return !as_brisc.holds(crossing_of(o)); });
+    if (found[r].empty()) missing = nothing_fits(r);
+    if (r == 0 || !missing.empty()) continue;
+    // A RISC that sat out ends in frames without a time. Those with the launch ids of BRISC's were written by
+    // these runs, so the reading that has most of them is the true one.
+    const std::vector<NewFrame>& brisc = found[0].front().frames;
+    std::erase_if(found[r], [&](const LaneOutcome& o) { return !hosts_agree(brisc, o.frames); });
+    if (found[r].empty()) missing = "RISC " + number(r) + ": its launch ids are not BRISC's";
+    const auto most = std::max_element(found[r].begin(), found[r].end(), [](const auto& a, const auto& b) {
+      return a.frames.size() < b.frames.size();
+    });
+    const bool sat_out = most != found[r].end() && !most->frames.empty() && most->frames.back().sat_out;
+    if (found[r].size() > 1 && sat_out) found[r] = {LaneOutcome(*most)};
   }
-  const bool all = missing.empty();
-  if (all && hosts_agree(found)) {
-    for (uint32_t r = 0; r < core_.core.riscs; ++r) result_.lanes[r] = std::move(found[r].front());
-    return true;
+  if (missing.empty()) {
+    for (uint32_t r = 0; r < core_.core.riscs; ++r) {
+      if (found[r].size() > 1) {
+        step = end(Step::surprise, "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
+                                       to_string(found[r][0].verdict) + ", " +
+                                       to_string(found[r][1].verdict) + ")");
+        return true;
+      }
+      result_.lanes[r] = std::move(found[r].front());
+    }
+    return chosen_ = true;
   }
   if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return false;
-  step = end(Step::surprise, all ? "launch ids of its RISCs do not agree" : missing);
+  step = end(Step::surprise, missing);
   return true;
 }
 
+// A core that acted on a cached index has come back to the old place since counts_.
+bool CoreRecycle::moved_back(const Snapshot& after) const {
+  for (uint32_t r = 0; r < core_.core.riscs; ++r)
+    if (cleared_ >> r & 1 && counts_.index[r] < core_.lanes[r].pos && after.index[r] > before_.index[r])
+      return true;
+  return false;
+}
+
+// The lane whose old place holds words that are still to be read, and that the new lap has reached.
+std::optional<uint32_t> CoreRecycle::overtaken(const Snapshot& after) const {
+  for (uint32_t r = 0; r < core_.core.riscs; ++r) {
+    const uint32_t pos = core_.lanes[r].pos;
+    if (!(cleared_ >> r & 1) || counts_.index[r] >= pos || after.index[r] <= pos) continue;
+    if (std::max(before_.index[r], result_.lanes[r].old_end) > pos) return r;
+  }
+  return std::nullopt;
+}
+
 Access CoreRecycle::resolve(Step& step) {
+  result_.lanes = {};
   if (const Access a = read_places(); a != Access::ok) return a;
   Snapshot after;
   if (const Access a = snapshot(after); a != Access::ok) return a;
-  if (gone_back(after)) {
+  bool back = gone_back(after);
+  for (uint32_t r = 0; r < core_.core.riscs; ++r) back = back || after.index[r] < counts_.index[r];
+  if (back) {
     step = end(Step::rewound, {});
-    return Access::ok;
+  } else if (moved_back(after)) {
+    if (++settled_again_ > kSettleAgain) step = end(Step::surprise, "its indices do not settle");
+    phase_ = Phase::settle;
+    first_runs_.reset();
+  } else if (overtaken(after) || (choose(step) && overtaken(after))) {
+    step = end(Step::surprise, "RISC " + number(*overtaken(after)) +
+                                   ": the new lap reached words that were still to be read");
+  } else if (chosen_ && step == Step::going) {
+    step = take();
   }
-  for (uint32_t r = 0; r < core_.core.riscs; ++r)
-    if (after.index[r] < counts_.index[r]) {
-      step = end(Step::rewound, {});
-      return Access::ok;
-    }
-  if (!choose(step) || step != Step::going) return Access::ok;
+  return Access::ok;
+}
+
+CoreRecycle::Step CoreRecycle::take() {
   for (uint32_t r = 0; r < core_.core.riscs; ++r) {
     if (!(cleared_ >> r & 1)) continue;
     const LaneOutcome& o = result_.lanes[r];
-    const bool from_old = o.cursor < core_.lanes[r].pos && o.old_end > core_.lanes[r].pos;
-    if (from_old && after.index[r] > core_.lanes[r].pos) {
-      step =
-          end(Step::surprise, "RISC " + number(r) + ": the new lap reached words that were still to be read");
-      return Access::ok;
-    }
     crossed_ = crossed_ || (o.verdict != Verdict::clean && o.verdict != Verdict::front);
     tell("risc " + number(r) + " " + to_string(o.verdict) + ", " + number(o.frames.size()) +
          " frames, index " + number(counts_.index[r]));
@@ -351,8 +408,7 @@ Access CoreRecycle::resolve(Step& step) {
   result_.settled = counts_.settled();
   result_.cleared = cleared_;
   result_.read_time_ns = counts_.read_ns;
-  step = Step::resolved;
-  return Access::ok;
+  return Step::resolved;
 }
 
 }  // namespace ttc::collect

@@ -181,8 +181,7 @@ Access Drain::go_on_recycling(CoreState& core) {
   } else if (step == CoreRecycle::Step::rewound) {
     ++account.rewound;
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      if (ended->cleared() >> r & 1)
-        losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+      if (ended->cleared() >> r & 1) lose_until_now(core, r);
     note_rewind(core, false);
   } else {
     ++account.surprises;
@@ -194,14 +193,18 @@ Access Drain::go_on_recycling(CoreState& core) {
   return Access::ok;
 }
 
-// Where the lanes stand is not known. What may be missing is an interval that ends where frames are
-// understood again; nothing is written any more.
+// What was recorded until now may have lain where nobody will look for it.
+void Drain::lose_until_now(const CoreState& core, uint32_t risc) {
+  losses_.record(where(core, risc), LossCause::rewound_before_read, shm::LossPrecision::unknown,
+                 core.lanes[risc].digest.last_time, device_time_.at(attachment_.clock()), 0, 0);
+}
+
+// Where the lanes stand is not known. What may be missing is an interval; nothing is written any more.
 void Drain::go_on_after_surprise(CoreState& core, const CoreRecycle& recycle) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!(recycle.cleared() >> r & 1)) continue;
     LaneState& lane = core.lanes[r];
-    losses_.open(where(core, r), LossCause::rewound_before_read, lane.digest.last_time, 0);
-    lane.first_of_epoch = true;
+    lose_until_now(core, r);
     const uint32_t index = recycle.highest_seen()[r];
     if (index < lane.cursor) lane.base += lane.cursor, lane.cursor = 0, lane.witness_words = 0;
     lane.old_host.reset();

@@ -29,16 +29,16 @@ class Resolving {
       add_whole(Verdict::untouched);
       return std::move(found_);
     }
-    const Chain old = open_chain();
-    const auto seen = frames_until(old, c_.index_before);
-    if (!seen) return {};  // what was announced before the store is not all there
-    seen_ = *seen;
-    for (size_t j = std::max(*seen, frames_with_time(old)); j <= old.frames.size(); ++j) {
-      if (c_.index_after == 0) add(j == *seen ? Verdict::clean : Verdict::after, old, j, {}, 0);
+    const auto announced = exact_chain(c_.old_place, c_.pos, c_.index_before, c_.digest);
+    if (!announced) return {};  // what was announced before the store is not all there
+    seen_ = announced->frames.size();
+    const Chain old = open_chain(*announced);
+    for (size_t j = std::max(seen_, frames_with_time(old)); j <= old.frames.size(); ++j) {
+      if (c_.index_after == 0) add(j == seen_ ? Verdict::clean : Verdict::after, old, j, {}, 0);
       if (c_.index_after == 0) continue;
       if (const auto lap = exact_chain(c_.front, 0, c_.index_after, old.digest(j));
           lap && !lap->frames.empty())
-        add(j == *seen ? Verdict::front : Verdict::after_front, old, j, {&*lap}, c_.index_after);
+        add(j == seen_ ? Verdict::front : Verdict::after_front, old, j, {&*lap}, c_.index_after);
       add_torn(old, j);
     }
     if (c_.index_after > c_.index_before) add_whole(Verdict::lost_write);
@@ -96,10 +96,9 @@ class Resolving {
     return fits ? digest.trailing_words : 0;
   }
 
-  // What is new at the old place, whose end nobody stored.
-  Chain open_chain() const {
-    Chain chain{{}, {}, c_.digest, c_.pos};
-    for (size_t at = 0;;) {
+  // What is new at the old place behind that, where nobody stored the end.
+  Chain open_chain(Chain chain) const {
+    for (size_t at = chain.end(chain.frames.size()) - c_.pos;;) {
       const size_t length = open_length(c_.old_place, at, chain.digest(chain.frames.size()));
       if (length == 0 || !append(chain, c_.old_place, at, length, c_.pos)) return chain;
       at += length;
@@ -141,6 +140,7 @@ class Resolving {
            uint32_t cursor) {
     LaneOutcome o;
     o.verdict = verdict;
+    o.announced = seen_;
     o.frames.assign(old.frames.begin(), old.frames.begin() + static_cast<ptrdiff_t>(j));
     o.digest = old.digest(j);
     o.old_end = old.end(j);

@@ -116,7 +116,12 @@ class CoreRecycle {
   FrameRange allowed(uint32_t risc) const;
   FrameRange crossing() const;
   bool choose(Step& step);
-  bool hosts_agree(const std::array<std::vector<LaneOutcome>, device::kMaxRiscs>& found) const;
+  bool moved_back(const Snapshot& after) const;
+  std::optional<uint32_t> overtaken(const Snapshot& after) const;
+  Step take();
+  std::vector<LaneOutcome> readings(uint32_t risc) const;
+  std::string nothing_fits(uint32_t risc) const;
+  bool hosts_agree(const std::vector<NewFrame>& brisc, const std::vector<NewFrame>& other) const;
   bool gone_back(const Snapshot& s);
   void tell(const std::string& what) const;
   Step end(Step step, std::string why);
@@ -130,6 +135,8 @@ class CoreRecycle {
   std::array<uint32_t, device::kMaxRiscs> highest_seen_{};  // in the new lap
   std::optional<uint32_t> first_runs_;                      // in the first snapshot after the store
   uint32_t last_runs_ = 0;
+  uint32_t settled_again_ = 0;
+  bool chosen_ = false;
   uint64_t counts_ns_ = 0, resolve_since_ns_ = 0, began_ns_ = 0, trips_ = 0;
   bool slow_ = false, crossed_ = false;
   Result result_;

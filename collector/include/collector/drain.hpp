@@ -294,6 +294,7 @@ class Drain {
   bool provisional_moved(const CoreState& core, const Snapshot& snap) const;
   void reopen_recycle(CoreState& core);
   card::Access go_on_recycling(CoreState& core);
+  void lose_until_now(const CoreState& core, uint32_t risc);
   void go_on_after_surprise(CoreState& core, const CoreRecycle& recycle);
   void publish_new_frames(CoreState& core, uint32_t risc, const CoreRecycle::Result& result);
   void count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& outcome);

@@ -56,6 +56,7 @@ struct LaneCase {
 struct LaneOutcome {
   Verdict verdict = Verdict::untouched;
   std::vector<NewFrame> frames;  // in order of time
+  size_t announced = 0;          // of them, up to index_before
   markers::FrameDigest digest;   // of the last one
   uint32_t cursor = 0;           // words of the log that are taken then
   uint32_t old_end = 0;          // where the old place ended: stream place of a new lap's word 0
