@@ -270,13 +270,20 @@ Access CoreRecycle::read_places() {
   return Access::ok;
 }
 
-// BRISC's frame of a run and that of another RISC carry one host id. Where a finish was under way at counts_
-// the lanes behind the one it was at lack the last run.
-bool CoreRecycle::hosts_agree(const std::vector<NewFrame>& brisc, const std::vector<NewFrame>& other) const {
+// BRISC's frame of a run and that of another RISC carry one launch id, and after before_ there are as many of
+// one as of the other. Finish goes from BRISC on: where one was under way, a lane may lack its frame, at
+// before_ or at counts_.
+bool CoreRecycle::agrees_with_brisc(uint32_t r, const LaneOutcome& brisc, const LaneOutcome& other) const {
+  const auto launch = [](const LaneOutcome& o, size_t from_end) {
+    return o.frames[o.frames.size() - from_end].host_id;
+  };
   const auto agree = [&](size_t less) {
-    const size_t n = std::min(brisc.size() - std::min(less, brisc.size()), other.size());
-    for (size_t i = 1; i <= n; ++i)
-      if (brisc[brisc.size() - less - i].host_id != other[other.size() - i].host_id) return false;
+    if (brisc.frames.size() < less) return false;
+    const size_t runs = brisc.frames.size() - brisc.announced, mine = other.frames.size() - other.announced;
+    const bool counted = mine + less == runs || (!before_.settled() && mine + less == runs + 1);
+    if (!counted && core_.lanes[r].frames != 0) return false;
+    for (size_t i = 1; i <= std::min(brisc.frames.size() - less, other.frames.size()); ++i)
+      if (launch(brisc, less + i) != launch(other, i)) return false;
     return true;
   };
   return agree(0) || (!counts_.settled() && agree(1));
@@ -316,22 +323,15 @@ bool CoreRecycle::choose(Step& step) {
   std::string missing;
   for (uint32_t r = 0; r < core_.core.riscs && missing.empty(); ++r) {
     found[r] = readings(r);
-    // Finish goes from BRISC on: where one was under way, a lane may lack its frame, at before_ or at
-    // counts_.
-    const auto crossing_of = [](const LaneOutcome& o) { return o.frames.size() - o.announced; };
-    const FrameRange as_brisc =
-        r == 0 || counts_.index[r] == core_.lanes[r].pos || core_.lanes[r].frames == 0
-            ? FrameRange{0, INT64_MAX}
-            : FrameRange{static_cast<int64_t>(crossing_of(found[0].front())) - !counts_.settled(),
-                         static_cast<int64_t>(crossing_of(found[0].front())) + !before_.settled()};
-    std::erase_if(found[r], [&](const LaneOutcome& o) { return !as_brisc.holds(crossing_of(o)); });
     if (found[r].empty()) missing = nothing_fits(r);
     if (r == 0 || !missing.empty()) continue;
     // A RISC that sat out ends in frames without a time. Those with the launch ids of BRISC's were written by
     // these runs, so the reading that has most of them is the true one.
-    const std::vector<NewFrame>& brisc = found[0].front().frames;
-    std::erase_if(found[r], [&](const LaneOutcome& o) { return !hosts_agree(brisc, o.frames); });
-    if (found[r].empty()) missing = "RISC " + number(r) + ": its launch ids are not BRISC's";
+    const bool unused =
+        !(cleared_ >> r & 1) && counts_.index[r] == core_.lanes[r].pos && core_.lanes[r].frames == 0;
+    if (unused) continue;
+    std::erase_if(found[r], [&](const LaneOutcome& o) { return !agrees_with_brisc(r, found[0].front(), o); });
+    if (found[r].empty()) missing = "RISC " + number(r) + ": its launches are not BRISC's";
     const auto most = std::max_element(found[r].begin(), found[r].end(), [](const auto& a, const auto& b) {
       return a.frames.size() < b.frames.size();
     });

@@ -39,8 +39,9 @@ class Resolving {
       if (const auto lap = exact_chain(c_.front, 0, c_.index_after, old.digest(j));
           lap && !lap->frames.empty())
         add(j == seen_ ? Verdict::front : Verdict::after_front, old, j, {&*lap}, c_.index_after);
-      add_torn(old, j);
     }
+    // There the log goes on behind the index, and the hole's old bytes may look like frames without a time.
+    for (size_t j = seen_; j <= old.frames.size() && c_.index_after > c_.index_before; ++j) add_torn(old, j);
     if (c_.index_after > c_.index_before) add_whole(Verdict::lost_write);
     return std::move(found_);
   }

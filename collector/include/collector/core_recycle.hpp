@@ -121,7 +121,7 @@ class CoreRecycle {
   Step take();
   std::vector<LaneOutcome> readings(uint32_t risc) const;
   std::string nothing_fits(uint32_t risc) const;
-  bool hosts_agree(const std::vector<NewFrame>& brisc, const std::vector<NewFrame>& other) const;
+  bool agrees_with_brisc(uint32_t risc, const LaneOutcome& brisc, const LaneOutcome& other) const;
   bool gone_back(const Snapshot& s);
   void tell(const std::string& what) const;
   Step end(Step step, std::string why);
