@@ -25,8 +25,7 @@ std::string place(card::Coord at) {
 
 std::map<std::string, uint64_t> Drain::not_recycled() const {
   std::map<std::string, uint64_t> cores;
-  for (const CoreState& core : cores_)
-    if (!core.recycling.refused.empty()) ++cores[core.recycling.refused];
+  for (const auto& [why, who] : refusals_) cores[why] = who.size();
   return cores;
 }
 
@@ -124,8 +123,11 @@ Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
   return a;
 }
 
-void Drain::tell_refusal(const CoreState& core) const {
-  if (options_.tell) options_.tell(place(core.core.at) + " is not recycled: " + core.recycling.refused);
+// A reason is told with the first core it holds for; the account counts the others.
+void Drain::tell_refusal(const CoreState& core) {
+  std::set<const CoreState*>& who = refusals_[core.recycling.refused];
+  if (who.insert(&core).second && who.size() == 1 && options_.tell)
+    options_.tell(place(core.core.at) + " is not recycled: " + core.recycling.refused);
 }
 
 // Early enough to do something about it. Once a card.

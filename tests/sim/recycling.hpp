@@ -31,7 +31,7 @@ class World {
 
 struct RecycleTotals {
   uint64_t runs = 0, equal = 0, recycles = 0, slow = 0, provisional = 0, withdrawn = 0, surprises = 0,
-           lossy = 0, rewound = 0, recovered = 0, silent = 0;
+           lossy = 0, rewound = 0, recovered = 0, silent = 0, needless = 0;
   std::array<uint64_t, static_cast<size_t>(collect::Verdict::kinds)> verdicts{};
   void add(const collect::RecycleAccount& a) {
     recycles += a.recycles, slow += a.slow, provisional += a.provisional, withdrawn += a.withdrawn;
@@ -41,9 +41,9 @@ struct RecycleTotals {
   uint64_t of(collect::Verdict v) const { return verdicts[static_cast<size_t>(v)]; }
   std::string text() const {
     std::ostringstream out;
-    out << runs << " runs, " << equal << " equal, " << lossy << " with reported loss, " << silent
-        << " silent; " << recycles << " recycles (" << slow << " slow, " << surprises << " surprises, "
-        << rewound << " cut short by the host): lanes";
+    out << runs << " runs, " << equal << " equal, " << lossy << " with reported loss, " << needless
+        << " of them needless, " << silent << " silent; " << recycles << " recycles (" << slow << " slow, "
+        << surprises << " surprises, " << rewound << " cut short by the host): lanes";
     for (size_t v = 1; v < verdicts.size(); ++v)
       out << (v > 1 ? ", " : " ") << collect::to_string(static_cast<collect::Verdict>(v)) << " "
           << verdicts[v];
@@ -338,8 +338,13 @@ class Recycled : tools::Format {
         return "missing outside every interval: " + text(d);
       }
     if (!broken_stream_.empty() && losses_.empty()) return broken_stream_;
-    if (o_.within_bound && o_.host_reset_at_launch < 0 && !core_->dropped() && !losses_.empty())
-      return "losses are reported although the log was never full: " + told_;
+    // Reported, so not silent; but nothing made it necessary.
+    const bool bounded = o_.within_bound && o_.host_reset_at_launch < 0 && o_.core.quick_push_from < 0;
+    if (bounded && !core_->dropped() && !losses_.empty()) {
+      ++totals.needless;
+      if (!o_.limits.resolve || o_.limits.grace_ns == 0)
+        return "losses are reported although the log was never full: " + told_;
+    }
     totals.lossy += !losses_.empty();
     totals.equal += missing.empty() && losses_.empty();
     return {};

@@ -99,7 +99,8 @@ class CoreRecycle {
     uint32_t runs_before = 0, runs_after = 0;
     std::array<uint32_t, device::kMaxRiscs> index{};
     uint32_t done = 0;
-    uint64_t read_ns = 0;  // before the first load
+    uint64_t read_ns = 0;       // before the first load
+    uint64_t transport_ns = 0;  // likewise: the card's account of it
     bool settled() const { return runs_before == runs_after && done == 1; }
     // Runs whose frames an index can show at most.
     int64_t most() const { return int64_t{runs_after} + (settled() ? 0 : 1); }
@@ -123,6 +124,8 @@ class CoreRecycle {
   std::string nothing_fits(uint32_t risc) const;
   bool agrees_with_brisc(uint32_t risc, const LaneOutcome& brisc, const LaneOutcome& other) const;
   bool gone_back(const Snapshot& s);
+  uint64_t since_before() const;
+  uint64_t store_within() const;
   void tell(const std::string& what) const;
   Step end(Step step, std::string why);
 

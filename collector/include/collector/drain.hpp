@@ -40,6 +40,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -289,7 +290,7 @@ class Drain {
   RecycleCore recycle_core(const CoreState& core) const;
   CoreRecycle::Deps recycle_deps();
   card::Access consider_recycling(CoreState& core, const Snapshot& snap);
-  void tell_refusal(const CoreState& core) const;
+  void tell_refusal(const CoreState& core);
   void announce_fill(const CoreState& core, double filled);
   bool provisional_moved(const CoreState& core, const Snapshot& snap) const;
   void reopen_recycle(CoreState& core);
@@ -333,6 +334,7 @@ class Drain {
   bool ending_ = false;  // the last looks: nothing is recycled any more
   bool fill_told_ = false;
   double highest_fill_ = 0;
+  std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled
 
   uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, sweeps_ = 0;
   uint64_t recovered_words_ = 0, unparsable_words_ = 0, dropped_runs_ = 0;
