@@ -13,7 +13,10 @@
  */
 #define CAP 9
 #define OLD 4                 /* frames in each lane, all read, when it begins */
-#define LAST 7                /* number of the last run */
+#ifndef CROSSING
+#define CROSSING 3
+#endif
+#define LAST (OLD + CROSSING)                /* number of the last run */
 #define AT(r, i) log[(r) * CAP + (i)]
 
 byte log[18];                 /* as it is in DRAM */
@@ -112,7 +115,7 @@ proctype host() {
 proctype collector() {
   byte s_least, s_most, t_before, t_after, first, r, i, n, old, fits, best, h, last, place, tries, again_tries;
   byte s_index[2], t_index[2], pos[2] = OLD, newest[2] = OLD;
-  bool settled, due, torn, ok, provisional;
+  bool settled, due, torn, ok, prov[2];
   byte waiting[16];
 
   /* ARM: settled, or any moment */
@@ -252,7 +255,7 @@ resolve:
           od;
           pos[r] = (best == 2 -> h : 0);
 #ifdef STALE
-          if :: best == 1 -> pos[r] = s_index[r] + old; provisional = 1 :: else -> skip fi
+          if :: best == 1 -> pos[r] = s_index[r] + old; prov[r] = 1 :: else -> skip fi
 #endif
        fi;
        i = 0; place = 0; n = 0; old = 0; best = 0
@@ -270,18 +273,35 @@ resolve:
     r = 0;
     do
     :: r < 2 ->
-       i = pos[r];
-       if :: i >= index[r] && index[r] > 0 && AT(r, 0) > newest[r] -> i = 0 :: else -> skip fi;
-       do
-       :: i < index[r] && i < CAP ->
+       h = index[r]; last = newest[r]; i = pos[r];
+#ifdef STALE
+       /* provisional: both places, by the same table; all has landed and nothing runs any more */
+       if
+       :: prov[r] ->
+          do
+          :: i < CAP && AT(r, i) > last && (h == 0 || h <= pos[r] || i < h) ->
+             last = AT(r, i); taken[SLOT(r, last)]++; i++
+          :: else -> break
+          od;
           if
-          :: AT(r, i) > newest[r] -> newest[r] = AT(r, i); taken[SLOT(r, newest[r])]++
-          :: AT(r, i) <= newest[r] -> skip
+          :: h <= pos[r] -> i = 0                                /* front, or after and front */
+          :: h > pos[r] && i < h && AT(r, 0) > last ->           /* torn: the hole is as long as the frame */
+             last = AT(r, 0); taken[SLOT(r, last)]++; i++
+          :: else -> skip
+          fi
+       :: else -> skip
+       fi;
+#endif
+       do
+       :: i < h && i < CAP ->
+          if
+          :: AT(r, i) > last -> last = AT(r, i); taken[SLOT(r, last)]++
+          :: else -> skip
           fi;
           i++
        :: else -> break
        od;
-       if :: newest[r] < LAST -> reported = 1 :: else -> skip fi;    /* frames minus runs is no constant */
+       if :: last < LAST -> reported = 1 :: else -> skip fi;    /* frames minus runs is no constant */
        r++
     :: else -> break
     od;
