@@ -3,10 +3,13 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "collector/capture_reader.hpp"
 #include "collector/host_place.hpp"
 #include "collector/host_time.hpp"
 #include "collector/metal_sync.hpp"
@@ -116,6 +119,10 @@ std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) c
 
 void DeviceRun::start() {
   choose_place();
+  if (!options_.audit.empty()) {
+    audit_.reset(std::fopen(options_.audit.c_str(), "a"));
+    if (!audit_) throw CaptureError(options_.audit + " cannot be written: " + std::strerror(errno));
+  }
   const PreferNode near(memory_node_);  // the segment reserves its pages when it is made
   if (!near.effective()) memory_node_ = -1;
   shm::SegmentOptions options;
@@ -198,6 +205,8 @@ void DeviceRun::make_drain(Carried carried) {
   for (const std::string& n : attachment_.notes) note(n);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   start_sampler();
+  options_.drain.tell = [this](const std::string& text) { note(text); };
+  start_recycling();
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
                                    std::move(carried));
   names_ =
@@ -209,6 +218,43 @@ void DeviceRun::make_drain(Carried carried) {
        " cores; readers attach to live:" + id.live_name);
 }
 
+void DeviceRun::audit(const std::string& line) const {
+  std::fprintf(audit_.get(), "%s %s\n", device_.spec.c_str(), line.c_str());
+  std::fflush(audit_.get());  // a killed collector leaves every line
+}
+
+// The one mode that writes to the card. Says so, and what it means for the workload, before it starts.
+void DeviceRun::start_recycling() {
+  options_.drain.recycling = nullptr;
+  if (!options_.recycle) return;
+  result_.recycle_asked = true;
+  std::string& why = result_.recycle_refused;
+  why = Recycling::refusal(attachment_);
+  Recycling::Options recycle;
+  recycle.at = options_.recycle_at;
+  if (audit_) recycle.audit = [this](const std::string& line) { audit(line); };
+  try {
+    if (why.empty())
+      recycling_ = std::make_unique<Recycling>(
+          card::open_index_writer(device_.spec, Recycling::clearable(*card_, attachment_)), recycle);
+  } catch (const card::OpenError& e) {
+    why = e.what();
+  }
+  if (!why.empty()) return note("not recycled, only observed: " + why);
+  recycling_->account = recycle_account_;
+  options_.drain.recycling = recycling_.get();
+  char text[640];
+  std::snprintf(
+      text, sizeof text,
+      "--recycle WRITES TO THE CARD: it sets log indices in the profiler's control vectors back to 0 while "
+      "programs run, once a log is %.0f %% full and its frames are read. The workload's own profiler "
+      "report will hold the programs since each core's last recycle only, and one that is read in the "
+      "moment of a recycle may mix older with newer programs; this capture holds all. Kernels, results "
+      "and tt-metal's zone names are not touched",
+      100 * options_.recycle_at);
+  note(text);
+}
+
 DeviceRun::End DeviceRun::collect_stretch() {
   End end = drain_until_halted();
   // What became visible until now is still taken, also what settles only on a second look.
@@ -216,6 +262,7 @@ DeviceRun::End DeviceRun::collect_stretch() {
   for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
     card_->try_again();  // also tiles that are left alone, these few times
     if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
+    if (drain_->recycling_under_way()) i = -1;  // it ends within its patience
     loop_->wait(options_.drain.busy_interval_ns);
   }
   count_suspicions();
@@ -233,6 +280,8 @@ void DeviceRun::let_card_go() {
   if (card_) earlier_suspicions_ = suspicions();
   names_.reset();
   drain_.reset();
+  if (recycling_) recycle_account_ = recycling_->account;
+  recycling_.reset();
   options_.drain.seen = nullptr;
   clock_.reset();
   if (sampler_) options_.sampler.first_era = sampler_->next_era();
@@ -394,6 +443,9 @@ void DeviceRun::take_account() {
   r.sweep_p99 = drain_->sweep_times().percentile(99);
   r.sweep_max = drain_->sweep_times().max();
   r.lost = drain_->losses().intervals();
+  if (recycling_) r.recycle = recycling_->account;
+  r.not_recycled = drain_->not_recycled();
+  r.highest_fill = std::max(r.highest_fill, drain_->highest_fill());
   r.names += names_->notes();
   r.returns = returns_;
   r.loop = loop_->name();

@@ -63,6 +63,8 @@ class DeviceRun {
   enum class End { halted, leaving, gone };
   End drain_until_halted();
   void make_drain(Carried carried);
+  void start_recycling();
+  void audit(const std::string& line) const;
   End collect_stretch();
   bool await_return();
   void let_card_go();
@@ -94,6 +96,12 @@ class DeviceRun {
   std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<LogReader> logs_;
   std::unique_ptr<ZoneLogs> names_;
+  struct CloseFile {
+    void operator()(FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<FILE, CloseFile> audit_;
+  std::unique_ptr<Recycling> recycling_;  // null: the card is only read
+  RecycleAccount recycle_account_;        // of cards that were reset while collecting
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
   std::unique_ptr<ClockPublisher> clock_;  // likewise

@@ -440,8 +440,10 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   }
   lane.pushes_early = lane.pushes_early || judge.pushed_early;
   if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
-  spans.push_back({static_cast<uint8_t>(f.risc), lane.cursor, static_cast<uint32_t>(whole.size()),
+  spans.push_back({static_cast<uint8_t>(f.risc), lane.base + lane.cursor, static_cast<uint32_t>(whole.size()),
                    f.data_offset, lane.digest});
+  if (options_.recycling && lane.careful && pushes_soon(whole)) core.recycling.pushes_soon = true;
+  lane.frames += walk.frames;
   advance(lane, whole, digest);
   if (f.ahead && whole.size() == f.words)
     lane.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
@@ -478,6 +480,7 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words,
                  lane.digest.last_time, until, next, 0);
   unparsable_words_ += next;
+  core.recycling.words_skipped = true;
   lane.cursor += static_cast<uint32_t>(next);
   lane.witness_words = 0;
   lane.old_host.reset();
@@ -560,6 +563,7 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
 }
 
 Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
+  if (core.recycling.under_way) return news = true, go_on_recycling(core);
   Snapshot snap;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
@@ -571,6 +575,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     const bool wait = attachment_.mode != device::Mode::accumulate;
     return wait && snap.read_time_ns < core.rewound_ns + kResetOverNs ? Access::ok : begin_epoch(core);
   }
+  if (provisional_moved(core, snap)) return reopen_recycle(core), Access::ok;
   news = has_news(core, snap);
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   const bool doubtful = core.looked_late || core.reset_generation != reset_generation_;
@@ -606,7 +611,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   core.run_counter = snap.run_counter;
   if (!has_news(core, snap)) caught_up(core, snap);
-  return account_drops(core, snap, before);
+  if (const Access a = account_drops(core, snap, before); a != Access::ok) return a;
+  return consider_recycling(core, snap);
 }
 
 // Only between visits: during one, a slot of the ring is claimed for words.
@@ -628,12 +634,15 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
           ? options_.busy_interval_ns
           : std::min(options_.idle_interval_ns, std::max(options_.busy_interval_ns, 2 * core.interval_ns));
   if (core.core.kind != markers::CoreKind::tensix) core.interval_ns = options_.ethernet_interval_ns;
+  if (core.recycling.under_way)
+    core.interval_ns = core.recycling.under_way->pause_ns(options_.busy_interval_ns);
   core.due_ns = now_ns + core.interval_ns;
   return result;
 }
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = attachment_.clock();
+  ending_ = ending_ || all;
   device_time_.sample(all ? 0 : DeviceTime::kEveryNs);  // a last look at everything knows what time it is
   Access result = Access::ok;
   bool ethernet_visited = false;

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -93,6 +94,19 @@ std::string read_cpus(const std::string& list, collect::CpuSet& cpus) {
       return "--cpu names CPU " + std::to_string(cpu) + ", on which this process may not run; it may on " +
              collect::to_string(allowed);
   cpus = *parsed;
+  return {};
+}
+
+// "50%" -> 0.5; what is wrong with it as a sentence.
+std::string read_share(const std::string& text, double& share) {
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  const bool whole = end != text.c_str() && (*end == 0 || std::strcmp(end, "%") == 0);
+  if (!whole || percent < 30 || percent > 80)
+    return "--recycle-at " + text +
+           " is no share of a log; it takes 30% to 80%, less is not worth a store and more "
+           "leaves no room for what comes meanwhile";
+  share = percent / 100;
   return {};
 }
 
@@ -196,6 +210,16 @@ int main(int argc, char** argv) {
       "--cpu", cpus, "keep the drain threads on these CPUs, as in 2-3,10 (default: near a real card)");
   app.add_flag("!--no-pin", o.pin, "leave threads and ring memory where the kernel puts them")
       ->excludes(cpu_option);
+  CLI::Option* recycle = app.add_flag(
+      "--recycle", o.recycle,
+      "WRITES TO THE CARD: empties its logs while programs run, so that a capture needs no end.\n"
+      "Where that is not known to be safe, the reason is told and the card is only read");
+  std::string recycle_at = "50%";
+  app.add_option("--recycle-at", recycle_at, "how full a log is when it is emptied: 30% to 80%")
+      ->needs(recycle)
+      ->capture_default_str();
+  app.add_option("--audit", o.audit, "append a line for every store of --recycle, and for what came of it")
+      ->needs(recycle);
   app.add_flag(
       "--reattach", o.reattach,
       "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
@@ -246,6 +270,8 @@ int main(int argc, char** argv) {
   if (*probe_cmd) return probe_one(probed, o.open, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
+  if (const std::string wrong = read_share(recycle_at, o.recycle_at); !wrong.empty())
+    return say(kUsage, wrong);
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
   if (*sync_cmd) return run_sync(o, as_json, svg);

@@ -55,6 +55,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.hosts.clear();  // older frames below must not pass for launches of this epoch
   core.epoch_since_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;
+  forget_laps(core);
   for (LaneState& lane : core.lanes) {
     lane.cursor = 0;
     lane.chain_end = 0;
@@ -342,7 +343,8 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
     }
     if (length == 0) return Access::ok;
     if (options_.before_publish) options_.before_publish();
-    const Publisher::Span span{static_cast<uint8_t>(risc), at, length, Publisher::kHeadBytes, before};
+    const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + at, length, Publisher::kHeadBytes,
+                               before};
     publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
                              chunk_core(core, core.run_counter, now.read_time_ns, shm::kRecovered),
                              {&span, 1});

@@ -98,6 +98,53 @@ json to_json(const ClockSampler::Figures& c, uint64_t bound) {
   return j;
 }
 
+json recycling_json(const DeviceResult& r) {
+  if (!r.recycle_asked) return nullptr;
+  const RecycleAccount& a = r.recycle;
+  json verdicts = json::object(), not_recycled = json::object();
+  for (size_t v = 1; v < a.verdicts.size(); ++v) verdicts[to_string(static_cast<Verdict>(v))] = a.verdicts[v];
+  for (const auto& [why, cores] : r.not_recycled) not_recycled[why] = cores;
+  return {{"refused", r.recycle_refused.empty() ? json() : json(r.recycle_refused)},
+          {"recycles", a.recycles},
+          {"lanes", a.lanes},
+          {"crossed", a.crossed},
+          {"recovered_frames", a.recovered},
+          {"verdicts", std::move(verdicts)},
+          {"provisional", a.provisional},
+          {"withdrawn", a.withdrawn},
+          {"slow", a.slow},
+          {"surprises", a.surprises},
+          {"cut_short_by_host", a.rewound},
+          {"missing_runs", a.missing_runs},
+          {"round_trips", a.round_trips},
+          {"mean_ns", a.recycles ? a.total_ns / a.recycles : 0},
+          {"longest_ns", a.longest_ns},
+          {"cores_not_recycled", std::move(not_recycled)}};
+}
+
+std::string recycling_in_words(const DeviceResult& r) {
+  if (!r.recycle_refused.empty()) return "\nnot recycled, only observed: " + r.recycle_refused;
+  const RecycleAccount& a = r.recycle;
+  char text[400];
+  std::snprintf(
+      text, sizeof text,
+      "\nrecycled %llu times (%llu lanes), %llu of them crossed by programs, %llu frames recovered from old "
+      "places, %llu torn, %llu lost writes, %llu withdrawn, %llu surprises, %llu runs missing by count; "
+      "%.1f round trips and %.2f ms each",
+      static_cast<unsigned long long>(a.recycles), static_cast<unsigned long long>(a.lanes),
+      static_cast<unsigned long long>(a.crossed), static_cast<unsigned long long>(a.recovered),
+      static_cast<unsigned long long>(a.verdicts[static_cast<size_t>(Verdict::torn)]),
+      static_cast<unsigned long long>(a.verdicts[static_cast<size_t>(Verdict::lost_write)]),
+      static_cast<unsigned long long>(a.withdrawn), static_cast<unsigned long long>(a.surprises),
+      static_cast<unsigned long long>(a.missing_runs),
+      a.recycles ? static_cast<double>(a.round_trips) / static_cast<double>(a.recycles) : 0.0,
+      a.recycles ? static_cast<double>(a.total_ns) / 1e6 / static_cast<double>(a.recycles) : 0.0);
+  std::string words = text;
+  for (const auto& [why, cores] : r.not_recycled)
+    words += "\n" + std::to_string(cores) + " cores not recycled: " + why;
+  return words;
+}
+
 json to_json(const DeviceResult& r) {
   json lost = json::array();
   for (const auto& record : r.lost) lost.push_back(to_json(record));
@@ -118,6 +165,8 @@ json to_json(const DeviceResult& r) {
               {"bytes", r.bytes},
               {"lost", std::move(lost)},
               {"epochs", r.epochs},
+              {"recycle", recycling_json(r)},
+              {"highest_log_fill", r.highest_fill},
               {"card_returns", r.returns},
               {"retries", r.retries},
               {"recovered_words", r.recovered_words},
@@ -249,6 +298,7 @@ std::string to_text(const DeviceResult& r) {
   if (causes.empty()) text += "\nnothing lost";
   for (const auto& [cause, count] : causes)
     text += "\nlost: " + std::to_string(count) + " intervals, " + cause + " (--json lists them)";
+  if (r.recycle_asked) text += recycling_in_words(r);
   if (r.suspicions.suspicions)
     text += "\n" + std::to_string(r.suspicions.suspect_tiles) + " tiles were left alone for a while (" +
             std::to_string(r.suspicions.slow_reads) + " slow reads, " +

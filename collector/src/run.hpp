@@ -27,8 +27,11 @@ struct RunOptions {
   CpuSet cpus;      // for every drain thread; empty: by the card's place
   bool pin = true;  // near real cards; where `cpus` are given, always
   card::OpenOptions open;
-  bool reattach = false;  // a card that was reset or pulled is waited for and collected from again
-  bool sync = true;       // model the card's clock
+  bool recycle = false;     // empty the cards' logs while programs run
+  double recycle_at = 0.5;  // of a log
+  std::string audit;        // a line a store and a line a verdict; empty: none
+  bool reattach = false;    // a card that was reset or pulled is waited for and collected from again
+  bool sync = true;         // model the card's clock
   SamplerOptions sampler;
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
@@ -56,7 +59,12 @@ struct DeviceResult {
   int memory_node = -1;  // the ring was asked for from; -1: from anywhere
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
-  uint64_t returns = 0;  // times the card came back
+  bool recycle_asked = false;
+  std::string recycle_refused;  // why the whole card was only observed
+  RecycleAccount recycle;
+  std::map<std::string, uint64_t> not_recycled;  // why -> how many cores
+  double highest_fill = 0;                       // of a log, at any look
+  uint64_t returns = 0;                          // times the card came back
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;

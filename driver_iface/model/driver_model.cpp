@@ -121,6 +121,7 @@ struct DriverModel::Chip {
   std::vector<uint16_t> power;
   uint64_t window_moves = 0;
   std::vector<std::string> hazards;
+  std::map<uint8_t, int> locks;  // -> descriptor
 
   ~Chip() {
     if (page) munmap(page, sizeof(Page));
@@ -285,6 +286,7 @@ int DriverModel::open_as(int pid, const std::string& path, int flags) {
   Chip* c = chip_at(real);
   if (!c) return -ENOENT;
   if (c->options.open_error) return -c->options.open_error;
+  if ((flags & O_ACCMODE) != O_RDONLY && !c->options.writable) return -EACCES;
   if (c->at_least(10))
     for (const auto& [fd, d] : descriptors_)
       if (d->chip == c && ((flags | d->flags) & O_EXCL)) return -EAGAIN;  // waiting is not modelled
@@ -318,6 +320,7 @@ void DriverModel::release(int fd) {
     if (a.fd == fd) return;
   Chip& c = *it->second->chip;
   std::erase_if(c.owner, [fd](const auto& w) { return w.second == fd; });
+  std::erase_if(c.locks, [fd](const auto& l) { return l.second == fd; });
   const bool contributed = it->second->vote.power_flags || it->second->vote.validity != 0x0F;
   descriptors_.erase(it);
   const bool others = std::any_of(descriptors_.begin(), descriptors_.end(),
@@ -391,6 +394,15 @@ int DriverModel::answer(Descriptor& d, Request request, void* argument) {
     }
     case Request::allocate_window:
       return allocate(d, *static_cast<AllocateWindow*>(argument));
+    case Request::lock_control: {
+      auto& lock = *static_cast<LockControl*>(argument);
+      if (lock.operation != 0 || lock.index >= 64) return -EINVAL;
+      const auto fd = std::find_if(descriptors_.begin(), descriptors_.end(), [&](const auto& e) {
+                        return e.second.get() == &d;
+                      })->first;
+      lock.value = c.locks.emplace(lock.index, fd).second;
+      return 0;
+    }
     case Request::free_window:
       return free_window(d, static_cast<FreeWindow*>(argument)->id);
     case Request::configure_window:
@@ -561,6 +573,37 @@ uint32_t DriverModel::load(const volatile uint32_t* at) {
     return word;
   }
   return word;
+}
+
+void* DriverModel::map_for_clearing(int fd, uint64_t offset, size_t bytes, int& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = descriptors_.find(fd);
+    if (it != descriptors_.end() && (it->second->flags & O_ACCMODE) == O_RDONLY) {
+      error = EACCES;
+      return nullptr;
+    }
+  }
+  return map(fd, offset, bytes, error);
+}
+
+// The card does the storing: it lends its memory for reading only.
+void DriverModel::clear(volatile uint32_t* words, uint32_t mask) {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = reinterpret_cast<const uint8_t*>(const_cast<const uint32_t*>(words));
+  for (const Area& a : areas_) {
+    if (byte < a.at || byte >= a.at + a.bytes || a.zapped || !a.window) continue;
+    Chip& c = *descriptors_.at(a.fd)->chip;
+    const Target to = c.target(c.aimed.at(a.id));
+    const auto address = static_cast<uint32_t>(c.aimed.at(a.id).address + static_cast<uint64_t>(byte - a.at));
+    if (to.kind != Target::l1) {
+      c.hazards.push_back("a store to what is no L1");
+      return;
+    }
+    const auto writer =
+        emu::open_emulated_writer(c.options.card, {{to.tile, to.tile, address, c.page->index_words}});
+    if (writer->clear(0, mask) != Access::ok) c.hazards.push_back("a store that the card refused");
+  }
 }
 
 // --- what happens to cards

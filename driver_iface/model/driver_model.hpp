@@ -33,6 +33,7 @@ struct ModelNode {
   bool telemetry = true;          // Blackhole: the table is there
   uint32_t dram_channels = 0xff;  // tag 36
   bool memory_in_order = false;   // Blackhole lacking a channel: the others as tt-umd numbered them in 2024
+  bool writable = true;           // to somebody who is not root
   bool simulator_memory = false;  // Blackhole's channels are numbered as the public simulator does
 };
 
@@ -50,6 +51,8 @@ class DriverModel : public System {
   void* map(int fd, uint64_t offset, size_t bytes, int& error) override;
   void unmap(void* at, size_t bytes) override;
   uint32_t load(const volatile uint32_t* at) override;
+  void* map_for_clearing(int fd, uint64_t offset, size_t bytes, int& error) override;
+  void clear(volatile uint32_t* words, uint32_t mask) override;
   std::optional<std::string> read_text(const std::string& path) override;
   std::optional<std::string> resolved(const std::string& path) override;
   std::vector<std::string> entries(const std::string& directory) override;

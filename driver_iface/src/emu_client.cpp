@@ -265,7 +265,56 @@ class EmulatedClient : public Card {
   std::vector<uint64_t> bounce_;
 };
 
+// The card does the storing, mapped or strict: observers have no writable memory.
+class EmulatedWriter : public IndexWriter {
+ public:
+  EmulatedWriter(const std::string& name, std::vector<ClearableWords> places)
+      : IndexWriter(std::move(places)), socket_(connect_to(name)) {
+    Request r;
+    r.op = Op::take_writer;
+    Answer answer;
+    if (!ask(r, answer))
+      throw OpenError("emulated card '" + name + "' went away while its writer was opened");
+    switch (static_cast<Greeting>(answer.status)) {
+      case Greeting::welcome:
+        return;
+      case Greeting::writer_taken:
+        throw OpenError("another collector recycles emulated card '" + name + "'");
+      case Greeting::no_writes:
+        throw OpenError("emulated card '" + name + "' takes no writes (ttemu --no-writes)");
+      default:
+        throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
+    }
+  }
+
+  Access clear(size_t place, uint32_t mask) override {
+    if (!may_clear(place, mask)) return Access::refused;
+    const ClearableWords& at = places()[place];
+    Request r;
+    r.op = Op::clear;
+    r.x = at.tile.x;
+    r.y = at.tile.y;
+    r.address = at.address;
+    r.total_bytes = at.words;
+    r.bytes = mask;
+    Answer answer;
+    return ask(r, answer) ? static_cast<Access>(answer.status) : Access::gone;
+  }
+
+ private:
+  bool ask(const Request& r, Answer& answer) const {
+    Fd none[2];
+    return send_request(socket_.get(), r) && receive(socket_.get(), answer, {}, none);
+  }
+  Fd socket_;
+};
+
 }  // namespace
+
+std::unique_ptr<IndexWriter> open_emulated_writer(const std::string& name,
+                                                  std::vector<ClearableWords> places) {
+  return std::make_unique<EmulatedWriter>(name, std::move(places));
+}
 
 Admitted enter(const std::string& name) {
   Admitted admitted;
@@ -283,6 +332,9 @@ Admitted enter(const std::string& name) {
       throw OpenError("no window is left on emulated card '" + name + "'; detach another observer");
     case Greeting::too_many_windows:
       throw OpenError("too many windows asked of emulated card '" + name + "'");
+    case Greeting::writer_taken:
+    case Greeting::no_writes:
+      throw OpenError("emulated card '" + name + "' answered a greeting as if a writer had been asked for");
   }
   admitted.strict = answer.strict;
   admitted.page = std::move(fds[0]);

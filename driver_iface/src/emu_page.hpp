@@ -69,6 +69,7 @@ struct Page {
   // Where the profiler's logs are, so that reads of them can be recognised for pacing. P = 0: not told.
   uint32_t control_address[kMaxTiles]{};  // by tile, as kinds of cores have theirs at different places
   uint32_t control_bytes = 0;
+  uint32_t index_offset = 0, index_words = 0;  // of a control vector: all that may ever be written
   uint32_t log_base = 0;
   uint32_t bytes_per_risc = 0;
   uint32_t cores_per_bank = 0;
@@ -89,6 +90,7 @@ struct Page {
   std::atomic<uint64_t> register_loads{0};
   std::atomic<uint64_t> window_moves{0};
   std::atomic<uint64_t> descriptor_bytes{0};
+  std::atomic<uint64_t> index_writes{0};
   std::atomic<uint64_t> violations{0};
   Violation violation[kKeptViolations]{};
   std::atomic<uint64_t> fault_began[kMaxFaults]{};  // attended_ns() + 1, for faults that last a while

@@ -14,7 +14,9 @@ enum class Op : uint32_t {
   aim,    // strict only from here on
   copy,
   registers,
-  write  // there is no such thing for an observer: recorded as a violation
+  write,        // there is no such thing for an observer: recorded as a violation
+  take_writer,  // the right to clear index words, one connection's at a time
+  clear         // address, total_bytes words from there, `bytes` says which (bit i: word i)
 };
 
 struct Request {
@@ -30,7 +32,14 @@ struct Request {
   uint32_t total_bytes = 0;  // copy: of all parts still to come, judged as a whole
 };
 
-enum class Greeting : uint32_t { welcome, version_mismatch, no_window_left, too_many_windows };
+enum class Greeting : uint32_t {
+  welcome,
+  version_mismatch,
+  no_window_left,
+  too_many_windows,
+  writer_taken,
+  no_writes
+};
 
 inline constexpr uint32_t kMaxAnswerBytes = 32 << 10;
 struct Answer {

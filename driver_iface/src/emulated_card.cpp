@@ -191,6 +191,7 @@ struct EmulatedCard::Impl {
     Fd socket;
     uint32_t windows = 0;
     std::unique_ptr<AccessLayer> layer;  // strict: what the card does on the observer's behalf
+    bool writes = false;                 // it may clear index words
   };
 
   void serve() {
@@ -289,6 +290,11 @@ struct EmulatedCard::Impl {
       return reply(client, a, {}, false);
     }
     if (r.op == Op::hello) return greet(client, r);
+    if (r.op == Op::take_writer) return grant_writer(client);
+    if (r.op == Op::clear) {
+      a.status = static_cast<uint32_t>(clear(client, r));
+      return reply(client, a, {}, false);
+    }
     if (client.layer && r.op == Op::write) {
       client.layer->violate(ViolationKind::write, {r.x, r.y}, r.address);
       a.status = static_cast<uint32_t>(Access::refused);
@@ -319,6 +325,36 @@ struct EmulatedCard::Impl {
     a.took_us = static_cast<uint32_t>((layer.charged_ns() - charged_before) / 1000);
     a.bytes = access == Access::ok && r.op != Op::aim ? r.bytes : 0;
     return reply(client, a, {reinterpret_cast<uint8_t*>(buffer.data()), a.bytes}, false);
+  }
+
+  bool grant_writer(Client& client) {
+    Answer a;
+    const bool taken =
+        std::any_of(clients.begin(), clients.end(), [](const auto& c) { return c.second.writes; });
+    client.writes = options.writable && !taken;
+    if (!client.writes)
+      a.status = static_cast<uint32_t>(taken ? Greeting::writer_taken : Greeting::no_writes);
+    return reply(client, a, {}, false);
+  }
+
+  // Zero, to index words of a control vector: whatever else is asked for would hurt.
+  Access clear(const Client& client, const Request& r) const {
+    if (lost) return Access::gone;
+    const Coord at{r.x, r.y};
+    const bool in_grid = at.x < arch->grid_x && at.y < arch->grid_y;
+    const uint32_t tile = uint32_t{at.y} * arch->grid_x + at.x;
+    const bool fits = in_grid && arch->kind_at(at) == TileKind::tensix && !page->harvested[tile] &&
+                      r.address == page->control_address[tile] + page->index_offset &&
+                      r.total_bytes == page->index_words && r.bytes != 0 && r.bytes >> r.total_bytes == 0;
+    if (!client.writes || !fits) {
+      AccessLayer(*arch, memory, *page).violate(ViolationKind::write, at, r.address);
+      return Access::refused;
+    }
+    for (uint32_t i = 0; i < r.total_bytes; ++i)
+      if (r.bytes >> i & 1)
+        word(tile_offset(*arch, at) + r.address + 4 * i).store(0, std::memory_order_relaxed);
+    page->index_writes.fetch_add(1, std::memory_order_release);
+    return Access::ok;
   }
 
   bool greet(Client& client, const Request& r) {
@@ -453,6 +489,8 @@ void EmulatedCard::set_log_geometry(const LogGeometry& g) {
   std::fill(std::begin(impl_->page->control_address), std::end(impl_->page->control_address),
             g.control_address);
   impl_->page->control_bytes = g.control_bytes;
+  impl_->page->index_offset = g.index_offset;
+  impl_->page->index_words = g.index_words;
   impl_->page->log_base = g.base;
   impl_->page->cores_per_bank = g.cores_per_bank;
   impl_->page->bytes_per_risc = g.bytes_per_risc;
@@ -493,7 +531,7 @@ std::vector<uint64_t> EmulatedCard::fault_hits() const {
 
 AccessAccount EmulatedCard::account() const {
   const Page& p = *impl_->page;
-  return {p.round_trips, p.register_loads, p.window_moves, p.descriptor_bytes, p.violations};
+  return {p.round_trips, p.register_loads, p.window_moves, p.descriptor_bytes, p.violations, p.index_writes};
 }
 
 std::vector<std::string> EmulatedCard::violations() const {

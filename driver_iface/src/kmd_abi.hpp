@@ -7,12 +7,13 @@
 
 namespace ttc::card::kmd {
 
-// The whole of what we ever ask. RESET_DEVICE (6), PIN_PAGES (7), LOCK_CTL (8), SET_NOC_CLEANUP (14) and the
-// rest have no name here, so that nothing can ask for them.
+// The whole of what we ever ask. RESET_DEVICE (6), PIN_PAGES (7), SET_NOC_CLEANUP (14) and the rest have no
+// name here, so that nothing can ask for them. lock_control is the recycling writer's.
 enum class Request : unsigned long {
   get_device_info = 0xFA00,
   query_mappings = 0xFA02,
   get_driver_info = 0xFA05,
+  lock_control = 0xFA08,
   allocate_window = 0xFA0B,
   free_window = 0xFA0C,
   configure_window = 0xFA0D,
@@ -117,6 +118,19 @@ inline constexpr uint16_t kPowerTensix = 1u << 2;
 static_assert(sizeof(PowerState) == 40);
 static_assert(offsetof(PowerState, reserved) == 8 && offsetof(PowerState, validity) == 9 &&
               offsetof(PowerState, power_flags) == 10 && offsetof(PowerState, settings) == 12);
+
+// One of 64 locks of a card, tried for; the descriptor holds it until it is closed.
+struct LockControl {
+  uint32_t out_size = 1;
+  uint32_t operation = 0;  // try
+  uint8_t index = 0;
+  uint8_t reserved[3] = {};
+  uint8_t value = 0;  // out: 1 taken, 0 somebody has it
+  uint8_t reserved1[3] = {};
+};
+static_assert(sizeof(LockControl) == 16);
+static_assert(offsetof(LockControl, operation) == 4 && offsetof(LockControl, index) == 8 &&
+              offsetof(LockControl, value) == 12);
 
 inline constexpr uint16_t kPciVendor = 0x1E52;
 inline constexpr uint32_t kApiLevel = 2;

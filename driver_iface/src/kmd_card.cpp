@@ -155,6 +155,7 @@ class KmdCard : public Card {
     return health();
   }
 
+  Coord noc_place(Coord tile) const override { return tiles_->aim_at(tile); }
   unsigned memory_numberings() const override { return tiles_->memory_numberings(); }
   void use_memory_numbering(unsigned way) override {
     tiles_->use_memory_numbering(way);

@@ -21,6 +21,10 @@ class System {
   // PROT_READ, MAP_SHARED: there is no way to ask for another. nullptr and `error` set when refused.
   virtual void* map(int fd, uint64_t offset, size_t bytes, int& error) = 0;
   virtual void unmap(void* at, size_t bytes) = 0;
+  // For the recycling writer alone (kmd_writer.hpp): a window that can be stored to, and the one store there
+  // is, 0 to word i for every bit i of `mask`.
+  virtual void* map_for_clearing(int fd, uint64_t offset, size_t bytes, int& error) = 0;
+  virtual void clear(volatile uint32_t* words, uint32_t mask) = 0;
   // One aligned 4-byte load of a mapped register. Where the mapping was revoked, SIGBUS is raised here.
   virtual uint32_t load(const volatile uint32_t* at) = 0;
 

@@ -2,6 +2,7 @@
 #include "emu_client.hpp"
 #include "kmd_card.hpp"
 #include "kmd_node.hpp"
+#include "kmd_writer.hpp"
 
 namespace ttc::card {
 
@@ -11,6 +12,11 @@ std::unique_ptr<Card> open_card(const std::string& spec, const OpenOptions& opti
   throw OpenError("device '" + spec +
                   "' is not of a form that is known; it takes 0, /dev/tenstorrent/0, "
                   "/dev/tenstorrent/by-id/..., pci:0000:01:00.0 or emu:NAME");
+}
+
+std::unique_ptr<IndexWriter> open_index_writer(const std::string& spec, std::vector<ClearableWords> places) {
+  if (spec.starts_with("emu:")) return emu::open_emulated_writer(spec.substr(4), std::move(places));
+  return kmd::open_writer(kmd::system_in_use(), spec, std::move(places));
 }
 
 std::vector<std::string> present_cards() {

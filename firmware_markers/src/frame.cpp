@@ -160,10 +160,12 @@ class SumsOnce {
   uint32_t count_ = 0;
 };
 
-// Where the markers of a frame that begin at word `pos` stop being markers, or words.size().
-size_t markers_end(std::span<const uint32_t> words, size_t pos) {
+// Where the markers of a frame that begin at word `pos` stop being markers, or words.size(). In a frame of one
+// launch padding is the last of them; other blank words are slots of an older frame.
+size_t markers_end(std::span<const uint32_t> words, size_t pos, const Lane& lane) {
   SumsOnce sums;
   while (pos + 2 <= words.size() && is_marker(words[pos])) {
+    if (is_blank(words[pos]) && lane.mode == Mode::normal) return words[pos + 1] == 0 ? pos + 2 : pos;
     const uint32_t length = packet_words(packet_type(words[pos]));
     if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
     pos += length;
@@ -208,7 +210,7 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
     return true;
   };
   // Followed by another frame: its length is known as in any log.
-  const size_t by_syntax = markers_end(words, at + kFirstCustomWord);
+  const size_t by_syntax = markers_end(words, at + kFirstCustomWord, lane);
   if (frame_starts(words, by_syntax, lane) && holds_until(by_syntax)) return by_syntax - at;
   if (lane.sat_out(words.data() + at)) return 0;  // the last one, without a time: nothing in it is lost
   const uint64_t start = marker_time(words[at + kFwStartWord], words[at + kFwStartWord + 1]);

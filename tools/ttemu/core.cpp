@@ -232,8 +232,9 @@ class CoreOf : public EmulatedCore {
   void forget_unread() override {
     if (unread_.empty() || unread_.back().resets != world_.resets(where_)) return unread_.clear();
     for (uint32_t r = 0; r < where_.riscs; ++r)
-      world_.card().assume_read(where_.flat_id * kMaxRiscs + r, unread_.back().resets,
-                                unread_.back().words[r]);
+      if (unread_.back().laps[r] == world_.lap(where_.flat_id, r))
+        world_.card().assume_read(where_.flat_id * kMaxRiscs + r, unread_.back().laps[r],
+                                  unread_.back().words[r]);
     unread_.clear();
   }
 
@@ -247,7 +248,7 @@ class CoreOf : public EmulatedCore {
   static constexpr bool kAccumulate = M == device::Mode::accumulate;
   struct LogEnds {
     uint32_t resets;
-    std::array<uint32_t, kMaxRiscs> words;
+    std::array<uint32_t, kMaxRiscs> laps, words;
   };
 
   uint32_t fw(uint32_t r) const { return zones_.fw(r, where_.kind).id; }
@@ -340,10 +341,13 @@ class CoreOf : public EmulatedCore {
 
   void note_program() {
     if (!world_.options().pace) return;
-    LogEnds ends{world_.resets(where_), {}};
+    LogEnds ends{world_.resets(where_), {}, {}};
+    const bool recycled = world_.card().account().index_writes != 0;
     for (uint32_t r = 0; r < where_.riscs; ++r) {
       const uint32_t index = world_.card().load(where_.at, where_.control_address + 4 * (F.host_end + r));
-      ends.words[r] = std::min(index, world_.words_pushed(where_.flat_id, r));
+      ends.laps[r] = world_.lap(where_.flat_id, r);
+      ends.words[r] = world_.words_pushed(where_.flat_id, r);
+      if (!recycled) ends.words[r] = std::min(ends.words[r], index);
     }
     unread_.push_back(ends);
   }
@@ -351,7 +355,9 @@ class CoreOf : public EmulatedCore {
   bool fetched(const LogEnds& ends) const {
     if (ends.resets != world_.resets(where_)) return true;  // the host waited for it before it reset
     for (uint32_t r = 0; r < where_.riscs; ++r)
-      if (world_.words_read(where_.flat_id, r) < ends.words[r]) return false;
+      if (const bool over = ends.laps[r] != world_.lap(where_.flat_id, r);
+          world_.words_read(where_.flat_id, r) < (over ? 1 : ends.words[r]))
+        return false;  // who reads the next lap has resolved this one
     return true;
   }
 

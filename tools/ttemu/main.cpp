@@ -97,6 +97,7 @@ int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_j
   facts["register_loads"] = a.register_loads;
   facts["window_moves"] = a.window_moves;
   facts["descriptor_bytes"] = a.descriptor_bytes;
+  facts["index_writes"] = a.index_writes;
   facts["violations"] = a.violations;
   const auto hits = card.fault_hits();
   for (size_t i = 0; i < hits.size(); ++i)
@@ -377,6 +378,8 @@ int main(int argc, char** argv) {
   app.add_option("--time", o.time, "real, or virtual: the clock moves only with firmware steps")
       ->check(CLI::IsMember({"real", "virtual"}))
       ->capture_default_str();
+  app.add_flag("!--no-writes", o.card.writable,
+               "grant nobody the right to clear log indices (ttcollect --recycle)");
   app.add_flag("--strict", o.card.strict, "serve every access over a socket; observers get no memory");
   app.add_option("--round-trip-ns", o.card.round_trip_ns, "charge every 64-byte load so much");
   app.add_option("--generation", o.generation, "profiler layout")

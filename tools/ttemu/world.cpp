@@ -28,6 +28,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0),
+      recycled_(256 * device::kMaxRiscs, 0),
       pushed_(256 * device::kMaxRiscs, 0),
       unseen_(card, unseen),
       last_due_(256 * device::kMaxRiscs, 0),
@@ -52,8 +53,8 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
     all.push_back(core);
   }
   cores_per_bank_ = (static_cast<uint32_t>(all.size()) + views - 1) / views;
-  card_.set_log_geometry(
-      {0, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc, cores_per_bank_});
+  card_.set_log_geometry({0, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc,
+                          cores_per_bank_, 4u * format().host_end, device::kMaxRiscs});
   // The host prepares every core, whether it will run kernels or not.
   for (WorldCore& core : all) {
     if (core.kind != markers::CoreKind::tensix && !has_ethernet) continue;
@@ -107,11 +108,11 @@ void World::is_dispatch_core(const WorldCore& core) {
 void World::begin_reset(const WorldCore& core) {
   reset_ns_ = now_ns();
   unseen_.strike(core.at, core.flat_id);
-  const uint32_t resets = ++resets_[core.flat_id];
+  ++resets_[core.flat_id];
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint32_t lane = core.flat_id * device::kMaxRiscs + r;
     pushed_[lane] = 0;
-    card_.set_landed(lane, resets, 0);
+    card_.set_landed(lane, lap(core.flat_id, r), 0);
   }
 }
 
@@ -134,14 +135,20 @@ uint64_t World::landing_due(uint8_t flat_id, uint32_t risc) {
 void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
                  uint32_t end_words, std::vector<TruthRecord> markers) {
   // A first run too long for its log, before G3, is pushed to the log's beginning and ends nothing.
-  uint32_t& pushed = pushed_[core.flat_id * device::kMaxRiscs + risc];
+  const uint32_t lane = core.flat_id * device::kMaxRiscs + risc;
+  uint32_t& pushed = pushed_[lane];
+  if (card_.account().index_writes != 0 && end_words - words.size() < pushed) {
+    ++recycled_[lane];
+    pushed = 0;
+    card_.set_landed(lane, lap(core.flat_id, risc), 0);
+  }
   end_words = pushed = std::max(pushed, end_words);
   Posted p{core,
            risc,
            in_bank,
            std::move(words),
            end_words,
-           resets(core),
+           lap(core.flat_id, risc),
            unseen_.strikes(core.flat_id),
            std::move(markers)};
   if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
@@ -171,8 +178,8 @@ void World::tell_landing_due() {
 void World::land(const Posted& p) {
   const uint8_t flat_id = p.core.flat_id;
   card_.store_dram(flat_id / cores_per_bank_, placement_.dram_base + p.in_bank, p.words);
-  if (p.resets == resets_[flat_id])
-    card_.set_landed(flat_id * device::kMaxRiscs + p.risc, p.resets, p.end_words);
+  if (p.lap == lap(flat_id, p.risc))
+    card_.set_landed(flat_id * device::kMaxRiscs + p.risc, p.lap, p.end_words);
   unseen_.landed(p.core.at, flat_id, p.strikes, p.markers);
 }
 
@@ -252,7 +259,7 @@ uint32_t World::words_pushed(uint8_t flat_id, uint32_t risc) const {
 }
 
 uint32_t World::words_read(uint8_t flat_id, uint32_t risc) const {
-  return card_.words_read(flat_id * device::kMaxRiscs + risc, resets_[flat_id]);
+  return card_.words_read(flat_id * device::kMaxRiscs + risc, lap(flat_id, risc));
 }
 
 }  // namespace ttc::emulation

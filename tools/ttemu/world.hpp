@@ -76,6 +76,10 @@ class World {
   // The host reads results and rewrites the whole vector (format sheet 5.6), word by word.
   void host_reset(const WorldCore& core);
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
+  // Tells the laps of a lane's log apart: the host's resets, and a collector's where one recycles.
+  uint32_t lap(uint8_t flat_id, uint32_t risc) const {
+    return resets_[flat_id] + recycled_[flat_id * device::kMaxRiscs + risc];
+  }
   void write_initial_vector(const WorldCore& core);
   // In accumulate mode the host tells these cores from the others.
   void is_dispatch_core(const WorldCore& core);
@@ -93,7 +97,7 @@ class World {
     uint64_t in_bank;
     std::vector<uint32_t> words;
     uint32_t end_words;
-    uint32_t resets, strikes;
+    uint32_t lap, strikes;
     std::vector<TruthRecord> markers;
   };
   void land(const Posted& posted);
@@ -113,8 +117,9 @@ class World {
   uint32_t cores_per_bank_ = 0;
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
-  std::vector<uint32_t> pushed_;  // by lane
-  std::set<uint8_t> dispatch_;    // by flat id
+  std::vector<uint32_t> recycled_;  // by lane: times it began anew without the host
+  std::vector<uint32_t> pushed_;    // by lane
+  std::set<uint8_t> dispatch_;      // by flat id
   Unseen unseen_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet

@@ -38,7 +38,9 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -47,6 +49,7 @@
 #include "collector/log_reader.hpp"
 #include "collector/loss_account.hpp"
 #include "collector/publisher.hpp"
+#include "collector/recycling.hpp"
 #include "collector/region_size.hpp"
 #include "collector/sweep_stats.hpp"
 #include "firmware_markers/frame.hpp"
@@ -62,6 +65,8 @@ struct DrainOptions {
       before_publish;  // words were read and will be published: time to look for their names
   // A marker of this tile with this time was on the card before `host_ns` (by the attachment's clock).
   std::function<void(card::Coord tile, uint64_t marker_time, uint64_t host_ns)> seen;
+  Recycling* recycling = nullptr;                // null: the card is only read
+  std::function<void(const std::string&)> tell;  // what a user should know now: a log that fills, a refusal
 };
 
 // What drains of the same segment have counted before, on a card that was reset since. Epochs go on behind
@@ -101,7 +106,10 @@ class Drain {
   uint64_t sweeps() const { return sweeps_; }
   card::Transactions transactions() const;  // all drains' of the segment
   size_t cores() const { return cores_.size(); }
-  size_t lanes() const;  // that delivered anything
+  size_t lanes() const;                                  // that delivered anything
+  std::map<std::string, uint64_t> not_recycled() const;  // why -> how many cores
+  double highest_fill() const { return highest_fill_; }  // of a log, at any look; 0..1
+  bool recycling_under_way() const;
   const markers::Layout& layout() const { return *attachment_.layout; }
   device::Mode mode() const { return attachment_.mode; }
 
@@ -139,6 +147,19 @@ class Drain {
     uint64_t l1_until = 0;             // latest time that was published from L1
     uint32_t chain_end = 0;            // behind what a recovery has taken that is not finished yet
     bool first_of_epoch = true;        // the next fresh frame is the first of its epoch
+    uint32_t base = 0;                 // stream offset of the log's word 0: words of earlier laps
+    uint64_t frames = 0;               // delivered since the host's last reset
+    std::optional<int64_t> ahead;      // frames minus runs: a constant of the lane in an epoch
+  };
+  struct RecycleState {
+    std::unique_ptr<CoreRecycle> under_way;
+    bool reopened = false;           // it looks at provisional lanes again
+    uint32_t provisional = 0;        // bit r: lane r was found empty, and the core may not have seen that
+    CoreRecycle::Result last;        // of what it says, runs and settled
+    std::vector<uint32_t> baseline;  // the vector's fixed words
+    std::string refused;             // why not; until the host's next reset, or for good
+    uint32_t resets = 0;             // of the host
+    bool words_skipped = false, pushes_soon = false;
   };
   struct CoreState {
     AttachedCore core;
@@ -175,6 +196,7 @@ class Drain {
     uint64_t interval_ns = 0;
     uint32_t notes = 0;      // for the next chunk
     uint32_t recovered = 0;  // bit r: lane r is done in a recovery that could not be finished yet
+    RecycleState recycling;
   };
   // What one look at the control vector shows. Torn, untrusted.
   struct Snapshot {
@@ -261,6 +283,25 @@ class Drain {
                              std::optional<uint32_t>& at);
   card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& overtaken);
 
+  // drain_recycle.cpp
+  double fill(const Snapshot& snap) const;
+  static bool pushes_soon(std::span<const uint32_t> frames);
+  std::string why_never(const CoreState& core) const;
+  RecycleCore recycle_core(const CoreState& core) const;
+  CoreRecycle::Deps recycle_deps();
+  card::Access consider_recycling(CoreState& core, const Snapshot& snap);
+  void tell_refusal(const CoreState& core);
+  void announce_fill(const CoreState& core, double filled);
+  bool provisional_moved(const CoreState& core, const Snapshot& snap) const;
+  void reopen_recycle(CoreState& core);
+  card::Access go_on_recycling(CoreState& core);
+  void lose_until_now(const CoreState& core, uint32_t risc);
+  void go_on_after_surprise(CoreState& core, const CoreRecycle& recycle);
+  void publish_new_frames(CoreState& core, uint32_t risc, const CoreRecycle::Result& result);
+  void count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& outcome);
+  void take_resolved(CoreState& core, const CoreRecycle& recycle);
+  static void forget_laps(CoreState& core);
+
   // l1_rest.cpp
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
   card::Access read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words);
@@ -290,6 +331,10 @@ class Drain {
   bool mode_settled_ = false;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
+  bool ending_ = false;  // the last looks: nothing is recycled any more
+  bool fill_told_ = false;
+  double highest_fill_ = 0;
+  std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled
 
   uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, sweeps_ = 0;
   uint64_t recovered_words_ = 0, unparsable_words_ = 0, dropped_runs_ = 0;

@@ -6,7 +6,8 @@
 // 2 MiB.
 //
 // Not thread-safe: one thread per card, because a window that moves under a reader tears (driver sheet 2.2).
-// Nothing here writes to a card.
+// Nothing here writes to a card; the one thing that can be written has an interface of its own
+// (index_writer.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -115,6 +116,9 @@ class Card {
   virtual Health check() { return health(); }
   // Becomes readable (poll) when the card goes away; -1 when there is no such descriptor.
   virtual int hangup_fd() const = 0;
+
+  // The NoC coordinate under which the chip answers for a tile.
+  virtual Coord noc_place(Coord tile) const { return tile; }
 
   // Chips that renumber their memory channels (Blackhole) may do it in so many ways; which one this chip has
   // shows only in what is found there. Way 0 is used until another is chosen.

@@ -38,6 +38,7 @@ struct EmulatedCardOptions {
   std::vector<uint8_t> harvested_channels;  // of memory; empty: the board's default count, from the end
   bool unharvested = false;   // nothing is fused off, whatever the board: a chip with all its cores
   bool strict = false;        // every access over the socket
+  bool writable = true;       // grants a writer of index words
   bool virtual_time = false;  // the clock moves only by advance_clock()
   uint32_t round_trip_ns = 0;
   uint64_t hz = 1'000'000'000;
@@ -56,10 +57,12 @@ struct LogGeometry {
   uint32_t base;
   uint32_t bytes_per_risc;
   uint32_t cores_per_bank;
+  uint32_t index_offset = 0, index_words = 0;  // of a control vector: what a writer may clear
 };
 
 struct AccessAccount {
   uint64_t round_trips, register_loads, window_moves, descriptor_bytes, violations;
+  uint64_t index_writes;  // by a writer, each of one or more words
 };
 
 class EmulatedCard {

@@ -54,6 +54,7 @@ class GuardedCard : public Card {
   uint64_t line_allowance_ns() const override { return card_->line_allowance_ns(); }
   Health check() override { return lost_ ? Health::gone : card_->check(); }
   int hangup_fd() const override { return card_->hangup_fd(); }
+  Coord noc_place(Coord tile) const override { return card_->noc_place(tile); }
   unsigned memory_numberings() const override { return card_->memory_numberings(); }
   void use_memory_numbering(unsigned way) override;
   std::optional<DescriptorRange> descriptor_range(Coord tile, uint64_t address, uint32_t bytes) override;

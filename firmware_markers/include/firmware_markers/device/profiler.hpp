@@ -389,6 +389,8 @@ class Profiler {
   // DEVICE_END that became 0 after the test is a push of nothing. False: this frame did not fit.
   bool finish_risc(uint32_t r, bool push) {
     const uint32_t all = control(F.device_end + r) + control(F.host_end + r);
+    const uint32_t guaranteed =
+        control(F.host_end + r) + kFirstCustomWord;  // read whether it is needed or not
     if (all <= log_words_) {
       const uint32_t at = control(F.host_end + r);
       const uint32_t words = control(F.device_end + r);
@@ -398,8 +400,8 @@ class Profiler {
     }
     if constexpr (F.guaranteed_when_full) {
       const uint32_t at = control(F.host_end + r);
-      if (at + kFirstCustomWord <= log_words_) {
-        set_control(F.host_end + r, at + kFirstCustomWord);
+      if (guaranteed <= log_words_) {
+        set_control(F.host_end + r, guaranteed);
         drop(r);
         if (push) push_to_log(r, at, kFirstCustomWord);
         return true;
@@ -454,11 +456,12 @@ class Profiler {
   // The end of a quick push: here the data is first and the index follows, unlike in finish.
   void push_now(uint32_t zone) {
     const uint32_t at = control(F.host_end + lane());
+    const uint32_t before = control(F.host_end + lane());  // read again: for the room, and for what is stored
     const uint32_t words = index();
-    if (at + words <= log_words_ - (F.quick_push_guarded ? 4 : 0)) {
+    if (before + words <= log_words_ - (F.quick_push_guarded ? 4 : 0)) {
       push_to_log(lane(), at, words);
       if constexpr (!F.early_2025) port_.wait_sent();
-      set_control(F.host_end + lane(), at + words);
+      set_control(F.host_end + lane(), before + words);
     } else {
       drop(lane());
     }

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""ttcollect --recycle on emulated cards: captures longer than the log. Usage: recycle_test.py CASE [PROGRAMS]
+
+equal and its kin check that every program of a workload many times as long as the log is exported, none twice, and that
+memory stays bounded.
+"""
+import json
+import os
+import random
+import sys
+import time
+
+import harness as h
+
+PROGRAMS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+
+
+class Run:
+    """A card, a collector with --recycle and a following exporter, from start to end."""
+
+    def __init__(self, card, collect=(), recycle=True, code=0):
+        name = h.card_name()
+        self.truth, self.csv, self.audit = (h.work(name + part) for part in (".truth.csv", ".csv", ".audit"))
+        emulated = h.start("ttemu", "--name", name, "--truth", self.truth, "--wait-observer", "--json", "--linger", 20, *card)
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", self.csv)
+        asked = ["--recycle", "--audit", self.audit] if recycle else []
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--json", "--ring", "64MiB", *asked,
+                            *collect)
+        got, out, self.err = h.finish(collector, limit_s=380)
+        h.check(got == code, f"ttcollect ended with {got}: {self.err}")
+        self.report = h.device(out)
+        got, out, err = h.finish(emulated)
+        h.check(got == 0, f"ttemu ended with {got}: {err}")
+        self.card = json.loads(out)
+        got, _, err = h.finish(exporter)
+        h.check(got == 0, f"ttexport ended with {got}: {err}")
+        self.recycle = self.report["recycle"]
+        said = {k: self.recycle[k] for k in ("recycles", "crossed", "recovered_frames", "surprises")} if self.recycle else {}
+        print(f"{self.report['programs']} programs, {self.report['markers']} markers, {len(self.report['lost'])} intervals, "
+              f"fill at most {self.report['highest_log_fill']:.2f}, {said}")
+
+    def equal(self):
+        missing, extra = compare(self.truth, self.csv)
+        h.check(not missing and not extra, f"{missing} missing, {extra} extra")
+        h.check(self.report["lost"] == [], f"losses reported although nothing is lost: {self.report['lost'][:3]}")
+        return self
+
+    def every_loss_reported(self):
+        truth, got = h.rows(self.truth), h.rows(self.csv)
+        missing, extra = set(truth) - set(got), set(got) - set(truth)
+        h.check(not extra and len(got) == len(set(got)), f"{len(extra)} invented, or rows repeated: {sorted(extra)[:3]}")
+        outside = h.outside_intervals(missing, self.report["lost"])
+        h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
+        print(f"{len(truth)} rows, {len(missing)} missing, all reported")
+        return self
+
+    def refused(self, reason):
+        said = self.recycle["refused"] or " ".join(self.recycle["cores_not_recycled"])
+        h.check(reason in said, f"the reason is not told: {said!r}")
+        h.check(reason in self.err, f"nor on the terminal: {self.err!r}")
+        h.check(self.recycle["recycles"] == 0 and self.card["index_writes"] == 0, "it wrote all the same")
+        return self
+
+
+def compare(truth, csv):
+    """(missing, extra) by sorted lines, without holding both as sets."""
+    counts = {}
+    for path, sign in ((truth, 1), (csv, -1)):
+        with open(path) as lines:
+            next(lines), next(lines)
+            for line in lines:
+                key = hash(line)
+                value = counts.get(key, 0) + sign
+                if value:
+                    counts[key] = value
+                else:
+                    del counts[key]
+    return sum(v for v in counts.values() if v > 0), -sum(v for v in counts.values() if v < 0)
+
+
+def equal():
+    """Paced: the log is at most half full at each visit."""
+    run = Run(["--pace", "24", "--cores", 8, "--programs", PROGRAMS or 2500, "--zones-per-kernel", 1, "--landing-ns", 20000],
+              ["--recycle-at", "35%"]).equal()
+    r = run.recycle
+    h.check(r["recycles"] >= 10 and r["surprises"] == 0, f"recycles: {r}")
+    h.check(run.report["highest_log_fill"] <= 0.5, f"a log was {run.report['highest_log_fill']} full")
+    h.check(run.card["index_writes"] == r["recycles"], f"{run.card['index_writes']} stores, {r['recycles']} reported")
+    lines = open(run.audit).read().splitlines()
+    h.check(sum(" clear lanes " in line for line in lines) == r["recycles"], "the audit lacks a store")
+    h.check("WRITES TO THE CARD" in run.err and "report will hold" in run.err, f"it does not say what it does: {run.err}")
+
+
+def million():
+    """64 cores, a million programs of theirs through a log of 1000, memory bounded."""
+    run = Run(["--pace", "48", "--cores", 64, "--programs", PROGRAMS or 15700, "--zones-per-kernel", 0],
+              ["--recycle-at", "40%"]).equal()
+    h.check(run.report["programs"] * 64 >= 1_000_000 or PROGRAMS, "fewer than a million")
+    h.check(run.report["highest_log_fill"] <= 0.5, f"a log was {run.report['highest_log_fill']} full")
+    h.check(run.recycle["surprises"] == 0, f"surprises: {run.recycle}")
+
+
+def sits_out():
+    Run(["--pace", "--cores", 6, "--programs", PROGRAMS or 1500, "--skip-cores", 10, "--skip-riscs", 20, "--landing-ns",
+         20000]).equal()
+
+
+def g3():
+    Run(["--pace", "--generation", "G3", "--cores", 6, "--programs", PROGRAMS or 1500], ["--recycle-at", "30%"]).equal()
+
+
+def blackhole():
+    Run(["--pace", "--arch", "blackhole", "--cores", 6, "--programs", PROGRAMS or 1500]).equal()
+
+
+def strict():
+    Run(["--pace", "--strict", "--cores", 2, "--programs", PROGRAMS or 900]).equal()
+
+
+def unpaced():
+    run = Run(["--cores", 8, "--programs", PROGRAMS or 4000]).every_loss_reported()
+    h.check(run.card["index_writes"] == run.recycle["recycles"], "stores and account differ")
+
+
+def host_reads():
+    """The workload's host empties the log as well: its second read ends recycling, nothing is lost in silence."""
+    Run(["--pace", "--cores", 4, "--programs", PROGRAMS or 1800, "--host-reads", "every:600"]).every_loss_reported()
+
+
+def refusals():
+    few = ["--pace", "--cores", 3, "--programs", 500]
+    Run([*few, "--no-writes"]).refused("takes no writes")
+    Run([*few, "--generation", "G2", "--mailbox", "M2-2025"]).refused("G3 and G4 only")
+    Run([*few, "--mode", "accumulate"], ["--mode", "accumulate"]).refused("accumulate mode")
+    Run([*few, "--generation", "G3", "--mode", "trace-only", "--trace", "4:3"], ["--mode", "trace-only"]).refused("trace-only")
+    Run([*few, "--noc-events", 30, "--zones-per-kernel", 8]).refused("pushed in the middle of runs")
+    # Shorter than one full buffer and what must be read before a store.
+    Run([*few, "--region-bytes", 2400], ["--region-bytes", 2400]).refused("the host must rewind")
+
+
+def two_collectors():
+    """Only one recycles a card; the other says so and reads on."""
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 500, "--json")
+    first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--json", "--for", "4s")
+    while True:   # until the first has the card's segment, and with it the right to write
+        line = first.stderr.readline()
+        h.check(line, "the first collector ended early")
+        if "readers attach" in line:
+            break
+    model = h.start("ttcollect", "--device", "emu:" + name, "--recycle", "--json", "--for", "1s")
+    code, out, err = h.finish(model)
+    # The segment of the card is the first's, too, so the second does not even start.
+    h.check(code == 5, f"the second collector ended with {code}: {err}")
+    code, out, err = h.finish(first)
+    h.check(code == 0 and h.device(out)["recycle"]["refused"] is None, f"the first was disturbed ({code}): {out} {err}")
+    card.terminate()
+    h.check(h.finish(card)[0] == 0, "the card saw violations")
+
+
+def killed():
+    """kill -9 of the recycler at any moment: the card goes on, the next collector understands the log."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    dice = random.Random(seed)
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--rate", 4000, "--zones-per-kernel", 1, "--json")
+    stores = 0
+    for _ in range(PROGRAMS or 12):
+        audit = h.work(f"audit{_}")
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--recycle-at", "30%",
+                            "--audit", audit, "--quiet", "--region-bytes", 48000)
+        for _ in range(5000):   # until it has stored something
+            if os.path.exists(audit) and "clear" in open(audit).read():
+                break
+            h.check(collector.poll() is None, "the collector ended")
+            time.sleep(0.002)
+        time.sleep(dice.random() * 0.004)   # the random moment, not a synchronisation
+        collector.kill()
+        h.finish(collector)
+        stores += open(audit).read().count(" clear ")
+    last = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--json", "--quiet", "--for", "1s")
+    code, out, err = h.finish(last)
+    h.check(code == 0, f"the last collector ended with {code}: {err}")
+    report = h.device(out)
+    h.check(report["markers"] > 1000, "the last collector read next to nothing")
+    causes = {r["cause"] for r in report["lost"]}
+    h.check("unparsable" not in causes, f"it met words that are no frames: {report['lost'][:3]}")
+    card.terminate()
+    code, out, err = h.finish(card)
+    h.check(code == 0, f"the card saw violations ({code}): {err}")
+    h.check(json.loads(out)["index_writes"] >= stores, "the audit tells of stores the card has not seen")
+    print(f"{stores} stores, seed {seed}")
+
+
+def announces():
+    """Without --recycle a filling log is told of early, with what can be done."""
+    run = Run(["--pace", "--cores", 2, "--programs", 800], recycle=False)
+    for words in ("% full", "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=4000", "MB of device DRAM", "--recycle"):
+        h.check(words in run.err, f"{words!r} is not told: {run.err}")
+    h.check(run.card["index_writes"] == 0 and run.recycle is None, "it wrote without being asked")
+
+
+def usage():
+    for arguments, said in ((["--recycle-at", "60%"], "--recycle"), (["--audit", "x"], "--recycle"),
+                            (["--recycle", "--recycle-at", "95%"], "30% to 80%"),
+                            (["--recycle", "--recycle-at", "much"], "30% to 80%")):
+        code, _, err = h.run("ttcollect", "--device", "emu:none", *arguments)
+        h.check(code == 2 and said in err, f"{arguments}: {code} {err}")
+    card = h.card_name()
+    emulated = h.start("ttemu", "--name", card, "--cores", 1, "--programs", 5, "--wait-observer", "--linger", 1)
+    code, _, err = h.run("ttcollect", "--device", "emu:" + card, "--wait", "20s", "--recycle", "--audit", "/no/such/file")
+    h.check(code == 6 and "/no/such/file cannot be written" in err, f"{code} {err}")
+    emulated.terminate()
+    h.finish(emulated)
+
+
+{f.__name__: f for f in (equal, million, sits_out, g3, blackhole, strict, unpaced, host_reads, refusals, two_collectors,
+                         killed, announces, usage)}[sys.argv[1]]()
