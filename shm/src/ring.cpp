@@ -129,6 +129,14 @@ const char* to_string(LossCause cause) {
       return "not read before the end";
     case LossCause::unreadable:
       return "tile unreadable";
+    case LossCause::reader_lapped:
+      return "ring lapped";
+    case LossCause::disk_too_slow:
+      return "disk too slow";
+    case LossCause::not_kept:
+      return "not kept";
+    case LossCause::file_damaged:
+      return "file damaged";
     default:
       return "unknown cause";
   }

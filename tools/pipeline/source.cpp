@@ -52,6 +52,7 @@ class LiveSource : public Source {
     if (!damage_.empty()) all.push_back("live:" + name_ + " is damaged: " + damage_);
     return all;
   }
+  shm::LossCause loss_cause() const override { return shm::LossCause::reader_lapped; }
 
  private:
   shm::Reader reader_;
@@ -119,6 +120,7 @@ class JoinedSource : public Source {
       for (std::string& c : part.source->complaints()) all.push_back(std::move(c));
     return all;
   }
+  shm::LossCause loss_cause() const override { return parts_.front().source->loss_cause(); }
 
  private:
   void pass_on() {

@@ -21,6 +21,8 @@ class Source {
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
   // What was lost or cut on the way here, as sentences; empty when nothing.
   virtual std::vector<std::string> complaints() const = 0;
+  // Why chunks that are missing between two others are missing.
+  virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
 };
 
 // `from`: live:NAME, FILE.ttc or a directory of firmware memory, each also a comma list of them. `follow`: a
