@@ -38,7 +38,7 @@ class DeviceRun {
 
   // Makes the segment. Throws shm::SegmentError.
   void start();
-  uint64_t session() const { return segment_->session(); }
+  uint64_t session() const { return session_; }
   // Between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
   void record_to(CaptureWriter& capture);
   // Undoes start().
@@ -90,6 +90,7 @@ class DeviceRun {
   int memory_node_ = -1;
   card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
+  uint64_t session_ = 0;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<LogReader> logs_;

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "collector/capture_reader.hpp"
+#include "capture_options.hpp"
+#include "collector/capture_file.hpp"
 #include "device_list.hpp"
 #include "inventory.hpp"
 #include "probe.hpp"
@@ -167,6 +168,8 @@ int main(int argc, char** argv) {
               {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
   app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
+  collect::TypedCapture capture;
+  add_capture_options(app, capture);
   app.add_flag("--json", as_json, "print one JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet, "no live line, no notes");
   app.add_option("--wait", o.wait_ns, "wait up to this long for cards and profilers to appear: 30s")
@@ -246,6 +249,11 @@ int main(int argc, char** argv) {
   if (*probe_cmd) return probe_one(probed, o.open, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
+  if (const std::string wrong = settle_capture_options(capture, o.output); !wrong.empty())
+    return say(kUsage, wrong);
+  o.capture = capture.options;
+  if (!o.output.empty() && !o.quiet)
+    std::fprintf(stderr, "ttcollect: %s\n", collect::capture_arithmetic(o.capture, o.ring_bytes).c_str());
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
   if (*sync_cmd) return run_sync(o, as_json, svg);
@@ -255,9 +263,11 @@ int main(int argc, char** argv) {
     const collect::RunResult result = collect::run(o);
     if (as_json)
       std::printf("%s\n", collect::to_json(result).c_str());
-    else if (!o.quiet)
+    else if (!o.quiet) {
       for (const collect::DeviceResult& d : result.devices)
         std::fprintf(stderr, "ttcollect: %s\n", collect::to_text(d).c_str());
+      if (result.capture) std::fprintf(stderr, "ttcollect: %s\n", collect::to_text(*result.capture).c_str());
+    }
     return verdict(result, o.output);
   } catch (const collect::DeviceListError& e) {
     return say(kUsage, e.what());

@@ -26,5 +26,6 @@ class LiveLine {
 
 std::string to_json(const RunResult& result);
 std::string to_text(const DeviceResult& result);
+std::string to_text(const CaptureResult& capture);
 
 }  // namespace ttc::collect

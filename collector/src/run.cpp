@@ -207,9 +207,12 @@ class Supervisor {
 
   void record(const std::vector<Device*>& devices) {
     if (options_.output.empty()) return;
-    if (!capture_)
-      capture_ =
-          std::make_unique<CaptureWriter>(options_.output, devices.front()->run.session(), options_.plain);
+    if (!capture_) {
+      CaptureOptions capture = options_.capture;
+      capture.path = options_.output;
+      capture.plain = options_.plain;
+      capture_ = std::make_unique<CaptureWriter>(capture, devices.front()->run.session());
+    }
     for (Device* d : devices) d->run.record_to(*capture_);
   }
 
@@ -256,6 +259,9 @@ class Supervisor {
     RunResult r;
     for (const Device* d : done) r.devices.push_back(d->run.result());
     for (const Device* d : refused) r.left_out.push_back({d->run.spec(), d->why});
+    if (capture_)
+      r.capture = CaptureResult{capture_->files(), capture_->file_bytes(), capture_->dropped_bytes(),
+                                capture_->most_memory(), capture_->notes()};
     r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
     return r;
   }
