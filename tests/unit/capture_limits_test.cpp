@@ -9,12 +9,12 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <mutex>
 
 #include "capture_blocks.hpp"
 #include "collector/capture_reader.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/loss_book.hpp"
 #include "collector/publisher.hpp"
 
 namespace ttc::collect {
@@ -136,9 +136,7 @@ struct Account {
 
 Account account_of(const std::vector<std::string>& files) {
   Account a;
-  std::map<uint64_t, shm::LossRecord> lost;
-  std::vector<shm::LossRecord> gaps;
-  ChunkGaps finder(shm::LossCause::file_damaged, [&](uint64_t, const auto& r) { gaps.push_back(r); });
+  LossBook book(shm::LossCause::file_damaged);
   for (const std::string& path : files) {
     CaptureReader reader(path);
     EXPECT_EQ(reader.damage(), "") << path;
@@ -146,26 +144,18 @@ Account account_of(const std::vector<std::string>& files) {
     a.sessions = 0;
     for (Chunk c; reader.next(c);) {
       ++a.chunks;
-      finder.push(c);
+      book.push(c);
       const shm::ChunkHeader& h = shm::header_of(c);
       if (h.kind == shm::ChunkKind::session) ++a.sessions;
       if (h.kind == shm::ChunkKind::end) ++a.ends;
-      if (h.kind == shm::ChunkKind::loss) {
-        shm::LossRecord r;
-        std::memcpy(&r, shm::body_of(c).data(), sizeof r);
-        lost[r.id] = r;
-      }
       if (h.kind == shm::ChunkKind::device_words)
         for (const auto& s : shm::spans_of(c)) a.words += s.word_count;
     }
     EXPECT_EQ(a.sessions, 1u) << path << " is not complete by itself";
   }
-  for (const auto& [id, r] : lost) a.lost.push_back(r), a.lost_words += r.words;
-  for (const auto& g : gaps)
-    if (std::none_of(a.lost.begin(), a.lost.end(), [&](const auto& r) {
-          return r.from_cycles <= g.from_cycles && r.to_cycles >= g.to_cycles;
-        }))
-      ++a.unexplained;
+  for (const auto& [id, r] : book.sessions().at(77)) a.lost.push_back(r), a.lost_words += r.words;
+  book.finish();
+  for (const auto& [session, found] : book.found()) a.unexplained += found.size();
   return a;
 }
 

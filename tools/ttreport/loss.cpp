@@ -1,12 +1,11 @@
 // ttreport loss: every interval in which markers of a lane may be missing, whoever lost them: the card, the
 // collector, a disk, a damaged file, or this reader.
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
-#include "collector/chunk_gaps.hpp"
+#include "collector/loss_book.hpp"
 #include "pipeline/output.hpp"
 #include "pipeline/source.hpp"
 #include "ttreport/report.hpp"
@@ -121,14 +120,14 @@ class LossReport : public Report {
 
   int run() override {
     const auto source = open_source(from_, false);
-    collect::ChunkGaps gaps(source->loss_cause(), [this](uint64_t session, const shm::LossRecord& record) {
-      runs_[session].lost[record.id] = record;
-    });
+    collect::LossBook book(source->loss_cause());
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;) {
-      gaps.push(chunk);
+      book.push(chunk);
       take(chunk);
     }
-    gaps.finish();
+    book.finish();
+    for (const auto& [session, records] : book.sessions()) runs_[session].lost = records;
+    const collect::ChunkGaps& gaps = book.gaps();
     const std::vector<std::string> complaints = source->complaints();
     Output out(output_, false);
     out.append(as_json_ ? all_as_json(gaps, complaints) : all_as_text(gaps));
@@ -142,16 +141,11 @@ class LossReport : public Report {
     const shm::ChunkHeader& h = shm::header_of(chunk);
     Run& run = runs_[h.session];
     const auto body = shm::body_of(chunk);
-    if (h.kind == shm::ChunkKind::session) {
-      const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
-      if (!j.is_object()) return;
-      if (j.contains("device") && j["device"].is_string()) run.device = j["device"];
-      if (j.contains("chip") && j["chip"].is_number_unsigned()) run.chip = j["chip"];
-    } else if (h.kind == shm::ChunkKind::loss) {
-      shm::LossRecord record;
-      std::memcpy(&record, body.data(), sizeof record);
-      run.lost[record.id] = record;  // the same interval again has grown
-    }
+    if (h.kind != shm::ChunkKind::session) return;
+    const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
+    if (!j.is_object()) return;
+    if (j.contains("device") && j["device"].is_string()) run.device = j["device"];
+    if (j.contains("chip") && j["chip"].is_number_unsigned()) run.chip = j["chip"];
   }
 
   std::string all_as_text(const collect::ChunkGaps& gaps) const {
