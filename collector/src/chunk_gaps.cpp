@@ -42,6 +42,7 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
   if (is_standing(h.kind) || h.notes & shm::kStanding) return;
   s.device = h.device;
   count(s, h);
+  s.ended |= h.kind == shm::ChunkKind::end;
   if (h.kind != shm::ChunkKind::device_words) return;
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
     Lane& lane = s.lanes[lane_key(h, span.risc)];
@@ -103,6 +104,11 @@ uint64_t ChunkGaps::last_time(const Lane& lane) {
   else
     decoder.decode(lane.words, batch);
   return decoder.digest().last_time;
+}
+
+void ChunkGaps::broke_off() {
+  for (auto& [id, s] : sessions_)
+    for (auto& [key, lane] : s.lanes) lane.in_doubt |= !s.ended;
 }
 
 void ChunkGaps::finish() {

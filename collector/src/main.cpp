@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "capture_commands.hpp"
 #include "capture_options.hpp"
 #include "collector/capture_file.hpp"
 #include "device_list.hpp"
@@ -239,12 +240,14 @@ int main(int argc, char** argv) {
       "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
   sync_cmd->fallthrough();
   sync_cmd->add_option("--svg", svg, "also draw it: FILE.svg");
+  collect::CaptureCommands capture_commands(app);
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
+  if (const auto done = capture_commands.run()) return *done;
   if (*list_cmd) return list_all(list_json || as_json, root);
   if (*probe_cmd) return probe_one(probed, o.open, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;

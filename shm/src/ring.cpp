@@ -1,5 +1,6 @@
 #include "shm/ring.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -80,6 +81,19 @@ Poll RingCursor::lap(uint64_t oldest) {
   ++laps_;
   position_ = oldest;
   return Poll::lapped;
+}
+
+void RingCursor::skip_to(uint64_t position) {
+  const uint64_t end = std::min(position, tail());
+  while (position_ < end) {
+    const uint64_t first = __atomic_load_n(ring_ + (position_ & mask_) / 8, __ATOMIC_ACQUIRE);
+    const uint64_t length_untrusted = align_record(length_in(first));
+    if (position_ < control_->oldest.load(std::memory_order_relaxed)) return;  // next() tells
+    if (length_untrusted == 0 || length_untrusted > end - position_ ||
+        length_untrusted > mask_ + 1 - (position_ & mask_))
+      return;
+    position_ += length_untrusted;
+  }
 }
 
 Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {

@@ -143,6 +143,17 @@ TEST(ChunkGaps, a_late_beginning_is_told_and_no_loss) {
   EXPECT_EQ(f.missing_chunks, 0u);
 }
 
+TEST(ChunkGaps, a_stream_that_broke_off_leaves_every_lane_open) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::not_read, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.push(chunk_of({0}));
+  gaps.broke_off();
+  gaps.finish();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].from_cycles, last_time_of(0));
+  EXPECT_EQ(lost[0].to_cycles, shm::kOpenEnd);
+}
+
 TEST(ChunkGaps, standing_chunks_do_not_count) {
   EXPECT_TRUE(find({{0}, {9, 1, 1, 1, 0, 0, shm::kStanding}, {1, 0, 1}}).lost.empty());
 }

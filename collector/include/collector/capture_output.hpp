@@ -43,6 +43,8 @@ class CaptureOutput {
   // Begins to write a block that is packed; waits when too many are under way. `ended` is called, from here
   // or a later call, when it is written or was not.
   void put(QueuedBlock* block, const Ended& ended);
+  // Until nothing is under way.
+  void wait(const Ended& ended) { wait_all(ended); }
   // Looks after time: what is done, rotation, sync, age, a file that was removed.
   void tend(const Ended& ended);
   // Waits for everything, writes a last block of facts (if any), the index, syncs, gives the file its name.

@@ -27,8 +27,10 @@ class ChunkGaps {
   // Chunks of any number of sessions, each checked, in the order of their publication. Standing chunks count
   // their sequence apart and never go missing.
   void push(std::span<const uint64_t> chunk);
-  // Everything published is known to have come, up to here.
+  // Nothing will come. Lanes that are in doubt still get their interval.
   void finish();
+  // Before finish(): the stream broke off. Every lane of a session whose end did not come is in doubt.
+  void broke_off();
 
   uint64_t missing_chunks() const { return missing_chunks_; }
   // Published before the first one that came: a recorder that keeps the newest only, a reader that came late.
@@ -48,7 +50,8 @@ class ChunkGaps {
     uint32_t device = 0;
     uint64_t next_id = kFirstId;
     bool begun = false;
-    bool gap = false;                // there ever was one: lanes not seen before are in doubt
+    bool ended = false;
+    bool gap = false;  // there ever was one: lanes not seen before are in doubt
     std::map<uint32_t, Lane> lanes;  // by core and RISC
   };
 

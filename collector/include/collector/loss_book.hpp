@@ -18,6 +18,8 @@ class LossBook {
   LossBook& operator=(const LossBook&) = delete;
 
   void push(std::span<const uint64_t> chunk);
+  // See ChunkGaps.
+  void broke_off() { gaps_.broke_off(); }
   // Nothing will come. Gaps that records cover are left out from now on.
   void finish();
 
