@@ -1,5 +1,7 @@
 #include "capture_options.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -12,6 +14,7 @@ namespace {
 // journal commit, a cache flush) do.
 constexpr double kRate = 100e6;  // bytes of chunks a second
 constexpr double kStall = 0.64;  // seconds
+constexpr uint64_t kLargestFlight = uint64_t{1} << 30;
 
 bool parse_with_units(const std::string& text, const std::map<std::string, double>& units, uint64_t& value) {
   size_t used = 0;
@@ -109,6 +112,28 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str()
       ->group("Capture file (-o)");
+  constexpr const char* kFlight = "Flight recorder";
+  size("--flight", t.flight.bytes,
+       "write nothing until asked (SIGUSR1, ttcollect snapshot) or triggered; then the last so much of each "
+       "ring,\n"
+       "as NAME.0001.ttc, ... (NAME.ttc is that of -o). The rings get twice as much")
+      ->group(kFlight);
+  app.add_option(
+         "--trigger", t.triggers,
+         "zone>100us, zone:NAME, zone:NAME>100us, loss, silent>2s (no marker from a lane that had some),\n"
+         "exit (of the workload), reset (of the card); repeatable")
+      ->check([](const std::string& text) {
+        TriggerRules ignored;
+        return add_trigger(text, ignored);
+      })
+      ->expected(1)
+      ->take_all()
+      ->group(kFlight);
+  time("--pre", t.flight.pre_ns, "record only so long before the trigger (default: all that --flight holds)")
+      ->group(kFlight);
+  time("--post", t.flight.post_ns, "and so long after it (default: nothing)")->group(kFlight);
+  time("--trigger-every", t.flight.every_ns, "at most one triggered recording in so long (default: 10s)")
+      ->group(kFlight);
   time("--durable", b.durable_ns, "sync the file so often, so that a power cut costs no more than that");
 }
 
@@ -130,6 +155,33 @@ std::string settle_capture_options(TypedCapture& t, const std::string& output) {
   if (t.options.memory_bytes < 4 * t.options.block_bytes)
     return "--memory must be at least " + mib(4 * t.options.block_bytes) + ", four blocks";
   return {};
+}
+
+std::string settle_flight_options(TypedCapture& t, const std::string& output, uint64_t& ring_bytes) {
+  FlightOptions& f = t.flight;
+  if (f.bytes == 0)
+    return t.triggers.empty() && !f.pre_ns && !f.post_ns
+               ? std::string()
+               : "--trigger, --pre and --post are of a flight recorder; give --flight SIZE";
+  if (f.bytes > kLargestFlight)
+    return "--flight can be " + mib(kLargestFlight) + " at most: the ring is twice that";
+  if (t.options.bounds.max_bytes || t.options.bounds.durable_ns || !t.rotate.empty())
+    return "--flight writes files of one size when asked; --max-size, --rotate and --durable are of captures";
+  for (const std::string& text : t.triggers) add_trigger(text, f.rules);
+  f.path = output.empty() ? "flight.ttc" : output;
+  ring_bytes = std::max(ring_bytes, std::bit_ceil(2 * f.bytes));
+  return {};
+}
+
+std::string flight_arithmetic(const FlightOptions& f, uint64_t ring_bytes) {
+  char text[300];
+  std::snprintf(text, sizeof text,
+                "flight recorder: rings of %s hold %s to be recorded and %s that may come while it is "
+                "written: %.2g s at "
+                "%.0f MB/s",
+                mib(ring_bytes).c_str(), mib(f.bytes).c_str(), mib(ring_bytes - f.bytes).c_str(),
+                static_cast<double>(ring_bytes - f.bytes) / kRate, kRate / 1e6);
+  return text;
 }
 
 std::string capture_arithmetic(const CaptureOptions& o, uint64_t ring_bytes) {

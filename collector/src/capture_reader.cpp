@@ -118,6 +118,10 @@ CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsi
   for (const DamagedPart& part : file_.damage())
     note_damage("at byte " + std::to_string(part.from) + ": " + part.why);
   cut_ = file_.cut();
+  uint64_t first = ~uint64_t{0};
+  for (const IndexEntry& e : file_.blocks())
+    if (e.header.read_to_ns) first = std::min(first, e.header.read_from_ns);
+  if (first != ~uint64_t{0}) count_from(first);
   if (threads == 0) return;
   std::vector<std::pair<size_t, Take>> todo;
   for (size_t i = 0; i < file_.blocks().size(); ++i)
@@ -127,6 +131,13 @@ CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsi
 }
 
 CaptureReader::~CaptureReader() = default;
+
+void CaptureReader::count_from(uint64_t first_ns) {
+  if (!wanted_.relative) return;
+  wanted_.relative = false;
+  wanted_.read_from_ns += first_ns;
+  if (wanted_.read_to_ns != ~uint64_t{0}) wanted_.read_to_ns += first_ns;
+}
 
 void CaptureReader::note_damage(const std::string& why) {
   if (damaged_parts_++ == 0) damage_ = why;
@@ -203,6 +214,8 @@ bool CaptureReader::next_of_version_1(std::vector<uint64_t>& chunk) {
       return false;
     }
     offset_ += chunk.size() * 8;
+    if (const shm::ChunkHeader& h = shm::header_of(chunk); h.kind == shm::ChunkKind::device_words)
+      count_from(h.read_time_ns);
     if (wanted_.wants(shm::header_of(chunk))) return true;
   }
 }

@@ -254,8 +254,14 @@ int main(int argc, char** argv) {
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
   if (const std::string wrong = settle_capture_options(capture, o.output); !wrong.empty())
     return say(kUsage, wrong);
+  if (const std::string wrong = settle_flight_options(capture, o.output, o.ring_bytes); !wrong.empty())
+    return say(kUsage, wrong);
   o.capture = capture.options;
-  if (!o.output.empty() && !o.quiet)
+  o.flight = capture.flight;
+  o.flight.plain = o.plain;
+  if (!o.quiet && o.flight.bytes)
+    std::fprintf(stderr, "ttcollect: %s\n", collect::flight_arithmetic(o.flight, o.ring_bytes).c_str());
+  else if (!o.quiet && !o.output.empty())
     std::fprintf(stderr, "ttcollect: %s\n", collect::capture_arithmetic(o.capture, o.ring_bytes).c_str());
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);

@@ -218,7 +218,26 @@ std::string to_json(const RunResult& r) {
                       {"dropped_bytes", r.capture->dropped_bytes},
                       {"most_memory", r.capture->most_memory},
                       {"notes", r.capture->notes}};
+  for (const FlightRecording& f : r.recordings)
+    all["recordings"].push_back({{"file", f.file.path},
+                                 {"why", f.why},
+                                 {"cut_ns", f.file.cut_ns},
+                                 {"total_ns", f.file.total_ns},
+                                 {"ring_bytes", f.file.ring_bytes},
+                                 {"markers", f.file.markers},
+                                 {"lapped_bytes", f.file.lapped_bytes},
+                                 {"error", f.error}});
   return all.dump();
+}
+
+std::string to_text(const FlightRecording& r) {
+  if (!r.error.empty()) return "no recording (" + r.why + "): " + r.error;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                " (%.1f MB of rings, %llu markers; cut within %.3f ms, complete after %.0f ms): ",
+                static_cast<double>(r.file.ring_bytes) / 1e6, static_cast<unsigned long long>(r.file.markers),
+                static_cast<double>(r.file.cut_ns) / 1e6, static_cast<double>(r.file.total_ns) / 1e6);
+  return "recorded " + r.file.path + text + r.why;
 }
 
 std::string to_text(const CaptureResult& c) {

@@ -9,6 +9,7 @@
 #include "collector/clock_sampler.hpp"
 #include "collector/cpu_set.hpp"
 #include "collector/drain.hpp"
+#include "collector/flight_recorder.hpp"
 #include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
 
@@ -18,6 +19,7 @@ struct RunOptions {
   std::vector<std::string> devices;  // as typed, commas taken apart; or just "all"
   std::string output;                // .ttc of all devices, empty: none
   CaptureOptions capture;            // how it is written; its path is `output`
+  FlightOptions flight;              // instead of a capture, where its bytes are not 0
   uint64_t duration_ns = 0;          // 0: until stopped
   uint64_t wait_ns = 0;              // how long to wait for cards and profilers
   std::string layout;
@@ -90,6 +92,7 @@ struct CaptureResult {
 struct RunResult {
   std::vector<DeviceResult> devices;  // by chip number
   std::optional<CaptureResult> capture;
+  std::vector<FlightRecording> recordings;
   std::vector<LeftOut> left_out;
   double duration_s = 0;  // from the first device's start to the last one's end
 };

@@ -206,10 +206,13 @@ void Pipeline::sort_by_time() {
 }
 
 void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {
+  if (!filter_.host_ids.empty() && !filter_.host_ids.contains(frame.host_id)) return;
   const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
     if (!(m.flags & unwanted)) ordered_.push_back(m);
+  if (!filter_.wants_all_markers())
+    std::erase_if(ordered_, [&](const markers::Marker& m) { return !filter_.wants(m, s.names); });
   if (ordered_.empty()) return;
   if (format.order() == Order::time) sort_by_time();
   delivered_ += ordered_.size();

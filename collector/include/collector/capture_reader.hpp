@@ -13,8 +13,9 @@ namespace ttc::collect {
 // Which chunks of device words are wanted. Blocks that have none are not read, apart from their facts.
 struct Wanted {
   uint64_t read_from_ns = 0, read_to_ns = ~uint64_t{0};  // when they were read, CLOCK_MONOTONIC_RAW
-  uint64_t cycles_from = 0, cycles_to = ~uint64_t{0};    // blocks with markers of that time; not exact
-  uint32_t lane_from = 0, lane_to = ~uint32_t{0};        // lane_number(); blocks with such lanes; not exact
+  bool relative = false;                               // the two above count from the first words of the file
+  uint64_t cycles_from = 0, cycles_to = ~uint64_t{0};  // blocks with markers of that time; not exact
+  uint32_t lane_from = 0, lane_to = ~uint32_t{0};      // lane_number(); blocks with such lanes; not exact
 
   bool wants(const BlockHeader& block) const;
   bool wants(const shm::ChunkHeader& chunk) const;
@@ -47,6 +48,7 @@ class CaptureReader {
   };
   bool next_of_version_1(std::vector<uint64_t>& chunk);
   bool next_batch();
+  void count_from(uint64_t first_ns);
   void note_damage(const std::string& why);
 
   CaptureFile file_;
