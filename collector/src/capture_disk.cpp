@@ -37,6 +37,7 @@ class File {
     return fcntl(fd_, F_SETFL, 0) == 0;
   }
   int sync() const { return fdatasync(fd_) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno; }
+  int cut_at(uint64_t bytes) const { return ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? 0 : errno; }
   bool removed() const {
     struct stat info {};
     return fstat(fd_, &info) == 0 && info.st_nlink == 0;
@@ -70,6 +71,7 @@ class PlainDisk : public CaptureDisk {
   std::vector<Done> done(bool) override { return std::exchange(done_, {}); }
   unsigned under_way() const override { return static_cast<unsigned>(done_.size()); }
   int sync() override { return file_.sync(); }
+  int cut_at(uint64_t bytes) override { return file_.cut_at(bytes); }
   bool removed() const override { return file_.removed(); }
   std::string how() const override { return "pwrite" + why_ + ", " + file_.how(); }
 
@@ -115,6 +117,7 @@ class UringDisk : public CaptureDisk {
   }
   unsigned under_way() const override { return under_way_; }
   int sync() override { return file_.sync(); }
+  int cut_at(uint64_t bytes) override { return file_.cut_at(bytes); }
   bool removed() const override { return file_.removed(); }
   std::string how() const override { return "io_uring, " + file_.how(); }
 

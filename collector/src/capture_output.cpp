@@ -251,6 +251,8 @@ void CaptureOutput::close_file(const Ended& ended) {
   encode_index(index_, kExtraNumber + extra_number_++, offset_, block);
   const bool whole = write_here(block.bytes(), "the index");
   test_point("after_index");
+  // A write that failed may have left bytes behind.
+  if (!error_.empty()) disk_->cut_at(offset_);
   if (bounds_.durable_ns)
     if (const int error = disk_->sync()) fail("syncing failed", error);
   if (!bounds_.rotates()) {

@@ -15,11 +15,21 @@ constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring
 constexpr uint32_t kWordsBit = 1u << static_cast<uint32_t>(shm::ChunkKind::device_words);
 constexpr size_t kBlocksAhead = 2;  // of each thread
 
+// What every reader needs before the words; as from a segment, it is delivered first.
+constexpr uint32_t bit(shm::ChunkKind kind) {
+  return 1u << static_cast<uint32_t>(kind);
+}
+constexpr uint32_t kLastingBits =
+    bit(shm::ChunkKind::session) | bit(shm::ChunkKind::names) | bit(shm::ChunkKind::clock_domains);
+bool lasts(const shm::ChunkHeader& h) {
+  return static_cast<uint32_t>(h.kind) < 31 && (bit(h.kind) & kLastingBits);
+}
+
 enum class Take : uint8_t { nothing, facts, all };
 
 Take take_of(const BlockHeader& h, const Wanted& wanted) {
   if (h.kinds & kWordsBit && wanted.wants(h)) return Take::all;
-  return h.kinds & ~kWordsBit ? Take::facts : Take::nothing;
+  return h.kinds & ~kWordsBit & ~kLastingBits ? Take::facts : Take::nothing;
 }
 
 struct Decoded {
@@ -156,7 +166,8 @@ bool CaptureReader::next(std::vector<uint64_t>& chunk) {
     while (in_batch_ == batch_.size())
       if (!next_batch()) return false;
     const auto found = batch_[in_batch_++];
-    if (!wanted_.wants(shm::header_of(found))) continue;
+    const shm::ChunkHeader& h = shm::header_of(found);
+    if (lasts(h) != lasting_ || !wanted_.wants(h)) continue;
     chunk.assign(found.begin(), found.end());
     return true;
   }
@@ -166,6 +177,20 @@ bool CaptureReader::next(std::vector<uint64_t>& chunk) {
 bool CaptureReader::next_batch() {
   batch_.clear();
   in_batch_ = 0;
+  for (; lasting_ && block_ < file_.blocks().size();) {
+    const size_t at = block_++;
+    if (!(file_.blocks()[at].header.kinds & kLastingBits)) continue;
+    Decoded d = decode(file_, at, Take::facts);
+    if (!d.why.empty()) {  // where the block is read again it is told then
+      if (take_of(file_.blocks()[at].header, wanted_) == Take::nothing)
+        note_damage("at byte " + std::to_string(file_.blocks()[at].offset) + ": " + d.why);
+      continue;
+    }
+    ++blocks_of_facts_;
+    batch_ = std::move(d.chunks);
+    return true;
+  }
+  if (lasting_) lasting_ = false, block_ = 0;
   while (block_ < file_.blocks().size()) {
     const size_t at = block_++;
     const IndexEntry& e = file_.blocks()[at];

@@ -63,6 +63,7 @@ class ValveDisk : public CaptureDisk {
     ++valve_.syncs;
     return disk_->sync();
   }
+  int cut_at(uint64_t bytes) override { return disk_->cut_at(bytes); }
   bool removed() const override { return disk_->removed(); }
   std::string how() const override { return disk_->how(); }
 

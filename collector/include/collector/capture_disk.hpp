@@ -26,6 +26,8 @@ class CaptureDisk {
   virtual unsigned under_way() const = 0;
   // Everything that is done, on the medium. After the last done(). Returns errno or 0.
   virtual int sync() = 0;
+  // Nothing lies behind `bytes` any more. Returns errno or 0.
+  virtual int cut_at(uint64_t bytes) = 0;
   // The file has no name any more.
   virtual bool removed() const = 0;
   // "io_uring, O_DIRECT" and the like, with the reason where it is not that.

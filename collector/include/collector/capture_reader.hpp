@@ -27,7 +27,8 @@ class CaptureReader {
   explicit CaptureReader(const std::string& path, const Wanted& wanted = {}, unsigned threads = 0);
   ~CaptureReader();
 
-  // False at the end. `cut()` then tells whether the file ends in the middle of a chunk or block, `damage()`
+  // Of a file of version 2 sessions, names and clock domains come first, as from a segment. False at the end.
+  // `cut()` then tells whether the file ends in the middle of a chunk or block, `damage()`
   // whether something made no sense: in a file of version 1 nothing behind it can be found, in one of
   // version 2 the other blocks were read.
   bool next(std::vector<uint64_t>& chunk);
@@ -57,7 +58,8 @@ class CaptureReader {
   std::unique_ptr<Ahead> ahead_;
   ChunkBatch batch_;
   size_t in_batch_ = 0;
-  size_t block_ = 0;  // the next one
+  bool lasting_ = true;  // sessions and names come first
+  size_t block_ = 0;     // the next one
   uint64_t offset_ = 0;
   uint64_t blocks_read_ = 0, blocks_of_facts_ = 0;
   bool cut_ = false;
