@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include <cstring>
+#include <functional>
 
 #include "collector/block_codec.hpp"
 #include "collector/capture_file.hpp"

@@ -14,6 +14,7 @@ import time
 
 import harness as h
 
+with_markers = [0]    # kills after which a file held anything
 POINTS = ("file_begun:1", "block_packed:1", "block_packed:3", "block_written:1", "block_written:4", "before_index:1",
           "after_index:1", "after_rename:1", "after_rename:2", "file_begun:2")
 
@@ -34,46 +35,50 @@ def intervals(source):
             for d in json.loads(out)["devices"] for i in d["lost"]]
 
 
-def judge(name, files):
+def judge(name, files, closely):
     """What was left behind by a killed collector of this live name."""
     live = "live:emu-" + name
     ring = csv_of(live)
-    recovered_ring = h.work("ring.ttc")
-    code, _, err = h.run("ttcollect", "recover", live, "-o", recovered_ring)
-    h.check(code == 0, f"recover {live}: {code}: {err}")
-    h.check(sorted(csv_of(recovered_ring)) == sorted(ring), "the recovered segment is not what was in it")
+    if closely:
+        recovered_ring = h.work("ring.ttc")
+        code, _, err = h.run("ttcollect", "recover", live, "-o", recovered_ring)
+        h.check(code == 0, f"recover {live}: {code}: {err}")
+        h.check(sorted(csv_of(recovered_ring)) == sorted(ring), "the recovered segment is not what was in it")
     known = set(ring)
+    with_markers[0] += any(os.path.getsize(path) > 8192 for path in files)
     for path in files:
         if os.path.getsize(path) < 8192:
             continue                     # it was killed before its first block
         rows = csv_of(path)
         code, _, err = h.run("ttcollect", "recover", path, "-o", h.work("file.ttc"))
         h.check(code == 0, f"recover {path}: {code}: {err}")
-        h.check(sorted(csv_of(h.work("file.ttc"))) == sorted(rows), "a recovered file is not what was in it")
-        h.check(h.run("ttcollect", "info", h.work("file.ttc"))[0] == 0, "a recovered file is not whole")
+        if closely:
+            h.check(sorted(csv_of(h.work("file.ttc"))) == sorted(rows), "a recovered file is not what was in it")
+            h.check(h.run("ttcollect", "info", h.work("file.ttc"))[0] == 0, "a recovered file is not whole")
         h.check(set(rows) <= known, f"{path} holds markers that were never published")
         if len(files) == 1 and rows:
             lanes = {tuple(r.split(",")[1:4]) for r in rows}
-            missing = [r for r in ring if r not in set(rows) and tuple(r.split(",")[1:4]) in lanes]
+            kept = set(rows)
+            missing = [r for r in ring if r not in kept and tuple(r.split(",")[1:4]) in lanes]
             outside = h.outside_intervals(missing, intervals(h.work("file.ttc")))
             h.check(not outside, f"{len(outside)} of {len(missing)} missing markers lie outside of all intervals")
 
 
-def run_once(card, collector_program, options, environment, wait):
+def run_once(card, collector_program, options, environment, wait, closely=True):
     for old in glob.glob(h.work("kill*")):
         os.unlink(old)
-    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "20s", "--quiet", "--ring", "32MiB",
+    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "20s", "--quiet", "--ring", "8MiB",
                         "-o", h.work("kill.ttc"), *options, env={**os.environ, **environment})
     wait(collector)
     collector.kill()
     code, _, err = h.finish(collector)
     h.check(code == -9, f"the collector ended with {code}: {err}")
-    judge(card, sorted(glob.glob(h.work("kill*.ttc")) + glob.glob(h.work("kill*.part"))))
+    judge(card, sorted(glob.glob(h.work("kill*.ttc")) + glob.glob(h.work("kill*.part"))), closely)
 
 
 def start_card():
     name = h.card_name()
-    return name, h.start("ttemu", "--name", name, "--programs", 0, "--rate", 1500, "--cores", 4, "--host-reads",
+    return name, h.start("ttemu", "--name", name, "--programs", 0, "--rate", 400, "--cores", 2, "--host-reads",
                          "every:100", "--linger", 30, "-q", stdout=None, stderr=None)
 
 
@@ -99,11 +104,13 @@ def random_moments():
         while not glob.glob(h.work("kill*")):
             h.check(collector.poll() is None and time.monotonic() < deadline, "nothing is captured")
             time.sleep(0.001)
-        time.sleep(dice.random() * dice.choice((0.01, 0.1, 0.5)))   # the random moment, not a synchronisation
+        time.sleep(dice.random() * dice.choice((0.01, 0.1, 0.3)))   # the random moment, not a synchronisation
 
-    for _ in range(count):
-        run_once(name, "ttcollect", ("--durable", "100ms") if dice.random() < 0.3 else (), {}, wait)
+    for i in range(count):
+        run_once(name, "ttcollect", ("--durable", "100ms") if dice.random() < 0.3 else (), {}, wait, i % 10 == 0)
     card.kill()
+    print(f"{with_markers[0]} files held markers")
+    h.check(with_markers[0] > count // 10, "hardly any kill met a file with markers")
 
 
 points() if sys.argv[1] == "points" else random_moments()
