@@ -1,6 +1,12 @@
 // ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "pipeline/pipeline.hpp"
@@ -34,8 +40,12 @@ struct Options {
   std::string format = "device-csv", output = "-";
   bool follow = false, anomalies = false, keep_duplicates = false;
   unsigned wait_ms = 0;
-  std::string core, order, time = "device", host_clock = "raw";
-  int risc = -1, chip = -1;
+  std::string order, time = "device", host_clock = "raw", cycles, between;
+  std::vector<std::string> cores, zones;
+  std::vector<unsigned> riscs;
+  std::vector<uint32_t> host_ids;
+  int chip = -1;
+  unsigned threads = 1;
   tools::FormatOptions format_options;
 };
 
@@ -56,27 +66,114 @@ void tell_anomalies(const tools::Pipeline& pipeline) {
   std::fprintf(stderr, "%s\n", j.dump().c_str());
 }
 
+// FROM..TO, either may be missing. False: it is none.
+template <class Parse, class T>
+bool parse_range(const std::string& text, Parse&& parse, T& from, T& to) {
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) return false;
+  const std::string first = text.substr(0, dots), last = text.substr(dots + 2);
+  return (first.empty() || parse(first, from)) && (last.empty() || parse(last, to)) && from <= to;
+}
+
+bool parse_number(const std::string& text, uint64_t& value) {
+  char* end = nullptr;
+  errno = 0;
+  value = std::strtoull(text.c_str(), &end, 0);
+  return std::isdigit(static_cast<unsigned char>(text[0])) && *end == 0 && errno == 0;
+}
+
+// 1.5s, 20ms, 3min as nanoseconds.
+bool parse_time(const std::string& text, uint64_t& ns) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const double each = unit == "ns"    ? 1
+                      : unit == "us"  ? 1e3
+                      : unit == "ms"  ? 1e6
+                      : unit == "s"   ? 1e9
+                      : unit == "min" ? 60e9
+                                      : 0;
+  if (end == text.c_str() || each == 0 || !(number >= 0) || number * each > 1e18) return false;
+  ns = static_cast<uint64_t>(number * each);
+  return true;
+}
+
 tools::Filter filter_of(const Options& o) {
   tools::Filter filter;
-  if (o.risc >= 0) filter.risc = static_cast<uint8_t>(o.risc);
+  for (const unsigned r : o.riscs) filter.riscs.insert(static_cast<uint8_t>(r));
   if (o.chip >= 0) filter.chip = static_cast<uint32_t>(o.chip);
-  unsigned x = 0, y = 0;
-  if (!o.core.empty() && std::sscanf(o.core.c_str(), "%u,%u", &x, &y) == 2)
-    filter.core = {static_cast<uint8_t>(x), static_cast<uint8_t>(y)};
+  for (const std::string& core : o.cores) {
+    unsigned x = 0, y = 0;
+    if (std::sscanf(core.c_str(), "%u,%u", &x, &y) == 2)
+      filter.cores.insert({static_cast<uint8_t>(x), static_cast<uint8_t>(y)});
+  }
+  filter.host_ids.insert(o.host_ids.begin(), o.host_ids.end());
+  filter.zones.insert(o.zones.begin(), o.zones.end());
+  parse_range(o.cycles, parse_number, filter.cycles_from, filter.cycles_to);
   return filter;
 }
 
+// What of a capture need not be read at all.
+collect::Wanted wanted_of(const Options& o, const tools::Filter& filter) {
+  collect::Wanted wanted;
+  wanted.cycles_from = filter.cycles_from;
+  wanted.cycles_to = filter.cycles_to;
+  if (!o.between.empty()) {
+    wanted.relative = true;
+    parse_range(o.between, parse_time, wanted.read_from_ns, wanted.read_to_ns);
+  }
+  if (o.chip >= 0 || filter.cores.empty()) return wanted;
+  const auto [least, most] = std::pair{*filter.cores.begin(), *filter.cores.rbegin()};  // by x, then y
+  wanted.lane_from = collect::lane_number(0, least.first, least.second, 0);
+  wanted.lane_to = collect::lane_number(0xff, most.first, most.second, 0xff);
+  return wanted;
+}
+
+// A bar on a terminal, for work that takes long.
+class ProgressBar {
+ public:
+  explicit ProgressBar(const tools::Source& source) : source_(source), wanted_(isatty(STDERR_FILENO)) {}
+  ~ProgressBar() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void step() {
+    if (!wanted_ || ++steps_ % 64 != 0) return;
+    const auto now = Clock::now();
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    const auto done = source_.progress();
+    if (!done) return;
+    constexpr int kWidth = 40;
+    const int filled = static_cast<int>(*done * kWidth);
+    std::fprintf(stderr, "\r[%.*s%*s] %3.0f %%", filled, "########################################",
+                 kWidth - filled, "", *done * 100);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const tools::Source& source_;
+  const bool wanted_;
+  bool shown_ = false;
+  uint64_t steps_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
 int run(const Options& o) {
-  const auto source = tools::open_source(o.from, o.follow, o.wait_ms);
+  const tools::Filter filter = filter_of(o);
+  const auto source = tools::open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter), o.threads);
   tools::Output out(o.output, o.follow);
   std::optional<tools::HostClock> host_clock;
   if (o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
-  tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date, host_clock);
+  tools::Pipeline pipeline(filter, o.keep_duplicates, o.format_options.metal_date, host_clock);
   std::unique_ptr<tools::Format> format;
   for (const tools::FormatEntry& entry : tools::formats())
     if (o.format == entry.name) format = entry.make(out, o.format_options);
   std::vector<uint64_t> chunk;
+  auto bar = std::make_unique<ProgressBar>(*source);
   for (;;) {
+    bar->step();
     const tools::Source::Next next = source->next(chunk);
     if (next == tools::Source::Next::end) break;
     if (next == tools::Source::Next::idle)
@@ -84,6 +181,7 @@ int run(const Options& o) {
     else
       pipeline.push(chunk, *format);
   }
+  bar.reset();
   pipeline.finish(*format);
   format->end();
   out.commit();
@@ -100,7 +198,8 @@ int run(const Options& o) {
     say(kOk,
         std::to_string(ambiguous) + " zone ids belong to more than one zone; the first name known is shown");
   if (o.anomalies) tell_anomalies(pipeline);
-  if (pipeline.missing_words())
+  // What a capture lacks stands in its account of losses.
+  if (pipeline.missing_words() && source->loss_cause() == shm::LossCause::reader_lapped)
     return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
   return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
 }
@@ -154,14 +253,42 @@ int main(int argc, char** argv) {
                  "with --time host: raw (CLOCK_MONOTONIC_RAW), realtime or boottime")
       ->check(CLI::IsMember({"raw", "realtime", "boottime"}))
       ->capture_default_str();
-  app.add_option("--core", o.core, "only this core: X,Y (NOC0 physical)")->check([](const std::string& s) {
-    unsigned x, y;
-    char end;
-    return std::sscanf(s.c_str(), "%u,%u%c", &x, &y, &end) == 2 && x < 64 && y < 64
-               ? std::string()
-               : "'" + s + "' is not X,Y";
-  });
-  app.add_option("--risc", o.risc, "only this RISC: 0 BRISC, 1 NCRISC, 2-4 TRISC")->check(CLI::Range(0, 4));
+  app.add_option("--core", o.cores, "only these cores: X,Y (NOC0 physical), repeatable")
+      ->check([](const std::string& s) {
+        unsigned x, y;
+        char end;
+        return std::sscanf(s.c_str(), "%u,%u%c", &x, &y, &end) == 2 && x < 64 && y < 64
+                   ? std::string()
+                   : "'" + s + "' is not X,Y";
+      })
+      ->expected(1)
+      ->take_all();
+  app.add_option("--risc", o.riscs, "only these RISCs: 0 BRISC, 1 NCRISC, 2-4 TRISC; repeatable")
+      ->check(CLI::Range(0, 4))
+      ->expected(1)
+      ->take_all();
+  app.add_option("--host-id", o.host_ids, "only launches of these ids, as the card has them; repeatable")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--zone", o.zones, "only zones of these names; repeatable")->expected(1)->take_all();
+  app.add_option("--cycles", o.cycles,
+                 "only markers of this device time, FROM..TO in cycles; either may be missing")
+      ->check([](const std::string& s) {
+        uint64_t from = 0, to = ~uint64_t{0};
+        return parse_range(s, parse_number, from, to) ? std::string()
+                                                      : "'" + s + "' is not FROM..TO in cycles";
+      });
+  app.add_option(
+         "--between", o.between,
+         "only what was read in this time since the capture's first words: 1.5s..2s, ..500ms; of a capture")
+      ->check([](const std::string& s) {
+        uint64_t from = 0, to = ~uint64_t{0};
+        return parse_range(s, parse_time, from, to) ? std::string()
+                                                    : "'" + s + "' is not FROM..TO, such as 1.5s..2s";
+      });
+  app.add_option("--threads", o.threads, "that decode a capture ahead")
+      ->check(CLI::Range(0u, 64u))
+      ->capture_default_str();
   app.add_option("--chip", o.chip, "only the device of this number, column 1 of the device CSV")
       ->check(CLI::Range(0, 1 << 20));
   app.add_flag("--anomalies", o.anomalies, "print the decoder's counts of oddities on stderr, as JSON");
@@ -171,6 +298,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
+  if (!o.between.empty())
+    for (const std::string& from : o.from)
+      if (from.starts_with("live:"))
+        return say(kUsage, "--between is of captures; a live source has no beginning");
   o.format_options.host_times = o.time == "host";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? tools::Order::log : tools::Order::time;
   try {

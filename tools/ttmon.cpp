@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -13,7 +14,9 @@
 #include <vector>
 
 #include "collector/live_clock.hpp"
+#include "pipeline/source.hpp"
 #include "shm/reader.hpp"
+#include "ttmon_top.hpp"
 
 namespace {
 
@@ -62,6 +65,47 @@ std::string state_of(const shm::Reader& reader) {
   return reader.info().ended ? "ended" : "not running";
 }
 
+// The account of losses as far as the segment's standing area has it, by cause.
+struct Lost {
+  uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
+};
+std::map<std::string, Lost> losses_of(const shm::Reader& of) {
+  std::map<uint64_t, shm::LossRecord> records;
+  try {
+    shm::Reader reader(of.info().live_name, shm::StartAt::newest);  // what stands comes first
+    for (std::vector<uint64_t> chunk; reader.next(chunk, 0) == shm::Reader::Next::chunk;) {
+      if (shm::header_of(chunk).kind != shm::ChunkKind::loss) continue;
+      shm::LossRecord r;
+      std::memcpy(&r, shm::body_of(chunk).data(), sizeof r);
+      records[r.id] = r;
+    }
+  } catch (const shm::SegmentError&) {
+    return {};  // it was removed meanwhile; what is shown beside this is the last there was
+  }
+  std::map<std::string, Lost> lost;
+  for (const auto& [id, r] : records) {
+    Lost& l = lost[shm::to_string(r.cause)];
+    ++l.intervals;
+    if (r.precision == shm::LossPrecision::exact_words)
+      l.words += r.words;
+    else if (r.precision == shm::LossPrecision::bounded_runs)
+      l.runs += r.runs;
+    else
+      ++l.unknown;
+  }
+  return lost;
+}
+
+void show_losses(const shm::Reader& reader) {
+  const auto lost = losses_of(reader);
+  if (lost.empty()) std::printf("  nothing lost\n");
+  for (const auto& [cause, l] : lost)
+    std::printf(
+        "  lost: %-20s %llu intervals: %llu words exactly, at most %llu launches, %llu of unknown size\n",
+        cause.c_str(), static_cast<unsigned long long>(l.intervals), static_cast<unsigned long long>(l.words),
+        static_cast<unsigned long long>(l.runs), static_cast<unsigned long long>(l.unknown));
+}
+
 // Of the domains that have anything to show.
 std::vector<collect::ClockMap> clocks_of(const shm::Reader& reader) {
   std::vector<uint64_t> words;
@@ -101,6 +145,10 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader, Footprints& footprint
                            {"bound_ns", bound_ns(best_of(map))},
                            {"kind", to_string(best_of(map).kind)}});
   }
+  j["lost"] = nlohmann::ordered_json::object();
+  for (const auto& [cause, l] : losses_of(reader))
+    j["lost"][cause] = {
+        {"intervals", l.intervals}, {"words", l.words}, {"runs_at_most", l.runs}, {"unknown", l.unknown}};
   if (const Footprint f = footprints.of(reader); f.known)
     j["footprint"] = {{"reads_per_s", f.reads},
                       {"bytes_per_s", f.bytes},
@@ -154,7 +202,8 @@ void show(const Readers& readers, Footprints& footprints, bool json, bool termin
   if (json)
     for (const shm::Reader& r : readers) std::printf("%s\n", snapshot(r, footprints).dump().c_str());
   else if (readers.size() == 1)
-    show_all_counters(readers.front(), footprints), show_clocks(readers.front());
+    show_all_counters(readers.front(), footprints), show_losses(readers.front()),
+        show_clocks(readers.front());
   else
     show_table(readers, footprints);
   std::fflush(stdout);
@@ -191,6 +240,23 @@ bool any_alive(const Readers& readers) {
   return std::any_of(readers.begin(), readers.end(), [](const auto& r) { return r.writer_alive(); });
 }
 
+int show_top_of(tools::TopOptions& o) {
+  try {
+    if (o.from.empty())
+      for (const shm::Reader& r : attach_to_all()) o.from.push_back("live:" + r.info().live_name);
+    for (std::string& from : o.from)
+      if (!from.starts_with("live:") && !from.ends_with(".ttc")) from = "live:" + from;
+    std::signal(SIGINT, [](int) { stop_asked = 1; });
+    tools::show_top(o, stop_asked);
+    return kOk;
+  } catch (const shm::SegmentError& e) {
+    std::fprintf(stderr, "ttmon: %s\n", e.what());
+  } catch (const tools::SourceError& e) {
+    std::fprintf(stderr, "ttmon: %s\n", e.what());
+  }
+  return kNoSource;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -204,11 +270,24 @@ int main(int argc, char** argv) {
   app.add_flag("--once", once, "print once and exit");
   app.add_flag("--json", json, "one JSON object a line, one line a collector");
   app.add_option("--interval", interval_s, "seconds between two looks")->check(CLI::Range(0.05, 3600.0));
+  tools::TopOptions top;
+  CLI::App* top_cmd = app.add_subcommand("top", "which zones and programs take the time");
+  top_cmd->add_option("name", top.from, "live names, or --from (default: every live collector)");
+  top_cmd->add_option("--from", top.from, "live:NAME or FILE.ttc")->expected(1)->take_all();
+  top_cmd->add_option("--rows", top.rows, "of each table")
+      ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
+  top_cmd->add_option("--interval", top.interval_s, "seconds between two showings")
+      ->check(CLI::Range(0.05, 3600.0))
+      ->capture_default_str();
+  top_cmd->add_flag("--once", top.once, "of everything there is now, then end");
+  top_cmd->add_flag("--json", top.json, "one JSON object a showing");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
+  if (*top_cmd) return show_top_of(top);
   try {
     if (name.starts_with("live:")) name.erase(0, 5);
     std::signal(SIGINT, [](int) { stop_asked = 1; });

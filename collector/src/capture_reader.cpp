@@ -1,63 +1,248 @@
 #include "collector/capture_reader.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
-
-#include "collector/capture_format.hpp"
-#include "shm/chunk.hpp"
+#include <deque>
+#include <mutex>
+#include <thread>
 
 namespace ttc::collect {
 namespace {
+
 constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring anybody can ask for
+constexpr uint32_t kWordsBit = 1u << static_cast<uint32_t>(shm::ChunkKind::device_words);
+constexpr size_t kBlocksAhead = 2;  // of each thread
+
+// What every reader needs before the words; as from a segment, it is delivered first.
+constexpr uint32_t bit(shm::ChunkKind kind) {
+  return 1u << static_cast<uint32_t>(kind);
+}
+constexpr uint32_t kLastingBits =
+    bit(shm::ChunkKind::session) | bit(shm::ChunkKind::names) | bit(shm::ChunkKind::clock_domains);
+bool lasts(const shm::ChunkHeader& h) {
+  return static_cast<uint32_t>(h.kind) < 31 && (bit(h.kind) & kLastingBits);
 }
 
-CaptureReader::CaptureReader(const std::string& path) : file_(std::fopen(path.c_str(), "rbe")) {
-  if (!file_) throw CaptureError("capture " + path + " cannot be opened: " + std::strerror(errno));
-  CaptureHeader header;
-  if (std::fread(&header, sizeof header, 1, file_.get()) != 1 || header.magic != kCaptureMagic)
-    throw CaptureError(path + " is not a ttcollect capture (no magic word at its start)");
-  if (header.version != 1 || header.header_bytes != sizeof header)
-    throw CaptureError(path + " is a capture of version " + std::to_string(header.version) +
-                       "; this ttcollect reads version 1");
-  offset_ = sizeof header;
-  struct stat info {};
-  if (fstat(fileno(file_.get()), &info) == 0 && S_ISREG(info.st_mode))
-    file_bytes_ = static_cast<uint64_t>(info.st_size);
+enum class Take : uint8_t { nothing, facts, all };
+
+Take take_of(const BlockHeader& h, const Wanted& wanted) {
+  if (h.kinds & kWordsBit && wanted.wants(h)) return Take::all;
+  return h.kinds & ~kWordsBit & ~kLastingBits ? Take::facts : Take::nothing;
+}
+
+struct Decoded {
+  ChunkBatch chunks;
+  std::string why;  // it could not be decoded
+};
+
+Decoded decode(const CaptureFile& file, size_t block, Take take) {
+  Decoded d;
+  try {
+    file.read(block, take == Take::facts, d.chunks);
+  } catch (const BlockError& e) {
+    d.why = e.what();
+  }
+  return d;
+}
+
+}  // namespace
+
+bool Wanted::wants(const BlockHeader& b) const {
+  return b.read_from_ns <= read_to_ns && b.read_to_ns >= read_from_ns && b.cycles_from <= cycles_to &&
+         b.cycles_to >= cycles_from && b.lane_from <= lane_to && b.lane_to >= lane_from;
+}
+bool Wanted::wants(const shm::ChunkHeader& c) const {
+  return c.kind != shm::ChunkKind::device_words ||
+         (c.read_time_ns >= read_from_ns && c.read_time_ns <= read_to_ns);
+}
+
+// Blocks decoded ahead, each by one of several threads, handed over in the file's order.
+struct CaptureReader::Ahead {
+  Ahead(const CaptureFile& source, std::vector<std::pair<size_t, Take>> list, unsigned threads)
+      : file(source), todo(std::move(list)), most(kBlocksAhead * threads) {
+    for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
+  }
+  ~Ahead() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+      changed.notify_all();
+    }
+    for (std::thread& t : workers) t.join();
+  }
+
+  void work() {
+    for (;;) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [this] { return stop || begun == todo.size() || begun < taken + most; });
+      if (stop || begun == todo.size()) return;
+      const size_t mine = begun++;
+      slots.emplace_back();
+      Slot& slot = slots.back();  // a deque's elements stay where they are
+      lock.unlock();
+      Decoded decoded = decode(file, todo[mine].first, todo[mine].second);
+      lock.lock();
+      slot.decoded = std::move(decoded);
+      slot.ready = true;
+      changed.notify_all();
+    }
+  }
+
+  Decoded next() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return !slots.empty() && slots.front().ready; });
+    Decoded d = std::move(slots.front().decoded);
+    slots.pop_front();
+    ++taken;
+    changed.notify_all();
+    return d;
+  }
+
+  struct Slot {
+    Decoded decoded;
+    bool ready = false;
+  };
+  const CaptureFile& file;
+  const std::vector<std::pair<size_t, Take>> todo;
+  const size_t most;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Slot> slots;  // from `taken` on
+  size_t begun = 0, taken = 0;
+  bool stop = false;
+  std::vector<std::thread> workers;
+};
+
+CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsigned threads)
+    : file_(path), wanted_(wanted) {
+  if (file_.version() == 1) {
+    stream_.reset(std::fopen(path.c_str(), "rbe"));
+    if (!stream_) throw CaptureError("capture " + path + " cannot be opened: " + std::strerror(errno));
+    if (std::fseek(stream_.get(), sizeof(CaptureHeader), SEEK_SET) != 0)
+      throw CaptureError("capture " + path + " cannot be read: " + std::strerror(errno));
+    offset_ = sizeof(CaptureHeader);
+    return;
+  }
+  for (const DamagedPart& part : file_.damage())
+    note_damage("at byte " + std::to_string(part.from) + ": " + part.why);
+  cut_ = file_.cut();
+  uint64_t first = ~uint64_t{0};
+  for (const IndexEntry& e : file_.blocks())
+    if (e.header.read_to_ns) first = std::min(first, e.header.read_from_ns);
+  if (first != ~uint64_t{0}) count_from(first);
+  if (threads == 0) return;
+  std::vector<std::pair<size_t, Take>> todo;
+  for (size_t i = 0; i < file_.blocks().size(); ++i)
+    if (const Take take = take_of(file_.blocks()[i].header, wanted_); take != Take::nothing)
+      todo.emplace_back(i, take);
+  ahead_ = std::make_unique<Ahead>(file_, std::move(todo), threads);
+}
+
+CaptureReader::~CaptureReader() = default;
+
+void CaptureReader::count_from(uint64_t first_ns) {
+  if (!wanted_.relative) return;
+  wanted_.relative = false;
+  wanted_.read_from_ns += first_ns;
+  if (wanted_.read_to_ns != ~uint64_t{0}) wanted_.read_to_ns += first_ns;
+}
+
+void CaptureReader::note_damage(const std::string& why) {
+  if (damaged_parts_++ == 0) damage_ = why;
+}
+
+double CaptureReader::progress() const {
+  if (file_.version() != 1)
+    return file_.blocks().empty() ? 1
+                                  : static_cast<double>(block_) / static_cast<double>(file_.blocks().size());
+  return file_.bytes() ? static_cast<double>(offset_) / static_cast<double>(file_.bytes()) : 0;
 }
 
 bool CaptureReader::next(std::vector<uint64_t>& chunk) {
-  if (cut_ || !damage_.empty()) return false;  // nothing behind it can be found
-  uint64_t first;
-  const size_t got = std::fread(&first, 1, sizeof first, file_.get());
-  if (got != sizeof first) {
-    cut_ = got != 0;
-    return false;
+  if (stream_) return next_of_version_1(chunk);
+  for (;;) {
+    while (in_batch_ == batch_.size())
+      if (!next_batch()) return false;
+    const auto found = batch_[in_batch_++];
+    const shm::ChunkHeader& h = shm::header_of(found);
+    if (lasts(h) != lasting_ || !wanted_.wants(h)) continue;
+    chunk.assign(found.begin(), found.end());
+    return true;
   }
-  const auto bytes_untrusted = static_cast<uint32_t>(first);
-  if (bytes_untrusted < sizeof(shm::ChunkHeader) || bytes_untrusted > kLargestChunk) {
-    damage_ = "at byte " + std::to_string(offset_) + ": a chunk cannot be " +
-              std::to_string(bytes_untrusted) + " bytes long";
-    return false;
+}
+
+// The chunks of the next block that holds any that are wanted. False at the end.
+bool CaptureReader::next_batch() {
+  batch_.clear();
+  in_batch_ = 0;
+  for (; lasting_ && block_ < file_.blocks().size();) {
+    const size_t at = block_++;
+    if (!(file_.blocks()[at].header.kinds & kLastingBits)) continue;
+    Decoded d = decode(file_, at, Take::facts);
+    if (!d.why.empty()) {  // where the block is read again it is told then
+      if (take_of(file_.blocks()[at].header, wanted_) == Take::nothing)
+        note_damage("at byte " + std::to_string(file_.blocks()[at].offset) + ": " + d.why);
+      continue;
+    }
+    ++blocks_of_facts_;
+    batch_ = std::move(d.chunks);
+    return true;
   }
-  if (file_bytes_ != 0 && bytes_untrusted > file_bytes_ - std::min(file_bytes_, offset_)) {
-    cut_ = true;  // never reserve memory for what is not there
-    return false;
+  if (lasting_) lasting_ = false, block_ = 0;
+  while (block_ < file_.blocks().size()) {
+    const size_t at = block_++;
+    const IndexEntry& e = file_.blocks()[at];
+    offset_ = e.offset + e.header.bytes;
+    const Take take = take_of(e.header, wanted_);
+    if (take == Take::nothing) continue;
+    Decoded d = ahead_ ? ahead_->next() : decode(file_, at, take);
+    if (!d.why.empty()) {
+      note_damage("at byte " + std::to_string(e.offset) + ": " + d.why);
+      continue;
+    }
+    ++(take == Take::facts ? blocks_of_facts_ : blocks_read_);
+    batch_ = std::move(d.chunks);
+    return true;
   }
-  chunk.resize((bytes_untrusted + 7) / 8);
-  chunk[0] = first;
-  if (std::fread(chunk.data() + 1, 8, chunk.size() - 1, file_.get()) != chunk.size() - 1) {
-    cut_ = true;
-    return false;
+  return false;
+}
+
+bool CaptureReader::next_of_version_1(std::vector<uint64_t>& chunk) {
+  for (;;) {
+    if (cut_ || !damage_.empty()) return false;  // nothing behind it can be found
+    uint64_t first;
+    const size_t got = std::fread(&first, 1, sizeof first, stream_.get());
+    if (got != sizeof first) {
+      cut_ = got != 0;
+      return false;
+    }
+    const auto bytes_untrusted = static_cast<uint32_t>(first);
+    if (bytes_untrusted < sizeof(shm::ChunkHeader) || bytes_untrusted > kLargestChunk) {
+      note_damage("at byte " + std::to_string(offset_) + ": a chunk cannot be " +
+                  std::to_string(bytes_untrusted) + " bytes long");
+      return false;
+    }
+    if (bytes_untrusted > file_.bytes() - std::min(file_.bytes(), offset_)) {
+      cut_ = true;  // never reserve memory for what is not there
+      return false;
+    }
+    chunk.resize((bytes_untrusted + 7) / 8);
+    chunk[0] = first;
+    if (std::fread(chunk.data() + 1, 8, chunk.size() - 1, stream_.get()) != chunk.size() - 1) {
+      cut_ = true;
+      return false;
+    }
+    if (const std::string why = shm::check_chunk(chunk); !why.empty()) {
+      note_damage("at byte " + std::to_string(offset_) + ": " + why);
+      return false;
+    }
+    offset_ += chunk.size() * 8;
+    if (const shm::ChunkHeader& h = shm::header_of(chunk); h.kind == shm::ChunkKind::device_words)
+      count_from(h.read_time_ns);
+    if (wanted_.wants(shm::header_of(chunk))) return true;
   }
-  if (const std::string why = shm::check_chunk(chunk); !why.empty()) {
-    damage_ = "at byte " + std::to_string(offset_) + ": " + why;
-    return false;
-  }
-  offset_ += chunk.size() * 8;
-  return true;
 }
 
 }  // namespace ttc::collect

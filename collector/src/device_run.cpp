@@ -128,8 +128,9 @@ void DeviceRun::start() {
   shm::SegmentOptions options;
   options.ring_bytes = options_.ring_bytes;
   options.group = options_.group;
-  segment_ = std::make_unique<shm::SegmentWriter>(card_->identity().live_name, device_.spec, random_session(),
-                                                  options);
+  session_ = random_session();
+  segment_ =
+      std::make_unique<shm::SegmentWriter>(card_->identity().live_name, device_.spec, session_, options);
   segment_->add_standing(shm::ChunkKind::session, session_text());
 }
 
@@ -361,7 +362,7 @@ DeviceRun::End DeviceRun::drain_until_halted() {
     if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
     if (track_) {
       segment_->set(Counter::disk_bytes, track_->bytes());
-      segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes());
+      segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes() + capture_->dropped_bytes());
     }
     if (now >= next_health) {
       next_health = now + kHealthEvery;
@@ -463,6 +464,7 @@ DeviceResult DeviceRun::result() const {
   if (!track_) return r;
   r.output_backend = capture_->backend();
   r.output_bytes = track_->bytes();
+  r.output_lost = capture_->lost(session_);
   r.output_lapped_bytes = track_->lapped_bytes();
   r.output_error = track_->error().empty() ? capture_->error() : track_->error();
   return r;

@@ -38,7 +38,10 @@ class DeviceRun {
 
   // Makes the segment. Throws shm::SegmentError.
   void start();
-  uint64_t session() const { return segment_->session(); }
+  uint64_t session() const { return session_; }
+  // From start() on: the live name, and the workload's process, 0 where it is not known.
+  const std::string& live_name() const { return card_->identity().live_name; }
+  int workload_pid() const { return card_->identity().workload_pid; }
   // Between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
   void record_to(CaptureWriter& capture);
   // Undoes start().
@@ -92,6 +95,7 @@ class DeviceRun {
   int memory_node_ = -1;
   card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
+  uint64_t session_ = 0;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<LogReader> logs_;

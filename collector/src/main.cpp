@@ -6,7 +6,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "collector/capture_reader.hpp"
+#include "capture_commands.hpp"
+#include "capture_options.hpp"
+#include "collector/capture_file.hpp"
 #include "device_list.hpp"
 #include "inventory.hpp"
 #include "probe.hpp"
@@ -181,6 +183,8 @@ int main(int argc, char** argv) {
               {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
           CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
   app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
+  collect::TypedCapture capture;
+  add_capture_options(app, capture);
   app.add_flag("--json", as_json, "print one JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet, "no live line, no notes");
   app.add_option("--wait", o.wait_ns, "wait up to this long for cards and profilers to appear: 30s")
@@ -260,18 +264,31 @@ int main(int argc, char** argv) {
       "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
   sync_cmd->fallthrough();
   sync_cmd->add_option("--svg", svg, "also draw it: FILE.svg");
+  collect::CaptureCommands capture_commands(app);
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
+  if (const auto done = capture_commands.run()) return *done;
   if (*list_cmd) return list_all(list_json || as_json, root);
   if (*probe_cmd) return probe_one(probed, o.open, samples, probe_json || as_json);
   if (*clean_cmd) return collect::clean(), kOk;
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
   if (const std::string wrong = read_share(recycle_at, o.recycle_at); !wrong.empty())
     return say(kUsage, wrong);
+  if (const std::string wrong = settle_capture_options(capture, o.output); !wrong.empty())
+    return say(kUsage, wrong);
+  if (const std::string wrong = settle_flight_options(capture, o.output, o.ring_bytes); !wrong.empty())
+    return say(kUsage, wrong);
+  o.capture = capture.options;
+  o.flight = capture.flight;
+  o.flight.plain = o.plain;
+  if (!o.quiet && o.flight.bytes)
+    std::fprintf(stderr, "ttcollect: %s\n", collect::flight_arithmetic(o.flight, o.ring_bytes).c_str());
+  else if (!o.quiet && !o.output.empty())
+    std::fprintf(stderr, "ttcollect: %s\n", collect::capture_arithmetic(o.capture, o.ring_bytes).c_str());
   if (!mode.empty()) o.mode = markers::mode_by_name(mode);
   o.devices = collect::listed_devices(typed_devices);
   if (*sync_cmd) return run_sync(o, as_json, svg);
@@ -281,9 +298,11 @@ int main(int argc, char** argv) {
     const collect::RunResult result = collect::run(o);
     if (as_json)
       std::printf("%s\n", collect::to_json(result).c_str());
-    else if (!o.quiet)
+    else if (!o.quiet) {
       for (const collect::DeviceResult& d : result.devices)
         std::fprintf(stderr, "ttcollect: %s\n", collect::to_text(d).c_str());
+      if (result.capture) std::fprintf(stderr, "ttcollect: %s\n", collect::to_text(*result.capture).c_str());
+    }
     return verdict(result, o.output);
   } catch (const collect::DeviceListError& e) {
     return say(kUsage, e.what());

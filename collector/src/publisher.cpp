@@ -8,6 +8,10 @@ using shm::ChunkHeader;
 using shm::ChunkKind;
 using shm::Counter;
 
+namespace {
+constexpr double kLossShare = 0.5;  // of the standing area, which names need as well
+}
+
 ChunkHeader Publisher::header(ChunkKind kind, uint64_t bytes) {
   ChunkHeader h;
   h.bytes = static_cast<uint32_t>(bytes);
@@ -68,6 +72,8 @@ void Publisher::publish_loss(shm::LossRecord record) {
   shm::store_bytes(at + sizeof h / 8, &record, sizeof record);
   segment_.ring().publish(bytes);
   count(bytes);
+  // Readers that come late must know it, too. When that area is full the ring's record is all there is.
+  segment_.add_standing(ChunkKind::loss, {reinterpret_cast<const char*>(&record), sizeof record}, kLossShare);
 }
 
 void Publisher::publish_end(std::string_view why) {

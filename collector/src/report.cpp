@@ -194,10 +194,13 @@ json to_json(const DeviceResult& r) {
     device["clock"] = to_json(r.clock, r.clock_bound);
     if (r.metal_sync_hz) device["clock"]["metal_sync_hz"] = *r.metal_sync_hz;
   }
+  json output_lost = json::array();
+  for (const auto& record : r.output_lost) output_lost.push_back(to_json(record));
   if (!r.output_backend.empty())
     device["output"] = {{"bytes", r.output_bytes},
                         {"lapped_bytes", r.output_lapped_bytes},
                         {"backend", r.output_backend},
+                        {"lost", std::move(output_lost)},
                         {"error", r.output_error}};
   return device;
 }
@@ -257,9 +260,45 @@ std::string to_json(const RunResult& r) {
   json devices = json::array(), left_out = json::array();
   for (const DeviceResult& device : r.devices) devices.push_back(to_json(device));
   for (const LeftOut& card : r.left_out) left_out.push_back({{"spec", card.spec}, {"why", card.why}});
-  return json{
-      {"devices", std::move(devices)}, {"left_out", std::move(left_out)}, {"duration_s", r.duration_s}}
-      .dump();
+  json all{{"devices", std::move(devices)}, {"left_out", std::move(left_out)}, {"duration_s", r.duration_s}};
+  if (r.capture)
+    all["capture"] = {{"files", r.capture->files},
+                      {"bytes", r.capture->bytes},
+                      {"dropped_bytes", r.capture->dropped_bytes},
+                      {"most_memory", r.capture->most_memory},
+                      {"notes", r.capture->notes}};
+  for (const FlightRecording& f : r.recordings)
+    all["recordings"].push_back({{"file", f.file.path},
+                                 {"why", f.why},
+                                 {"cut_ns", f.file.cut_ns},
+                                 {"total_ns", f.file.total_ns},
+                                 {"ring_bytes", f.file.ring_bytes},
+                                 {"markers", f.file.markers},
+                                 {"lapped_bytes", f.file.lapped_bytes},
+                                 {"error", f.error}});
+  return all.dump();
+}
+
+std::string to_text(const FlightRecording& r) {
+  if (!r.error.empty()) return "no recording (" + r.why + "): " + r.error;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                " (%.1f MB of rings, %llu markers; cut within %.3f ms, complete after %.0f ms): ",
+                static_cast<double>(r.file.ring_bytes) / 1e6, static_cast<unsigned long long>(r.file.markers),
+                static_cast<double>(r.file.cut_ns) / 1e6, static_cast<double>(r.file.total_ns) / 1e6);
+  return "recorded " + r.file.path + text + r.why;
+}
+
+std::string to_text(const CaptureResult& c) {
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "capture: %.2f MB written, at most %.1f MiB waited for the disk, %.2f MB dropped",
+                static_cast<double>(c.bytes) / 1e6, static_cast<double>(c.most_memory) / (1 << 20),
+                static_cast<double>(c.dropped_bytes) / 1e6);
+  std::string all = text;
+  for (const std::string& f : c.files) all += "\n" + f;
+  for (const std::string& n : c.notes) all += "\n" + n;
+  return all;
 }
 
 std::string to_text(const DeviceResult& r) {
@@ -304,7 +343,11 @@ std::string to_text(const DeviceResult& r) {
             std::to_string(r.suspicions.slow_reads) + " slow reads, " +
             std::to_string(r.suspicions.all_ones_reads) + " that came back all-ones)";
   if (r.output_lapped_bytes)
-    text += "\nthe output was too slow: " + std::to_string(r.output_lapped_bytes) + " bytes not written";
+    text +=
+        "\nthe ring overwrote " + std::to_string(r.output_lapped_bytes) + " bytes before they were captured";
+  if (!r.output_lost.empty())
+    text += "\nnot in the capture: " + std::to_string(r.output_lost.size()) +
+            " intervals (ttreport loss lists them)";
   if (!r.output_error.empty()) text += "\nthe output is incomplete: " + r.output_error;
   return text;
 }

@@ -26,5 +26,7 @@ class LiveLine {
 
 std::string to_json(const RunResult& result);
 std::string to_text(const DeviceResult& result);
+std::string to_text(const CaptureResult& capture);
+std::string to_text(const FlightRecording& recording);
 
 }  // namespace ttc::collect

@@ -25,21 +25,27 @@ constexpr uint64_t kNothingToDoNs = 1'000'000'000;
 
 class Signals {
  public:
-  Signals() {
+  // `recordings`: SIGUSR1 asks for one.
+  explicit Signals(bool recordings) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    if (recordings) sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, nullptr);  // threads started later inherit it
     fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() { close(fd_); }
   int fd() const { return fd_; }
-  void take() {
-    signalfd_siginfo ignored;
-    while (read(fd_, &ignored, sizeof ignored) > 0) {
-    }
+  struct Taken {
+    bool stop = false, record = false;
+  };
+  Taken take() {
+    Taken taken;
+    for (signalfd_siginfo info; read(fd_, &info, sizeof info) > 0;)
+      (info.ssi_signo == SIGUSR1 ? taken.record : taken.stop) = true;
+    return taken;
   }
 
  private:
@@ -64,6 +70,7 @@ class Supervisor {
   explicit Supervisor(const RunOptions& options)
       : options_(options),
         each_alone_(names_all(options.devices)),
+        signals_(options.flight.bytes != 0),
         line_(!options.quiet),
         deadline_(monotonic_now_ns() + options.wait_ns) {
     std::string ignored;  // every device says it for itself
@@ -90,8 +97,9 @@ class Supervisor {
       const Events events = loop_->wait(
           std::min(line_.on() ? kLiveLineNs : kNothingToDoNs, end_ > now ? end_ - now : kNothingToDoNs));
       if (events.signal) {
-        signals_.take();
-        halt_.raise("stopped by a signal");
+        const Signals::Taken taken = signals_.take();
+        if (taken.record && flight_) flight_->ask("asked for by SIGUSR1");
+        if (taken.stop) halt_.raise("stopped by a signal");
       }
       changed_.lower();
       if (each_alone_)
@@ -104,6 +112,7 @@ class Supervisor {
     line_.clear();
     join();
     if (capture_) capture_->finish();
+    if (flight_) flight_->finish();
     return result();
   }
 
@@ -206,11 +215,27 @@ class Supervisor {
   }
 
   void record(const std::vector<Device*>& devices) {
+    if (options_.flight.bytes) return watch(devices);
     if (options_.output.empty()) return;
-    if (!capture_)
-      capture_ =
-          std::make_unique<CaptureWriter>(options_.output, devices.front()->run.session(), options_.plain);
+    if (!capture_) {
+      CaptureOptions capture = options_.capture;
+      capture.path = options_.output;
+      capture.plain = options_.plain;
+      capture_ = std::make_unique<CaptureWriter>(capture, devices.front()->run.session());
+    }
     for (Device* d : devices) d->run.record_to(*capture_);
+  }
+
+  void watch(const std::vector<Device*>& devices) {
+    if (!flight_)
+      flight_ =
+          std::make_unique<FlightRecorder>(options_.flight, [this](const FlightRecording& r) { tell(r); });
+    for (Device* d : devices) flight_->add(d->run.live_name(), d->run.workload_pid());
+  }
+  // On the recorder's thread.
+  void tell(const FlightRecording& r) const {
+    if (options_.quiet && r.error.empty()) return;
+    std::fprintf(stderr, "\r\033[Kttcollect: %s\n", to_text(r).c_str());
   }
 
   void go(Device& d) {
@@ -256,7 +281,11 @@ class Supervisor {
     RunResult r;
     for (const Device* d : done) r.devices.push_back(d->run.result());
     for (const Device* d : refused) r.left_out.push_back({d->run.spec(), d->why});
+    if (capture_)
+      r.capture = CaptureResult{capture_->files(), capture_->file_bytes(), capture_->dropped_bytes(),
+                                capture_->most_memory(), capture_->notes()};
     r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
+    if (flight_) r.recordings = flight_->recordings();
     return r;
   }
 
@@ -274,6 +303,7 @@ class Supervisor {
   std::condition_variable go_;
   bool closing_ = false;                    // with mutex_
   std::unique_ptr<CaptureWriter> capture_;  // outlives the devices that it is recording
+  std::unique_ptr<FlightRecorder> flight_;  // likewise
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<const Device*> shown_, told_;
 };

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "collector/capture_writer.hpp"
 #include "collector/clock_sampler.hpp"
 #include "collector/cpu_set.hpp"
 #include "collector/drain.hpp"
+#include "collector/flight_recorder.hpp"
 #include "collector/link_probe.hpp"
 #include "driver_iface/guarded_card.hpp"
 
@@ -16,6 +18,8 @@ namespace ttc::collect {
 struct RunOptions {
   std::vector<std::string> devices;  // as typed, commas taken apart; or just "all"
   std::string output;                // .ttc of all devices, empty: none
+  CaptureOptions capture;            // how it is written; its path is `output`
+  FlightOptions flight;              // instead of a capture, where its bytes are not 0
   uint64_t duration_ns = 0;          // 0: until stopped
   uint64_t wait_ns = 0;              // how long to wait for cards and profilers
   std::string layout;
@@ -68,6 +72,7 @@ struct DeviceResult {
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;
+  std::vector<shm::LossRecord> output_lost;  // what is in the ring's stream and not in the file
   bool synced = false;
   ClockSampler::Figures clock;          // when synced
   uint64_t clock_bound = kNoBound;      // host ticks, of the latest final segment while the run went on
@@ -83,8 +88,19 @@ struct LeftOut {
   std::string why;  // one sentence
 };
 
+// The capture file, or files, of all devices.
+struct CaptureResult {
+  std::vector<std::string> files;  // complete ones
+  uint64_t bytes = 0;              // written
+  uint64_t dropped_bytes = 0;      // of chunks, by rule
+  uint64_t most_memory = 0;        // that waited at once
+  std::vector<std::string> notes;
+};
+
 struct RunResult {
   std::vector<DeviceResult> devices;  // by chip number
+  std::optional<CaptureResult> capture;
+  std::vector<FlightRecording> recordings;
   std::vector<LeftOut> left_out;
   double duration_s = 0;  // from the first device's start to the last one's end
 };

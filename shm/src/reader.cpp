@@ -248,6 +248,16 @@ Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
   }
 }
 
+uint64_t Reader::tail() const {
+  return impl_->cursor->tail();
+}
+uint64_t Reader::position() const {
+  return impl_->cursor->position();
+}
+void Reader::skip_to(uint64_t position) {
+  impl_->cursor->skip_to(position);
+}
+
 const SegmentInfo& Reader::info() const {
   return impl_->info;
 }

@@ -1,5 +1,6 @@
 #include "shm/ring.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -82,6 +83,19 @@ Poll RingCursor::lap(uint64_t oldest) {
   return Poll::lapped;
 }
 
+void RingCursor::skip_to(uint64_t position) {
+  const uint64_t end = std::min(position, tail());
+  while (position_ < end) {
+    const uint64_t first = __atomic_load_n(ring_ + (position_ & mask_) / 8, __ATOMIC_ACQUIRE);
+    const uint64_t length_untrusted = align_record(length_in(first));
+    if (position_ < control_->oldest.load(std::memory_order_relaxed)) return;  // next() tells
+    if (length_untrusted == 0 || length_untrusted > end - position_ ||
+        length_untrusted > mask_ + 1 - (position_ & mask_))
+      return;
+    position_ += length_untrusted;
+  }
+}
+
 Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
   for (;;) {
     if (position_ >= tail) return Poll::empty;
@@ -129,6 +143,14 @@ const char* to_string(LossCause cause) {
       return "not read before the end";
     case LossCause::unreadable:
       return "tile unreadable";
+    case LossCause::reader_lapped:
+      return "ring lapped";
+    case LossCause::disk_too_slow:
+      return "disk too slow";
+    case LossCause::not_kept:
+      return "not kept";
+    case LossCause::file_damaged:
+      return "file damaged";
     default:
       return "unknown cause";
   }

@@ -230,14 +230,16 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
 
 SegmentWriter::~SegmentWriter() = default;
 
-bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
+bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text, double share) {
   SegmentHeader& h = *mapped_->header;
   const uint64_t at = h.standing_tail.load(std::memory_order_relaxed);
   const uint64_t bytes = sizeof(ChunkHeader) + text.size();
-  if (align_record(bytes) > h.standing_capacity - at) return false;
+  const auto usable = static_cast<uint64_t>(static_cast<double>(h.standing_capacity) * share);
+  if (at + align_record(bytes) > usable) return false;
   ChunkHeader chunk;
   chunk.bytes = static_cast<uint32_t>(bytes);
   chunk.kind = kind;
+  chunk.notes = kStanding;
   chunk.sequence = mapped_->sequence++;
   chunk.session = h.session;
   uint64_t* to = mapped_->standing + at / 8;

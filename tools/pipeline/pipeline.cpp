@@ -54,7 +54,9 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       shm::LossRecord record;
       std::memcpy(&record, body.data(), sizeof record);
       record.device = s.chip;
-      losses_[{h.session, record.id}] = record;
+      const auto [known, fresh] = losses_.try_emplace({h.session, record.id}, record);
+      if (!fresh && std::memcmp(&known->second, &record, sizeof record) == 0) return;  // told twice
+      known->second = record;
       format.loss(record);
       return;
     }
@@ -204,10 +206,13 @@ void Pipeline::sort_by_time() {
 }
 
 void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {
+  if (!filter_.host_ids.empty() && !filter_.host_ids.contains(frame.host_id)) return;
   const uint8_t unwanted = markers::kStale | (keep_duplicates_ ? 0 : markers::kDuplicate);
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
     if (!(m.flags & unwanted)) ordered_.push_back(m);
+  if (!filter_.wants_all_markers())
+    std::erase_if(ordered_, [&](const markers::Marker& m) { return !filter_.wants(m, s.names); });
   if (ordered_.empty()) return;
   if (format.order() == Order::time) sort_by_time();
   delivered_ += ordered_.size();

@@ -9,6 +9,7 @@
 #include <bitset>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -20,14 +21,25 @@
 
 namespace ttc::tools {
 
+// What is not empty restricts.
 struct Filter {
-  std::optional<std::pair<uint8_t, uint8_t>> core;  // NOC0 physical
-  std::optional<uint8_t> risc;
-  std::optional<uint32_t> chip;  // as numbered in the output
+  std::set<std::pair<uint8_t, uint8_t>> cores;  // NOC0 physical
+  std::set<uint8_t> riscs;
+  std::optional<uint32_t> chip;                        // as numbered in the output
+  std::set<uint32_t> host_ids;                         // as the card had them
+  std::set<std::string> zones;                         // by name
+  uint64_t cycles_from = 0, cycles_to = ~uint64_t{0};  // device time
 
   bool wants(uint8_t x, uint8_t y, uint8_t r) const {
-    return (!core || *core == std::pair{x, y}) && (!risc || *risc == r);
+    return (cores.empty() || cores.contains({x, y})) && (riscs.empty() || riscs.contains(r));
   }
+  bool wants(const markers::Marker& m, const markers::ZoneNames& names) const {
+    if (m.time_cycles < cycles_from || m.time_cycles > cycles_to) return false;
+    if (zones.empty()) return true;
+    const markers::ZoneSource* source = names.find(m.id);
+    return source && zones.contains(source->name);
+  }
+  bool wants_all_markers() const { return zones.empty() && cycles_from == 0 && cycles_to == ~uint64_t{0}; }
 };
 
 class Pipeline {

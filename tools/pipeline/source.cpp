@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 
-#include "collector/capture_reader.hpp"
 #include "pipeline/image_source.hpp"
 #include "shm/reader.hpp"
 
@@ -52,6 +51,7 @@ class LiveSource : public Source {
     if (!damage_.empty()) all.push_back("live:" + name_ + " is damaged: " + damage_);
     return all;
   }
+  shm::LossCause loss_cause() const override { return shm::LossCause::reader_lapped; }
 
  private:
   shm::Reader reader_;
@@ -63,17 +63,21 @@ class LiveSource : public Source {
 
 class FileSource : public Source {
  public:
-  explicit FileSource(const std::string& path) : reader_(path), path_(path) {}
+  FileSource(const std::string& path, const collect::Wanted& wanted, unsigned threads)
+      : reader_(path, wanted, threads), path_(path) {}
 
   Next next(std::vector<uint64_t>& chunk) override { return reader_.next(chunk) ? Next::chunk : Next::end; }
 
   std::vector<std::string> complaints() const override {
     std::vector<std::string> all;
     if (reader_.cut())
-      all.push_back(path_ + " ends inside a chunk at byte " + std::to_string(reader_.offset()));
+      all.push_back(path_ + " ends inside a chunk or block at byte " + std::to_string(reader_.offset()));
     if (!reader_.damage().empty()) all.push_back(path_ + " is damaged " + reader_.damage());
+    if (reader_.damaged_parts() > 1)
+      all.push_back(path_ + " has " + std::to_string(reader_.damaged_parts() - 1) + " more damaged parts");
     return all;
   }
+  std::optional<double> progress() const override { return reader_.progress(); }
 
  private:
   collect::CaptureReader reader_;
@@ -119,6 +123,7 @@ class JoinedSource : public Source {
       for (std::string& c : part.source->complaints()) all.push_back(std::move(c));
     return all;
   }
+  shm::LossCause loss_cause() const override { return parts_.front().source->loss_cause(); }
 
  private:
   void pass_on() {
@@ -141,11 +146,12 @@ class JoinedSource : public Source {
   std::map<uint64_t, size_t> session_of_;
 };
 
-std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, unsigned wait_ms) {
+std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, unsigned wait_ms,
+                                 const collect::Wanted& wanted, unsigned threads) {
   try {
     if (from.starts_with("live:")) return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms);
     if (std::filesystem::is_directory(from)) return std::make_unique<ImageSource>(from);
-    return std::make_unique<FileSource>(from);
+    return std::make_unique<FileSource>(from, wanted, threads);
   } catch (const shm::SegmentError& e) {
     throw SourceError(e.what());
   } catch (const collect::CaptureError& e) {
@@ -173,16 +179,17 @@ std::vector<std::string> take_apart(const std::vector<std::string>& given) {
 
 }  // namespace
 
-std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms) {
+std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms,
+                                    const collect::Wanted& wanted, unsigned threads) {
   const std::vector<std::string> from = take_apart(given);
-  if (from.size() == 1) return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms);
+  if (from.size() == 1) return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads);
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
   std::vector<JoinedSource::Part> parts;
   for (const std::string& one : from) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    parts.push_back(
-        {one, open_one(one, follow ? kFollowWaitAmongMs : 0, left > 0 ? static_cast<unsigned>(left) : 0)});
+    parts.push_back({one, open_one(one, follow ? kFollowWaitAmongMs : 0,
+                                   left > 0 ? static_cast<unsigned>(left) : 0, wanted, threads)});
   }
   return std::make_unique<JoinedSource>(std::move(parts), follow);
 }

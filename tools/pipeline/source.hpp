@@ -2,10 +2,12 @@
 // that everything downstream works on all of them.
 #pragma once
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "collector/capture_reader.hpp"
 #include "shm/chunk.hpp"
 
 namespace ttc::tools {
@@ -21,12 +23,18 @@ class Source {
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
   // What was lost or cut on the way here, as sentences; empty when nothing.
   virtual std::vector<std::string> complaints() const = 0;
+  // Why chunks that are missing between two others are missing.
+  // How much of it has come, 0 to 1; nothing where that is not known.
+  virtual std::optional<double> progress() const { return std::nullopt; }
+  virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
 };
 
 // `from`: live:NAME, FILE.ttc or a directory of firmware memory, each also a comma list of them. `follow`: a
 // live source goes on until its writer ends; several are then read in turn as their chunks come. Otherwise
 // one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws
-// SourceError, also from next() when two sources turn out to hold the same session.
-std::unique_ptr<Source> open_source(const std::vector<std::string>& from, bool follow, unsigned wait_ms = 0);
+// SourceError, also from next() when two sources turn out to hold the same session. `wanted`: of captures,
+// which then read only the blocks they need, decoded ahead by `threads`.
+std::unique_ptr<Source> open_source(const std::vector<std::string>& from, bool follow, unsigned wait_ms = 0,
+                                    const collect::Wanted& wanted = {}, unsigned threads = 0);
 
 }  // namespace ttc::tools

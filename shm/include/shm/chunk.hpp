@@ -34,6 +34,7 @@ enum ChunkNotes : uint32_t {
   kRetried = 1,    // a frame had not landed at first and was read again
   kRecovered = 2,  // read after a host reset, from behind the new end of the log
   kNewEpoch = 4,   // first chunk of this core after a host reset was noticed
+  kStanding = 8,   // from the standing area, which counts its sequence apart
 };
 
 struct ChunkHeader {
@@ -82,6 +83,10 @@ enum class LossCause : uint8_t {
   card_gone = 3,            // the card vanished unannounced
   not_read = 4,             // visible on the card when collecting ended, not read any more
   unreadable = 5,           // the core's tile or its DRAM gave no true answers when collecting ended
+  reader_lapped = 6,        // the ring was overwritten before this reader had read it
+  disk_too_slow = 7,        // whole blocks were dropped, by the rule of --keep
+  not_kept = 8,             // outside of the bounds that were set for the capture, or the disk took no more
+  file_damaged = 9,         // a part of the capture file is unreadable
   kinds
 };
 enum class LossPrecision : uint8_t { exact_words = 0, bounded_runs = 1, unknown = 2 };

@@ -30,6 +30,12 @@ class Reader {
   // on the wake word. `ended` and `writer_died` come after everything published was delivered.
   Next next(std::vector<uint64_t>& chunk, unsigned timeout_ms);
 
+  // Positions in the ring, for readers of a stretch of it: everything below tail() is published, next() comes
+  // to position(), and what ends at or below a position can be passed over.
+  uint64_t tail() const;
+  uint64_t position() const;
+  void skip_to(uint64_t position);
+
   const SegmentInfo& info() const;
   uint64_t counter(Counter counter) const;
   // The clock table as it stands. False: there is none, or it makes no sense.

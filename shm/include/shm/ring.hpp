@@ -90,6 +90,8 @@ class RingCursor {
   // between and keep what it finds there ahead of later records.
   Poll next_before(uint64_t tail, std::vector<uint64_t>& chunk);
   uint64_t tail() const { return control_->tail.load(std::memory_order_acquire); }
+  // Passes over records that end at or below `position` without copying them; stops where it cannot.
+  void skip_to(uint64_t position);
 
   uint64_t lost_bytes() const { return lost_bytes_; }
   uint64_t laps() const { return laps_; }

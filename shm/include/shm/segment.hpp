@@ -134,8 +134,9 @@ class SegmentWriter {
   ~SegmentWriter();  // leaves the segment behind, state as set
 
   RingWriter& ring() { return *ring_; }
-  // Appends to the standing area. False when it is full; the caller then says so.
-  bool add_standing(ChunkKind kind, std::string_view text);
+  // Appends to the standing area, as long as no more than `share` of it is used. False when it is full; the
+  // caller then says so.
+  bool add_standing(ChunkKind kind, std::string_view text, double share = 1);
   void set(Counter counter, uint64_t value);
   void add(Counter counter, uint64_t value);
   uint64_t get(Counter counter) const;

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""kill -9 of a collector that captures. Usage: capture_kill_test.py points | random COUNT [SEED]
+
+After each kill the file gives everything up to its last whole block, what is left of the segment can be exported and
+recovered, what is in the file is a part of what is in the segment, the account covers what is missing, and the next
+start is clean.
+"""
+import glob
+import json
+import os
+import random
+import sys
+import time
+
+import harness as h
+
+with_markers = [0]    # kills after which a file held anything
+POINTS = ("file_begun:1", "block_packed:1", "block_packed:3", "block_written:1", "block_written:4", "before_index:1",
+          "after_index:1", "after_rename:1", "after_rename:2", "file_begun:2")
+
+
+def csv_of(source):
+    """Rows and exit code; what a killed collector left is not whole, and that is said."""
+    to = h.work("out.csv")
+    code, _, err = h.run("ttexport", "--from", source, "-o", to)
+    h.check(code in (0, 4), f"ttexport --from {source}: {code}: {err}")
+    with open(to) as lines:
+        return [l.rstrip("\n") for l in lines][2:]
+
+
+def intervals(source):
+    code, out, err = h.run("ttreport", "loss", "--from", source, "--json")
+    h.check(code == 0, f"ttreport loss --from {source}: {code}: {err}")
+    return [dict(i, to_cycles=1 << 62 if i["to_cycles"] is None else i["to_cycles"])
+            for d in json.loads(out)["devices"] for i in d["lost"]]
+
+
+def judge(name, files, closely):
+    """What was left behind by a killed collector of this live name."""
+    live = "live:emu-" + name
+    ring = csv_of(live)
+    if closely:
+        recovered_ring = h.work("ring.ttc")
+        code, _, err = h.run("ttcollect", "recover", live, "-o", recovered_ring)
+        h.check(code == 0, f"recover {live}: {code}: {err}")
+        h.check(sorted(csv_of(recovered_ring)) == sorted(ring), "the recovered segment is not what was in it")
+    known = set(ring)
+    with_markers[0] += any(os.path.getsize(path) > 8192 for path in files)
+    for path in files:
+        if os.path.getsize(path) < 8192:
+            continue                     # it was killed before its first block
+        rows = csv_of(path)
+        code, _, err = h.run("ttcollect", "recover", path, "-o", h.work("file.ttc"))
+        h.check(code == 0, f"recover {path}: {code}: {err}")
+        if closely:
+            h.check(sorted(csv_of(h.work("file.ttc"))) == sorted(rows), "a recovered file is not what was in it")
+            h.check(h.run("ttcollect", "info", h.work("file.ttc"))[0] == 0, "a recovered file is not whole")
+        h.check(set(rows) <= known, f"{path} holds markers that were never published")
+        if len(files) == 1 and rows:
+            lanes = {tuple(r.split(",")[1:4]) for r in rows}
+            kept = set(rows)
+            missing = [r for r in ring if r not in kept and tuple(r.split(",")[1:4]) in lanes]
+            outside = h.outside_intervals(missing, intervals(h.work("file.ttc")))
+            h.check(not outside, f"{len(outside)} of {len(missing)} missing markers lie outside of all intervals")
+
+
+def run_once(card, collector_program, options, environment, wait, closely=True):
+    for old in glob.glob(h.work("kill*")):
+        os.unlink(old)
+    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "20s", "--quiet", "--ring", "8MiB",
+                        "-o", h.work("kill.ttc"), *options, env={**os.environ, **environment})
+    wait(collector)
+    collector.kill()
+    code, _, err = h.finish(collector)
+    h.check(code == -9, f"the collector ended with {code}: {err}")
+    judge(card, sorted(glob.glob(h.work("kill*.ttc")) + glob.glob(h.work("kill*.part"))), closely)
+
+
+def start_card():
+    name = h.card_name()
+    return name, h.start("ttemu", "--name", name, "--programs", 0, "--rate", 400, "--cores", 2, "--host-reads",
+                         "every:100", "--linger", 30, "-q", stdout=None, stderr=None)
+
+
+def points():
+    name, card = start_card()
+    for point in POINTS:
+        rotating = ("--rotate", "250ms") if point.startswith(("after_rename", "before", "after_index")) or point.endswith(
+            "begun:2") else ()
+        run_once(name, "ttcollect_at_points", rotating, {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S))
+    card.kill()
+
+
+def random_moments():
+    count = int(sys.argv[2])
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 32)
+    dice = random.Random(seed)
+    print(f"{count} kills, seed {seed}")
+    name, card = start_card()
+
+    def wait(collector):
+        path = h.work("kill.ttc")
+        deadline = time.monotonic() + h.LIMIT_S
+        while not glob.glob(h.work("kill*")):
+            h.check(collector.poll() is None and time.monotonic() < deadline, "nothing is captured")
+            time.sleep(0.001)
+        time.sleep(dice.random() * dice.choice((0.01, 0.1, 0.3)))   # the random moment, not a synchronisation
+
+    for i in range(count):
+        run_once(name, "ttcollect", ("--durable", "100ms") if dice.random() < 0.3 else (), {}, wait, i % 10 == 0)
+    card.kill()
+    print(f"{with_markers[0]} files held markers")
+    h.check(with_markers[0] > count // 10, "hardly any kill met a file with markers")
+
+
+points() if sys.argv[1] == "points" else random_moments()

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Captures as users make them: files, rows of files, recordings of a flight recorder, recovery. One case a test."""
+import glob
+import json
+import os
+import signal
+import sys
+import time
+
+import harness as h
+
+SMALL = ("--cores", 4, "--programs", 400, "--host-reads", "every:150", "--pace", 64, "--wait-observer")
+
+
+def emulate(name, *more):
+    return h.start("ttemu", "--name", name, *more, stderr=None)
+
+
+def collect(name, *more):
+    return h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--json", "--quiet", *more)
+
+
+def done(process, *codes):
+    code, out, err = h.finish(process)
+    h.check(code in (codes or (0,)), f"{process.args} ended with {code}: {err}")
+    return out, err
+
+
+def csv_of(source, *more):
+    to = h.work("out.csv")
+    code, _, err = h.run("ttexport", "--from", source, "-o", to, *more)
+    h.check(code == 0, f"ttexport --from {source}: {code}: {err}")
+    with open(to) as lines:
+        return lines.read().splitlines()
+
+
+def captured(*options, emulator=SMALL):
+    """Name, path and report of a whole run."""
+    name, path = h.card_name(), h.work("run.ttc")
+    card = emulate(name, *emulator, "--truth", h.work("truth.csv"))
+    report = json.loads(done(collect(name, "-o", path, "--ring", "16MiB", *options))[0])
+    done(card)
+    return name, path, report
+
+
+def info(path, *codes):
+    code, out, err = h.run("ttcollect", "info", path, "--json")
+    h.check(code in (codes or (0,)), f"info {path}: {code}: {err}")
+    return json.loads(out)
+
+
+def losses(source, *codes):
+    code, out, err = h.run("ttreport", "loss", "--from", source, "--json")
+    h.check(code in (codes or (0,)), f"ttreport loss --from {source}: {code}: {err}")
+    return json.loads(out)
+
+
+def whole():
+    for options in ((), ("--plain",)):
+        name, path, report = captured(*options)
+        truth = open(h.work("truth.csv")).read().splitlines()
+        rows = csv_of(path)
+        h.check(sorted(rows) == sorted(truth), "the capture and the truth differ")
+        h.check(rows == csv_of("live:emu-" + name), "the capture and the ring differ")
+        h.check(report["capture"]["dropped_bytes"] == 0, "blocks were dropped")
+        facts = info(path)
+        h.check(facts["ended_in_order"] and facts["markers"] == report["devices"][0]["markers"], facts)
+        h.check(facts["bytes_per_marker"] < 2.5, facts)
+        h.check(losses(path)["devices"][0]["lost"] == [], "a loss without a cause")
+
+
+def filters():
+    _, path, _ = captured()
+    rows = csv_of(path)[2:]
+    col = [r.split(",") for r in rows]
+    cycles = sorted(int(c[5]) for c in col)
+    low, high = cycles[len(cycles) // 3], cycles[len(cycles) // 2]
+    h.check(csv_of(path, "--cycles", f"{low}..{high}")[2:] == [r for r, c in zip(rows, col) if low <= int(c[5]) <= high],
+            "--cycles")
+    h.check(csv_of(path, "--core", "1,2", "--core", "1,3")[2:] ==
+            [r for r, c in zip(rows, col) if (c[1], c[2]) in (("1", "2"), ("1", "3"))], "--core")
+    h.check(csv_of(path, "--risc", 0, "--risc", 4)[2:] == [r for r, c in zip(rows, col) if c[3] in ("BRISC", "TRISC_2")],
+            "--risc")
+    zone = col[len(col) // 2][10]
+    h.check(csv_of(path, "--zone", zone)[2:] == [r for r, c in zip(rows, col) if c[10] == zone], "--zone")
+    first, second = csv_of(path, "--between", "..20ms")[2:], csv_of(path, "--between", "20ms..")[2:]
+    h.check(sorted(first + second) == sorted(rows) or set(first) | set(second) == set(rows), "--between")
+    h.check(0 < len(csv_of(path, "--host-id", 7)[2:]) < len(rows), "--host-id")
+
+
+def recover():
+    name, path, _ = captured()
+    rows = csv_of(path)
+    size = os.path.getsize(path)
+    for cut in (size - 1, size // 2, 9000):
+        with open(path, "rb") as whole_file, open(h.work("cut.ttc"), "wb") as to:
+            to.write(whole_file.read(cut))
+        info(h.work("cut.ttc"), 4)
+        done(h.start("ttcollect", "recover", h.work("cut.ttc")))
+        facts = info(h.work("cut.recovered.ttc"))
+        h.check(facts["ended_in_order"], facts)
+        got = csv_of(h.work("cut.recovered.ttc"))
+        h.check(set(got) <= set(rows) and (cut < size - 1 or got == rows), f"cut at {cut}")
+        lost = losses(h.work("cut.recovered.ttc"))["devices"]
+        lost = lost[0]["lost"] if lost else []
+        missing = [r for r in rows[2:] if r not in set(got)] if got else []
+        if lost or missing:
+            mine = [dict(i, to_cycles=1 << 62 if i["to_cycles"] is None else i["to_cycles"]) for i in lost]
+            h.check(not h.outside_intervals(missing, mine), f"cut at {cut}: markers are missing outside of all intervals")
+    data = bytearray(open(path, "rb").read())
+    data[size // 2] ^= 0x10
+    with open(h.work("damaged.ttc"), "wb") as to:
+        to.write(data)
+    done(h.start("ttcollect", "recover", h.work("damaged.ttc")))
+    info(h.work("damaged.recovered.ttc"))
+    code, _, err = h.run("ttcollect", "recover", "/dev/null")
+    h.check(code == 3 and "not a ttcollect capture" in err, f"{code} {err}")
+    # What a recovery made needs none.
+    done(h.start("ttcollect", "recover", path, "-o", h.work("again.ttc")))
+    h.check(csv_of(h.work("again.ttc")) == rows, "a recovery of a whole file changed it")
+
+
+def flight():
+    name = h.card_name()
+    card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer")
+    base = h.work("flight.ttc")
+    collector = collect(name, "--flight", "8MiB", "--trigger", "zone>1us", "--trigger-every", "1h", "--trigger", "exit",
+                        "--post", "50ms", "-o", base)
+    wait_until(lambda: os.path.exists(h.work("flight.0001.ttc")), "the trigger wrote nothing")
+    collector.send_signal(signal.SIGUSR1)
+    wait_until(lambda: os.path.exists(h.work("flight.0002.ttc")), "the signal wrote nothing")
+    out, _ = done(h.start("ttcollect", "snapshot", "emu-" + name, "-o", h.work("snap.ttc"), "--last", "1s", "--json"))
+    h.check(json.loads(out)["markers"] > 0, out)
+    h.check(not os.path.exists(base), "something was written that nobody asked for")
+    card.terminate()
+    done(card)
+    report = json.loads(done(collector, 0, 7)[0])
+    h.check(len(report["recordings"]) == 2, report["recordings"])  # `exit` came within the hour
+    h.check("took" in report["recordings"][0]["why"] and "SIGUSR1" in report["recordings"][1]["why"], report["recordings"])
+    for path in sorted(glob.glob(h.work("flight.0*.ttc"))) + [h.work("snap.ttc")]:
+        h.check(info(path)["markers"] > 0, path)
+        csv_of(path)
+
+
+def wait_until(condition, otherwise):
+    deadline = time.monotonic() + h.LIMIT_S
+    while not condition():
+        h.check(time.monotonic() < deadline, otherwise)
+        time.sleep(0.01)
+
+
+def play():
+    _, path, _ = captured()
+    rows = csv_of(path)
+    prefix = f"emu-t{os.getpid()}-play-"   # the harness removes what begins so
+    for speed in ("max", "20"):
+        _, err = done(h.start("ttcollect", "play", path, "--speed", speed, "--prefix", prefix, "--ring", "64MiB"))
+        live = "live:" + err.split("live:")[1].split()[0]
+        h.check(csv_of(live) == rows, f"played at {speed} it is another run")
+    out, _ = done(h.start("ttmon", "top", "--from", path, "--once", "--json"))
+    top = json.loads(out)
+    h.check(top["markers"] == len(rows) - 2 and top["zones"][0]["ns"] >= top["zones"][1]["ns"] > 0, out[:200])
+    code, _, err = h.run("ttcollect", "play", "/dev/null")
+    h.check(code == 3, f"{code} {err}")
+
+
+def row_of_files():
+    name, path = h.card_name(), h.work("row.ttc")
+    card = emulate(name, "--cores", 8, "--programs", 0, "--rate", 2000, "--host-reads", "every:200", "--wait-observer")
+    collector = collect(name, "-o", path, "--rotate", "300ms", "--ring", "32MiB")
+    wait_until(lambda: len(glob.glob(h.work("row.0*.ttc"))) >= 3, "no row of files")
+    collector.terminate()
+    report = json.loads(done(collector)[0])
+    card.terminate()
+    h.finish(card)
+    files = sorted(glob.glob(h.work("row.0*.ttc")))
+    h.check(report["capture"]["files"] == files, f"{report['capture']} {files}")
+    h.check(not glob.glob(h.work("*.part")), "a part was left")
+    rows = []
+    for f in files:
+        h.check(len(info(f)["sessions"]) == 1, f"{f} does not know its device")
+        rows += csv_of(f)[2:]
+    h.check(sorted(rows) == sorted(csv_of("live:emu-" + name)[2:]), "the files together are not the run")
+
+
+def full_disk():
+    """A file system of its own, as small as that; and one that cannot be written."""
+    small = h.work("small")
+    os.mkdir(small)
+    if os.system(f"mount -t tmpfs -o size=64k tmpfs {small} 2>/dev/null") != 0:
+        h.skip("mounting is not allowed here")
+    try:
+        name, path = h.card_name(), os.path.join(small, "run.ttc")
+        card = emulate(name, *SMALL)
+        out, err = done(collect(name, "-o", path, "--ring", "16MiB"), 6)
+        done(card)
+        report = json.loads(out)
+        h.check("No space left" in err, err)
+        got = set(csv_of_damaged(path))
+        rows = csv_of("live:emu-" + name)
+        missing = [r for r in rows[2:] if r not in got]
+        h.check(missing and got, "the disk was not full")
+        h.check(not h.outside_intervals(missing, report["devices"][0]["output"]["lost"]),
+                "markers are missing outside of what was reported as lost")
+    finally:
+        os.system(f"umount {small}")
+    name = h.card_name()
+    card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 100)
+    code, _, err = h.finish(collect(name, "-o", "/proc/nothing/run.ttc"))
+    h.check(code == 6 and "cannot be written" in err, f"{code} {err}")
+    card.terminate()
+    h.finish(card)
+
+
+def csv_of_damaged(source):
+    to = h.work("out.csv")
+    code, _, err = h.run("ttexport", "--from", source, "-o", to)
+    h.check(code in (0, 4), f"{code} {err}")
+    return open(to).read().splitlines()
+
+
+globals()[sys.argv[1]]()

@@ -1,0 +1,20 @@
+// ttmon top: which zones and which programs take the time, live.
+#pragma once
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace ttc::tools {
+
+struct TopOptions {
+  std::vector<std::string> from;  // live:NAME or FILE.ttc
+  unsigned rows = 15;
+  double interval_s = 1;
+  bool once = false;  // everything there is, then end
+  bool json = false;  // one object a showing
+};
+
+// Until its sources end or `stop` is set. Throws SourceError.
+void show_top(const TopOptions& options, const volatile std::sig_atomic_t& stop);
+
+}  // namespace ttc::tools

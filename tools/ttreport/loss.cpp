@@ -1,0 +1,183 @@
+// ttreport loss: every interval in which markers of a lane may be missing, whoever lost them: the card, the
+// collector, a disk, a damaged file, or this reader.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "collector/loss_book.hpp"
+#include "pipeline/output.hpp"
+#include "pipeline/source.hpp"
+#include "ttreport/report.hpp"
+
+namespace ttc::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// What is known of one collector's run on one device.
+struct Run {
+  std::string device;
+  uint32_t chip = 0;
+  std::map<uint64_t, shm::LossRecord> lost;  // by interval
+};
+
+struct Totals {
+  uint64_t words = 0, runs = 0;
+  size_t unknown = 0;
+};
+
+Totals totals_of(const Run& run) {
+  Totals t;
+  for (const auto& [id, r] : run.lost) {
+    if (r.precision == shm::LossPrecision::exact_words)
+      t.words += r.words;
+    else if (r.precision == shm::LossPrecision::bounded_runs)
+      t.runs += r.runs;
+    else
+      ++t.unknown;
+  }
+  return t;
+}
+
+std::string until(const shm::LossRecord& r) {
+  return r.to_cycles == shm::kOpenEnd ? "the end" : std::to_string(r.to_cycles);
+}
+
+std::string amount(const shm::LossRecord& r) {
+  switch (r.precision) {
+    case shm::LossPrecision::exact_words:
+      return std::to_string(r.words) + " words";
+    case shm::LossPrecision::bounded_runs:
+      return "at most " + std::to_string(r.runs) + " launches";
+    default:
+      return "not known";
+  }
+}
+
+std::string table_of(uint64_t session, const Run& run) {
+  char line[200];
+  std::string text =
+      run.device + ", chip " + std::to_string(run.chip) + ", session " + std::to_string(session) + "\n";
+  if (run.lost.empty()) return text + "  nothing lost\n";
+  std::snprintf(line, sizeof line, "  %5s %4s  %-24s %-8s %5s %16s %16s  %s\n", "core", "risc", "cause",
+                "precise", "epoch", "from [cycles]", "to [cycles]", "how much");
+  text += line;
+  for (const auto& [id, r] : run.lost) {
+    const std::string core = std::to_string(r.core_x) + "-" + std::to_string(r.core_y);
+    std::snprintf(line, sizeof line, "  %5s %4u  %-24s %-8s %5u %16llu %16s  %s\n", core.c_str(), r.risc,
+                  to_string(r.cause), to_string(r.precision), r.epoch,
+                  static_cast<unsigned long long>(r.from_cycles), until(r).c_str(), amount(r).c_str());
+    text += line;
+  }
+  const Totals t = totals_of(run);
+  return text + "  " + std::to_string(run.lost.size()) + " intervals: " + std::to_string(t.words) +
+         " words exactly, at most " + std::to_string(t.runs) + " launches, " + std::to_string(t.unknown) +
+         " of unknown size\n";
+}
+
+json to_json(const shm::LossRecord& r) {
+  json j{{"x", r.core_x},
+         {"y", r.core_y},
+         {"risc", r.risc},
+         {"cause", to_string(r.cause)},
+         {"precision", to_string(r.precision)},
+         {"epoch", r.epoch},
+         {"from_cycles", r.from_cycles},
+         {"to_cycles", r.to_cycles == shm::kOpenEnd ? json() : json(r.to_cycles)}};
+  if (r.precision == shm::LossPrecision::exact_words) j["words"] = r.words;
+  if (r.precision == shm::LossPrecision::bounded_runs) j["runs"] = r.runs;
+  return j;
+}
+
+json to_json(uint64_t session, const Run& run) {
+  json lost = json::array();
+  for (const auto& [id, r] : run.lost) lost.push_back(to_json(r));
+  const Totals t = totals_of(run);
+  return {{"device", run.device},
+          {"chip", run.chip},
+          {"session", session},
+          {"lost", std::move(lost)},
+          {"words", t.words},
+          {"runs_at_most", t.runs},
+          {"intervals_of_unknown_size", t.unknown}};
+}
+
+class LossReport : public Report {
+ public:
+  void options(CLI::App& command) override {
+    command.add_option("--from", from_, "live:NAME, FILE.ttc or a directory of firmware memory; comma lists")
+        ->required()
+        ->expected(1)
+        ->take_all();
+    command.add_flag("--json", as_json_, "as one JSON object");
+    command.add_option("--output,-o", output_, "file, complete or absent; - is standard output")
+        ->capture_default_str();
+    command.footer(
+        "Markers of the lane with from < time < to may be missing, no others. Precision: exact (words), "
+        "bounded\n(launches, at most), unknown. A lane that is still in doubt at the end has no end.");
+  }
+
+  int run() override {
+    const auto source = open_source(from_, false);
+    collect::LossBook book(source->loss_cause());
+    for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;) {
+      book.push(chunk);
+      take(chunk);
+    }
+    book.finish();
+    for (const auto& [session, records] : book.sessions()) runs_[session].lost = records;
+    const collect::ChunkGaps& gaps = book.gaps();
+    const std::vector<std::string> complaints = source->complaints();
+    Output out(output_, false);
+    out.append(as_json_ ? all_as_json(gaps, complaints) : all_as_text(gaps));
+    out.commit();
+    for (const std::string& c : complaints) say(kOk, c);
+    return complaints.empty() ? kOk : kSourceDamaged;
+  }
+
+ private:
+  void take(std::span<const uint64_t> chunk) {
+    const shm::ChunkHeader& h = shm::header_of(chunk);
+    Run& run = runs_[h.session];
+    const auto body = shm::body_of(chunk);
+    if (h.kind != shm::ChunkKind::session) return;
+    const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
+    if (!j.is_object()) return;
+    if (j.contains("device") && j["device"].is_string()) run.device = j["device"];
+    if (j.contains("chip") && j["chip"].is_number_unsigned()) run.chip = j["chip"];
+  }
+
+  std::string all_as_text(const collect::ChunkGaps& gaps) const {
+    std::string text;
+    for (const auto& [session, run] : runs_) text += table_of(session, run);
+    if (runs_.empty()) text = "no device was recorded\n";
+    if (gaps.missing_chunks()) text += std::to_string(gaps.missing_chunks()) + " chunks did not come\n";
+    if (gaps.chunks_before())
+      text += "this recording begins " + std::to_string(gaps.chunks_before()) + " chunks after its run\n";
+    return text;
+  }
+  std::string all_as_json(const collect::ChunkGaps& gaps, const std::vector<std::string>& complaints) const {
+    json devices = json::array();
+    for (const auto& [session, run] : runs_) devices.push_back(to_json(session, run));
+    return json{{"devices", std::move(devices)},
+                {"missing_chunks", gaps.missing_chunks()},
+                {"chunks_before", gaps.chunks_before()},
+                {"complaints", complaints}}
+               .dump() +
+           "\n";
+  }
+
+  std::vector<std::string> from_;
+  bool as_json_ = false;
+  std::string output_ = "-";
+  std::map<uint64_t, Run> runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_loss_report() {
+  return std::make_unique<LossReport>();
+}
+
+}  // namespace ttc::tools
