@@ -1,5 +1,6 @@
 // ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +33,7 @@ constexpr const char* kOrderHelp =
 struct Options {
   std::vector<std::string> from;
   std::string format = "device-csv", output = "-";
-  bool follow = false, anomalies = false, keep_duplicates = false;
+  bool follow = false, anomalies = false, keep_duplicates = false, gzip = false;
   unsigned wait_ms = 0;
   std::string core, order, time = "device", host_clock = "raw";
   int risc = -1, chip = -1;
@@ -68,13 +69,13 @@ tools::Filter filter_of(const Options& o) {
 
 int run(const Options& o) {
   const auto source = tools::open_source(o.from, o.follow, o.wait_ms);
-  tools::Output out(o.output, o.follow);
+  tools::Output out(o.output, o.follow, o.gzip);
+  const auto entry = std::find_if(tools::formats().begin(), tools::formats().end(),
+                                  [&](const auto& e) { return o.format == e.name; });
   std::optional<tools::HostClock> host_clock;
-  if (o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
+  if (entry->timeline || o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
   tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date, host_clock);
-  std::unique_ptr<tools::Format> format;
-  for (const tools::FormatEntry& entry : tools::formats())
-    if (o.format == entry.name) format = entry.make(out, o.format_options);
+  const std::unique_ptr<tools::Format> format = entry->make(out, o.format_options);
   std::vector<uint64_t> chunk;
   for (;;) {
     const tools::Source::Next next = source->next(chunk);
@@ -128,7 +129,13 @@ int main(int argc, char** argv) {
   app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
-  app.add_flag("--follow", o.follow, "go on until the collector ends; the file grows in place");
+  app.add_flag("--follow", o.follow,
+               "go on until the collector ends; the file grows in place and is valid whenever it is cut");
+  app.add_flag("--gzip", o.gzip,
+               "as a gzip stream, which Perfetto opens as it is; cut short it holds what was written");
+  app.add_flag(
+      "!--no-args", o.format_options.arguments,
+      "perfetto, chrome: leave out the host id, hash and replay of zones; files are a third smaller");
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
   app.add_option("--columns", o.format_options.columns, kColumnsHelp)
       ->check(CLI::IsMember({6u, 12u, 13u, 15u}))

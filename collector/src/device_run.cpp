@@ -149,6 +149,7 @@ std::string DeviceRun::session_text() const {
                         {"max_compute_cores", id.max_compute_cores},
                         {"layout", attachment_.layout->name},
                         {"mode", std::string(markers::to_string(attachment_.mode))},
+                        {"clock_model", options_.sync},
                         {"cores", std::move(cores)},
                         {"link", to_json(link_)}}
       .dump();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
@@ -26,6 +27,7 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
+  std::vector<std::pair<uint8_t, uint8_t>> cores;  // NOC0 physical, all that are collected from
 };
 
 // What a marker means beyond its id, as tt-metal's own log tells it. Most markers have none.
@@ -65,6 +67,7 @@ struct FormatOptions {
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
   std::optional<Order> order;                    // device-csv; none: the order its era had
   bool host_times = false;                       // device-csv: four columns more
+  bool arguments = true;                         // perfetto, chrome: host id, zone hash and replay of zones
 };
 
 class Format {
@@ -86,6 +89,7 @@ struct FormatEntry {
   const char* name;
   const char* what;  // for --help: what reads it, and limits
   std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);
+  bool timeline = false;  // a viewer's: it wants host times whether asked for or not
 };
 std::span<const FormatEntry> formats();
 

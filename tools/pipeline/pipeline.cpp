@@ -22,7 +22,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   if (!s.wanted) return;
   switch (h.kind) {
     case ChunkKind::device_words:
-      if (!host_clock_) return words(chunk, s, format);
+      if (!host_clock_ || !s.clock_model) return words(chunk, s, format);
       s.times.wait(chunk);
       return release(s, format, false);
     case ChunkKind::clock:
@@ -113,9 +113,14 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.layout = text_of("layout");
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
+  if (j.contains("cores") && j["cores"].is_array())
+    for (const auto& core : j["cores"])
+      if (core.is_array() && core.size() >= 2 && core[0].is_number_unsigned() && core[1].is_number_unsigned())
+        s.cores.emplace_back(core[0].get<uint8_t>(), core[1].get<uint8_t>());
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
+  state.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   if (state.wanted) format.begin(s);
 }
 

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""What viewers are given against what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
+
+Without a clock model times are cycles at the nominal clock, so that they can be compared to the last digit; with one they
+are compared with the host times of the device CSV.
+"""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import harness as h
+import perfetto_check
+
+MHZ = 1000  # of the emulated Wormhole
+
+
+def collect(collect_arguments=(), card_arguments=(), programs=60):
+    """A capture and the rows its card really emitted."""
+    name = h.card_name()
+    truth, ttc = h.work(name + ".truth.csv"), h.work(name + ".ttc")
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--dispatch-cores", 1, "--programs", programs, "--host-reads",
+                   "every:20", "--pace", "--wait-observer", "--quiet", "--truth", truth, *card_arguments)
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "-o", ttc, *collect_arguments)
+    for process in (collector, card):
+        code, _, err = h.finish(process)
+        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    return ttc, h.rows(truth)
+
+
+def export(source, kind, *arguments):
+    path = h.work(f"viewer{len(arguments)}{''.join(arguments)}.{kind}")
+    code, _, err = h.run("ttexport", "--from", source, "--format", kind, "-o", path, *arguments)
+    h.check(code == 0, f"ttexport ended with {code}: {err}")
+    return path, err
+
+
+class Marker:
+    def __init__(self, row):
+        c = row.split(",")
+        self.lane, self.hash, self.cycles, self.data = (int(c[1]), int(c[2]), c[3]), int(c[4]), int(c[5]), int(c[6])
+        self.host, self.name, self.type = int(c[7]), c[10], c[11]
+        self.source = f"{c[13]}:{c[12]}" if c[13] else None
+
+
+def zones_of(rows, ns_of, unfinished=False):
+    """Zones as (lane, name, begin, end, depth, host id, hash, source), from markers in the order of time, and the rest.
+    `unfinished`: the card was stopped, so a launch may lack its end."""
+    lanes = {}
+    for row in rows:
+        m = Marker(row)
+        lanes.setdefault(m.lane, []).append(m)
+    zones, others = [], []
+    for lane, markers in lanes.items():
+        markers.sort(key=lambda m: m.cycles)
+        stack = []
+        for m in markers:
+            if m.type == "ZONE_START":
+                stack.append(m)
+            elif m.type == "ZONE_END":
+                h.check(stack and stack[-1].hash == m.hash, f"the truth itself does not nest: {lane} {m.name}")
+                s = stack.pop()
+                zones.append((lane, s.name, ns_of(s.cycles), ns_of(m.cycles), len(stack), s.host, s.hash, s.source))
+            else:
+                others.append((lane, m.name, ns_of(m.cycles), m.host, m.data))
+        h.check(unfinished or not stack, f"the truth itself leaves a zone open: {lane}")
+    return zones, others
+
+
+def lane_of(path):
+    x, y = re.fullmatch(r"core (\d+),(\d+)", path[1]).groups()
+    return int(x), int(y), path[2]
+
+
+def same(got, want, what):
+    missing, extra = set(want) - set(got), set(got) - set(want)
+    h.check(not missing and not extra,
+            f"{what}: {len(missing)} missing, {len(extra)} extra: {sorted(missing, key=str)[:2]} {sorted(extra, key=str)[:2]}")
+    h.check(len(got) == len(want), f"{what}: something is there twice")
+    print(f"{what}: {len(want)} equal")
+
+
+def in_cycles(cycles):
+    return cycles * 1000 // MHZ
+
+
+def perfetto_zones(trace):
+    for zone in trace.zones:
+        h.check("flaw" not in zone[4], f"flawed: {zone}")
+    h.check(not trace.open_zones, f"left open: {trace.open_zones[:2]}")
+    return [(lane_of(path), name, begin, end, depth, a["host id"], a["zone hash"], a.get("source"))
+            for path, name, begin, end, a, depth in trace.zones]
+
+
+def perfetto():
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, rows = collect(["--no-sync"])
+    path, told = export(ttc, "perfetto")
+    h.check("no clock model" in told, f"nothing is said of the missing clock: {told}")
+    trace = perfetto_check.Trace(path)
+    zones, others = zones_of(rows, in_cycles)
+    same(perfetto_zones(trace), zones, "perfetto, zones")
+    got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants]
+    same(without_names(got), without_names(others), "perfetto, data and events")
+    size_of(path, trace, 60)
+    bare, _ = export(ttc, "perfetto", "--no-args")
+    size_of(bare, perfetto_check.Trace(bare), 45)
+    zipped, _ = export(ttc, "perfetto", "--gzip")
+    with open(path, "rb") as plain, gzip.open(zipped) as unzipped:
+        h.check(unzipped.read() == plain.read(), "the gzip stream holds something else")
+
+
+def without_names(events):
+    return [(lane, ns, host, value) for lane, _, ns, host, value in events]
+
+
+def size_of(path, trace, limit):
+    bytes_a_zone = os.path.getsize(path) / len(trace.zones)
+    print(f"{bytes_a_zone:.1f} bytes a zone, everything else included")
+    h.check(bytes_a_zone <= limit, f"{bytes_a_zone:.1f} bytes a zone are more than {limit}")
+
+
+def chrome_zones(path, aside=False):
+    """Zones as zones_of() has them, from X events and pairs of B and E, with the depth a viewer would give them."""
+    with open(path) as text:
+        events = json.load(text)["traceEvents"]
+    lanes, stacks, zones, others = {}, {}, [], []
+    for e in events:
+        if e["ph"] == "M" and e["name"] == "thread_name":
+            _, core, processor = e["args"]["name"].split(" ", 2)
+            lanes[e["tid"]] = (*map(int, core.split(",")), processor)
+    ns = lambda us: round(us * 1000)  # noqa: E731
+    for e in sorted((e for e in events if e["ph"] in "XBE"), key=lambda e: ns(e["ts"])):
+        stack = stacks.setdefault(e["tid"], [])
+        while stack and stack[-1]["ph"] == "X" and ns(stack[-1]["ts"]) + ns(stack[-1]["dur"]) <= ns(e["ts"]):
+            stack.pop()
+        lane = lanes[e["tid"]]
+        if e["ph"] == "E":
+            begun = stack.pop()
+            h.check(begun["ph"] == "B" and "flaw" not in e.get("args", {}), f"an end of nothing: {e}")
+            zones.append(chrome_zone(lane, begun, ns(begun["ts"]), ns(e["ts"]), len(stack)))
+            continue
+        if e["ph"] == "X":
+            end = ns(e["ts"]) + ns(e["dur"])
+            h.check(not stack or stack[-1]["ph"] == "B" or end <= ns(stack[-1]["ts"]) + ns(stack[-1]["dur"]),
+                    f"an event reaches across the one around it: {e}")
+            zones.append(chrome_zone(lane, e, ns(e["ts"]), end, len(stack)))
+        stack.append(e)
+    for e in events:
+        if e["ph"] == "i":
+            others.append((lanes[e["tid"]], e["name"], ns(e["ts"]), e["args"].get("host id"), e["args"].get("value", 0)))
+    return zones, others
+
+
+def chrome_zone(lane, e, begin, end, depth):
+    a = e["args"]
+    h.check("flaw" not in a, f"flawed: {e}")
+    return (lane, e["name"], begin, end, depth, a["host id"], int(a["zone hash"], 16), a.get("source"))
+
+
+def chrome():
+    ttc, rows = collect(["--no-sync"])
+    path, _ = export(ttc, "chrome")
+    got_zones, got_others = chrome_zones(path)
+    zones, others = zones_of(rows, in_cycles)
+    same(got_zones, zones, "chrome, zones")
+    same(without_names(got_others), without_names(others), "chrome, data and events")
+    in_chromium(path, len(zones))
+
+
+def in_chromium(path, zones):
+    """The browser's own JSON reader, headless, takes it as well."""
+    browser = shutil.which("chromium")
+    if not browser:
+        print("chromium is not installed: not loaded in a browser")
+        return
+    page = h.work("page.html")
+    with open(path) as text, open(page, "w") as out:
+        out.write('<p id=p></p><script type="application/json" id=t>' + text.read().replace("</", "<\\/") + "</script><script>"
+                  "const t = JSON.parse(document.getElementById('t').textContent).traceEvents;"
+                  "document.getElementById('p').textContent = 'zones ' + t.filter(e => 'XB'.includes(e.ph)).length;"
+                  "</script>")
+    out = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={h.work('profile')}",
+                          "--dump-dom", "file://" + page], capture_output=True, text=True, timeout=h.LIMIT_S).stdout
+    h.check(f"<p id=\"p\">zones {zones}</p>" in out, f"chromium sees something else: {out[:80]!r} ... {out[-80:]!r}")
+    print("chromium reads it")
+
+
+def host():
+    """With a clock model: every time is the device CSV's host time, and the tracks beside the lanes are there."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, rows = collect(programs=500, card_arguments=["--rate", 160])
+    csv, _ = export(ttc, "device-csv", "--time", "host")
+    ns = {}
+    bounded = set()
+    for row in h.rows(csv):
+        c = row.split(",")
+        lane = (int(c[1]), int(c[2]), c[3])
+        if c[15]:
+            ns[(lane, int(c[5]))] = int(c[15].split(".")[0])
+            bounded.add(lane)
+    zones, _ = zones_of(rows, lambda cycles: cycles)
+    want = [(z[0], z[1], ns[(z[0], z[2])], ns[(z[0], z[3])], *z[4:]) for z in zones
+            if (z[0], z[2]) in ns and (z[0], z[3]) in ns]
+    h.check(len(want) > len(zones) // 2, f"only {len(want)} of {len(zones)} zones have host times with a bound")
+    for kind in ("perfetto", "chrome"):
+        path, _ = export(ttc, kind)
+        if kind == "perfetto":
+            trace = perfetto_check.Trace(path)
+            got = perfetto_zones(trace)
+            counted = {name[-1] for name, _, _ in trace.counters}
+            h.check({"programs/s", "AICLK", "clock bound"} <= counted, f"counters: {counted}")
+            h.check({v for n, _, v in trace.counters if n[-1] == "AICLK"} == {MHZ}, "AICLK is another one")
+            programs = sum(v for n, _, v in trace.counters if n[-1] == "programs/s") / 10
+            h.check(programs == 500, f"programs/s add up to {programs} programs, not 500")
+        else:
+            got, _ = chrome_zones(path)
+        h.check(len(got) == len(zones), f"{kind}: {len(got)} zones, not {len(zones)}")
+        missing = set(want) - set(got)
+        h.check(not missing, f"{kind}: {len(missing)} zones are elsewhere in host time: {sorted(missing, key=str)[:2]}")
+        print(f"{kind}: {len(want)} zones at their host times")
+
+
+def follow():
+    """kill -9 of an exporter that follows: what it had written opens, and is true."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    name = h.card_name()
+    truth = h.work("follow.truth.csv")
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--rate", 2000, "--host-reads", "every:20", "--pace",
+                   "--wait-observer", "--quiet", "--truth", truth)
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--no-sync")
+    kinds = ("perfetto", "chrome")
+    exporters = [h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--format", k, "-o",
+                         h.work("follow." + k)) for k in kinds]
+    grown = lambda k: os.path.exists(h.work("follow." + k)) and os.path.getsize(h.work("follow." + k)) > 2 << 20  # noqa: E731
+    while not all(map(grown, kinds)):
+        for process in (card, collector, *exporters):
+            h.check(process.poll() is None, f"{process.args[0]} has ended")
+        os.sched_yield()
+    for process in exporters:
+        process.kill()
+        process.wait()
+    collector.send_signal(signal.SIGINT)
+    card.send_signal(signal.SIGTERM)
+    h.finish(collector), h.finish(card)
+    want = set(zones_of(h.rows(truth), in_cycles, unfinished=True)[0])
+    whole_packets(h.work("follow.perfetto"))
+    whole_lines(h.work("follow.chrome"))
+    trace = perfetto_check.Trace(h.work("follow.perfetto"))
+    got = [(lane_of(p), name, begin, end, depth, a["host id"], a["zone hash"], a.get("source"))
+           for p, name, begin, end, a, depth in trace.zones]
+    h.check(len(got) > 5000 and set(got) <= want, f"{len(got)} zones, {len(set(got) - want)} of them invented")
+    chromes, _ = chrome_zones(h.work("follow.chrome"))
+    h.check(len(chromes) > 5000 and set(chromes) <= want, f"{len(set(chromes) - want)} zones invented")
+    print(f"{len(got)} and {len(chromes)} zones were in the files of exporters killed while they wrote")
+
+
+def whole_packets(path):
+    """Takes away the one packet that a kill within write(2) cuts, as viewers do."""
+    with open(path, "rb") as data:
+        trace = data.read()
+    at = whole = 0
+    while at < len(trace):
+        h.check(trace[at] == 0x0A, f"no packet begins at byte {at}")
+        at, length, shift, byte = at + 1, 0, 0, 0x80
+        while byte & 0x80 and at < len(trace):
+            byte = trace[at]
+            length |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+        at += length
+        if at <= len(trace) and not byte & 0x80:
+            whole = at
+    os.truncate(path, whole)
+
+
+def whole_lines(path):
+    """Likewise for a line of JSON; between two writes the object is closed."""
+    with open(path) as text:
+        lines = text.read().split("\n")
+    if lines[-2:] != ["]}", ""]:
+        with open(path, "w") as text:
+            text.write("\n".join(lines[:-1]).rstrip(",") + "]}")
+
+
+if __name__ == "__main__":
+    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow}[sys.argv[1]]()
+    print("ok")
