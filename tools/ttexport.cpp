@@ -1,10 +1,13 @@
 // ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "pipeline/pipeline.hpp"
+#include "pipeline/tracy_feed.hpp"
+#include "tracy/listener.hpp"
 
 namespace {
 
@@ -38,6 +41,7 @@ struct Options {
   std::string core, order, time = "device", host_clock = "raw";
   int risc = -1, chip = -1;
   tools::FormatOptions format_options;
+  tools::TracyFeed tracy;
 };
 
 int say(Exit code, const std::string& what) {
@@ -65,6 +69,24 @@ tools::Filter filter_of(const Options& o) {
   if (!o.core.empty() && std::sscanf(o.core.c_str(), "%u,%u", &x, &y) == 2)
     filter.core = {static_cast<uint8_t>(x), static_cast<uint8_t>(y)};
   return filter;
+}
+
+volatile std::sig_atomic_t stop = 0;
+
+// Until a signal; a second one ends it at once.
+int serve(const Options& o) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  tools::TracyFeed feed = o.tracy;
+  feed.from = o.from;
+  feed.wait_ms = o.wait_ms;
+  feed.filter = filter_of(o);
+  feed.metal_date = o.format_options.metal_date;
+  tools::feed_tracy(feed, stop, [](const std::string& sentence) { say(kOk, sentence); });
+  return kOk;
 }
 
 int run(const Options& o) {
@@ -136,6 +158,26 @@ int main(int argc, char** argv) {
   app.add_flag(
       "!--no-args", o.format_options.arguments,
       "perfetto, chrome: leave out the host id, hash and replay of zones; files are a third smaller");
+  app.add_option("--listen", o.tracy.listen,
+                 "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
+                 "port 0 takes any; the address is printed")
+      ->capture_default_str();
+  std::string of_66 = "fork";
+  app.add_option(
+         "--tracy-66", of_66,
+         "tracy: whose servers say protocol 66, Tenstorrent's fork (until August 2025) or stock 0.11.0")
+      ->check(CLI::IsMember({"fork", "0.11.0"}))
+      ->capture_default_str();
+  app.add_option(
+         "--announce", o.tracy.announce_protocol,
+         "tracy: tell Tracy servers that are looking for clients, as one of this protocol (82 is 0.14)")
+      ->check([](const std::string& text) {
+        for (const auto& dialect : tracy::dialects())
+          if (text == std::to_string(dialect.protocol)) return std::string();
+        return "'" + text +
+               "' is no protocol known here; 0.10 has 64, 0.11.0 66, 0.11.1 69, 0.12 74, 0.13 76, 0.14 82";
+      });
+  app.add_flag("--once", o.tracy.once, "tracy: end after the first server instead of at Ctrl-C");
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
   app.add_option("--columns", o.format_options.columns, kColumnsHelp)
       ->check(CLI::IsMember({6u, 12u, 13u, 15u}))
@@ -179,11 +221,14 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
   o.format_options.host_times = o.time == "host";
+  o.tracy.fork_66 = of_66 == "fork";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? tools::Order::log : tools::Order::time;
   try {
-    return run(o);
+    return o.format == "tracy" ? serve(o) : run(o);
   } catch (const tools::SourceError& e) {
     return say(kNoSource, e.what());
+  } catch (const tracy::ListenError& e) {
+    return say(kOutput, e.what());
   } catch (const tools::OutputError& e) {
     return say(kOutput, e.what());
   }

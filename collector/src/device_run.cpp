@@ -140,7 +140,8 @@ void DeviceRun::withdraw() {
 std::string DeviceRun::session_text() const {
   const card::Identity& id = card_->identity();
   nlohmann::json cores = nlohmann::json::array();
-  for (const AttachedCore& c : attachment_.cores) cores.push_back({c.at.x, c.at.y, c.flat_id});
+  for (const AttachedCore& c : attachment_.cores)
+    cores.push_back({c.at.x, c.at.y, c.flat_id, static_cast<uint8_t>(c.kind)});
   return nlohmann::json{{"device", device_.spec},
                         {"chip", device_.chip},
                         {"arch", id.arch->name},

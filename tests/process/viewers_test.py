@@ -10,11 +10,14 @@ import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
 import harness as h
 import perfetto_check
+import tracy_server
 
 MHZ = 1000  # of the emulated Wormhole
 
@@ -105,7 +108,7 @@ def perfetto():
     trace = perfetto_check.Trace(path)
     zones, others = zones_of(rows, in_cycles)
     same(perfetto_zones(trace), zones, "perfetto, zones")
-    got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants]
+    got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants if len(p) == 3]
     same(without_names(got), without_names(others), "perfetto, data and events")
     size_of(path, trace, 60)
     bare, _ = export(ttc, "perfetto", "--no-args")
@@ -152,7 +155,7 @@ def chrome_zones(path, aside=False):
             zones.append(chrome_zone(lane, e, ns(e["ts"]), end, len(stack)))
         stack.append(e)
     for e in events:
-        if e["ph"] == "i":
+        if e["ph"] == "i" and e["s"] == "t":
             others.append((lanes[e["tid"]], e["name"], ns(e["ts"]), e["args"].get("host id"), e["args"].get("value", 0)))
     return zones, others
 
@@ -289,6 +292,132 @@ def whole_lines(path):
             text.write("\n".join(lines[:-1]).rstrip(",") + "]}")
 
 
+def listening(tool, *arguments):
+    """A process that serves Tracy, and its port."""
+    process = h.start(tool, *arguments)
+    for line in process.stderr:
+        found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
+        if found:
+            return process, int(found.group(1))
+    h.fail(f"{tool} {arguments} ended without listening")
+
+
+def feed(source, *arguments):
+    return listening("ttexport", "--format", "tracy", "--listen", "0", "--from", source, *arguments)
+
+
+def end_feed(process):
+    process.send_signal(signal.SIGTERM)
+    code, _, err = h.finish(process)
+    h.check(code == 0, f"ttexport ended with {code}: {err}")
+    return err
+
+
+def tracy_zones(server, zones):
+    """What the truth's zones look like in that server, with times from the trace's beginning."""
+    want = []
+    for (x, y, processor), name, begin, end, depth, host, number, source in zones:
+        lane = f"chip 0 core {x},{y} {processor}"
+        text = context_of(x, y) if server.fork else f"host id {host}"
+        want.append((lane, name, begin - server.init, end - server.init, depth, source or "?:0", f"zone 0x{number:04x}", text))
+    return want
+
+
+def context_of(x, y):
+    """Compute cores of a Wormhole have columns 1-4 and 6-9, rows 1-5 and 7-11."""
+    return f"Device: 0, Logical ({x - 1 - (x > 5)},{y - 1 - (y > 6)}) Physical ({x},{y})"
+
+
+def plain(told):
+    """A dispatch zone's text goes on behind the host id of its command, which its name in the log tells as well."""
+    return [z for z in told if "DISPATCH" not in z[1]]
+
+
+def tracy():
+    """A server of every dialect, one after another, gets the whole capture."""
+    ttc, rows = collect(["--no-sync"], programs=25)
+    zones, others = zones_of(rows, in_cycles)
+    for column in tracy_server.COLUMNS:
+        process, port = feed(ttc, "--once", "--tracy-66", "fork" if column == "66f" else "0.11.0")
+        server = tracy_server.Server(column, port).run()
+        code, _, err = h.finish(process)
+        h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
+        same(plain(server.told()), plain(tracy_zones(server, zones)), f"protocol {column}, zones")
+        events = [m for m in server.messages if server.threads[m[0]].name != "ttcollect"]
+        same([(server.threads[t].name, ns) for t, ns, _, _ in events],
+             [(f"chip 0 core {x},{y} {r}", ns - server.init) for (x, y, r), _, ns, _, _ in others],
+             f"protocol {column}, data and events")
+        h.check({n.split(" ", 2)[2] for n in server.plot_names.values()} == {"programs/s"}, f"plots: {server.plot_names}")
+        if server.protocol >= 69 and not server.fork:
+            hints = sorted((t.hint, t.name) for t in server.threads.values() if t.hint is not None)
+            lanes = [tuple(map(int, re.findall(r"\d+", n)[:3])) for _, n in hints]
+            h.check(lanes == sorted(lanes, key=lambda c: (c[0], c[2], c[1])), "lanes are not in the order of cores")
+        h.check(server.app_info == (["tt_device_grid chip=0 size=8x9"] if column in (79, 83) else []),
+                f"app info: {server.app_info}")
+
+
+def answered(port, first):
+    """What the client says to these first bytes: its status, or nothing."""
+    with socket.create_connection(("127.0.0.1", port), timeout=h.LIMIT_S) as s:
+        s.sendall(first)
+        try:
+            return s.recv(64)
+        except ConnectionResetError:
+            return b""
+
+
+def tracy_foreign():
+    """Wrong numbers, garbage, half-open sockets, 100 connections at once: refused in one byte or closed, and served after."""
+    ttc, rows = collect(["--no-sync"], programs=10)
+    zones, _ = zones_of(rows, in_cycles)
+    process, port = feed(ttc)
+    for protocol in (0, 1, 63, 65, 77, 84, 0xFFFFFFFF):
+        h.check(answered(port, b"TracyPrf" + struct.pack("<I", protocol)) == b"\x02", f"protocol {protocol} is not refused")
+    for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"TracyPrg" + b"\0" * 4, os.urandom(4096)):
+        h.check(answered(port, garbage) == b"", f"{garbage[:16]!r} is answered")
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+    for s in silent[:50]:
+        s.sendall(b"Tracy")
+    server = tracy_server.Server(82, port)
+    server.welcome()
+    late = [tracy_server.Server(74, port).status for _ in range(20)]
+    h.check(late == [3] * 20, f"servers that come while another is served are told {late}")
+    server.socket.sendall(os.urandom(1 << 16))
+    h.check(drained(server.socket), "the connection with garbage for questions is not closed")
+    for column in (64, 82):
+        s = tracy_server.Server(column, port)
+        while s.status == 3:
+            s = tracy_server.Server(column, port)
+        s.run()
+        same(plain(s.told()), plain(tracy_zones(s, zones)), f"protocol {column} after all that")
+    gone = tracy_server.Server(69, port)
+    gone.welcome()
+    gone.socket.close()
+    open_files = len(os.listdir(f"/proc/{process.pid}/fd"))
+    for s in silent:
+        s.close()
+    s = tracy_server.Server(76, port)
+    while s.status == 3:
+        s = tracy_server.Server(76, port)
+    s.run()
+    same(plain(s.told()), plain(tracy_zones(s, zones)), "protocol 76 at the end")
+    while len(os.listdir(f"/proc/{process.pid}/fd")) > open_files - 100:
+        h.check(process.poll() is None, "the feed has ended")
+        os.sched_yield()
+    err = end_feed(process)
+    h.check("protocol 77" in err and "no Tracy server" in err, f"nothing is said of who was refused: {err}")
+
+
+def drained(s):
+    try:
+        while s.recv(1 << 16):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
 if __name__ == "__main__":
-    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow}[sys.argv[1]]()
+    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "tracy": tracy,
+     "tracy_foreign": tracy_foreign}[sys.argv[1]]()
     print("ok")

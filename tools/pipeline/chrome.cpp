@@ -217,4 +217,12 @@ void Chrome::loss(const TimelineLane& is, const TimelineLoss& loss) {
   out_.advance(static_cast<size_t>(at - start));
 }
 
+void Chrome::note(uint32_t chip, uint64_t ns, const std::string& text) {
+  char* const start = out_.room(kLongestNumbers);
+  char* at = put_number(put_text(start, ",\n{\"ph\":\"i\",\"s\":\"p\",\"pid\":"), chip + 1);
+  at = put_us(put_text(at, R"(,"tid":0,"ts":)"), ns);
+  out_.advance(static_cast<size_t>(at - start));
+  out_.append(R"(,"name":")" + escaped(text) + R"(","cat":"note"})");
+}
+
 }  // namespace ttc::tools

@@ -27,7 +27,7 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
-  std::vector<std::pair<uint8_t, uint8_t>> cores;  // NOC0 physical, all that are collected from
+  std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
 };
 
 // What a marker means beyond its id, as tt-metal's own log tells it. Most markers have none.
@@ -53,6 +53,7 @@ struct FrameEvents {
   std::span<const MarkerMeaning> meanings = {};  // by marker
   std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
   int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
+  uint32_t epoch = 0;                               // host resets of the core seen so far
   uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
 };
 
@@ -88,7 +89,7 @@ class Format {
 struct FormatEntry {
   const char* name;
   const char* what;  // for --help: what reads it, and limits
-  std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);
+  std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);  // null: it serves connections
   bool timeline = false;  // a viewer's: it wants host times whether asked for or not
 };
 std::span<const FormatEntry> formats();

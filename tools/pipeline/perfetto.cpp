@@ -367,4 +367,11 @@ void Perfetto::loss(const TimelineLane& is, const TimelineLoss& loss) {
   put_global(loss.from_ns, event);
 }
 
+void Perfetto::note(uint32_t chip, uint64_t ns, const std::string& text) {
+  put_global(ns, ProtoMessage()
+                     .number(track_event::type, track_event::instant)
+                     .number(track_event::track_uuid, chips_[chip].track)
+                     .text(track_event::name, text));
+}
+
 }  // namespace ttc::tools

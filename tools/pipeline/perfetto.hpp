@@ -26,6 +26,7 @@ class Perfetto : public TimelineWriter {
   void frame(const TimelineLane& lane, const TimelineFrame& frame) override;
   void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) override;
   void loss(const TimelineLane& lane, const TimelineLoss& loss) override;
+  void note(uint32_t chip, uint64_t ns, const std::string& text) override;
   void end() override {}
 
  private:

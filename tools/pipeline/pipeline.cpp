@@ -12,6 +12,19 @@ namespace {
 uint32_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
   return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | span.risc;
 }
+
+// [x, y, flat id, kind] each; captures of before kinds were told have three numbers.
+std::vector<std::pair<uint8_t, uint8_t>> compute_cores_in(const nlohmann::json& session) {
+  std::vector<std::pair<uint8_t, uint8_t>> cores;
+  if (!session.contains("cores") || !session["cores"].is_array()) return cores;
+  for (const auto& core : session["cores"]) {
+    const bool sound =
+        core.is_array() && core.size() >= 3 && core[0].is_number_unsigned() && core[1].is_number_unsigned();
+    if (sound && (core.size() == 3 || core[3] == 0))
+      cores.emplace_back(core[0].get<uint8_t>(), core[1].get<uint8_t>());
+  }
+  return cores;
+}
 }  // namespace
 
 void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
@@ -113,10 +126,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.layout = text_of("layout");
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
-  if (j.contains("cores") && j["cores"].is_array())
-    for (const auto& core : j["cores"])
-      if (core.is_array() && core.size() >= 2 && core[0].is_number_unsigned() && core[1].is_number_unsigned())
-        s.cores.emplace_back(core[0].get<uint8_t>(), core[1].get<uint8_t>());
+  s.compute_cores = compute_cores_in(j);
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
@@ -226,6 +236,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
                      ordered_, batch_,     s.names};
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
+  events.epoch = h.epoch;
   events.meanings = s.meaning.of(events, h.generation);
   if (host_clock_) {
     marker_times_.clear();

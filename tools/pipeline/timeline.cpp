@@ -1,6 +1,7 @@
 #include "pipeline/timeline.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace ttc::tools {
 namespace {
@@ -62,6 +63,7 @@ void Timeline::frame(const FrameEvents& f) {
   Chip& chip = chip_of(f.chip);
   if (!chip.clock_told) tell_clock(f.chip, chip, f.host_times.empty() || f.host_times.front().at == 0);
   convert(chip, f);
+  note_epoch(chip, f);
   Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
   const bool late = ns_.front() < lane.last_ns;
   late_frames_ += late;
@@ -70,6 +72,29 @@ void Timeline::frame(const FrameEvents& f) {
   writer_->frame(lane.is, frame);
   lane.last_ns = std::max(lane.last_ns, ns_.back());
   count_launch(f.chip, chip, lane, f);
+}
+
+void Timeline::note_epoch(Chip& chip, const FrameEvents& f) {
+  const auto [it, fresh] = chip.epochs.try_emplace({f.core_x, f.core_y}, f.epoch);
+  if (fresh || it->second == f.epoch) return;
+  it->second = f.epoch;
+  writer_->note(f.chip, ns_.front(),
+                "epoch " + std::to_string(f.epoch) + ": the host has reset the profiler of core " +
+                    std::to_string(f.core_x) + "," + std::to_string(f.core_y));
+}
+
+// At first, and whenever it rests on something else or has become twice as good or bad.
+void Timeline::note_bound(Chip& chip, const collect::ClockSegment& s) {
+  const double bound_ns = static_cast<double>(s.bound) / kHostTicksPerNs;
+  if (s.kind == chip.noted_kind && bound_ns < 2 * chip.noted_bound_ns && 2 * bound_ns > chip.noted_bound_ns)
+    return;
+  chip.noted_kind = s.kind;
+  chip.noted_bound_ns = bound_ns;
+  char bound[32];
+  std::snprintf(bound, sizeof bound, "%.0f", bound_ns);
+  writer_->note(chip.session.chip, s.host_from / kHostTicksPerNs,
+                "host times are off by at most " + std::string(bound) + " ns (" + to_string(s.kind) +
+                    " bound, reference tile)");
 }
 
 void Timeline::count_launch(uint32_t number, Chip& chip, Lane& lane, const FrameEvents& f) {
@@ -116,6 +141,7 @@ void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
     if (!(fresh->flags & collect::kFinalSegment) || fresh->bound == collect::kNoBound) continue;
     writer_->counter(number, TimelineCounter::clock_bound_ns, fresh->host_from / kHostTicksPerNs,
                      static_cast<double>(fresh->bound) / kHostTicksPerNs);
+    note_bound(chip, *fresh);
     chip.bounds_told_until = fresh->host_to;
   }
 }

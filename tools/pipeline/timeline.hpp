@@ -57,6 +57,8 @@ class TimelineWriter {
   virtual void frame(const TimelineLane& lane, const TimelineFrame& frame) = 0;
   virtual void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) = 0;
   virtual void loss(const TimelineLane& lane, const TimelineLoss& loss) = 0;
+  // What people should see where it happened: epochs, the quality of the clock model.
+  virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
   virtual void end() = 0;
   virtual std::vector<std::string> notes() const { return {}; }
 };
@@ -95,6 +97,9 @@ class Timeline : public Format {
     std::map<uint64_t, shm::LossRecord> losses;  // by id: still open, or of before the clock was known
     uint64_t lost = 0;                           // intervals told
     uint64_t lost_until_ns = 0;
+    std::map<std::pair<uint8_t, uint8_t>, uint32_t> epochs;  // by core
+    double noted_bound_ns = 0;
+    collect::BoundKind noted_kind = collect::BoundKind::none;
   };
 
   Chip& chip_of(uint32_t number);
@@ -103,6 +108,8 @@ class Timeline : public Format {
   void tell_clock(uint32_t number, Chip& chip, bool cycles);
   void count_launch(uint32_t number, Chip& chip, Lane& lane, const FrameEvents& frame);
   void tell_programs(uint32_t number, Chip& chip, uint64_t last);
+  void note_epoch(Chip& chip, const FrameEvents& frame);
+  void note_bound(Chip& chip, const collect::ClockSegment& segment);
   void tell_loss(uint32_t number, Chip& chip, const shm::LossRecord& record);
   uint64_t ns_of(const Chip& chip, uint64_t cycles) const;
 
