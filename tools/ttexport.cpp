@@ -1,4 +1,7 @@
 // ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -36,6 +39,7 @@ constexpr const char* kOrderHelp =
 struct Options {
   std::vector<std::string> from;
   std::string format = "device-csv", output = "-";
+  int end_with_parent = 0;
   bool follow = false, anomalies = false, keep_duplicates = false, gzip = false;
   unsigned wait_ms = 0;
   std::string core, order, time = "device", host_clock = "raw";
@@ -80,6 +84,10 @@ int serve(const Options& o) {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  if (o.end_with_parent) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != o.end_with_parent) return kOk;  // it has ended already
+  }
   tools::TracyFeed feed = o.tracy;
   feed.from = o.from;
   feed.wait_ms = o.wait_ms;
@@ -177,6 +185,8 @@ int main(int argc, char** argv) {
         return "'" + text +
                "' is no protocol known here; 0.10 has 64, 0.11.0 66, 0.11.1 69, 0.12 74, 0.13 76, 0.14 82";
       });
+  app.add_option("--end-with-parent", o.end_with_parent,
+                 "tracy: end when the process of this number has, which must have started this one");
   app.add_flag("--once", o.tracy.once, "tracy: end after the first server instead of at Ctrl-C");
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
   app.add_option("--columns", o.format_options.columns, kColumnsHelp)

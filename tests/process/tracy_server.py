@@ -87,7 +87,7 @@ class Thread:
 
 
 class Server:
-    def __init__(self, column, port, address="127.0.0.1"):
+    def __init__(self, column, port, receive_bytes=None):
         self.column = COLUMNS.index(column)
         self.protocol = int(str(column)[:2])
         self.fork = column in ("66f", 79, 83)
@@ -99,7 +99,11 @@ class Server:
         self.thread = self.single = self.named_context = None
         self.thread_time = self.serial_time = self.gpu_time = 0
         self.gpu_stacks, self.gpu_queries, self.terminated = {}, {}, False
-        self.socket = socket.create_connection((address, port), timeout=h.LIMIT_S)
+        self.socket = socket.socket()
+        self.socket.settimeout(h.LIMIT_S)
+        if receive_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.connect(("127.0.0.1", port))
         self.socket.sendall(b"TracyPrf" + struct.pack("<I", self.protocol))
         self.status = self.exactly(1)[0]
 

@@ -408,6 +408,55 @@ def tracy_foreign():
     h.check("protocol 77" in err and "no Tracy server" in err, f"nothing is said of who was refused: {err}")
 
 
+def tracy_live():
+    """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and told."""
+    name = h.card_name()
+    csv = h.work("live.csv")
+    card = h.start("ttemu", "--name", name, "--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
+                   "--wait-observer", "--quiet", "--linger", 5, "--fault", "host-reset:every=20000,apart=6ms,words=3")
+    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--no-sync", "--tracy=0")
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
+    server = tracy_server.Server(82, port).run()
+    for process in (collector, card, exporter):
+        code, _, err = h.finish(process)
+        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    markers = {}
+    for row in h.rows(csv):
+        m = Marker(row)
+        x, y, processor = m.lane
+        markers.setdefault(f"chip 0 core {x},{y} {processor}", set()).add((m.name, m.cycles * 1000 // MHZ - server.init))
+    whole, flawed = 0, 0
+    for lane, named, begin, end, _, _, _, text in plain(server.told()):
+        name_only = re.sub(r" \((start without end|end without start|overlaps another zone)\)$", "", named)
+        closed = "start without end" in text
+        known = markers[lane.replace(" (overlapping)", "")]
+        h.check((name_only, begin) in known and (closed or (name_only, end) in known), f"invented: {lane} {named} {begin} {end}")
+        h.check(name_only == named or begin == end, f"a flaw of some length: {lane} {named} {begin} {end}")
+        whole += name_only == named and not closed
+        flawed += name_only != named or closed
+    lost = [text for _, _, text, _ in server.messages if "markers lost" in text]
+    h.check(whole > 1000, f"only {whole} zones")
+    h.check(any("epoch" in text for _, _, text, _ in server.messages), "no epoch is told of")
+    print(f"{whole} zones and {flawed} flaws are true, {len(lost)} losses are told")
+
+
+def tracy_slow():
+    """A server that takes nothing for a while: the ring absorbs what it can, the rest is told as a message; others still see."""
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 6, "--programs", 700, "--host-reads", "every:100", "--pace",
+                   "--wait-observer", "--quiet")
+    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--no-sync", "--tracy=0",
+                                "--ring", "256KiB")
+    slow = tracy_server.Server(74, port, receive_bytes=4096)
+    h.finish(card)
+    slow.run()
+    code, _, err = h.finish(collector)
+    h.check(code == 0, f"ttcollect ended with {code}: {err}")
+    told = [text for _, _, text, _ in slow.messages if "too slow" in text]
+    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones, and of the loss is said {told}")
+    print(f"{len(slow.zones)} zones; {told[-1]}")
+
+
 def drained(s):
     try:
         while s.recv(1 << 16):
@@ -419,5 +468,5 @@ def drained(s):
 
 if __name__ == "__main__":
     {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "tracy": tracy,
-     "tracy_foreign": tracy_foreign}[sys.argv[1]]()
+     "tracy_foreign": tracy_foreign, "tracy_live": tracy_live, "tracy_slow": tracy_slow}[sys.argv[1]]()
     print("ok")

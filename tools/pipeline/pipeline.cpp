@@ -127,10 +127,11 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
   s.compute_cores = compute_cores_in(j);
+  s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
-  state.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
+  state.clock_model = s.clock_model;
   if (state.wanted) format.begin(s);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "pipeline/tracy_timeline.hpp"
@@ -20,6 +21,7 @@ constexpr uint64_t kBeforeFirstNs = 100'000'000;  // of the trace, before the ea
 constexpr uint64_t kScannedMarkers = 2'000'000;   // while looking for it
 constexpr milliseconds kKeepAliveEvery{5000};
 constexpr milliseconds kLastRest{10'000};  // for a server to ask its last questions, or to take what is left
+constexpr milliseconds kMayBeIdle{2000};  // a live source, before its server is told so
 constexpr unsigned kChunksALook = 64;      // between two looks at questions and at the reader's losses
 
 uint64_t raw_now_ns() {
@@ -31,7 +33,7 @@ uint64_t raw_now_ns() {
 // The earliest time among what there is now: a server has to be told before anything else.
 class Earliest : public TimelineWriter {
  public:
-  void device(const Session&) override {}
+  void device(const Session& s) override { host_time = host_time && s.clock_model; }
   void clock_known(uint32_t, bool, const collect::ClockHead&) override {}
   void lane(const TimelineLane&) override {}
   void frame(const TimelineLane&, const TimelineFrame& f) override { ns = std::min(ns, f.ns.front()); }
@@ -40,9 +42,11 @@ class Earliest : public TimelineWriter {
   void note(uint32_t, uint64_t at, const std::string&) override { ns = std::min(ns, at); }
   void end() override {}
   uint64_t ns = ~uint64_t{0};
+  bool host_time = true;  // of all devices
 };
 
-uint64_t earliest_in(const TracyFeed& o) {
+// None: nothing was found, and what comes may have any time.
+std::optional<uint64_t> earliest_in(const TracyFeed& o, bool waited) {
   const auto source = open_source(o.from, false, o.wait_ms);
   Pipeline pipeline(o.filter, false, o.metal_date, HostClock::raw);
   auto writer = std::make_unique<Earliest>();
@@ -52,7 +56,9 @@ uint64_t earliest_in(const TracyFeed& o) {
   while (pipeline.markers() < kScannedMarkers && source->next(chunk) == Source::Next::chunk)
     pipeline.push(chunk, timeline);
   pipeline.finish(timeline);
-  return earliest.ns == ~uint64_t{0} ? raw_now_ns() : earliest.ns;
+  if (earliest.ns != ~uint64_t{0}) return earliest.ns;
+  if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
+  return std::nullopt;
 }
 
 tracy::Welcome welcome_of(uint64_t init_begin_ns) {
@@ -73,17 +79,12 @@ class Served {
          tracy::Listener& listener)
       : options_(o),
         stop_(stop),
-        init_begin_ns_(earliest_in(o) - kBeforeFirstNs),
-        connection_(std::move(arrival.socket), listener) {
-    auto writer = std::make_unique<TracyTimeline>(*arrival.dialect, connection_, init_begin_ns_);
-    tracy_ = writer.get();
-    timeline_ = std::make_unique<Timeline>(std::move(writer));
-    connection_.raw(tracy::welcome_bytes(*arrival.dialect, welcome_of(init_begin_ns_)));
-    connection_.receive_for(client());
-  }
+        dialect_(*arrival.dialect),
+        connection_(std::move(arrival.socket), listener) {}
 
   // Why it ended, as a sentence.
   std::string run() {
+    if (!welcome()) return connection_.closed() ? connection_.why_closed() : "there was nothing to show yet";
     feed();
     if (connection_.closed()) return connection_.why_closed();
     if (!client().complaint().empty()) return "the server " + client().complaint();
@@ -94,6 +95,24 @@ class Served {
  private:
   tracy::Client& client() { return tracy_->client(); }
   bool over() { return connection_.closed() || client().finished() || client().wants_end(); }
+
+  // False: the server has gone, or there is nothing and it is time to stop.
+  bool welcome() {
+    std::optional<uint64_t> earliest;
+    const auto began = Clock::now();
+    while (!(earliest = earliest_in(options_, Clock::now() - began > kMayBeIdle))) {
+      constexpr int kLookAgainMs = 100;
+      connection_.receive(kLookAgainMs);
+      if (connection_.closed() || stop_) return false;
+    }
+    const uint64_t init_begin_ns = *earliest > kBeforeFirstNs ? *earliest - kBeforeFirstNs : 1;
+    auto writer = std::make_unique<TracyTimeline>(dialect_, connection_, init_begin_ns);
+    tracy_ = writer.get();
+    timeline_ = std::make_unique<Timeline>(std::move(writer));
+    connection_.raw(tracy::welcome_bytes(dialect_, welcome_of(init_begin_ns)));
+    connection_.receive_for(client());
+    return true;
+  }
 
   void feed() {
     const auto source = open_source(options_.from, true, options_.wait_ms);
@@ -156,7 +175,7 @@ class Served {
 
   const TracyFeed& options_;
   const volatile std::sig_atomic_t& stop_;
-  uint64_t init_begin_ns_;
+  const tracy::Dialect& dialect_;
   tracy::Connection connection_;
   std::unique_ptr<Timeline> timeline_;
   TracyTimeline* tracy_ = nullptr;
