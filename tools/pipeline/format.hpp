@@ -27,7 +27,7 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
-  bool clock_model = true;  // false: its collector made none
+  bool clock_model = true;                                 // false: its collector made none
   std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
 };
 

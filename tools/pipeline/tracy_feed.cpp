@@ -21,7 +21,7 @@ constexpr uint64_t kBeforeFirstNs = 100'000'000;  // of the trace, before the ea
 constexpr uint64_t kScannedMarkers = 2'000'000;   // while looking for it
 constexpr milliseconds kKeepAliveEvery{5000};
 constexpr milliseconds kLastRest{10'000};  // for a server to ask its last questions, or to take what is left
-constexpr milliseconds kMayBeIdle{2000};  // a live source, before its server is told so
+constexpr milliseconds kMayBeIdle{2000};   // a live source, before its server is told so
 constexpr unsigned kChunksALook = 64;      // between two looks at questions and at the reader's losses
 
 uint64_t raw_now_ns() {
