@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "pipeline/earliest.hpp"
 #include "pipeline/pipeline.hpp"
+#include "pipeline/svg_timeline.hpp"
 #include "pipeline/tracy_feed.hpp"
 #include "tracy/listener.hpp"
 
@@ -105,7 +107,12 @@ int run(const Options& o) {
   std::optional<tools::HostClock> host_clock;
   if (entry->timeline || o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
   tools::Pipeline pipeline(filter_of(o), o.keep_duplicates, o.format_options.metal_date, host_clock);
-  const std::unique_ptr<tools::Format> format = entry->make(out, o.format_options);
+  tools::FormatOptions format_options = o.format_options;
+  if (entry->one_window)
+    format_options.earliest_ns =
+        tools::earliest_in(o.from, o.wait_ms, filter_of(o), format_options.metal_date, ~uint64_t{0}, false)
+            .ns.value_or(0);
+  const std::unique_ptr<tools::Format> format = entry->make(out, format_options);
   std::vector<uint64_t> chunk;
   for (;;) {
     const tools::Source::Next next = source->next(chunk);
@@ -166,6 +173,19 @@ int main(int argc, char** argv) {
   app.add_flag(
       "!--no-args", o.format_options.arguments,
       "perfetto, chrome: leave out the host id, hash and replay of zones; files are a third smaller");
+  app.add_option_function<std::string>(
+         "--window",
+         [&](const std::string& text) {
+           const tools::TimeWindow window = *tools::parse_window(text);
+           o.format_options.window_begin_ns = window.begin_ns;
+           o.format_options.window_length_ns = window.length_ns;
+         },
+         "svg: BEGIN,LENGTH, such as 2ms,100us; BEGIN counts from the earliest marker (default: 0,100us)")
+      ->check([](const std::string& text) {
+        return tools::parse_window(text)
+                   ? std::string()
+                   : "'" + text + "' is no window; give BEGIN,LENGTH with units, such as 2ms,100us";
+      });
   app.add_option("--listen", o.tracy.listen,
                  "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
                  "port 0 takes any; the address is printed")

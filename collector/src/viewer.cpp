@@ -41,6 +41,7 @@ Viewer::Viewer(const std::string& listen, const std::vector<std::string>& live_n
     words.push_back("live:" + name);
   }
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawnattr_t attributes;

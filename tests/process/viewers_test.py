@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import harness as h
 import perfetto_check
@@ -292,6 +293,44 @@ def whole_lines(path):
             text.write("\n".join(lines[:-1]).rstrip(",") + "]}")
 
 
+def flaws():
+    """Host resets at random cut launches: what is left is shown truly, losses are instants, nothing is invented."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=20000,apart=6ms,words=3", "--rate", 1000], programs=120)
+    truth = set(zones_of(rows, in_cycles, unfinished=True)[0])
+    path, told = export(ttc, "perfetto")
+    trace = perfetto_check.Trace(path)
+    whole = [z for z in trace.zones if "flaw" not in z[4]]
+    got = {(lane_of(p), n, b, e, d, a["host id"], a["zone hash"], a.get("source")) for p, n, b, e, a, d in whole}
+    h.check(got <= truth and len(got) > 1000, f"{len(got)} zones, {len(got - truth)} of them invented")
+    lost = [a for _, name, _, a in trace.instants if name == "markers lost"]
+    reported = re.search(r"(\d+) intervals of lost markers", told)
+    h.check(reported and len(lost) >= int(reported.group(1)) > 0, f"{len(lost)} losses shown: {told}")
+    h.check(any(n[-1] == "lost intervals" for n, _, _ in trace.counters), "losses are not counted")
+    h.check(any("epoch" in name for _, name, _, _ in trace.instants), "epochs are not shown")
+    with open(export(ttc, "chrome")[0]) as text:
+        shown = [e for e in json.load(text)["traceEvents"] if e.get("name") == "markers lost"]
+    h.check(len(shown) == len(lost), "chrome shows other losses")
+    print(f"{len(got)} zones and {len(lost)} losses are true")
+
+
+def svg():
+    """The picture is XML, and every zone of its window is a rectangle with its name."""
+    ttc, rows = collect(["--no-sync"], programs=10)
+    zones, _ = zones_of(rows, in_cycles)
+    path, _ = export(ttc, "svg", "--window", "0,60s")
+    tree = xml.etree.ElementTree.parse(path)
+    tips = [t.text for t in tree.iter("{http://www.w3.org/2000/svg}title")]
+    for name in {z[1] for z in zones}:
+        drawn, want = sum(t.startswith(name + ", ") for t in tips), sum(z[1] == name for z in zones)
+        h.check(drawn == want, f"{name} is drawn {drawn} times, not {want}")
+    for wrong in ("2", "1,2", "1ms,0", "-1ms,5us", "1ms,2parsec"):
+        code, _, err = h.run("ttexport", "--from", ttc, "--format", "svg", "--window", wrong, "-o", h.work("wrong.svg"))
+        h.check(code == 2 and "is no window" in err, f"--window {wrong}: {code} {err}")
+    h.check(len(tips) > 1000, f"only {len(tips)} zones and events are drawn")
+
+
 def listening(tool, *arguments):
     """A process that serves Tracy, and its port."""
     process = h.start(tool, *arguments)
@@ -467,6 +506,6 @@ def drained(s):
 
 
 if __name__ == "__main__":
-    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "tracy": tracy,
+    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "flaws": flaws, "svg": svg, "tracy": tracy,
      "tracy_foreign": tracy_foreign, "tracy_live": tracy_live, "tracy_slow": tracy_slow}[sys.argv[1]]()
     print("ok")

@@ -69,7 +69,9 @@ struct FormatOptions {
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
   std::optional<Order> order;                    // device-csv; none: the order its era had
   bool host_times = false;                       // device-csv: four columns more
-  bool arguments = true;                         // perfetto, chrome: host id, zone hash and replay of zones
+  uint64_t window_begin_ns = 0, window_length_ns = 100'000;  // svg: after the earliest marker
+  uint64_t earliest_ns = 0;                                  // svg: of the source
+  bool arguments = true;  // perfetto, chrome: host id, zone hash and replay of zones
 };
 
 class Format {
@@ -91,7 +93,8 @@ struct FormatEntry {
   const char* name;
   const char* what;  // for --help: what reads it, and limits
   std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);  // null: it serves connections
-  bool timeline = false;  // a viewer's: it wants host times whether asked for or not
+  bool timeline = false;    // a viewer's: it wants host times whether asked for or not
+  bool one_window = false;  // it needs to know the earliest time of its source
 };
 std::span<const FormatEntry> formats();
 

@@ -2,6 +2,7 @@
 #include "pipeline/device_csv.hpp"
 #include "pipeline/format.hpp"
 #include "pipeline/perfetto.hpp"
+#include "pipeline/svg_timeline.hpp"
 #include "pipeline/sync_info.hpp"
 #include "pipeline/telemetry_csv.hpp"
 
@@ -35,6 +36,8 @@ constexpr FormatEntry kFormats[] = {
      "Chrome trace JSON; chrome://tracing (some hundred MB), ui.perfetto.dev, speedscope and Tracy's\n"
      "  import-chrome read it. Two levels of lanes only, no order of cores; 150 to 250 bytes a zone",
      make_timeline<Chrome>, true},
+    {"svg", "a picture of a window of time (--window), for any browser or document; 64 lanes, 20,000 zones",
+     make_timeline<SvgTimeline>, true, true},
     {"tracy",
      "a Tracy client: --listen [ADDR:]PORT, then a Tracy GUI or capture program of 0.10 to 0.14, or of\n"
      "  Tenstorrent's fork, connects and sees all there is and what is added; one server at a time.\n"

@@ -3,11 +3,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
 
+#include "pipeline/earliest.hpp"
 #include "pipeline/tracy_timeline.hpp"
 #include "tracy/listener.hpp"
 
@@ -30,33 +30,10 @@ uint64_t raw_now_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// The earliest time among what there is now: a server has to be told before anything else.
-class Earliest : public TimelineWriter {
- public:
-  void device(const Session& s) override { host_time = host_time && s.clock_model; }
-  void clock_known(uint32_t, bool, const collect::ClockHead&) override {}
-  void lane(const TimelineLane&) override {}
-  void frame(const TimelineLane&, const TimelineFrame& f) override { ns = std::min(ns, f.ns.front()); }
-  void counter(uint32_t, TimelineCounter, uint64_t at, double) override { ns = std::min(ns, at); }
-  void loss(const TimelineLane&, const TimelineLoss&) override {}
-  void note(uint32_t, uint64_t at, const std::string&) override { ns = std::min(ns, at); }
-  void end() override {}
-  uint64_t ns = ~uint64_t{0};
-  bool host_time = true;  // of all devices
-};
-
-// None: nothing was found, and what comes may have any time.
-std::optional<uint64_t> earliest_in(const TracyFeed& o, bool waited) {
-  const auto source = open_source(o.from, false, o.wait_ms);
-  Pipeline pipeline(o.filter, false, o.metal_date, HostClock::raw);
-  auto writer = std::make_unique<Earliest>();
-  const Earliest& earliest = *writer;
-  Timeline timeline(std::move(writer));
-  std::vector<uint64_t> chunk;
-  while (pipeline.markers() < kScannedMarkers && source->next(chunk) == Source::Next::chunk)
-    pipeline.push(chunk, timeline);
-  pipeline.finish(timeline);
-  if (earliest.ns != ~uint64_t{0}) return earliest.ns;
+// When the trace may begin. None: nothing was found, and what comes may have any time.
+std::optional<uint64_t> beginning_of(const TracyFeed& o, bool waited) {
+  const Earliest earliest = earliest_in(o.from, o.wait_ms, o.filter, o.metal_date, kScannedMarkers, true);
+  if (earliest.ns) return earliest.ns;
   if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
   return std::nullopt;
 }
@@ -100,7 +77,7 @@ class Served {
   bool welcome() {
     std::optional<uint64_t> earliest;
     const auto began = Clock::now();
-    while (!(earliest = earliest_in(options_, Clock::now() - began > kMayBeIdle))) {
+    while (!(earliest = beginning_of(options_, Clock::now() - began > kMayBeIdle))) {
       constexpr int kLookAgainMs = 100;
       connection_.receive(kLookAgainMs);
       if (connection_.closed() || stop_) return false;
