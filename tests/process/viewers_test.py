@@ -23,11 +23,11 @@ import tracy_server
 MHZ = 1000  # of the emulated Wormhole
 
 
-def collect(collect_arguments=(), card_arguments=(), programs=60):
+def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4):
     """A capture and the rows its card really emitted."""
     name = h.card_name()
     truth, ttc = h.work(name + ".truth.csv"), h.work(name + ".ttc")
-    card = h.start("ttemu", "--name", name, "--cores", 4, "--dispatch-cores", 1, "--programs", programs, "--host-reads",
+    card = h.start("ttemu", "--name", name, "--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads",
                    "every:20", "--pace", "--wait-observer", "--quiet", "--truth", truth, *card_arguments)
     collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "-o", ttc, *collect_arguments)
     for process in (collector, card):
@@ -199,7 +199,7 @@ def host():
     """With a clock model: every time is the device CSV's host time, and the tracks beside the lanes are there."""
     if not perfetto_check.available():
         h.skip("protoc is not installed (protobuf-compiler)")
-    ttc, rows = collect(programs=500, card_arguments=["--rate", 160])
+    ttc, rows = collect(programs=500, cores=1, card_arguments=["--rate", 160])
     csv, _ = export(ttc, "device-csv", "--time", "host")
     ns = {}
     bounded = set()
@@ -243,7 +243,7 @@ def follow():
     kinds = ("perfetto", "chrome")
     exporters = [h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--format", k, "-o",
                          h.work("follow." + k)) for k in kinds]
-    grown = lambda k: os.path.exists(h.work("follow." + k)) and os.path.getsize(h.work("follow." + k)) > 2 << 20  # noqa: E731
+    grown = lambda k: os.path.exists(h.work("follow." + k)) and os.path.getsize(h.work("follow." + k)) > 1 << 20  # noqa: E731
     while not all(map(grown, kinds)):
         for process in (card, collector, *exporters):
             h.check(process.poll() is None, f"{process.args[0]} has ended")

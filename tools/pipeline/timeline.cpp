@@ -100,26 +100,26 @@ void Timeline::note_bound(Chip& chip, const collect::ClockSegment& s) {
 void Timeline::count_launch(uint32_t number, Chip& chip, Lane& lane, const FrameEvents& f) {
   const markers::Marker& first = f.markers.front();
   if (f.main_zone == 0 || first.id != f.main_zone || first.type != markers::MarkerType::zone_start) return;
-  const uint64_t window = ns_.front() / kWindowNs;
-  if (window != lane.window) {
-    lane.window = window;
-    lane.launches = 0;
-  }
   ++lane.launches;
+  const uint64_t window = ns_.front() / kWindowNs;
   if (window < chip.told_windows) return;
-  uint32_t& most = chip.programs[window];
+  uint64_t& most = chip.programs[window];
   most = std::max(most, lane.launches);
   if (chip.programs.rbegin()->first >= chip.programs.begin()->first + kWindowsOpen)
     tell_programs(number, chip, chip.programs.rbegin()->first - kWindowsOpen);
 }
 
-// Windows without a launch have no entry; a zero stands for each row of them.
+// Of a window, what the lane with the most launches has more than the one that had the most before: so all
+// windows add up to the programs there were, though lanes start a program in different windows. Windows
+// without a launch have no entry; a zero stands for each row of them.
 void Timeline::tell_programs(uint32_t number, Chip& chip, uint64_t last) {
   auto it = chip.programs.begin();
   for (; it != chip.programs.end() && it->first <= last; ++it) {
     const auto [window, launches] = *it;
+    const uint64_t programs = std::max(launches, chip.told_programs) - chip.told_programs;
+    chip.told_programs += programs;
     writer_->counter(number, TimelineCounter::programs_per_s, window * kWindowNs,
-                     launches * (1e9 / kWindowNs));
+                     static_cast<double>(programs) * (1e9 / kWindowNs));
     chip.told_windows = window + 1;
     const auto next = std::next(it);
     if (next == chip.programs.end() || next->first > window + 1)

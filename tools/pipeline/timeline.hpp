@@ -82,8 +82,7 @@ class Timeline : public Format {
     TimelineLane is;
     ZoneSteps zones;
     uint64_t last_ns = 0;
-    uint64_t window = 0;    // that launches are counted in
-    uint32_t launches = 0;  // in it
+    uint64_t launches = 0;
   };
   struct Chip {
     Session session;
@@ -92,8 +91,8 @@ class Timeline : public Format {
     const collect::ClockMap* map = nullptr;  // of the device's first domain
     collect::HostTime bounds_told_until = 0;
     std::unordered_map<uint32_t, Lane> lanes;
-    std::map<uint64_t, uint32_t> programs;  // by window: most launches of a lane
-    uint64_t told_windows = 0;
+    std::map<uint64_t, uint64_t> programs;  // by window: launches so far of the lane with the most
+    uint64_t told_windows = 0, told_programs = 0;
     std::map<uint64_t, shm::LossRecord> losses;  // by id: still open, or of before the clock was known
     uint64_t lost = 0;                           // intervals told
     uint64_t lost_until_ns = 0;
