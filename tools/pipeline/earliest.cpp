@@ -1,6 +1,7 @@
 #include "pipeline/earliest.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "pipeline/source.hpp"
 #include "pipeline/timeline.hpp"
@@ -11,8 +12,13 @@ namespace {
 class Looking : public TimelineWriter {
  public:
   explicit Looking(bool counters) : counters_(counters) {}
-  void device(const Session& s) override { found.host_time = found.host_time && s.clock_model; }
-  void clock_known(uint32_t, bool, const collect::ClockHead&) override {}
+  void device(const Session& s) override {
+    found.host_time = found.host_time && s.clock_model;
+    if (s.clock_model) modelled_.insert(s.chip);
+  }
+  void clock_known(uint32_t chip, bool cycles, const collect::ClockHead&) override {
+    found.settled = found.settled && !(cycles && modelled_.contains(chip));
+  }
   void lane(const TimelineLane&) override {}
   void frame(const TimelineLane&, const TimelineFrame& f) override { take(f.ns.front()); }
   void counter(uint32_t, TimelineCounter, uint64_t ns, double) override {
@@ -28,6 +34,7 @@ class Looking : public TimelineWriter {
  private:
   void take(uint64_t ns) { found.ns = std::min(found.ns.value_or(ns), ns); }
   bool counters_;
+  std::set<uint32_t> modelled_;  // chips whose collector makes a clock model
 };
 
 }  // namespace

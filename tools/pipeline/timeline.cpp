@@ -129,7 +129,7 @@ void Timeline::tell_programs(uint32_t number, Chip& chip, uint64_t last) {
 }
 
 void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
-  if (map.head().domain != 0) return;
+  if (map.head().domain != 0 || map.empty()) return;
   Chip& chip = chip_of(number);
   chip.map = &map;
   if (!chip.clock_told) tell_clock(number, chip, false);

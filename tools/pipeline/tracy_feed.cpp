@@ -33,7 +33,7 @@ uint64_t raw_now_ns() {
 // When the trace may begin. None: nothing was found, and what comes may have any time.
 std::optional<uint64_t> beginning_of(const TracyFeed& o, bool waited) {
   const Earliest earliest = earliest_in(o.from, o.wait_ms, o.filter, o.metal_date, kScannedMarkers, true);
-  if (earliest.ns) return earliest.ns;
+  if (earliest.ns && (earliest.settled || waited)) return earliest.ns;
   if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
   return std::nullopt;
 }
