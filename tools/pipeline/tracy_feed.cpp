@@ -77,10 +77,14 @@ class Served {
   bool welcome() {
     std::optional<uint64_t> earliest;
     const auto began = Clock::now();
-    while (!(earliest = beginning_of(options_, Clock::now() - began > kMayBeIdle))) {
+    for (;;) {
+      const bool last = stop_ != 0;
+      earliest = beginning_of(options_, last || Clock::now() - began > kMayBeIdle);
+      if (earliest) break;
+      if (last) return false;
       constexpr int kLookAgainMs = 100;
       connection_.receive(kLookAgainMs);
-      if (connection_.closed() || stop_) return false;
+      if (connection_.closed()) return false;
     }
     const uint64_t init_begin_ns = *earliest > kBeforeFirstNs ? *earliest - kBeforeFirstNs : 1;
     auto writer = std::make_unique<TracyTimeline>(dialect_, connection_, init_begin_ns);
