@@ -13,7 +13,7 @@ struct Earliest {
   std::optional<uint64_t>
       ns;                 // of a marker or a counter's value, as Timeline has them; none: there is nothing
   bool host_time = true;  // what comes later has host times, too
-  bool settled = true;  // false: a device's times are cycles only because its clock model is not there yet
+  bool settled = true;    // false: a device's times are cycles only because its clock model is not there yet
 };
 
 // Looks at what there is now, at the first `most_markers` of it.

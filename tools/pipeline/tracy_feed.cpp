@@ -32,7 +32,7 @@ uint64_t raw_now_ns() {
 
 // When the trace may begin. None: nothing was found, and what comes may have any time.
 std::optional<uint64_t> beginning_of(const TracyFeed& o, bool waited) {
-  const Earliest earliest = earliest_in(o.from, o.wait_ms, o.filter, o.metal_date, kScannedMarkers, true);
+  const Earliest earliest = earliest_in(o.from, 0, o.filter, o.metal_date, kScannedMarkers, true);
   if (earliest.ns && (earliest.settled || waited)) return earliest.ns;
   if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
   return std::nullopt;
@@ -96,7 +96,7 @@ class Served {
   }
 
   void feed() {
-    const auto source = open_source(options_.from, true, options_.wait_ms);
+    const auto source = open_source(options_.from, true);
     Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw);
     std::vector<uint64_t> chunk;
     unsigned chunks = 0;

@@ -17,7 +17,7 @@ struct TracyFeed {
   bool fork_66 = true;             // servers that send 66 are Tenstorrent's, not stock 0.11.0
   uint32_t announce_protocol = 0;  // 0: do not announce
   bool once = false;               // end after the first server
-  unsigned wait_ms = 0;            // for a live source to appear
+  unsigned wait_ms = 0;            // for a live source to appear, at first
   Filter filter;
   std::optional<markers::MetalDate> metal_date;
 };
