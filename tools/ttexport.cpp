@@ -1,15 +1,22 @@
 // ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "pipeline/earliest.hpp"
 #include "pipeline/pipeline.hpp"
+#include "pipeline/svg_timeline.hpp"
+#include "pipeline/tracy_feed.hpp"
+#include "tracy/listener.hpp"
 
 namespace {
 
@@ -38,7 +45,8 @@ constexpr const char* kOrderHelp =
 struct Options {
   std::vector<std::string> from;
   std::string format = "device-csv", output = "-";
-  bool follow = false, anomalies = false, keep_duplicates = false;
+  int end_with_parent = 0;
+  bool follow = false, anomalies = false, keep_duplicates = false, gzip = false;
   unsigned wait_ms = 0;
   std::string order, time = "device", host_clock = "raw", cycles, between;
   std::vector<std::string> cores, zones;
@@ -47,6 +55,7 @@ struct Options {
   int chip = -1;
   unsigned threads = 1;
   tools::FormatOptions format_options;
+  tools::TracyFeed tracy;
 };
 
 int say(Exit code, const std::string& what) {
@@ -160,16 +169,43 @@ class ProgressBar {
   Clock::time_point last_ = Clock::now();
 };
 
+volatile std::sig_atomic_t stop = 0;
+
+// Until a signal; a second one ends it at once.
+int serve(const Options& o) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  if (o.end_with_parent) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != o.end_with_parent) return kOk;  // it has ended already
+  }
+  tools::TracyFeed feed = o.tracy;
+  feed.from = o.from;
+  feed.wait_ms = o.wait_ms;
+  feed.filter = filter_of(o);
+  feed.metal_date = o.format_options.metal_date;
+  tools::feed_tracy(feed, stop, [](const std::string& sentence) { say(kOk, sentence); });
+  return kOk;
+}
+
 int run(const Options& o) {
   const tools::Filter filter = filter_of(o);
   const auto source = tools::open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter), o.threads);
-  tools::Output out(o.output, o.follow);
+  tools::Output out(o.output, o.follow, o.gzip);
+  const auto entry = std::find_if(tools::formats().begin(), tools::formats().end(),
+                                  [&](const auto& e) { return o.format == e.name; });
   std::optional<tools::HostClock> host_clock;
-  if (o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
+  if (entry->timeline || o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
   tools::Pipeline pipeline(filter, o.keep_duplicates, o.format_options.metal_date, host_clock);
-  std::unique_ptr<tools::Format> format;
-  for (const tools::FormatEntry& entry : tools::formats())
-    if (o.format == entry.name) format = entry.make(out, o.format_options);
+  tools::FormatOptions format_options = o.format_options;
+  if (entry->one_window)
+    format_options.earliest_ns =
+        tools::earliest_in(o.from, o.wait_ms, filter, format_options.metal_date, ~uint64_t{0}, false)
+            .ns.value_or(0);
+  const std::unique_ptr<tools::Format> format = entry->make(out, format_options);
   std::vector<uint64_t> chunk;
   auto bar = std::make_unique<ProgressBar>(*source);
   for (;;) {
@@ -227,7 +263,48 @@ int main(int argc, char** argv) {
   app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
-  app.add_flag("--follow", o.follow, "go on until the collector ends; the file grows in place");
+  app.add_flag("--follow", o.follow,
+               "go on until the collector ends; the file grows in place and is valid whenever it is cut");
+  app.add_flag("--gzip", o.gzip,
+               "as a gzip stream, which Perfetto opens as it is; cut short it holds what was written");
+  app.add_flag(
+      "!--no-args", o.format_options.arguments,
+      "perfetto, chrome: leave out the host id, hash and replay of zones; files are a third smaller");
+  app.add_option_function<std::string>(
+         "--window",
+         [&](const std::string& text) {
+           const tools::TimeWindow window = *tools::parse_window(text);
+           o.format_options.window_begin_ns = window.begin_ns;
+           o.format_options.window_length_ns = window.length_ns;
+         },
+         "svg: BEGIN,LENGTH, such as 2ms,100us; BEGIN counts from the earliest marker (default: 0,100us)")
+      ->check([](const std::string& text) {
+        return tools::parse_window(text)
+                   ? std::string()
+                   : "'" + text + "' is no window; give BEGIN,LENGTH with units, such as 2ms,100us";
+      });
+  app.add_option("--listen", o.tracy.listen,
+                 "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
+                 "port 0 takes any; the address is printed")
+      ->capture_default_str();
+  std::string of_66 = "fork";
+  app.add_option(
+         "--tracy-66", of_66,
+         "tracy: whose servers say protocol 66, Tenstorrent's fork (until August 2025) or stock 0.11.0")
+      ->check(CLI::IsMember({"fork", "0.11.0"}))
+      ->capture_default_str();
+  app.add_option(
+         "--announce", o.tracy.announce_protocol,
+         "tracy: tell Tracy servers that are looking for clients, as one of this protocol (82 is 0.14)")
+      ->check([](const std::string& text) {
+        for (const auto& dialect : tracy::dialects())
+          if (text == std::to_string(dialect.protocol)) return std::string();
+        return "'" + text +
+               "' is no protocol known here; 0.10 has 64, 0.11.0 66, 0.11.1 69, 0.12 74, 0.13 76, 0.14 82";
+      });
+  app.add_option("--end-with-parent", o.end_with_parent,
+                 "tracy: end when the process of this number has, which must have started this one");
+  app.add_flag("--once", o.tracy.once, "tracy: end after the first server instead of at Ctrl-C");
   app.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
   app.add_option("--columns", o.format_options.columns, kColumnsHelp)
       ->check(CLI::IsMember({6u, 12u, 13u, 15u}))
@@ -303,11 +380,14 @@ int main(int argc, char** argv) {
       if (from.starts_with("live:"))
         return say(kUsage, "--between is of captures; a live source has no beginning");
   o.format_options.host_times = o.time == "host";
+  o.tracy.fork_66 = of_66 == "fork";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? tools::Order::log : tools::Order::time;
   try {
-    return run(o);
+    return o.format == "tracy" ? serve(o) : run(o);
   } catch (const tools::SourceError& e) {
     return say(kNoSource, e.what());
+  } catch (const tracy::ListenError& e) {
+    return say(kOutput, e.what());
   } catch (const tools::OutputError& e) {
     return say(kOutput, e.what());
   }

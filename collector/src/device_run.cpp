@@ -148,7 +148,8 @@ void DeviceRun::withdraw() {
 std::string DeviceRun::session_text() const {
   const card::Identity& id = card_->identity();
   nlohmann::json cores = nlohmann::json::array();
-  for (const AttachedCore& c : attachment_.cores) cores.push_back({c.at.x, c.at.y, c.flat_id});
+  for (const AttachedCore& c : attachment_.cores)
+    cores.push_back({c.at.x, c.at.y, c.flat_id, static_cast<uint8_t>(c.kind)});
   return nlohmann::json{{"device", device_.spec},
                         {"chip", device_.chip},
                         {"arch", id.arch->name},
@@ -157,6 +158,7 @@ std::string DeviceRun::session_text() const {
                         {"max_compute_cores", id.max_compute_cores},
                         {"layout", attachment_.layout->name},
                         {"mode", std::string(markers::to_string(attachment_.mode))},
+                        {"clock_model", options_.sync},
                         {"cores", std::move(cores)},
                         {"link", to_json(link_)}}
       .dump();

@@ -31,6 +31,9 @@ class DeviceRun {
   DeviceRun(const RunOptions& options, ChosenDevice device, const Halt& halt);
 
   const std::string& spec() const { return device_.spec; }
+  const std::string& live_name() const {
+    return card_->identity().live_name;
+  }  // once attached, before it goes
 
   // Opens the card and finds its profiler, trying until `deadline_ns` (CLOCK_MONOTONIC). Throws
   // card::OpenError, AttachError.

@@ -33,7 +33,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device or it cannot be opened, 4 no profiler "
     "found on it, 5 segment "
     "cannot be\n"
-    "made or is taken, 6 output file failed, 7 a card vanished while collecting (what was read is kept, the "
+    "made or is taken, 6 output file or --tracy failed, 7 a card vanished while collecting (what was read is "
+    "kept, the "
     "others\n"
     "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
     "'all', a card\n"
@@ -66,7 +67,8 @@ int verdict(const collect::RunResult& result, const std::string& output) {
     say(kCardVanished, d.identity.spec + " went away unannounced; everything read until then is in live:" +
                            d.live_name + (output.empty() ? "" : " and " + output));
   }
-  return failed ? kOutput : vanished ? kCardVanished : kOk;
+  if (!result.viewer_failure.empty()) say(kOutput, result.viewer_failure);
+  return failed || !result.viewer_failure.empty() ? kOutput : vanished ? kCardVanished : kOk;
 }
 
 std::string layout_names() {
@@ -185,6 +187,9 @@ int main(int argc, char** argv) {
   app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
   collect::TypedCapture capture;
   add_capture_options(app, capture);
+  app.add_flag("--tracy{8600}", o.tracy,
+               "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
+               "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest");
   app.add_flag("--json", as_json, "print one JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet, "no live line, no notes");
   app.add_option("--wait", o.wait_ns, "wait up to this long for cards and profilers to appear: 30s")

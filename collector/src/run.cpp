@@ -15,6 +15,7 @@
 #include "collector/host_time.hpp"
 #include "device_run.hpp"
 #include "report.hpp"
+#include "viewer.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -106,6 +107,7 @@ class Supervisor {
         start_each();
       else
         start_together();
+      start_viewer();
       for (Device* d : at(Stage::done)) d->run.let_go();
       show_line();
     }
@@ -113,6 +115,7 @@ class Supervisor {
     join();
     if (capture_) capture_->finish();
     if (flight_) flight_->finish();
+    if (viewer_) viewer_failure_ = viewer_->end();
     return result();
   }
 
@@ -244,7 +247,14 @@ class Supervisor {
       if (options_.duration_ns) end_ = began_ + options_.duration_ns;
     }
     shown_.push_back(&d);
+    live_names_.push_back(d.run.live_name());
     move_on(d, Stage::going);
+  }
+
+  // Of what is collected from by now: of "all", cards that come later are not shown.
+  void start_viewer() {
+    if (options_.tracy.empty() || viewer_ || live_names_.empty()) return;
+    viewer_ = std::make_unique<Viewer>(options_.tracy, live_names_);
   }
 
   void dismiss_waiting() {
@@ -284,6 +294,7 @@ class Supervisor {
     if (capture_)
       r.capture = CaptureResult{capture_->files(), capture_->file_bytes(), capture_->dropped_bytes(),
                                 capture_->most_memory(), capture_->notes()};
+    r.viewer_failure = viewer_failure_;
     r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
     if (flight_) r.recordings = flight_->recordings();
     return r;
@@ -306,6 +317,9 @@ class Supervisor {
   std::unique_ptr<FlightRecorder> flight_;  // likewise
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<const Device*> shown_, told_;
+  std::vector<std::string> live_names_;
+  std::unique_ptr<Viewer> viewer_;
+  std::string viewer_failure_;
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ struct RunOptions {
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
+  std::string tracy;  // [ADDR:]PORT to serve Tracy servers at; empty: do not
 };
 
 struct DeviceResult {
@@ -102,7 +103,8 @@ struct RunResult {
   std::optional<CaptureResult> capture;
   std::vector<FlightRecording> recordings;
   std::vector<LeftOut> left_out;
-  double duration_s = 0;  // from the first device's start to the last one's end
+  std::string viewer_failure;  // of serving Tracy, as a sentence; empty: none
+  double duration_s = 0;       // from the first device's start to the last one's end
 };
 
 // Throws DeviceListError, card::OpenError, AttachError, shm::SegmentError or CaptureError before anything was

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
@@ -26,6 +27,8 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
+  bool clock_model = true;                                 // false: its collector made none
+  std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
 };
 
 // What a marker means beyond its id, as tt-metal's own log tells it. Most markers have none.
@@ -51,6 +54,7 @@ struct FrameEvents {
   std::span<const MarkerMeaning> meanings = {};  // by marker
   std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
   int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
+  uint32_t epoch = 0;                               // host resets of the core seen so far
   uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
 };
 
@@ -65,6 +69,9 @@ struct FormatOptions {
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
   std::optional<Order> order;                    // device-csv; none: the order its era had
   bool host_times = false;                       // device-csv: four columns more
+  uint64_t window_begin_ns = 0, window_length_ns = 100'000;  // svg: after the earliest marker
+  uint64_t earliest_ns = 0;                                  // svg: of the source
+  bool arguments = true;  // perfetto, chrome: host id, zone hash and replay of zones
 };
 
 class Format {
@@ -85,7 +92,9 @@ class Format {
 struct FormatEntry {
   const char* name;
   const char* what;  // for --help: what reads it, and limits
-  std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);
+  std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);  // null: it serves connections
+  bool timeline = false;    // a viewer's: it wants host times whether asked for or not
+  bool one_window = false;  // it needs to know the earliest time of its source
 };
 std::span<const FormatEntry> formats();
 

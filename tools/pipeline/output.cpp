@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +15,40 @@ namespace {
 constexpr size_t kBufferBytes = 1 << 20;
 }
 
-Output::Output(const std::string& path, bool growing) : path_(path), buffer_(kBufferBytes) {
+// One stream from begin to end: every reader of gzip takes that.
+class Output::Gzip {
+ public:
+  Gzip() {
+    constexpr int kFast = 3, kGzipHeader = 16 + MAX_WBITS, kMemory = 8;
+    if (deflateInit2(&stream_, kFast, Z_DEFLATED, kGzipHeader, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
+      throw OutputError("the gzip stream cannot be set up: no memory");
+  }
+  ~Gzip() { deflateEnd(&stream_); }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+
+  // Z_SYNC_FLUSH: a reader of what there is gets all of it. Valid until the next call.
+  std::string_view compress(std::string_view bytes, int flush) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    size_t made = 0;
+    do {
+      out_.resize(made + kBufferBytes);
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data() + made);
+      stream_.avail_out = kBufferBytes;
+      deflate(&stream_, flush);
+      made += kBufferBytes - stream_.avail_out;
+    } while (stream_.avail_out == 0);
+    return {out_.data(), made};
+  }
+
+ private:
+  z_stream stream_{};
+  std::vector<char> out_;
+};
+
+Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), buffer_(kBufferBytes) {
+  if (gzip) gzip_ = std::make_unique<Gzip>();
   if (path == "-") {
     fd_ = dup(STDOUT_FILENO);
     return;
@@ -21,9 +56,10 @@ Output::Output(const std::string& path, bool growing) : path_(path), buffer_(kBu
   struct stat there {};
   const bool special = stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
   if (!growing && !special) temporary_ = path + ".part-" + std::to_string(getpid());
+  rewritable_ = growing && !special && !gzip;
   const std::string& name = temporary_.empty() ? path_ : temporary_;
   fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd_ < 0) throw OutputError("output " + path + " cannot be written: " + std::strerror(errno));
+  if (fd_ < 0) fail("written");
 }
 
 Output::~Output() {
@@ -31,13 +67,33 @@ Output::~Output() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-void Output::flush() {
-  for (size_t done = 0; done < used_;) {
-    const ssize_t put = write(fd_, buffer_.data() + done, used_ - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw OutputError("output " + path_ + " cannot be written: " + std::strerror(errno));
-    done += static_cast<size_t>(put);
+void Output::fail(const char* what) const {
+  throw OutputError("output " + path_ + " cannot be " + what + ": " + std::strerror(errno));
+}
+
+// Bytes and tail in one call, so that no instant sees the file without its tail.
+void Output::put(std::string_view bytes, std::string_view tail) {
+  const size_t all = bytes.size() + tail.size();
+  for (size_t done = 0; done < all;) {
+    const std::string_view rest = bytes.substr(std::min(done, bytes.size()));
+    const std::string_view rest_of_tail = tail.substr(done - std::min(done, bytes.size()));
+    const iovec parts[] = {{const_cast<char*>(rest.data()), rest.size()},
+                           {const_cast<char*>(rest_of_tail.data()), rest_of_tail.size()}};
+    const ssize_t wrote =
+        rewritable_ ? pwritev(fd_, parts, 2, static_cast<off_t>(written_ + done)) : writev(fd_, parts, 2);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) fail("written");
+    done += static_cast<size_t>(wrote);
   }
+  written_ += bytes.size();
+}
+
+void Output::flush() {
+  const std::string_view bytes(buffer_.data(), used_);
+  if (gzip_)
+    put(gzip_->compress(bytes, temporary_.empty() ? Z_SYNC_FLUSH : Z_NO_FLUSH), {});
+  else if (used_)
+    put(bytes, rewritable_ ? tail_ : std::string_view());
   used_ = 0;
 }
 
@@ -47,13 +103,14 @@ void Output::make_room(size_t bytes) {
 }
 
 void Output::commit() {
+  if (!rewritable_) append(tail_);
   flush();
+  if (gzip_) put(gzip_->compress({}, Z_FINISH), {});
   const bool closed = close(fd_) == 0;
   fd_ = -1;
-  if (!closed) throw OutputError("output " + path_ + " cannot be written: " + std::strerror(errno));
+  if (!closed) fail("written");
   if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
-    throw OutputError("output " + path_ + " cannot be put in place: " + std::strerror(errno));
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("put in place");
   temporary_.clear();
 }
 

@@ -1,8 +1,12 @@
 // Buffered output to a file that appears complete or not at all (temporary name, then rename), to a file that
-// grows under the eyes of its reader, or to standard output.
+// grows under the eyes of its reader, or to standard output; as it is or as a gzip stream.
+//
+// What is handed over between two calls of room() is written whole: who advances by whole records has whole
+// records in the file.
 #pragma once
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,7 +21,7 @@ struct OutputError : std::runtime_error {
 class Output {
  public:
   // "-" is standard output. `growing`: write under the final name at once.
-  Output(const std::string& path, bool growing);
+  Output(const std::string& path, bool growing, bool gzip = false);
   ~Output();  // without commit(): a temporary file is removed
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -35,11 +39,21 @@ class Output {
   void flush();
   void commit();  // flush, close, rename into place
 
- private:
-  void make_room(size_t bytes);
+  // What must stand at the end for the file to be well formed. A growing file has it behind every flush, and
+  // the next one overwrites it; pipes and gzip streams have it only at the end.
+  void close_with(std::string tail) { tail_ = std::move(tail); }
 
-  std::string path_, temporary_;
+ private:
+  class Gzip;
+  void make_room(size_t bytes);
+  void put(std::string_view bytes, std::string_view tail);
+  [[noreturn]] void fail(const char* what) const;
+
+  std::string path_, temporary_, tail_;
   int fd_ = -1;
+  bool rewritable_ = false;  // the tail can be overwritten
+  size_t written_ = 0;       // without the tail
+  std::unique_ptr<Gzip> gzip_;
   std::vector<char> buffer_;
   size_t used_ = 0;
 };

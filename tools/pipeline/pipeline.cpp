@@ -12,6 +12,19 @@ namespace {
 uint32_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
   return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | span.risc;
 }
+
+// [x, y, flat id, kind] each; captures of before kinds were told have three numbers.
+std::vector<std::pair<uint8_t, uint8_t>> compute_cores_in(const nlohmann::json& session) {
+  std::vector<std::pair<uint8_t, uint8_t>> cores;
+  if (!session.contains("cores") || !session["cores"].is_array()) return cores;
+  for (const auto& core : session["cores"]) {
+    const bool sound =
+        core.is_array() && core.size() >= 3 && core[0].is_number_unsigned() && core[1].is_number_unsigned();
+    if (sound && (core.size() == 3 || core[3] == 0))
+      cores.emplace_back(core[0].get<uint8_t>(), core[1].get<uint8_t>());
+  }
+  return cores;
+}
 }  // namespace
 
 void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
@@ -22,7 +35,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   if (!s.wanted) return;
   switch (h.kind) {
     case ChunkKind::device_words:
-      if (!host_clock_) return words(chunk, s, format);
+      if (!host_clock_ || !s.clock_model) return words(chunk, s, format);
       s.times.wait(chunk);
       return release(s, format, false);
     case ChunkKind::clock:
@@ -115,9 +128,12 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.layout = text_of("layout");
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
+  s.compute_cores = compute_cores_in(j);
+  s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
+  state.clock_model = s.clock_model;
   if (state.wanted) format.begin(s);
 }
 
@@ -226,6 +242,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
                      ordered_, batch_,     s.names};
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
+  events.epoch = h.epoch;
   events.meanings = s.meaning.of(events, h.generation);
   if (host_clock_) {
     marker_times_.clear();

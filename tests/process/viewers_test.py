@@ -1,0 +1,529 @@
+#!/usr/bin/env python3
+"""What viewers are given against what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
+
+Without a clock model times are cycles at the nominal clock, so that they can be compared to the last digit; with one they
+are compared with the host times of the device CSV.
+"""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import harness as h
+import perfetto_check
+import tracy_server
+
+MHZ = 1000  # of the emulated Wormhole
+
+
+def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4):
+    """A capture and the rows its card really emitted."""
+    name = h.card_name()
+    truth, ttc = h.work(name + ".truth.csv"), h.work(name + ".ttc")
+    card = h.start("ttemu", "--name", name, "--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads",
+                   "every:20", "--pace", "--wait-observer", "--quiet", "--truth", truth, *card_arguments)
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "-o", ttc, *collect_arguments)
+    for process in (collector, card):
+        code, _, err = h.finish(process)
+        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    return ttc, h.rows(truth)
+
+
+def export(source, kind, *arguments):
+    path = h.work(f"viewer{len(arguments)}{''.join(arguments)}.{kind}")
+    code, _, err = h.run("ttexport", "--from", source, "--format", kind, "-o", path, *arguments)
+    h.check(code == 0, f"ttexport ended with {code}: {err}")
+    return path, err
+
+
+class Marker:
+    def __init__(self, row):
+        c = row.split(",")
+        self.lane, self.hash, self.cycles, self.data = (int(c[1]), int(c[2]), c[3]), int(c[4]), int(c[5]), int(c[6])
+        self.host, self.name, self.type = int(c[7]), c[10], c[11]
+        self.source = f"{c[13]}:{c[12]}" if c[13] else None
+
+
+def zones_of(rows, ns_of, unfinished=False):
+    """Zones as (lane, name, begin, end, depth, host id, hash, source), from markers in the order of time, and the rest.
+    `unfinished`: the card was stopped, so a launch may lack its end."""
+    lanes = {}
+    for row in rows:
+        m = Marker(row)
+        lanes.setdefault(m.lane, []).append(m)
+    zones, others = [], []
+    for lane, markers in lanes.items():
+        markers.sort(key=lambda m: m.cycles)
+        stack = []
+        for m in markers:
+            if m.type == "ZONE_START":
+                stack.append(m)
+            elif m.type == "ZONE_END":
+                h.check(stack and stack[-1].hash == m.hash, f"the truth itself does not nest: {lane} {m.name}")
+                s = stack.pop()
+                zones.append((lane, s.name, ns_of(s.cycles), ns_of(m.cycles), len(stack), s.host, s.hash, s.source))
+            else:
+                others.append((lane, m.name, ns_of(m.cycles), m.host, m.data))
+        h.check(unfinished or not stack, f"the truth itself leaves a zone open: {lane}")
+    return zones, others
+
+
+def lane_of(path):
+    x, y = re.fullmatch(r"core (\d+),(\d+)", path[1]).groups()
+    return int(x), int(y), path[2]
+
+
+def same(got, want, what):
+    missing, extra = set(want) - set(got), set(got) - set(want)
+    h.check(not missing and not extra,
+            f"{what}: {len(missing)} missing, {len(extra)} extra: {sorted(missing, key=str)[:2]} {sorted(extra, key=str)[:2]}")
+    h.check(len(got) == len(want), f"{what}: something is there twice")
+    print(f"{what}: {len(want)} equal")
+
+
+def in_cycles(cycles):
+    return cycles * 1000 // MHZ
+
+
+def perfetto_zones(trace):
+    for zone in trace.zones:
+        h.check("flaw" not in zone[4], f"flawed: {zone}")
+    h.check(not trace.open_zones, f"left open: {trace.open_zones[:2]}")
+    return [(lane_of(path), name, begin, end, depth, a["host id"], a["zone hash"], a.get("source"))
+            for path, name, begin, end, a, depth in trace.zones]
+
+
+def perfetto():
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, rows = collect(["--no-sync"])
+    path, told = export(ttc, "perfetto")
+    h.check("no clock model" in told, f"nothing is said of the missing clock: {told}")
+    trace = perfetto_check.Trace(path)
+    zones, others = zones_of(rows, in_cycles)
+    same(perfetto_zones(trace), zones, "perfetto, zones")
+    got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants if len(p) == 3]
+    same(without_names(got), without_names(others), "perfetto, data and events")
+    size_of(path, trace, 60)
+    bare, _ = export(ttc, "perfetto", "--no-args")
+    size_of(bare, perfetto_check.Trace(bare), 45)
+    zipped, _ = export(ttc, "perfetto", "--gzip")
+    with open(path, "rb") as plain, gzip.open(zipped) as unzipped:
+        h.check(unzipped.read() == plain.read(), "the gzip stream holds something else")
+
+
+def without_names(events):
+    return [(lane, ns, host, value) for lane, _, ns, host, value in events]
+
+
+def size_of(path, trace, limit):
+    bytes_a_zone = os.path.getsize(path) / len(trace.zones)
+    print(f"{bytes_a_zone:.1f} bytes a zone, everything else included")
+    h.check(bytes_a_zone <= limit, f"{bytes_a_zone:.1f} bytes a zone are more than {limit}")
+
+
+def chrome_zones(path, aside=False):
+    """Zones as zones_of() has them, from X events and pairs of B and E, with the depth a viewer would give them."""
+    with open(path) as text:
+        events = json.load(text)["traceEvents"]
+    lanes, stacks, zones, others = {}, {}, [], []
+    for e in events:
+        if e["ph"] == "M" and e["name"] == "thread_name":
+            _, core, processor = e["args"]["name"].split(" ", 2)
+            lanes[e["tid"]] = (*map(int, core.split(",")), processor)
+    ns = lambda us: round(us * 1000)  # noqa: E731
+    for e in sorted((e for e in events if e["ph"] in "XBE"), key=lambda e: ns(e["ts"])):
+        stack = stacks.setdefault(e["tid"], [])
+        while stack and stack[-1]["ph"] == "X" and ns(stack[-1]["ts"]) + ns(stack[-1]["dur"]) <= ns(e["ts"]):
+            stack.pop()
+        lane = lanes[e["tid"]]
+        if e["ph"] == "E":
+            begun = stack.pop()
+            h.check(begun["ph"] == "B" and "flaw" not in e.get("args", {}), f"an end of nothing: {e}")
+            zones.append(chrome_zone(lane, begun, ns(begun["ts"]), ns(e["ts"]), len(stack)))
+            continue
+        if e["ph"] == "X":
+            end = ns(e["ts"]) + ns(e["dur"])
+            h.check(not stack or stack[-1]["ph"] == "B" or end <= ns(stack[-1]["ts"]) + ns(stack[-1]["dur"]),
+                    f"an event reaches across the one around it: {e}")
+            zones.append(chrome_zone(lane, e, ns(e["ts"]), end, len(stack)))
+        stack.append(e)
+    for e in events:
+        if e["ph"] == "i" and e["s"] == "t":
+            others.append((lanes[e["tid"]], e["name"], ns(e["ts"]), e["args"].get("host id"), e["args"].get("value", 0)))
+    return zones, others
+
+
+def chrome_zone(lane, e, begin, end, depth):
+    a = e["args"]
+    h.check("flaw" not in a, f"flawed: {e}")
+    return (lane, e["name"], begin, end, depth, a["host id"], int(a["zone hash"], 16), a.get("source"))
+
+
+def chrome():
+    ttc, rows = collect(["--no-sync"])
+    path, _ = export(ttc, "chrome")
+    got_zones, got_others = chrome_zones(path)
+    zones, others = zones_of(rows, in_cycles)
+    same(got_zones, zones, "chrome, zones")
+    same(without_names(got_others), without_names(others), "chrome, data and events")
+    in_chromium(path, len(zones))
+
+
+def in_chromium(path, zones):
+    """The browser's own JSON reader, headless, takes it as well."""
+    browser = shutil.which("chromium")
+    if not browser:
+        print("chromium is not installed: not loaded in a browser")
+        return
+    page = h.work("page.html")
+    with open(path) as text, open(page, "w") as out:
+        out.write('<p id=p></p><script type="application/json" id=t>' + text.read().replace("</", "<\\/") + "</script><script>"
+                  "const t = JSON.parse(document.getElementById('t').textContent).traceEvents;"
+                  "document.getElementById('p').textContent = 'zones ' + t.filter(e => 'XB'.includes(e.ph)).length;"
+                  "</script>")
+    out = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={h.work('profile')}",
+                          "--dump-dom", "file://" + page], capture_output=True, text=True, timeout=h.LIMIT_S).stdout
+    h.check(f"<p id=\"p\">zones {zones}</p>" in out, f"chromium sees something else: {out[:80]!r} ... {out[-80:]!r}")
+    print("chromium reads it")
+
+
+def host():
+    """With a clock model: every time is the device CSV's host time, and the tracks beside the lanes are there."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, rows = collect(programs=500, cores=1, card_arguments=["--rate", 160])
+    csv, _ = export(ttc, "device-csv", "--time", "host")
+    ns = {}
+    bounded = set()
+    for row in h.rows(csv):
+        c = row.split(",")
+        lane = (int(c[1]), int(c[2]), c[3])
+        if c[15]:
+            ns[(lane, int(c[5]))] = int(c[15].split(".")[0])
+            bounded.add(lane)
+    zones, _ = zones_of(rows, lambda cycles: cycles)
+    want = [(z[0], z[1], ns[(z[0], z[2])], ns[(z[0], z[3])], *z[4:]) for z in zones
+            if (z[0], z[2]) in ns and (z[0], z[3]) in ns]
+    h.check(len(want) > len(zones) // 2, f"only {len(want)} of {len(zones)} zones have host times with a bound")
+    for kind in ("perfetto", "chrome"):
+        path, _ = export(ttc, kind)
+        if kind == "perfetto":
+            trace = perfetto_check.Trace(path)
+            got = perfetto_zones(trace)
+            counted = {name[-1] for name, _, _ in trace.counters}
+            h.check({"programs/s", "AICLK", "clock bound"} <= counted, f"counters: {counted}")
+            h.check({v for n, _, v in trace.counters if n[-1] == "AICLK"} == {MHZ}, "AICLK is another one")
+            programs = sum(v for n, _, v in trace.counters if n[-1] == "programs/s") / 10
+            h.check(programs == 500, f"programs/s add up to {programs} programs, not 500")
+        else:
+            got, _ = chrome_zones(path)
+        h.check(len(got) == len(zones), f"{kind}: {len(got)} zones, not {len(zones)}")
+        missing = set(want) - set(got)
+        h.check(not missing, f"{kind}: {len(missing)} zones are elsewhere in host time: {sorted(missing, key=str)[:2]}")
+        print(f"{kind}: {len(want)} zones at their host times")
+
+
+def follow():
+    """kill -9 of an exporter that follows: what it had written opens, and is true."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    name = h.card_name()
+    truth = h.work("follow.truth.csv")
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--rate", 2000, "--host-reads", "every:20", "--pace",
+                   "--wait-observer", "--quiet", "--truth", truth)
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--no-sync")
+    kinds = ("perfetto", "chrome")
+    exporters = [h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--format", k, "-o",
+                         h.work("follow." + k)) for k in kinds]
+    grown = lambda k: os.path.exists(h.work("follow." + k)) and os.path.getsize(h.work("follow." + k)) > 1 << 20  # noqa: E731
+    while not all(map(grown, kinds)):
+        for process in (card, collector, *exporters):
+            h.check(process.poll() is None, f"{process.args[0]} has ended")
+        os.sched_yield()
+    for process in exporters:
+        process.kill()
+        process.wait()
+    collector.send_signal(signal.SIGINT)
+    card.send_signal(signal.SIGTERM)
+    h.finish(collector), h.finish(card)
+    want = set(zones_of(h.rows(truth), in_cycles, unfinished=True)[0])
+    whole_packets(h.work("follow.perfetto"))
+    whole_lines(h.work("follow.chrome"))
+    trace = perfetto_check.Trace(h.work("follow.perfetto"))
+    got = [(lane_of(p), name, begin, end, depth, a["host id"], a["zone hash"], a.get("source"))
+           for p, name, begin, end, a, depth in trace.zones]
+    h.check(len(got) > 5000 and set(got) <= want, f"{len(got)} zones, {len(set(got) - want)} of them invented")
+    chromes, _ = chrome_zones(h.work("follow.chrome"))
+    h.check(len(chromes) > 5000 and set(chromes) <= want, f"{len(set(chromes) - want)} zones invented")
+    print(f"{len(got)} and {len(chromes)} zones were in the files of exporters killed while they wrote")
+
+
+def whole_packets(path):
+    """Takes away the one packet that a kill within write(2) cuts, as viewers do."""
+    with open(path, "rb") as data:
+        trace = data.read()
+    at = whole = 0
+    while at < len(trace):
+        h.check(trace[at] == 0x0A, f"no packet begins at byte {at}")
+        at, length, shift, byte = at + 1, 0, 0, 0x80
+        while byte & 0x80 and at < len(trace):
+            byte = trace[at]
+            length |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+        at += length
+        if at <= len(trace) and not byte & 0x80:
+            whole = at
+    os.truncate(path, whole)
+
+
+def whole_lines(path):
+    """Likewise for a line of JSON; between two writes the object is closed."""
+    with open(path) as text:
+        lines = text.read().split("\n")
+    if lines[-2:] != ["]}", ""]:
+        with open(path, "w") as text:
+            text.write("\n".join(lines[:-1]).rstrip(",") + "]}")
+
+
+def flaws():
+    """Host resets at random cut launches: what is left is shown truly, losses are instants, nothing is invented."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=20000,apart=6ms,words=3", "--rate", 1000], programs=120)
+    truth = set(zones_of(rows, in_cycles, unfinished=True)[0])
+    path, told = export(ttc, "perfetto")
+    trace = perfetto_check.Trace(path)
+    whole = [z for z in trace.zones if "flaw" not in z[4]]
+    got = {(lane_of(p), n, b, e, d, a["host id"], a["zone hash"], a.get("source")) for p, n, b, e, a, d in whole}
+    h.check(got <= truth and len(got) > 1000, f"{len(got)} zones, {len(got - truth)} of them invented")
+    lost = [a for _, name, _, a in trace.instants if name == "markers lost"]
+    reported = re.search(r"(\d+) intervals of lost markers", told)
+    h.check(reported and len(lost) >= int(reported.group(1)) > 0, f"{len(lost)} losses shown: {told}")
+    h.check(any(n[-1] == "lost intervals" for n, _, _ in trace.counters), "losses are not counted")
+    h.check(any("epoch" in name for _, name, _, _ in trace.instants), "epochs are not shown")
+    with open(export(ttc, "chrome")[0]) as text:
+        shown = [e for e in json.load(text)["traceEvents"] if e.get("name") == "markers lost"]
+    h.check(len(shown) == len(lost), "chrome shows other losses")
+    print(f"{len(got)} zones and {len(lost)} losses are true")
+
+
+def svg():
+    """The picture is XML, and every zone of its window is a rectangle with its name."""
+    ttc, rows = collect(["--no-sync"], programs=10)
+    zones, _ = zones_of(rows, in_cycles)
+    path, _ = export(ttc, "svg", "--window", "0,60s")
+    tree = xml.etree.ElementTree.parse(path)
+    tips = [t.text for t in tree.iter("{http://www.w3.org/2000/svg}title")]
+    for name in {z[1] for z in zones}:
+        drawn, want = sum(t.startswith(name + ", ") for t in tips), sum(z[1] == name for z in zones)
+        h.check(drawn == want, f"{name} is drawn {drawn} times, not {want}")
+    for wrong in ("2", "1,2", "1ms,0", "-1ms,5us", "1ms,2parsec"):
+        code, _, err = h.run("ttexport", "--from", ttc, "--format", "svg", "--window", wrong, "-o", h.work("wrong.svg"))
+        h.check(code == 2 and "is no window" in err, f"--window {wrong}: {code} {err}")
+    h.check(len(tips) > 1000, f"only {len(tips)} zones and events are drawn")
+
+
+def listening(tool, *arguments):
+    """A process that serves Tracy, and its port."""
+    process = h.start(tool, *arguments)
+    for line in process.stderr:
+        found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
+        if found:
+            return process, int(found.group(1))
+    h.fail(f"{tool} {arguments} ended without listening")
+
+
+def feed(source, *arguments):
+    return listening("ttexport", "--format", "tracy", "--listen", "0", "--from", source, *arguments)
+
+
+def end_feed(process):
+    process.send_signal(signal.SIGTERM)
+    code, _, err = h.finish(process)
+    h.check(code == 0, f"ttexport ended with {code}: {err}")
+    return err
+
+
+def tracy_zones(server, zones):
+    """What the truth's zones look like in that server, with times from the trace's beginning."""
+    want = []
+    for (x, y, processor), name, begin, end, depth, host, number, source in zones:
+        lane = f"chip 0 core {x},{y} {processor}"
+        text = context_of(x, y) if server.fork else f"host id {host}"
+        want.append((lane, name, begin - server.init, end - server.init, depth, source or "?:0", f"zone 0x{number:04x}", text))
+    return want
+
+
+def context_of(x, y):
+    """Compute cores of a Wormhole have columns 1-4 and 6-9, rows 1-5 and 7-11."""
+    return f"Device: 0, Logical ({x - 1 - (x > 5)},{y - 1 - (y > 6)}) Physical ({x},{y})"
+
+
+def plain(told):
+    """A dispatch zone's text goes on behind the host id of its command, which its name in the log tells as well."""
+    return [z for z in told if "DISPATCH" not in z[1]]
+
+
+def tracy():
+    """A server of every dialect, one after another, gets the whole capture."""
+    ttc, rows = collect(["--no-sync"], programs=25)
+    zones, others = zones_of(rows, in_cycles)
+    for column in tracy_server.COLUMNS:
+        process, port = feed(ttc, "--once", "--tracy-66", "fork" if column == "66f" else "0.11.0")
+        server = tracy_server.Server(column, port).run()
+        code, _, err = h.finish(process)
+        h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
+        same(plain(server.told()), plain(tracy_zones(server, zones)), f"protocol {column}, zones")
+        events = [m for m in server.messages if server.threads[m[0]].name != "ttcollect"]
+        same([(server.threads[t].name, ns) for t, ns, _, _ in events],
+             [(f"chip 0 core {x},{y} {r}", ns - server.init) for (x, y, r), _, ns, _, _ in others],
+             f"protocol {column}, data and events")
+        h.check({n.split(" ", 2)[2] for n in server.plot_names.values()} == {"programs/s"}, f"plots: {server.plot_names}")
+        if server.protocol >= 69 and not server.fork:
+            hints = sorted((t.hint, t.name) for t in server.threads.values() if t.hint is not None)
+            lanes = [tuple(map(int, re.findall(r"\d+", n)[:3])) for _, n in hints]
+            h.check(lanes == sorted(lanes, key=lambda c: (c[0], c[2], c[1])), "lanes are not in the order of cores")
+        h.check(server.app_info == (["tt_device_grid chip=0 size=8x9"] if column in (79, 83) else []),
+                f"app info: {server.app_info}")
+
+
+def answered(port, first):
+    """What the client says to these first bytes: its status, or nothing."""
+    with socket.create_connection(("127.0.0.1", port), timeout=h.LIMIT_S) as s:
+        s.sendall(first)
+        try:
+            return s.recv(64)
+        except ConnectionResetError:
+            return b""
+
+
+def tracy_foreign():
+    """Wrong numbers, garbage, half-open sockets, 100 connections at once: refused in one byte or closed, and served after."""
+    ttc, rows = collect(["--no-sync"], programs=10)
+    zones, _ = zones_of(rows, in_cycles)
+    process, port = feed(ttc)
+    for protocol in (0, 1, 63, 65, 77, 84, 0xFFFFFFFF):
+        h.check(answered(port, b"TracyPrf" + struct.pack("<I", protocol)) == b"\x02", f"protocol {protocol} is not refused")
+    for garbage in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 64, b"TracyPrg" + b"\0" * 4, os.urandom(4096)):
+        h.check(answered(port, garbage) == b"", f"{garbage[:16]!r} is answered")
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(100)]
+    for s in silent[:50]:
+        s.sendall(b"Tracy")
+    server = tracy_server.Server(82, port)
+    server.welcome()
+    late = [tracy_server.Server(74, port).status for _ in range(20)]
+    h.check(late == [3] * 20, f"servers that come while another is served are told {late}")
+    server.socket.sendall(os.urandom(1 << 16))
+    h.check(drained(server.socket), "the connection with garbage for questions is not closed")
+    for column in (64, 82):
+        s = tracy_server.Server(column, port)
+        while s.status == 3:
+            s = tracy_server.Server(column, port)
+        s.run()
+        same(plain(s.told()), plain(tracy_zones(s, zones)), f"protocol {column} after all that")
+    gone = tracy_server.Server(69, port)
+    gone.welcome()
+    gone.socket.close()
+    open_files = len(os.listdir(f"/proc/{process.pid}/fd"))
+    for s in silent:
+        s.close()
+    s = tracy_server.Server(76, port)
+    while s.status == 3:
+        s = tracy_server.Server(76, port)
+    s.run()
+    same(plain(s.told()), plain(tracy_zones(s, zones)), "protocol 76 at the end")
+    while len(os.listdir(f"/proc/{process.pid}/fd")) > open_files - 100:
+        h.check(process.poll() is None, "the feed has ended")
+        os.sched_yield()
+    err = end_feed(process)
+    h.check("protocol 77" in err and "no Tracy server" in err, f"nothing is said of who was refused: {err}")
+
+
+def tracy_live():
+    """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and told."""
+    name = h.card_name()
+    csv = h.work("live.csv")
+    card = h.start("ttemu", "--name", name, "--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
+                   "--wait-observer", "--quiet", "--linger", 5, "--fault", "host-reset:every=20000,apart=6ms,words=3")
+    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--no-sync", "--tracy=0")
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", csv)
+    server = tracy_server.Server(82, port).run()
+    for process in (collector, card, exporter):
+        code, _, err = h.finish(process)
+        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    markers = {}
+    for row in h.rows(csv):
+        m = Marker(row)
+        x, y, processor = m.lane
+        markers.setdefault(f"chip 0 core {x},{y} {processor}", set()).add((m.name, m.cycles * 1000 // MHZ - server.init))
+    whole, flawed = 0, 0
+    for lane, named, begin, end, _, _, _, text in plain(server.told()):
+        name_only = re.sub(r" \((start without end|end without start|overlaps another zone)\)$", "", named)
+        closed = "start without end" in text
+        known = markers[lane.replace(" (overlapping)", "")]
+        h.check((name_only, begin) in known and (closed or (name_only, end) in known), f"invented: {lane} {named} {begin} {end}")
+        h.check(name_only == named or begin == end, f"a flaw of some length: {lane} {named} {begin} {end}")
+        whole += name_only == named and not closed
+        flawed += name_only != named or closed
+    lost = [text for _, _, text, _ in server.messages if "markers lost" in text]
+    h.check(whole > 1000, f"only {whole} zones")
+    h.check(any("epoch" in text for _, _, text, _ in server.messages), "no epoch is told of")
+    print(f"{whole} zones and {flawed} flaws are true, {len(lost)} losses are told")
+
+
+def tracy_slow():
+    """A server that takes nothing for a while: the ring absorbs what it can, the rest is told as a message; others still see."""
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 6, "--programs", 700, "--host-reads", "every:100", "--pace",
+                   "--wait-observer", "--quiet")
+    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--no-sync", "--tracy=0",
+                                "--ring", "256KiB")
+    slow = tracy_server.Server(74, port, receive_bytes=4096)
+    h.finish(card)
+    slow.run()
+    code, _, err = h.finish(collector)
+    h.check(code == 0, f"ttcollect ended with {code}: {err}")
+    told = [text for _, _, text, _ in slow.messages if "too slow" in text]
+    h.check(told and len(slow.zones) > 1000, f"{len(slow.zones)} zones, and of the loss is said {told}")
+    print(f"{len(slow.zones)} zones; {told[-1]}")
+
+
+def tracy_early():
+    """A server that comes before there is a clock model: its trace does not begin where the machine was started."""
+    name, truth = h.card_name(), h.work("early.truth.csv")
+    card = h.start("ttemu", "--name", name, "--cores", 1, "--programs", 250, "--rate", 160, "--host-reads", "every:100", "--pace",
+                   "--wait-observer", "--quiet", "--truth", truth)
+    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--tracy=0")
+    server = tracy_server.Server(76, port).run()
+    for process in (card, collector):
+        code, _, err = h.finish(process)
+        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    zones, _ = zones_of(h.rows(truth), in_cycles)
+    same([(z[0], z[1], z[4], z[7]) for z in plain(server.told())],
+         [(z[0], z[1], z[4], z[7]) for z in plain(tracy_zones(server, zones))], "zones but for their times")
+    first = min(begin for _, _, begin, *_ in server.zones)
+    h.check(first < 5e9, f"the first zone is {first / 1e9} s from the beginning of the trace")
+
+
+def drained(s):
+    try:
+        while s.recv(1 << 16):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+if __name__ == "__main__":
+    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "flaws": flaws, "svg": svg, "tracy": tracy,
+     "tracy_foreign": tracy_foreign, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
+     "tracy_early": tracy_early}[sys.argv[1]]()
+    print("ok")
