@@ -1,6 +1,5 @@
 // How fast chunks become the device CSV: the whole pipeline (decode, name, order, format) into /dev/null,
 // against appending as many rows that are already text.
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -66,7 +65,7 @@ size_t append_rows(const std::vector<std::string>& rows, uint64_t count) {
 }
 
 void measure(const char* what, const LogShape& shape) {
-  const auto chunks = make_chunks(shape);
+  const auto chunks = make_chunks(shape, working_set(), 8);
   const auto rows = sample_rows(chunks);
   Best exporting, decoding, appending;
   uint64_t count = 0;

@@ -1,5 +1,7 @@
-// Chunks as a collector publishes them, made of synthetic logs: eight cores with five lanes each.
+// What a collector would have published of lanes that synthetic_log.hpp wrote: session, names, words.
 #pragma once
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -76,29 +78,37 @@ inline Chunk words_chunk(std::vector<LaneFeed>& lanes, size_t piece, uint8_t x, 
   return chunk;
 }
 
-inline std::vector<Chunk> make_chunks(const LogShape& shape) {
+// About `bytes` of words on so many cores, as visits that go round the cores.
+inline std::vector<Chunk> make_chunks(const LogShape& shape, size_t bytes, uint8_t cores) {
   const emulation::ZoneCatalog zones(shape.most_zones);
   std::vector<Chunk> chunks{
-      text_chunk(shm::ChunkKind::session,
-                 R"({"device":"emu:bench","chip":0,"arch":"wormhole_b0","aiclk_mhz":1000})"),
+      text_chunk(
+          shm::ChunkKind::session,
+          R"({"device":"emu:bench","chip":0,"arch":"wormhole_b0","aiclk_mhz":1000,"max_compute_cores":64})"),
       text_chunk(shm::ChunkKind::names, notes_of(zones))};
-  constexpr uint8_t kCores = 8;
   markers::Batch scratch;
-  for (uint8_t core = 0; core < kCores; ++core) {
-    std::vector<LaneFeed> lanes;
-    size_t least = ~size_t{0};
+  std::vector<std::vector<LaneFeed>> feeds(cores);
+  size_t least = ~size_t{0};
+  for (uint8_t core = 0; core < cores; ++core)
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
-      LaneLog log =
-          make_lane_log(working_set() / kCores / device::kMaxRiscs, r, core, shape, zones, core * 5u + r);
+      LaneLog log = make_lane_log(bytes / cores / device::kMaxRiscs, r, core, shape, zones, core * 5u + r);
       const markers::Lane lane = log.lane;
-      lanes.push_back({std::move(log), {}, markers::LaneDecoder(lane)});
-      lanes.back().pieces = pieces_of(lanes.back().log, kSpanBytes);
-      least = std::min(least, lanes.back().pieces.size());
+      feeds[core].push_back({std::move(log), {}, markers::LaneDecoder(lane)});
+      feeds[core].back().pieces = pieces_of(feeds[core].back().log, kSpanBytes);
+      least = std::min(least, feeds[core].back().pieces.size());
     }
-    for (size_t piece = 0; piece < least; ++piece)
-      chunks.push_back(words_chunk(lanes, piece, static_cast<uint8_t>(1 + core), 2, scratch));
-  }
+  for (size_t piece = 0; piece < least; ++piece)
+    for (uint8_t core = 0; core < cores; ++core)
+      chunks.push_back(words_chunk(feeds[core], piece, static_cast<uint8_t>(1 + core % 8),
+                                   static_cast<uint8_t>(2 + core / 8), scratch));
+  for (size_t i = 0; i < chunks.size(); ++i)
+    reinterpret_cast<shm::ChunkHeader*>(chunks[i].data())->sequence = i;
   return chunks;
+}
+
+// What the benchmarks share: eight cores, as much as the machine's caches do not hold.
+inline std::vector<Chunk> make_chunks(const LogShape& shape) {
+  return make_chunks(shape, working_set(), 8);
 }
 
 }  // namespace ttc::bench
