@@ -42,8 +42,7 @@ class DeviceRun {
   // Makes the segment. Throws shm::SegmentError.
   void start();
   uint64_t session() const { return session_; }
-  // From start() on: the live name, and the workload's process, 0 where it is not known.
-  const std::string& live_name() const { return card_->identity().live_name; }
+  // The workload's process, 0 where it is not known.
   int workload_pid() const { return card_->identity().workload_pid; }
   // Between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
   void record_to(CaptureWriter& capture);

@@ -10,6 +10,7 @@ constexpr ReportEntry kReports[] = {
     {"kernels", "kernels and zones by time, by core or by line of source", make_kernels_report},
     {"heatmap", "the chip's grid: time, waits, imbalance or late starts of every core", make_heatmap_report},
     {"steps", "steady-state windows between signposts: device against wall clock", make_steps_report},
+    {"timeline", "a window of time as a picture: a row a RISC, zones nested", make_timeline_report},
     {"diff", "two runs op by op: what got slower, with spread and significance", make_diff_report},
     {"html", "everything as one page that needs no network", make_html_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},

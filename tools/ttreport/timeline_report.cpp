@@ -1,0 +1,69 @@
+// ttreport timeline: a window of time as a picture, the same as `ttexport --format svg`.
+#include "pipeline/earliest.hpp"
+#include "pipeline/host_times.hpp"
+#include "pipeline/output.hpp"
+#include "pipeline/pipeline.hpp"
+#include "pipeline/source.hpp"
+#include "pipeline/svg_timeline.hpp"
+#include "pipeline/timeline.hpp"
+#include "ttreport/report.hpp"
+
+namespace ttc::tools {
+namespace {
+
+class TimelineReport : public Report {
+ public:
+  void options(CLI::App& command) override {
+    command
+        .add_option("--from,input", from_,
+                    "live:NAME, FILE.ttc or a directory of firmware memory; comma lists")
+        ->required()
+        ->expected(1)
+        ->take_all();
+    command.add_option("--window", window_, "begin after the earliest marker, and length: 2ms,100us")
+        ->capture_default_str();
+    command.add_option("--chip", chip_, "one chip only")->check(CLI::NonNegativeNumber);
+    command.add_option("--output,-o", output_, "SVG file, complete or absent; - is standard output")
+        ->capture_default_str();
+  }
+
+  int run() override {
+    const auto window = parse_window(window_);
+    if (!window)
+      return say(kUsage,
+                 "--window " + window_ + ": a begin and a length with units are wanted, as in 2ms,100us");
+    Filter filter;
+    if (chip_ >= 0) filter.chip = static_cast<uint32_t>(chip_);
+    FormatOptions options;
+    options.window_begin_ns = window->begin_ns;
+    options.window_length_ns = window->length_ns;
+    options.earliest_ns =
+        earliest_in(from_, 0, filter, options.metal_date, ~uint64_t{0}, false).ns.value_or(0);
+    const auto source = open_source(from_, false);
+    Output out(output_, false);
+    Timeline timeline(std::make_unique<SvgTimeline>(out, options));
+    Pipeline pipeline(filter, false, options.metal_date, HostClock::raw);
+    for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;)
+      pipeline.push(chunk, timeline);
+    pipeline.finish(timeline);
+    timeline.end();
+    out.commit();
+    const auto complaints = source->complaints();
+    for (const std::string& c : complaints) say(kOk, c);
+    for (const std::string& n : timeline.notes()) say(kOk, n);
+    return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
+  }
+
+ private:
+  std::vector<std::string> from_;
+  std::string window_ = "0,100us", output_ = "-";
+  int chip_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_timeline_report() {
+  return std::make_unique<TimelineReport>();
+}
+
+}  // namespace ttc::tools
