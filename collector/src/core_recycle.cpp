@@ -174,8 +174,9 @@ Access CoreRecycle::clear(Step& step) {
   return Access::ok;
 }
 
-CoreRecycle CoreRecycle::reopened(Deps deps, RecycleCore core, uint32_t cleared, const Result& earlier) {
-  CoreRecycle r(std::move(deps), std::move(core));
+CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
+                                  const Result& earlier) {
+  CoreRecycle r(std::move(deps), core);
   r.began_ns_ = r.deps_.attachment.clock();
   r.cleared_ = cleared;
   r.before_.runs_before = r.before_.runs_after = r.last_runs_ = earlier.runs;

@@ -134,7 +134,7 @@ void Drain::tell_refusal(const CoreState& core) {
 void Drain::announce_fill(const CoreState& core, double filled) {
   if (filled < kTellFill || fill_told_ || !options_.tell) return;
   fill_told_ = true;
-  const uint64_t bytes = region_size_.bytes(), programs = bytes / 48;
+  const uint64_t bytes = region_size_.bytes(), programs = 4 * bytes / 48;
   const uint64_t ran_ns = attachment_.clock() - std::max(core.epoch_since_ns, attachment_.begun_ns);
   const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
   const double dram_mb = static_cast<double>(4 * bytes * device::kMaxRiscs * attachment_.core_count_per_dram *
@@ -148,8 +148,7 @@ void Drain::announce_fill(const CoreState& core, double filled) {
       "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=%llu for a log four times as long (240 bytes a program and "
       "core, "
       "%.0f MB of device DRAM in all); or collect with --recycle, which empties the log while programs run",
-      place(core.core.at).c_str(), 100 * filled, left_s, static_cast<unsigned long long>(4 * programs),
-      dram_mb);
+      place(core.core.at).c_str(), 100 * filled, left_s, static_cast<unsigned long long>(programs), dram_mb);
   options_.tell(text);
 }
 

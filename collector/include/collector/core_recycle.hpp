@@ -64,7 +64,7 @@ class CoreRecycle {
     std::function<void(const std::string&)> audit;  // a line a write and a line a verdict
   };
 
-  CoreRecycle(Deps deps, RecycleCore core) : deps_(std::move(deps)), core_(std::move(core)) {}
+  CoreRecycle(Deps deps, const RecycleCore& core) : deps_(std::move(deps)), core_(core) {}
 
   // ARM and CLEAR. `baseline`: the vector's fixed words when they were last compared; filled on first use.
   card::Access begin(std::vector<uint32_t>& baseline, Step& step);
@@ -79,7 +79,7 @@ class CoreRecycle {
     uint64_t read_time_ns = 0;
   };
   // A lane found empty is looked at again, now that its index has moved. `cleared`: bit r.
-  static CoreRecycle reopened(Deps deps, RecycleCore core, uint32_t cleared, const Result& earlier);
+  static CoreRecycle reopened(Deps deps, const RecycleCore& core, uint32_t cleared, const Result& earlier);
 
   // How long the next step may wait.
   uint64_t pause_ns(uint64_t busy_ns) const {
