@@ -104,7 +104,7 @@ def random_moments():
         while not glob.glob(h.work("kill*")):
             h.check(collector.poll() is None and time.monotonic() < deadline, "nothing is captured")
             time.sleep(0.001)
-        time.sleep(dice.random() * dice.choice((0.01, 0.1, 0.3)))   # the random moment, not a synchronisation
+        time.sleep(0.1 + 0.35 * dice.random())   # the random moment, not a synchronisation; a block is made each 0.2 s
 
     for i in range(count):
         run_once(name, "ttcollect", ("--durable", "100ms") if dice.random() < 0.3 else (), {}, wait, i % 10 == 0)
