@@ -6,7 +6,7 @@
 //
 // Where a server has a limit (viewer sheet 2.6) this is what happens, and a message says how often:
 //
-//   32,767 source locations     names beyond it share one, and a zone's text says which it is
+//   32,000 source locations     names beyond it share one, and a zone's text says which it is
 //   65,535 threads,             lanes beyond it are left out
 //   256 or 65,536 contexts
 //   device times of a context   a lane that is read more than 2 s behind the others of its core gets a
