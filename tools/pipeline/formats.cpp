@@ -34,7 +34,7 @@ constexpr FormatEntry kFormats[] = {
      make_timeline<Perfetto>, true},
     {"chrome",
      "Chrome trace JSON; chrome://tracing (some hundred MB), ui.perfetto.dev, speedscope and Tracy's\n"
-     "  import-chrome read it. Two levels of lanes only, no order of cores; 150 to 250 bytes a zone",
+     "  import-chrome read it. Two levels of lanes only; 150 to 250 bytes a zone",
      make_timeline<Chrome>, true},
     {"svg", "a picture of a window of time (--window), for any browser or document; 64 lanes, 20,000 zones",
      make_timeline<SvgTimeline>, true, true},

@@ -80,7 +80,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::string thread(uint32_t id) override;
   tracy::SourceLocation source_location(uint64_t key) override;
 
-  static constexpr uint64_t kLongestNs = uint64_t{1} << 46;
+  static constexpr uint64_t kLongestNs = tracy::kLongestTimeNs - 1;
   const tracy::Dialect& dialect_;
   tracy::Client client_;
   tracy::Stream& stream_;
