@@ -513,6 +513,32 @@ def tracy_early():
     h.check(first < 5e9, f"the first zone is {first / 1e9} s from the beginning of the trace")
 
 
+def tracy_announced():
+    """Announced only when asked, and on loopback as long as that is what is listened on; wrong usage is one sentence."""
+    ttc, _ = collect(["--no-sync"], programs=5)
+    window = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    window.settimeout(h.LIMIT_S)
+    try:
+        window.bind(("127.0.0.1", 8086))
+    except OSError:
+        h.skip("somebody else listens to Tracy's announcements on this machine")
+    quiet, _ = feed(ttc)
+    process, port = feed(ttc, "--announce", "74")
+    version, listen, protocol, pid, active = struct.unpack_from("<HHIQi", datagram := window.recv(2048))
+    h.check((version, listen, protocol, pid) == (3, port, 74, process.pid) and active >= 0 and datagram[20:] == b"ttcollect\0",
+            f"announced: {datagram!r}")
+    end_feed(process), end_feed(quiet)
+    for arguments, words in ((["--announce", "75"], "no protocol known here"), (["--listen", "nowhere.invalid:1"], "no place to listen"),
+                             (["--listen", "127.0.0.1:x"], "no place to listen")):
+        code, _, err = h.run("ttexport", "--from", ttc, "--format", "tracy", *arguments)
+        h.check(code in (2, 5) and words in err and len(err.strip().splitlines()) <= 2, f"{arguments}: {code} {err}")
+    taken, port = feed(ttc)
+    code, _, err = h.run("ttexport", "--from", ttc, "--format", "tracy", "--listen", port)
+    h.check(code == 5 and "another port" in err, f"a taken port: {code} {err}")
+    end_feed(taken)
+    print("announced when asked")
+
+
 def drained(s):
     try:
         while s.recv(1 << 16):
@@ -525,5 +551,5 @@ def drained(s):
 if __name__ == "__main__":
     {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "flaws": flaws, "svg": svg, "tracy": tracy,
      "tracy_foreign": tracy_foreign, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
-     "tracy_early": tracy_early}[sys.argv[1]]()
+     "tracy_early": tracy_early, "tracy_announced": tracy_announced}[sys.argv[1]]()
     print("ok")

@@ -34,14 +34,14 @@ constexpr FormatEntry kFormats[] = {
      make_timeline<Perfetto>, true},
     {"chrome",
      "Chrome trace JSON; chrome://tracing (some hundred MB), ui.perfetto.dev, speedscope and Tracy's\n"
-     "  import-chrome read it. Two levels of lanes only, no order of cores; 150 to 250 bytes a zone",
+     "  import-chrome read it. Two levels of lanes only; 150 to 250 bytes a zone",
      make_timeline<Chrome>, true},
     {"svg", "a picture of a window of time (--window), for any browser or document; 64 lanes, 20,000 zones",
      make_timeline<SvgTimeline>, true, true},
     {"tracy",
      "a Tracy client: --listen [ADDR:]PORT, then a Tracy GUI or capture program of 0.10 to 0.14, or of\n"
      "  Tenstorrent's fork, connects and sees all there is and what is added; one server at a time.\n"
-     "  A trace of it holds 39 hours, 32,766 different names and 32,759 lanes; the fork's device zones no "
+     "  A trace of it holds 39 hours, 32,000 different names and 32,759 lanes; the fork's device zones no "
      "text",
      nullptr, true},
 };

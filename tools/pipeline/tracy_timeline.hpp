@@ -6,7 +6,7 @@
 //
 // Where a server has a limit (viewer sheet 2.6) this is what happens, and a message says how often:
 //
-//   32,767 source locations     names beyond it share one, and a zone's text says which it is
+//   32,000 source locations     names beyond it share one, and a zone's text says which it is
 //   65,535 threads,             lanes beyond it are left out
 //   256 or 65,536 contexts
 //   device times of a context   a lane that is read more than 2 s behind the others of its core gets a
@@ -80,7 +80,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::string thread(uint32_t id) override;
   tracy::SourceLocation source_location(uint64_t key) override;
 
-  static constexpr uint64_t kLongestNs = uint64_t{1} << 46;
+  static constexpr uint64_t kLongestNs = tracy::kLongestTimeNs - 1;
   const tracy::Dialect& dialect_;
   tracy::Client client_;
   tracy::Stream& stream_;
