@@ -10,6 +10,8 @@ namespace {
 
 using markers::MarkerType;
 
+constexpr size_t kBufferBytes = 256 << 10;
+constexpr size_t kPast = 64;  // bytes behind the buffer's end that may be looked at; the first is no digit
 constexpr size_t kMostColumns = 32;  // a header with more is none
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -106,7 +108,7 @@ std::string_view to_string(LogSkip reason) {
 }
 
 DeviceLogReader::DeviceLogReader(std::istream& in, std::string name)
-    : in_(in), name_(std::move(name)), buffer_(2 * kLongestLine) {
+    : in_(in), name_(std::move(name)), buffer_(kBufferBytes + kPast) {
   fields_.reserve(kMostColumns + 1);
   std::string_view text;
   bool too_long = false;
@@ -154,6 +156,26 @@ void DeviceLogReader::read_header(std::string_view text) {
     if (!head_.has(needed) || fields_.size() > kMostColumns)
       throw DeviceLogError(name_ + ": line 2 is " + quoted(text) +
                            ", not the column names of a device log ('PCIe slot, core_x, core_y, ...')");
+  find_order();
+}
+
+// The two orders of today's rows: everything up to the zone's name is a number, but for the processor.
+void DeviceLogReader::find_order() {
+  constexpr LogColumn k15[] = {LogColumn::slot,          LogColumn::core_x,      LogColumn::core_y,
+                               LogColumn::risc,          LogColumn::timer_id,    LogColumn::time,
+                               LogColumn::data,          LogColumn::run_host_id, LogColumn::trace_id,
+                               LogColumn::trace_counter, LogColumn::zone_name,   LogColumn::type,
+                               LogColumn::source_line,   LogColumn::source_file, LogColumn::meta};
+  const bool traces = head_.columns == 15;
+  if (!traces && head_.columns != 13) return;
+  int place = 0;
+  for (const LogColumn c : k15) {
+    if (!traces && (c == LogColumn::trace_id || c == LogColumn::trace_counter)) continue;
+    if (head_.place[static_cast<size_t>(c)] != place++) return;
+  }
+  leading_ = traces ? 10 : 8;
+  slots_.resize(1 << 16);
+  tails_.resize(1);
 }
 
 // --- lines
@@ -165,10 +187,11 @@ bool DeviceLogReader::refill() {
   end_ -= begin_;
   begin_ = 0;
   if (!in_.good()) return false;
-  in_.read(buffer_.data() + end_, static_cast<std::streamsize>(buffer_.size() - end_));
+  in_.read(buffer_.data() + end_, static_cast<std::streamsize>(kBufferBytes - end_));
   if (in_.bad()) throw DeviceLogError(name_ + " cannot be read after line " + std::to_string(line_));
   const auto got = static_cast<size_t>(in_.gcount());
   end_ += got;
+  buffer_[end_] = '\0';
   return got > 0;
 }
 
@@ -305,7 +328,106 @@ DeviceLogReader::Next DeviceLogReader::skip(LogSkip reason) {
   return Next::skipped;
 }
 
+// --- rows that differ from earlier ones in their numbers only ----------------------------------------------
+
+namespace {
+
+// Digits up to a comma. Null: anything else; an absent number leaves `out` alone where `may_miss`.
+const char* read_number(const char* at, uint64_t most, uint64_t& out, bool may_miss = false) {
+  if (may_miss && *at == ',') return at + 1;
+  uint64_t value = 0;
+  const char* const begin = at;
+  for (; *at >= '0' && *at <= '9'; ++at) value = value * 10 + static_cast<uint64_t>(*at - '0');
+  if (at == begin || at - begin > 19 || *at != ',' || value > most) return nullptr;
+  out = value;
+  return at + 1;
+}
+
+const char* read_risc(const char* at, LogRisc& out) {
+  for (const auto& known : kRiscs)
+    if (std::memcmp(at, known.word.data(), known.word.size()) == 0 && at[known.word.size()] == ',') {
+      out = known.risc;
+      return at + known.word.size() + 1;
+    }
+  return nullptr;
+}
+
+}  // namespace
+
+uint16_t DeviceLogReader::find_tail(TailSlot& slot, const char* at) const {
+  const auto left = static_cast<size_t>(buffer_.data() + end_ - at);
+  for (size_t i = 0; i < slot.tails.size() && slot.tails[i]; ++i) {
+    const uint16_t number = slot.tails[i];
+    const std::string& text = tails_[number].text;
+    if (text.size() > left || std::memcmp(text.data(), at, text.size()) != 0) continue;
+    if (i > 0) std::swap(slot.tails[i], slot.tails[i - 1]);
+    return number;
+  }
+  return 0;
+}
+
+// Reads the next row when it lies whole in the buffer and its tail was met before. False: nothing was read.
+bool DeviceLogReader::known_row(DeviceLogRow& row) {
+  if (leading_ == 0 || begin_ == end_) return false;
+  const char* at = buffer_.data() + begin_;
+  uint64_t chip = 0, x = 0, y = 0, id = 0, time = 0, data = 0, host = 0, trace = 0, counter = 0;
+  constexpr uint64_t kNone = ~uint64_t{0};
+  constexpr uint64_t k32 = 0xffffffff;
+  LogRisc risc{};
+  if (!(at = read_number(at, k32, chip)) || !(at = read_number(at, 255, x)) ||
+      !(at = read_number(at, 255, y)) || !(at = read_risc(at, risc)) || !(at = read_number(at, 0xffff, id)) ||
+      !(at = read_number(at, kNone, time)) || !(at = read_number(at, kNone, data)) ||
+      !(at = read_number(at, k32, host)))
+    return false;
+  trace = counter = kNone;
+  if (leading_ == 10 &&
+      (!(at = read_number(at, k32, trace, true)) || !(at = read_number(at, k32, counter, true))))
+    return false;
+  const uint16_t number = find_tail(slots_[id], at);
+  if (number == 0) return false;
+  const Tail& tail = tails_[number];
+  begin_ = static_cast<size_t>(at - buffer_.data()) + tail.text.size();
+  row.line = ++line_;
+  row.chip = static_cast<uint32_t>(chip);
+  row.core_x = static_cast<uint8_t>(x);
+  row.core_y = static_cast<uint8_t>(y);
+  row.risc = risc;
+  row.timer_id = static_cast<uint32_t>(id);
+  row.id = static_cast<uint16_t>(id);
+  row.type = tail.type;
+  row.time_cycles = time;
+  row.data = data;
+  row.run_id = 0;
+  row.run_host_id = static_cast<uint32_t>(host);
+  row.trace_id = trace == kNone ? std::nullopt : std::optional(static_cast<uint32_t>(trace));
+  row.trace_counter = counter == kNone ? std::nullopt : std::optional(static_cast<uint32_t>(counter));
+  row.zone_name = tail.zone_name;
+  row.source_file = tail.source_file;
+  row.source_line = tail.source_line;
+  row.meta = {};
+  row.tail = number;
+  ++rows_;
+  return true;
+}
+
+// `line`: of the row just read; its end lies in the buffer.
+void DeviceLogReader::keep_tail(DeviceLogRow& row, const char* line) {
+  if (leading_ == 0 || !row.meta.empty() || row.timer_id > 0xffff || tails_.size() >= kMostTails) return;
+  if (row.zone_name.find(':') != std::string_view::npos) return;  // renamed for one command, never met again
+  const char* const end = buffer_.data() + begin_;
+  if (line < buffer_.data() || line >= end || end[-1] != '\n') return;
+  const char* at = line;
+  for (unsigned commas = 0; commas < leading_; ++at) commas += *at == ',';
+  TailSlot& slot = slots_[row.timer_id];
+  std::copy_backward(slot.tails.begin(), slot.tails.end() - 1, slot.tails.end());
+  slot.tails[0] = static_cast<uint16_t>(tails_.size());
+  row.tail = slot.tails[0];
+  tails_.push_back({std::string(at, end), std::string(row.zone_name), std::string(row.source_file),
+                    row.source_line, row.type});
+}
+
 DeviceLogReader::Next DeviceLogReader::next(DeviceLogRow& row) {
+  if (known_row(row)) return Next::row;
   std::string_view text;
   bool too_long = false;
   do {
@@ -319,6 +441,7 @@ DeviceLogReader::Next DeviceLogReader::next(DeviceLogRow& row) {
   row.line = line_;
   if (const auto reason = parse(row)) return skip(*reason);
   ++rows_;
+  keep_tail(row, text.data());
   return Next::row;
 }
 

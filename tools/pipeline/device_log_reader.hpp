@@ -78,6 +78,7 @@ struct DeviceLogRow {
   std::optional<uint32_t> trace_id, trace_counter;
   std::string_view zone_name, source_file, meta;
   uint32_t source_line = 0;
+  uint32_t tail = 0;  // rows with the same number have name, type, line, file and no meta alike; 0: any
 };
 
 enum class LogSkip : uint8_t {
@@ -119,10 +120,28 @@ class DeviceLogReader {
  private:
   using Fields = std::vector<std::string_view>;
 
+  // What stands behind the numbers of a row, up to and with the end of its line. A log repeats few of them
+  // millions of times: a row whose tail was met before is not taken apart again.
+  struct Tail {
+    std::string text;
+    std::string zone_name, source_file;
+    uint32_t source_line = 0;
+    markers::MarkerType type = markers::MarkerType::zone_start;
+  };
+  struct TailSlot {
+    std::array<uint16_t, 4> tails{};  // of one timer id, the last met first; 0: none
+  };
+  static constexpr size_t kMostTails = 0xffff;
+
+  bool known_row(DeviceLogRow& row);
+  uint16_t find_tail(TailSlot& slot, const char* at) const;
+  void keep_tail(DeviceLogRow& row, const char* line);
+
   bool next_line(std::string_view& text, bool& too_long);
   bool refill();
   void read_preamble(std::string_view text);
   void read_header(std::string_view text);
+  void find_order();
   void split(std::string_view text);
   std::string_view field(LogColumn c) const;
   template <class T>
@@ -140,6 +159,9 @@ class DeviceLogReader {
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
   Fields fields_;
+  unsigned leading_ = 0;  // numbers at the front of a row that known_row() can read; 0: another order
+  std::vector<Tail> tails_;
+  std::vector<TailSlot> slots_;  // by timer id
   uint64_t line_ = 0;
   uint64_t rows_ = 0;
   LogSkip reason_ = LogSkip::bad_number;

@@ -1,0 +1,50 @@
+// What the workload's host side said of its ops: tracy_ops_data.csv (messages) and tracy_ops_times.csv
+// (zones), as Tracy's csvexport leaves them. Report sheet 3.
+//
+// Messages are read as they come: a device op with its JSON, a cached one that repeats the JSON of its
+// program hash, host ops, signposts, begin, end and replay of traces, and the notes of tt-mlir about what
+// follows. What cannot be understood is counted with its line and left out; nothing here aborts a report.
+#pragma once
+#include <cstdint>
+#include <istream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ttc::report {
+
+struct HostOp {
+  uint32_t call_count = 0;
+  std::optional<uint32_t> device;
+  std::shared_ptr<const nlohmann::ordered_json> info;  // never null
+  std::optional<bool> cache_hit;
+  std::optional<uint32_t> trace_id;  // recorded while this trace was captured
+  uint64_t message_ns = 0;
+  std::optional<uint64_t> start_ns, duration_ns;                                 // of the op's own zone
+  std::map<std::string, uint64_t> children_ns;                                   // named zones inside of it
+  std::string location = "loc(unknown)", const_eval = "false", metadata = "{}";  // tt-mlir
+  bool has_mlir = false;
+};
+
+struct Signpost {
+  std::string header, message;
+  uint64_t ns = 0;
+};
+
+struct HostLog {
+  std::vector<HostOp> ops;  // as they came
+  std::vector<Signpost> signposts;
+  // When a trace was replayed, by device and trace, in order.
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> replays_ns;
+  std::vector<std::string> notes;
+  bool empty() const { return ops.empty() && signposts.empty(); }
+};
+
+// Each adds to `log`; `name` is for sentences. Throws InputError when the file is none of the kind.
+void read_ops_data(std::istream& in, const std::string& name, HostLog& log);
+void read_ops_times(std::istream& in, const std::string& name, HostLog& log);
+
+}  // namespace ttc::report

@@ -1,0 +1,218 @@
+// ttreport files: the folder that `python -m tracy -r` leaves, written from what was collected.
+//
+//   ROOT/.logs/                    profile_log_device.csv, cpp_device_perf_report.csv, noc_trace_*.json, and
+//   what
+//                                  lay beside the input: tracy_ops_*.csv, *.tracy, topology.json, ...
+//   ROOT/reports/[NAME/][TIME/]    ops_perf_results[_NAME][_TIME].csv, per_core_op_to_op_times[...].csv,
+//                                  profile_log_device.csv, tracy_profile_log_host.tracy, npe_viz
+#include <sys/stat.h>
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "pipeline/device_csv.hpp"
+#include "report/core_gaps.hpp"
+#include "report/noc_traces.hpp"
+#include "ttreport/input_options.hpp"
+
+namespace ttc::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLog = "profile_log_device.csv";
+constexpr const char* kTracy = "tracy_profile_log_host.tracy";
+
+std::string time_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y_%m_%d_%H_%M_%S", &parts);
+  return text;
+}
+
+// The same file under a second name where the file system allows it, else a copy.
+void place(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (fs::equivalent(from, to, error)) return;
+  fs::remove(to, error);
+  fs::create_hard_link(from, to, error);
+  if (error) fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (error) throw OutputError(to.string() + " cannot be written: " + error.message());
+}
+
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw OutputError("directory " + path.string() + " cannot be made: " + error.message());
+}
+
+class FilesReport : public Report {
+ public:
+  void options(CLI::App& command) override {
+    add_input_options(command, run_options_);
+    command.add_option("-o,--output-folder", root_, "artifacts root, as tt-metal's generated/profiler")
+        ->required();
+    command.add_option("-n,--name-append", name_, "sub-folder of reports/, and part of the file names");
+    command.add_option("--date", date_, "time stamp of the report (default: now)");
+    command.add_flag("--no-date", no_date_, "no time stamp in folder and names");
+    command.add_flag("--noc-traces", noc_, "also noc_trace_dev*_ID*.json, which tt-npe reads");
+    command.add_flag("--tt-torch", torch_,
+                     "also results/perf/device_ops_perf_trace.csv with LOC, CONST_EVAL_OP, PROGRAM_METADATA");
+  }
+
+  int run() override {
+    const fs::path root(root_), logs = root / ".logs";
+    make_directory(logs);
+    run_options_.mlir = torch_;
+    const bool from_log = run_options_.from.size() == 1 && report::is_device_log(run_options_.from[0]);
+    Output device_log((logs / (from_log ? ".unused" : kLog)).string(), false);
+    DeviceCsv device_csv(device_log, {});
+    run_options_.also = &device_csv;
+    report::CoreGaps gaps;
+    std::vector<report::Zone> zones;
+    report::RunListeners listeners;
+    listeners.programs.push_back([&](const auto& op, auto cores) { gaps.program(op, cores); });
+    std::optional<LateNoc> noc;
+    if (noc_) {
+      noc.emplace(run_options_.metal_date);
+      listeners.zones.push_back(&*noc);
+    }
+    report::Run run = read_with_progress(run_options_, noc ? noc->with(listeners) : listeners);
+    if (run.kind == report::InputKind::ops_results)
+      return say(kUsage,
+                 run_options_.from[0] + " is a finished table of ops; `ttreport files` makes one from zones");
+    if (from_log)
+      place(run_options_.from[0], logs / kLog);
+    else if (run.kind == report::InputKind::device)
+      finish_log(run, device_log);
+
+    Output cpp((logs / "cpp_device_perf_report.csv").string(), false);
+    report::write_cpp_report(run.rows, cpp);
+    cpp.commit();
+    bring_along(logs);
+    if (noc) {
+      const size_t written = noc->write(logs, run);
+      say(kOk, std::to_string(written) + " NoC traces were written");
+      for (const std::string& n : noc->notes()) say(kOk, n);
+    }
+    write_reports(root, logs, run, gaps);
+    for (const std::string& n : device_csv.notes()) say(kOk, n);
+    return tell(run);
+  }
+
+ private:
+  // NocTraces wants the run's table of zones, which is there once reading has begun.
+  class LateNoc : public report::Listener {
+   public:
+    explicit LateNoc(std::optional<markers::MetalDate> date) : date_(date) { make(); }
+    report::RunListeners with(report::RunListeners listeners) {
+      listeners.on_zones = [this](const std::vector<report::Zone>& zones) {
+        zones_ = &zones;
+        make();
+      };
+      return listeners;
+    }
+    void events(const report::LaneEvents& batch) override { traces_->events(batch); }
+    size_t write(const fs::path& directory, const report::Run& run) const {
+      return traces_->write(directory, run);
+    }
+    std::vector<std::string> notes() const { return traces_->notes(); }
+
+   private:
+    void make() { traces_.emplace(zones_ ? *zones_ : none_, date_); }
+    std::optional<markers::MetalDate> date_;
+    std::vector<report::Zone> none_;
+    const std::vector<report::Zone>* zones_ = nullptr;
+    std::optional<report::NocTraces> traces_;
+  };
+
+  // Rows of tt-metal's own log for chips that were not collected go behind ours.
+  void finish_log(const report::Run& run, Output& log) {
+    std::set<uint32_t> ours;
+    for (const auto& [chip, device] : run.devices)
+      if (!device.name.empty()) ours.insert(chip);
+    for (const std::string& path : run_options_.from) {
+      if (!report::is_device_log(path)) continue;
+      std::ifstream in(path, std::ios::binary);
+      std::string line;
+      std::getline(in, line);
+      std::getline(in, line);
+      if (std::count(line.begin(), line.end(), ',') != 14) {
+        say(kOk, path + " does not have the 15 columns of " + kLog + "; its rows are in the tables only");
+        continue;
+      }
+      while (std::getline(in, line))
+        if (!line.empty() && !ours.contains(static_cast<uint32_t>(std::strtoul(line.c_str(), nullptr, 10))))
+          log.append(line + "\n");
+    }
+    log.commit();
+  }
+
+  void bring_along(const fs::path& logs) {
+    std::vector<fs::path> places;
+    if (!run_options_.host.empty())
+      places = {fs::path(run_options_.host), fs::path(run_options_.host) / ".logs"};
+    for (const std::string& one : run_options_.from) places.push_back(fs::path(one).parent_path());
+    for (const char* name : {"tracy_ops_data.csv", "tracy_ops_times.csv", kTracy, "topology.json",
+                             "cluster_coordinates.json", "sync_device_info.csv"})
+      for (const fs::path& from : places) {
+        std::error_code ignored;
+        if (!fs::is_regular_file(from / name, ignored)) continue;
+        place(from / name, logs / name);
+        break;
+      }
+  }
+
+  void write_reports(const fs::path& root, const fs::path& logs, const report::Run& run,
+                     const report::CoreGaps& gaps) {
+    const std::string stamp = no_date_ ? "" : date_.empty() ? time_stamp() : date_;
+    fs::path folder = root / "reports";
+    std::string tail;
+    for (const std::string& part : {name_, stamp})
+      if (!part.empty()) {
+        folder /= part;
+        tail += "_" + part;
+      }
+    make_directory(folder);
+    Output results((folder / ("ops_perf_results" + tail + ".csv")).string(), false);
+    report::write_cells(run.table, results);
+    results.commit();
+    if (!run.ops.empty()) {
+      Output per_core((folder / ("per_core_op_to_op_times" + tail + ".csv")).string(), false);
+      gaps.write(per_core);
+      per_core.commit();
+    }
+    std::error_code ignored;
+    if (fs::exists(logs / kLog, ignored)) place(logs / kLog, folder / kLog);
+    // ttnn-visualizer wants a file of this name; it does not look into it.
+    if (!fs::exists(logs / kTracy, ignored)) Output(logs / kTracy, false).commit();
+    place(logs / kTracy, folder / kTracy);
+    if (fs::is_directory(root / "npe_viz", ignored))
+      fs::copy(root / "npe_viz", folder / "npe_viz",
+               fs::copy_options::recursive | fs::copy_options::overwrite_existing, ignored);
+    if (torch_) {
+      make_directory(root / "results" / "perf");
+      Output trace((root / "results" / "perf" / "device_ops_perf_trace.csv").string(), false);
+      report::write_cells(run.table, trace);
+      trace.commit();
+    }
+    say(kOk, std::to_string(run.table.rows.size()) + " rows are in " +
+                 (folder / ("ops_perf_results" + tail + ".csv")).string());
+  }
+
+  report::RunOptions run_options_;
+  std::string root_, name_, date_;
+  bool no_date_ = false, noc_ = false, torch_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_files_report() {
+  return std::make_unique<FilesReport>();
+}
+
+}  // namespace ttc::tools

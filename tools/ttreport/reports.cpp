@@ -1,0 +1,16 @@
+#include "ttreport/report.hpp"
+
+namespace ttc::tools {
+namespace {
+
+constexpr ReportEntry kReports[] = {
+    {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
+};
+
+}  // namespace
+
+std::span<const ReportEntry> reports() {
+  return kReports;
+}
+
+}  // namespace ttc::tools
