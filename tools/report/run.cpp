@@ -192,6 +192,25 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   return run;
 }
 
+OpTable table_of(const Run& run) {
+  OpTable table = op_table(run.table, run.lines);
+  std::map<std::tuple<uint32_t, uint64_t, uint32_t>, const DeviceRow*> by_launch;
+  for (const DeviceRow& d : run.rows) by_launch[{d.device, d.call_count, d.session.value_or(0)}] = &d;
+  for (OpRow& op : table.rows) {
+    const auto it =
+        by_launch.find({op.device.value_or(0), op.call_count.value_or(0), op.session.value_or(0)});
+    if (it == by_launch.end()) continue;
+    const DeviceRow& d = *it->second;
+    op.slowest_x = d.slowest_x;
+    op.slowest_y = d.slowest_y;
+    // What the device-only form of the table has no columns for.
+    if (!op.cores && d.cores) op.cores = *d.cores;
+    if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
+    if (op.arch.empty()) op.arch = d.arch;
+  }
+  return table;
+}
+
 std::vector<std::string> notices(const Run& run) {
   std::vector<std::string> all = run.account.notes;
   all.insert(all.end(), run.host.notes.begin(), run.host.notes.end());

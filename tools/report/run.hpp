@@ -9,6 +9,7 @@
 
 #include "report/device_input.hpp"
 #include "report/op_builder.hpp"
+#include "report/op_table.hpp"
 #include "report/ops_results.hpp"
 
 namespace ttc::report {
@@ -57,6 +58,9 @@ struct RunListeners {
 
 // Throws InputError.
 Run read_run(const RunOptions& options, const RunListeners& listeners = {});
+
+// The typed rows of `run.table`, with what only zones tell (the slowest core).
+OpTable table_of(const Run& run);
 
 // Everything a person should know of what was lost or left out, as sentences.
 std::vector<std::string> notices(const Run& run);

@@ -32,6 +32,7 @@ struct ReportEntry {
 std::span<const ReportEntry> reports();
 
 // Each in the file of its name.
+std::unique_ptr<Report> make_ops_report();
 std::unique_ptr<Report> make_files_report();
 
 }  // namespace ttc::tools
