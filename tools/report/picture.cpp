@@ -82,7 +82,7 @@ void Picture::finish() {
   }
 }
 
-Rgb heat(double share) {
+Rgb heat_color(double share) {
   constexpr Rgb kSteps[] = {{0.267, 0.005, 0.329},
                             {0.230, 0.322, 0.546},
                             {0.128, 0.567, 0.551},

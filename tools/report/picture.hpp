@@ -36,7 +36,7 @@ class Picture {
 };
 
 // 0..1 as a colour from dark blue over green to yellow: even steps look even, also without colour vision.
-Rgb heat(double share);
+Rgb heat_color(double share);
 Rgb palette(size_t index);
 
 }  // namespace ttc::report

@@ -33,6 +33,10 @@ std::span<const ReportEntry> reports();
 
 // Each in the file of its name.
 std::unique_ptr<Report> make_ops_report();
+std::unique_ptr<Report> make_kernels_report();
+std::unique_ptr<Report> make_heatmap_report();
+std::unique_ptr<Report> make_steps_report();
+std::unique_ptr<Report> make_diff_report();
 std::unique_ptr<Report> make_files_report();
 
 }  // namespace ttc::tools

@@ -6,6 +6,10 @@ namespace {
 constexpr ReportEntry kReports[] = {
     {"ops", "every op with its time, its share of the card's peaks, what bounds it, and advice",
      make_ops_report},
+    {"kernels", "kernels and zones by time, by core or by line of source", make_kernels_report},
+    {"heatmap", "the chip's grid: time, waits, imbalance or late starts of every core", make_heatmap_report},
+    {"steps", "steady-state windows between signposts: device against wall clock", make_steps_report},
+    {"diff", "two runs op by op: what got slower, with spread and significance", make_diff_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
 };
 

@@ -1,0 +1,211 @@
+// ttreport kernels: where the time of kernels goes, by wall time, by core, by line of source.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "report/csv_file.hpp"
+#include "report/progress.hpp"
+#include "report/text_table.hpp"
+#include "report/zone_stats.hpp"
+#include "ttreport/input_options.hpp"
+
+namespace ttc::tools {
+namespace {
+
+using namespace report;
+using json = nlohmann::ordered_json;
+
+struct Line {
+  std::string name, processor, source, core;
+  uint64_t count = 0, cores = 0;
+  double total_us = 0, self_us = 0, mean_us = 0, least_us = 0, most_us = 0;
+  std::string slowest;  // core of the longest one
+};
+
+class KernelsReport : public Report {
+ public:
+  void options(CLI::App& command) override {
+    add_input_options(command, options_);
+    command.add_option("--top", top_, "how many lines; 0: all")->capture_default_str();
+    command.add_option("--by", by_, "zone (name and processor), source (file and line), or core")
+        ->check(CLI::IsMember({"zone", "source", "core"}))
+        ->capture_default_str();
+    command.add_option("--sort", sort_, "total, self (without what is nested), mean or max time")
+        ->check(CLI::IsMember({"total", "self", "mean", "max"}))
+        ->capture_default_str();
+    command.add_flag("--firmware", firmware_, "also the firmware's own zones (*-FW)");
+    command.add_option("--csv", csv_, "write the table there; - is standard output");
+    command.add_option("--json", json_, "write the table there as JSON; - is standard output");
+    command.add_flag("--color", color_, "colours also into a file or pipe");
+    command.add_flag("--no-color", no_color_, "no colours; NO_COLOR does the same");
+  }
+
+  int run() override {
+    ZoneStats stats;
+    RunListeners listeners;
+    listeners.zones.push_back(&stats);
+    const Run run = read_with_progress(options_, listeners);
+    if (run.kind != InputKind::device)
+      return say(kUsage,
+                 options_.from[0] + " holds no zones; kernels are told from a capture or a device log");
+    std::vector<Line> lines = by_ == "core" ? by_core(stats, run) : by_zone(stats, run);
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](const Line& a, const Line& b) { return key(a) > key(b); });
+    double all = 0;
+    for (const Line& l : lines) all += l.self_us;
+    if (top_ > 0 && lines.size() > top_) lines.resize(top_);
+    if (!csv_.empty()) write_csv(lines);
+    if (!json_.empty()) write_json(lines);
+    if (csv_.empty() && json_.empty()) print(lines, all);
+    if (stats.unclosed())
+      say(kOk, std::to_string(stats.unclosed()) + " zone markers have no partner and are left out");
+    return tell(run);
+  }
+
+ private:
+  double key(const Line& l) const {
+    return sort_ == "self"   ? l.self_us
+           : sort_ == "mean" ? l.mean_us
+           : sort_ == "max"  ? l.most_us
+                             : l.total_us;
+  }
+  bool wanted(const Zone& z) const { return firmware_ || z.zone_class != ZoneClass::firmware; }
+
+  std::vector<Line> by_zone(const ZoneStats& stats, const Run& run) const {
+    std::map<std::string, Line> lines;
+    for (const auto& [zone_risc, e] : stats.entries()) {
+      const Zone& z = run.zones[zone_risc.first];
+      if (!wanted(z)) continue;
+      const std::string source = z.file.empty() ? "" : z.file + ":" + std::to_string(z.line);
+      const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.second)];
+      Line& l = lines[by_ == "source" ? source + z.name : z.name + "\n" + processor + "\n" + source];
+      const uint32_t mhz = run.mhz(e.longest.launch.chip);
+      const auto us = [&](uint64_t cycles) { return static_cast<double>(cycles) / mhz; };
+      l.name = z.name.empty() ? "(unnamed)" : z.name;
+      if (l.processor.find(processor) == std::string::npos)
+        l.processor += (l.processor.empty() ? "" : " ") + processor;
+      l.source = source;
+      l.least_us = l.count ? std::min(l.least_us, us(e.least)) : us(e.least);
+      if (us(e.most) >= l.most_us) {
+        l.most_us = us(e.most);
+        l.slowest = std::to_string(e.longest.lane.x) + "-" + std::to_string(e.longest.lane.y);
+      }
+      l.count += e.count;
+      l.total_us += us(e.cycles);
+      l.self_us += us(e.self_cycles);
+      l.cores = std::max<uint64_t>(l.cores, e.cores.size());
+      l.mean_us = l.total_us / static_cast<double>(l.count);
+    }
+    std::vector<Line> all;
+    for (auto& [name, line] : lines) all.push_back(std::move(line));
+    return all;
+  }
+
+  std::vector<Line> by_core(const ZoneStats& stats, const Run& run) const {
+    std::map<uint32_t, Line> lines;
+    for (const auto& [zone_risc, e] : stats.entries()) {
+      if (run.zones[zone_risc.first].zone_class != ZoneClass::kernel) continue;
+      for (const auto& [core, share] : e.cores) {
+        Line& l = lines[core];
+        const uint32_t chip = core >> 16;
+        const double us = static_cast<double>(share.cycles) / run.mhz(chip);
+        l.core = std::to_string(core >> 8 & 0xff) + "-" + std::to_string(core & 0xff);
+        l.name = "chip " + std::to_string(chip) + ", core " + l.core;
+        const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.second)];
+        if (l.processor.find(processor) == std::string::npos)
+          l.processor += (l.processor.empty() ? "" : " ") + processor;
+        l.count += share.count;
+        l.total_us += us;
+        l.self_us += us;
+        l.most_us = std::max(l.most_us, share.count ? us / static_cast<double>(share.count) : 0);
+        l.mean_us = l.total_us / static_cast<double>(std::max<uint64_t>(1, l.count));
+        l.cores = 1;
+      }
+    }
+    std::vector<Line> all;
+    for (auto& [core, line] : lines) all.push_back(std::move(line));
+    return all;
+  }
+
+  void print(const std::vector<Line>& lines, double all) const {
+    const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
+    TextTable table({{"Self %"},
+                     {by_ == "core" ? "Core" : "Zone", true, 0, 16},
+                     {"Processor", true, 4},
+                     {"Count"},
+                     {"Cores", false, 5},
+                     {"Total \u03bcs"},
+                     {"Self \u03bcs", false, 3},
+                     {"Mean \u03bcs"},
+                     {"Min \u03bcs", false, 7},
+                     {"Max \u03bcs", false, 2},
+                     {"Slowest", false, 6},
+                     {"Source", true, 1, 20}});
+    for (const Line& l : lines)
+      table.row({{thousands(all > 0 ? l.self_us / all * 100 : 0, 1)},
+                 {l.name, Ink::cyan},
+                 {l.processor},
+                 {std::to_string(l.count)},
+                 {std::to_string(l.cores)},
+                 {thousands(l.total_us, 1)},
+                 {thousands(l.self_us, 1)},
+                 {thousands(l.mean_us, 2)},
+                 {thousands(l.least_us, 2)},
+                 {thousands(l.most_us, 2)},
+                 {l.slowest},
+                 {l.source, Ink::grey}});
+    std::fputs(table.text(static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0)), color).c_str(), stdout);
+  }
+
+  void write_csv(const std::vector<Line>& lines) const {
+    Cells cells;
+    cells.header = {"Name",      "Processor", "Source",   "Count",    "Cores",       "Total [us]",
+                    "Self [us]", "Mean [us]", "Min [us]", "Max [us]", "Slowest Core"};
+    const auto us = [](double value) {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.3f", value);
+      return std::string(text);
+    };
+    for (const Line& l : lines)
+      cells.rows.push_back({l.name, l.processor, l.source, std::to_string(l.count), std::to_string(l.cores),
+                            us(l.total_us), us(l.self_us), us(l.mean_us), us(l.least_us), us(l.most_us),
+                            l.slowest});
+    Output out(csv_, false);
+    write_cells(cells, out);
+    out.commit();
+  }
+
+  void write_json(const std::vector<Line>& lines) const {
+    json all = json::array();
+    for (const Line& l : lines)
+      all.push_back({{"name", l.name},
+                     {"processor", l.processor},
+                     {"source", l.source},
+                     {"count", l.count},
+                     {"cores", l.cores},
+                     {"total_us", l.total_us},
+                     {"self_us", l.self_us},
+                     {"mean_us", l.mean_us},
+                     {"min_us", l.least_us},
+                     {"max_us", l.most_us},
+                     {"slowest_core", l.slowest}});
+    Output out(json_, false);
+    out.append(json{{"by", by_}, {"kernels", std::move(all)}}.dump(1) + "\n");
+    out.commit();
+  }
+
+  RunOptions options_;
+  std::string by_ = "zone", sort_ = "total", csv_, json_;
+  size_t top_ = 20;
+  bool firmware_ = false, color_ = false, no_color_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_kernels_report() {
+  return std::make_unique<KernelsReport>();
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,158 @@
+// ttreport steps: steady-state windows of a run, device against wall clock.
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "report/progress.hpp"
+#include "report/steps.hpp"
+#include "report/text_table.hpp"
+#include "ttreport/input_options.hpp"
+
+namespace ttc::tools {
+namespace {
+
+using namespace report;
+using json = nlohmann::ordered_json;
+
+class StepsReport : public Report {
+ public:
+  void options(CLI::App& command) override {
+    add_input_options(command, options_);
+    command.add_option("--start-signpost", steps_.start,
+                       "where a step begins (default: the name that comes most often)");
+    command.add_option("--end-signpost", steps_.end,
+                       "where it ends (default: *end to *start, else the next start)");
+    skip_ = command.add_option("--skip", steps_.skip,
+                               "first steps left out of the summary (default: those that take over one\n"
+                               "and a half times the median)");
+    command.add_option("--json", json_, "write steps and summary there; - is standard output");
+    command.add_flag("--summary", summary_only_, "the summary only");
+    command.add_flag("--color", color_, "colours also into a file or pipe");
+    command.add_flag("--no-color", no_color_, "no colours; NO_COLOR does the same");
+  }
+
+  int run() override {
+    steps_.skip_given = skip_->count() > 0;
+    const Run run = read_with_progress(options_);
+    const Steps all = find_steps(table_of(run), steps_);
+    if (all.steps.empty()) {
+      const int code = tell(run);
+      say(kOk, "there is no step: " + all.how);
+      return code;
+    }
+    if (!json_.empty())
+      write_json(all);
+    else
+      print(all);
+    return tell(run);
+  }
+
+ private:
+  struct Measure {
+    const char* name;
+    Number (*of)(const Step&);
+  };
+  static constexpr Measure kMeasures[] = {
+      {"wall [us]", [](const Step& s) { return s.wall_us; }},
+      {"device [us]", [](const Step& s) { return Number(s.device_us); }},
+      {"overhead [%]", [](const Step& s) { return s.overhead_percent(); }},
+      {"dispatch per op [us]", [](const Step& s) { return s.dispatch_us(); }},
+      {"host zones [us]", [](const Step& s) { return s.host_us; }},
+      {"ops", [](const Step& s) { return Number(static_cast<double>(s.ops)); }},
+  };
+  static Spread spread_of(const Steps& all, const Measure& m) {
+    std::vector<double> values;
+    for (const Step& s : all.steps)
+      if (const Number n = s.counted ? m.of(s) : Number(); n) values.push_back(*n);
+    return spread(values);
+  }
+
+  void print(const Steps& all) const {
+    const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
+    const auto width = static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0));
+    const auto shown = [](const Number& n, int decimals) {
+      return n ? thousands(*n, decimals) : std::string();
+    };
+    if (!summary_only_) {
+      TextTable table({{"Step", true, 0, 10},
+                       {"Ops"},
+                       {"Wall \u03bcs"},
+                       {"Device \u03bcs"},
+                       {"Overhead %"},
+                       {"Dispatch \u03bcs/op", false, 1},
+                       {"Host zones \u03bcs", false, 2}});
+      for (const Step& s : all.steps) {
+        const Ink ink = s.counted ? Ink::plain : Ink::grey;
+        table.row({{s.name + (s.counted ? "" : " (left out)"), ink},
+                   {std::to_string(s.ops), ink},
+                   {shown(s.wall_us, 1), ink},
+                   {thousands(s.device_us, 1), ink},
+                   {shown(s.overhead_percent(), 1),
+                    s.counted && s.overhead_percent().value_or(0) > 70 ? Ink::red : ink},
+                   {shown(s.dispatch_us(), 2), ink},
+                   {shown(s.host_us, 1), ink}});
+      }
+      std::printf("%s\n", table.text(width, color).c_str());
+    }
+    TextTable summary({{"", true}, {"Steps"}, {"Mean"}, {"Median"}, {"Min"}, {"Max"}, {"Std", false, 1}});
+    for (const Measure& m : kMeasures) {
+      const Spread s = spread_of(all, m);
+      if (s.count)
+        summary.row({{m.name},
+                     {std::to_string(s.count)},
+                     {thousands(s.mean, 2)},
+                     {thousands(s.median, 2)},
+                     {thousands(s.least, 2)},
+                     {thousands(s.most, 2)},
+                     {thousands(s.deviation, 2)}});
+    }
+    std::printf("%s\nIn this report %s.\n", summary.text(width, color).c_str(), all.how.c_str());
+    const Spread overhead = spread_of(all, kMeasures[2]);
+    if (overhead.count)
+      std::printf(
+          "Verdict: %s (the median step spends %.1f %% of its wall time off the device; over 70 %% is "
+          "host-bound, over 30 %% partly)\n",
+          overhead.median > 70   ? "host-bound"
+          : overhead.median > 30 ? "partly host-bound"
+                                 : "device-bound",
+          overhead.median);
+  }
+
+  void write_json(const Steps& all) const {
+    const auto number = [](const Number& n) { return n ? json(*n) : json(nullptr); };
+    json steps = json::array(), summary = json::object();
+    for (const Step& s : all.steps)
+      steps.push_back({{"name", s.name},
+                       {"counted", s.counted},
+                       {"ops", s.ops},
+                       {"wall_us", number(s.wall_us)},
+                       {"device_us", s.device_us},
+                       {"overhead_percent", number(s.overhead_percent())},
+                       {"dispatch_us_per_op", number(s.dispatch_us())},
+                       {"host_us", number(s.host_us)}});
+    for (const Measure& m : kMeasures) {
+      const Spread s = spread_of(all, m);
+      summary[m.name] = {{"count", s.count}, {"mean", s.mean}, {"median", s.median},
+                         {"min", s.least},   {"max", s.most},  {"std", s.deviation}};
+    }
+    Output out(json_, false);
+    out.append(json{{"how", all.how}, {"summary", std::move(summary)}, {"steps", std::move(steps)}}.dump(1) +
+               "\n");
+    out.commit();
+  }
+
+  RunOptions options_;
+  StepOptions steps_;
+  CLI::Option* skip_ = nullptr;
+  std::string json_;
+  bool summary_only_ = false, color_ = false, no_color_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_steps_report() {
+  return std::make_unique<StepsReport>();
+}
+
+}  // namespace ttc::tools
