@@ -239,12 +239,18 @@ void LogFeed::read(const std::string& path, const std::set<uint32_t>& known, std
 class EventFormat : public tools::Format {
  public:
   EventFormat(const InputOptions& options, std::vector<Zone>& zones, Listener& listener,
-              std::set<uint32_t>& delivered)
-      : options_(options), zones_(zones), index_(zones), listener_(listener), delivered_(delivered) {}
+              std::set<uint32_t>& delivered, InputAccount& account)
+      : options_(options),
+        zones_(zones),
+        index_(zones),
+        listener_(listener),
+        delivered_(delivered),
+        account_(account) {}
 
   tools::Order order() const override { return options_.also ? options_.also->order() : tools::Order::log; }
   void begin(const tools::Session& s) override {
     if (options_.also) options_.also->begin(s);
+    account_.layouts[s.chip] = s.layout;
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores});
   }
@@ -259,6 +265,13 @@ class EventFormat : public tools::Format {
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
     if (options_.also) options_.also->clock(chip, map);
+    if (map.segments().empty()) return;
+    const collect::ClockSegment& last = map.segments().back();
+    if (last.bound == collect::kNoBound) return;
+    InputAccount::Clock& c = account_.clocks[chip];
+    c.eras = std::max(c.eras, last.era + 1);
+    c.last_bound_ns = static_cast<double>(last.bound) / collect::kHostTicksPerNs;
+    c.worst_bound_ns = std::max(c.worst_bound_ns, c.last_bound_ns);
   }
   void telemetry(uint32_t chip, const shm::TelemetryRecord& r) override {
     if (options_.also) options_.also->telemetry(chip, r);
@@ -282,6 +295,7 @@ class EventFormat : public tools::Format {
   ZoneIndex index_;
   Listener& listener_;
   std::set<uint32_t>& delivered_;
+  InputAccount& account_;
   std::map<const markers::ZoneNames*, std::array<ByProcessor, kRiscs>> by_names_;
   const markers::ZoneNames* current_ = nullptr;
   std::array<ByProcessor, kRiscs>* current_names_ = nullptr;
@@ -416,7 +430,7 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
   }
   if (zones.empty()) zones.emplace_back();
   if (!chunks.empty()) {
-    EventFormat format(options, zones, listener, delivered);
+    EventFormat format(options, zones, listener, delivered, account);
     read_chunks(options, chunks, format, account);
   }
   // A log beside a capture brings the chips that the collector could not reach.

@@ -2,6 +2,7 @@
 // any year. All of them reach a Listener in the same form, in constant memory.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,15 @@ struct InputAccount {
   };
   std::vector<Loss> losses;
   uint64_t missing_words = 0;  // this reader was lapped
-  bool damaged = false;        // the source is cut or makes no sense in places
+  // What a chip's clock model claims; only captures and live sources have one.
+  struct Clock {
+    uint32_t eras = 1;
+    double worst_bound_ns = 0;  // of its final segments
+    double last_bound_ns = 0;
+  };
+  std::map<uint32_t, Clock> clocks;  // by chip
+  std::map<uint32_t, std::string> layouts;
+  bool damaged = false;  // the source is cut or makes no sense in places
 };
 
 struct InputOptions {

@@ -37,6 +37,7 @@ std::unique_ptr<Report> make_kernels_report();
 std::unique_ptr<Report> make_heatmap_report();
 std::unique_ptr<Report> make_steps_report();
 std::unique_ptr<Report> make_diff_report();
+std::unique_ptr<Report> make_html_report();
 std::unique_ptr<Report> make_files_report();
 
 }  // namespace ttc::tools

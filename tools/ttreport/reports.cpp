@@ -10,6 +10,7 @@ constexpr ReportEntry kReports[] = {
     {"heatmap", "the chip's grid: time, waits, imbalance or late starts of every core", make_heatmap_report},
     {"steps", "steady-state windows between signposts: device against wall clock", make_steps_report},
     {"diff", "two runs op by op: what got slower, with spread and significance", make_diff_report},
+    {"html", "everything as one page that needs no network", make_html_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
 };
 
