@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <random>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 namespace ttc::tools {
@@ -266,6 +268,52 @@ TEST(device_log_reader, reads_a_piece_of_a_real_log_to_its_last_row) {
   EXPECT_EQ(starts, 10u);
   EXPECT_EQ(reader.rows(), 64u);
   EXPECT_EQ(data, 64u - 10u - 8u);
+}
+
+// Rows whose text was met before are read another way; nothing about them may differ.
+TEST(device_log_reader, rows_read_alike_whether_their_text_was_met_before_or_not) {
+  const uint64_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto one_of = [&](std::initializer_list<const char*> words) {
+    return std::string(*(words.begin() + random() % words.size()));
+  };
+  const std::string head = "ARCH: blackhole, CHIP_FREQ[MHz]: 1350, Max Compute Cores: 110\n" + k15;
+  std::vector<std::string> lines;
+  for (int i = 0; i < 400; ++i)
+    lines.push_back(
+        one_of({"0", "3", "x", "4294967296"}) + "," + one_of({"1", "255", "256", ""}) + ",2," +
+        one_of({"BRISC", "NCRISC", "TRISC_0", "TENSIX_RISC_AGG", "ERISC", "BRISCO"}) + "," +
+        one_of({"7", "65535", "70000"}) + "," +
+        one_of({"1", "17592186044415", "18446744073709551615", "99999999999999999999", "nan", " 5"}) + "," +
+        one_of({"0", "9"}) + "," + one_of({"7", "", "4294967295"}) + "," + one_of({"", "5", "-1"}) + "," +
+        one_of({"", "2"}) + "," + one_of({"A-FW", "B-KERNEL", ""}) + "," +
+        one_of({"ZONE_START", "ZONE_END", "TS_DATA", "ZONE"}) + "," + one_of({"1", "x"}) + "," +
+        one_of({"f.cc", "/a,b.cc", "\xc3\xbc.cc"}) + "," + one_of({"", "{\"a\":1}"}) +
+        one_of({"", "\r", "\r"}) + "\n");
+  std::string all = head;
+  size_t rows = 0, skipped = 0;
+  for (const std::string& line : lines) all += line;
+  const Read together = read(all);
+  for (const std::string& line : lines) {
+    const Read alone = read(head + line);
+    ASSERT_EQ(alone.rows.size() + alone.skipped.size(), 1u) << line;
+    if (alone.rows.empty()) {
+      ASSERT_LT(skipped, together.skipped.size());
+      EXPECT_EQ(together.skipped[skipped++].first, alone.skipped[0].first) << line;
+      continue;
+    }
+    ASSERT_LT(rows, together.rows.size()) << line;
+    const Kept &a = alone.rows[0], &b = together.rows[rows++];
+    EXPECT_EQ(std::tie(a.chip, a.core_x, a.core_y, a.risc, a.timer_id, a.id, a.type, a.time_cycles, a.data,
+                       a.run_host_id, a.trace_id, a.trace_counter, a.source_line),
+              std::tie(b.chip, b.core_x, b.core_y, b.risc, b.timer_id, b.id, b.type, b.time_cycles, b.data,
+                       b.run_host_id, b.trace_id, b.trace_counter, b.source_line))
+        << line;
+    EXPECT_EQ(a.name + a.file + a.meta_text, b.name + b.file + b.meta_text) << line;
+  }
+  EXPECT_EQ(rows, together.rows.size());
+  EXPECT_EQ(skipped, together.skipped.size());
 }
 
 }  // namespace

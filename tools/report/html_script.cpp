@@ -137,7 +137,7 @@ function draw() {
   drawn = {bars, ms: performance.now() - began}; window.ttDrawn = drawn;
   $('timenote').textContent = `${T.begin.length.toLocaleString('en-US')} zones, ${lanes.length} lanes${D.zonenote ? '; ' + D.zonenote : ''}; wheel zooms, drag moves`;
 }
-let hits = [];
+let hits = []; if (!T) { $('time').classList.add('none'); for (const b of ['zoomin', 'zoomout', 'zoomall', 'zoomop']) $(b).disabled = true; }
 function clampView() { const w = Math.max(1, Math.min(t1 - t0, end)); t0 = Math.max(0, Math.min(t0, end - w)); t1 = t0 + w; drawSoon(); }
 function zoom(f, at = 0.5) { const m = t0 + (t1 - t0) * at, w = (t1 - t0) * f; t0 = m - w * at; t1 = t0 + w; clampView(); }
 function pan(f) { const w = (t1 - t0) * f; t0 += w; t1 += w; clampView(); }

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""ttreport on real processes and files. Usage: report_test.py ops|join|files|card|bad|diff|html
+
+ops    the tables and summaries of the golden reports, column by column (TTC_GOLDEN)
+join   the golden C++ report and messages give the golden joined table (TTC_GOLDEN)
+files  the folder that tt-metal's tools leave, from the golden device log (TTC_GOLDEN)
+card   an emulated card: capture, its device log and the live segment give the same programs
+bad    input that is none, or damaged: an answer with the place
+diff   --fail-if and its exit code
+html   the page in headless Chromium: it asks for nothing, sorts, searches, is used by keys, draws 10^5 zones
+"""
+import collections
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import harness as h
+
+GOLDEN = ("bh20_oft_integral_image_trace", "bh_8xp150_deepseek_v3_d_p", "bh_p100_dlv3", "ops_perf_results_2025_09_18_11_39_20")
+
+
+def golden(*parts):
+    path = os.path.join(h.GOLDEN, *parts)
+    if not h.GOLDEN or not os.path.exists(path):
+        h.skip("no golden data (TTC_GOLDEN)")
+    return path
+
+
+def table(path):
+    with open(path, newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def report(*arguments, code=0):
+    got, out, err = h.run("ttreport", *arguments)
+    h.check(got == code, f"ttreport {arguments}: exit {got}, expected {code}: {out}{err}")
+    return out, err
+
+
+def same(a, b):
+    if a == b or (a in ("", "nan") and b in ("", "nan")):
+        return True
+    try:
+        x, y = float(a), float(b)
+    except ValueError:
+        return False
+    return abs(x - y) <= 1e-9 * max(1, abs(x), abs(y))
+
+
+def compare(want, got, key, differing=()):
+    """Every column of every row; `differing` ones are listed in tools/report/REPORTS.md."""
+    h.check(list(want[0]) == list(got[0]), f"columns: {list(got[0])}")
+    h.check(len(want) == len(got), f"{len(got)} rows instead of {len(want)}")
+    by_key = {key(r): r for r in got}
+    bad = collections.Counter()
+    for row in want:
+        other = by_key.get(key(row))
+        h.check(other is not None, f"no row {key(row)}")
+        for column in row:
+            if column not in differing and not same(row[column], other[column]):
+                bad[column] += 1
+                print(key(row), column, repr(row[column])[:60], repr(other[column])[:60])
+    h.check(not bad, f"cells differ: {dict(bad)}")
+    return len(want) * len(want[0])
+
+
+def ops():
+    cells = 0
+    def one(stem, rows, stacked, *extra, differing=()):
+        nonlocal cells
+        out = h.work("o.csv")
+        report("ops", golden("tt-perf-report", stem + ".csv"), "--ignore-signposts", "--csv", out, *extra)
+        if rows:
+            cells += compare(table(golden("tt-perf-report", rows)), table(out), lambda r: r["ID"], ("Advice",))
+        cells += compare(table(golden("tt-perf-report", stacked)), table(h.work("o_stacked.csv")),
+                         lambda r: (r["Op Code"], r.get("Device")), differing)
+        with open(h.work("o_stacked.png"), "rb") as picture:
+            h.check(picture.read(4) == b"\x89PNG", "the summary's picture is no PNG")
+    for stem in GOLDEN:
+        one(stem, stem + ".expected_report.csv", stem + ".expected_stacked.csv")
+    one(GOLDEN[1], GOLDEN[1] + ".expected_report_no_merge_devices.csv", GOLDEN[1] + ".expected_stacked_no_merge_devices.csv",
+        "--no-merge-devices", differing=("Weighted Mean FLOPs [%]",))
+    for by in ("op", "category"):
+        one(GOLDEN[2], None, f"{GOLDEN[2]}.expected_stacked_group_by_{by}.csv", "--group-by", by)
+    # The text: advice by the same rules, greyed rows only where colours are wanted, JSON with the same numbers.
+    text, _ = report("ops", golden("tt-perf-report", GOLDEN[0] + ".csv"), "--ignore-signposts")
+    for part in ("2,831,446 \u03bcs", "21 device ops, 0 host ops, 6 signposts", "host-bound", "99.6 %"):
+        h.check(part in text, f"'{part}' is not in the table")
+    h.check("\033" not in text, "colours in a pipe")
+    coloured, _ = report("ops", golden("tt-perf-report", GOLDEN[0] + ".csv"), "--color")
+    h.check("\033" in coloured, "no colours although they were asked for")
+    listing, _ = report("ops", golden("tt-perf-report", GOLDEN[2] + ".csv"), "--id-range", "3-5", "--json", "-")
+    rows = json.loads(listing)["rows"]
+    h.check([r["id"] for r in rows] == [3, 4, 5] and rows[0]["gap_us"] is None, "the range of IDs is another")
+    h.check(all(r["limit"] and r["limit_rule"] for r in rows), "an op has no limit or no rule")
+    print(f"{cells} cells equal")
+
+
+def join():
+    folder = h.work("in")
+    os.makedirs(folder, exist_ok=True)
+    for name in ("cpp_device_perf_report.csv", "tracy_ops_data.csv"):
+        shutil.copy(golden("tt-metal-excerpt", name), folder)
+    want = table(golden("tt-metal-excerpt", "ops_perf_results_excerpt.csv"))
+    with open(os.path.join(folder, "tracy_ops_times.csv"), "w") as times:  # what csvexport would have said
+        times.write("name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text\n")
+        for row in want:
+            id, start, took = (row[c] for c in ("GLOBAL CALL COUNT", "HOST START TS", "HOST DURATION [ns]"))
+            times.write(f'TT_DNN_DEVICE_OP,f.cpp,1,,"id:{id}",{start},{took},1,id:{id}\n')
+    root = h.work("joined")
+    report("files", os.path.join(folder, "cpp_device_perf_report.csv"), "-o", root, "--no-date")
+    got = table(os.path.join(root, "reports", "ops_perf_results.csv"))
+    # The excerpt's head has the tensors of the whole run, of which only its four ops are known here.
+    absent = [c for c in want[0] if c not in got[0]]
+    h.check(all(re.match(r"(INPUT|OUTPUT)_[1-9]", c) and all(r[c] == "" for r in want) for c in absent), f"absent: {absent}")
+    compare([{c: r[c] for c in r if c not in absent} for r in want], got, lambda r: r["GLOBAL CALL COUNT"])
+    with open(os.path.join(root, "reports", "ops_perf_results.csv"), "rb") as file:
+        h.check(file.read().count(b"\r\n") == len(got) + 1, "line ends are not CRLF")
+    with open(golden("tt-metal-excerpt", "cpp_device_perf_report.csv"), "rb") as a, \
+            open(os.path.join(root, ".logs", "cpp_device_perf_report.csv"), "rb") as b:
+        h.check(a.read() == b.read(), "the C++ report does not come back byte for byte")
+
+
+def files():
+    root = h.work("root")
+    report("files", golden("ttnn-visualizer", "smoke_profile_log_device.csv"), "-o", root, "-n", "smoke", "--date",
+           "2026_01_02_03_04_05", "--noc-traces", "--metal-date", "2026-01")
+    folder = os.path.join(root, "reports", "smoke", "2026_01_02_03_04_05")
+    have = set(os.listdir(folder))
+    want = {"profile_log_device.csv", "tracy_profile_log_host.tracy", "ops_perf_results_smoke_2026_01_02_03_04_05.csv",
+            "per_core_op_to_op_times_smoke_2026_01_02_03_04_05.csv"}
+    h.check(have == want, f"the report folder holds {have}")
+    rows = {r["GLOBAL CALL COUNT"]: r for r in table(os.path.join(folder, "ops_perf_results_smoke_2026_01_02_03_04_05.csv"))}
+    for row in table(golden("ttnn-visualizer", "smoke_ops_perf_results_device0_columns.csv")):
+        ours = rows[row["GLOBAL CALL COUNT"]]
+        if row["CORE COUNT"] == "1":  # the log was cut to core (1,1), BRISC: all of these, the front of others
+            for column in ("DEVICE FW DURATION [ns]", "DEVICE BRISC KERNEL DURATION [ns]", "DEVICE FW START CYCLE"):
+                h.check(ours[column] == row[column], f"{column} of {row['GLOBAL CALL COUNT']}: {ours[column]}")
+    traces = [n for n in os.listdir(os.path.join(root, ".logs")) if n.startswith("noc_trace_dev0_ID")]
+    h.check(len(traces) >= 3, f"NoC traces: {traces}")
+    for name in traces:
+        with open(os.path.join(root, ".logs", name)) as file:
+            events = json.load(file)
+        phases = {e["zone_phase"] for e in events if "zone_phase" in e}
+        h.check(phases <= {"ZONE_START", "ZONE_END"}, f"phases {phases}")
+        opened = set()
+        for e in events:
+            h.check(list(e) == sorted(e), "members are not in alphabetical order")
+            lane = (e["sx"], e["sy"], e["proc"])
+            if "zone" in e:
+                opened.add(lane)
+            else:
+                h.check(lane in opened and e["noc"] in ("NOC_0", "NOC_1") and e["timestamp"] > 0, f"event {e}")
+
+
+def programs(path):
+    return {(r["GLOBAL CALL COUNT"]): r for r in table(path)}
+
+
+def card():
+    name = h.card_name()
+    capture = h.work("run.ttc")
+    process = h.start("ttemu", "--name", name, "--wait-observer", "--cores", 6, "--programs", 120, "--host-reads", "every:40",
+                      "--pace", "--quiet")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "-o", capture)
+    for one in (process, collector):
+        code, out, err = h.finish(one)
+        h.check(code == 0, f"{one.args[0]} ended with {code}: {err}{out}")
+    log = h.work("log.csv")
+    code, _, err = h.run("ttexport", "--from", capture, "-o", log)
+    h.check(code == 0, err)
+    for source, root in ((capture, "a"), (log, "b")):
+        report("files", source, "-o", h.work(root), "--no-date")
+    for path in (".logs/cpp_device_perf_report.csv", "reports/ops_perf_results.csv", "reports/per_core_op_to_op_times.csv"):
+        with open(os.path.join(h.work("a"), path), "rb") as a, open(os.path.join(h.work("b"), path), "rb") as b:
+            h.check(a.read() == b.read(), f"{path} differs between the capture and its device log")
+    with open(os.path.join(h.work("a"), ".logs/profile_log_device.csv"), "rb") as a, open(log, "rb") as b:
+        h.check(sorted(a.read().splitlines()) == sorted(b.read().splitlines()), "the device logs differ")
+    rows = table(os.path.join(h.work("a"), "reports/ops_perf_results.csv"))
+    h.check(len(rows) == 120, f"{len(rows)} programs instead of 120")
+    # By hand, from the log: first start to last end of kernels.
+    spans = {}
+    with open(log) as lines:
+        for row in list(lines)[2:]:
+            c = row.rstrip("\n").split(",")
+            if c[10].endswith("-KERNEL") and c[7] != "0":
+                s = spans.setdefault(c[7], [None, 0])
+                if c[11] == "ZONE_START":
+                    s[0] = min(int(c[5]), s[0] or 1 << 60)
+                else:
+                    s[1] = max(int(c[5]), s[1])
+    mhz = int(re.search(r"CHIP_FREQ\[MHz\]: (\d+)", open(log).readline()).group(1))
+    for row in rows:
+        a, b = spans[row["GLOBAL CALL COUNT"]]
+        h.check(int(row["DEVICE KERNEL DURATION [ns]"]) == ((b - a) * 1000 + mhz // 2) // mhz, f"program {row['GLOBAL CALL COUNT']}")
+    for command in (["ops"], ["kernels", "--top", "3"], ["kernels", "--by", "core"], ["heatmap", "--of", "wait"], ["steps"]):
+        out, _ = report(*command, capture)
+        h.check(len(out.splitlines()) > 3, f"{command} says next to nothing: {out}")
+    for picture, magic in (("h.png", b"\x89PNG"), ("h.svg", b"<?xml")):
+        report("heatmap", capture, "-o", h.work(picture))
+        with open(h.work(picture), "rb") as file:
+            h.check(file.read(len(magic)) == magic, f"{picture} is no picture")
+    # Rows of tt-metal's own log for a chip that was not collected are merged in, those of ours are not doubled.
+    other = h.work("other.csv")
+    with open(log) as lines, open(other, "w") as out:
+        for i, line in enumerate(lines):
+            out.write(line if i < 2 else "1" + line[1:])
+            if i >= 2:
+                out.write(line)
+    report("files", capture, other, "-o", h.work("c"), "--no-date")
+    merged = table(os.path.join(h.work("c"), "reports/ops_perf_results.csv"))
+    h.check(len(merged) == 240 and {r["DEVICE ID"] for r in merged} == {"0", "1"}, f"{len(merged)} merged rows")
+    with open(os.path.join(h.work("c"), ".logs/profile_log_device.csv")) as lines:
+        h.check(len(list(lines)) == 2 * (sum(1 for _ in open(log)) - 2) + 2, "the merged log has another number of rows")
+
+
+def bad():
+    def refused(text, words, *arguments, code=3, name="bad.csv"):
+        path = h.work(name)
+        with open(path, "wb") as file:
+            file.write(text)
+        out, err = report(*(arguments or ("ops",)), path, code=code)
+        for word in words:
+            h.check(word in out + err, f"'{word}' is not in: {out}{err}")
+    refused(b"", ["bad.csv"])
+    refused(b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: x\n", ["line 1", "CHIP_FREQ"])
+    refused(b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nno, columns\n", ["line 2", "PCIe slot"])
+    refused(b"OP CODE,OP TYPE\na,b,c\n", ["1 rows were skipped", "line 2"], code=0)
+    refused(b"GLOBAL CALL COUNT,METAL TRACE ID,DEVICE ID\n1,,x\n", ["line 2"], code=0)
+    refused(b"OP CODE,OP TYPE,DEVICE ARCH\nA,tt_dnn_device,quasar\n", ["'quasar'", "--arch takes"])
+    for words, arguments in ((["cannot be opened"], ("ops", "/nonexistent.ttc")), (["neither"], ("ops", os.path.dirname(__file__)))):
+        out, err = report(*arguments, code=3)
+        h.check(all(w in err for w in words), err)
+    for arguments in (("ops",), ("ops", "x", "--group-by", "size"), ("ops", "x", "--id-range", "a-b"), ("nothing",),
+                      ("diff", "x"), ("diff", "a", "b", "--fail-if", "all>1"), ("heatmap", "x", "--of", "colour"),
+                      ("ops", "x", "--memory", "much")):
+        report(*arguments, code=2)
+    report("heatmap", h.work("none.csv"), "-o", h.work("x.gif"), code=3)
+    head13 = b"PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  zone name, type, source line, source file, meta data\n"
+    rows = b"".join(b"0,1,1,BRISC,%d,%d,0,7,BRISC-%s,ZONE_%s,1,f.cc,\n" % (i, t, z, p)
+                    for i, t, z, p in ((10, 1000, b"FW", b"START"), (11, 1100, b"KERNEL", b"START"), (11, 1600, b"KERNEL", b"END"), (10, 1700, b"FW", b"END")))
+    # Cut anywhere, a log is read as far as it goes; nothing hangs or dies.
+    whole = b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n" + head13 + rows
+    for cut in range(len(whole) - len(rows), len(whole) + 1, 7):
+        path = h.work("cut.csv")
+        with open(path, "wb") as file:
+            file.write(whole[:cut])
+        report("ops", path)
+    # The eras of 6 and 12 columns.
+    old = b"Chip clock is at 1.0 GHz\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset]\n0,1,1,BRISC,1,1000\n0,1,1,BRISC,4,1700\n"
+    refused(old, ["No ops"], code=0)
+    twelve = (b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], stat value, Run ID, "
+              b"zone name, zone phase, source line, source file\n"
+              + b"".join(b"0,1,1,BRISC,10,%d,0,7,BRISC-%s,%s,1,f.cc\n" % row for row in ((1000, b"FW", b"begin"), (1100, b"KERNEL", b"begin"), (1600, b"KERNEL", b"end"), (1700, b"FW", b"end"))))
+    refused(twelve, ["program 7", "0.5"], code=0)
+    # A bad cell costs that cell; a quote that is never closed costs its row.
+    refused(b"OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],ATTRIBUTES\nA,tt_dnn_device,0,12x,\nB,tt_dnn_device,0,1000,\"open\n", ["row 2", "'12x'"], code=0)
+
+
+def diff():
+    def ops_file(name, ns):
+        path = h.work(name)
+        with open(path, "w") as file:
+            file.write("OP CODE,OP TYPE,DEVICE ID,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns]\n")
+            for n in ns:
+                file.write(f"Matmul,tt_dnn_device,0,100,{n}\n")
+        return path
+    a, b, noisy = ops_file("a.csv", (1000, 1010, 990)), ops_file("b.csv", (1200, 1210, 1190)), ops_file("n.csv", (500, 1000, 2100))
+    out, _ = report("diff", a, b)
+    h.check("significant" in out and "+20.0 %" in out, out)
+    report("diff", a, b, "--fail-if", "total>25%")
+    _, err = report("diff", a, b, "--fail-if", "total>5%", code=1)
+    h.check("holds" in err and "20.00 %" in err, err)
+    report("diff", a, b, "--fail-if", "any>5%", code=1)
+    report("diff", a, noisy, "--fail-if", "any>5%")  # within its spread
+    report("diff", b, a, "--fail-if", "any>0%")
+    out, _ = report("diff", a, b, "--json", "-")
+    h.check(json.loads(out)["ops"][0]["significant"] is True, out)
+
+
+PROBE = """
+<script>
+addEventListener('load', () => setTimeout(() => {
+  const out = {}, key = (k, t, o) => (t || document.body).dispatchEvent(new KeyboardEvent('keydown', {key: k, bubbles: true, ...o}));
+  const cell = (r, c) => { const rows = [...document.querySelectorAll('#optable tbody tr')].filter(x => x.dataset.i); return rows[r].cells[c].textContent; };
+  out.ready = window.ttReady; out.count = $('count').textContent; out.inDocument = document.querySelectorAll('#optable tbody tr').length;
+  const heads = [...document.querySelectorAll('#optable th button')]; heads.find(b => b.textContent.startsWith('Device ')).focus();
+  const byTime = heads.find(b => b.textContent.includes('Device') && b.textContent.includes('s')); const at = heads.findIndex(b => b.textContent === 'Device \\u00b5s');
+  heads[at].click(); out.sorted = [0, 1, 2, 3].map(i => parseFloat(cell(i, at).replace(/,/g, ''))); out.aria = heads[at].parentElement.getAttribute('aria-sort');
+  key('/'); out.focus = document.activeElement.id; $('search').value = 'program 113'; $('search').dispatchEvent(new Event('input')); out.found = $('count').textContent;
+  $('search').value = ''; $('search').dispatchEvent(new Event('input')); $('search').blur();
+  key('j'); key('j'); out.chosen = document.querySelectorAll('#optable tr.on').length; out.heat = $('heatnote').textContent; key('Enter');
+  out.theme = getComputedStyle(document.body).backgroundColor; key('t'); out.themeAfter = getComputedStyle(document.body).backgroundColor;
+  out.cells = document.querySelectorAll('#grid div[tabindex]').length; out.kernels = document.querySelectorAll('#kerneltable tbody tr').length; out.steps = $('stepbody').textContent.length;
+  out.zones = T ? T.begin.length : 0; t0 = 0; t1 = end; top0 = 0; draw(); out.bars = ttDrawn.bars; let worst = 0; for (let i = 0; i < 20; i++) { zoom(0.7); draw(); worst = Math.max(worst, ttDrawn.ms); } out.worst = worst;
+  out.asked = performance.getEntriesByType('resource').length;
+  document.body.innerHTML = ''; const pre = document.createElement('pre'); pre.id = 'result'; pre.textContent = JSON.stringify(out); document.body.append(pre);
+}, 300));
+</script></body>"""
+
+
+def big_log(path, programs=160, cores=64):
+    """About 10^5 zones."""
+    riscs = [("BRISC", "BRISC", 10), ("NCRISC", "NCRISC", 12), ("TRISC_0", "TRISC", 14), ("TRISC_1", "TRISC", 14), ("TRISC_2", "TRISC", 14)]
+    with open(path, "w") as out:
+        out.write("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC processor type, timer_id, "
+                  "time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n")
+        for core in range(cores):
+            x, y = 1 + core % 8, 1 + core // 8
+            for risc, short, id in riscs:
+                for p in range(1, programs + 1):
+                    t, took = 10 ** 9 + p * 20000 + core * 13, 3000 + (p * 7919) % 9000 + core * 11
+                    for i, name, phase, when in ((id, "FW", "START", 0), (id + 1, "KERNEL", "START", 300), (id + 1, "KERNEL", "END", 300 + took), (id, "FW", "END", 500 + took)):
+                        out.write(f"0,{x},{y},{risc},{i},{t + when},0,{p * 1024},,,{short}-{name},ZONE_{phase},396,/fw/{short}.cc,\n")
+
+
+def html():
+    browser = shutil.which("chromium")
+    log, page = h.work("big.csv"), h.work("run.html")
+    big_log(log)
+    report("html", log, "-o", page, "--zones", "102400")
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    h.check(not re.search(r"""(src|href)=["'](?!#)|@import|url\(|fetch\(|XMLHttpRequest|https?://""", text), "the page asks for something")
+    if not browser:
+        h.skip("no chromium here; the page was made and asks for nothing")
+    probed = h.work("probed.html")
+    with open(probed, "w", encoding="utf-8") as file:
+        file.write(text.replace("</body>", PROBE))
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1300,900", "--virtual-time-budget=8000",
+             "--user-data-dir=" + h.work("profile")]
+    dom = subprocess.run([browser, *flags, "--dump-dom", "file://" + probed], capture_output=True, text=True, timeout=h.LIMIT_S).stdout
+    match = re.search(r'<pre id="result">(.*?)</pre>', dom, re.S)
+    h.check(match is not None, f"the page's script did not end: {dom[-400:]}")
+    out = json.loads(match.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    print(out)
+    h.check(out["ready"] and out["count"].startswith("160 of 160"), "the table is not there")
+    h.check(out["sorted"] == sorted(out["sorted"], reverse=True) and out["aria"] == "descending", "sorting")
+    h.check(out["focus"] == "search" and 1 <= int(out["found"].split()[0]) <= 5, f"searching: {out['found']}")
+    h.check(out["chosen"] == 1 and "op " in out["heat"], "choosing an op by keys")
+    h.check(out["theme"] != out["themeAfter"], "dark and light look alike")
+    h.check(out["cells"] == 64 and out["kernels"] == 10 and out["steps"] > 20, "cores, kernels or steps are missing")
+    h.check(out["zones"] >= 100_000 and out["bars"] > 1000, f"{out['zones']} zones, {out['bars']} bars")
+    h.check(out["asked"] == 0, "the page asked for something")
+    for name, more in (("light", []), ("narrow", ["--window-size=420,900"])):
+        shot = os.environ.get("TTC_SHOTS", os.path.dirname(page)) + f"/page-{name}.png"
+        subprocess.run([browser, *flags, *more, f"--screenshot={shot}", "file://" + page], capture_output=True, timeout=h.LIMIT_S)
+        h.check(os.path.getsize(shot) > 20_000, f"the screenshot {name} is empty")
+    pdf = h.work("page.pdf")
+    subprocess.run([browser, *flags, f"--print-to-pdf={pdf}", "file://" + page], capture_output=True, timeout=h.LIMIT_S)
+    h.check(os.path.getsize(pdf) > 20_000, "nothing is printed")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

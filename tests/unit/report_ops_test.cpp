@@ -1,0 +1,307 @@
+// Zones to programs: durations, gaps, executions, replays, dispatch, and pieces that come too late.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "report/core_gaps.hpp"
+#include "report/core_heat.hpp"
+#include "report/run.hpp"
+#include "report/zone_stats.hpp"
+
+namespace ttc::report {
+namespace {
+
+constexpr const char* k15 =
+    "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n"
+    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, "
+    "trace id, "
+    "trace id counter, zone name, type, source line, source file, meta data\n";
+constexpr const char* k13 =
+    "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n"
+    "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID,  "
+    "zone name, "
+    "type, source line, source file, meta data\n";
+
+// A log in a file that goes away.
+class LogFile {
+ public:
+  explicit LogFile(const std::string& text)
+      : path(std::filesystem::temp_directory_path() /
+             ("report_ops_test-" + std::to_string(getpid()) + "-" + std::to_string(next_++) + ".csv")) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  ~LogFile() { std::filesystem::remove(path); }
+  const std::string path;
+
+ private:
+  static inline int next_ = 0;
+};
+
+Run read(const std::string& text, size_t budget = OpBuilder::kDefaultBudget,
+         const RunListeners& listeners = {}) {
+  const LogFile file(text);
+  RunOptions options;
+  options.from = {file.path};
+  options.no_host = true;
+  options.budget = budget;
+  return read_run(options, listeners);
+}
+
+std::string row15(int x, const char* risc, int id, uint64_t time, uint32_t host, const std::string& name,
+                  const char* type, const std::string& counter = "", const std::string& meta = "",
+                  int chip = 0) {
+  return std::to_string(chip) + "," + std::to_string(x) + ",1," + risc + "," + std::to_string(id) + "," +
+         std::to_string(time) + ",0," + std::to_string(host) + "," + (counter.empty() ? "" : "5") + "," +
+         counter + "," + name + "," + type + ",1,f.cc," + meta + "\n";
+}
+
+// FW around KERNEL on one processor.
+std::string launch(int x, const char* risc, uint64_t begin, uint64_t length, uint32_t host,
+                   const std::string& counter = "", int chip = 0) {
+  const std::string name = std::string(risc).substr(0, std::string(risc).find('_'));
+  return row15(x, risc, 10, begin, host, name + "-FW", "ZONE_START", counter, "", chip) +
+         row15(x, risc, 11, begin + 100, host, name + "-KERNEL", "ZONE_START", counter, "", chip) +
+         row15(x, risc, 11, begin + 100 + length, host, name + "-KERNEL", "ZONE_END", counter, "", chip) +
+         row15(x, risc, 10, begin + 200 + length, host, name + "-FW", "ZONE_END", counter, "", chip);
+}
+
+TEST(report_ops, a_program_reaches_from_its_first_start_to_its_last_end) {
+  const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
+                        launch(2, "BRISC", 1040, 900, 7) + launch(2, "TRISC_1", 1010, 300, 7));
+  ASSERT_EQ(run.rows.size(), 1u);
+  const DeviceRow& r = run.rows[0];
+  EXPECT_EQ(r.call_count, 7u);
+  EXPECT_EQ(r.cores, 2u);
+  EXPECT_EQ(r.available_cores, 64u);
+  EXPECT_EQ(r.arch, "wormhole_b0");
+  EXPECT_EQ(r.firmware_start, 1000u);
+  EXPECT_EQ(r.firmware_end, 2140u);
+  EXPECT_EQ(r.firmware_ns, 1140u);
+  EXPECT_EQ(r.kernel_ns, 940u);        // 1100 .. 2040
+  EXPECT_EQ(r.first_to_last_ns, 40u);  // 1100 .. 1140
+  EXPECT_EQ(r.dm_ns, 940u);
+  EXPECT_EQ(r.risc_ns[0], 940u);
+  EXPECT_EQ(r.risc_ns[3], 300u);
+  EXPECT_FALSE(r.risc_ns[1].has_value());
+  EXPECT_EQ(r.core_min_ns, 500u);
+  EXPECT_EQ(r.core_max_ns, 930u);  // core 2: TRISC_1 begins 30 before BRISC
+  EXPECT_EQ(r.core_mean_ns, 715u);
+  EXPECT_EQ(r.slowest_x, 2u);
+  EXPECT_EQ(r.gap_ns, 0);
+}
+
+TEST(report_ops, gaps_go_by_time_and_are_empty_where_programs_overlap) {
+  const auto run = read(std::string(k15) + launch(1, "BRISC", 5000, 500, 8) +
+                        launch(1, "BRISC", 1000, 500, 7) + launch(2, "BRISC", 5300, 500, 9));
+  ASSERT_EQ(run.rows.size(), 3u);
+  EXPECT_EQ(run.rows[0].call_count, 7u);
+  EXPECT_EQ(run.rows[1].gap_ns, 5100 - 1600);
+  EXPECT_FALSE(run.rows[2].gap_ns.has_value());
+  // Device-only tables have the negative number, as tt-metal's.
+  EXPECT_EQ(op_table(run.table, {}).rows[2].gap, -200);
+}
+
+TEST(report_ops, rounds_nanoseconds_as_tt_metal_does) {
+  EXPECT_EQ(to_ns(5726, 1350), 4241u);  // golden: 2569131976497 .. 2569131982223
+  EXPECT_EQ(to_ns(4543, 1350), 3365u);
+}
+
+TEST(report_ops, replays_are_sessions_of_their_trace) {
+  const auto run =
+      read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7, "1") + launch(1, "BRISC", 9000, 510, 7, "2"));
+  ASSERT_EQ(run.rows.size(), 2u);
+  EXPECT_EQ(run.rows[1].trace_id, 5u);
+  EXPECT_EQ(run.rows[1].session, 2u);
+  EXPECT_EQ(run.rows[1].kernel_ns, 510u);
+}
+
+std::string row13(int x, const char* risc, int id, uint64_t time, uint32_t host, const char* name,
+                  const char* type, const std::string& meta = "") {
+  return "0," + std::to_string(x) + ",1," + risc + "," + std::to_string(id) + "," + std::to_string(time) +
+         ",0," + std::to_string(host) + "," + name + "," + type + ",1,f.cc," + meta + "\n";
+}
+
+TEST(report_ops, the_same_launch_again_is_another_execution) {
+  std::string text = k13;
+  for (int x = 1; x <= 3; ++x)
+    for (uint64_t k = 0; k < 4; ++k) {
+      if (x == 2 && k == 1) continue;  // lost on this core
+      const uint64_t t = 10000 * (k + 1) + static_cast<uint64_t>(x) * 5;
+      text += row13(x, "BRISC", 10, t, 7, "BRISC-FW", "ZONE_START") +
+              row13(x, "BRISC", 10, t + 700, 7, "BRISC-FW", "ZONE_END") +
+              row13(x, "BRISC", 11, t + 50, 7, "BRISC-KERNEL", "ZONE_START") +
+              row13(x, "BRISC", 11, t + 650, 7, "BRISC-KERNEL", "ZONE_END");
+    }
+  const auto run = read(text);
+  ASSERT_EQ(run.rows.size(), 4u);
+  for (size_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(run.rows[k].kernel_ns, 610u) << k;
+    EXPECT_EQ(run.rows[k].cores, k == 1 ? 2u : 3u) << k;
+  }
+}
+
+TEST(report_ops, dispatch_zones_belong_to_the_program_they_serve) {
+  std::string text = std::string(k15) + launch(1, "BRISC", 1000, 500, 7);
+  text += row15(9, "BRISC", 30, 400, 7, "CQ-DISPATCH:7:CQ_DISPATCH_CMD_WRITE", "ZONE_START");
+  text += row15(9, "BRISC", 30, 480, 0, "CQ-DISPATCH:7:CQ_DISPATCH_CMD_WRITE", "ZONE_END");
+  text += row15(9, "BRISC", 30, 500, 7, "CQ-DISPATCH:7:CQ_DISPATCH_CMD_WAIT", "ZONE_START");
+  text += row15(9, "BRISC", 30, 560, 0, "CQ-DISPATCH:7:CQ_DISPATCH_CMD_WAIT", "ZONE_END");
+  text += row15(9, "NCRISC", 31, 600, 7, "CQ-DISPATCH:CQ_DISPATCH_CMD_SEND_GO_SIGNAL", "ZONE_START");
+  text += row15(9, "NCRISC", 31, 640, 0, "CQ-DISPATCH:CQ_DISPATCH_CMD_SEND_GO_SIGNAL", "ZONE_END");
+  const auto run = read(text);
+  ASSERT_EQ(run.rows.size(), 1u);
+  EXPECT_EQ(run.rows[0].cores, 1u);
+  EXPECT_EQ(run.rows[0].dispatch_ns, 160u);
+  EXPECT_EQ(run.rows[0].go_signal_ns, 40u);
+}
+
+TEST(report_ops, before_zones_were_renamed_meta_data_say_whom_dispatch_served) {
+  std::string text = k13;
+  text += row13(1, "BRISC", 10, 1000, 7, "BRISC-FW", "ZONE_START") +
+          row13(1, "BRISC", 11, 1010, 7, "BRISC-KERNEL", "ZONE_START") +
+          row13(1, "BRISC", 11, 1100, 7, "BRISC-KERNEL", "ZONE_END") +
+          row13(1, "BRISC", 10, 1110, 7, "BRISC-FW", "ZONE_END");
+  text += row13(9, "BRISC", 30, 400, 0, "CQ-DISPATCH", "ZONE_START");
+  text +=
+      row13(9, "BRISC", 40, 410, 0, "", "TS_DATA", "{\"dispatch_command_type\":\"CQ_DISPATCH_CMD_WRITE\"}");
+  text += row13(9, "BRISC", 41, 420, 0, "", "TS_DATA", "{\"workers_runtime_id\":7}");
+  text += row13(9, "BRISC", 30, 520, 0, "CQ-DISPATCH", "ZONE_END");
+  const auto run = read(text);
+  ASSERT_EQ(run.rows.size(), 1u);
+  EXPECT_EQ(run.rows[0].dispatch_ns, 120u);
+}
+
+TEST(report_ops, a_small_budget_closes_the_oldest_and_says_what_came_late) {
+  std::string text = k15;
+  for (int x = 1; x <= 2; ++x)
+    for (uint32_t op = 1; op <= 400; ++op) text += launch(x, "BRISC", 10000 * op, 500, op);
+  EXPECT_EQ(read(text).rows.size(), 400u);
+  EXPECT_EQ(read(text).late, 0u);
+  const auto small = read(text, 40'000);
+  EXPECT_GT(small.rows.size(), 400u);
+  EXPECT_GT(small.late, 0u);
+  const auto told = notices(small);
+  EXPECT_TRUE(std::any_of(told.begin(), told.end(),
+                          [](const std::string& s) { return s.find("--memory") != std::string::npos; }));
+}
+
+TEST(report_ops, the_smoke_log_gives_the_figures_of_its_report) {
+  RunOptions options;
+  options.from = {std::string(TTC_TEST_DATA) + "/device_log/n300_brisc.csv"};
+  options.no_host = true;
+  const auto run = read_run(options);
+  ASSERT_GE(run.rows.size(), 2u);
+  EXPECT_EQ(run.rows[0].call_count, 1024u);
+  EXPECT_EQ(run.rows[0].firmware_ns, 9241u);
+  EXPECT_EQ(run.rows[0].kernel_ns, 8181u);
+}
+
+TEST(report_ops, core_gaps_are_cycles_less_1500) {
+  CoreGaps gaps;
+  RunListeners listeners;
+  listeners.programs.push_back([&](const auto& op, auto cores) { gaps.program(op, cores); });
+  read(std::string(k15) + launch(1, "BRISC", 10000, 500, 7) + launch(1, "BRISC", 20000, 500, 8) +
+           launch(2, "BRISC", 20010, 500, 8),
+       OpBuilder::kDefaultBudget, listeners);
+  const LogFile out("");
+  tools::Output file(out.path, true);
+  gaps.write(file);
+  file.commit();
+  std::ifstream in(out.path);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_EQ(text, "device ID,op2op ID,1; 1 [ns],2; 1 [ns]\r\n0,7 -> 8," +
+                      std::to_string(20100 - 10600 - 1500) + ",\r\n");
+}
+
+TEST(report_ops, zones_nest_and_what_has_no_partner_is_counted) {
+  ZoneStats stats;
+  RunListeners listeners;
+  listeners.zones.push_back(&stats);
+  std::string text = k15;
+  text += row15(1, "BRISC", 10, 1000, 7, "BRISC-FW", "ZONE_START") +
+          row15(1, "BRISC", 50, 1100, 7, "OUTER", "ZONE_START") +
+          row15(1, "BRISC", 51, 1200, 7, "INNER", "ZONE_START") +
+          row15(1, "BRISC", 51, 1250, 7, "INNER", "ZONE_END") +
+          row15(1, "BRISC", 52, 1260, 7, "CUT", "ZONE_START") +
+          row15(1, "BRISC", 50, 1400, 7, "OUTER", "ZONE_END") +
+          row15(1, "BRISC", 10, 1500, 7, "BRISC-FW", "ZONE_END") +
+          row15(1, "BRISC", 53, 1600, 7, "LONE", "ZONE_END");
+  const auto run = read(text, OpBuilder::kDefaultBudget, listeners);
+  std::map<std::string, const ZoneStats::Entry*> by_name;
+  for (const auto& [key, e] : stats.entries()) by_name[run.zones[key.first].name] = &e;
+  ASSERT_TRUE(by_name.contains("OUTER") && by_name.contains("INNER") && by_name.contains("BRISC-FW"));
+  EXPECT_FALSE(by_name.contains("CUT"));
+  EXPECT_EQ(by_name["OUTER"]->cycles, 300u);
+  EXPECT_EQ(by_name["OUTER"]->self_cycles, 250u);
+  EXPECT_EQ(by_name["BRISC-FW"]->self_cycles, 200u);
+  EXPECT_EQ(stats.unclosed(), 2u);
+}
+
+TEST(report_ops, heat_says_who_waited_and_who_was_behind) {
+  HeatMap heat;
+  RunListeners listeners;
+  listeners.programs.push_back([&](const auto& op, auto cores) { heat.program(op, cores); });
+  read(std::string(k15) + launch(1, "BRISC", 1000, 400, 7) + launch(2, "BRISC", 1100, 800, 7),
+       OpBuilder::kDefaultBudget, listeners);
+  const CoreHeat& first = heat.chips().at(0).at({1, 1});
+  const CoreHeat& second = heat.chips().at(0).at({2, 1});
+  EXPECT_EQ(first.time, 400u);
+  EXPECT_EQ(first.wait, 500u);  // the program takes 900
+  EXPECT_EQ(first.behind, 0u);
+  EXPECT_EQ(second.behind, 200u);  // the mean is 600
+  EXPECT_EQ(second.start, 100u);
+}
+
+TEST(report_ops, rows_that_are_none_are_counted_with_reason_and_line) {
+  const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
+                        "0,1,1,BRISC,10\n"
+                        "0,1,1,BRISC,10,nan,0,7,,,BRISC-FW,ZONE_START,1,f.cc,\n"
+                        "0,1,1,BRISC,10,5,0,7,,,BRISC-FW,ZONE_START,1,/a,b/f.cc,\n"
+                        "0,1,1,XRISC,10,5,0,7,,,BRISC-FW,ZONE_START,1,f.cc,\n" +
+                        launch(2, "BRISC", 1000, 500, 7));
+  ASSERT_EQ(run.rows.size(), 1u);
+  EXPECT_EQ(run.rows[0].cores, 2u);
+  EXPECT_EQ(run.account.skipped_lines, 4u);
+  std::string all;
+  for (const std::string& n : notices(run)) all += n + "\n";
+  for (const char* part : {"line 7", "line 8", "line 9", "line 10", "comma in a path", "processor"})
+    EXPECT_NE(all.find(part), std::string::npos) << part << " is not in\n" << all;
+}
+
+TEST(report_ops, line_ends_may_be_either_and_names_may_be_utf8) {
+  std::string text = std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
+                     row15(1, "BRISC", 60, 1200, 7,
+                           "\xc3\x9c"
+                           "bung",
+                           "ZONE_START") +
+                     row15(1, "BRISC", 60, 1300, 7,
+                           "\xc3\x9c"
+                           "bung",
+                           "ZONE_END");
+  std::string crlf;
+  for (const char c : text) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const std::string& one : {text, crlf}) {
+    const auto run = read(one);
+    ASSERT_EQ(run.rows.size(), 1u);
+    EXPECT_EQ(run.rows[0].kernel_ns, 500u);
+    EXPECT_EQ(run.account.skipped_lines, 0u);
+    EXPECT_EQ(run.zones.back().name,
+              "\xc3\x9c"
+              "bung");
+  }
+}
+
+TEST(report_ops, several_devices_of_one_log_are_kept_apart) {
+  const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7, "", 0) +
+                        launch(1, "BRISC", 900, 300, 7, "", 4));
+  ASSERT_EQ(run.rows.size(), 2u);
+  EXPECT_EQ(run.rows[0].device, 0u);
+  EXPECT_EQ(run.rows[1].device, 4u);
+  EXPECT_EQ(run.rows[1].kernel_ns, 300u);
+  EXPECT_EQ(run.rows[1].gap_ns, 0);
+}
+
+}  // namespace
+}  // namespace ttc::report
