@@ -1,108 +1,17 @@
 // How fast chunks become the device CSV: the whole pipeline (decode, name, order, format) into /dev/null,
 // against appending as many rows that are already text.
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "firmware_markers/decoder.hpp"
 #include "machine.hpp"
 #include "pipeline/device_csv.hpp"
 #include "pipeline/pipeline.hpp"
-#include "synthetic_log.hpp"
+#include "synthetic_chunks.hpp"
 
 namespace {
 
 using namespace ttc;
 using namespace ttc::bench;
-
-using Chunk = std::vector<uint64_t>;
-constexpr size_t kSpanBytes = 4 << 10;  // some dozen frames of a lane: what a busy visit brings
-
-Chunk text_chunk(shm::ChunkKind kind, const std::string& text) {
-  shm::ChunkHeader h;
-  h.bytes = static_cast<uint32_t>(sizeof h + text.size());
-  h.kind = kind;
-  Chunk chunk((h.bytes + 7) / 8);
-  std::memcpy(chunk.data(), &h, sizeof h);
-  std::memcpy(reinterpret_cast<char*>(chunk.data()) + sizeof h, text.data(), text.size());
-  return chunk;
-}
-
-std::string notes_of(const emulation::ZoneCatalog& zones) {
-  std::string notes;
-  for (const auto* z : zones.firmware_zones()) notes += z->note + '\n';
-  for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
-    for (const auto* z : zones.kernel_zones_of(i)) notes += z->note + '\n';
-  return notes;
-}
-
-// One lane, cut into spans, and the place of the next one.
-struct LaneFeed {
-  LaneLog log;
-  std::vector<std::span<const uint32_t>> pieces;
-  markers::LaneDecoder past;  // for the digests
-  uint32_t offset = 0;
-};
-
-Chunk words_chunk(std::vector<LaneFeed>& lanes, size_t piece, uint8_t x, uint8_t y, markers::Batch& scratch) {
-  shm::ChunkHeader h;
-  h.kind = shm::ChunkKind::device_words;
-  h.core_x = x;
-  h.core_y = y;
-  h.generation = 4;
-  h.flat_id = lanes[0].log.lane.flat_id;
-  h.span_count = static_cast<uint8_t>(lanes.size());
-  size_t bytes = sizeof h + lanes.size() * sizeof(shm::SpanEntry);
-  std::vector<shm::SpanEntry> spans;
-  for (LaneFeed& lane : lanes) {
-    shm::SpanEntry s;
-    s.risc = lane.log.lane.risc;
-    s.word_offset = lane.offset;
-    s.word_count = static_cast<uint32_t>(lane.pieces[piece].size());
-    s.data_offset = static_cast<uint32_t>(bytes);
-    std::memcpy(s.digest, &lane.past.digest(), sizeof s.digest);
-    spans.push_back(s);
-    bytes += (s.word_count * 4 + 7) & ~size_t{7};
-    lane.offset += s.word_count;
-    scratch.clear();
-    lane.past.decode(lane.pieces[piece], scratch);
-  }
-  h.bytes = static_cast<uint32_t>(bytes);
-  Chunk chunk((bytes + 7) / 8);
-  auto* to = reinterpret_cast<char*>(chunk.data());
-  std::memcpy(to, &h, sizeof h);
-  std::memcpy(to + sizeof h, spans.data(), spans.size() * sizeof(shm::SpanEntry));
-  for (size_t i = 0; i < lanes.size(); ++i)
-    std::memcpy(to + spans[i].data_offset, lanes[i].pieces[piece].data(),
-                lanes[i].pieces[piece].size_bytes());
-  if (const std::string why = shm::check_chunk(chunk); !why.empty()) std::puts(why.c_str()), std::exit(1);
-  return chunk;
-}
-
-std::vector<Chunk> make_chunks(const LogShape& shape) {
-  const emulation::ZoneCatalog zones(shape.most_zones);
-  std::vector<Chunk> chunks{
-      text_chunk(shm::ChunkKind::session,
-                 R"({"device":"emu:bench","chip":0,"arch":"wormhole_b0","aiclk_mhz":1000})"),
-      text_chunk(shm::ChunkKind::names, notes_of(zones))};
-  constexpr uint8_t kCores = 8;
-  markers::Batch scratch;
-  for (uint8_t core = 0; core < kCores; ++core) {
-    std::vector<LaneFeed> lanes;
-    size_t least = ~size_t{0};
-    for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
-      LaneLog log =
-          make_lane_log(working_set() / kCores / device::kMaxRiscs, r, core, shape, zones, core * 5u + r);
-      const markers::Lane lane = log.lane;
-      lanes.push_back({std::move(log), {}, markers::LaneDecoder(lane)});
-      lanes.back().pieces = pieces_of(lanes.back().log, kSpanBytes);
-      least = std::min(least, lanes.back().pieces.size());
-    }
-    for (size_t piece = 0; piece < least; ++piece)
-      chunks.push_back(words_chunk(lanes, piece, static_cast<uint8_t>(1 + core), 2, scratch));
-  }
-  return chunks;
-}
 
 uint64_t export_all(std::span<const Chunk> chunks, const std::string& path) {
   tools::Output out(path, false);
@@ -156,7 +65,7 @@ size_t append_rows(const std::vector<std::string>& rows, uint64_t count) {
 }
 
 void measure(const char* what, const LogShape& shape) {
-  const auto chunks = make_chunks(shape);
+  const auto chunks = make_chunks(shape, working_set(), 8);
   const auto rows = sample_rows(chunks);
   Best exporting, decoding, appending;
   uint64_t count = 0;

@@ -10,7 +10,7 @@ const char* const kHtmlStyle = R"css(
 body { margin:0 auto; padding:1rem 1.2rem 4rem; max-width:1500px; background:var(--bg); color:var(--fg); font:14px/1.45 system-ui, "DejaVu Sans", sans-serif; }
 header { display:flex; gap:1rem; align-items:baseline; flex-wrap:wrap; }
 h1 { font-size:1.3rem; margin:.2rem 0; } h2 { font-size:1.05rem; margin:1.6rem 0 .5rem; border-bottom:1px solid var(--line); padding-bottom:.2rem; }
-nav a { margin-right:.9rem; color:var(--accent); } .dim { color:var(--dim); } .right { margin-left:auto; }
+nav { display:flex; flex-wrap:wrap; gap:.2rem .9rem; } nav a { color:var(--accent); } .dim { color:var(--dim); } .right { margin-left:auto; }
 button, input, select { font:inherit; color:inherit; background:var(--panel); border:1px solid var(--line); border-radius:4px; padding:.2rem .5rem; }
 button:focus-visible, input:focus-visible, select:focus-visible, [tabindex]:focus-visible, a:focus-visible { outline:2px solid var(--accent); outline-offset:1px; }
 .cards { display:grid; grid-template-columns:repeat(auto-fit,minmax(250px,1fr)); gap:.8rem; }

@@ -398,7 +398,7 @@ std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_d
     if (r.op.signpost() || (no_host_ops && r.op.host())) continue;
     const std::string kind = category(r.figures.text);
     std::string name = r.figures.text.substr(0, r.figures.text.find(' '));
-    if (r.op.arch.empty() && name == "program") name = r.figures.text;
+    if (name == "program") name = r.figures.text;  // nobody named it
     if (by == GroupBy::category) name = kind;
     if (by == GroupBy::memory && !r.op.input0.memory.empty()) {
       const std::string& memory = r.op.input0.memory;

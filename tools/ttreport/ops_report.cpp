@@ -349,6 +349,9 @@ class OpsReport : public Report {
     if (no_merge_)
       std::stable_sort(sorted.begin(), sorted.end(),
                        [](const StackedRow& a, const StackedRow& b) { return a.device < b.device; });
+    constexpr size_t kMostLines = 60;  // runs without names have a line for every program
+    const size_t left = sorted.size() > kMostLines ? sorted.size() - kMostLines : 0;
+    sorted.resize(sorted.size() - left);
     for (const StackedRow& r : sorted) {
       std::vector<TextCell> cells{{with_unit(r.percent, 2, "%")}, {r.name, ink_of(r.name)}};
       if (no_merge_) cells.push_back({std::to_string(r.device.value_or(0))});
@@ -363,6 +366,7 @@ class OpsReport : public Report {
     }
     std::printf("\n%s\n%s", inked("Summary", Ink::bold, color).c_str(),
                 table.text(static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0)), color).c_str());
+    if (left) std::printf("and %zu more; --summary-file writes all\n", left);
   }
 
   static json as_json(const OpReport& report) {

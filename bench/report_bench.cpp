@@ -1,0 +1,142 @@
+// From a device log of 2 GB, and from a capture of the same, to the report of its ops: rows a second and peak
+// memory of the program itself, against pandas grouping the same file (Debian's python3-pandas).
+//
+// TTC_BENCH_BYTES sets another size of the log. Both files lie in the temporary directory and are removed.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "machine.hpp"
+#include "pipeline/device_csv.hpp"
+#include "pipeline/pipeline.hpp"
+#include "synthetic_chunks.hpp"
+
+namespace {
+
+using namespace ttc;
+using namespace ttc::bench;
+namespace fs = std::filesystem;
+
+constexpr double kBytesPerRow = 88;  // of the log, about
+constexpr double kBytesPerMarker = 9;
+
+// What a straightforward script does: the whole table into memory, first and last time of every program.
+constexpr const char* kPandas = R"(
+import sys, time
+try:
+    import pandas
+except ImportError:
+    sys.exit(77)
+begin = time.time()
+t = pandas.read_csv(sys.argv[1], skiprows=1, skipinitialspace=True)
+k = t[t['zone name'].str.endswith('-KERNEL')]
+g = k.groupby(['PCIe slot', 'run host ID'])['time[cycles since reset]'].agg(['min', 'max'])
+print(len(g), (g['max'] - g['min']).sum(), file=sys.stderr)
+)";
+
+struct Outcome {
+  int code = -1;
+  double seconds = 0;
+  double peak_mib = 0;
+};
+
+Outcome run(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const uint64_t begin = now_ns();
+  const pid_t child = fork();
+  if (child == 0) {
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, static_cast<double>(now_ns() - begin) / 1e9,
+          static_cast<double>(usage.ru_maxrss) / 1024};
+}
+
+struct Made {
+  std::string log, capture;
+  uint64_t rows = 0;
+  double log_mb = 0, capture_mb = 0;
+};
+
+// The first, plain form of a capture: 64 bytes of head, then chunks.
+void write_capture(const std::string& path, std::span<const Chunk> chunks) {
+  std::ofstream out(path, std::ios::binary);
+  uint64_t head[8] = {0x3130'7061'6363'7474, 1 | uint64_t{64} << 32};
+  out.write(reinterpret_cast<const char*>(head), sizeof head);
+  for (const Chunk& c : chunks)
+    out.write(reinterpret_cast<const char*>(c.data()), static_cast<std::streamsize>(c.size() * 8));
+}
+
+Made make_files(double log_bytes, const std::string& name) {
+  const fs::path directory = fs::temp_directory_path();
+  Made m{directory / ("report_bench-" + std::to_string(getpid()) + name + ".csv"),
+         directory / ("report_bench-" + std::to_string(getpid()) + name + ".ttc")};
+  const auto words = static_cast<size_t>(log_bytes / kBytesPerRow * kBytesPerMarker);
+  const auto chunks = make_chunks({4, 4, 4}, words, 32);
+  write_capture(m.capture, chunks);
+  tools::Output out(m.log, true);
+  tools::Pipeline pipeline({}, false);
+  tools::DeviceCsv csv(out, {});
+  for (const Chunk& chunk : chunks) pipeline.push(chunk, csv);
+  csv.end();
+  out.commit();
+  m.rows = pipeline.markers();
+  m.log_mb = static_cast<double>(fs::file_size(m.log)) / 1e6;
+  m.capture_mb = static_cast<double>(fs::file_size(m.capture)) / 1e6;
+  return m;
+}
+
+void remove(const Made& m) {
+  fs::remove(m.log);
+  fs::remove(m.capture);
+}
+
+}  // namespace
+
+int main() {
+  print_machine("report_bench");
+  const char* wish = std::getenv("TTC_BENCH_BYTES");
+  const double bytes = wish ? std::atof(wish) : once() ? 4e6 : 2e9;
+  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / "ttreport";
+  const Made small = make_files(bytes / 8, "-small"), large = make_files(bytes, "");
+  result("log of %.0f MB, capture of %.0f MB, %.1f M rows", large.log_mb, large.capture_mb,
+         static_cast<double>(large.rows) / 1e6);
+  int code = 0;
+  double log_seconds = 0;
+  for (const bool capture : {false, true}) {
+    Outcome best;
+    for (int i = 0; i < repetitions(3); ++i) {
+      const Outcome o =
+          run({program, "ops", capture ? large.capture : large.log, "--csv", "/dev/null", "--no-summary"});
+      if (i == 0 || o.seconds < best.seconds) best = o;
+    }
+    const Outcome eighth =
+        run({program, "ops", capture ? small.capture : small.log, "--csv", "/dev/null", "--no-summary"});
+    if (best.code != 0 || eighth.code != 0) code = 1;
+    if (!capture) log_seconds = best.seconds;
+    const double rate = static_cast<double>(large.rows) / best.seconds / 1e6;
+    result("%s to ops report: %.2f s, %.1f M rows/s %s; peak %.0f MiB, of an eighth of it %.0f MiB",
+           capture ? "capture" : "log", best.seconds, rate, judged(rate, ">=", capture ? 25 : 5).c_str(),
+           best.peak_mib, eighth.peak_mib);
+  }
+  const Outcome pandas = run({"/usr/bin/python3", "-c", kPandas, large.log});
+  if (pandas.code == 77)
+    result("no pandas here (Debian: python3-pandas); no ratio");
+  else
+    result("pandas group-by of the log: %.2f s, peak %.0f MiB; ratio of ttreport %.1f", pandas.seconds,
+           pandas.peak_mib, pandas.seconds / log_seconds);
+  remove(small);
+  remove(large);
+  return code;
+}
