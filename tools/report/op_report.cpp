@@ -255,9 +255,10 @@ void derive(OpReport& report) {
   }
 }
 
-ReportRow make_row(const OpRow& op, bool has_previous, const Architecture& arch) {
+ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
   ReportRow r;
-  r.op = op;
+  r.op = std::move(row);
+  const OpRow& op = r.op;
   if (op.signpost()) {
     r.figures.text = op.code + " (signpost)";
     return r;
@@ -368,9 +369,10 @@ OpReport make_report(const OpTable& table, const ReportOptions& options) {
   else
     for (const OpRow* r : rows) chosen.push_back(*r);
   bool has_previous = false;
-  for (const OpRow& op : chosen) {
-    report.rows.push_back(make_row(op, has_previous, report.arch));
-    has_previous = has_previous || !op.signpost();
+  for (OpRow& op : chosen) {
+    const bool signpost = op.signpost();
+    report.rows.push_back(make_row(std::move(op), has_previous, report.arch));
+    has_previous = has_previous || !signpost;
   }
   derive(report);
   if (options.id_range) {

@@ -253,18 +253,14 @@ bool keeps_commas(const std::string& column) {
   return column == "LOC" || column == "PROGRAM_METADATA";
 }
 
-Cells lay_out(const std::vector<Row>& rows, std::vector<std::string> header) {
-  Cells cells{std::move(header), {}};
-  for (const Row& row : rows) {
-    std::vector<std::string> line;
-    line.reserve(cells.header.size());
-    for (const std::string& column : cells.header) {
-      const auto it = row.find(column);
-      line.push_back(it == row.end() ? "" : keeps_commas(column) ? it->second : without_commas(it->second));
-    }
-    cells.rows.push_back(std::move(line));
+std::vector<std::string> line_of(const Row& row, const std::vector<std::string>& header) {
+  std::vector<std::string> line;
+  line.reserve(header.size());
+  for (const std::string& column : header) {
+    const auto it = row.find(column);
+    line.push_back(it == row.end() ? "" : keeps_commas(column) ? it->second : without_commas(it->second));
   }
-  return cells;
+  return line;
 }
 
 std::set<std::string> counter_columns(const std::vector<DeviceRow>& device) {
@@ -299,33 +295,41 @@ Cells device_only(const std::vector<DeviceRow>& device, JoinSummary& summary) {
                  &y = b->firmware_start ? b->firmware_start : b->kernel_start;
     return std::tie(a->device, x) < std::tie(b->device, y);
   });
-  std::vector<Row> rows;
   std::set<uint32_t> devices;
   bool replays = false;
-  const DeviceRow* previous = nullptr;
-  for (const DeviceRow* d : order) {
-    if (previous && previous->device != d->device) previous = nullptr;
-    rows.emplace_back();
-    put_device(rows.back(), *d);
-    put_signed_gaps(rows.back(), *d, previous);
-    if (d->kernel_start) previous = d;
-    devices.insert(d->device);
-    replays = replays || d->trace_id || d->session;
-  }
-  summary.rows = rows.size();
+  Row present;  // everything that any row has
+  const auto walk = [&](const auto& take) {
+    const DeviceRow* previous = nullptr;
+    for (const DeviceRow* d : order) {
+      if (previous && previous->device != d->device) previous = nullptr;
+      take(*d, previous);
+      if (d->kernel_start) previous = d;
+    }
+  };
+  walk([&](const DeviceRow& d, const DeviceRow* previous) {
+    put_device(present, d);
+    put_signed_gaps(present, d, previous);
+    devices.insert(d.device);
+    replays = replays || d.trace_id || d.session;
+  });
   // tt-metal leaves out which device and replay a row is of; they are kept where rows could not be told
   // apart.
   std::set<std::string> unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
   if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
-  std::set<std::string> present;
-  for (const Row& row : rows)
-    for (const auto& [name, value] : row) present.insert(name);
-  std::vector<std::string> header;
+  Cells cells;
   for (const char* name : kColumns)
-    if (present.contains(name) && !unwanted.contains(name)) header.emplace_back(name);
-  for (const std::string& name : counter_columns(device)) header.push_back(name);
-  return lay_out(rows, header);
+    if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
+  for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
+  cells.rows.reserve(order.size());
+  walk([&](const DeviceRow& d, const DeviceRow* previous) {
+    Row row;
+    put_device(row, d);
+    put_signed_gaps(row, d, previous);
+    cells.rows.push_back(line_of(row, cells.header));
+  });
+  summary.rows = cells.rows.size();
+  return cells;
 }
 
 // Which device rows belong to a host op: those of its id and trace, or of its id where the host knows no
@@ -413,9 +417,7 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
   }
   std::stable_sort(timed.begin(), timed.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Row> rows;
-  for (auto& [at, row] : timed) rows.push_back(std::move(row));
-  summary.rows = rows.size();
+  summary.rows = timed.size();
   summary.without_host = rows_of.not_taken();
   std::vector<std::string> header;
   for (const char* name : kColumns)
@@ -427,7 +429,13 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
   for (const std::string& name : children) header.push_back(name);
   if (options.mlir)
     for (const char* name : {"LOC", "CONST_EVAL_OP", "PROGRAM_METADATA"}) header.emplace_back(name);
-  return lay_out(rows, header);
+  Cells cells{std::move(header), {}};
+  cells.rows.reserve(timed.size());
+  for (auto& [at, row] : timed) {
+    cells.rows.push_back(line_of(row, cells.header));
+    row = {};
+  }
+  return cells;
 }
 
 void write_cells(const Cells& cells, tools::Output& out) {
