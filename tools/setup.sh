@@ -2,7 +2,7 @@
 
 # What each part needs on Debian 12.
 build_packages="g++ cmake ninja-build libboost-dev liburing-dev libpci-dev libnuma-dev libcli11-dev nlohmann-json3-dev libcairo2-dev fonts-dejavu-core libgtest-dev libbenchmark-dev python3"
-check_packages="$build_packages clang clang-format clang-tidy libclang-rt-14-dev gcc-riscv64-unknown-elf"
+check_packages="$build_packages chromium python3-pandas clang clang-format clang-tidy libclang-rt-14-dev gcc-riscv64-unknown-elf"
 
 install_packages() {
   local wanted missing=()

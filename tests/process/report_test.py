@@ -166,7 +166,10 @@ def card():
     capture = h.work("run.ttc")
     process = h.start("ttemu", "--name", name, "--wait-observer", "--cores", 6, "--programs", 120, "--host-reads", "every:40",
                       "--pace", "--quiet")
+    reader = h.start("ttreport", "ops", "live:emu-" + name, "--wait-ms", 20000, "--for", 90, "--json", "-", "--no-summary")
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "-o", capture)
+    code, out, err = h.finish(reader)  # ends with its collector
+    h.check(code == 0 and json.loads(out)["totals"]["device_ops"] == 120, f"live: exit {code}, {out[:300]}{err}")
     for one in (process, collector):
         code, out, err = h.finish(one)
         h.check(code == 0, f"{one.args[0]} ended with {code}: {err}{out}")

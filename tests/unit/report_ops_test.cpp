@@ -303,5 +303,38 @@ TEST(report_ops, several_devices_of_one_log_are_kept_apart) {
   EXPECT_EQ(run.rows[1].gap_ns, 0);
 }
 
+TEST(report_ops, counters_become_shares_over_the_cores) {
+  const auto counter = [](int x, int value) {
+    return row15(
+        x, "TRISC_1", 9090, 1200, 7, "", "TS_DATA", "",
+        "{\"counter type\":\"FPU_COUNTER\";\"ref cnt\":1000;\"value\":" + std::to_string(value) + "}");
+  };
+  const auto run =
+      read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) + launch(2, "BRISC", 1000, 500, 7) +
+           launch(3, "BRISC", 1000, 500, 7) + counter(1, 100) + counter(2, 250) + counter(3, 290));
+  ASSERT_EQ(run.rows.size(), 1u);
+  const auto& counters = run.rows[0].counters;
+  EXPECT_NEAR(counters.at("FPU Util Min (%)"), 10, 1e-9);
+  EXPECT_NEAR(counters.at("FPU Util Median (%)"), 25, 1e-9);
+  EXPECT_NEAR(counters.at("FPU Util Max (%)"), 29, 1e-9);
+  EXPECT_NEAR(counters.at("Avg FPU util on full grid (%)"), 640.0 / 64 / 500 * 100, 1e-9);
+  EXPECT_FALSE(counters.contains("SFPU Util Min (%)"));
+  const std::vector<std::string> last(run.table.header.end() - 4, run.table.header.end());
+  EXPECT_EQ(last, (std::vector<std::string>{"FPU Util Min (%)", "FPU Util Median (%)", "FPU Util Max (%)",
+                                            "Avg FPU util on full grid (%)"}));
+}
+
+TEST(report_ops, sums_of_waits_are_told_in_ns) {
+  std::string text =
+      std::string(k15) + launch(1, "TRISC_0", 1000, 500, 7) + launch(1, "TRISC_2", 1000, 500, 7);
+  text +=
+      "0,1,1,TRISC_0,70,1000,300,7,,,CB-COMPUTE-WAIT-FRONT,ZONE_TOTAL,1,f.cc,\n0,1,1,TRISC_2,71,1000,40,7,,,"
+      "CB-COMPUTE-RESERVE-BACK,ZONE_TOTAL,1,f.cc,\n";
+  const auto run = read(text);
+  ASSERT_EQ(run.rows.size(), 1u);
+  EXPECT_EQ(run.rows[0].wait_front_ns, 300u);
+  EXPECT_EQ(run.rows[0].reserve_back_ns, 40u);
+}
+
 }  // namespace
 }  // namespace ttc::report

@@ -506,7 +506,7 @@ Cells report_cells(const OpReport& report, bool advice, bool raw_codes, bool ext
   if (extended)
     cells.header.insert(cells.header.end(),
                         {"Limit", "Limit Rule", "Waits For", "RISC Shares", "Slowest Core", "Imbalance [%]",
-                         "Not Kernel [%]", "First To Last Start [us]"});
+                         "Not Kernel [%]", "First To Last Start [us]", "Dispatch [us]"});
   for (const ReportRow& r : report.rows) {
     const Figures& f = r.figures;
     std::vector<std::string> line{std::to_string(r.op.id),
@@ -548,6 +548,7 @@ Cells report_cells(const OpReport& report, bool advice, bool raw_codes, bool ext
       line.push_back(cell(r.imbalance_percent));
       line.push_back(cell(r.dispatch_percent));
       line.push_back(r.op.first_to_last ? cell(*r.op.first_to_last / 1000) : "");
+      line.push_back(r.op.dispatch ? cell(*r.op.dispatch / 1000) : "");
     }
     cells.rows.push_back(std::move(line));
   }

@@ -263,11 +263,19 @@ std::vector<std::string> line_of(const Row& row, const std::vector<std::string>&
   return line;
 }
 
-std::set<std::string> counter_columns(const std::vector<DeviceRow>& device) {
-  std::set<std::string> names;
-  for (const DeviceRow& d : device)
-    for (const auto& [name, value] : d.counters) names.insert(name);
-  return names;
+// In tt-metal's order: of each unit Min, Median, Max, then the average on the full grid.
+std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
+  std::vector<std::string> present;
+  for (const char* unit : {"SFPU", "FPU", "MATH"}) {
+    const std::string average = std::string(unit) == "MATH" ? "Math" : unit;
+    for (const std::string& name :
+         {std::string(unit) + " Util Min (%)", std::string(unit) + " Util Median (%)",
+          std::string(unit) + " Util Max (%)", "Avg " + average + " util on full grid (%)"})
+      if (std::any_of(device.begin(), device.end(),
+                      [&](const DeviceRow& d) { return d.counters.contains(name); }))
+        present.push_back(name);
+  }
+  return present;
 }
 
 // Gaps as device-only mode has them: in order of time, negative where programs overlap.

@@ -395,6 +395,7 @@ class OpsReport : public Report {
                       {"risc_shares", r.waits.why},
                       {"imbalance_percent", number(r.imbalance_percent)},
                       {"not_kernel_percent", number(r.dispatch_percent)},
+                      {"dispatch_us", number(r.op.dispatch ? Number(*r.op.dispatch / 1000) : Number())},
                       {"advice", r.advice}});
     const Totals& t = report.totals;
     return {{"arch", report.arch.name},
