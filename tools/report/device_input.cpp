@@ -114,7 +114,7 @@ class OldDispatch {
 class LogFeed {
  public:
   LogFeed(const InputOptions& options, std::vector<Zone>& zones, Listener& listener, InputAccount& account)
-      : options_(options), zones_(zones), index_(zones), listener_(listener), account_(account) {}
+      : options_(options), index_(zones), listener_(listener), account_(account) {}
 
   // `known`: chips whose rows are left out, because another source has them already.
   void read(const std::string& path, const std::set<uint32_t>& known, std::set<uint32_t>& delivered);
@@ -131,7 +131,6 @@ class LogFeed {
   void tell_skipped(const tools::DeviceLogReader& reader, const std::string& path);
 
   const InputOptions& options_;
-  std::vector<Zone>& zones_;
   ZoneIndex index_;
   Listener& listener_;
   InputAccount& account_;
@@ -241,7 +240,6 @@ class EventFormat : public tools::Format {
   EventFormat(const InputOptions& options, std::vector<Zone>& zones, Listener& listener,
               std::set<uint32_t>& delivered, InputAccount& account)
       : options_(options),
-        zones_(zones),
         index_(zones),
         listener_(listener),
         delivered_(delivered),
@@ -291,7 +289,6 @@ class EventFormat : public tools::Format {
   Known& known(const tools::FrameEvents& f, const markers::Marker& m, LogRisc risc);
 
   const InputOptions& options_;
-  std::vector<Zone>& zones_;
   ZoneIndex index_;
   Listener& listener_;
   std::set<uint32_t>& delivered_;

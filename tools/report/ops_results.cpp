@@ -297,6 +297,7 @@ void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
 
 Cells device_only(const std::vector<DeviceRow>& device, JoinSummary& summary) {
   std::vector<const DeviceRow*> order;
+  order.reserve(device.size());
   for (const DeviceRow& d : device) order.push_back(&d);
   std::stable_sort(order.begin(), order.end(), [](const DeviceRow* a, const DeviceRow* b) {
     const Cycles &x = a->firmware_start ? a->firmware_start : a->kernel_start,

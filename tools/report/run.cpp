@@ -30,8 +30,8 @@ bool is_ops_results(const std::string& path) {
          (line.starts_with("GLOBAL CALL COUNT,") && !is_cpp_report(path));
 }
 
-// A report folder stands for what lies in it: the joined table first, else the log of the device.
-std::string file_in(const std::string& directory) {
+// A report folder stands for what lies in it: the newest joined table, or the log of the device.
+std::string file_in(const std::string& directory, bool prefer_zones) {
   std::error_code ignored;
   std::vector<std::string> results, logs;
   for (const auto& entry : fs::recursive_directory_iterator(directory, ignored)) {
@@ -40,11 +40,11 @@ std::string file_in(const std::string& directory) {
     if (name == "profile_log_device.csv") logs.push_back(entry.path());
   }
   std::sort(results.begin(), results.end());  // time stamps sort by time
-  if (!results.empty()) return results.back();
+  if (!results.empty() && !(prefer_zones && !logs.empty())) return results.back();
   return logs.empty() ? "" : logs.front();
 }
 
-std::vector<std::string> resolved(const std::vector<std::string>& from) {
+std::vector<std::string> resolved(const std::vector<std::string>& from, bool prefer_zones) {
   std::vector<std::string> all;
   for (const std::string& one : from) {
     std::error_code ignored;
@@ -52,7 +52,7 @@ std::vector<std::string> resolved(const std::vector<std::string>& from) {
       all.push_back(one);
       continue;
     }
-    const std::string file = file_in(one);
+    const std::string file = file_in(one, prefer_zones);
     if (file.empty())
       throw InputError(one +
                        " holds neither ops_perf_results*.csv nor profile_log_device.csv, nor firmware "
@@ -169,7 +169,7 @@ Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vec
 
 Run read_run(const RunOptions& options, const RunListeners& listeners) {
   Run run;
-  const std::vector<std::string> from = resolved(options.from);
+  const std::vector<std::string> from = resolved(options.from, options.prefer_zones);
   if (from.empty()) throw InputError("no input was named");
   if (is_ops_results(from.front())) {
     run.kind = InputKind::ops_results;

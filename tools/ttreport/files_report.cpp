@@ -34,14 +34,12 @@ std::string time_stamp() {
   return text;
 }
 
-// The same file under a second name where the file system allows it, else a copy.
+// A copy, not a second name: tt-metal appends to logs that it finds.
 void place(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (fs::equivalent(from, to, error)) return;
-  fs::remove(to, error);
-  fs::create_hard_link(from, to, error);
-  if (error) fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
-  if (error) throw OutputError(to.string() + " cannot be written: " + error.message());
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (error) throw OutputError("output " + to.string() + " cannot be written: " + error.message());
 }
 
 void make_directory(const fs::path& path) {
@@ -68,6 +66,7 @@ class FilesReport : public Report {
     const fs::path root(root_), logs = root / ".logs";
     make_directory(logs);
     run_options_.mlir = torch_;
+    run_options_.prefer_zones = true;
     const bool from_log = run_options_.from.size() == 1 && report::is_device_log(run_options_.from[0]);
     Output device_log((logs / (from_log ? ".unused" : kLog)).string(), false);
     DeviceCsv device_csv(device_log, {});

@@ -33,6 +33,7 @@ class HeatmapReport : public Report {
     RunListeners listeners;
     listeners.zones.push_back(&map);
     listeners.programs.push_back([&](const auto& op, auto cores) { map.program(op, cores); });
+    options_.prefer_zones = true;
     const Run run = read_with_progress(options_, listeners);
     if (run.kind != InputKind::device)
       return say(kUsage,

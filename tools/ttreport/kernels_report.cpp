@@ -46,6 +46,7 @@ class KernelsReport : public Report {
     ZoneStats stats;
     RunListeners listeners;
     listeners.zones.push_back(&stats);
+    options_.prefer_zones = true;
     const Run run = read_with_progress(options_, listeners);
     if (run.kind != InputKind::device)
       return say(kUsage,
