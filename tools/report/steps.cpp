@@ -34,7 +34,7 @@ std::string partner(const std::string& name, const std::vector<std::string>& all
   for (const auto& [from, to] :
        {std::pair{"start", "end"}, {"start", "stop"}, {"begin", "end"}, {"Start", "End"}, {"START", "END"}})
     if (name.ends_with(from)) {
-      const std::string other = name.substr(0, name.size() - std::string(from).size()) + to;
+      std::string other = name.substr(0, name.size() - std::string(from).size()) + to;
       if (std::find(all.begin(), all.end(), other) != all.end()) return other;
     }
   return "";
@@ -159,7 +159,7 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
   if (start.empty() && !names.empty()) {
     size_t most = 0;
     for (const std::string& name : names) {
-      const std::string other = partner(name, names);
+      std::string other = partner(name, names);
       if (counts[name] > most && (!other.empty() || counts[name] > 1)) {
         most = counts[name];
         start = name;
