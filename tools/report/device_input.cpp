@@ -239,11 +239,7 @@ class EventFormat : public tools::Format {
  public:
   EventFormat(const InputOptions& options, std::vector<Zone>& zones, Listener& listener,
               std::set<uint32_t>& delivered, InputAccount& account)
-      : options_(options),
-        index_(zones),
-        listener_(listener),
-        delivered_(delivered),
-        account_(account) {}
+      : options_(options), index_(zones), listener_(listener), delivered_(delivered), account_(account) {}
 
   tools::Order order() const override { return options_.also ? options_.also->order() : tools::Order::log; }
   void begin(const tools::Session& s) override {

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <tuple>
+#include <type_traits>
 
 #include "report/csv_file.hpp"
 #include "report/device_input.hpp"
@@ -61,7 +63,9 @@ std::optional<T> whole(std::string_view text) {
   if (error == std::errc{} && end == text.data() + text.size()) return value;
   double real = 0;  // tt-metal's own reader takes 12.0 as well
   const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), real);
-  if (bad != std::errc{} || stop != text.data() + text.size() || !(std::abs(real) < 9e15))
+  const double least = std::is_signed_v<T> ? -9e15 : 0;
+  const double most = std::min(9e15, static_cast<double>(std::numeric_limits<T>::max()));
+  if (bad != std::errc{} || stop != text.data() + text.size() || !(real >= least && real <= most))
     return std::nullopt;
   return static_cast<T>(real);
 }
