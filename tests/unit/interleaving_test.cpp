@@ -115,8 +115,8 @@ struct Random : Schedule {
   uint32_t quick;
 };
 
-// Of this adversary's schedules, one in eight thousand or fewer still hides a loss: a look is held up across a
-// reset, and what is found behind it fits. They are known by their numbers and must not become more
+// Of this adversary's schedules, one in eight thousand or fewer still hides a loss: a look is held up across
+// a reset, and what is found behind it fits. They are known by their numbers and must not become more
 // (DESIGN.md).
 constexpr uint64_t kSilentAtMost = 8'000;
 constexpr uint64_t kSilentShown = 3;

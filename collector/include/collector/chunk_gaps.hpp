@@ -51,7 +51,7 @@ class ChunkGaps {
     uint64_t next_id = kFirstId;
     bool begun = false;
     bool ended = false;
-    bool gap = false;  // there ever was one: lanes not seen before are in doubt
+    bool gap = false;                // there ever was one: lanes not seen before are in doubt
     std::map<uint32_t, Lane> lanes;  // by core and RISC
   };
 
