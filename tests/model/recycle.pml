@@ -113,7 +113,7 @@ proctype host() {
 #endif
 
 proctype collector() {
-  byte s_least, s_most, t_before, t_after, first, r, i, n, old, fits, best, h, last, place, tries, again_tries;
+  byte s_least, s_most, t_before, t_after, first, r, i, n, old, fits, best, h, last, place, tries, again_tries, old_end;
   byte s_index[2], t_index[2], pos[2] = OLD, newest[2] = OLD;
   bool settled, due, torn, ok, prov[2];
   byte waiting[16];
@@ -253,12 +253,13 @@ resolve:
           :: best == 2 && i < h -> taken[SLOT(r, AT(r, i))]++; newest[r] = AT(r, i); i++
           :: else -> break
           od;
+          old_end = pos[r] + old;
           pos[r] = (best == 2 -> h : 0);
 #ifdef STALE
-          if :: best == 1 -> pos[r] = s_index[r] + old; prov[r] = 1 :: else -> skip fi
+          if :: best == 1 -> pos[r] = old_end; prov[r] = 1 :: else -> skip fi
 #endif
        fi;
-       i = 0; place = 0; n = 0; old = 0; best = 0
+       i = 0; place = 0; n = 0; old = 0; best = 0; old_end = 0
      }
      r++
   :: else -> break

@@ -101,13 +101,13 @@ def same(truth, got):
     h.check(sorted(truth) == sorted(got), "rows are repeated")
 
 
-def equal(arch, *card_arguments, minor=10, memory="metal", collect=()):
+def equal(arch, *card_arguments, minor=10, memory="metal", collect=(), programs=200):
     truth = h.work(arch + ".truth.csv")
-    name, card = start_card(arch, truth, "--programs", 200, "--rate", 400, *card_arguments)
+    name, card = start_card(arch, truth, "--programs", programs, "--rate", 400, *card_arguments)
     collector = OnModel(arch, name, card, *collect, minor=minor, memory=memory)
     h.check(h.finish(card)[0] == 0, "the card did not end in order")
     wanted = h.rows(truth)
-    until(collector.live, lambda c: c["frames"] >= 200 * LANES)
+    until(collector.live, lambda c: c["frames"] >= programs * LANES)
     collector.process.send_signal(signal.SIGTERM)
     code, out, err = h.finish(collector.process)
     h.check(code == 0, f"ended with {code}: {err}")
@@ -120,6 +120,7 @@ def equal(arch, *card_arguments, minor=10, memory="metal", collect=()):
     report = h.device(out)
     h.check(report["lost"] == [], f"losses reported: {report['lost'][:3]}")
     print(f"{arch}: {len(wanted)} rows, {report['round_trips']} round trips, {report['window_moves']} re-aims")
+    return report
 
 
 @case
@@ -138,6 +139,15 @@ def equal_blackhole_numbered_otherwise():
     equal("blackhole", "--generation", "G3", memory="simulator")
     equal("blackhole", "--generation", "G3", memory="simulator", collect=["--region-bytes", "48000"])
     equal("blackhole", "--generation", "G3", "--mode", "sum", memory="simulator")
+
+
+@case
+def recycles():
+    """The writer's own descriptor, lock and window behind the driver; twice what a log holds."""
+    for arch in ("wormhole_b0", "blackhole"):
+        report = equal(arch, collect=["--recycle", "--recycle-at", "30%"], programs=800)
+        recycle = report["recycle"]
+        h.check(recycle["refused"] is None and recycle["recycles"] >= 8 and recycle["surprises"] == 0, f"{recycle}")
 
 
 @case
