@@ -133,6 +133,7 @@ class HtmlReport : public Report {
     for (const ReportRow& r : report.rows)
       if (r.device_us && !r.limit.what.empty()) limits[r.limit.what] += *r.device_us;
     std::vector<std::pair<double, std::string>> by_time;
+    by_time.reserve(limits.size());
     for (const auto& [what, time] : limits) by_time.emplace_back(time, what);
     std::sort(by_time.rbegin(), by_time.rend());
     json bounds{{"title", "What bounds this run"},
@@ -227,7 +228,7 @@ class HtmlReport : public Report {
     for (const auto& [chip, grid] : heat.chips())
       for (const auto& [at, h] : grid) {
         place[{chip, at.first, at.second}] = cores.size();
-        const auto ns = [&](uint64_t cycles) { return cycles * 1000 / run.mhz(chip); };
+        const auto ns = [mhz = run.mhz(chip)](uint64_t cycles) { return cycles * 1000 / mhz; };
         cores.push_back({chip, at.first, at.second, ns(h.time), ns(h.wait), ns(h.behind), ns(h.start)});
       }
     json by_op = json::object();
