@@ -227,7 +227,7 @@ class HtmlReport : public Report {
     for (const auto& [chip, grid] : heat.chips())
       for (const auto& [at, h] : grid) {
         place[{chip, at.first, at.second}] = cores.size();
-        const auto ns = [&](uint64_t cycles) { return cycles * 1000 / run.mhz(chip); };
+        const auto ns = [mhz = run.mhz(chip)](uint64_t cycles) { return cycles * 1000 / mhz; };
         cores.push_back({chip, at.first, at.second, ns(h.time), ns(h.wait), ns(h.behind), ns(h.start)});
       }
     json by_op = json::object();

@@ -81,7 +81,11 @@ class KernelsReport : public Report {
       if (!wanted(z)) continue;
       const std::string source = z.file.empty() ? "" : z.file + ":" + std::to_string(z.line);
       const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.second)];
-      Line& l = lines[by_ == "source" ? source + z.name : z.name + "\n" + processor + "\n" + source];
+      std::string key = z.name;
+      key += '\n';
+      key += source;
+      if (by_ != "source") key += processor;
+      Line& l = lines[key];
       const uint32_t mhz = run.mhz(e.longest.launch.chip);
       const auto us = [&](uint64_t cycles) { return static_cast<double>(cycles) / mhz; };
       l.name = z.name.empty() ? "(unnamed)" : z.name;
@@ -100,6 +104,7 @@ class KernelsReport : public Report {
       l.mean_us = l.total_us / static_cast<double>(l.count);
     }
     std::vector<Line> all;
+    all.reserve(lines.size());
     for (auto& [name, line] : lines) all.push_back(std::move(line));
     return all;
   }
@@ -126,6 +131,7 @@ class KernelsReport : public Report {
       }
     }
     std::vector<Line> all;
+    all.reserve(lines.size());
     for (auto& [core, line] : lines) all.push_back(std::move(line));
     return all;
   }
