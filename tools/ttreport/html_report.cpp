@@ -133,6 +133,7 @@ class HtmlReport : public Report {
     for (const ReportRow& r : report.rows)
       if (r.device_us && !r.limit.what.empty()) limits[r.limit.what] += *r.device_us;
     std::vector<std::pair<double, std::string>> by_time;
+    by_time.reserve(limits.size());
     for (const auto& [what, time] : limits) by_time.emplace_back(time, what);
     std::sort(by_time.rbegin(), by_time.rend());
     json bounds{{"title", "What bounds this run"},
