@@ -122,6 +122,7 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
   EXPECT_GT(totals.of(Verdict::front), 0u);
   EXPECT_GT(totals.of(Verdict::after), 0u);
   EXPECT_GT(totals.of(Verdict::after_front), 0u);
+  if (kSlower > 1) return;  // too few offsets to meet the narrow ones
   EXPECT_GT(totals.of(Verdict::torn), 0u);
   EXPECT_GT(totals.of(Verdict::lost_write), 0u);
 }
@@ -136,7 +137,7 @@ TEST_F(Recycling, at_random_with_a_stalling_adversary) {
     if (!check(world.options, world, "TTC_RECYCLE=" + std::to_string(seed) + " prints what happened")) return;
   }
   std::cout << totals.text() << "\n";
-  if (given) return;
+  if (given || kSlower > 1) return;
   EXPECT_GT(totals.equal,
             totals.runs * 9 / 10);  // the others overran their log, or were held up beyond the bound
   for (const Verdict v : {Verdict::clean, Verdict::front, Verdict::after, Verdict::after_front, Verdict::torn,
@@ -151,6 +152,7 @@ TEST_F(Recycling, at_random_with_a_stalling_adversary) {
 
 // The same worlds with a rule of the protocol taken away: the judgement must see it.
 TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
+  if (kSlower > 1) GTEST_SKIP() << "a question of the rules, not of memory";
   RecycleTotals unused;
   uint64_t wrong_unresolved = 0, wrong_early = 0;
   constexpr uint64_t kUnresolved = 60, kEarly = 400;
