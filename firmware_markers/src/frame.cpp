@@ -160,8 +160,8 @@ class SumsOnce {
   uint32_t count_ = 0;
 };
 
-// Where the markers of a frame that begin at word `pos` stop being markers, or words.size(). In a frame of one
-// launch padding is the last of them; other blank words are slots of an older frame.
+// Where the markers of a frame that begin at word `pos` stop being markers, or words.size(). In a frame of
+// one launch padding is the last of them; other blank words are slots of an older frame.
 size_t markers_end(std::span<const uint32_t> words, size_t pos, const Lane& lane) {
   SumsOnce sums;
   while (pos + 2 <= words.size() && is_marker(words[pos])) {

@@ -130,7 +130,7 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
 TEST_F(Recycling, at_random_with_a_stalling_adversary) {
   const char* given = std::getenv("TTC_RECYCLE");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  const uint64_t runs = given ? 1 : long_run() ? 1'000'000 : 2'000 / kSlower;
+  const uint64_t runs = given ? 1 : long_run() ? 1'000'000 : 1'200 / kSlower;
   std::cout << "seeds from " << seed << "\n";
   for (uint64_t i = 0; i < runs; ++i, ++seed) {
     Adversary world(seed);
@@ -181,7 +181,7 @@ TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
 TEST_F(Recycling, with_a_reset_of_the_host) {
   uint64_t seed = std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
-  for (uint64_t i = 0; i < (long_run() ? 100'000 : 800) / kSlower; ++i, ++seed) {
+  for (uint64_t i = 0; i < (long_run() ? 100'000 : 400) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.late_ns =
         0;  // recovery after a reset believes what landed within the drain's own time
@@ -199,7 +199,7 @@ TEST_F(Recycling, leaves_quick_push_alone) {
                                            : std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
   uint64_t told = 0;
-  for (uint64_t i = 0; i < (long_run() ? 50'000 : 200) / kSlower; ++i, ++seed) {
+  for (uint64_t i = 0; i < (long_run() ? 50'000 : 120) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.quick_push_from = static_cast<int>(world.below(60));
     Recycled run(shared(), world.options, world);
