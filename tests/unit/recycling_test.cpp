@@ -122,6 +122,7 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
   EXPECT_GT(totals.of(Verdict::front), 0u);
   EXPECT_GT(totals.of(Verdict::after), 0u);
   EXPECT_GT(totals.of(Verdict::after_front), 0u);
+  if (kSlower > 1) return;  // too few offsets to meet the narrow ones
   EXPECT_GT(totals.of(Verdict::torn), 0u);
   EXPECT_GT(totals.of(Verdict::lost_write), 0u);
 }
@@ -129,14 +130,14 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
 TEST_F(Recycling, at_random_with_a_stalling_adversary) {
   const char* given = std::getenv("TTC_RECYCLE");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  const uint64_t runs = given ? 1 : long_run() ? 1'000'000 : 2'000 / kSlower;
+  const uint64_t runs = given ? 1 : long_run() ? 1'000'000 : 1'200 / kSlower;
   std::cout << "seeds from " << seed << "\n";
   for (uint64_t i = 0; i < runs; ++i, ++seed) {
     Adversary world(seed);
     if (!check(world.options, world, "TTC_RECYCLE=" + std::to_string(seed) + " prints what happened")) return;
   }
   std::cout << totals.text() << "\n";
-  if (given) return;
+  if (given || kSlower > 1) return;
   EXPECT_GT(totals.equal,
             totals.runs * 9 / 10);  // the others overran their log, or were held up beyond the bound
   for (const Verdict v : {Verdict::clean, Verdict::front, Verdict::after, Verdict::after_front, Verdict::torn,
@@ -151,6 +152,7 @@ TEST_F(Recycling, at_random_with_a_stalling_adversary) {
 
 // The same worlds with a rule of the protocol taken away: the judgement must see it.
 TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
+  if (kSlower > 1) GTEST_SKIP() << "a question of the rules, not of memory";
   RecycleTotals unused;
   uint64_t wrong_unresolved = 0, wrong_early = 0;
   constexpr uint64_t kUnresolved = 60, kEarly = 400;
@@ -179,7 +181,7 @@ TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
 TEST_F(Recycling, with_a_reset_of_the_host) {
   uint64_t seed = std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
-  for (uint64_t i = 0; i < (long_run() ? 100'000 : 800) / kSlower; ++i, ++seed) {
+  for (uint64_t i = 0; i < (long_run() ? 100'000 : 400) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.late_ns =
         0;  // recovery after a reset believes what landed within the drain's own time
@@ -197,7 +199,7 @@ TEST_F(Recycling, leaves_quick_push_alone) {
                                            : std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
   uint64_t told = 0;
-  for (uint64_t i = 0; i < (long_run() ? 50'000 : 200) / kSlower; ++i, ++seed) {
+  for (uint64_t i = 0; i < (long_run() ? 50'000 : 120) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.quick_push_from = static_cast<int>(world.below(60));
     Recycled run(shared(), world.options, world);
