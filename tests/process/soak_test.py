@@ -58,7 +58,7 @@ def main():
     card = h.start("ttemu", "--name", name, "--cores", 8, "--programs", 0, "--host-reads", "every:500", "--wait-observer",
                    "-q", stdout=None, stderr=None)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--ring", "16MiB", "-o",
-                        h.work("soak.ttc"), "--rotate", "8MiB", "--max-size", f"{BOUND_MIB}MiB", "--keep", "newest")
+                        h.work("soak.ttc"), "--rotate", "8MiB", "--max-size", f"{BOUND_MIB}MiB", "--keep", "newest", "--memory", "16MiB")
     began, samples = time.monotonic(), []
     while time.monotonic() - began < SECONDS:
         time.sleep(1)                     # between two looks
