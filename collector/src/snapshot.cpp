@@ -35,6 +35,7 @@ void copy(Stretch& s, uint64_t from_ns, CaptureCopy& to) {
 SnapshotResult take_snapshot(const std::vector<std::string>& live_names, const std::string& path,
                              const SnapshotOptions& options) {
   std::vector<std::unique_ptr<Stretch>> stretches;
+  stretches.reserve(live_names.size());
   for (const std::string& name : live_names) stretches.push_back(std::make_unique<Stretch>(name));
   SnapshotResult r;
   r.path = path;

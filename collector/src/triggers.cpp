@@ -42,7 +42,7 @@ uint32_t lane_key(const shm::ChunkHeader& h, uint8_t risc) {
 }  // namespace
 
 std::string add_trigger(const std::string& text, TriggerRules& rules) {
-  const std::string wrong =
+  std::string wrong =
       "'" + text +
       "' is no trigger; it takes zone>100us, zone:NAME, zone:NAME>100us, loss, silent>2s, exit, reset";
   const size_t more = text.find('>');
