@@ -138,7 +138,7 @@ void Drain::announce_fill(const CoreState& core, double filled) {
   const uint64_t ran_ns = attachment_.clock() - std::max(core.epoch_since_ns, attachment_.begun_ns);
   const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
   const double dram_mb = static_cast<double>(4 * bytes * device::kMaxRiscs * attachment_.core_count_per_dram *
-                                             card_.identity().arch->dram_views().size()) /
+                                             card_.identity().dram_views.size()) /
                          1e6;
   char text[700];
   std::snprintf(

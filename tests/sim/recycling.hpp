@@ -134,6 +134,7 @@ class Recycled : tools::Format {
     explicit TheCard(Recycled& run) : run_(run) {
       identity_.spec = identity_.live_name = "sim";
       identity_.arch = card::arch_by_name(run.o_.blackhole ? "blackhole" : "wormhole_b0");
+      identity_.dram_views = identity_.arch->dram_views_without(0);
       identity_.aiclk_mhz = 1000;
     }
     const card::Identity& identity() const override { return identity_; }

@@ -50,6 +50,7 @@ class ScheduledCard : public card::Card {
         event_ns_(history.events.size()) {
     identity_.spec = identity_.live_name = "sim";
     identity_.arch = card::arch_by_name("wormhole_b0");
+    identity_.dram_views = identity_.arch->dram_views_without(0);
     identity_.aiclk_mhz = 1000;
     buffer_address_ = kControlAddress + 4u * history.layout->format.control_words;
     while (next_ < history.prelude) apply(history.events[next_++]);

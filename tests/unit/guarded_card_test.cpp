@@ -26,6 +26,7 @@ class ScriptedCard : public Card {
  public:
   ScriptedCard() {
     identity_.arch = arch_by_name("wormhole_b0");
+    identity_.dram_views = identity_.arch->dram_views_without(0);
     for (uint8_t x = 1; x <= 4; ++x)
       for (uint8_t y = 1; y <= 5; ++y) tiles_.push_back({{x, y}, TileKind::tensix, false});
     tiles_.push_back({{6, 1}, TileKind::tensix, true});

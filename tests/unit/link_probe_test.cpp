@@ -25,6 +25,7 @@ class CountingCard final : public card::Card {
   CountingCard() {
     identity_.spec = "emu:counting";
     identity_.arch = card::arch_by_name("wormhole_b0");
+    identity_.dram_views = identity_.arch->dram_views_without(0);
   }
   const card::Identity& identity() const override { return identity_; }
   std::span<const card::Tile> tiles() const override { return {}; }
