@@ -133,11 +133,13 @@ void ClockPublisher::count() {
   segment_.set(Counter::clock_bound_ns, bound_ == kNoBound ? 0 : bound_ / kHostTicksPerNs);
 }
 
-void ClockPublisher::close(bool card_answers) {
-  for (int i = 0; card_answers && i < kLastSamples; ++i) {
+void ClockPublisher::close(bool card_answers, bool has_time) {
+  for (int i = 0; has_time && card_answers && i < kLastSamples; ++i) {
     wait_until(due_ns_);
     card_answers = poll(monotonic_now_ns()) == Access::ok;
   }
+  // A run shorter than the first round over the tiles would have no times but those of one.
+  if (!has_time && card_answers) card_answers = sampler_.sample() == Access::ok;
   if (card_answers) sampler_.finish_first_round();
   if (const std::string domains = sampler_.take_domains(); !domains.empty())
     segment_.add_standing(shm::ChunkKind::clock_domains, domains);

@@ -272,7 +272,8 @@ DeviceRun::End DeviceRun::collect_stretch() {
   poll_names();
   // Where collecting goes on after a reset, what was recorded until the reset is missing in the middle.
   drain_->close_account(end == End::gone || (end == End::leaving && options_.reattach), ended_ns);
-  if (clock_) clock_->close(end == End::halted && card_->health() == Health::ok);
+  const bool answers = end != End::gone && card_->health() != Health::gone;
+  if (clock_) clock_->close(answers, end == End::halted && card_->health() == Health::ok);
   publisher_->end_sweep();
   take_account();
   return end;

@@ -118,6 +118,42 @@ TEST(ClockSampler, StaysWithinItsRoundTrips) {
   }
 }
 
+// Short runs are over before every tile had its turn: at the end those that are left are compared, or only
+// the reference tile's markers would have times.
+TEST(ClockPublisher, ACardThatGoesAwayEarlyIsAskedForItsOtherTilesFirst) {
+  TileCard card;
+  card.base = uint64_t{1} << 40;
+  std::vector<card::Coord> tiles;
+  for (uint8_t y = 1; y < 40; ++y) {
+    card.origin[{1, y}] = 0;
+    tiles.push_back({1, y});
+  }
+  const std::string name = "clock-short-" + std::to_string(getpid());
+  {
+    shm::SegmentOptions small;
+    small.ring_bytes = 1 << 20;
+    shm::SegmentWriter segment(name, "test", 1, small);
+    Publisher publisher(segment, 0, 4);
+    ClockSampler sampler(card, tiles, {200, 4});
+    ClockPublisher clock(card, sampler, publisher, segment);
+    for (int polls = 0; polls < 3;) {
+      const uint64_t now = monotonic_now_ns();
+      if (now < clock.next_due_ns()) continue;
+      ASSERT_EQ(clock.poll(now), Access::ok);
+      ++polls;
+    }
+    ASSERT_FALSE(sampler.first_round_over());
+    clock.close(true, false);
+    shm::Reader reader(name, shm::StartAt::oldest);
+    std::vector<uint64_t> words;
+    ASSERT_TRUE(reader.clock(words));
+    const auto live = live_clock(words);
+    ASSERT_EQ(live.size(), 1u);
+    EXPECT_NE(live.front().head().tile_spread, kNoBound);
+  }
+  shm::remove_segment(name);
+}
+
 // Publishes for real and follows the model live: every count the card showed lies where its segment says.
 TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
   TileCard card;
@@ -148,7 +184,7 @@ TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
       const auto maps = live_clock(words);
       ASSERT_EQ(maps.size(), 1u);
     }
-    clock.close(true);
+    clock.close(true, true);
     ASSERT_TRUE(reader.clock(words));
     const auto live = live_clock(words);
     ASSERT_EQ(live.size(), 1u);

@@ -19,8 +19,9 @@ class ClockPublisher {
   // Samples and publishes what is due.
   card::Access poll(uint64_t now_ns);
   // A few samples more, so that markers up to now get conditional bounds, and everything as final segments.
-  // Waits for four periods when `card_answers`.
-  void close(bool card_answers);
+  // Waits for four periods when the card answers and there is time; of one that is about to go away it takes
+  // one sample, and the tiles that were not compared yet: some milliseconds.
+  void close(bool card_answers, bool has_time);
 
   uint64_t bound() const {
     return bound_;
