@@ -29,5 +29,5 @@ golden_directory() {
 }
 
 configure() {
-  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" -DTTC_PCH=ON >/dev/null
+  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" >/dev/null
 }
