@@ -290,13 +290,13 @@ int main(int argc, char** argv) {
   o.capture = capture.options;
   o.flight = capture.flight;
   o.flight.plain = o.plain;
+  if (!mode.empty()) o.mode = markers::mode_by_name(mode);
+  o.devices = collect::listed_devices(typed_devices);
+  if (*sync_cmd) return run_sync(o, as_json, svg);
   if (!o.quiet && o.flight.bytes)
     std::fprintf(stderr, "ttcollect: %s\n", collect::flight_arithmetic(o.flight, o.ring_bytes).c_str());
   else if (!o.quiet && !o.output.empty())
     std::fprintf(stderr, "ttcollect: %s\n", collect::capture_arithmetic(o.capture, o.ring_bytes).c_str());
-  if (!mode.empty()) o.mode = markers::mode_by_name(mode);
-  o.devices = collect::listed_devices(typed_devices);
-  if (*sync_cmd) return run_sync(o, as_json, svg);
   o.drain.idle_interval_ns = static_cast<uint64_t>(idle_us * 1000);
   o.drain.busy_interval_ns = std::min(static_cast<uint64_t>(busy_us * 1000), o.drain.idle_interval_ns);
   try {
