@@ -103,7 +103,8 @@ def recover():
         h.check(set(got) <= set(rows) and (cut < size - 1 or got == rows), f"cut at {cut}")
         lost = losses(h.work("cut.recovered.ttc"))["devices"]
         lost = lost[0]["lost"] if lost else []
-        missing = [r for r in rows[2:] if r not in set(got)] if got else []
+        given = set(got)
+        missing = [r for r in rows[2:] if r not in given] if got else []
         if lost or missing:
             mine = [dict(i, to_cycles=1 << 62 if i["to_cycles"] is None else i["to_cycles"]) for i in lost]
             h.check(not h.outside_intervals(missing, mine), f"cut at {cut}: markers are missing outside of all intervals")
