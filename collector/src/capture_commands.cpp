@@ -56,9 +56,8 @@ void add_fact(const std::vector<uint64_t>& chunk, Contents& c,
   if (h.kind != shm::ChunkKind::session) return;
   const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
   if (!j.is_object()) return;
-  json s{{"session", h.session}};
-  for (const char* key : {"device", "chip", "arch", "board", "aiclk_mhz", "layout", "mode"})
-    if (j.contains(key)) s[key] = j[key];
+  json s = j;
+  s["session"] = h.session;
   if (j.contains("cores") && j["cores"].is_array()) s["cores"] = j["cores"].size();
   c.sessions.push_back(std::move(s));
 }
@@ -136,7 +135,13 @@ std::string to_text(const json& j) {
     std::snprintf(line, sizeof line, "%-18s", key.c_str());
     text += line + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
   }
-  for (const auto& s : j["sessions"]) text += "session           " + s.dump() + "\n";
+  for (const auto& s : j["sessions"]) {
+    json brief;
+    for (const char* key :
+         {"session", "device", "chip", "arch", "board", "aiclk_mhz", "layout", "mode", "cores"})
+      if (s.contains(key)) brief[key] = s[key];
+    text += "session           " + brief.dump() + "\n";
+  }
   return text;
 }
 

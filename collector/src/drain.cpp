@@ -270,7 +270,11 @@ Access Drain::still_unrewound(const CoreState& core, const Snapshot& snap, bool&
 std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
   std::vector<Fetched> fetched;
   const uint64_t room = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
-  const auto most = static_cast<uint32_t>((room - 3 * card::kLineBytes) / 4) & ~3u;
+  // What takes longer than the blind spot is void: of a long backlog on a slow link, a part at a time.
+  const uint64_t lines_in_time = kBlindSpotNs / 2 / std::max<uint64_t>(line_ns_, 1) / device::kMaxRiscs;
+  const uint64_t in_time = std::max<uint64_t>(lines_in_time * card::kLineBytes / 4, 2 * device::kBufferWords);
+  const auto most =
+      static_cast<uint32_t>(std::min<uint64_t>((room - 3 * card::kLineBytes) / 4, in_time)) & ~3u;
   bytes = Publisher::kHeadBytes;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     LaneState& lane = core.lanes[r];
@@ -504,7 +508,10 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
                 log_address(core, f.risc, f.lane->cursor - f.lead),
                 {slot + from / 8, round8(4ull * (f.lead + f.words + f.ahead)) / 8}};
   }
+  const uint64_t begun_ns = attachment_.clock();
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
+  const uint64_t lines = bytes / card::kLineBytes + fetched.size();
+  line_ns_ = (3 * line_ns_ + (attachment_.clock() - begun_ns) / lines) / 4;
   bool unrewound = true;
   if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
   for (const Fetched& f : fetched) {

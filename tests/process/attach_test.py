@@ -13,8 +13,8 @@ def environment(**variables):
     return {**plain, **variables}
 
 
-def card(state, *options, env=None, name=None):
-    name = name or h.card_name()
+def card(state, *options, env=None):
+    name = h.card_name()
     process = h.start("ttemu", "--name", name, "--profiler", state, "--linger", 1, "--quiet", *options,
                       env=env or environment())
     while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
@@ -87,7 +87,9 @@ def waits_for_another_card():
     first.kill()
     first.wait()
     h.check("no emulated card named" in collector.stderr.readline(), "did not notice that the card went away")
-    _, second = card("on", "--cores", 2, "--programs", 100, "--pace", "--wait-observer", name=name)
+    # Not waited for: it may be over before anybody lists it.
+    second = h.start("ttemu", "--name", name, "--profiler", "on", "--linger", 1, "--quiet", "--cores", 2, "--programs", 100,
+                     "--pace", "--wait-observer", env=environment())
     code, out, err = h.finish(collector)
     h.check(code == 0 and h.device(out)["programs"] == 100, f"{code} {out} {err}")
     h.check(h.finish(second)[0] == 0, "the card did not end in order")

@@ -69,10 +69,9 @@ def main():
     h.check(all(r["min_ns"] >= 800 for r in report["link"]["rows"] if r["what"] != "re-aim"), "charged time is missing")
     cost = report["footprint"]
     h.check(cost["link_by"] == "probe" and 0 < cost["link_share"] < 1.5 and cost["reads_per_s"] > 0, f"{cost}")
-    with open(capture, "rb") as file:
-        content = file.read()
-    begin = content.index(b'{"aiclk_mhz"')
-    session = json.JSONDecoder().raw_decode(content[begin:].decode(errors="replace"))[0]
+    code, text, err = h.run("ttcollect", "info", capture, "--json")
+    h.check(code == 0, err)
+    session = json.loads(text)["sessions"][0]
     h.check(session["link"] == report["link"], f"the session carries {session}")
     code, text, err = h.run("ttexport", "--from", capture, "-o", h.work("run.csv"))
     h.check(code == 0, err)

@@ -297,7 +297,9 @@ def flaws():
     """Host resets at random cut launches: what is left is shown truly, losses are instants, nothing is invented."""
     if not perfetto_check.available():
         h.skip("protoc is not installed (protobuf-compiler)")
-    ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=20000,apart=6ms,words=3", "--rate", 1000], programs=120)
+    # More than a log holds, and nobody who empties it: the card drops launches.
+    ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=90000,apart=6ms,words=3", "--rate", 1000,
+                                        "--zones-per-kernel", 60], programs=240)
     truth = set(zones_of(rows, in_cycles, unfinished=True)[0])
     path, told = export(ttc, "perfetto")
     trace = perfetto_check.Trace(path)

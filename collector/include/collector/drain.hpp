@@ -328,6 +328,7 @@ class Drain {
   DeviceTime device_time_;
   bool generation_settled_ = false;
   uint32_t generation_tries_ = 0;
+  uint64_t line_ns_ = 0;  // what a line of the log takes, of late
   bool mode_settled_ = false;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
