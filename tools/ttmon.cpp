@@ -245,7 +245,7 @@ int show_top_of(tools::TopOptions& o) {
     if (o.from.empty())
       for (const shm::Reader& r : attach_to_all()) o.from.push_back("live:" + r.info().live_name);
     for (std::string& from : o.from)
-      if (!from.starts_with("live:") && !from.ends_with(".ttc")) from = "live:" + from;
+      if (!from.starts_with("live:") && !from.ends_with(".ttc")) from.insert(0, "live:");
     std::signal(SIGINT, [](int) { stop_asked = 1; });
     tools::show_top(o, stop_asked);
     return kOk;
