@@ -71,7 +71,8 @@ class DiffReport : public Report {
     const int code = std::max(tell(a), tell(b));
     for (const std::string& text : fail_if_)
       if (const std::string why = holds(diff, *parse_condition(text)); !why.empty()) {
-        say(kOk, text + " holds: " + why);
+        std::string sentence = text;
+        say(kOk, sentence.append(" holds: ").append(why));
         return kConditionHolds;
       }
     return code;
