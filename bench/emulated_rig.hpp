@@ -96,6 +96,14 @@ class Rig {
     move_to(at_ns_ + 1'000'000);
     if (drain->sweep(at_ns_, true) != card::Access::ok) std::puts("WRONG: the card refused"), std::exit(1);
   }
+  // Until nothing new is found: a long log is read in several pieces, the fewer the faster this machine is.
+  void sweep_until_quiet() {
+    uint64_t before;
+    do {
+      before = drain->frames();
+      for (int i = 0; i < 8; ++i) sweep_all();
+    } while (drain->frames() != before);
+  }
   uint64_t at_ns() const { return at_ns_; }
   void move_to(uint64_t ns) {
     if (simulated_) card_.advance_clock(ns - at_ns_);  // it runs at 1 GHz

@@ -258,7 +258,7 @@ Result measure(const Chip& chip, const Case& c) {
   const Cost sweep = measurement.look(Look::sweep);
   rig.sweep_all();
   const Cost schedule = measurement.look(Look::schedule);
-  for (int i = 0; i < 8; ++i) rig.sweep_all();  // a small ring takes a long log in several pieces
+  rig.sweep_until_quiet();  // a long log is read in several pieces
   const uint64_t frames = rig.drain->frames() - frames_before;
   if (frames != device::kMaxRiscs * measurement.launches()) {
     result("WRONG: %llu launches left %llu frames", static_cast<unsigned long long>(measurement.launches()),

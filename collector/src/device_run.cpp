@@ -432,6 +432,7 @@ void DeviceRun::take_account() {
   r.frames = drain_->frames();
   r.epochs = drain_->epochs();
   r.retries = drain_->retries();
+  r.late_looks = drain_->late_looks();
   r.sweeps = drain_->sweeps();
   r.recovered_words = segment_->get(Counter::recovered_words);
   r.transactions = drain_->transactions();

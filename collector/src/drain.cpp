@@ -136,6 +136,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   frames_ = carried.frames;
   epochs_ = carried.epochs;
   retries_ = carried.retries;
+  late_looks_ = carried.late_looks;
   sweeps_ = carried.sweeps;
   recovered_words_ = carried.recovered_words;
   unparsable_words_ = carried.unparsable_words;
@@ -145,8 +146,19 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
 }
 
 Carried Drain::carry() const {
-  Carried c{0,       programs_,        markers_,          frames_,       epochs_ + 1,         retries_,
-            sweeps_, recovered_words_, unparsable_words_, dropped_runs_, losses_.intervals(), transactions()};
+  Carried c{0,
+            programs_,
+            markers_,
+            frames_,
+            epochs_ + 1,
+            retries_,
+            late_looks_,
+            sweeps_,
+            recovered_words_,
+            unparsable_words_,
+            dropped_runs_,
+            losses_.intervals(),
+            transactions()};
   for (const CoreState& core : cores_) c.first_epoch = std::max(c.first_epoch, core.epoch + 1);
   return c;
 }
@@ -521,7 +533,9 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   }
   if (!unrewound) note_rewind(core, false);
   // Held up for so long that an epoch may have passed: looked at again.
-  if (!unrewound || attachment_.clock() - snap.read_time_ns > kBlindSpotNs) return Access::ok;
+  const bool held_up = attachment_.clock() - snap.read_time_ns > kBlindSpotNs;
+  if (held_up) ++late_looks_;
+  if (!unrewound || held_up) return Access::ok;
 
   std::vector<Publisher::Span> spans;
   for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, spans);
@@ -574,6 +588,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   Snapshot snap;
   if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
+  if (core.looked_late && core.core.kind == markers::CoreKind::tensix) ++late_looks_;
   core.previous_look_ns = std::exchange(core.look_ns, snap.read_time_ns);
   if (rewound(core, snap)) note_rewind(core, false);
   if (core.rewound_ns != 0) {
@@ -721,6 +736,7 @@ void Drain::store_counters() {
   segment_.set(Counter::frames, frames_);
   segment_.set(Counter::epochs, epochs_);
   segment_.set(Counter::retries, retries_);
+  segment_.set(Counter::late_looks, late_looks_);
   segment_.set(Counter::recovered_words, recovered_words_);
   segment_.set(Counter::unparsable_words, unparsable_words_);
   segment_.set(Counter::dropped_on_card_runs, dropped_runs_);

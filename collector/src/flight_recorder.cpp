@@ -13,7 +13,7 @@
 namespace ttc::collect {
 namespace {
 
-constexpr unsigned kChunksATurn = 256;
+constexpr unsigned kChunksAtOnce = 256;
 constexpr std::chrono::milliseconds kLook{2};  // between two looks at quiet rings
 
 bool process_is_gone(int pid) {
@@ -65,7 +65,7 @@ void FlightRecorder::trigger(const std::string& why) {
 // True when anything came.
 bool FlightRecorder::follow(Track& t) {
   std::vector<uint64_t> chunk;
-  for (unsigned taken = 0; taken < kChunksATurn; ++taken) {
+  for (unsigned taken = 0; taken < kChunksAtOnce; ++taken) {
     switch (t.reader.next(chunk, 0)) {
       case shm::Reader::Next::chunk:
         if (const auto why = t.watch.push(chunk)) trigger(*why);

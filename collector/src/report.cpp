@@ -169,6 +169,7 @@ json to_json(const DeviceResult& r) {
               {"highest_log_fill", r.highest_fill},
               {"card_returns", r.returns},
               {"retries", r.retries},
+              {"late_looks", r.late_looks},
               {"recovered_words", r.recovered_words},
               {"zone_names", r.names},
               {"sweeps", r.sweeps},

@@ -86,7 +86,8 @@ void put_zeros(uint8_t* at, size_t bytes) {
 std::atomic<uint64_t> stall_ns{0};
 void on_stall(int, siginfo_t* info, void*) {
   const uint64_t ns = stall_ns.exchange(0);
-  auto* page = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(info->si_addr) & ~uintptr_t{4095});
+  auto* const at = static_cast<char*>(info->si_addr);
+  void* const page = at - (reinterpret_cast<uintptr_t>(at) & 4095);
   if (ns == 0 || mprotect(page, 4096, PROT_READ) != 0) {  // no stall of ours: let it be fatal
     signal(SIGSEGV, SIG_DFL);
     return;

@@ -134,7 +134,8 @@ const char* label(Counter counter) {
                                      "clock_violations",
                                      "clock_eras",
                                      "clock_hz",
-                                     "clock_bound_ns"};
+                                     "clock_bound_ns",
+                                     "late_looks"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

@@ -78,16 +78,16 @@ std::string whole() {
   return all;
 }
 
-struct Got {
+struct ReadBack {
   std::string refused;
   size_t chunks = 0;
   uint64_t offset = 0;
   bool cut = false;
   std::string damage;
 };
-Got read_all(const std::string& bytes) {
+ReadBack read_whole(const std::string& bytes) {
   const MemoryFile file(bytes);
-  Got got;
+  ReadBack got;
   try {
     CaptureReader reader(file.path());
     std::vector<uint64_t> c;
@@ -106,7 +106,7 @@ Got read_all(const std::string& bytes) {
 }
 
 TEST(Capture, a_whole_file_is_read_to_its_end) {
-  const Got got = read_all(whole());
+  const ReadBack got = read_whole(whole());
   EXPECT_EQ(got.refused, "");
   EXPECT_EQ(got.chunks, 5u);
   EXPECT_FALSE(got.cut);
@@ -120,7 +120,7 @@ TEST(Capture, a_file_cut_at_any_byte_gives_its_whole_chunks_and_says_that_it_is_
   size_t at = 0;
   for (const auto& p : parts()) ends.push_back(at += p.size());
   for (size_t length = 0; length < all.size(); ++length) {
-    const Got got = read_all(all.substr(0, length));
+    const ReadBack got = read_whole(all.substr(0, length));
     if (length < sizeof(CaptureHeader)) {
       EXPECT_NE(got.refused, "") << length;
       continue;
@@ -139,7 +139,7 @@ TEST(Capture, any_flipped_bit_gives_an_answer) {
   for (size_t bit = 0; bit < all.size() * 8; ++bit) {
     std::string damaged = all;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
-    const Got got = read_all(damaged);
+    const ReadBack got = read_whole(damaged);
     if (bit < 64 || (bit >= 64 && bit < 128)) {
       EXPECT_NE(got.refused, "") << "bit " << bit;
     }
@@ -153,7 +153,7 @@ TEST(Capture, any_byte_value_in_the_length_of_a_chunk_gives_an_answer) {
     for (int value = 0; value < 256; ++value) {
       std::string damaged = whole();
       damaged[byte] = static_cast<char>(value);
-      const Got got = read_all(damaged);
+      const ReadBack got = read_whole(damaged);
       EXPECT_EQ(got.refused, "");
       EXPECT_TRUE(got.chunks == 5 || got.cut || !got.damage.empty()) << byte << " " << value;
     }
@@ -181,19 +181,19 @@ TEST(Capture, other_versions_are_refused_and_named) {
     h.version = version;
     std::string text;
     put(text, h);
-    EXPECT_NE(read_all(text).refused.find("version " + std::to_string(version)), std::string::npos);
+    EXPECT_NE(read_whole(text).refused.find("version " + std::to_string(version)), std::string::npos);
   }
   CaptureHeader h;
   h.header_bytes = 128;
   std::string text;
   put(text, h);
-  EXPECT_NE(read_all(text).refused, "");
+  EXPECT_NE(read_whole(text).refused, "");
 }
 
 TEST(Capture, a_capture_without_chunks_is_whole) {
   std::string text;
   put(text, CaptureHeader{});
-  const Got got = read_all(text);
+  const ReadBack got = read_whole(text);
   EXPECT_EQ(got.refused, "");
   EXPECT_EQ(got.chunks, 0u);
   EXPECT_FALSE(got.cut);
@@ -204,7 +204,7 @@ TEST(Capture, damage_names_the_byte) {
   const size_t at = parts()[0].size() + parts()[1].size();
   text[at] = 3;  // a chunk of three bytes
   text[at + 1] = 0;
-  const Got got = read_all(text);
+  const ReadBack got = read_whole(text);
   EXPECT_EQ(got.chunks, 1u);
   EXPECT_NE(got.damage.find("byte " + std::to_string(at)), std::string::npos) << got.damage;
 }

@@ -62,7 +62,7 @@ class TileCard : public card::Card {
   card::Transactions transactions_;
 };
 
-constexpr uint64_t kPeriod = 5'000'000;  // 200 samples a second, so that the test is short
+constexpr uint64_t kSamplePeriod = 5'000'000;  // 200 samples a second, so that the test is short
 
 TEST(ClockSampler, TilesOfOneOriginAreOneDomainOthersGetTheirOwn) {
   TileCard card;
@@ -168,7 +168,7 @@ TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
     Publisher publisher(segment, 0, 4);
     ClockSampler sampler(card, {{1, 1}, {1, 2}}, {200, 4});
     ClockPublisher clock(card, sampler, publisher, segment);
-    ASSERT_EQ(sampler.period_ns(), kPeriod);
+    ASSERT_EQ(sampler.period_ns(), kSamplePeriod);
     shm::Reader reader(name, shm::StartAt::oldest);
     std::vector<uint64_t> words;
     EXPECT_FALSE(reader.clock(words));

@@ -17,11 +17,11 @@
 namespace ttc::card::kmd {
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kFaultPage = 4096;
 
 class Window {
  public:
-  explicit Window(size_t pages = 2) : bytes_(pages * kPage) {
+  explicit Window(size_t pages = 2) : bytes_(pages * kFaultPage) {
     fd_ = memfd_create("window", MFD_CLOEXEC);
     restore();
     at_ = static_cast<uint64_t*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
@@ -33,7 +33,9 @@ class Window {
   }
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
-  void revoke(size_t kept_pages = 0) { ASSERT_EQ(ftruncate(fd_, static_cast<off_t>(kept_pages * kPage)), 0); }
+  void revoke(size_t kept_pages = 0) {
+    ASSERT_EQ(ftruncate(fd_, static_cast<off_t>(kept_pages * kFaultPage)), 0);
+  }
   void restore() { ASSERT_EQ(ftruncate(fd_, static_cast<off_t>(bytes_)), 0); }
   uint64_t* words() { return at_; }
   size_t bytes() const { return bytes_; }
@@ -70,8 +72,8 @@ TEST(KmdFault, what_was_copied_before_the_revoked_page_is_there) {
   window.revoke(1);
   std::vector<uint64_t> out(window.bytes() / 8, 77);
   EXPECT_FALSE(copy_all(window, out.data()));
-  EXPECT_EQ(out[kPage / 8 - 1], kPage / 8 - 1);
-  EXPECT_EQ(out[kPage / 8], 77u);
+  EXPECT_EQ(out[kFaultPage / 8 - 1], kFaultPage / 8 - 1);
+  EXPECT_EQ(out[kFaultPage / 8], 77u);
 }
 
 // Each thread's mapping is revoked and restored by itself while it reads: whoever reads a good one never

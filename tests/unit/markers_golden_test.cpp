@@ -12,6 +12,7 @@
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/discovery.hpp"
 #include "firmware_markers/zone_names.hpp"
+#include "same_digest.hpp"
 
 namespace ttc::markers {
 namespace {
@@ -132,12 +133,6 @@ bool same(const Batch& a, size_t a_first, const Batch& b) {
       if (a.payload(l.payload + p) != b.payload(r.payload + p)) return false;
   }
   return true;
-}
-
-bool same(const FrameDigest& a, const FrameDigest& b) {
-  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) &&
-         a.last_time == b.last_time && a.host_id == b.host_id && a.trailing_words == b.trailing_words &&
-         a.known == b.known;
 }
 
 struct AnyJudge {

@@ -11,6 +11,7 @@
 
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/device/profiler.hpp"
+#include "same_digest.hpp"
 
 namespace ttc::markers {
 namespace {
@@ -214,12 +215,6 @@ struct AnyJudge {
   bool sat_out_ok(uint32_t) { return true; }
   bool take(const VerifiedFrame&) { return true; }
 };
-
-bool same(const FrameDigest& a, const FrameDigest& b) {
-  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) &&
-         a.last_time == b.last_time && a.host_id == b.host_id && a.trailing_words == b.trailing_words &&
-         a.known == b.known;
-}
 
 std::vector<Event> events_of(const Batch& batch) {
   std::vector<Event> out;

@@ -17,7 +17,7 @@ namespace {
 using namespace device;
 
 using Words = std::vector<uint32_t>;
-constexpr uint32_t kSeeds = 20000;
+constexpr uint32_t kReferenceSeeds = 20000;
 
 bool slot_fits(const Words& w, size_t at, uint32_t type) {
   return w[at] >> 28 == (8 | type) || (w[at] == kUnsetWord && w[at + 1] == kUnsetWord);
@@ -201,13 +201,13 @@ class Reference {
 };
 
 // What verify_frame says of the frame at `at`: its markers and length, or nothing.
-struct Verified {
+struct VerifiedRun {
   size_t end;
   size_t markers;
   bool payload;
 };
-std::optional<Verified> verify(const Words& w, size_t at, const Lane& lane, const Ceiling& ceiling,
-                               FrameDigest& d) {
+std::optional<VerifiedRun> verify(const Words& w, size_t at, const Lane& lane, const Ceiling& ceiling,
+                                  FrameDigest& d) {
   const bool sat_out = w[at + kFwStartWord] == kUnsetWord && lane.mode != Mode::accumulate;
   const bool same_launch = d.known && d.host_id == w[at + kIdHost];
   const uint64_t before = d.known ? d.last_time : 0;
@@ -262,7 +262,7 @@ std::optional<Verified> verify(const Words& w, size_t at, const Lane& lane, cons
   }
   if (!ends || !holds) return {};
   remember(d, w, at, pos, later(last, latest), repaired_slots);
-  return Verified{pos, markers, payload};
+  return VerifiedRun{pos, markers, payload};
 }
 
 // Words in the shape of a lane's log. Most of it is ordinary, so that the odd comes in the midst of it.
@@ -401,9 +401,9 @@ FrameDigest digest_before(uint32_t seed, uint64_t now) {
 }
 
 TEST(Reference, the_decoder_finds_what_the_plain_one_finds) {
-  std::printf("seeds 0..%u\n", kSeeds - 1);
+  std::printf("seeds 0..%u\n", kReferenceSeeds - 1);
   size_t markers = 0, odd_logs = 0;
-  for (uint32_t seed = 0; seed < kSeeds && !testing::Test::HasFatalFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < kReferenceSeeds && !testing::Test::HasFatalFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Lane lane = lane_of(seed);
     const OddLog log(seed, lane);
@@ -423,14 +423,15 @@ TEST(Reference, the_decoder_finds_what_the_plain_one_finds) {
     markers += plain.found.markers.size();
     odd_logs += all_of(plain.odd) != all_of(Anomalies());
   }
-  EXPECT_GT(markers, 20 * kSeeds);
-  EXPECT_TRUE(odd_logs > kSeeds / 4 && odd_logs < kSeeds - kSeeds / 10) << odd_logs;
+  EXPECT_GT(markers, 20 * kReferenceSeeds);
+  EXPECT_TRUE(odd_logs > kReferenceSeeds / 4 && odd_logs < kReferenceSeeds - kReferenceSeeds / 10)
+      << odd_logs;
 }
 
 TEST(Reference, verification_believes_what_the_plain_one_believes) {
-  std::printf("seeds 0..%u\n", kSeeds - 1);
+  std::printf("seeds 0..%u\n", kReferenceSeeds - 1);
   size_t believed = 0, refused = 0;
-  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+  for (uint32_t seed = 0; seed < kReferenceSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Lane lane = lane_of(seed);
     const OddLog log(seed, lane);
@@ -451,8 +452,8 @@ TEST(Reference, verification_believes_what_the_plain_one_believes) {
       ASSERT_EQ(frame.has_payload, plain->payload) << "at " << at;
     }
   }
-  EXPECT_GT(believed, kSeeds / 2);
-  EXPECT_GT(refused, kSeeds / 10);
+  EXPECT_GT(believed, kReferenceSeeds / 2);
+  EXPECT_GT(refused, kReferenceSeeds / 10);
 }
 
 }  // namespace

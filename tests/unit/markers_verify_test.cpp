@@ -7,6 +7,7 @@
 
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/frame.hpp"
+#include "same_digest.hpp"
 
 namespace ttc::markers {
 namespace {
@@ -74,12 +75,6 @@ FrameDigest known_until(uint64_t time) {
   d.last_time = clock_at(time);
   d.host_id = 99;
   return d;
-}
-
-bool same(const FrameDigest& a, const FrameDigest& b) {
-  return std::equal(std::begin(a.guaranteed), std::end(a.guaranteed), b.guaranteed) &&
-         a.last_time == b.last_time && a.host_id == b.host_id && a.trailing_words == b.trailing_words &&
-         a.known == b.known;
 }
 
 struct TestJudge {

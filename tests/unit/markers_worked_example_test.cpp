@@ -12,7 +12,7 @@
 namespace ttc::markers {
 namespace {
 
-constexpr uint32_t kFlat = 37;
+constexpr uint32_t kFlatId = 37;
 constexpr uint32_t kHostId = 0x1400;
 
 std::vector<uint32_t> example_log(uint32_t identity) {
@@ -21,7 +21,7 @@ std::vector<uint32_t> example_log(uint32_t identity) {
 }
 
 Lane lane_of(const device::Format& format) {
-  return {&format, 0, kFlat};
+  return {&format, 0, kFlatId};
 }
 
 struct Generation {
@@ -38,7 +38,7 @@ class WorkedExample : public testing::TestWithParam<Generation> {
 };
 
 TEST_P(WorkedExample, the_identity_word_is_the_one_of_the_sheet) {
-  EXPECT_EQ(layout().format.identity(0, kFlat, 0), GetParam().identity);
+  EXPECT_EQ(layout().format.identity(0, kFlatId, 0), GetParam().identity);
 }
 
 TEST_P(WorkedExample, decodes_in_the_order_of_the_log) {
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Generations, WorkedExample,
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST(WorkedExample, the_log_lies_at_124FA0_in_bank_4) {
-  const LogPlace place = log_place(kFlat, 0, 8, placement_for("wormhole_b0")->dram_base, 48000);
+  const LogPlace place = log_place(kFlatId, 0, 8, placement_for("wormhole_b0")->dram_base, 48000);
   EXPECT_EQ(place.bank, 4u);
   EXPECT_EQ(place.address, 0x124FA0u);
 }

@@ -22,7 +22,7 @@ constexpr DeviceCsv::Era kEras[] = {
 };
 constexpr std::string_view kHostColumns =
     ", host time [ns], host time bound [ns], host time bound kind, host time is final";
-constexpr size_t kLongestNumbers = 240;  // every column of a row but the tail
+constexpr size_t kLongestColumns = 240;  // every column of a row but the tail
 
 char* put(char* at, std::string_view text) {
   std::memcpy(at, text.data(), text.size());
@@ -144,7 +144,7 @@ const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
 
 void DeviceCsv::frame_of_2023(const FrameEvents& f, std::string_view place) {
   for (const markers::Marker& m : f.markers) {
-    char* const row = out_.room(kLongestNumbers);
+    char* const row = out_.room(kLongestColumns);
     char* at = put(row, place);
     at = put(at, timer_id_of_2023(m, f.names.find(m.id), f.main_zone));
     *at++ = ',';
@@ -182,7 +182,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
     const MarkerMeaning* more = meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
     const Tail& rest = tail(tails, m, f.names, processor, processor_key);
     char* const row =
-        out_.room(kLongestNumbers + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
+        out_.room(kLongestColumns + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
     char* at = put(row, place);
     at = put(at, era_.wide_ids ? wide_id(m) : m.id);
     *at++ = ',';

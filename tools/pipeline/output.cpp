@@ -12,7 +12,7 @@
 
 namespace ttc::tools {
 namespace {
-constexpr size_t kBufferBytes = 1 << 20;
+constexpr size_t kOutputBytes = 1 << 20;
 }
 
 // One stream from begin to end: every reader of gzip takes that.
@@ -33,11 +33,11 @@ class Output::Gzip {
     stream_.avail_in = static_cast<uInt>(bytes.size());
     size_t made = 0;
     do {
-      out_.resize(made + kBufferBytes);
+      out_.resize(made + kOutputBytes);
       stream_.next_out = reinterpret_cast<Bytef*>(out_.data() + made);
-      stream_.avail_out = kBufferBytes;
+      stream_.avail_out = kOutputBytes;
       deflate(&stream_, flush);
-      made += kBufferBytes - stream_.avail_out;
+      made += kOutputBytes - stream_.avail_out;
     } while (stream_.avail_out == 0);
     return {out_.data(), made};
   }
@@ -47,7 +47,7 @@ class Output::Gzip {
   std::vector<char> out_;
 };
 
-Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), buffer_(kBufferBytes) {
+Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), buffer_(kOutputBytes) {
   if (gzip) gzip_ = std::make_unique<Gzip>();
   if (path == "-") {
     fd_ = dup(STDOUT_FILENO);

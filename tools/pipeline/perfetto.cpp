@@ -59,11 +59,11 @@ constexpr const char* kArgumentNames[] = {"",        "host id",      "zone hash"
                                           "value 2", "trace replay", "flaw",      "meta data"};
 static_assert(std::size(kArgumentNames) == kArguments);
 
-constexpr const char* kCounterNames[] = {"programs/s", "AICLK", "lost intervals", "clock bound"};
+constexpr const char* kTrackNames[] = {"programs/s", "AICLK", "lost intervals", "clock bound"};
 constexpr const char* kCounterUnits[] = {"1/s", "MHz", "intervals", "ns"};
 
-constexpr size_t kLongestHead = 32;     // what stands before a track event in its packet
-constexpr size_t kLongestNumbers = 96;  // a track event without texts
+constexpr size_t kLongestHead = 32;   // what stands before a track event in its packet
+constexpr size_t kLongestEvent = 96;  // a track event without texts
 
 char* put_tag(char* at, unsigned field, unsigned wire) {
   return put_varint(at, uint64_t{field} << 3 | wire);
@@ -153,7 +153,7 @@ void Perfetto::device(const Session& s) {
                         ProtoMessage()
                             .number(track_descriptor::uuid, chip.counters[i])
                             .number(track_descriptor::parent_uuid, chip.track)
-                            .text(track_descriptor::name, kCounterNames[i])
+                            .text(track_descriptor::name, kTrackNames[i])
                             .message(track_descriptor::counter, ProtoMessage().text(6, kCounterUnits[i]))
                             .number(track_descriptor::sibling_order_rank, i)));
   }
@@ -268,7 +268,7 @@ char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
 }
 
 void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw) {
-  char* const start = out_.room(kLongestHead + kLongestNumbers);
+  char* const start = out_.room(kLongestHead + kLongestEvent);
   *start = 0x0a;
   char* at = put_head(start + 2, s, ns);
   at = put_tag(at, trace_packet::track_event, 2);
@@ -286,7 +286,7 @@ void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& st
   const ZoneLabel& label = f.labels.of(m);
   intern(s, label);
   const size_t texts = label.name.size() + (more ? more->name.size() + more->meta.size() + 16 : 0);
-  char* const start = out_.room(kLongestHead + kLongestNumbers + 32 + texts);
+  char* const start = out_.room(kLongestHead + kLongestEvent + 32 + texts);
   *start = 0x0a;
   char* at = put_head(start + 2, s, f.time_of(step));
   at = put_number(at, trace_packet::sequence_flags, kNeedsState);

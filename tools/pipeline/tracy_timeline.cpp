@@ -12,7 +12,7 @@ constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
 constexpr uint32_t kNoteColour = 0x9fc5e8, kLossColour = 0xff5050;
 constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
 constexpr uint64_t kFirstPlot = 0x100;
-constexpr const char* kCounterNames[] = {"programs/s", "AICLK MHz", "lost intervals", "clock bound ns"};
+constexpr const char* kPlotNames[] = {"programs/s", "AICLK MHz", "lost intervals", "clock bound ns"};
 constexpr size_t kFlaws = 4;
 
 std::string core_of(const TimelineLane& lane) {
@@ -275,11 +275,11 @@ void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
 
 void TracyTimeline::counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) {
   if (!can_show(ns)) return;
-  const uint64_t key = kFirstPlot + chip * std::size(kCounterNames) + static_cast<uint64_t>(which);
+  const uint64_t key = kFirstPlot + chip * std::size(kPlotNames) + static_cast<uint64_t>(which);
   std::string& name = plots_[key];
   stream_.thread(kOwnThread);
   if (name.empty()) {
-    name = "chip " + std::to_string(chip) + " " + kCounterNames[static_cast<size_t>(which)];
+    name = "chip " + std::to_string(chip) + " " + kPlotNames[static_cast<size_t>(which)];
     stream_.plot_config(key, true);
   }
   stream_.plot(ns, key, value);

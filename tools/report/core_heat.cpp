@@ -120,15 +120,15 @@ std::string heat_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf wh
 
 void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uint32_t)>& mhz,
                const std::string& path) {
-  constexpr double kCell = 44, kTop = 64, kSide = 34, kBottom = 46;
-  double width = kSide, height = 0;
+  constexpr double kCell = 44, kAbove = 64, kBeside = 34, kBelow = 46;
+  double width = kBeside, height = 0;
   for (const auto& [chip, cores] : map.chips()) {
     const Extent e = extent(cores, what);
-    width += std::max(240.0, kCell * (e.most_x - e.least_x + 1)) + kSide;
+    width += std::max(240.0, kCell * (e.most_x - e.least_x + 1)) + kBeside;
     height = std::max(height, kCell * (e.most_y - e.least_y + 1));
   }
-  Picture picture(path, std::max(width, 320.0), kTop + height + kBottom);
-  double left = kSide;
+  Picture picture(path, std::max(width, 320.0), kAbove + height + kBelow);
+  double left = kBeside;
   for (const auto& [chip, cores] : map.chips()) {
     const Extent e = extent(cores, what);
     const uint32_t clock = mhz(chip);
@@ -136,27 +136,27 @@ void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uin
                  Picture::Align::left, true);
     picture.text(left, 38, "microseconds; m milliseconds, s seconds", 9, {0.3, 0.3, 0.3});
     for (int x = e.least_x; x <= e.most_x; ++x)
-      picture.text(left + kCell * (x - e.least_x + 0.5), kTop - 6, std::to_string(x), 9, {0, 0, 0},
+      picture.text(left + kCell * (x - e.least_x + 0.5), kAbove - 6, std::to_string(x), 9, {0, 0, 0},
                    Picture::Align::middle);
     for (int y = e.least_y; y <= e.most_y; ++y)
-      picture.text(left - 6, kTop + kCell * (y - e.least_y + 0.5) + 3, std::to_string(y), 9, {0, 0, 0},
+      picture.text(left - 6, kAbove + kCell * (y - e.least_y + 0.5) + 3, std::to_string(y), 9, {0, 0, 0},
                    Picture::Align::right);
     for (const auto& [place, heat] : cores) {
       const uint64_t value = HeatMap::value(heat, what);
       const double share = e.most ? static_cast<double>(value) / static_cast<double>(e.most) : 0;
       const double x = left + kCell * (place.first - e.least_x),
-                   y = kTop + kCell * (place.second - e.least_y);
+                   y = kAbove + kCell * (place.second - e.least_y);
       picture.box(x, y, kCell - 2, kCell - 2, heat_color(share));
       const Rgb ink = share > 0.6 ? Rgb{0, 0, 0} : Rgb{1, 1, 1};
       picture.text(x + kCell / 2 - 1, y + kCell / 2 + 3, in_us(value, clock), 10, ink,
                    Picture::Align::middle);
     }
-    const double bar = 200, at = kTop + kCell * (e.most_y - e.least_y + 1) + 14;
+    const double bar = 200, at = kAbove + kCell * (e.most_y - e.least_y + 1) + 14;
     for (int i = 0; i < 100; ++i)
       picture.box(left + bar * i / 100, at, bar / 100 + 0.5, 8, heat_color(i / 99.0));
     picture.text(left, at + 20, "0", 9, {0, 0, 0});
     picture.text(left + bar, at + 20, in_us(e.most, clock), 9, {0, 0, 0}, Picture::Align::right);
-    left += std::max(240.0, kCell * (e.most_x - e.least_x + 1)) + kSide;
+    left += std::max(240.0, kCell * (e.most_x - e.least_x + 1)) + kBeside;
   }
   picture.finish();
 }

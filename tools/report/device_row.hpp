@@ -16,6 +16,11 @@ namespace ttc::report {
 
 using Cycles = std::optional<uint64_t>;
 
+inline constexpr std::array<const char*, kRiscs - 1> kRiscColumns = {
+    "DEVICE BRISC KERNEL DURATION [ns]",  "DEVICE NCRISC KERNEL DURATION [ns]",
+    "DEVICE TRISC0 KERNEL DURATION [ns]", "DEVICE TRISC1 KERNEL DURATION [ns]",
+    "DEVICE TRISC2 KERNEL DURATION [ns]", "DEVICE ERISC KERNEL DURATION [ns]"};
+
 struct DeviceRow {
   uint32_t call_count = 0;
   std::optional<uint32_t> trace_id, session;

@@ -17,7 +17,6 @@ const Architecture kArchitectures[] = {
     {"bh20", 20, 512, kBlackholeLofi / 4, kBlackholeLofi / 3, kBlackholeLofi / 2, kBlackholeLofi},
     {"n1", 20, 120, kN1Lofi / 4, kN1Lofi / 3, kN1Lofi / 2, kN1Lofi},
 };
-constexpr double kBoundPercent = 65;
 constexpr double kDramShardedCores = 12;
 
 // Kinds of ops by name, with or without DeviceOperation behind it.

@@ -36,6 +36,8 @@ bool is_matmul(const std::string& code);
 // Compute, DM (data movement), TM (tensor manipulation), Host, Other.
 std::string category(const std::string& code);
 
+constexpr double kBoundPercent = 65;  // of a peak: what reaches it is what bounds the op
+
 // What bounds an op, and by which rule.
 struct Bound {
   std::string

@@ -12,8 +12,6 @@
 namespace ttc::report {
 namespace {
 
-constexpr double kBoundPercent = 65;
-
 std::string list(const std::set<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "report/device_row.hpp"
+
 namespace ttc::report {
 namespace {
 
@@ -104,10 +106,6 @@ void times(Reader& r, OpRow& op) {
   op.core_max = r.duration("DEVICE KERNEL DURATION PER CORE MAX [ns]");
   op.core_mean = r.duration("DEVICE KERNEL DURATION PER CORE AVG [ns]");
   op.first_to_last = r.duration("DEVICE KERNEL FIRST TO LAST START [ns]");
-  constexpr const char* kRiscColumns[] = {
-      "DEVICE BRISC KERNEL DURATION [ns]",  "DEVICE NCRISC KERNEL DURATION [ns]",
-      "DEVICE TRISC0 KERNEL DURATION [ns]", "DEVICE TRISC1 KERNEL DURATION [ns]",
-      "DEVICE TRISC2 KERNEL DURATION [ns]", "DEVICE ERISC KERNEL DURATION [ns]"};
   for (size_t i = 0; i < op.risc.size(); ++i) op.risc[i] = r.duration(kRiscColumns[i]);
   op.wait_front = r.duration("DEVICE COMPUTE CB WAIT FRONT [ns]");
   op.reserve_back = r.duration("DEVICE COMPUTE CB RESERVE BACK [ns]");

@@ -84,10 +84,6 @@ constexpr const char* kColumns[] = {"OP CODE",
                                     "DRAM BW UTIL PER CTRL (%)",
                                     "ETH BW UTIL (%)",
                                     "NPE CONG IMPACT (%)"};
-constexpr const char* kRiscColumns[] = {
-    "DEVICE BRISC KERNEL DURATION [ns]",  "DEVICE NCRISC KERNEL DURATION [ns]",
-    "DEVICE TRISC0 KERNEL DURATION [ns]", "DEVICE TRISC1 KERNEL DURATION [ns]",
-    "DEVICE TRISC2 KERNEL DURATION [ns]", "DEVICE ERISC KERNEL DURATION [ns]"};
 
 std::string without_commas(std::string text) {
   std::replace(text.begin(), text.end(), ',', ';');

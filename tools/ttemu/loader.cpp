@@ -9,7 +9,7 @@ namespace {
 // Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that
 // reads twice before it believes, or had to retry, comes to its end.
 constexpr uint64_t kLooksAfter = 24;
-constexpr auto kWaitStep = std::chrono::microseconds(50);
+constexpr auto kImageStep = std::chrono::microseconds(50);
 
 card::Coord at(const tools::MemoryImage::Core& core) {
   return {core.x, core.y};
@@ -73,13 +73,13 @@ uint64_t ImageLoader::unread_words() const {
 }
 
 bool ImageLoader::wait_read(const std::atomic<bool>& stop, uint64_t no_observer_ns) {
-  using Clock = std::chrono::steady_clock;
-  auto alone_since = Clock::now();
+  auto alone_since = std::chrono::steady_clock::now();
   const auto wait = [&](auto done) {
     while (!done()) {
-      if (card_.observers() > 0) alone_since = Clock::now();
-      if (stop || Clock::now() - alone_since > std::chrono::nanoseconds(no_observer_ns)) return false;
-      std::this_thread::sleep_for(kWaitStep);  // another process sets the pace
+      if (card_.observers() > 0) alone_since = std::chrono::steady_clock::now();
+      if (stop || std::chrono::steady_clock::now() - alone_since > std::chrono::nanoseconds(no_observer_ns))
+        return false;
+      std::this_thread::sleep_for(kImageStep);  // another process sets the pace
     }
     return true;
   };

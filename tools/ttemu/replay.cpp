@@ -1,11 +1,10 @@
 #include "ttemu/replay.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "collector/host_time.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::emulation {
@@ -13,7 +12,7 @@ namespace {
 
 using namespace device;
 
-constexpr auto kWaitStep = std::chrono::microseconds(20);
+constexpr auto kReplayStep = std::chrono::microseconds(20);
 constexpr auto kClockStep = std::chrono::microseconds(50);  // how finely the clock follows at a given speed
 // An observer that looks so often and fetches nothing has what it can get.
 constexpr uint64_t kLooksInVain = 1000;
@@ -29,12 +28,6 @@ constexpr size_t kFewLanes = 3;
 // Ethernet cores are looked at a few times a second only; that, too, makes a look worth more.
 uint64_t looks_at(const WorldCore& core, uint64_t looks) {
   return core.kind == markers::CoreKind::tensix ? looks : std::max<uint64_t>(2, looks / 4);
-}
-
-uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 }  // namespace
@@ -198,7 +191,7 @@ void ReplayPlayer::schedule() {
 
 void ReplayPlayer::play(const std::atomic<bool>& stop) {
   stop_ = &stop;
-  pace_host_ns_ = now_ns();
+  pace_host_ns_ = collect::monotonic_now_ns();
   pace_cycles_ = noticed_cycles_ = world_.card().clock();
   for (const Step& step : steps_) {
     if (stop) break;
@@ -219,7 +212,8 @@ void ReplayPlayer::clock_to(uint64_t cycles) {
   if (options_.speed > 0) {
     const double per_ns = options_.speed * static_cast<double>(options_.hz) / 1e9;
     const auto follow = [&] {
-      return pace_cycles_ + static_cast<uint64_t>(static_cast<double>(now_ns() - pace_host_ns_) * per_ns);
+      return pace_cycles_ +
+             static_cast<uint64_t>(static_cast<double>(collect::monotonic_now_ns() - pace_host_ns_) * per_ns);
     };
     for (uint64_t now = follow(); now < cycles && !*stop_; now = follow()) {
       set(now);
@@ -256,7 +250,7 @@ void ReplayPlayer::host_read(bool last) {
   }
   ++host_reads_;
   if (!last) wait_looks(kLooksToNotice, 0);
-  pace_host_ns_ = now_ns();  // the time that observers needed is not the workload's
+  pace_host_ns_ = collect::monotonic_now_ns();  // the time that observers needed is not the workload's
   pace_cycles_ = world_.card().clock();
 }
 
@@ -267,14 +261,14 @@ bool ReplayPlayer::wait(const std::function<bool()>& done) {
   while (!done()) {
     world_.land_due();
     if (*stop_ || !waits_) return false;
-    const uint64_t now = now_ns();
+    const uint64_t now = collect::monotonic_now_ns();
     if (world_.card().observers() > 0)
       alone_since_ns_ = 0;
     else if (alone_since_ns_ == 0)
       alone_since_ns_ = now;
     else if (now - alone_since_ns_ > options_.no_observer_ns)
       return waits_ = false;
-    if (!world_.writes_under_way()) std::this_thread::sleep_for(kWaitStep);
+    if (!world_.writes_under_way()) std::this_thread::sleep_for(kReplayStep);
   }
   return true;
 }
@@ -295,13 +289,13 @@ void ReplayPlayer::wait_read() {
 }
 
 void ReplayPlayer::wait_looks(uint64_t looks, uint64_t at_least_ns) {
-  const uint64_t until = now_ns() + at_least_ns;
+  const uint64_t until = collect::monotonic_now_ns() + at_least_ns;
   std::map<card::Coord, uint64_t> enough;
   for (const auto& [at, core] : cores_)
     if (core.used) enough[at] = world_.card().control_reads(at) + looks_at(*core.where, looks);
   for (const auto& [at, reads] : enough)
     if (!wait([&, &at = at, &reads = reads] { return world_.card().control_reads(at) >= reads; })) return;
-  wait([&] { return now_ns() >= until; });
+  wait([&] { return collect::monotonic_now_ns() >= until; });
 }
 
 }  // namespace ttc::emulation

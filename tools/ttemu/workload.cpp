@@ -1,10 +1,10 @@
 #include "ttemu/workload.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
+
+#include "collector/host_time.hpp"
 
 namespace ttc::emulation {
 namespace {
@@ -25,11 +25,6 @@ constexpr uint64_t kCloselyNs = 500'000;
 // Ethernet cores are looked at a few times a second only; that, too, makes a look worth more.
 uint64_t looks_at(const EmulatedCore& core, uint64_t looks) {
   return core.where().kind == markers::CoreKind::tensix ? looks : std::max<uint64_t>(2, looks / 4);
-}
-
-uint64_t now_ns() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
 }
 
 }  // namespace
@@ -118,7 +113,7 @@ void Workload::launch() {
 bool Workload::wait_step() {
   world_.land_due();
   if (*stop_ || world_.card().lost()) return false;
-  const uint64_t now = now_ns();
+  const uint64_t now = collect::monotonic_now_ns();
   if (world_.card().observers() > 0)
     alone_since_ns_ = 0;
   else if (alone_since_ns_ == 0)
@@ -144,10 +139,10 @@ void Workload::wait_unread(size_t at_most) {
 void Workload::wait_looks(const EmulatedCore& core, uint64_t looks) {
   const auto count = [&] { return world_.card().control_reads(core.where().at); };
   for (uint64_t enough = count() + looks;;) {
-    const uint64_t before_ns = now_ns();
+    const uint64_t before_ns = collect::monotonic_now_ns();
     if (!wait_step()) return;
     // What comes next must follow a look closely. Where this thread was kept waiting, that is not known.
-    if (count() >= enough && now_ns() - before_ns < kCloselyNs) return;
+    if (count() >= enough && collect::monotonic_now_ns() - before_ns < kCloselyNs) return;
     if (count() >= enough) enough = count() + 1;
   }
 }

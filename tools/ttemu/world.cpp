@@ -1,11 +1,11 @@
 #include "ttemu/world.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
+
+#include "collector/host_time.hpp"
 
 namespace ttc::emulation {
 namespace {
@@ -13,12 +13,6 @@ namespace {
 constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr size_t kNothing = ~size_t{0};
 constexpr uint64_t kStepsToPush = 8;  // of the firmware, from an index to its words
-
-uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
 }  // namespace
 
@@ -106,7 +100,7 @@ void World::is_dispatch_core(const WorldCore& core) {
 }
 
 void World::begin_reset(const WorldCore& core) {
-  reset_ns_ = now_ns();
+  reset_ns_ = collect::raw_now_ns();
   unseen_.strike(core.at, core.flat_id);
   ++resets_[core.flat_id];
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
@@ -126,10 +120,10 @@ void World::host_reset(const WorldCore& core) {
 
 uint64_t World::landing_due(uint8_t flat_id, uint32_t risc) {
   const WorkloadFaults::LateLanding& late = options_.faults.late_landing;
-  if (!late.on) return (announced_ns_ ? announced_ns_ : now_ns()) + options_.landing_ns;
+  if (!late.on) return (announced_ns_ ? announced_ns_ : collect::raw_now_ns()) + options_.landing_ns;
   uint64_t& last = last_due_[flat_id * device::kMaxRiscs + risc];
   const uint64_t spread = late.max_ns > late.min_ns ? late.max_ns - late.min_ns : 0;
-  return last = std::max(last, now_ns() + late.min_ns + landing_dice_() % (spread + 1));
+  return last = std::max(last, collect::raw_now_ns() + late.min_ns + landing_dice_() % (spread + 1));
 }
 
 void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
@@ -161,7 +155,7 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
 
 // The end of a launch moves the index first; the words are on their way from then on.
 void World::announce_push() {
-  announced_ns_ = now_ns();
+  announced_ns_ = collect::raw_now_ns();
   announced_step_ = steps_;
   tell_landing_due();
 }
@@ -185,7 +179,7 @@ void World::land(const Posted& p) {
 
 void World::land_due() {
   if (posted_.empty()) return;
-  const uint64_t now = now_ns();
+  const uint64_t now = collect::raw_now_ns();
   while (!posted_.empty() && posted_.begin()->first <= now) {
     land(posted_.begin()->second);
     posted_.erase(posted_.begin());
@@ -228,7 +222,7 @@ void World::draw_next_reset() {
 
 // The host's write reaches the cores now, whatever they are doing.
 void World::strike_of_host() {
-  const uint64_t now = now_ns();
+  const uint64_t now = collect::raw_now_ns();
   if (now < reset_ns_ + options_.faults.host_reset.apart_ns) return;  // the next step asks again
   ++host_strikes_;
   draw_next_reset();

@@ -108,6 +108,7 @@ enum class Counter : uint32_t {
   clock_eras,        // resets of the counter, or a host that slept
   clock_hz,
   clock_bound_ns,  // of the latest final segment
+  late_looks,      // at Tensix cores, so long after the one before that an epoch may have gone by unseen
   count
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);
