@@ -151,30 +151,38 @@ bool AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
   return true;
 }
 
+template <typename Over>
+void AccessLayer::drop_open_reads(Over over) {
+  for (size_t i = 0; i < open_reads_.size();)
+    if (over(open_reads_[i]))
+      open_reads_.erase(open_reads_.begin() + static_cast<ptrdiff_t>(i));
+    else
+      ++i;
+}
+
 // Landing is announced after the words are there, so a read can have them before it is known that it could.
 // Such a read stays open until that shows, or until the observer reads the same words again.
 void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from) {
-  std::erase_if(open_reads_, [&](const OpenRead& r) {
+  drop_open_reads([&](OpenRead& r) {
     return r.part.lane == part.lane && (resolve(r) || part.first_word <= r.part.first_word);
   });
   const uint64_t landed = part.landed & 0xffffffffu;
   const bool raised = raise_mark(part, landed);
-  if (!raised || landed < part.end_word) open_reads_.push_back({part, {got.begin(), got.end()}, from});
+  if (!raised || landed < part.end_word)
+    open_reads_.push_back({part, {got.begin(), got.end()}, from, kNever});
 }
 
 // Words arrive in order, so what was got and what is there now agree up to where the read came too early.
 // True when nothing more can be learnt.
-bool AccessLayer::resolve(const OpenRead& r) {
+bool AccessLayer::resolve(OpenRead& r) {
   const uint64_t now = page_.landed[r.part.lane].load(std::memory_order_acquire);
+  if (now == r.resolved_at) return false;
   if (now >> 32 != r.part.landed >> 32) return true;  // a reset: those words count no more
   size_t same = 0;
   while (same < r.got.size() && r.got[same] == __atomic_load_n(r.from + same, __ATOMIC_RELAXED)) ++same;
   const bool raised = raise_mark(r.part, std::min<uint64_t>(now & 0xffffffffu, r.part.first_word + 2 * same));
+  if (raised) r.resolved_at = now;  // else the words before it have to be read first
   return raised && (now & 0xffffffffu) >= r.part.end_word;
-}
-
-void AccessLayer::resolve_open_reads() {
-  std::erase_if(open_reads_, [&](const OpenRead& r) { return resolve(r); });
 }
 
 bool AccessLayer::fits(Window window, uint32_t offset, uint64_t bytes) {
@@ -217,7 +225,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   if (!fits(window, offset, out.size_bytes())) return Access::refused;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
   await_landing();
-  if (!open_reads_.empty()) resolve_open_reads();
+  drop_open_reads([&](OpenRead& r) { return resolve(r); });
   const auto part = log_part(w, offset, out.size_bytes());
   charge(lines_touched(w.base + offset, out.size_bytes()), out.size_bytes());
   const auto* from = reinterpret_cast<const uint64_t*>(memory_ + w.file_offset + offset);

@@ -68,10 +68,13 @@ class AccessLayer {
     LogPart part;
     std::vector<uint64_t> got;
     const uint64_t* from;
+    uint64_t resolved_at;  // what had landed when it was last compared with memory
   };
+  static constexpr uint64_t kNever = ~uint64_t{0};
   void await_landing();
-  bool resolve(const OpenRead& r);
-  void resolve_open_reads();
+  bool resolve(OpenRead& r);
+  template <typename Over>
+  void drop_open_reads(Over over);
 
   const Arch& arch_;
   const uint8_t* memory_;
