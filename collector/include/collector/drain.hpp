@@ -228,43 +228,51 @@ class Drain {
   // drain.cpp
   card::Access look_after(CoreState& core, uint64_t now_ns);
   card::Access visit(CoreState& core, uint64_t now_ns, bool& news);
+  card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
+  bool near_full(const Snapshot& snap) const;
+  bool runs_missing(const CoreState& core, const Snapshot& snap) const;
+  LossAccount::Where where(const CoreState& core, uint32_t risc) const;
+  uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
+  uint32_t log_capacity() const { return region_size_.bytes() / 4; }
+  void tell_losses();
+  void store_counters();
+
+  // drain_looks.cpp
   card::Access read_snapshot(const CoreState& core, Snapshot& snap);
   card::Access read_part(const CoreState& core, const ControlPart& part, uint32_t* words);
-  card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
-  card::Access settle_mode(CoreState& core, uint64_t now_ns, bool news);
-  card::Access settle_generation(const CoreState& core);
-  card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
   device::Mode mode_of(const CoreState& core) const;
   void caught_up(CoreState& core, const Snapshot& snap) const;
   void note_indices(CoreState& core, const Snapshot& snap) const;
   void note_rewind(CoreState& core, bool long_ago) const;
-  bool near_full(const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
-  bool runs_missing(const CoreState& core, const Snapshot& snap) const;
+  Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
+                             uint32_t notes) const;
+
+  // drain_delivery.cpp
+  card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   static bool silent(std::span<const uint32_t> words);
   card::Access doubt_bank(const CoreState& core);
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
   void accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap, uint64_t now_ns,
               std::vector<Publisher::Span>& spans);
-  Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
-                             uint32_t notes) const;
   static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
   bool settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns);
   markers::Ceiling ceiling() const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
+
+  // drain_epochs.cpp
   static uint64_t gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after);
   void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
   bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
   bool host_has_read(const CoreState& core);
-  LossAccount::Where where(const CoreState& core, uint32_t risc) const;
-  uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
-  uint32_t log_capacity() const { return region_size_.bytes() / 4; }
-  void tell_losses();
-  void store_counters();
+
+  // settle.cpp
+  card::Access settle_mode(CoreState& core, uint64_t now_ns, bool news);
+  card::Access settle_generation(const CoreState& core);
 
   // recovery.cpp
   card::Access begin_epoch(CoreState& core);

@@ -1,0 +1,75 @@
+// What the first frame of an epoch tells of what may have gone by unseen before it.
+#include <algorithm>
+#include <utility>
+
+#include "collector/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+}  // namespace
+
+// The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are,
+// no epoch can have been missed.
+bool Drain::host_has_read(const CoreState& core) {
+  std::array<uint32_t, 68> words{};
+  const device::Format& f = attachment_.layout->format;
+  if (f.risc_dram_address_count == 0) return true;  // older firmware does not tell
+  if (read_part(core, host_read_part_, words.data()) != Access::ok) return true;
+  const auto first = words.begin() + f.risc_dram_address;
+  return std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
+}
+
+// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
+bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
+  const LaneState& lane = core.lanes[risc];
+  const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
+  bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
+  // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
+  if (core.core.kind != markers::CoreKind::tensix)
+    unseen = unseen && reset_generation_ > core.caught_up_generation + 1;
+  if (!lane.digest.known) return unseen && host_has_read(core);
+  const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
+  if (whole_launches || attachment_.mode == device::Mode::accumulate) return unseen;
+  // Quick push: its last marker but padding is the end of the push's own zone.
+  const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
+  const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
+  return 2 * markers::clock_difference(time, lane.digest.last_time) > markers::clock_difference(last, time);
+}
+
+// The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed.
+// Cores are reset whole, so the first lane to come answers for all, but for quick push, which is a lane's own
+// affair.
+void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
+  LaneState& lane = core.lanes[risc];
+  const uint64_t time = markers::first_time(frame, lane.digest.last_time);
+  const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
+  const bool answered = std::exchange(core.epoch_entered, true) && !quick_push;
+  lane.first_of_epoch = false;
+  losses_.close(where(core, risc), LossCause::dropped_on_card, time);
+  if (!answered && may_have_missed(core, risc, frame, time)) {
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
+        losses_.open(where(core, r), LossCause::rewound_before_read,
+                     core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
+  }
+  losses_.close(where(core, risc), LossCause::rewound_before_read,
+                gap_end(lane, frame, lane.digest.last_time));
+}
+
+// Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
+// (RISCs with a NoC of their own, format sheet 3.5) it may be the second of its run: then what the first one
+// held lies between the run's start and this one's own markers.
+uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
+  if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);
+  const uint64_t first = markers::first_time(frame, 0);
+  const uint64_t start = markers::marker_time(frame[device::kFwStartWord], frame[device::kFwStartWord + 1]);
+  const bool ended = frame[device::kFwEndWord] != device::kUnsetWord;
+  if (first != start || !ended) return first;
+  return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);  // it has none
+}
+
+}  // namespace ttc::collect
