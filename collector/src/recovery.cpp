@@ -77,8 +77,9 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& a
   const LaneState& lane = core.lanes[risc];
   if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
   if (words[device::kFwEndWord] == device::kUnsetWord) return false;  // quick push has its index later
-  const uint64_t time = markers::first_time(words, lane.digest.last_time);
-  return markers::clock_difference(time, lane.digest.last_time) > 0 &&
+  const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
+  const uint64_t time = markers::first_time(words, since);
+  return markers::clock_difference(time, since) > 0 &&
          markers::clock_difference(time, ceiling().time) < 0;
 }
 
@@ -358,13 +359,16 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
 }
 
 // A lane that never showed anything. What came and was rewound since the last look stands at the front of its
-// log.
+// log; of an earlier session's, the time tells. Where the index has moved, it is the new epoch's first frame.
 Access Drain::account_unseen_front(CoreState& core, uint32_t risc) {
   if (!region_size_.known() || mode_of(core) != device::Mode::normal) return Access::ok;
   Access access = Access::ok;
-  if (frame_waits_at_front(core, risc, access))
+  if (!frame_waits_at_front(core, risc, access)) return access;
+  Snapshot now;
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  if (now.host_end[risc] == 0)
     losses_.open(where(core, risc), LossCause::rewound_before_read, core.lanes[risc].digest.last_time, 0);
-  return access;
+  return Access::ok;
 }
 
 Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap) {
@@ -372,7 +376,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   const uint32_t new_end = snap.host_end[risc];
   const uint32_t seen = core.seen_end[risc];
   if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered)
-    return core.rewound_late ? account_unseen_front(core, risc) : Access::ok;  // a lane nobody uses
+    return account_unseen_front(core, risc);
   const uint64_t last = lane.digest.last_time;
   const auto lost_from = [&](uint64_t from) {
     losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);

@@ -55,7 +55,7 @@ class Collecting : tools::Format {
   // One segment serves every schedule: making one costs more than running one.
   struct Shared {
     Shared()
-        : name("sim-" + std::to_string(getpid())),
+        : name("sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))),
           segment(name, "sim", 1,
                   {.ring_bytes = 1u << 20, .standing_bytes = 4096, .mode = 0600, .group = ""}),
           reader(name, shm::StartAt::newest) {}

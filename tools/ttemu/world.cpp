@@ -12,7 +12,8 @@ namespace {
 
 constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr size_t kNothing = ~size_t{0};
-constexpr uint64_t kStepsToPush = 8;  // of the firmware, from an index to its words
+constexpr uint64_t kLooksToAttach = 64;  // an observer reads a vector some dozen times before it collects
+constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
 
 }  // namespace
 
@@ -22,6 +23,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0),
+      looks_at_reset_(256, kLooksToAttach),
       recycled_(256 * device::kMaxRiscs, 0),
       pushed_(256 * device::kMaxRiscs, 0),
       unseen_(card, unseen),
@@ -101,6 +103,7 @@ void World::is_dispatch_core(const WorldCore& core) {
 
 void World::begin_reset(const WorldCore& core) {
   reset_ns_ = collect::raw_now_ns();
+  looks_at_reset_[core.flat_id] = card_.control_reads(core.at);
   unseen_.strike(core.at, core.flat_id);
   ++resets_[core.flat_id];
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
@@ -220,10 +223,21 @@ void World::draw_next_reset() {
   if (f.at_step > steps_) next_reset_step_ = std::min(next_reset_step_, f.at_step);
 }
 
+// A clock that moves by what is done alone does not show how long an observer was kept waiting: there resets
+// wait for its looks. (Ethernet cores are looked at a few times a second only.)
+bool World::looked_at_since_reset() const {
+  constexpr uint64_t kLooks = 4;
+  return card_.observers() == 0 || std::all_of(cores_.begin(), cores_.end(), [&](const WorldCore& core) {
+           return core.kind != markers::CoreKind::tensix ||
+                  card_.control_reads(core.at) >= looks_at_reset_[core.flat_id] + kLooks;
+         });
+}
+
 // The host's write reaches the cores now, whatever they are doing.
 void World::strike_of_host() {
-  const uint64_t now = collect::raw_now_ns();
-  if (now < reset_ns_ + options_.faults.host_reset.apart_ns) return;  // the next step asks again
+  const uint64_t now = collect::raw_now_ns(), apart_ns = options_.faults.host_reset.apart_ns;
+  if (now < reset_ns_ + apart_ns) return;  // the next step asks again
+  if (options_.virtual_time && apart_ns && !looked_at_since_reset()) return;
   ++host_strikes_;
   draw_next_reset();
   if (options_.faults.host_reset.words_per_step != 0) {

@@ -106,6 +106,7 @@ class World {
   uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
   void begin_reset(const WorldCore& core);
   void strike_of_host();
+  bool looked_at_since_reset() const;
   void rewrite_words();
   void draw_next_reset();
   void place(WorldCore& core);
@@ -117,6 +118,7 @@ class World {
   uint32_t cores_per_bank_ = 0;
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
+  std::vector<uint64_t> looks_at_reset_;  // by flat id: looks of observers at the vector so far
   std::vector<uint32_t> recycled_;  // by lane: times it began anew without the host
   std::vector<uint32_t> pushed_;    // by lane
   std::set<uint8_t> dispatch_;      // by flat id
