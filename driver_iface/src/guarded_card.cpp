@@ -222,6 +222,24 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   return Access::ok;
 }
 
+// A single word may well be all-ones where workloads keep their data: the tile's node id decides.
+Access GuardedCard::one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) {
+  const Aimed at = aimed_[static_cast<size_t>(window)];
+  if (lost_) return Access::gone;
+  if (resting(state(at.tile))) return Access::suspect;
+  begin();
+  const Access a = card_->one_load(window, memory, offset, out);
+  if (a != Access::ok || out.empty()) return a;
+  const bool was_slow = slow(1);
+  if (std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; })) {
+    const bool has_node_id = identity().arch->kind_at(at.tile) != TileKind::dram;
+    if (was_slow || !has_node_id || !node_id_answers(at.tile)) return doubt(at.tile);
+    return aim_again(Window::control);
+  }
+  if (was_slow && trouble(at.tile) == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
 Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
   if (lost_) return Access::gone;
   if (resting(state(tile))) return Access::suspect;

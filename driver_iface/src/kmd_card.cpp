@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -137,6 +138,24 @@ class KmdCard : public Card {
     return a;
   }
 
+  Access one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) override {
+    if (gone_) return Access::gone;
+    const Aimed& at = aimed_[static_cast<size_t>(window)];
+    const MappedWindow& w = opened_->window[static_cast<size_t>(window)];
+    const bool combining = memory == Memory::write_combined;
+    const volatile uint8_t* from = combining ? w.combining : w.uncached;
+    if (!from || !at.valid || !is_one_load(offset, out.size_bytes()) ||
+        uint64_t{offset} + out.size_bytes() > at.reach.readable)
+      return Access::refused;
+    from += offset;
+    ++transactions_.round_trips;
+    transactions_.bytes += out.size_bytes();
+    if (combining) fence();  // or what is measured is a line buffer
+    const bool loaded = out.size() == 1 ? load_word(from, out[0]) : load_wide(from, out);
+    if (combining) fence();
+    return loaded ? Access::ok : lose();
+  }
+
   Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
 
   Health health() override {
@@ -213,6 +232,21 @@ class KmdCard : public Card {
   bool load(const volatile uint8_t* at, uint32_t& value) {
     const auto* word = reinterpret_cast<const volatile uint32_t*>(at);
     return caught(at, 4, [this, word, &value] { value = system_.load(word); });
+  }
+
+  static bool load_word(const volatile uint8_t* at, uint32_t& value) {
+    return caught(at, 4, [at, &value] { value = *reinterpret_cast<const volatile uint32_t*>(at); });
+  }
+  bool load_wide(const volatile uint8_t* at, std::span<uint32_t> out) const {
+    uint64_t words[kLineBytes / 8];
+    uint64_t* to = words;
+    const Copy kernel = copy_;
+    const auto* source = reinterpret_cast<const volatile uint64_t*>(at);
+    const size_t count = out.size_bytes() / 8;
+    if (!caught(at, out.size_bytes(), [kernel, to, source, count] { kernel(to, source, count); }))
+      return false;
+    std::memcpy(out.data(), words, out.size_bytes());
+    return true;
   }
 
   // A load that needs neither window nor NoC: is the link alive? (driver sheet 5)

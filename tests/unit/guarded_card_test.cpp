@@ -53,6 +53,11 @@ class ScriptedCard : public Card {
     }
     return Access::ok;
   }
+  Access one_load(Window window, Memory, uint32_t, std::span<uint32_t> out) override {
+    const Coord tile = touch(window);
+    for (uint32_t& v : out) v = silent.count(tile) || full_of_ones ? ~0u : 1;
+    return Access::ok;
+  }
   Access wall_clock(Coord tile, uint64_t& cycles) override {
     at_[0] = tile;
     touch(Window::control);
@@ -71,6 +76,7 @@ class ScriptedCard : public Card {
   std::map<Coord, uint64_t> slow_ns;
   std::map<Coord, unsigned> touched;
   unsigned silent_loads = 0;           // so many copies come back as all-ones
+  bool full_of_ones = false;           // what single loads bring of every tile
   uint64_t blank_from = ~uint64_t{0};  // of kDram
   uint64_t transport_ns = 0, transport_per_load_ns = 0;
   Health health_now = Health::ok;
@@ -181,6 +187,32 @@ TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
   EXPECT_EQ(read(kTile), Access::ok);
   EXPECT_EQ(read(kTile), Access::ok);
   EXPECT_EQ(card->account().slow_reads, 0u);
+}
+
+// Where workloads keep their data a word may be all-ones: the tile's node id tells.
+TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
+  uint32_t word = 0;
+  const auto load = [&] { return card->one_load(Window::control, Memory::uncached, 64, {&word, 1}); };
+  ASSERT_EQ(card->aim(Window::control, kTile, 64), Access::ok);
+  EXPECT_EQ(load(), Access::ok);
+  EXPECT_EQ(word, 1u);
+  below->full_of_ones = true;
+  EXPECT_EQ(load(), Access::ok);
+  EXPECT_EQ(word, ~0u);
+  EXPECT_EQ(card->copy(Window::control, 8, words), Access::ok);
+  EXPECT_EQ(words[0], 8u) << "the window was left elsewhere";
+  EXPECT_EQ(card->account().suspicions, 0u);
+  below->silent = {kTile};
+  const unsigned before = below->touched[kTile];
+  EXPECT_EQ(load(), Access::suspect);
+  EXPECT_EQ(below->touched[kTile], before + 2);  // it, and the node id
+  EXPECT_EQ(load(), Access::suspect);
+  EXPECT_EQ(below->touched[kTile], before + 2);
+  below->silent.clear();
+  card->try_again();
+  below->slow_ns[kTile] = 3 * kMs;
+  EXPECT_EQ(load(), Access::suspect) << "slow and all-ones: not even the node id is asked";
+  EXPECT_EQ(below->touched[kTile], before + 3);
 }
 
 TEST_F(Guarded, doubted_words_put_the_tile_to_rest) {

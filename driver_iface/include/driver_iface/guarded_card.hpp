@@ -49,6 +49,7 @@ class GuardedCard : public Card {
   Access aim(Window window, Coord tile, uint64_t address) override;
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override;
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override;
+  Access one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) override;
   Access wall_clock(Coord tile, uint64_t& cycles) override;
   Health health() override { return lost_ ? Health::gone : card_->health(); }
   uint64_t line_allowance_ns() const override { return card_->line_allowance_ns(); }
