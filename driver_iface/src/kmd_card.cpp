@@ -21,7 +21,6 @@
 namespace ttc::card::kmd {
 namespace {
 
-constexpr size_t kBlockBytes = 4096;     // of a copy, between two looks at the clock
 constexpr uint64_t kSlowNs = 2'000'000;  // a block that takes longer than this and its lines is looked into
 constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer ends the copy
 constexpr uint64_t kCpuEveryNs = 1'000'000;    // how old a reading of this thread's CPU time may get
@@ -320,7 +319,7 @@ class KmdCard : public Card {
 
   // A block that stalls ends the copy; after a slow one the card is asked, once, whether it is still there.
   Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
-    const uint64_t slow = kSlowNs + kBlockBytes / kLineBytes * line_allowance_ns_;
+    const uint64_t slow = kSlowNs + kCopyBlockBytes / kLineBytes * line_allowance_ns_;
     bool asked = false;
     uint64_t begun = now_ns();
     transactions_.round_trips += lines_touched(offset, out.size_bytes());
@@ -328,7 +327,7 @@ class KmdCard : public Card {
     while (!out.empty()) {
       cpu_time_.look(begun);
       // Blocks end where lines do, so that none is fetched twice.
-      const size_t words = std::min(out.size(), (kBlockBytes - offset % kLineBytes) / 8);
+      const size_t words = std::min<size_t>(out.size(), (kCopyBlockBytes - offset % kLineBytes) / 8);
       const auto* source = reinterpret_cast<const volatile uint64_t*>(from);
       uint64_t* to = out.data();
       const Copy kernel = copy_;

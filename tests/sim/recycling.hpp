@@ -322,8 +322,6 @@ class Recycled : tools::Format {
     if (const auto twice = std::adjacent_find(delivered_.begin(), delivered_.end());
         twice != delivered_.end())
       return "delivered twice: " + text(*twice);
-    for (const PushedMarker& d : delivered_)
-      if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
     std::vector<PushedMarker> missing;
     std::set_difference(truth.begin(), truth.end(), delivered_.begin(), delivered_.end(),
                         std::back_inserter(missing));
@@ -333,6 +331,9 @@ class Recycled : tools::Format {
                (r.to_cycles == shm::kOpenEnd || d.time < r.to_cycles);
       });
     };
+    if (trace) print_differences(missing);
+    for (const PushedMarker& d : delivered_)
+      if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
     for (const PushedMarker& d : missing)
       if (!reported(d) && !in_blind_spot(d)) {
         ++totals.silent;
@@ -349,6 +350,13 @@ class Recycled : tools::Format {
     totals.lossy += !losses_.empty();
     totals.equal += missing.empty() && losses_.empty();
     return {};
+  }
+  void print_differences(const std::vector<PushedMarker>& missing) const {
+    for (const PushedMarker& d : missing) std::printf("              missing: %s\n", text(d).c_str());
+    for (const shm::LossRecord& r : losses_)
+      std::printf("              reported: RISC %u from %llu to %llu\n", r.risc,
+                  static_cast<unsigned long long>(r.from_cycles),
+                  static_cast<unsigned long long>(r.to_cycles));
   }
   bool in_blind_spot(const PushedMarker& d) const {
     return reset_ns_ != 0 && d.time < reset_ns_ && d.time + 4'000'000 > reset_ns_;

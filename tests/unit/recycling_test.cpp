@@ -76,6 +76,16 @@ struct Adversary : World {
   Step between_looks(bool recycling) override {
     return {recycling ? (below(3) ? 0 : some()) : 200 + below(800), below(30) ? 0u : 300'000u};
   }
+  std::string text() const {
+    const RecycledOptions& c = options.core;
+    std::ostringstream out;
+    out << "G" << c.generation << ", " << c.launches << " launches, " << c.zones << " zones, sit out "
+        << c.sit_out_percent << " %, skip " << c.skip_percent << " %, payload " << c.payload << ", landing "
+        << c.landing_ns << " ns, late " << c.late_ns << " ns, stale log " << c.stale_log << ", caches "
+        << c.caches << ", within the bound " << options.within_bound << ", stall " << stall << ", quick "
+        << quick;
+    return out.str();
+  }
   std::mt19937_64 dice;
   Recycled::Options options;
   uint32_t stall, quick;
@@ -134,6 +144,7 @@ TEST_F(Recycling, at_random_with_a_stalling_adversary) {
   std::cout << "seeds from " << seed << "\n";
   for (uint64_t i = 0; i < runs; ++i, ++seed) {
     Adversary world(seed);
+    if (given) std::cout << world.text() << "\n";
     if (!check(world.options, world, "TTC_RECYCLE=" + std::to_string(seed) + " prints what happened")) return;
   }
   std::cout << totals.text() << "\n";

@@ -157,6 +157,7 @@ std::unique_ptr<Card> open_card(const std::string& spec, const OpenOptions& opti
 std::vector<std::string> present_cards();
 
 inline constexpr uint32_t kLineBytes = 64;
+inline constexpr uint32_t kCopyBlockBytes = 1024;  // a copy that stalls ends, `suspect`, behind such a block
 constexpr uint32_t lines_touched(uint64_t address, uint64_t bytes) {
   return bytes == 0 ? 0
                     : static_cast<uint32_t>((address + bytes - 1) / kLineBytes - address / kLineBytes + 1);
