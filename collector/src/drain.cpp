@@ -234,6 +234,7 @@ Publisher::Core Drain::chunk_core(const CoreState& core, uint32_t run_counter, u
 void Drain::note_indices(CoreState& core, const Snapshot& snap) const {
   core.seen_end = snap.host_end;
   core.seen_runs = snap.run_counter;
+  core.recycling.referee.see(snap.run_counter);
   if (snap.read_time_ns < core.landing_since_ns + kLandedNs) return;
   core.landed_end = core.landing_end;
   core.landing_end = snap.host_end;
@@ -456,6 +457,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   if (f.risc == 0) {
     core.runs_delivered += judge.finished_runs;
     core.runs_total += judge.finished_runs;
+    core.recycling.referee.came += judge.finished_runs;
     programs_ = std::max(programs_, core.runs_total);
   }
 }
@@ -699,6 +701,7 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
         losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words,
                        lane.digest.last_time, shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
     }
+  if (options_.recycling) options_.recycling->account.missing_runs += missing_runs();
   losses_.tell_open();
   tell_losses();
   store_counters();

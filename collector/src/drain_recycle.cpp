@@ -252,7 +252,7 @@ void Drain::count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& 
   for (const NewFrame& f : o.frames) {
     markers_ += f.markers;
     hosts.push_back(f.host_id);
-    if (risc == 0 && !f.sat_out) ++core.runs_delivered, ++core.runs_total;
+    if (risc == 0 && !f.sat_out) ++core.runs_delivered, ++core.runs_total, ++core.recycling.referee.came;
   }
   if (risc != 0) return;
   remember_hosts(core, hosts);
@@ -309,6 +309,7 @@ void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle) {
   core.seen_end = core.landed_end = core.landing_end = result.index;
   core.landing_since_ns = attachment_.clock();
   core.seen_runs = core.run_counter = result.runs;
+  state.referee.see(result.runs);
   core.caught_up_ns = result.read_time_ns;
   core.unexplained_visits = 0;
   state.last = {};
@@ -329,6 +330,17 @@ void Drain::forget_laps(CoreState& core) {
     lane.frames = 0;
     lane.ahead.reset();
   }
+}
+
+// The referee's last word. Only cores that are recycled, or would be: elsewhere frames and runs need not go
+// together.
+uint64_t Drain::missing_runs() const {
+  uint64_t runs = 0;
+  if (attachment_.mode != device::Mode::normal) return runs;
+  for (const CoreState& core : cores_)
+    if (core.core.kind == markers::CoreKind::tensix)
+      runs += core.recycling.referee.earlier + core.recycling.referee.missing();
+  return runs;
 }
 
 // The end of collecting: what was cleared is still resolved, as long as its patience lasts.

@@ -89,6 +89,7 @@ class RecycledCore {
                              control_.begin() + layout_->format.host_end + kRiscs);
   }
   const std::vector<PushedMarker>& truth() const { return truth_; }
+  uint32_t runs() const { return control_[layout_->format.run_counter]; }
   bool wrote_outside() const { return outside_; }
   bool dropped() const { return control_[layout_->format.dropped] != 0; }
 

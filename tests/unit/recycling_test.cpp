@@ -186,6 +186,22 @@ TEST_F(Recycling, is_wrong_without_the_resolver_and_without_grace) {
   EXPECT_GT(wrong_early, 2u);
 }
 
+// A workload that waits for nobody runs its log over: what the card dropped is known by count, exactly
+// (judged in every world), and lies in reported intervals.
+TEST_F(Recycling, counts_the_runs_that_never_came) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Adversary world(seed);
+    world.options.within_bound = false;
+    world.options.hold_at_percent = 100;
+    world.options.core.launches = 400;
+    if (!check(world.options, world, "seed " + std::to_string(seed))) return;
+  }
+  std::cout << totals.text() << "\n";
+  EXPECT_GT(totals.missing_runs, 0u);
+  EXPECT_GT(totals.lossy, 0u);
+  EXPECT_EQ(totals.silent, 0u);
+}
+
 // The host rewrites the vector in the middle of a recycle, between two launches: nothing twice, nothing
 // invented; what was recorded in the drain's blind spot before the reset may be missing, everything else is
 // reported.
