@@ -7,6 +7,7 @@ memory stays bounded.
 import json
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ PROGRAMS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 class Run:
     """A card, a collector with --recycle and a following exporter, from start to end."""
 
-    def __init__(self, card, collect=(), recycle=True, code=0):
+    def __init__(self, card, collect=(), recycle=True, code=0, meanwhile=None):
         name = h.card_name()
         self.truth, self.csv, self.audit = (h.work(name + part) for part in (".truth.csv", ".csv", ".audit"))
         emulated = h.start("ttemu", "--name", name, "--truth", self.truth, "--wait-observer", "--json", "--linger", 20, *card)
@@ -30,6 +31,8 @@ class Run:
                             *collect)
         watch = threading.Thread(target=self.watch_memory, args=(collector.pid,), daemon=True)
         watch.start()
+        if meanwhile:
+            meanwhile(self, collector)
         got, out, self.err = h.finish(collector, limit_s=1500 if PROGRAMS == 0 and sys.argv[1] == "million" else 380)
         h.check(got == code, f"ttcollect ended with {got}: {self.err}")
         self.report = h.device(out)
@@ -141,9 +144,21 @@ def unpaced():
     h.check(run.card["index_writes"] == run.recycle["recycles"], "stores and account differ")
 
 
+def held_up(run, collector):
+    """Stops the collector in the middle, until the workload has run over the log it was recycling."""
+    while not (os.path.exists(run.audit) and " clear " in open(run.audit).read()):
+        h.check(collector.poll() is None, "the collector ended")
+        time.sleep(0.002)
+    collector.send_signal(signal.SIGSTOP)
+    emitted = os.path.getsize(run.truth + ".bin")   # half a log, at least
+    while os.path.getsize(run.truth + ".bin") < 5 * emitted:
+        time.sleep(0.01)
+    collector.send_signal(signal.SIGCONT)
+
+
 def overrun():
-    """Over a link too slow for the workload: what was dropped is in intervals, and the frame count knows how many runs."""
-    run = Run(["--cores", 3, "--programs", PROGRAMS or 2500, "--round-trip-ns", 3000]).every_loss_reported()
+    """What was dropped is in intervals, and the frame count knows how many runs."""
+    run = Run(["--cores", 2, "--programs", PROGRAMS or 5000, "--rate", 2500, "--zones-per-kernel", 1], meanwhile=held_up).every_loss_reported()
     missing = len(runs(run.truth) - runs(run.csv))
     # What came after the last look, when the workload's host resets the cores at its end, no count shows.
     h.check(0 < run.recycle["missing_runs"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
