@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -144,15 +145,16 @@ def unpaced():
     h.check(run.card["index_writes"] == run.recycle["recycles"], "stores and account differ")
 
 
+def stores(audit):
+    return open(audit).read().count(" clear ") if os.path.exists(audit) else 0
+
+
 def held_up(run, collector):
     """Stops the collector in the middle, until the workload has run over the log it was recycling."""
-    while not (os.path.exists(run.audit) and " clear " in open(run.audit).read()):
-        h.check(collector.poll() is None, "the collector ended")
-        time.sleep(0.002)
+    h.wait_until(lambda: stores(run.audit), "the first recycle", collector)
     collector.send_signal(signal.SIGSTOP)
     emitted = os.path.getsize(run.truth + ".bin")   # half a log, at least
-    while os.path.getsize(run.truth + ".bin") < 5 * emitted:
-        time.sleep(0.01)
+    h.wait_until(lambda: os.path.getsize(run.truth + ".bin") >= 5 * emitted, "four times as much")
     collector.send_signal(signal.SIGCONT)
 
 
@@ -181,22 +183,54 @@ def refusals():
     Run([*few, "--region-bytes", 2400], ["--region-bytes", 2400]).refused("the host must rewind")
 
 
-def two_collectors():
-    """Only one recycles a card; the other says so and reads on."""
-    name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 500, "--json")
-    first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--json", "--for", "4s")
-    while True:   # until the first has the card's segment, and with it the right to write
-        line = first.stderr.readline()
-        h.check(line, "the first collector ended early")
+IN_A_CONTAINER = ("unshare", "-Urm", "sh", "-c", "mount -t tmpfs tmpfs /dev/shm && exec \"$@\"", "sh")
+
+
+def until_attached(collector):
+    said = ""
+    for line in collector.stderr:
+        said += line
         if "readers attach" in line:
-            break
-    model = h.start("ttcollect", "--device", "emu:" + name, "--recycle", "--json", "--for", "1s")
-    code, out, err = h.finish(model)
-    # The segment of the card is the first's, too, so the second does not even start.
-    h.check(code == 5, f"the second collector ended with {code}: {err}")
+            return said
+    h.fail(f"a collector ended early: {said}")
+
+
+def two_collectors():
+    """Only one recycles a card. Where both see the same shared memory the second does not even start; in a container of
+    its own it does, is refused the right to write, says so and reads on. Which of the two comes first is left open."""
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--pace", 24, "--zones-per-kernel", 1, "--json")
+    first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--json")
+    until_attached(first)   # and has the card's segment
+    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--recycle", "--json", "--for", "1s")
+    h.check(code == 5 and "another ttcollect" in err, f"the second collector ended with {code}: {err}")
+    first.terminate()
     code, out, err = h.finish(first)
     h.check(code == 0 and h.device(out)["recycle"]["refused"] is None, f"the first was disturbed ({code}): {out} {err}")
+
+    if subprocess.run([*IN_A_CONTAINER, "true"], capture_output=True).returncode != 0:
+        print("no namespaces here: two collectors with a shared memory of their own were not tried")
+    else:
+        audits = [h.work(which + ".audit") for which in ("here", "there")]
+        both = [h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--recycle-at", "30%", "--json",
+                        "--audit", audit, inside=inside) for audit, inside in zip(audits, ((), IN_A_CONTAINER))]
+        said = [until_attached(collector) for collector in both]
+        h.wait_until(lambda: sum(map(stores, audits)) >= 3, "three recycles", card, *both)
+        for collector in both:
+            collector.terminate()
+        ends = [h.finish(collector) for collector in both]
+        for code, _, err in ends:
+            h.check(code == 0, f"a collector ended with {code}: {err}")
+        reports = [h.device(out) for _, out, _ in ends]
+        refused = [r for r in reports if r["recycle"]["refused"]]
+        h.check(len(refused) == 1, f"{len(refused)} of two collectors only observe")
+        h.check("another collector recycles" in refused[0]["recycle"]["refused"], f"the reason: {refused[0]['recycle']}")
+        h.check(refused[0]["recycle"]["recycles"] == 0 and refused[0]["markers"] > 1000, f"{refused[0]['recycle']}")
+        writer = next(r for r in reports if r is not refused[0])
+        h.check(writer["recycle"]["recycles"] > 0, f"the other did not recycle either: {writer['recycle']}")
+        at = reports.index(refused[0])
+        why = said[at] + ends[at][2]
+        h.check("another collector recycles" in why, f"not told on the terminal: {why}")
     card.terminate()
     h.check(h.finish(card)[0] == 0, "the card saw violations")
 
