@@ -47,6 +47,16 @@ class Run:
         print(f"{self.report['programs']} programs, {self.report['markers']} markers, {len(self.report['lost'])} intervals, "
               f"fill at most {self.report['highest_log_fill']:.2f}, {said}")
 
+    def emitted(self):
+        """Bytes of the truth, while the workload runs."""
+        try:
+            return os.path.getsize(self.truth + ".bin")
+        except FileNotFoundError:
+            return 0
+
+    def over(self):
+        return not os.path.exists(self.truth + ".bin")
+
     def watch_memory(self, pid):
         try:
             while True:
@@ -150,11 +160,14 @@ def stores(audit):
 
 
 def held_up(run, collector):
-    """Stops the collector in the middle, until the workload has run over the log it was recycling."""
-    h.wait_until(lambda: stores(run.audit), "the first recycle", collector)
+    """Stops the collector in the middle of a recycle, until the workload has run over the log. (One that is starved anyhow
+    need not be stopped.)"""
+    h.wait_until(lambda: stores(run.audit) or collector.poll() is not None, "the first recycle")
+    if collector.poll() is not None:
+        return
     collector.send_signal(signal.SIGSTOP)
-    emitted = os.path.getsize(run.truth + ".bin")   # half a log, at least
-    h.wait_until(lambda: os.path.getsize(run.truth + ".bin") >= 5 * emitted, "four times as much")
+    emitted = run.emitted()   # half a log, at least
+    h.wait_until(lambda: run.emitted() >= 5 * emitted or run.over(), "four times as much")
     collector.send_signal(signal.SIGCONT)
 
 
