@@ -307,7 +307,7 @@ class Recycled : tools::Format {
   void begin(const tools::Session&) override {}
   void frame(const tools::FrameEvents& f) override {
     for (const markers::Marker& m : f.markers) {
-      PushedMarker d{f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, m.time_cycles, {0, 0}};
+      PushedMarker d{m.time_cycles, f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, {0, 0}};
       if (m.type == markers::MarkerType::ts_data) d.data[0] = f.batch.payload(m.payload);
       delivered_.push_back(d);
     }
