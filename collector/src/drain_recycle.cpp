@@ -107,6 +107,9 @@ Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
   }
   const bool just_reset = core.epoch != 0 && attachment_.clock() - core.epoch_since_ns < kQuietAfterResetNs;
   if (just_reset && filled < recycling.options.limits.any_moment_fill) return Access::ok;
+  const RecycleLimits& limits = recycling.options.limits;
+  const bool rests = state.ended_ns != 0 && attachment_.clock() - state.ended_ns < limits.rest_ns;
+  if (rests && filled < limits.any_moment_fill) return Access::ok;
   for (const LaneState& lane : core.lanes)
     if (lane.stuck_since_ns != 0) return Access::ok;
   auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), recycle_core(core));
@@ -173,7 +176,8 @@ Access Drain::go_on_recycling(CoreState& core) {
   core.look_ns = attachment_.clock();
   if (step == CoreRecycle::Step::going) return Access::ok;
   const std::unique_ptr<CoreRecycle> ended = std::move(state.under_way);
-  const uint64_t took = attachment_.clock() - ended->began_ns();
+  state.ended_ns = attachment_.clock();
+  const uint64_t took = state.ended_ns - ended->began_ns();
   account.round_trips += ended->round_trips();
   account.total_ns += took;
   account.longest_ns = std::max(account.longest_ns, took);
@@ -186,7 +190,10 @@ Access Drain::go_on_recycling(CoreState& core) {
     note_rewind(core, false);
   } else {
     ++account.surprises;
-    state.refused = "after a surprise it is only observed: " + ended->why();
+    char when[48];
+    std::snprintf(when, sizeof when, "after a surprise %.3f s into collecting",
+                  static_cast<double>(state.ended_ns - attachment_.begun_ns) / 1e9);
+    state.refused = std::string(when) + " it is only observed: " + ended->why();
     tell_refusal(core);
     go_on_after_surprise(core, *ended);
   }

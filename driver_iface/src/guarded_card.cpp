@@ -132,8 +132,13 @@ Access GuardedCard::aim_again(Window window) {
   return at.valid ? card_->aim(window, at.tile, at.address) : Access::ok;
 }
 
+// Asked before any other load, whatever was wrong.
+bool GuardedCard::gone() {
+  return lost_ = lost_ || card_->check() == Health::gone;
+}
+
 Access GuardedCard::trouble(Coord tile, bool silent) {
-  lost_ = lost_ || account_.unanswered >= kLetGoAt || card_->check() == Health::gone || !card_answers(tile);
+  lost_ = account_.unanswered >= kLetGoAt || gone() || !card_answers(tile);
   if (lost_) return Access::gone;
   TileState& s = state(tile);
   const uint64_t now = now_ns_();
@@ -177,6 +182,7 @@ Access GuardedCard::first_touch(Coord tile) {
 // A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can: what is there
 // while the tile answers elsewhere, and still is when loaded once more, is data.
 Access GuardedCard::judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out) {
+  if (gone()) return Access::gone;
   const Aimed at = aimed_[static_cast<size_t>(window)];
   if (identity().arch->kind_at(at.tile) != TileKind::dram) return doubt(at.tile);
   TileState& s = state(at.tile);
@@ -261,6 +267,7 @@ Access GuardedCard::one_load(Window window, Memory memory, uint32_t offset, std:
   if (a != Access::ok || out.empty()) return a;
   const bool was_slow = slow(1);
   if (std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; })) {
+    if (gone()) return Access::gone;
     const bool has_node_id = identity().arch->kind_at(at.tile) != TileKind::dram;
     if (was_slow || !has_node_id || !node_id_answers(at.tile)) return silence(at.tile, 1);
     return aim_again(Window::control);

@@ -71,6 +71,7 @@ class Recycled : tools::Format {
   static collect::RecycleLimits small_log() {
     collect::RecycleLimits limits;
     limits.any_moment_fill = 0.5;
+    limits.rest_ns = 100'000;
     limits.keep_clear_words = 140;
     return limits;
   }

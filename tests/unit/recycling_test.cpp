@@ -203,6 +203,26 @@ TEST_F(Recycling, counts_the_runs_that_never_came) {
   EXPECT_EQ(totals.silent, 0u);
 }
 
+// A core is not recycled again and again: it rests, but not while its log fills up.
+TEST_F(Recycling, rests_between_two_recycles_of_a_core) {
+  constexpr uint64_t kWorlds = 10;
+  const auto recycles = [&](uint64_t rest_ns, double any_moment_fill) {
+    totals = {};
+    for (uint64_t seed = 1; seed <= kWorlds; ++seed) {
+      Adversary world(seed);
+      world.options.core.sit_out_percent = 0;
+      world.options.limits.rest_ns = rest_ns;
+      world.options.limits.any_moment_fill = any_moment_fill;
+      check(world.options, world, "seed " + std::to_string(seed));
+    }
+    return totals.recycles;
+  };
+  constexpr uint64_t kForGood = 1'000'000'000'000;
+  EXPECT_GT(recycles(0, 1.1), kWorlds);
+  EXPECT_LE(recycles(kForGood, 1.1), kWorlds);
+  EXPECT_GT(recycles(kForGood, 0.45), kWorlds);
+}
+
 // The host rewrites the vector in the middle of a recycle, between two launches: nothing twice, nothing
 // invented; what was recorded in the drain's blind spot before the reset may be missing, everything else is
 // reported.

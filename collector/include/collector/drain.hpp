@@ -166,6 +166,7 @@ class Drain {
   struct RecycleState {
     Referee referee;
     std::unique_ptr<CoreRecycle> under_way;
+    uint64_t ended_ns = 0;           // the last one; 0: there was none
     bool reopened = false;           // it looks at provisional lanes again
     uint32_t provisional = 0;        // bit r: lane r was found empty, and the core may not have seen that
     CoreRecycle::Result last;        // of what it says, runs and settled

@@ -6,8 +6,10 @@
 //     longer than kSlowNs: the tile is not touched again for kFirstBackoffNs, doubling when trouble is back
 //     before the tile was good for as long as it had rested.
 //     Until then every access to it is `suspect`. What a slow load brought is still delivered.
-//   - before that is believed to be the tile's trouble, the node id register of another tile is loaded: when
-//     that is all-ones too, the card is gone
+//   - before anything else is loaded, the card itself is asked (Card::check()); and before it is believed to
+//   be the
+//     tile's trouble, the node id register of another tile is loaded: when that is all-ones too, the card is
+//     gone
 //   - the first thing loaded from a Tensix or Ethernet tile is its node id register, a single load
 //   - loads that came back as all-ones are counted over all tiles. After kMostUnanswered of them silent tiles
 //   are left alone for good; after kLetGoAt, because still others turned silent, the card counts as gone. A
@@ -96,6 +98,7 @@ class GuardedCard : public Card {
   Access silence(Coord tile, uint64_t loads);
   uint64_t unanswered_of(uint64_t lines) const;
   Access trouble(Coord tile, bool silent = false);
+  bool gone();
   bool card_answers(Coord but);
   bool node_id_answers(Coord tile);
   Access judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out);
