@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "absence.hpp"
 
@@ -20,19 +21,17 @@ std::string name_of(card::Coord at) {
   return "(" + std::to_string(at.x) + "," + std::to_string(at.y) + ")";
 }
 
-// A tile that was slow or silent is given some more chances: left out now, it is left out for good.
-constexpr auto kSuspectWait = std::chrono::milliseconds(110);
-constexpr int kSuspectTries = 4;  // a rest of 100 ms, and one of 200
+// A tile that was slow or silent is given two more chances: left out now, it is left out for good. The guard
+// leaves it alone for 100 ms, then for 200.
+constexpr std::chrono::milliseconds kRests[] = {std::chrono::milliseconds(110),
+                                                std::chrono::milliseconds(210)};
 
+// Nothing when the tile could not be read.
 std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t address, uint32_t bytes) {
   std::vector<uint64_t> raw((bytes + 7) / 8);
-  Access a = Access::suspect;
-  for (int i = 0; i < kSuspectTries && a == Access::suspect; ++i) {
-    if (i > 0) std::this_thread::sleep_for(kSuspectWait);
-    a = card.aim(Window::control, tile, address);
-    if (a == Access::ok) a = card.copy(Window::control, address & (card::kWindowBytes - 1), raw);
-  }
-  if (a != Access::ok) return {};
+  if (card.aim(Window::control, tile, address) != Access::ok ||
+      card.copy(Window::control, address & (card::kWindowBytes - 1), raw) != Access::ok)
+    return {};
   const auto* words = reinterpret_cast<const uint32_t*>(raw.data());
   return {words, words + bytes / 4};
 }
@@ -54,6 +53,7 @@ class Attaching {
     attach_tensix();
     if (options_.ethernet)
       for (const CoreKind kind : {CoreKind::active_ethernet, CoreKind::idle_ethernet}) attach_ethernet(kind);
+    look_again();
     for (const auto& [why, tiles] : left_out_)
       result_.notes.push_back(std::to_string(tiles.size()) + " tiles left out, the first " +
                               name_of(tiles.front()) + ": " + why);
@@ -85,14 +85,28 @@ class Attaching {
   markers::Discovery discover_on(card::Coord tile, CoreKind kind, const markers::Layout* only) {
     const uint32_t from = markers::discovery_address(result_.placement->place(kind)) & ~7u;
     const auto words = read_l1(card_, tile, from, markers::kDiscoveryBytes + 16);
+    any_answered_ = any_answered_ || !words.empty();
     if (words.empty()) return {};
     return markers::discover({from, words}, *result_.placement, kind, only);
   }
 
+  // When not one tile can be read, all get the chances that otherwise the few get.
   void attach_tensix() {
-    std::string refusal;
-    bool named = false;  // what was refused is known by name, which tells more than what is not
     const auto tiles = tiles_of(CoreKind::tensix);
+    std::string refusal;
+    bool found = find_on_tensix(tiles, refusal);
+    for (size_t i = 0; i < std::size(kRests) && !found && !any_answered_ && alive(); ++i) {
+      rest(kRests[i]);
+      found = find_on_tensix(tiles, refusal);
+    }
+    if (found) return;
+    throw AttachError(
+        card_.identity().spec + ": no profiler found: " +
+        (refusal.empty() ? "no Tensix tile can be read; the card may be hung, `tt-smi` shows it" : refusal));
+  }
+
+  bool find_on_tensix(const std::vector<card::Coord>& tiles, std::string& refusal) {
+    bool named = false;  // what was refused is known by name, which tells more than what is not
     for (const card::Coord tile : tiles) {
       const markers::Discovery found = discover_on(tile, CoreKind::tensix, options_.layout);
       if (!found) {
@@ -108,15 +122,14 @@ class Attaching {
       result_.mode = options_.mode.value_or(found.mode);
       result_.mode_given = options_.mode.has_value();
       take_cores(CoreKind::tensix, found, tiles);
-      if (found.anchored || result_.cores.size() > 1 || tiles.size() == 1) return;
+      if (!found.anchored && result_.cores.size() < 2) look_again();
+      if (found.anchored || result_.cores.size() > 1 || tiles.size() == 1) return true;
       refusal = "tile " + name_of(tile) + ": what looks like a control vector of " +
                 std::string(found.layout->name) +
                 " stands on no other tile; --layout help lists the generations that can be named";
       result_.cores.clear(), taken_.clear(), seen_.reset(), left_out_.clear();
     }
-    throw AttachError(
-        card_.identity().spec + ": no profiler found: " +
-        (refusal.empty() ? "no Tensix tile can be read; the card may be hung, `tt-smi` shows it" : refusal));
+    return false;
   }
 
   // The same build runs there, or none: another layout than Tensix's is not looked for. Without a magic word
@@ -137,7 +150,7 @@ class Attaching {
       const auto words =
           read_l1(card_, tile, found.control_address, 4u * result_.layout->format.control_words);
       if (words.empty()) {
-        left_out_["it cannot be read"].push_back(tile);
+        unread_.push_back({kind, found, tile});
         continue;
       }
       const auto v = markers::parse_control_vector(words, *result_.layout);
@@ -153,6 +166,27 @@ class Attaching {
                                v.flat_id / v.core_count_per_dram, found.control_address,
                                found.buffer_address});
     }
+  }
+
+  // A tile of Ethernet may wait as either kind; the one whose vector it carries takes it.
+  void look_again() {
+    for (size_t i = 0; i < std::size(kRests) && !unread_.empty() && alive(); ++i) {
+      rest(kRests[i]);
+      for (const Unread& u : std::exchange(unread_, {}))
+        if (!taken_.count(u.tile)) take_cores(u.kind, u.found, {u.tile});
+    }
+    std::set<card::Coord> told;
+    for (const Unread& u : unread_)
+      if (!taken_.count(u.tile) && told.insert(u.tile).second)
+        left_out_["it cannot be read"].push_back(u.tile);
+    unread_.clear();
+  }
+  bool alive() { return card_.health() != card::Health::gone; }
+  void rest(std::chrono::milliseconds time) const {
+    if (options_.rest)
+      options_.rest(time);
+    else
+      std::this_thread::sleep_for(time);
   }
 
   std::string doubt(const markers::ControlVector& v) const {
@@ -174,6 +208,13 @@ class Attaching {
   std::bitset<256> seen_;
   std::set<card::Coord> taken_;
   std::map<std::string, std::vector<card::Coord>> left_out_;
+  struct Unread {
+    CoreKind kind;
+    markers::Discovery found;
+    card::Coord tile;
+  };
+  std::vector<Unread> unread_;
+  bool any_answered_ = false;
 };
 
 }  // namespace

@@ -262,8 +262,9 @@ DeviceRun::End DeviceRun::collect_stretch() {
   End end = drain_until_halted();
   // What became visible until now is still taken, also what settles only on a second look.
   const uint64_t ended_ns = raw_now_ns();
+  int again = kLastSweeps;
   for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
-    card_->try_again();  // also tiles that are left alone, these few times
+    if (again-- > 0) card_->try_again();  // also tiles that are left alone, these few times
     if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
     if (drain_->recycling_under_way()) i = -1;  // it ends within its patience
     loop_->wait(options_.drain.busy_interval_ns);

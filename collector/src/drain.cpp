@@ -281,6 +281,7 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
         losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words,
                        lane.digest.last_time, shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
     }
+  if (options_.recycling) options_.recycling->account.missing_runs += missing_runs();
   losses_.tell_open();
   tell_losses();
   store_counters();

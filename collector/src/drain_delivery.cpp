@@ -210,6 +210,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   if (f.risc == 0) {
     core.runs_delivered += judge.finished_runs;
     core.runs_total += judge.finished_runs;
+    core.recycling.referee.came += judge.finished_runs;
     programs_ = std::max(programs_, core.runs_total);
   }
 }

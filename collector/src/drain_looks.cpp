@@ -70,6 +70,7 @@ Publisher::Core Drain::chunk_core(const CoreState& core, uint32_t run_counter, u
 void Drain::note_indices(CoreState& core, const Snapshot& snap) const {
   core.seen_end = snap.host_end;
   core.seen_runs = snap.run_counter;
+  core.recycling.referee.see(snap.run_counter);
   if (snap.read_time_ns < core.landing_since_ns + kLandedNs) return;
   core.landed_end = core.landing_end;
   core.landing_end = snap.host_end;

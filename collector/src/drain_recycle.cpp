@@ -107,6 +107,9 @@ Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
   }
   const bool just_reset = core.epoch != 0 && attachment_.clock() - core.epoch_since_ns < kQuietAfterResetNs;
   if (just_reset && filled < recycling.options.limits.any_moment_fill) return Access::ok;
+  const RecycleLimits& limits = recycling.options.limits;
+  const bool rests = state.ended_ns != 0 && attachment_.clock() - state.ended_ns < limits.rest_ns;
+  if (rests && filled < limits.any_moment_fill) return Access::ok;
   for (const LaneState& lane : core.lanes)
     if (lane.stuck_since_ns != 0) return Access::ok;
   auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), recycle_core(core));
@@ -173,7 +176,8 @@ Access Drain::go_on_recycling(CoreState& core) {
   core.look_ns = attachment_.clock();
   if (step == CoreRecycle::Step::going) return Access::ok;
   const std::unique_ptr<CoreRecycle> ended = std::move(state.under_way);
-  const uint64_t took = attachment_.clock() - ended->began_ns();
+  state.ended_ns = attachment_.clock();
+  const uint64_t took = state.ended_ns - ended->began_ns();
   account.round_trips += ended->round_trips();
   account.total_ns += took;
   account.longest_ns = std::max(account.longest_ns, took);
@@ -186,7 +190,10 @@ Access Drain::go_on_recycling(CoreState& core) {
     note_rewind(core, false);
   } else {
     ++account.surprises;
-    state.refused = "after a surprise it is only observed: " + ended->why();
+    char when[48];
+    std::snprintf(when, sizeof when, "after a surprise %.3f s into collecting",
+                  static_cast<double>(state.ended_ns - attachment_.begun_ns) / 1e9);
+    state.refused = std::string(when) + " it is only observed: " + ended->why();
     tell_refusal(core);
     go_on_after_surprise(core, *ended);
   }
@@ -252,7 +259,7 @@ void Drain::count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& 
   for (const NewFrame& f : o.frames) {
     markers_ += f.markers;
     hosts.push_back(f.host_id);
-    if (risc == 0 && !f.sat_out) ++core.runs_delivered, ++core.runs_total;
+    if (risc == 0 && !f.sat_out) ++core.runs_delivered, ++core.runs_total, ++core.recycling.referee.came;
   }
   if (risc != 0) return;
   remember_hosts(core, hosts);
@@ -309,6 +316,7 @@ void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle) {
   core.seen_end = core.landed_end = core.landing_end = result.index;
   core.landing_since_ns = attachment_.clock();
   core.seen_runs = core.run_counter = result.runs;
+  state.referee.see(result.runs);
   core.caught_up_ns = result.read_time_ns;
   core.unexplained_visits = 0;
   state.last = {};
@@ -329,6 +337,17 @@ void Drain::forget_laps(CoreState& core) {
     lane.frames = 0;
     lane.ahead.reset();
   }
+}
+
+// The referee's last word. Only cores that are recycled, or would be: elsewhere frames and runs need not go
+// together.
+uint64_t Drain::missing_runs() const {
+  uint64_t runs = 0;
+  if (attachment_.mode != device::Mode::normal) return runs;
+  for (const CoreState& core : cores_)
+    if (core.core.kind == markers::CoreKind::tensix)
+      runs += core.recycling.referee.earlier + core.recycling.referee.missing();
+  return runs;
 }
 
 // The end of collecting: what was cleared is still resolved, as long as its patience lasts.

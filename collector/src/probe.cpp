@@ -11,9 +11,9 @@ using json = nlohmann::ordered_json;
 
 constexpr uint64_t kBudgetNs = 3'000'000'000;  // bulk copies by slow loads would take much longer
 
-// How the window is mapped on a card behind PCIe. Emulated ones have ordinary memory for both.
+// On a card behind PCIe. Emulated ones have ordinary memory for both.
 const char* memory_of(const ProbeRow& r) {
-  return r.window == card::Window::control ? "UC" : "WC";
+  return r.memory == card::Memory::uncached ? "UC" : "WC";
 }
 
 bool moves_bytes(const ProbeRow& r) {
@@ -66,8 +66,8 @@ std::string to_table(const LinkProbe& probe) {
 }
 
 std::string in_words(const LinkProbe& probe) {
-  const ProbeRow* line = probe.row(ProbeKind::load, card::Window::payload, card::kLineBytes);
-  const ProbeRow* aim = probe.row(ProbeKind::re_aim, card::Window::control, 0);
+  const ProbeRow* line = probe.row(ProbeKind::load, card::Memory::write_combined, card::kLineBytes);
+  const ProbeRow* aim = probe.row(ProbeKind::re_aim, card::Memory::uncached, 0);
   std::string text;
   char part[64];
   if (line) std::snprintf(part, sizeof part, "a line in %u ns", line->p50), text += part;

@@ -45,6 +45,7 @@ Access Drain::begin_epoch(CoreState& core) {
   ++core.epoch;
   ++epochs_;
   core.run_counter = 0;
+  core.recycling.referee.see(again.run_counter);
   core.runs_delivered = 0;
   core.unexplained_visits = 0;
   core.seen_end = core.landed_end = core.landing_end = {};
@@ -338,7 +339,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
       pos += frame;
       ++frames_;
       if (sat_out) continue;
-      if (risc == 0) ++core.runs_total;
+      if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
       length = pos;
       lane.digest = walked;
     }

@@ -242,6 +242,24 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   return Access::ok;
 }
 
+// Not how logs are read: marks nothing as fetched.
+Access AccessLayer::one_load(Window window, uint32_t offset, std::span<uint32_t> out) {
+  if (card_lost()) return Access::gone;
+  const Aimed& w = aimed_[static_cast<size_t>(window)];
+  if (!w.valid || !is_one_load(offset, out.size_bytes()) || offset + out.size_bytes() > w.readable) {
+    violate(ViolationKind::outside_memory, w.tile, w.base + offset);
+    return Access::refused;
+  }
+  charge(1, out.size_bytes());
+  const auto* from = reinterpret_cast<const uint32_t*>(memory_ + w.file_offset + offset);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+  if (faults_.any()) {
+    const bool hung = faults_.hang(w.tile);
+    if (faults_.silent(w.tile) || hung) std::fill(out.begin(), out.end(), ~0u);
+  }
+  return card_lost() ? Access::gone : Access::ok;
+}
+
 std::optional<DescriptorRange> AccessLayer::range(Coord tile, uint64_t address, uint32_t bytes) {
   Aimed to;
   if (card_lost() || locate(tile, address, to) != Access::ok) return std::nullopt;

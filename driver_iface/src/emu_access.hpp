@@ -23,6 +23,7 @@ class AccessLayer {
   Access aim(Window window, Coord tile, uint64_t address);
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out);
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out);
+  Access one_load(Window window, uint32_t offset, std::span<uint32_t> out);
   // Whether a copy of so many bytes stays inside; a violation when not.
   bool fits(Window window, uint32_t offset, uint64_t bytes);
   // For reads through the descriptor: file offset of tile memory, checked and charged.

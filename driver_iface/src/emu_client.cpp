@@ -161,6 +161,17 @@ class EmulatedClient : public Card {
     return Access::ok;
   }
 
+  // Both mappings are ordinary memory.
+  Access one_load(Window window, Memory, uint32_t offset, std::span<uint32_t> out) override {
+    if (layer_) return layer_->one_load(window, offset, out);
+    Request r = request(Op::one_load, window);
+    r.offset = offset;
+    r.bytes = static_cast<uint32_t>(out.size_bytes());
+    const Access access = ask(r, {reinterpret_cast<uint8_t*>(out.data()), out.size_bytes()});
+    if (access == Access::ok) ++remote_.round_trips, remote_.bytes += out.size_bytes();
+    return access;
+  }
+
   Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
 
   Health health() override {

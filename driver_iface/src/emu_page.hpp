@@ -14,7 +14,7 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 7;
+inline constexpr uint32_t kPageVersion = 8;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16;

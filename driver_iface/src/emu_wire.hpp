@@ -14,6 +14,7 @@ enum class Op : uint32_t {
   aim,    // strict only from here on
   copy,
   registers,
+  one_load,
   write,        // there is no such thing for an observer: recorded as a violation
   take_writer,  // the right to clear index words, one connection's at a time
   clear         // address, total_bytes words from there, `bytes` says which (bit i: word i)

@@ -318,6 +318,9 @@ struct EmulatedCard::Impl {
         access =
             layer.load_registers(window, r.offset, {reinterpret_cast<uint32_t*>(buffer.data()), r.bytes / 4});
         break;
+      case Op::one_load:
+        access = layer.one_load(window, r.offset, {reinterpret_cast<uint32_t*>(buffer.data()), r.bytes / 4});
+        break;
       default:
         return false;
     }

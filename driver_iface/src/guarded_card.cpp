@@ -15,6 +15,7 @@ namespace ttc::card {
 namespace {
 
 constexpr uint64_t kAskAgainNs = 10'000'000;
+constexpr uint64_t kStallNs = 100'000'000;
 constexpr unsigned kBlankCopies = 3;
 constexpr size_t kProbes = 3;  // tiles that must all be silent before the card is taken for gone
 
@@ -57,19 +58,24 @@ GuardedCard::TileState& GuardedCard::state(Coord tile) {
   return no_tile_ = {};  // the card refuses it
 }
 
+bool GuardedCard::for_good(const TileState& tile) const {
+  return tile.silent && account_.unanswered >= kMostUnanswered;
+}
+
 bool GuardedCard::resting(TileState& tile) const {
-  tile.rests = tile.rests && now_ns_() < tile.until_ns;
+  tile.rests = tile.rests && (for_good(tile) || now_ns_() < tile.until_ns);
   return tile.rests;
 }
 
 void GuardedCard::try_again() {
-  for (TileState& tile : states_) tile.rests = false;
+  for (TileState& tile : states_) tile.rests = tile.rests && for_good(tile);
 }
 
 // --- was it slow?
 // ---------------------------------------------------------------------------------------------
 
 void GuardedCard::begin() {
+  stalled_ = false;
   begun_ns_ = now_ns_();
   transport_ns_ = card_->transactions().transport_ns;
   if (begun_ns_ - cpu_wait_asked_ns_ < kAskAgainNs) return;
@@ -86,7 +92,14 @@ bool GuardedCard::slow(uint64_t lines) {
   cpu_wait_asked_ns_ = now_ns_();
   if (took <= limit + waited + (card_->transactions().transport_ns - transport_ns_)) return false;
   ++account_.slow_reads;
+  stalled_ = took > kStallNs + waited + (card_->transactions().transport_ns - transport_ns_);
   return true;
+}
+
+// Of so many lines that came back as ones. Where each of them was waited for, the card has given up at the
+// end of a block; where it was quick, one answer stands for all.
+uint64_t GuardedCard::unanswered_of(uint64_t lines) const {
+  return stalled_ ? std::min<uint64_t>(lines, kCopyBlockBytes / kLineBytes) : 1;
 }
 
 // --- what is the matter?
@@ -95,8 +108,11 @@ bool GuardedCard::slow(uint64_t lines) {
 bool GuardedCard::node_id_answers(Coord tile) {
   const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
   uint32_t id = ~0u;
-  return card_->aim(Window::control, tile, kRegisterWindow) == Access::ok &&
-         card_->load_registers(Window::control, offset, {&id, 1}) == Access::ok && id != ~0u;
+  if (card_->aim(Window::control, tile, kRegisterWindow) != Access::ok ||
+      card_->load_registers(Window::control, offset, {&id, 1}) != Access::ok)
+    return false;
+  account_.unanswered += id == ~0u;
+  return id != ~0u;
 }
 
 // Some other tile's node id, from different places of the chip.
@@ -116,8 +132,13 @@ Access GuardedCard::aim_again(Window window) {
   return at.valid ? card_->aim(window, at.tile, at.address) : Access::ok;
 }
 
-Access GuardedCard::trouble(Coord tile) {
-  lost_ = lost_ || card_->check() == Health::gone || !card_answers(tile);
+// Asked before any other load, whatever was wrong.
+bool GuardedCard::gone() {
+  return lost_ = lost_ || card_->check() == Health::gone;
+}
+
+Access GuardedCard::trouble(Coord tile, bool silent) {
+  lost_ = account_.unanswered >= kLetGoAt || gone() || !card_answers(tile);
   if (lost_) return Access::gone;
   TileState& s = state(tile);
   const uint64_t now = now_ns_();
@@ -127,13 +148,19 @@ Access GuardedCard::trouble(Coord tile) {
   s.backoff_ns = again ? std::min(2 * s.backoff_ns, kLongestBackoffNs) : kFirstBackoffNs;
   s.until_ns = now + s.backoff_ns;
   s.rests = true;
+  s.silent = silent;
   const Access aimed = aim_again(Window::control);
   return aimed == Access::ok ? Access::suspect : aimed;
 }
 
-Access GuardedCard::doubt(Coord tile) {
+Access GuardedCard::silence(Coord tile, uint64_t loads) {
   ++account_.all_ones_reads;
-  return trouble(tile);
+  account_.unanswered += loads;
+  return trouble(tile, true);
+}
+
+Access GuardedCard::doubt(Coord tile) {
+  return silence(tile, 1);
 }
 
 Access GuardedCard::first_touch(Coord tile) {
@@ -147,7 +174,7 @@ Access GuardedCard::first_touch(Coord tile) {
   const bool answers = node_id_answers(tile);
   if (card_->health() == Health::gone) return Access::gone;
   s.known = answers;
-  if (!answers) return doubt(tile);
+  if (!answers) return silence(tile, 0);  // it was counted
   if (slow(1)) return trouble(tile);
   return aim_again(Window::control);
 }
@@ -155,6 +182,7 @@ Access GuardedCard::first_touch(Coord tile) {
 // A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can: what is there
 // while the tile answers elsewhere, and still is when loaded once more, is data.
 Access GuardedCard::judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out) {
+  if (gone()) return Access::gone;
   const Aimed at = aimed_[static_cast<size_t>(window)];
   if (identity().arch->kind_at(at.tile) != TileKind::dram) return doubt(at.tile);
   TileState& s = state(at.tile);
@@ -192,7 +220,7 @@ Access GuardedCard::load_registers(Window window, uint32_t offset, std::span<uin
   const Access a = card_->load_registers(window, offset, out);
   if (a != Access::ok) return a;
   if (!out.empty() && std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; }))
-    return doubt(at.tile);
+    return silence(at.tile, out.size());
   if (slow(out.size()) && trouble(at.tile) == Access::gone) return Access::gone;
   return Access::ok;
 }
@@ -204,11 +232,18 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   if (resting(s)) return Access::suspect;
   begin();
   const Access a = card_->copy(window, offset, out);
-  if (a == Access::suspect) return ++account_.slow_reads, trouble(at.tile);  // it ran out of its time
+  const uint64_t lines = lines_touched(offset, out.size_bytes());
+  if (a == Access::suspect) {  // it ran out of its time
+    ++account_.slow_reads;
+    stalled_ = true;
+    account_.unanswered += unanswered_of(lines);
+    return trouble(at.tile, true);
+  }
   if (a != Access::ok || out.empty()) return a;
-  const bool was_slow = slow(lines_touched(offset, out.size_bytes()));
+  const bool was_slow = slow(lines);
   if (all_ones(out)) {
-    const Access judged = was_slow ? doubt(at.tile) : judge_all_ones(window, offset, out);
+    const Access judged =
+        was_slow ? silence(at.tile, unanswered_of(lines)) : judge_all_ones(window, offset, out);
     if (judged != Access::ok) return judged;
   } else {
     const auto good =
@@ -222,6 +257,25 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   return Access::ok;
 }
 
+// A single word may well be all-ones where workloads keep their data: the tile's node id decides.
+Access GuardedCard::one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) {
+  const Aimed at = aimed_[static_cast<size_t>(window)];
+  if (lost_) return Access::gone;
+  if (resting(state(at.tile))) return Access::suspect;
+  begin();
+  const Access a = card_->one_load(window, memory, offset, out);
+  if (a != Access::ok || out.empty()) return a;
+  const bool was_slow = slow(1);
+  if (std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; })) {
+    if (gone()) return Access::gone;
+    const bool has_node_id = identity().arch->kind_at(at.tile) != TileKind::dram;
+    if (was_slow || !has_node_id || !node_id_answers(at.tile)) return silence(at.tile, 1);
+    return aim_again(Window::control);
+  }
+  if (was_slow && trouble(at.tile) == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
 Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
   if (lost_) return Access::gone;
   if (resting(state(tile))) return Access::suspect;
@@ -230,7 +284,7 @@ Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
   begin();
   const Access a = card_->wall_clock(tile, cycles);
   if (a != Access::ok) return a;
-  if (cycles == ~uint64_t{0}) return doubt(tile);
+  if (cycles == ~uint64_t{0}) return silence(tile, 3);
   if (slow(3) && trouble(tile) == Access::gone) return Access::gone;
   return Access::ok;
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -20,7 +21,6 @@
 namespace ttc::card::kmd {
 namespace {
 
-constexpr size_t kBlockBytes = 4096;     // of a copy, between two looks at the clock
 constexpr uint64_t kSlowNs = 2'000'000;  // a block that takes longer than this and its lines is looked into
 constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer ends the copy
 constexpr uint64_t kCpuEveryNs = 1'000'000;    // how old a reading of this thread's CPU time may get
@@ -137,6 +137,24 @@ class KmdCard : public Card {
     return a;
   }
 
+  Access one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) override {
+    if (gone_) return Access::gone;
+    const Aimed& at = aimed_[static_cast<size_t>(window)];
+    const MappedWindow& w = opened_->window[static_cast<size_t>(window)];
+    const bool combining = memory == Memory::write_combined;
+    const volatile uint8_t* from = combining ? w.combining : w.uncached;
+    if (!from || !at.valid || !is_one_load(offset, out.size_bytes()) ||
+        uint64_t{offset} + out.size_bytes() > at.reach.readable)
+      return Access::refused;
+    from += offset;
+    ++transactions_.round_trips;
+    transactions_.bytes += out.size_bytes();
+    if (combining) fence();  // or what is measured is a line buffer
+    const bool loaded = out.size() == 1 ? load_word(from, out[0]) : load_wide(from, out);
+    if (combining) fence();
+    return loaded ? Access::ok : lose();
+  }
+
   Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
 
   Health health() override {
@@ -215,6 +233,21 @@ class KmdCard : public Card {
     return caught(at, 4, [this, word, &value] { value = system_.load(word); });
   }
 
+  static bool load_word(const volatile uint8_t* at, uint32_t& value) {
+    return caught(at, 4, [at, &value] { value = *reinterpret_cast<const volatile uint32_t*>(at); });
+  }
+  bool load_wide(const volatile uint8_t* at, std::span<uint32_t> out) const {
+    uint64_t words[kLineBytes / 8];
+    uint64_t* to = words;
+    const Copy kernel = copy_;
+    const auto* source = reinterpret_cast<const volatile uint64_t*>(at);
+    const size_t count = out.size_bytes() / 8;
+    if (!caught(at, out.size_bytes(), [kernel, to, source, count] { kernel(to, source, count); }))
+      return false;
+    std::memcpy(out.data(), words, out.size_bytes());
+    return true;
+  }
+
   // A load that needs neither window nor NoC: is the link alive? (driver sheet 5)
   bool card_answers() {
     uint32_t id = ~0u;
@@ -286,7 +319,7 @@ class KmdCard : public Card {
 
   // A block that stalls ends the copy; after a slow one the card is asked, once, whether it is still there.
   Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
-    const uint64_t slow = kSlowNs + kBlockBytes / kLineBytes * line_allowance_ns_;
+    const uint64_t slow = kSlowNs + kCopyBlockBytes / kLineBytes * line_allowance_ns_;
     bool asked = false;
     uint64_t begun = now_ns();
     transactions_.round_trips += lines_touched(offset, out.size_bytes());
@@ -294,7 +327,7 @@ class KmdCard : public Card {
     while (!out.empty()) {
       cpu_time_.look(begun);
       // Blocks end where lines do, so that none is fetched twice.
-      const size_t words = std::min(out.size(), (kBlockBytes - offset % kLineBytes) / 8);
+      const size_t words = std::min<size_t>(out.size(), (kCopyBlockBytes - offset % kLineBytes) / 8);
       const auto* source = reinterpret_cast<const volatile uint64_t*>(from);
       uint64_t* to = out.data();
       const Copy kernel = copy_;

@@ -138,6 +138,10 @@ std::string holders_text(System& system, const Node& node) {
   std::string text = pids.size() == 1 ? "pid " : "pids ";
   for (const int pid : pids) {
     if (pid != pids.front()) text += ", ";
+    if (pid == 0) {
+      text += "0 (of another pid namespace)";
+      continue;
+    }
     text += std::to_string(pid) + name_of_process(system, pid);
     if (const auto it = held.find(pid); it != held.end())
       text += " with " + std::to_string(it->second) + " windows";

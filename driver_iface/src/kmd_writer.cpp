@@ -29,7 +29,7 @@ class KmdWriter : public IndexWriter {
       throw OpenError(spec + ": opening " + node.path + " for writing failed: " + std::strerror(-fd_));
     try {
       take_lock(spec);
-      take_window(spec);
+      take_window(spec, node);
     } catch (const OpenError&) {
       release();
       throw;
@@ -86,9 +86,12 @@ class KmdWriter : public IndexWriter {
                       std::to_string(kWriterLock) + ")");
   }
 
-  void take_window(const std::string& spec) {
+  void take_window(const std::string& spec, const Node& node) {
     window_.bytes = kWindowBytes;
     int error = system_.ioctl(fd_, Request::allocate_window, &window_);
+    if (error == -ENOMEM)
+      throw OpenError(spec + ": no third window of 2 MiB is left for recycling; the card is open in " +
+                      holders_text(system_, node));
     if (error) throw OpenError(spec + ": no third window of 2 MiB for recycling: " + std::strerror(-error));
     has_window_ = true;
     memory_ = static_cast<volatile uint8_t*>(

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 BIN = os.environ.get("TTC_BIN", os.path.join(os.path.dirname(__file__), "../../build/release/bin"))
 GOLDEN = os.environ.get("TTC_GOLDEN", "")
@@ -27,10 +28,11 @@ def card_name():
     return f"t{os.getpid()}-{_serial[0]}"
 
 
-def start(tool, *arguments, **options):
+def start(tool, *arguments, inside=(), **options):
+    """`inside`: a command that runs another."""
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
-    process = subprocess.Popen([os.path.join(BIN, tool), *map(str, arguments)], text=True, **options)
+    process = subprocess.Popen([*inside, os.path.join(BIN, tool), *map(str, arguments)], text=True, **options)
     _running.append(process)
     return process
 
@@ -43,6 +45,16 @@ def finish(process, limit_s=LIMIT_S):
         process.kill()
         fail(f"{' '.join(process.args)} did not end within {limit_s} s")
     return process.returncode, out, err
+
+
+def wait_until(condition, what, *processes):
+    """Asks now and then; a process that ends before, or LIMIT_S, fails the test."""
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        for process in processes:
+            check(process.poll() is None, f"{what}: {process.args[0]} ended before")
+        check(time.monotonic() < deadline, f"{what}: not within {LIMIT_S} s")
+        time.sleep(0.005)
 
 
 def run(tool, *arguments):

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "fiber.hpp"
@@ -33,10 +32,26 @@ struct RecycledOptions {
   uint32_t longest_frame() const { return device::kFirstCustomWord + (payload ? 8 : 4) * zones; }
 };
 
-// A marker that was stored and pushed.
+// splitmix64. A world lasts a millisecond and draws thousands of numbers: a Mersenne twister takes a third of
+// that.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : state_(seed) {}
+  uint64_t operator()() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// A marker that was stored and pushed. By time first, in which they nearly are.
 struct PushedMarker {
-  uint32_t risc, type, id, host_id;
   uint64_t time;
+  uint32_t risc, type, id, host_id;
   uint64_t data[2];
   auto operator<=>(const PushedMarker&) const = default;
 };
@@ -44,6 +59,7 @@ struct PushedMarker {
 class RecycledCore {
  public:
   static constexpr uint32_t kControl = 0xB00, kRiscs = 3, kGranule = 4;
+  static constexpr uint64_t kPushWithinNs = 4'000;  // of the index; with what landing takes, below 45 us
   static constexpr uint32_t kDramBase = 0x20, kFlatId = 1, kCoresPerBank = 8;
   virtual ~RecycledCore() = default;
 
@@ -72,7 +88,14 @@ class RecycledCore {
   uint32_t begun() const { return begun_; }
   uint64_t accesses() const { return accesses_; }
   uint64_t now() const { return now_; }
-  void pass(uint64_t ns) { now_ += ns; }
+  // Time without the firmware. A core is held up anywhere but between the index it has stored and the push
+  // that follows within nanoseconds: what the drain believes of words announced for so long rests on that.
+  void pass(uint64_t ns) {
+    constexpr int kAccessesOfAPush = 16;
+    for (int i = 0; i < kAccessesOfAPush && announced_ns_ && now_ + ns > announced_ns_ + kPushWithinNs; ++i)
+      step(1, until_);
+    now_ += ns;
+  }
   void around_store(bool yes) { around_store_ = yes; }
   const markers::Layout& layout() const { return *layout_; }
   uint32_t index_of(uint32_t risc) const { return control_[layout_->format.host_end + risc]; }
@@ -81,6 +104,7 @@ class RecycledCore {
                              control_.begin() + layout_->format.host_end + kRiscs);
   }
   const std::vector<PushedMarker>& truth() const { return truth_; }
+  uint32_t runs() const { return control_[layout_->format.run_counter]; }
   bool wrote_outside() const { return outside_; }
   bool dropped() const { return control_[layout_->format.dropped] != 0; }
 
@@ -135,7 +159,7 @@ class RecycledCore {
   };
 
   RecycledOptions o_;
-  std::mt19937_64 dice_;
+  Dice dice_;
   const markers::Layout* layout_;
   std::unique_ptr<Fiber> fiber_;
   uint64_t budget_ = 0, accesses_ = 0;
@@ -143,6 +167,7 @@ class RecycledCore {
   bool over_ = false, in_launch_ = false, stop_behind_launch_ = false, around_store_ = false,
        outside_ = false;
   uint32_t begun_ = 0, until_ = ~0u;
+  uint64_t announced_ns_ = 0;  // when an index was stored whose frame is not pushed yet; 0: there is none
   std::array<uint32_t, 96> control_{};
   std::array<uint32_t, 96> cache_{};
   std::array<bool, 96 / kGranule> cached_{};
@@ -189,7 +214,10 @@ class RecycledCoreOf : public RecycledCore {
       stored_at_ = word;
       return;
     }
-    control_[(address - control_address()) / 4] = cache_[(address - control_address()) / 4] = value;
+    const uint32_t word = (address - control_address()) / 4;
+    if (word >= F.host_end && word < F.host_end + device::kMaxRiscs && value > control_[word])
+      announced_ns_ = now_;
+    control_[word] = cache_[word] = value;
   }
   uint32_t clock_high() {
     access();
@@ -201,6 +229,7 @@ class RecycledCoreOf : public RecycledCore {
   }
   void push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
     access();
+    announced_ns_ = 0;
     const uint32_t at = bank_offset / 4 % o_.log_words;
     for (uint32_t w = 0; w < words; w += kGranule) {
       const uint64_t within = around_store_ ? std::max(o_.late_ns, o_.landing_ns) : o_.landing_ns;
@@ -227,7 +256,7 @@ class RecycledCoreOf : public RecycledCore {
     // The word stored last is the marker's own, or the last of its payload.
     const uint32_t words = type == device::kTsData ? 4 : type == device::kTsData16B ? 6 : 2;
     owner_[stored_at_ + 1 - words] = static_cast<int>(stored_.size());
-    stored_.push_back({{risc, type, id, host_id_, time & markers::kClockMask, {a, b}}, false});
+    stored_.push_back({{time & markers::kClockMask, risc, type, id, host_id_, {a, b}}, false});
   }
 
  private:

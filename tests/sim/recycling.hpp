@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -31,11 +32,12 @@ class World {
 
 struct RecycleTotals {
   uint64_t runs = 0, equal = 0, recycles = 0, slow = 0, provisional = 0, withdrawn = 0, surprises = 0,
-           lossy = 0, rewound = 0, recovered = 0, silent = 0, needless = 0;
+           lossy = 0, rewound = 0, recovered = 0, silent = 0, needless = 0, missing_runs = 0;
   std::array<uint64_t, static_cast<size_t>(collect::Verdict::kinds)> verdicts{};
   void add(const collect::RecycleAccount& a) {
     recycles += a.recycles, slow += a.slow, provisional += a.provisional, withdrawn += a.withdrawn;
     surprises += a.surprises, rewound += a.rewound, recovered += a.recovered;
+    missing_runs += a.missing_runs;
     for (size_t v = 0; v < verdicts.size(); ++v) verdicts[v] += a.verdicts[v];
   }
   uint64_t of(collect::Verdict v) const { return verdicts[static_cast<size_t>(v)]; }
@@ -48,7 +50,7 @@ struct RecycleTotals {
       out << (v > 1 ? ", " : " ") << collect::to_string(static_cast<collect::Verdict>(v)) << " "
           << verdicts[v];
     out << "; " << recovered << " frames recovered, " << provisional << " provisional, " << withdrawn
-        << " withdrawn";
+        << " withdrawn; " << missing_runs << " runs missing by count";
     return out.str();
   }
 };
@@ -69,6 +71,7 @@ class Recycled : tools::Format {
   static collect::RecycleLimits small_log() {
     collect::RecycleLimits limits;
     limits.any_moment_fill = 0.5;
+    limits.rest_ns = 100'000;
     limits.keep_clear_words = 140;
     return limits;
   }
@@ -120,6 +123,7 @@ class Recycled : tools::Format {
     ++totals.runs;
     if (audit_ != recycling.account.recycles) return "an audit line is missing";
     if (drain.recycling_under_way()) return "a recycle never ended";
+    if (const std::string wrong = miscounted(recycling.account); !wrong.empty()) return wrong;
     return judge(totals);
   }
   const std::string& told() const { return told_; }
@@ -304,7 +308,7 @@ class Recycled : tools::Format {
   void begin(const tools::Session&) override {}
   void frame(const tools::FrameEvents& f) override {
     for (const markers::Marker& m : f.markers) {
-      PushedMarker d{f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, m.time_cycles, {0, 0}};
+      PushedMarker d{m.time_cycles, f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, {0, 0}};
       if (m.type == markers::MarkerType::ts_data) d.data[0] = f.batch.payload(m.payload);
       delivered_.push_back(d);
     }
@@ -322,8 +326,6 @@ class Recycled : tools::Format {
     if (const auto twice = std::adjacent_find(delivered_.begin(), delivered_.end());
         twice != delivered_.end())
       return "delivered twice: " + text(*twice);
-    for (const PushedMarker& d : delivered_)
-      if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
     std::vector<PushedMarker> missing;
     std::set_difference(truth.begin(), truth.end(), delivered_.begin(), delivered_.end(),
                         std::back_inserter(missing));
@@ -333,6 +335,9 @@ class Recycled : tools::Format {
                (r.to_cycles == shm::kOpenEnd || d.time < r.to_cycles);
       });
     };
+    if (trace) print_differences(missing);
+    for (const PushedMarker& d : delivered_)
+      if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
     for (const PushedMarker& d : missing)
       if (!reported(d) && !in_blind_spot(d)) {
         ++totals.silent;
@@ -349,6 +354,24 @@ class Recycled : tools::Format {
     totals.lossy += !losses_.empty();
     totals.equal += missing.empty() && losses_.empty();
     return {};
+  }
+  void print_differences(const std::vector<PushedMarker>& missing) const {
+    for (const PushedMarker& d : missing) std::printf("              missing: %s\n", text(d).c_str());
+    for (const shm::LossRecord& r : losses_)
+      std::printf("              reported: RISC %u from %llu to %llu\n", r.risc,
+                  static_cast<unsigned long long>(r.from_cycles),
+                  static_cast<unsigned long long>(r.to_cycles));
+  }
+  // The account says how many of the runs that the core has counted never came.
+  std::string miscounted(const collect::RecycleAccount& account) const {
+    if (o_.host_reset_at_launch >= 0) return {};  // the count began anew
+    std::set<uint32_t> runs;
+    for (const PushedMarker& d : delivered_)
+      if (d.risc == 0) runs.insert(d.host_id);
+    const uint64_t missing = core_->runs() - runs.size();
+    if (missing == account.missing_runs) return {};
+    return std::to_string(missing) + " runs did not come, " + std::to_string(account.missing_runs) +
+           " are missing by the account";
   }
   bool in_blind_spot(const PushedMarker& d) const {
     return reset_ns_ != 0 && d.time < reset_ns_ && d.time + 4'000'000 > reset_ns_;

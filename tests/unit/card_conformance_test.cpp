@@ -264,6 +264,60 @@ TEST_P(CardConformance, a_copy_of_l1_delivers_its_bytes_and_costs_the_lines_it_t
   EXPECT_EQ(rig->account().violations, 0u);
 }
 
+// What the link probe measures with: every width, both mappings, 4 bytes included.
+TEST_P(CardConformance, one_load_of_any_width_delivers_its_bytes_and_is_one_round_trip) {
+  const Coord at = tensix(1);
+  fill_l1(at, 0, 256);
+  ASSERT_EQ(card->aim(Window::payload, at, 0), Access::ok);
+  for (const Memory memory : {Memory::uncached, Memory::write_combined})
+    for (const uint32_t bytes : {4u, 8u, 16u, 32u, 64u})
+      for (const uint32_t offset : {0u, bytes, 192u - bytes, 128u}) {
+        std::vector<uint32_t> out(bytes / 4 + 1, 42);
+        const Transactions before = card->transactions();
+        ASSERT_EQ(card->one_load(Window::payload, memory, offset, std::span(out).first(bytes / 4)),
+                  Access::ok)
+            << offset << " " << bytes;
+        for (uint32_t i = 0; i < bytes / 4; ++i)
+          ASSERT_EQ(out[i], pattern(offset + 4 * i)) << offset << " " << bytes;
+        EXPECT_EQ(out.back(), 42u);
+        const Transactions after = card->transactions();
+        EXPECT_EQ(after.round_trips - before.round_trips, 1u);
+        EXPECT_EQ(after.bytes - before.bytes, bytes);
+        EXPECT_EQ(after.register_loads, before.register_loads);
+        EXPECT_EQ(after.window_moves, before.window_moves);
+      }
+  fill_dram(0, 4096, 64);
+  const DramView& view = arch().dram_views()[0];
+  ASSERT_EQ(card->aim(Window::payload, view.endpoint, view.offset + 4096), Access::ok);
+  uint32_t word = 0;
+  const auto in_window = static_cast<uint32_t>((view.offset + 4096) % kWindowBytes);
+  ASSERT_EQ(card->one_load(Window::payload, Memory::write_combined, in_window + 4, {&word, 1}), Access::ok);
+  EXPECT_EQ(word, pattern(4096 + 4));
+  expect_account_agrees();
+  EXPECT_EQ(rig->account().violations, 0u);
+}
+
+TEST_P(CardConformance, one_load_that_would_be_several_or_of_something_else_is_refused) {
+  std::vector<uint32_t> out(32, 42);
+  const auto load = [&](uint32_t offset, size_t words) {
+    return card->one_load(Window::payload, Memory::uncached, offset, std::span(out).first(words));
+  };
+  expect_refused("window not aimed", [&] { return load(0, 1); });
+  ASSERT_EQ(card->aim(Window::payload, tensix(), 0), Access::ok);
+  for (const size_t words : {0u, 3u, 5u, 6u, 7u, 12u, 17u, 32u})
+    expect_refused("no width a load has", [&] { return load(0, words); });
+  for (const uint32_t slip : {1u, 2u, 3u}) expect_refused("misaligned word", [&] { return load(slip, 1); });
+  for (const size_t words : {2u, 4u, 8u, 16u})
+    expect_refused("misaligned", [&] { return load(static_cast<uint32_t>(2 * words), words); });
+  expect_refused("behind L1", [&] { return load(arch().tensix_l1_bytes, 1); });
+  expect_refused("behind the window", [&] { return load(kWindowBytes, 1); });
+  expect_refused("at the largest offset", [&] { return load(0xfffffffc, 1); });
+  ASSERT_EQ(card->aim(Window::payload, tensix(), kRegisterWindow), Access::ok);
+  expect_refused("a register",
+                 [&] { return load(static_cast<uint32_t>(kWallClockLow - kRegisterWindow), 1); });
+  EXPECT_EQ(std::count(out.begin(), out.end(), 42u), static_cast<ptrdiff_t>(out.size()));
+}
+
 TEST_P(CardConformance, large_copies_cost_no_more_than_their_lines) {
   const Coord at = tensix();
   fill_l1(at, 0, 256 << 10);

@@ -53,6 +53,11 @@ class ScriptedCard : public Card {
     }
     return Access::ok;
   }
+  Access one_load(Window window, Memory, uint32_t, std::span<uint32_t> out) override {
+    const Coord tile = touch(window);
+    for (uint32_t& v : out) v = silent.count(tile) || full_of_ones ? ~0u : 1;
+    return Access::ok;
+  }
   Access wall_clock(Coord tile, uint64_t& cycles) override {
     at_[0] = tile;
     touch(Window::control);
@@ -71,6 +76,7 @@ class ScriptedCard : public Card {
   std::map<Coord, uint64_t> slow_ns;
   std::map<Coord, unsigned> touched;
   unsigned silent_loads = 0;           // so many copies come back as all-ones
+  bool full_of_ones = false;           // what single loads bring of every tile
   uint64_t blank_from = ~uint64_t{0};  // of kDram
   uint64_t transport_ns = 0, transport_per_load_ns = 0;
   Health health_now = Health::ok;
@@ -154,6 +160,62 @@ TEST_F(Guarded, the_rest_doubles_while_trouble_goes_on_and_starts_again_after_go
   EXPECT_EQ(card->account().suspect_tiles, 1u);
 }
 
+// About a hundred unanswered loads hang the network on the chip, whenever they are made.
+TEST_F(Guarded, silent_tiles_are_left_alone_for_good_once_too_many_loads_were_not_answered) {
+  constexpr Coord kSick[] = {{1, 2}, {2, 2}, {3, 3}, {4, 2}};
+  for (const Coord at : kSick) ASSERT_EQ(read(at), Access::ok);
+  for (const Coord at : kSick) below->silent.insert(at);
+  const auto touches = [&] {
+    unsigned all = 0;
+    for (const Coord at : kSick) all += below->touched[at];
+    return all;
+  };
+  const unsigned before = touches();
+  for (int i = 0; i < 1000; ++i) {
+    for (const Coord at : kSick) EXPECT_EQ(read(at), Access::suspect);
+    EXPECT_EQ(read(kOther), Access::ok);
+    clock_ns += GuardedCard::kLongestBackoffNs;
+    if (i % 7 == 0) card->try_again();
+  }
+  EXPECT_GE(card->account().unanswered, GuardedCard::kMostUnanswered);
+  EXPECT_LT(card->account().unanswered, GuardedCard::kLetGoAt);
+  EXPECT_LT(touches() - before, GuardedCard::kLetGoAt);
+  // They may answer again: who opens the card anew learns of it.
+  below->silent.clear();
+  EXPECT_EQ(read(kTile), Access::suspect);
+  // A tile that is only slow is still left alone for a while, not for good.
+  below->slow_ns[kOther] = 3 * kMs;
+  EXPECT_EQ(read(kOther), Access::ok);
+  below->slow_ns.clear();
+  EXPECT_EQ(read(kOther), Access::suspect);
+  clock_ns += GuardedCard::kFirstBackoffNs;
+  EXPECT_EQ(read(kOther), Access::ok);
+}
+
+TEST_F(Guarded, when_ever_more_tiles_turn_silent_the_card_is_let_go) {
+  std::vector<uint64_t> lines(5 * 8);
+  const auto read_lines = [&](Coord at) {
+    const Access a = card->aim(Window::control, at, 0);
+    return a == Access::ok ? card->copy(Window::control, 0, lines) : a;
+  };
+  std::vector<Coord> tiles;
+  for (const Tile& t : card->tiles())
+    if (!t.harvested) tiles.push_back(t.at);
+  for (const Coord at : tiles) ASSERT_EQ(read_lines(at), Access::ok);
+  size_t silent = 0;
+  for (Access a = Access::suspect; a != Access::gone; ++silent) {
+    ASSERT_LT(silent, tiles.size());
+    below->silent.insert(tiles[silent]);
+    below->slow_ns[tiles[silent]] = 700 * kMs;  // a copy, as a hung network takes it
+    a = read_lines(tiles[silent]);
+  }
+  EXPECT_GE(card->account().unanswered, GuardedCard::kLetGoAt);
+  EXPECT_LT(card->account().unanswered, 100u)
+      << "all lines of a copy were waited for, and other tiles were asked";
+  EXPECT_LT(silent + 3, tiles.size()) << "others still answered";
+  EXPECT_EQ(read(tiles.back()), Access::gone);
+}
+
 TEST_F(Guarded, what_a_slow_load_brought_is_delivered_and_the_next_one_waits) {
   ASSERT_EQ(read(kTile), Access::ok);
   below->slow_ns[kTile] = 3 * kMs;
@@ -181,6 +243,32 @@ TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
   EXPECT_EQ(read(kTile), Access::ok);
   EXPECT_EQ(read(kTile), Access::ok);
   EXPECT_EQ(card->account().slow_reads, 0u);
+}
+
+// Where workloads keep their data a word may be all-ones: the tile's node id tells.
+TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
+  uint32_t word = 0;
+  const auto load = [&] { return card->one_load(Window::control, Memory::uncached, 64, {&word, 1}); };
+  ASSERT_EQ(card->aim(Window::control, kTile, 64), Access::ok);
+  EXPECT_EQ(load(), Access::ok);
+  EXPECT_EQ(word, 1u);
+  below->full_of_ones = true;
+  EXPECT_EQ(load(), Access::ok);
+  EXPECT_EQ(word, ~0u);
+  EXPECT_EQ(card->copy(Window::control, 8, words), Access::ok);
+  EXPECT_EQ(words[0], 8u) << "the window was left elsewhere";
+  EXPECT_EQ(card->account().suspicions, 0u);
+  below->silent = {kTile};
+  const unsigned before = below->touched[kTile];
+  EXPECT_EQ(load(), Access::suspect);
+  EXPECT_EQ(below->touched[kTile], before + 2);  // it, and the node id
+  EXPECT_EQ(load(), Access::suspect);
+  EXPECT_EQ(below->touched[kTile], before + 2);
+  below->silent.clear();
+  card->try_again();
+  below->slow_ns[kTile] = 3 * kMs;
+  EXPECT_EQ(load(), Access::suspect) << "slow and all-ones: not even the node id is asked";
+  EXPECT_EQ(below->touched[kTile], before + 3);
 }
 
 TEST_F(Guarded, doubted_words_put_the_tile_to_rest) {

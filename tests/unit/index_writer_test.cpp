@@ -1,6 +1,7 @@
 // The one way to write to a card: what it clears, what it refuses, and that there is one of it.
 #include "driver_iface/index_writer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -115,6 +116,32 @@ TEST_F(IndexWriterTest, behind_the_driver) {
   EXPECT_TRUE(model.state(0).windows_taken.empty());
   EXPECT_TRUE(model.state(0).hazards.empty());
   EXPECT_EQ(card.account().violations, 0u);
+  kmd::use_system(kmd::linux_system());
+}
+
+TEST_F(IndexWriterTest, behind_the_driver_without_a_window_left) {
+  kmd::DriverModel model;
+  kmd::ModelNode node;
+  node.card = name();
+  model.add(node);
+  const int workload = model.open_as(4711, "/dev/tenstorrent/0", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(workload, 0);
+  for (int error = 0; error == 0;) {
+    kmd::AllocateWindow window;
+    window.bytes = kWindowBytes;
+    error = model.ioctl(workload, kmd::Request::allocate_window, &window);
+  }
+  kmd::use_system(model);
+  try {
+    open_index_writer("0", place());
+    ADD_FAILURE() << "it was opened";
+  } catch (const OpenError& e) {
+    const std::string why = e.what();
+    EXPECT_NE(why.find("no third window of 2 MiB is left"), std::string::npos) << why;
+    EXPECT_NE(why.find("4711"), std::string::npos) << "who has the card is not told: " << why;
+  }
+  EXPECT_EQ(model.state(0).descriptors, 1u);  // the workload's: ours was given back, and with it the lock
+  model.close(workload);
   kmd::use_system(kmd::linux_system());
 }
 

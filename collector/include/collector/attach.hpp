@@ -1,6 +1,8 @@
 // Finding the profiler on an open card: which tiles carry a control vector, under which layout.
 #pragma once
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -47,10 +49,14 @@ struct AttachOptions {
   const markers::Layout* layout = nullptr;  // null: discover
   std::optional<device::Mode> mode;
   bool ethernet = true;  // also Ethernet cores
+  // Waits, until tiles that are left alone may be looked at again; the default sleeps.
+  std::function<void(std::chrono::milliseconds)> rest{};
 };
 
-// Reads every Tensix and Ethernet tile that is not harvested. Throws AttachError when no Tensix tile carries
-// a profiler we read.
+// Reads every Tensix and Ethernet tile that is not harvested. Tiles that are slow or silent are looked at
+// again when all others were, twice at most and all together, so that attaching waits a third of a second
+// however many they are; how many unanswered loads that may cost is the guard's to limit (guarded_card.hpp).
+// Throws AttachError when no Tensix tile carries a profiler we read.
 Attachment attach(card::Card& card, const AttachOptions& options, const HostClock& clock = raw_now_ns);
 
 }  // namespace ttc::collect

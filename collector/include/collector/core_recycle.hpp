@@ -22,9 +22,10 @@ struct RecycleLimits {
   uint64_t grace_ns = 1'000'000;       // a posted write has landed
   uint64_t store_within_ns = 50'000;   // of the snapshot it rests on
   uint64_t patience_ns = 100'000'000;  // for words that do not fit yet
-  uint32_t keep_clear_words = 520;     // of a lane's end: the longest frame
-  double least_fill = 0.25;            // of a lane, already read
-  double any_moment_fill = 0.70;       // below it only where no finish is under way
+  uint64_t rest_ns = 5'000'000;  // of a core after a recycle, while its log is not filled to any_moment_fill
+  uint32_t keep_clear_words = 520;  // of a lane's end: the longest frame
+  double least_fill = 0.25;         // of a lane, already read
+  double any_moment_fill = 0.70;    // below it only where no finish is under way
   bool resolve = true;  // false: believe that every crossing was clean (tests show what that does)
 };
 

@@ -154,8 +154,22 @@ class Drain {
     uint64_t frames = 0;               // delivered since the host's last reset
     std::optional<int64_t> ahead;      // frames minus runs: a constant of the lane in an epoch
   };
+  // Runs that a core has counted against BRISC's frames, which are one a run. Goes on where only an index
+  // went back.
+  struct Referee {
+    uint32_t counted = 0;  // RUN_COUNTER when last looked at
+    uint64_t came = 0;     // frames since it was 0
+    uint64_t earlier = 0;  // runs that did not come until the host's last reset
+    uint64_t missing() const { return counted > came ? counted - came : 0; }
+    void see(uint32_t run_counter) {
+      if (run_counter < counted) earlier += missing(), came = 0;
+      counted = run_counter;
+    }
+  };
   struct RecycleState {
+    Referee referee;
     std::unique_ptr<CoreRecycle> under_way;
+    uint64_t ended_ns = 0;           // the last one; 0: there was none
     bool reopened = false;           // it looks at provisional lanes again
     uint32_t provisional = 0;        // bit r: lane r was found empty, and the core may not have seen that
     CoreRecycle::Result last;        // of what it says, runs and settled
@@ -312,6 +326,7 @@ class Drain {
   void count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& outcome);
   void take_resolved(CoreState& core, const CoreRecycle& recycle);
   static void forget_laps(CoreState& core);
+  uint64_t missing_runs() const;
 
   // l1_rest.cpp
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);

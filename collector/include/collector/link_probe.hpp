@@ -1,6 +1,6 @@
-// How long reading a card takes from here: each kind of access as the collector makes it, through all its
-// checks. The spread between hosts is larger than a factor of five (driver sheet 10), so every session
-// carries a short version.
+// How long reading a card takes from here: single loads of every width through either mapping, and each kind
+// of access as the collector makes it, through all its checks. The spread between hosts is larger than a
+// factor of five (driver sheet 10), so every session carries a short version.
 //
 // Reads L1 of one Tensix tile far behind the profiler, DRAM far behind the logs, the node id register and the
 // wall clock. A tile that turns suspect on the way ends the rows that need it; nothing is tried again.
@@ -20,8 +20,8 @@ std::string_view to_string(ProbeKind kind);
 // Nanoseconds of one operation, the clock's own cost included.
 struct ProbeRow {
   ProbeKind kind = ProbeKind::load;
-  card::Window window = card::Window::control;  // control is mapped uncached, payload write-combined
-  uint32_t bytes = 0;                           // of one operation; 0: moves none
+  card::Memory memory = card::Memory::uncached;  // that it went through
+  uint32_t bytes = 0;                            // of one operation; 0: moves none
   uint32_t samples = 0;
   uint32_t min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
   double bytes_per_s() const;  // at the median
@@ -41,7 +41,7 @@ struct LinkProbe {
   std::vector<ProbeRow> rows;  // those that could be made, at least one sample each
   // The fastest bulk read, 0 when none could be made.
   double best_bytes_per_s() const;
-  const ProbeRow* row(ProbeKind kind, card::Window window, uint32_t bytes) const;
+  const ProbeRow* row(ProbeKind kind, card::Memory memory, uint32_t bytes) const;
 };
 
 // On `tile`, which must be a Tensix tile that is not harvested.

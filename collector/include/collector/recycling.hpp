@@ -23,7 +23,7 @@ struct RecycleAccount {
   uint64_t slow = 0;          // stores later than they should be after the look they rest on
   uint64_t surprises = 0;     // cores that are only observed since
   uint64_t rewound = 0;       // recycles that a reset of the host cut short
-  uint64_t missing_runs = 0;  // by the frame count
+  uint64_t missing_runs = 0;  // that cores have counted and of which no frame came; known at the end
   uint64_t round_trips = 0, total_ns = 0, longest_ns = 0;  // from ARM to the verdict
 };
 

@@ -52,6 +52,9 @@ struct OpenOptions {
 enum class Window : uint8_t { control, payload };
 inline constexpr size_t kWindows = 2;
 
+// What a window's memory is to this CPU. On a card of ordinary memory the two are one.
+enum class Memory : uint8_t { uncached, write_combined };
+
 enum class Access : uint8_t {
   ok,
   refused,  // not on the allow-list, misaligned or out of the window: nothing was loaded
@@ -105,6 +108,13 @@ class Card {
   // (shm/ring.hpp).
   virtual Access copy(Window window, uint32_t offset, std::span<uint64_t> out) = 0;
 
+  // One load of memory, of 4 bytes (a 32-bit word) up to a line, at an offset that is a multiple of its
+  // length, through the mapping that is named. For measuring what a load costs: copy() chooses mapping and
+  // width itself. `refused` also where the window is not mapped that way.
+  virtual Access one_load(Window, Memory, uint32_t /*offset*/, std::span<uint32_t>) {
+    return Access::refused;
+  }
+
   // 64-bit wall clock of a Tensix tile: live high, low, live high until the highs agree.
   virtual Access wall_clock(Coord tile, uint64_t& cycles) = 0;
 
@@ -147,9 +157,14 @@ std::unique_ptr<Card> open_card(const std::string& spec, const OpenOptions& opti
 std::vector<std::string> present_cards();
 
 inline constexpr uint32_t kLineBytes = 64;
+inline constexpr uint32_t kCopyBlockBytes = 1024;  // a copy that stalls ends, `suspect`, behind such a block
 constexpr uint32_t lines_touched(uint64_t address, uint64_t bytes) {
   return bytes == 0 ? 0
                     : static_cast<uint32_t>((address + bytes - 1) / kLineBytes - address / kLineBytes + 1);
+}
+// Whether so many bytes from there can be one load.
+constexpr bool is_one_load(uint32_t offset, uint64_t bytes) {
+  return bytes >= 4 && bytes <= kLineBytes && (bytes & (bytes - 1)) == 0 && offset % bytes == 0;
 }
 
 }  // namespace ttc::card

@@ -6,9 +6,14 @@
 //     longer than kSlowNs: the tile is not touched again for kFirstBackoffNs, doubling when trouble is back
 //     before the tile was good for as long as it had rested.
 //     Until then every access to it is `suspect`. What a slow load brought is still delivered.
-//   - before that is believed to be the tile's trouble, the node id register of another tile is loaded: when
-//     that is all-ones too, the card is gone
+//   - before anything else is loaded, the card itself is asked (Card::check()); and before it is believed to
+//   be the
+//     tile's trouble, the node id register of another tile is loaded: when that is all-ones too, the card is
+//     gone
 //   - the first thing loaded from a Tensix or Ethernet tile is its node id register, a single load
+//   - loads that came back as all-ones are counted over all tiles. After kMostUnanswered of them silent tiles
+//   are left alone for good; after kLetGoAt, because still others turned silent, the card counts as gone. A
+//   new GuardedCard, of a card opened again, begins anew
 //   - DRAM may hold all-ones: a word of the tile that was something else before decides whether the tile
 //   answers;
 //     then the copy is made once more
@@ -27,6 +32,8 @@ class GuardedCard : public Card {
   static constexpr uint64_t kSlowNs = 2'000'000;
   static constexpr uint64_t kFirstBackoffNs = 100'000'000;
   static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
+  // About a hundred hang the network (driver sheet 0.4).
+  static constexpr uint64_t kMostUnanswered = 50, kLetGoAt = 80;
 
   using Clock = uint64_t (*)();  // nanoseconds
   static uint64_t raw_clock();   // CLOCK_MONOTONIC_RAW
@@ -39,9 +46,10 @@ class GuardedCard : public Card {
     uint64_t all_ones_reads = 0;  // and words the caller doubted
     uint64_t suspicions = 0;      // times a tile was left alone
     uint64_t suspect_tiles = 0;   // tiles that ever were
+    uint64_t unanswered = 0;      // loads, each line of a copy being one
   };
   const Account& account() const { return account_; }
-  // Ends all backoffs: the next access to each tile is made. For a last look.
+  // Ends all backoffs but those for good: the next access to each tile is made. For a last look.
   void try_again();
 
   const Identity& identity() const override { return card_->identity(); }
@@ -49,6 +57,7 @@ class GuardedCard : public Card {
   Access aim(Window window, Coord tile, uint64_t address) override;
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override;
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override;
+  Access one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) override;
   Access wall_clock(Coord tile, uint64_t& cycles) override;
   Health health() override { return lost_ ? Health::gone : card_->health(); }
   uint64_t line_allowance_ns() const override { return card_->line_allowance_ns(); }
@@ -67,8 +76,9 @@ class GuardedCard : public Card {
 
  private:
   struct TileState {
-    bool known = false;  // its node id was read
-    bool rests = false;  // until until_ns
+    bool known = false;   // its node id was read
+    bool rests = false;   // until until_ns
+    bool silent = false;  // when it was put to rest
     uint64_t until_ns = 0;
     uint64_t backoff_ns = 0;     // the last one; 0: never had one
     bool has_reference = false;  // DRAM: `reference` is an address whose word was not all-ones
@@ -82,9 +92,13 @@ class GuardedCard : public Card {
   };
 
   TileState& state(Coord tile);
+  bool for_good(const TileState& tile) const;
   bool resting(TileState& tile) const;
   Access first_touch(Coord tile);
-  Access trouble(Coord tile);
+  Access silence(Coord tile, uint64_t loads);
+  uint64_t unanswered_of(uint64_t lines) const;
+  Access trouble(Coord tile, bool silent = false);
+  bool gone();
   bool card_answers(Coord but);
   bool node_id_answers(Coord tile);
   Access judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out);
@@ -99,6 +113,7 @@ class GuardedCard : public Card {
   Account account_;
   Clock now_ns_;
   bool lost_ = false;
+  bool stalled_ = false;  // the access under way took far too long
   int cpu_waits_fd_ = -1;
   uint64_t begun_ns_ = 0;      // the access under way
   uint64_t transport_ns_ = 0;  // before it
