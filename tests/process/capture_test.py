@@ -143,6 +143,26 @@ def flight():
         csv_of(path)
 
 
+def triggers():
+    """What a flight recorder does about a card that stops, is reset, or loses; `zone` is in flight()."""
+    running = ("--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer")
+    pauses = ("--cores", 2, "--programs", 0, "--rate", 0.5, "--wait-observer")
+    for trigger, says, card_does in (("silent>100ms", "no marker from ", pauses),
+                                     ("reset", "the card ", (*running, "--fault", "reset:after=300ms")),
+                                     ("loss", "loss: card gone on ", (*running, "--fault", "unplug:after=300ms"))):
+        name, base = h.card_name(), h.work(trigger[:4] + ".ttc")
+        card = emulate(name, *card_does)
+        collector = collect(name, "--flight", "8MiB", "--trigger", trigger, "-o", base)
+        wait_until(lambda: os.path.exists(h.work(trigger[:4] + ".0001.ttc")), f"{trigger} wrote nothing")
+        if card_does is pauses:
+            collector.terminate()
+        report = json.loads(done(collector, 0, 7)[0])
+        card.kill()
+        h.finish(card)
+        h.check(len(report["recordings"]) == 1 and report["recordings"][0]["why"].startswith(says), report["recordings"])
+        h.check(info(h.work(trigger[:4] + ".0001.ttc"))["markers"] > 0, trigger)
+
+
 def wait_until(condition, otherwise):
     deadline = time.monotonic() + h.LIMIT_S
     while not condition():
