@@ -143,6 +143,36 @@ def flight():
         csv_of(path)
 
 
+def beside():
+    """Losses of a device CSV stand in a table of their own beside it, and it is the same CSV."""
+    name, path = h.card_name(), h.work("lost.ttc")
+    card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer",
+                   "--fault", "unplug:after=300ms")
+    done(collect(name, "-o", path), 7)
+    card.kill()
+    h.finish(card)
+    size = os.path.getsize(path)
+    with open(path, "rb") as whole_file, open(h.work("lost.cut.ttc"), "wb") as to:
+        to.write(whole_file.read(size - 4096))       # without its index
+    for source in (path, h.work("lost.cut.ttc"), "live:emu-" + name):
+        csv, table = h.work("out.csv"), h.work("out.losses.csv")
+        code, _, err = h.run("ttexport", "--from", source, "-o", csv)
+        h.check(code in (0, 4) and table in err, f"{source}: {code}: {err}")
+        h.check(all(r.count(",") == 14 for r in open(csv).read().splitlines()[1:]), "a row of another form in the CSV")
+        rows = open(table).read().splitlines()[2:]
+        want = losses(source, 0, 4)["devices"][0]["lost"]
+        h.check(len(rows) == len(want) > 0, f"{source}: {len(rows)} rows, {len(want)} intervals")
+        h.check({tuple(map(int, r.split(",")[1:3])) for r in rows} == {(i["x"], i["y"]) for i in want}, rows)
+        text = h.run("ttexport", "--from", source)[1]
+        h.check(text == open(csv).read(), "beside a file the CSV is another one")
+    # Nothing lost: no table, and none of an earlier export.
+    _, whole_run, _ = captured()
+    h.check(h.run("ttexport", "--from", whole_run, "-o", h.work("out.csv"))[0] == 0, "export")
+    h.check(len(open(h.work("out.losses.csv")).read().splitlines()) == 2, "a table of an earlier export was left")
+    h.check(h.run("ttexport", "--from", whole_run, "-o", h.work("new.csv"))[0] == 0, "export")
+    h.check(not os.path.exists(h.work("new.losses.csv")), "a table of nothing")
+
+
 def triggers():
     """What a flight recorder does about a card that stops, is reset, or loses; `zone` is in flight()."""
     running = ("--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer")
