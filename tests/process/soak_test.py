@@ -3,7 +3,8 @@
 
 The collector's resident memory (without rings) and the bytes of all capture files are looked at once a second. Neither may pass its
 bound, and memory must come back to what it was: its least in the last quarter of the run is at most 4 MiB above its least in the second
-(a quarter with a slow moment of the machine has more waiting for the disk, up to --memory; what leaks raises the floor).
+(a quarter with a slow moment of the machine has more waiting for the disk, up to --memory; what leaks raises the floor). Runs below
+ten minutes may differ by 8 MiB: buffers and the account of losses, which grows with the logarithm of their number, fill meanwhile.
 """
 import glob
 import json
@@ -86,7 +87,7 @@ def main():
     floor, floor_at_last = min(memory[quarter:2 * quarter]), min(memory[-quarter:])
     print(f"{len(samples)} s: memory {memory[0]:.1f} at first, at least {floor:.1f} in the second quarter and {floor_at_last:.1f} in the "
           f"last, at most {max(memory):.1f} MiB; disk at most {max(disk):.1f} MiB; {written_mib(out):.0f} MiB were written")
-    h.check(floor_at_last <= floor + 4, "memory grows")
+    h.check(floor_at_last <= floor + (4 if SECONDS >= 600 else 8), "memory grows")
     h.check(max(memory) <= WAITING_MIB + REST_MIB, "memory passes its bound")
     h.check(max(disk) <= BOUND_MIB, "the files outgrow their bound")
     h.check(max(disk) >= BOUND_MIB / 8, "hardly anything was captured")

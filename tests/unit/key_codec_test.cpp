@@ -38,7 +38,7 @@ TEST(KeyCodec, any_keys_come_back) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     std::mt19937_64 dice(seed);
     std::vector<uint32_t> keys(dice() % 3000), pool;
-    const unsigned kind = dice() % 3;
+    const uint64_t kind = dice() % 3;
     for (uint64_t i = 0, n = 1 + dice() % 600; i < n; ++i) {
       const auto id = static_cast<uint32_t>(dice() % 65536);
       pool.push_back(kind == 0 ? static_cast<uint32_t>(dice()) : dice() % 2 ? start(id) : end(id));
