@@ -51,7 +51,8 @@ class ArrayPort {
 
 struct LogShape {
   uint32_t least_zones = 4, most_zones = 4;
-  uint32_t data_every = 0;  // one frame in so many carries a TS_DATA; 0: none
+  uint32_t data_every = 0;   // one frame in so many carries a TS_DATA; 0: none
+  bool random_zones = false;  // which zones a launch has is drawn: hardly any two launches have the same
 };
 
 struct LaneLog {
@@ -78,7 +79,10 @@ inline LaneLog make_lane_log(size_t bytes, uint8_t risc, uint8_t flat_id, const 
     own.kernel_start(zones.kernel(risc).id);
     const auto count =
         shape.least_zones + static_cast<uint32_t>(random() % (shape.most_zones - shape.least_zones + 1));
-    for (uint32_t z = 0; z < count; ++z) device::Scope<Risc> zone(own, zones.custom(risc, z).id);
+    for (uint32_t z = 0; z < count; ++z) {
+      const uint32_t which = shape.random_zones ? static_cast<uint32_t>(random() % zones.kernel_zones()) : z;
+      device::Scope<Risc> zone(own, zones.custom(risc, which).id);
+    }
     if (shape.data_every && random() % shape.data_every == 0) own.data(zones.data(risc).id, random());
     own.kernel_end(zones.kernel(risc).id);
     own.fw_end(zones.fw(risc).id);

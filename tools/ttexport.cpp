@@ -10,9 +10,12 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "collector/loss_book.hpp"
 #include "pipeline/earliest.hpp"
+#include "pipeline/loss_csv.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/svg_timeline.hpp"
 #include "pipeline/tracy_feed.hpp"
@@ -29,7 +32,10 @@ constexpr const char* kFooter =
     "is cut or\n"
     "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow and lost "
     "chunks.\n"
-    "Losses on the card's side are told on stderr and do not change the exit code.";
+    "Losses on the card's side are told on stderr and do not change the exit code. Where they stand: in the\n"
+    "viewers' formats as events of their lanes; beside a device CSV as OUT.losses.csv, written when there "
+    "are "
+    "any.";
 
 constexpr const char* kColumnsHelp =
     "device-csv: the era whose readers are to read it\n"
@@ -191,6 +197,34 @@ int serve(const Options& o) {
   return kOk;
 }
 
+// Also what no record tells: what is damaged in a file, what this reader missed. With a filter chunks are
+// left out on purpose, and then only records count.
+std::vector<shm::LossRecord> losses_of(const tools::Pipeline& pipeline, const collect::LossBook* book,
+                                       const tools::Filter& filter) {
+  std::vector<shm::LossRecord> all;
+  for (const auto& [key, r] : pipeline.losses()) all.push_back(r);
+  if (book)
+    for (const auto& [session, records] : book->found())
+      for (const auto& [id, r] : records) {
+        all.push_back(r);
+        all.back().device = pipeline.chip_of(session, r.device);
+      }
+  std::erase_if(all, [&](const auto& r) { return !filter.wants(r.core_x, r.core_y, r.risc); });
+  return all;
+}
+
+// A table that an earlier export left there would be taken for this one's.
+void put_beside(const std::string& output, const tools::Format& format,
+                const std::vector<shm::LossRecord>& losses) {
+  const std::string table = format.losses_beside(losses), path = tools::path_beside(output);
+  if (table.empty() || path.empty() || (losses.empty() && !std::filesystem::exists(path))) return;
+  tools::Output beside(path, false);
+  beside.append(table);
+  beside.commit();
+  if (!losses.empty())
+    say(kOk, std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
+}
+
 int run(const Options& o) {
   const tools::Filter filter = filter_of(o);
   const auto source = tools::open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter), o.threads);
@@ -206,6 +240,10 @@ int run(const Options& o) {
         tools::earliest_in(o.from, o.wait_ms, filter, format_options.metal_date, ~uint64_t{0}, false)
             .ns.value_or(0);
   const std::unique_ptr<tools::Format> format = entry->make(out, format_options);
+  const bool everything = o.between.empty() && filter.cycles_from == 0 && filter.cycles_to == ~uint64_t{0} &&
+                          filter.cores.empty() && !filter.chip;
+  std::optional<collect::LossBook> book;
+  if (everything && o.format == "device-csv") book.emplace(source->loss_cause());
   std::vector<uint64_t> chunk;
   auto bar = std::make_unique<ProgressBar>(*source);
   for (;;) {
@@ -214,13 +252,17 @@ int run(const Options& o) {
     if (next == tools::Source::Next::end) break;
     if (next == tools::Source::Next::idle)
       out.flush();  // quiet: let a watcher of the file see what there is
-    else
+    else {
+      if (book) book->push(chunk);
       pipeline.push(chunk, *format);
+    }
   }
+  if (book) book->finish();
   bar.reset();
   pipeline.finish(*format);
   format->end();
   out.commit();
+  put_beside(o.output, *format, losses_of(pipeline, book ? &*book : nullptr, filter));
 
   const auto complaints = source->complaints();
   for (const std::string& c : complaints) say(kOk, c);

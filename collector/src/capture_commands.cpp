@@ -136,11 +136,17 @@ std::string to_text(const json& j) {
     text += line + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
   }
   for (const auto& s : j["sessions"]) {
+    char line[100];
     json brief;
     for (const char* key :
          {"session", "device", "chip", "arch", "board", "aiclk_mhz", "layout", "mode", "cores"})
       if (s.contains(key)) brief[key] = s[key];
     text += "session           " + brief.dump() + "\n";
+    if (s.contains("environment") && s["environment"].is_object())
+      for (const auto& [key, value] : s["environment"].items()) {
+        std::snprintf(line, sizeof line, "  %-16.16s", key.c_str());
+        text += line + value.dump() + "\n";
+      }
   }
   return text;
 }

@@ -15,6 +15,10 @@ constexpr uint64_t kLargestFileHeader = 1 << 20;
 constexpr size_t kScanBytes = 1 << 20;  // read at once where no block is
 constexpr size_t kMostDamage = 1000;    // parts that are remembered
 
+bool has_blocks(uint32_t version) {
+  return version == 2 || version == kCaptureVersion;
+}
+
 }  // namespace
 
 CaptureFile::CaptureFile(const std::string& path, Open how) : path_(path) {
@@ -75,13 +79,13 @@ bool CaptureFile::read_header() {
                      header_.checksum == checksum_of(&header_, offsetof(FileHeader, checksum)) &&
                      header_.header_bytes % kCaptureAlign == 0 && header_.header_bytes > 0 &&
                      header_.header_bytes <= kLargestFileHeader;
-  if (sound && version_ == kCaptureVersion) return true;
+  if (sound && has_blocks(version_)) return true;
   char block[sizeof(BlockHeader)];
   const bool blocks = pread_all(block, sizeof block, kCaptureAlign) == sizeof block &&
                       check_block_header(std::as_bytes(std::span(block))).empty();
-  if (version_ != kCaptureVersion && (sound || !blocks))
+  if (!has_blocks(version_) && (sound || !blocks))
     throw CaptureError(path_ + " is a capture of version " + std::to_string(version_) +
-                       "; this ttcollect reads versions 1 and 2");
+                       "; this ttcollect reads versions 1 to 3");
   if (bytes_ < kCaptureAlign) throw CaptureError(path_ + " is cut inside its header; there is nothing in it");
   version_ = kCaptureVersion;
   header_ = {};

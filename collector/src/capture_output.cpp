@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "collector/capture_file.hpp"
+#include "collector/drop_account.hpp"
 #include "test_point.hpp"
 
 namespace ttc::collect {
@@ -204,21 +205,20 @@ void CaptureOutput::remember(const ChunkBatch& facts) {
   if (!bounds_.rotates() && facts.empty()) return;
   for (size_t i = 0; i < facts.size(); ++i) {
     const shm::ChunkHeader& h = shm::header_of(facts[i]);
-    std::vector<uint64_t> chunk(facts[i].begin(), facts[i].end());
     switch (h.kind) {
       case shm::ChunkKind::session:
       case shm::ChunkKind::names:
       case shm::ChunkKind::clock_domains:
-        lasting_.push_back(std::move(chunk));
+        lasting_.emplace_back(facts[i].begin(), facts[i].end());
         break;
       case shm::ChunkKind::loss: {
-        uint64_t id;
-        std::memcpy(&id, shm::body_of(facts[i]).data(), sizeof id);
-        losses_[{h.session, id}] = std::move(chunk);
+        shm::LossRecord r;
+        std::memcpy(&r, shm::body_of(facts[i]).data(), sizeof r);
+        losses_[{h.session, r.id}] = {r, part_};
         break;
       }
       case shm::ChunkKind::clock:
-        clocks_.push_back(std::move(chunk));
+        clocks_.emplace_back(facts[i].begin(), facts[i].end());
         if (clocks_.size() > kClockChunks) clocks_.pop_front();
         break;
       default:
@@ -227,12 +227,31 @@ void CaptureOutput::remember(const ChunkBatch& facts) {
   }
 }
 
+// What was told before the last file was begun and has an end lies before everything in this one. It is in
+// the totals.
+void CaptureOutput::add_losses(ChunkBatch& to) const {
+  std::map<uint64_t, std::map<std::pair<shm::LossCause, shm::LossPrecision>, shm::LossTotal>> totals;
+  for (const auto& [key, loss] : losses_) {
+    const shm::LossRecord& r = loss.record;
+    shm::LossTotal& total = totals[key.first][{r.cause, r.precision}];
+    total.cause = r.cause, total.precision = r.precision;
+    ++total.intervals, total.words += r.words, total.runs += r.runs;
+    if (r.to_cycles == shm::kOpenEnd || loss.part + 1 >= part_) add_loss_chunk(to, key.first, r);
+  }
+  if (part_ == 0) return;
+  for (const auto& [session, by_kind] : totals) {
+    std::vector<shm::LossTotal> all;
+    for (const auto& [kind, total] : by_kind) all.push_back(total);
+    add_loss_totals_chunk(to, session, all);
+  }
+}
+
 // With what is remembered in front, where a file begins.
 void CaptureOutput::put_facts(const ChunkBatch& facts) {
   ChunkBatch all;
   if (index_.empty()) {
     for (const auto& c : lasting_) all.add(c);
-    for (const auto& [id, c] : losses_) all.add(c);
+    add_losses(all);
     for (const auto& c : clocks_) all.add(c);
   }
   for (size_t i = 0; i < facts.size(); ++i) all.add(facts[i]);

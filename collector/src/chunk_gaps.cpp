@@ -75,12 +75,22 @@ void ChunkGaps::settle(Session& s, const shm::ChunkHeader& h, const shm::SpanEnt
     record.precision = shm::LossPrecision::exact_words;
     record.words = span.word_offset - next_word;
   }
-  found_(h.session, record);
+  tell(h.session, s, record);
 }
 
-shm::LossRecord ChunkGaps::record_for(Session& s, const shm::ChunkHeader& h, uint8_t risc) const {
+void ChunkGaps::tell(uint64_t session, Session& s, shm::LossRecord record) {
+  record.id = kFirstId + s.told.size();
+  if (const auto into = grain_.joins(session, record)) {
+    shm::LossRecord& r = s.told[*into - kFirstId];
+    take_in(r, record);
+    return found_(session, r);
+  }
+  s.told.push_back(record);
+  found_(session, record);
+}
+
+shm::LossRecord ChunkGaps::record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc) const {
   shm::LossRecord record;
-  record.id = s.next_id++;
   record.core_x = h.core_x;
   record.core_y = h.core_y;
   record.risc = risc;
@@ -118,7 +128,7 @@ void ChunkGaps::finish() {
       lane.in_doubt = false;
       shm::LossRecord record = record_for(s, lane.header, lane.span.risc);
       record.from_cycles = last_time(lane);
-      found_(id, record);
+      tell(id, s, record);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "collector/host_place.hpp"
 #include "collector/host_time.hpp"
 #include "collector/metal_sync.hpp"
+#include "environment_facts.hpp"
 #include "probe.hpp"
 
 namespace ttc::collect {
@@ -160,7 +161,8 @@ std::string DeviceRun::session_text() const {
                         {"mode", std::string(markers::to_string(attachment_.mode))},
                         {"clock_model", options_.sync},
                         {"cores", std::move(cores)},
-                        {"link", to_json(link_)}}
+                        {"link", to_json(link_)},
+                        {"environment", environment_facts(id.workload_pid, place_)}}
       .dump();
 }
 

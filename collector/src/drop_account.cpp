@@ -51,6 +51,22 @@ void add_loss_chunk(ChunkBatch& to, uint64_t session, const shm::LossRecord& rec
   std::memcpy(room.data() + sizeof h / 8, &record, sizeof record);
 }
 
+void add_loss_totals_chunk(ChunkBatch& to, uint64_t session, std::span<const shm::LossTotal> totals) {
+  shm::ChunkHeader h;
+  h.bytes = static_cast<uint32_t>(sizeof h + totals.size_bytes());
+  h.kind = shm::ChunkKind::loss_totals;
+  h.notes = shm::kStanding;
+  h.session = session;
+  const auto room = to.add_room(h.bytes / 8);
+  std::memcpy(room.data(), &h, sizeof h);
+  if (!totals.empty()) std::memcpy(room.data() + sizeof h / 8, totals.data(), totals.size_bytes());
+}
+
+void DropAccount::changed(size_t entry) {
+  if (entries_[entry].told) untold_.push_back(entry);
+  entries_[entry].told = false;
+}
+
 void DropAccount::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& span,
                             std::span<const uint32_t> words, shm::LossCause cause) {
   markers::FrameDigest before;
@@ -63,9 +79,7 @@ void DropAccount::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& spa
     if (e.record.cause == cause && e.record.to_cycles == from + 1) {  // nothing was kept in between
       e.record.words += words.size();
       if (last) e.record.to_cycles = last + 1;
-      if (e.told) untold_.push_back(it->second);
-      e.told = false;
-      return;
+      return changed(it->second);
     }
   }
   Entry e;
@@ -80,6 +94,12 @@ void DropAccount::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& spa
   r.from_cycles = from;
   r.to_cycles = last ? last + 1 : shm::kOpenEnd;
   r.words = words.size();
+  if (const auto into = grain_.joins(h.session, r)) {
+    const size_t entry = *into - kFirstId;
+    take_in(entries_[entry].record, r);
+    latest_[lane] = entry;
+    return changed(entry);
+  }
   latest_[lane] = entries_.size();
   untold_.push_back(entries_.size());
   entries_.push_back(e);
@@ -102,6 +122,11 @@ void DropAccount::drop(const ChunkBatch& chunks, shm::LossCause cause) {
 
 void DropAccount::add(uint64_t session, const shm::LossRecord& record) {
   const std::lock_guard lock(mutex_);
+  const auto [it, fresh] = of_others_.try_emplace({session, record.id}, entries_.size());
+  if (!fresh) {
+    entries_[it->second].record = record;
+    return changed(it->second);
+  }
   untold_.push_back(entries_.size());
   entries_.push_back({session, record, false});
 }

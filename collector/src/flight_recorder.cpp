@@ -1,8 +1,5 @@
 #include "collector/flight_recorder.hpp"
 
-#include <signal.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -15,10 +12,6 @@ namespace {
 
 constexpr unsigned kChunksAtOnce = 256;
 constexpr std::chrono::milliseconds kLook{2};  // between two looks at quiet rings
-
-bool process_is_gone(int pid) {
-  return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
-}
 
 std::string numbered(const std::string& path, size_t number) {
   char text[16];
@@ -46,7 +39,7 @@ void FlightRecorder::add(const std::string& live_name, int workload_pid) {
 
 void FlightRecorder::ask(const std::string& why) {
   const std::lock_guard lock(mutex_);
-  asked_ = why;
+  asked_ = asked_ ? *asked_ + "; " + why : why;
   changed_.notify_one();
 }
 
@@ -57,9 +50,18 @@ void FlightRecorder::trigger(const std::string& why) {
     ++held_back_;
     return;
   }
-  why_ = why;
   last_ns_ = now;
-  due_ns_ = now + options_.post_ns;
+  due_for(why, now);
+}
+
+void FlightRecorder::due_for(const std::string& why, uint64_t now_ns) {
+  if (due_ns_) {  // one recording for both, and not later than promised to the first
+    why_ += "; " + why;
+    return;
+  }
+  why_ = why;
+  why_ns_ = now_ns;
+  due_ns_ = now_ns + options_.post_ns;
 }
 
 // True when anything came.
@@ -71,6 +73,7 @@ bool FlightRecorder::follow(Track& t) {
         if (const auto why = t.watch.push(chunk)) trigger(*why);
         break;
       case shm::Reader::Next::lapped:
+        t.watch.missed();
         break;
       case shm::Reader::Next::timeout:
         return taken > 0;
@@ -84,15 +87,18 @@ bool FlightRecorder::follow(Track& t) {
 
 void FlightRecorder::look_at(Track& t) {
   if (const auto why = t.watch.at(raw_now_ns())) trigger(*why);
-  if (!options_.rules.exit || !process_is_gone(t.workload_pid)) return;
-  trigger("the workload (pid " + std::to_string(t.workload_pid) + ") has exited");
-  t.workload_pid = 0;  // once
+}
+
+void FlightRecorder::look_at_workload(Track& t) {
+  if (!options_.rules.exit || t.told_exit || !t.workload.over()) return;
+  t.told_exit = true;
+  trigger("the workload (pid " + std::to_string(t.workload.pid()) + ") has exited");
 }
 
 void FlightRecorder::record() {
   SnapshotOptions o;
   o.last_bytes = options_.bytes;
-  if (options_.pre_ns) o.last_ns = options_.pre_ns + options_.post_ns;
+  if (options_.pre_ns) o.last_ns = options_.pre_ns + (monotonic_now_ns() - why_ns_);
   o.plain = options_.plain;
   std::vector<std::string> names;
   {
@@ -115,18 +121,21 @@ void FlightRecorder::record() {
 
 void FlightRecorder::run() {
   for (;;) {
-    std::vector<Track*> active;
+    std::vector<Track*> all, active;
     bool finishing = false;
     {
       std::unique_lock lock(mutex_);
-      if (asked_) why_ = *asked_, due_ns_ = monotonic_now_ns() + options_.post_ns;
+      if (asked_) due_for(*asked_, monotonic_now_ns());
       asked_.reset();
       finishing = finishing_;
-      for (const auto& t : tracks_)
+      for (const auto& t : tracks_) {
+        all.push_back(t.get());
         if (!t->over) active.push_back(t.get());
+      }
     }
     bool news = false;
     for (Track* t : active) news |= follow(*t), look_at(*t);
+    for (Track* t : all) look_at_workload(*t);  // a workload may end after what was collected from it
     if (due_ns_ && (monotonic_now_ns() >= due_ns_ || (finishing && active.empty()))) record();
     if (finishing && active.empty()) return;
     std::unique_lock lock(mutex_);

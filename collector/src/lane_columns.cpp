@@ -34,6 +34,11 @@ uint32_t key_of(uint32_t high, uint32_t low) {
   return high & kKeyMask;
 }
 
+// Where a zone starts or ends, by far most packets: two words and a time, whatever else is in the first one.
+bool is_zone(uint32_t high) {
+  return high >> 29 == 4 && high != device::kUnsetWord;
+}
+
 bool sentinel_at(const uint32_t* words) {
   return words[0] == 0 && words[1] == 0;
 }
@@ -107,6 +112,11 @@ size_t ShapeTable::add(std::span<const uint32_t> keys) {
   s.words = device::kFirstCustomWord;
   s.plain = true;
   for (size_t i = 0; i < keys.size(); ++i) {
+    if (is_zone(keys[i]) && kind_of(keys[i]) == TimeKind::timed) {
+      s.words += i < 4 ? 0 : 2;
+      ++s.markers;
+      continue;
+    }
     const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
     const TimeKind kind = kind_of(keys[i]);
     if (i >= 4) s.words += length;
@@ -116,6 +126,17 @@ size_t ShapeTable::add(std::span<const uint32_t> keys) {
   keys_.insert(keys_.end(), keys.begin(), keys.end());
   shapes_.push_back(s);
   return shapes_.size() - 1;
+}
+
+void ShapeFinder::grow() {
+  std::vector<Slot> before(2 * slots_.size());
+  before.swap(slots_);
+  for (const Slot& slot : before) {
+    if (slot.shape == kFree) continue;
+    size_t at = slot.hash & (slots_.size() - 1);
+    while (slots_[at].shape != kFree) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
+  }
 }
 
 // --- words to columns
@@ -150,36 +171,43 @@ bool ColumnEncoder::fits(const uint32_t* words, size_t left, const Shape& shape)
 // Leaves the keys of the frame at `words` in parsed_. False: there is none.
 bool ColumnEncoder::parse(const uint32_t* words, size_t left) {
   if (left < device::kFirstCustomWord || !sentinel_at(words)) return false;
-  parsed_.clear();
+  if (parsed_.size() < left / 2) parsed_.resize(left);
+  uint32_t* key = parsed_.data();
   for (unsigned i = 0; i < 4; ++i) {
     const uint32_t high = words[4 + 2 * i];
     // A slot holds two words whatever its type says: one that would need payload is no slot.
     if (!markers::is_marker(high) || markers::packet_words(markers::packet_type(high)) != 2) return false;
-    parsed_.push_back(key_of(high, words[5 + 2 * i]));
+    *key++ = key_of(high, words[5 + 2 * i]);
   }
   for (size_t pos = device::kFirstCustomWord; pos + 2 <= left;) {
     const uint32_t high = words[pos];
+    if (is_zone(high)) {
+      *key++ = high & kKeyMask;
+      pos += 2;
+      continue;
+    }
     if (!markers::is_marker(high)) break;
     const uint32_t length = markers::packet_words(markers::packet_type(high));
     if (length == 0 || pos + length > left) break;
-    parsed_.push_back(key_of(high, words[pos + 1]));
+    *key++ = key_of(high, words[pos + 1]);
     pos += length;
   }
+  parsed_keys_ = static_cast<size_t>(key - parsed_.data());
   return true;
 }
 
 size_t ColumnEncoder::shape_of_parsed() {
-  const uint64_t hash = XXH3_64bits(parsed_.data(), parsed_.size() * 4);
-  const auto it = by_hash_.find(hash);
-  if (it != by_hash_.end()) {
-    const Shape& s = shapes_.at(it->second);
-    if (std::equal(parsed_.begin(), parsed_.end(), shapes_.keys(s), shapes_.keys(s) + s.customs + 4))
-      return it->second;
-  }
-  const size_t shape = shapes_.add(parsed_);
-  by_hash_[hash] = static_cast<uint32_t>(shape);
-  follower_.push_back(static_cast<uint32_t>(shape));
-  put_varint(s_[Section::shape_sizes], parsed_.size() - 4);
+  const std::span<const uint32_t> keys(parsed_.data(), parsed_keys_);
+  const auto fresh = static_cast<uint32_t>(shapes_.size());
+  const uint32_t shape =
+      by_hash_.find_or(XXH3_64bits(keys.data(), keys.size_bytes()), fresh, [&](uint32_t i) {
+        const Shape& s = shapes_.at(i);
+        return s.customs + 4 == keys.size() && std::equal(keys.begin(), keys.end(), shapes_.keys(s));
+      });
+  if (shape != fresh) return shape;
+  shapes_.add(keys);
+  follower_.push_back(shape);
+  put_varint(s_[Section::shape_sizes], keys.size() - 4);
   return shape;
 }
 
@@ -304,12 +332,7 @@ void ColumnEncoder::encode(std::span<const uint32_t> words, LanePast& past) {
 }
 
 void ColumnEncoder::finish() {
-  std::vector<uint32_t> keys;
-  for (size_t i = 0; i < shapes_.size(); ++i) {
-    const Shape& s = shapes_.at(i);
-    keys.insert(keys.end(), shapes_.keys(s), shapes_.keys(s) + s.customs + 4);
-  }
-  put_planes(s_[Section::shape_keys], keys);
+  s_.keys = shapes_.take_keys();
   put_planes(s_[Section::identities], identities_);
   put_planes(s_[Section::host_ids], host_ids_);
   put_planes(s_[Section::starts], starts_);

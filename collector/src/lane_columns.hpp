@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@ namespace ttc::collect {
 using SectionBytes = std::vector<uint8_t>;
 struct Sections {
   std::array<SectionBytes, static_cast<size_t>(Section::count)> bytes;
+  std::vector<uint32_t> keys;  // of an encoder: what will be section shape_keys
   SectionBytes& operator[](Section s) { return bytes[static_cast<size_t>(s)]; }
   const SectionBytes& operator[](Section s) const { return bytes[static_cast<size_t>(s)]; }
 };
@@ -78,10 +78,37 @@ class ShapeTable {
   const uint32_t* keys(const Shape& s) const { return keys_.data() + s.first_key; }
   // Appends; `keys` are four and those of the customs.
   size_t add(std::span<const uint32_t> keys);
+  std::vector<uint32_t> take_keys() { return std::move(keys_); }  // of all; no shape is asked for any more
 
  private:
   std::vector<Shape> shapes_;
   std::vector<uint32_t> keys_;
+};
+
+// Shapes by what they look like: open addressing, as where every launch has a shape of its own finding it is
+// most of the work.
+class ShapeFinder {
+ public:
+  // Of a shape with this hash that `is` accepts; without one `otherwise` is noted and given back.
+  template <class Is>
+  uint32_t find_or(uint64_t hash, uint32_t otherwise, Is is) {
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].shape != kFree; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && is(slots_[at].shape)) return slots_[at].shape;
+    slots_[at] = {hash, otherwise};
+    if (2 * ++used_ > slots_.size()) grow();
+    return otherwise;
+  }
+
+ private:
+  static constexpr uint32_t kFree = ~0u;
+  struct Slot {
+    uint64_t hash = 0;
+    uint32_t shape = kFree;
+  };
+  void grow();
+  std::vector<Slot> slots_ = std::vector<Slot>(256);
+  size_t used_ = 0;
 };
 
 class ColumnEncoder {
@@ -113,10 +140,11 @@ class ColumnEncoder {
 
   Sections& s_;
   ShapeTable shapes_;
-  std::unordered_map<uint64_t, uint32_t> by_hash_;
+  ShapeFinder by_hash_;
   std::vector<uint32_t> follower_;  // of each shape: the shape that came after it last
   size_t last_shape_ = 0;
-  std::vector<uint32_t> parsed_;
+  std::vector<uint32_t> parsed_;  // used: parsed_keys_
+  size_t parsed_keys_ = 0;
   std::vector<uint32_t> identities_, host_ids_, starts_, sums_, payload_, raw_;
   std::vector<uint8_t> low_, high_;
   size_t times_ = 0;  // used of low_ and high_

@@ -1,6 +1,9 @@
 // ttcollect: the command line. Everything it does is in run.cpp.
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -164,6 +167,12 @@ int run_sync(const collect::RunOptions& o, bool as_json, const std::string& svg)
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Blocks of a capture are given back to the kernel as soon as they are written: left to itself the C
+  // library learns to keep such large pieces, and memory would stay at what one slow moment of a disk had
+  // needed.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  // A limit on the size of files (RLIMIT_FSIZE, some quotas) is an error of a write, not the end of the run.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Collects device-profiler markers from Tenstorrent cards beside a running workload.",
                "ttcollect");
   app.footer(kFooter);

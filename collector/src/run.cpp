@@ -233,7 +233,14 @@ class Supervisor {
     if (!flight_)
       flight_ =
           std::make_unique<FlightRecorder>(options_.flight, [this](const FlightRecording& r) { tell(r); });
-    for (Device* d : devices) flight_->add(d->run.live_name(), d->run.workload_pid());
+    for (Device* d : devices) {
+      flight_->add(d->run.live_name(), d->run.workload_pid());
+      if (options_.flight.rules.exit && d->run.workload_pid() <= 0)
+        std::fprintf(stderr,
+                     "ttcollect: %s: which process uses this card cannot be seen, so --trigger exit will not "
+                     "act on it; run ttcollect as the workload's user or as root\n",
+                     d->run.live_name().c_str());
+    }
   }
   // On the recorder's thread.
   void tell(const FlightRecording& r) const {

@@ -98,10 +98,11 @@ std::optional<std::string> TriggerWatch::push(std::span<const uint64_t> chunk) {
     case shm::ChunkKind::loss: {
       shm::LossRecord r;
       std::memcpy(&r, body.data(), sizeof r);
+      const uint32_t key = uint32_t{r.core_x} << 16 | uint32_t{r.core_y} << 8 | r.risc;
+      if (const auto lane = lanes_.find(key); lane != lanes_.end()) lane->second.open.clear();
       if (rules_.reset && r.cause == shm::LossCause::card_gone) return "the card was reset or went away";
       if (rules_.loss && !(h.notes & shm::kStanding))
-        return std::string("loss: ") + to_string(r.cause) + " on " +
-               lane_name(uint32_t{r.core_x} << 16 | uint32_t{r.core_y} << 8 | r.risc);
+        return std::string("loss: ") + to_string(r.cause) + " on " + lane_name(key);
       return std::nullopt;
     }
     case shm::ChunkKind::end:

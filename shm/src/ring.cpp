@@ -173,6 +173,7 @@ std::string check_chunk(std::span<const uint64_t> chunk) {
   if (h.bytes < sizeof(ChunkHeader) || (h.bytes + 7) / 8 != chunk.size()) return "length field disagrees";
   const uint64_t body = h.bytes - sizeof(ChunkHeader);
   if (h.kind == ChunkKind::loss && body < sizeof(LossRecord)) return "loss record cut short";
+  if (h.kind == ChunkKind::loss_totals && body % sizeof(LossTotal)) return "loss totals cut short";
   if (h.kind == ChunkKind::telemetry && body < sizeof(TelemetryRecord)) return "telemetry cut short";
   if (h.kind != ChunkKind::device_words) return {};
   const uint64_t table_end = sizeof(ChunkHeader) + uint64_t{h.span_count} * sizeof(SpanEntry);

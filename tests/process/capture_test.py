@@ -66,6 +66,11 @@ def whole():
         facts = info(path)
         h.check(facts["ended_in_order"] and facts["markers"] == report["devices"][0]["markers"], facts)
         h.check(facts["bytes_per_marker"] < 2.5, facts)
+        environment = facts["sessions"][0]["environment"]
+        h.check(environment["host"]["kernel"] and environment["host"]["cpus"] > 0 and environment["collector"]["version"] and
+                "ttemu" in environment["workload"]["command"], environment)
+        text = h.run("ttcollect", "info", path)[1]
+        h.check("  workload " in text and environment["host"]["kernel"] in text, text)
         h.check(losses(path)["devices"][0]["lost"] == [], "a loss without a cause")
 
 
@@ -143,6 +148,56 @@ def flight():
         csv_of(path)
 
 
+def beside():
+    """Losses of a device CSV stand in a table of their own beside it, and it is the same CSV."""
+    name, path = h.card_name(), h.work("lost.ttc")
+    card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer",
+                   "--fault", "unplug:after=300ms")
+    done(collect(name, "-o", path), 7)
+    card.kill()
+    h.finish(card)
+    size = os.path.getsize(path)
+    with open(path, "rb") as whole_file, open(h.work("lost.cut.ttc"), "wb") as to:
+        to.write(whole_file.read(size - 4096))       # without its index
+    for source in (path, h.work("lost.cut.ttc"), "live:emu-" + name):
+        csv, table = h.work("out.csv"), h.work("out.losses.csv")
+        code, _, err = h.run("ttexport", "--from", source, "-o", csv)
+        h.check(code in (0, 4) and table in err, f"{source}: {code}: {err}")
+        h.check(all(r.count(",") == 14 for r in open(csv).read().splitlines()[1:]), "a row of another form in the CSV")
+        rows = open(table).read().splitlines()[2:]
+        want = losses(source, 0, 4)["devices"][0]["lost"]
+        h.check(len(rows) == len(want) > 0, f"{source}: {len(rows)} rows, {len(want)} intervals")
+        h.check({tuple(map(int, r.split(",")[1:3])) for r in rows} == {(i["x"], i["y"]) for i in want}, rows)
+        text = h.run("ttexport", "--from", source)[1]
+        h.check(text == open(csv).read(), "beside a file the CSV is another one")
+    # Nothing lost: no table, and none of an earlier export.
+    _, whole_run, _ = captured()
+    h.check(h.run("ttexport", "--from", whole_run, "-o", h.work("out.csv"))[0] == 0, "export")
+    h.check(len(open(h.work("out.losses.csv")).read().splitlines()) == 2, "a table of an earlier export was left")
+    h.check(h.run("ttexport", "--from", whole_run, "-o", h.work("new.csv"))[0] == 0, "export")
+    h.check(not os.path.exists(h.work("new.losses.csv")), "a table of nothing")
+
+
+def triggers():
+    """What a flight recorder does about a card that stops, is reset, or loses; `zone` is in flight()."""
+    running = ("--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer")
+    pauses = ("--cores", 2, "--programs", 0, "--rate", 0.5, "--wait-observer")
+    for trigger, says, card_does in (("silent>100ms", "no marker from ", pauses),
+                                     ("reset", "the card ", (*running, "--fault", "reset:after=300ms")),
+                                     ("loss", "loss: card gone on ", (*running, "--fault", "unplug:after=300ms"))):
+        name, base = h.card_name(), h.work(trigger[:4] + ".ttc")
+        card = emulate(name, *card_does)
+        collector = collect(name, "--flight", "8MiB", "--trigger", trigger, "-o", base)
+        wait_until(lambda: os.path.exists(h.work(trigger[:4] + ".0001.ttc")), f"{trigger} wrote nothing")
+        if card_does is pauses:
+            collector.terminate()
+        report = json.loads(done(collector, 0, 7)[0])
+        card.kill()
+        h.finish(card)
+        h.check(len(report["recordings"]) == 1 and report["recordings"][0]["why"].startswith(says), report["recordings"])
+        h.check(info(h.work(trigger[:4] + ".0001.ttc"))["markers"] > 0, trigger)
+
+
 def wait_until(condition, otherwise):
     deadline = time.monotonic() + h.LIMIT_S
     while not condition():
@@ -211,6 +266,97 @@ def full_disk():
     h.check(code == 6 and "cannot be written" in err, f"{code} {err}")
     card.terminate()
     h.finish(card)
+
+
+def missing_is_accounted(name, path, lost):
+    """Markers that are in the ring and not in the file lie in intervals; gives back how many there are."""
+    got, rows = set(csv_of_damaged(path)), csv_of_damaged("live:emu-" + name)[2:]
+    missing = [r for r in rows if r not in got]
+    h.check(got <= set(csv_of_damaged("live:emu-" + name)), "the file holds markers that were never published")
+    h.check(not h.outside_intervals(missing, lost), "markers are missing outside of what was reported as lost")
+    return len(missing)
+
+
+def in_file(path):
+    return [dict(i, to_cycles=1 << 62 if i["to_cycles"] is None else i["to_cycles"])
+            for i in losses(path, 0, 4)["devices"][0]["lost"]]
+
+
+def slow_disk():
+    """One that needs 100 ms a block for good: blocks are dropped by rule, the drain does not wait."""
+    for keep in ("oldest", "newest"):
+        name, path = h.card_name(), h.work(keep + ".ttc")
+        card = emulate(name, "--cores", 12, "--programs", 12000, "--host-reads", "every:500", "--pace", 64, "--wait-observer")
+        out, err = done(h.start("ttcollect_at_points", "--device", "emu:" + name, "--wait", "20s", "--json", "--quiet", "-o", path,
+                                "--ring", "64MiB", "--memory", "8MiB", "--keep", keep,
+                                env={**os.environ, "TTC_PAUSE_AT": "block_written:100"}))
+        card_report, _ = done(card)
+        report = json.loads(out)
+        missing = missing_is_accounted(name, path, in_file(path))
+        dropped = report["capture"]["dropped_bytes"]
+        h.check((missing > 0) == (dropped > 0), f"{missing} markers are missing, {dropped} bytes were dropped")
+        h.check(report["capture"]["most_memory"] <= 9 << 20, report["capture"])
+        h.check(info(path)["ended_in_order"], "it did not end in order")
+        h.check(report["devices"][0]["lost"] == [], "the drain lost markers because of a disk")
+
+
+def file_limit():
+    """RLIMIT_FSIZE, which some quotas are, met in the middle of a run: an error of a write, not the end of the run."""
+    import resource
+    name, path = h.card_name(), h.work("limit.ttc")
+    card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
+    collector = collect(name, "-o", path, "--ring", "16MiB")
+    wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 8192, "nothing is captured")
+    size = os.path.getsize(path)
+    resource.prlimit(collector.pid, resource.RLIMIT_FSIZE, (size + 4096, size + 4096))
+    wait_until(lambda: markers_of(name) > 40000, "the card stands still")
+    collector.terminate()
+    out, err = done(collector, 6)
+    card.kill()
+    h.finish(card)
+    h.check("File too large" in err, err)
+    h.check(missing_is_accounted(name, path, json.loads(out)["devices"][0]["output"]["lost"]) > 0, "no limit was met")
+
+
+def markers_of(name):
+    code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
+    return json.loads(out)["counters"]["markers"] if code == 0 else 0
+
+
+def removed():
+    """Removed underneath: it is told, and the file is begun anew with all that a reader must know."""
+    name, path = h.card_name(), h.work("gone.ttc")
+    card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
+    collector = collect(name, "-o", path, "--ring", "32MiB")
+    wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 8192, "nothing is captured")
+    os.unlink(path)
+    wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 16384, "it was not begun anew")
+    collector.terminate()
+    out, err = done(collector)
+    card.kill()
+    h.finish(card)
+    report = json.loads(out)
+    h.check(any("was removed while it was written" in n for n in report["capture"]["notes"]), report["capture"])
+    h.check(info(path)["ended_in_order"] and len(info(path)["sessions"]) == 1, "the new file is not complete")
+    ring = csv_of("live:emu-" + name)
+    h.check(set(csv_of(path)) < set(ring), "the new file holds what the ring does not")
+
+
+def read_only():
+    """A file system that cannot be written: refused at once, with one sentence, and nothing else is touched."""
+    place = h.work("ro")
+    os.mkdir(place)
+    if os.system(f"mount -t tmpfs -o ro,size=64k tmpfs {place} 2>/dev/null") != 0:
+        h.skip("mounting is not allowed here")
+    try:
+        name = h.card_name()
+        card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 100)
+        code, _, err = h.finish(collect(name, "-o", os.path.join(place, "run.ttc")))
+        h.check(code == 6 and "Read-only file system" in err and len(err.strip().splitlines()) == 1, f"{code} {err}")
+        card.kill()
+        h.finish(card)
+    finally:
+        os.system(f"umount {place}")
 
 
 def csv_of_damaged(source):

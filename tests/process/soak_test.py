@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """A long capture at full rate: memory and disk stay flat. Usage: soak_test.py SECONDS [FIGURE.svg]
 
-The collector's resident memory (without rings) and the bytes of all capture files are looked at once a second. In the second half of
-the run neither may be larger than at its beginning by more than a tenth (or 4 MiB of memory): they are bounded, not slow.
+The collector's resident memory (without rings) and the bytes of all capture files are looked at once a second. Neither may pass its
+bound, and memory must come back to what it was: its least in the last quarter of the run is at most 4 MiB above its least in the second
+(a quarter with a slow moment of the machine has more waiting for the disk, up to --memory; what leaks raises the floor). Runs below
+ten minutes may differ by 8 MiB: buffers and the account of losses, which grows with the logarithm of their number, fill meanwhile.
 """
 import glob
+import json
 import os
 import sys
 import time
@@ -14,6 +17,8 @@ import harness as h
 SECONDS = int(sys.argv[1])
 FIGURE = sys.argv[2] if len(sys.argv) > 2 else None
 BOUND_MIB = 48
+WAITING_MIB = 16                          # --memory: what may wait for the disk
+REST_MIB = 32                             # buffers of packing and writing, names, accounts
 
 
 def resident_mib(pid):
@@ -30,6 +35,10 @@ def disk_mib():
         except FileNotFoundError:
             pass                          # the oldest file went meanwhile
     return total / 2**20
+
+
+def written_mib(report):
+    return json.loads(report)["capture"]["bytes"] / 2**20
 
 
 def svg(samples):
@@ -58,27 +67,30 @@ def main():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 8, "--programs", 0, "--host-reads", "every:500", "--pace", 64, "--wait-observer",
                    "-q", stdout=None, stderr=None)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--ring", "16MiB", "-o",
-                        h.work("soak.ttc"), "--rotate", "8MiB", "--max-size", f"{BOUND_MIB}MiB", "--keep", "newest", "--memory", "16MiB")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "--ring", "16MiB", "-o",
+                        h.work("soak.ttc"), "--rotate", "8MiB", "--max-size", f"{BOUND_MIB}MiB", "--keep", "newest", "--memory",
+                        f"{WAITING_MIB}MiB")
     began, samples = time.monotonic(), []
     while time.monotonic() - began < SECONDS:
         time.sleep(1)                     # between two looks
         h.check(collector.poll() is None, "the collector ended")
         samples.append((time.monotonic() - began, resident_mib(collector.pid), disk_mib()))
     collector.terminate()
-    code, _, err = h.finish(collector)
+    code, out, err = h.finish(collector)
     h.check(code == 0, f"the collector ended with {code}: {err}")
     card.kill()
-    middle = samples[len(samples) // 2:]
-    memory, disk = [s[1] for s in middle], [s[2] for s in middle]
-    print(f"{len(samples)} s: memory {samples[0][1]:.1f} at first, {memory[0]:.1f} in the middle, at most {max(memory):.1f} MiB; "
-          f"disk at most {max(s[2] for s in samples):.1f} MiB")
-    h.check(max(memory) <= max(1.1 * memory[0], memory[0] + 4), "memory grows")
-    h.check(max(s[2] for s in samples) <= BOUND_MIB, "the files outgrow their bound")
-    h.check(max(s[2] for s in samples) >= BOUND_MIB / 8, "hardly anything was captured")
     if FIGURE:
         with open(FIGURE, "w") as f:
             f.write(svg(samples))
+    quarter = len(samples) // 4
+    memory, disk = [s[1] for s in samples], [s[2] for s in samples]
+    floor, floor_at_last = min(memory[quarter:2 * quarter]), min(memory[-quarter:])
+    print(f"{len(samples)} s: memory {memory[0]:.1f} at first, at least {floor:.1f} in the second quarter and {floor_at_last:.1f} in the "
+          f"last, at most {max(memory):.1f} MiB; disk at most {max(disk):.1f} MiB; {written_mib(out):.0f} MiB were written")
+    h.check(floor_at_last <= floor + (4 if SECONDS >= 600 else 8), "memory grows")
+    h.check(max(memory) <= WAITING_MIB + REST_MIB, "memory passes its bound")
+    h.check(max(disk) <= BOUND_MIB, "the files outgrow their bound")
+    h.check(max(disk) >= BOUND_MIB / 8, "hardly anything was captured")
 
 
 main()

@@ -1,4 +1,4 @@
-// Files of version 2: whole, without their index, cut at any length, with any bit flipped; what a filter
+// Files of version 3: whole, without their index, cut at any length, with any bit flipped; what a filter
 // reads; and the file of version 1 that is kept for ever.
 #include "collector/capture_file.hpp"
 
@@ -29,6 +29,9 @@ std::vector<std::vector<Chunk>> small_run() {
 // Of tests/data/capture/version_1.ttc.
 constexpr size_t kOldChunks = 8, kOldWords = 6676;
 constexpr uint64_t kOldSum = 5369300964270305920u;
+// Of tests/data/capture/version_2.ttc.
+constexpr size_t kSecondChunks = 96, kSecondWords = 22824;
+constexpr uint64_t kSecondSum = 6134738814181385858u;
 
 struct Got {
   std::string refused;
@@ -161,14 +164,14 @@ TEST(CaptureFile, a_filter_reads_only_the_blocks_it_needs) {
 
 TEST(CaptureFile, later_versions_and_other_files_are_refused) {
   std::string text = file_of(small_run());
-  const uint32_t version = 3;
+  const uint32_t version = 4;
   FileHeader h;
   std::memcpy(static_cast<void*>(&h), text.data(), sizeof h);
   h.version = version;
   h.checksum = checksum_of(&h, offsetof(FileHeader, checksum));
   std::memcpy(text.data(), &h, sizeof h);
   const MemoryFile later(text), other(std::string(10000, 'x')), empty("");
-  EXPECT_NE(read_all(later.path()).refused.find("version 3"), std::string::npos);
+  EXPECT_NE(read_all(later.path()).refused.find("version 4"), std::string::npos);
   EXPECT_NE(read_all(other.path()).refused, "");
   EXPECT_NE(read_all(empty.path()).refused, "");
 }
@@ -210,20 +213,37 @@ TEST(CaptureFile, unknown_blocks_and_sections_are_skipped) {
   EXPECT_EQ(got.damaged, 0u);
 }
 
-TEST(CaptureFile, the_old_file_of_version_1_is_read) {
-  CaptureReader reader(std::string(TTC_TEST_DATA) + "/capture/version_1.ttc");
-  EXPECT_EQ(reader.file().version(), 1u);
+struct Old {
+  uint32_t version = 0;
   size_t chunks = 0, words = 0;
   uint64_t sum = 0;
-  for (Chunk c; reader.next(c); ++chunks)
+};
+Old read_old(const char* name) {
+  CaptureReader reader(std::string(TTC_TEST_DATA) + "/capture/" + name);
+  Old old{reader.file().version()};
+  for (Chunk c; reader.next(c); ++old.chunks)
     if (shm::header_of(c).kind == shm::ChunkKind::device_words)
       for (const auto& span : shm::spans_of(c))
-        for (const uint32_t w : shm::words_of(c, span)) ++words, sum = sum * 31 + w;
+        for (const uint32_t w : shm::words_of(c, span)) ++old.words, old.sum = old.sum * 31 + w;
   EXPECT_FALSE(reader.cut());
   EXPECT_EQ(reader.damage(), "");
-  EXPECT_EQ(chunks, kOldChunks);
-  EXPECT_EQ(words, kOldWords);
-  EXPECT_EQ(sum, kOldSum);
+  return old;
+}
+
+TEST(CaptureFile, the_old_file_of_version_1_is_read) {
+  const Old old = read_old("version_1.ttc");
+  EXPECT_EQ(old.version, 1u);
+  EXPECT_EQ(old.chunks, kOldChunks);
+  EXPECT_EQ(old.words, kOldWords);
+  EXPECT_EQ(old.sum, kOldSum);
+}
+
+TEST(CaptureFile, the_old_file_of_version_2_is_read) {
+  const Old old = read_old("version_2.ttc");
+  EXPECT_EQ(old.version, 2u);
+  EXPECT_EQ(old.chunks, kSecondChunks);
+  EXPECT_EQ(old.words, kSecondWords);
+  EXPECT_EQ(old.sum, kSecondSum);
 }
 
 }  // namespace

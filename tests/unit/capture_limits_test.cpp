@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <set>
 
 #include "capture_blocks.hpp"
 #include "collector/capture_reader.hpp"
@@ -111,6 +112,13 @@ class Feed {
     digest_.trailing_words = 20;
     std::memcpy(digest_.guaranteed, words.data() + words.size() - 20 + 4, sizeof digest_.guaranteed);
     publisher_->end_sweep();
+  }
+  void lose(uint64_t id, bool open) {
+    shm::LossRecord r;
+    r.id = id;
+    r.precision = shm::LossPrecision::exact_words;
+    r.from_cycles = time_, r.to_cycles = open ? shm::kOpenEnd : time_ + 1, r.words = 3;
+    publisher_->publish_loss(r);
   }
   void end() {
     publisher_->publish_end("done");
@@ -309,6 +317,49 @@ TEST_F(CaptureLimits, a_row_of_files_each_complete) {
   const Account a = account_of(row);
   EXPECT_EQ(a.words, kWords);
   EXPECT_EQ(a.unexplained, 0u);
+}
+
+// The account does not pile up in a row of files: each has what falls into it, and the sums of all before.
+TEST_F(CaptureLimits, a_row_of_files_each_with_its_losses_and_the_totals_until_then) {
+  Feed ring("losses");
+  CaptureOptions o = options();
+  o.memory_bytes = 64 << 20;
+  o.bounds.rotate_bytes = 64 << 10;
+  CaptureWriter writer(o, 77);
+  writer.add(ring.name());
+  constexpr uint64_t kLosses = kLaunches / 100;
+  for (uint64_t n = 0; n < kLosses; ++n) ring.lose(n, n == 0), ring.publish(100);
+  ring.end();
+  writer.finish();
+  EXPECT_EQ(writer.error(), "");
+  const auto row = files();
+  ASSERT_GT(row.size(), 4u);
+  std::set<uint64_t> before;
+  for (size_t i = 0; i < row.size(); ++i) {
+    std::set<uint64_t> in_file;
+    uint64_t total = 0, words = 0;
+    CaptureReader reader(row[i]);
+    for (Chunk c; reader.next(c);) {
+      const auto body = shm::body_of(c);
+      if (shm::header_of(c).kind == shm::ChunkKind::loss) {
+        shm::LossRecord r;
+        std::memcpy(&r, body.data(), sizeof r);
+        in_file.insert(r.id);
+      } else if (shm::header_of(c).kind == shm::ChunkKind::loss_totals) {
+        ASSERT_EQ(body.size(), sizeof(shm::LossTotal));
+        shm::LossTotal t;
+        std::memcpy(&t, body.data(), sizeof t);
+        total = t.intervals, words = t.words;
+      }
+    }
+    EXPECT_TRUE(in_file.contains(0)) << "it is open";
+    EXPECT_EQ(total, before.size()) << row[i];
+    EXPECT_EQ(words, 3 * before.size()) << row[i];
+    EXPECT_LT(in_file.size(), kLosses * 3 / 4) << "no file repeats the whole account";
+    before.insert(in_file.begin(), in_file.end());
+  }
+  EXPECT_EQ(before.size(), kLosses);
+  EXPECT_EQ(account_of(row).unexplained, 0u);
 }
 
 TEST_F(CaptureLimits, a_largest_size_is_kept_by_removing_the_oldest_or_by_writing_no_more) {

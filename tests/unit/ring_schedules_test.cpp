@@ -4,8 +4,9 @@
 // The real ring.cpp runs here with its atomic accesses replaced by ones that a schedule orders. The writer
 // never loads what others store, so its stores are recorded once, in their order; a reader then runs with so
 // many of them done before each of its loads as the schedule says. Readers store nothing: what one of them
-// sees does not depend on another, so all interleavings with two readers are pairs of those with one. Order
-// is sequential here; that the memory order suffices is ring.hpp's proof and ring_threads_test's business.
+// sees does not depend on another, so all interleavings with two readers are pairs of those with one; a
+// smaller case with two of them is run as it is, each on a stack of its own. Order is sequential here; that
+// the memory order suffices is ring.hpp's proof and ring_threads_test's business.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "../sim/fiber.hpp"
 
 namespace stepped {
 
@@ -221,6 +224,102 @@ TEST(RingSchedules, a_writer_that_dies_after_any_store_leaves_whole_records) {
     ASSERT_GE(adopted.numbers.size(), c.before - 4) << until;
     ASSERT_LE(adopted.numbers.back(), c.last);
   }
+}
+
+// A reader that stops before each of its loads, until it is told to go on.
+class SteppedReader {
+ public:
+  SteppedReader(Case& c, const bool& settled)
+      : case_(c), settled_(settled), fiber_([this] {
+          read();
+          for (done_ = true;;) fiber_.yield();
+        }) {
+    step();  // to its first load
+  }
+  void step() {
+    if (done_) return;
+    stepped::stage.before_load = [this] { fiber_.yield(); };
+    fiber_.resume();
+    stepped::stage.before_load = nullptr;
+  }
+  Outcome to_the_end() {
+    while (!done_) step();
+    return outcome_;
+  }
+
+ private:
+  void read() {
+    RingCursor cursor(case_.world.control, case_.world.ring);
+    cursor.to_oldest();
+    std::vector<uint64_t> chunk;
+    for (bool last_look = false;;) {
+      const bool settled = settled_;
+      const Poll poll = cursor.next(chunk);
+      if (poll == Poll::record) outcome_.numbers.push_back(number_of(chunk));
+      if (poll == Poll::damaged) outcome_.damaged = true;
+      if (poll == Poll::damaged || (poll == Poll::empty && last_look)) break;
+      last_look = settled;
+    }
+    outcome_.lost_bytes = cursor.lost_bytes();
+    outcome_.laps = cursor.laps();
+  }
+  Case& case_;
+  const bool& settled_;
+  Outcome outcome_;
+  bool done_ = false;
+  ttc::sim::Fiber fiber_;
+};
+
+// 'W': the writer's next store, 'A' and 'B': a reader's next load. The writer dies after `until` stores; then
+// both read on, and a third one adopts what is left.
+void run_together(Case& c, const std::string& order, size_t until, const Outcome& adopted) {
+  c.world = c.start;
+  bool settled = false;
+  size_t done = 0;
+  const auto store = [&] {
+    if (done < until) *c.stores[done].at = c.stores[done].value, ++done;
+  };
+  SteppedReader a(c, settled), b(c, settled);
+  for (const char who : order) {
+    if (who == 'W')
+      store();
+    else
+      (who == 'A' ? a : b).step();
+  }
+  while (done < until) store();
+  settled = true;
+  const std::string what = order + ", dies after " + std::to_string(until);
+  for (SteppedReader* reader : {&a, &b}) {
+    const Outcome o = reader->to_the_end();
+    expect_sound(o, adopted.numbers.back(), what);
+    ASSERT_FALSE(o.numbers.empty()) << what;
+  }
+}
+
+TEST(RingSchedules, two_readers_and_a_dying_writer_in_every_order) {
+  Case c(1);
+  // The first loads and the stores around which everything turns: the others of this record are its words.
+  ASSERT_GT(c.stores.size(), 6u);
+  const size_t words = c.stores.size() - 5;  // stored in one go, in the middle
+  size_t runs = 0;
+  for (size_t until = 0; until <= c.stores.size(); ++until) {
+    if (until > 2 && until < 2 + words) continue;
+    const Outcome adopted = read_under(c, {until}, until, false);
+    std::string order = "AAABBB";  // sorted: the first permutation
+    order.append(until <= 2 ? until : until - words, 'W');
+    do {
+      std::string with_words;
+      size_t stores = 0;
+      for (const char who : order) {
+        with_words += who;
+        if (who == 'W' && ++stores == 2) with_words.append(words, 'W');
+      }
+      run_together(c, with_words, until, adopted);
+      if (testing::Test::HasFatalFailure()) return;
+      ++runs;
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  EXPECT_EQ(runs, 20u + 140 + 2 * 560 + 1680 + 4200 + 9240) << "11! / (3! 3! 5!) with all stores, and so on";
 }
 
 }  // namespace

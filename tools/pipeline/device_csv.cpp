@@ -78,6 +78,7 @@ DeviceCsv::DeviceCsv(Output& out, const FormatOptions& options)
       wide_data_(options.metal_date && *options.metal_date < kWideDataNamed ? "TS_DATA" : "TS_DATA_16B") {}
 
 void DeviceCsv::begin(const Session& s) {
+  losses_.begin(s);
   if (head_) {  // a later device is appended to the same table
     if (s.arch != head_->arch || s.aiclk_mhz != head_->aiclk_mhz)
       notes_.push_back("chip " + std::to_string(s.chip) + " (" + s.device + ") is " + s.arch + " at " +

@@ -12,6 +12,7 @@
 
 #include "pipeline/decimal_clock.hpp"
 #include "pipeline/format.hpp"
+#include "pipeline/loss_csv.hpp"
 
 namespace ttc::tools {
 
@@ -22,8 +23,10 @@ class DeviceCsv : public Format {
   Order order() const override { return order_; }
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
-  void loss(const shm::LossRecord&) override {
-  }  // the format has no place for it; ttexport tells it on stderr
+  void loss(const shm::LossRecord&) override {}  // no place for it but beside
+  std::string losses_beside(std::span<const shm::LossRecord> losses) const override {
+    return losses_.text(losses);
+  }
   void names_changed() override {
     tails_.clear();
     current_ = nullptr;
@@ -67,6 +70,7 @@ class DeviceCsv : public Format {
   DecimalClock clock_;
   std::string_view wide_data_;   // what 16-byte data was called at the time
   std::optional<Session> head_;  // the device the head speaks of
+  LossCsv losses_;
   std::vector<std::string> notes_;
   std::map<const markers::ZoneNames*, Tails> tails_;
   const markers::ZoneNames* current_ = nullptr;  // whose tails were used last

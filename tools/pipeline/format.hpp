@@ -85,6 +85,8 @@ class Format {
   virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
   virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // what a chip said of itself
   virtual void end() = 0;
+  // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
+  virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }
   // What the output cannot say about what went into it, as sentences.
   virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -61,6 +61,11 @@ class Pipeline {
   markers::Anomalies anomalies() const { return anomalies_; }
   // By session and interval; of the devices that the filter wants.
   const std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord>& losses() const { return losses_; }
+  // As numbered in the output; `otherwise` where the session never described itself.
+  uint32_t chip_of(uint64_t session, uint32_t otherwise) const {
+    const auto s = sessions_.find(session);
+    return s == sessions_.end() ? otherwise : s->second.chip;
+  }
   // Words that should have come and did not, e.g. because this reader was lapped.
   uint64_t missing_words() const { return missing_words_; }
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.

@@ -1,5 +1,6 @@
 // ttreport loss: every interval in which markers of a lane may be missing, whoever lost them: the card, the
 // collector, a disk, a damaged file, or this reader.
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,24 +21,36 @@ struct Run {
   std::string device;
   uint32_t chip = 0;
   std::map<uint64_t, shm::LossRecord> lost;  // by interval
+  std::vector<shm::LossTotal> before;        // when the first of these files was begun
 };
 
 struct Totals {
-  uint64_t words = 0, runs = 0;
-  size_t unknown = 0;
+  uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
+  void add(shm::LossPrecision precision, uint64_t of, uint64_t words_more, uint64_t runs_more) {
+    intervals += of;
+    if (precision == shm::LossPrecision::exact_words)
+      words += words_more;
+    else if (precision == shm::LossPrecision::bounded_runs)
+      runs += runs_more;
+    else
+      unknown += of;
+  }
 };
 
 Totals totals_of(const Run& run) {
   Totals t;
-  for (const auto& [id, r] : run.lost) {
-    if (r.precision == shm::LossPrecision::exact_words)
-      t.words += r.words;
-    else if (r.precision == shm::LossPrecision::bounded_runs)
-      t.runs += r.runs;
-    else
-      ++t.unknown;
-  }
+  for (const auto& [id, r] : run.lost) t.add(r.precision, 1, r.words, r.runs);
   return t;
+}
+Totals totals_before(const Run& run) {
+  Totals t;
+  for (const shm::LossTotal& b : run.before) t.add(b.precision, b.intervals, b.words, b.runs);
+  return t;
+}
+
+std::string in_words(const Totals& t) {
+  return std::to_string(t.intervals) + " intervals: " + std::to_string(t.words) + " words exactly, at most " +
+         std::to_string(t.runs) + " launches, " + std::to_string(t.unknown) + " of unknown size\n";
 }
 
 std::string until(const shm::LossRecord& r) {
@@ -59,6 +72,8 @@ std::string table_of(uint64_t session, const Run& run) {
   char line[200];
   std::string text =
       run.device + ", chip " + std::to_string(run.chip) + ", session " + std::to_string(session) + "\n";
+  if (!run.before.empty())
+    text += "  until this file was begun, by the whole run: " + in_words(totals_before(run));
   if (run.lost.empty()) return text + "  nothing lost\n";
   std::snprintf(line, sizeof line, "  %5s %4s  %-24s %-8s %5s %16s %16s  %s\n", "core", "risc", "cause",
                 "precise", "epoch", "from [cycles]", "to [cycles]", "how much");
@@ -70,10 +85,7 @@ std::string table_of(uint64_t session, const Run& run) {
                   static_cast<unsigned long long>(r.from_cycles), until(r).c_str(), amount(r).c_str());
     text += line;
   }
-  const Totals t = totals_of(run);
-  return text + "  " + std::to_string(run.lost.size()) + " intervals: " + std::to_string(t.words) +
-         " words exactly, at most " + std::to_string(t.runs) + " launches, " + std::to_string(t.unknown) +
-         " of unknown size\n";
+  return text + "  " + in_words(totals_of(run));
 }
 
 json to_json(const shm::LossRecord& r) {
@@ -94,13 +106,20 @@ json to_json(uint64_t session, const Run& run) {
   json lost = json::array();
   for (const auto& [id, r] : run.lost) lost.push_back(to_json(r));
   const Totals t = totals_of(run);
-  return {{"device", run.device},
-          {"chip", run.chip},
-          {"session", session},
-          {"lost", std::move(lost)},
-          {"words", t.words},
-          {"runs_at_most", t.runs},
-          {"intervals_of_unknown_size", t.unknown}};
+  json j{{"device", run.device},
+         {"chip", run.chip},
+         {"session", session},
+         {"lost", std::move(lost)},
+         {"words", t.words},
+         {"runs_at_most", t.runs},
+         {"intervals_of_unknown_size", t.unknown}};
+  if (run.before.empty()) return j;
+  const Totals before = totals_before(run);
+  j["before"] = {{"intervals", before.intervals},
+                 {"words", before.words},
+                 {"runs_at_most", before.runs},
+                 {"intervals_of_unknown_size", before.unknown}};
+  return j;
 }
 
 class LossReport : public Report {
@@ -141,6 +160,10 @@ class LossReport : public Report {
     const shm::ChunkHeader& h = shm::header_of(chunk);
     Run& run = runs_[h.session];
     const auto body = shm::body_of(chunk);
+    if (h.kind == shm::ChunkKind::loss_totals && run.before.empty()) {
+      run.before.resize(body.size() / sizeof(shm::LossTotal));
+      if (!body.empty()) std::memcpy(static_cast<void*>(run.before.data()), body.data(), body.size());
+    }
     if (h.kind != shm::ChunkKind::session) return;
     const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
     if (!j.is_object()) return;

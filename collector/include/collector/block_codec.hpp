@@ -71,7 +71,8 @@ class BlockEncoder {
   BlockHeader encode(const ChunkBatch& chunks, uint64_t number, AlignedBytes& block);
 
  private:
-  void put_section(Section section, std::span<const uint8_t> bytes, AlignedBytes& block);
+  void put_section(Section section, std::span<const uint8_t> bytes, SectionCodec packed_as,
+                   AlignedBytes& block);
 
   ZSTD_CCtx_s* zstd_;
   int level_;

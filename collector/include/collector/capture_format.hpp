@@ -1,7 +1,8 @@
 // A .ttc file as bytes. collector/FORMAT.md is the page about it; this header is the same in C++.
 //
-// Version 2, the one that is written: a file header of 4096 bytes, then blocks, each a multiple of 4096 bytes
+// Version 3, the one that is written: a file header of 4096 bytes, then blocks, each a multiple of 4096 bytes
 // that can be read without any other; the last one is an index of them all, absent after a crash.
+// Version 2, still read: the same without SectionCodec::keys.
 // Version 1, still read: a header of 64 bytes, then chunks as they went through the ring, padded to 8 bytes.
 // Little-endian throughout.
 #pragma once
@@ -11,8 +12,8 @@
 namespace ttc::collect {
 
 inline constexpr uint64_t kCaptureMagic = 0x3130'7061'6363'7474;  // text "ttccap01"
-inline constexpr uint32_t kCaptureVersion = 2;
-inline constexpr uint64_t kCaptureAlign = 4096;  // of everything in a file of version 2
+inline constexpr uint32_t kCaptureVersion = 3;
+inline constexpr uint64_t kCaptureAlign = 4096;  // of everything in a file of versions 2 and 3
 
 struct CaptureHeader {  // of version 1
   uint64_t magic = kCaptureMagic;
@@ -23,7 +24,7 @@ struct CaptureHeader {  // of version 1
 };
 static_assert(sizeof(CaptureHeader) == 64);
 
-struct FileHeader {  // of version 2; zeros behind it up to header_bytes
+struct FileHeader {  // of versions 2 and 3; zeros behind it up to header_bytes
   uint64_t magic = kCaptureMagic;
   uint32_t version = kCaptureVersion;
   uint32_t header_bytes = kCaptureAlign;
@@ -96,7 +97,11 @@ enum class Section : uint16_t {
   count
 };
 
-enum class SectionCodec : uint16_t { stored = 0, zstd = 1 };
+enum class SectionCodec : uint16_t {
+  stored = 0,
+  zstd = 1,
+  keys = 2,  // of shape_keys: one zstd frame of what collector/src/key_codec.hpp makes of them
+};
 
 struct SectionEntry {
   Section section{};

@@ -1,8 +1,9 @@
 // Packed blocks into one file, or into a row of them: offsets, index, bounds, rotation. One thread's.
 //
 // A row (`rotate`): run.ttc becomes run.0000.ttc, run.0001.ttc, ... Each is written as run.NNNN.ttc.part,
-// begins with everything a reader must know (sessions, names, losses so far, the latest clock segments), and
-// gets its name when its index stands.
+// begins with everything a reader must know (sessions, names, the latest clock segments, losses that are open
+// or were told since the file before was begun, and totals of all losses until then), and gets its name when
+// its index stands.
 #pragma once
 #include <deque>
 #include <functional>
@@ -64,6 +65,10 @@ class CaptureOutput {
     uint64_t bytes = 0;
     uint64_t last_ns = 0;
   };
+  struct Loss {
+    shm::LossRecord record;
+    uint32_t part = 0;  // in which it was told last
+  };
   void open_file();
   void close_file(const Ended& ended);
   void reap(bool wait, const Ended& ended);
@@ -71,6 +76,7 @@ class CaptureOutput {
   bool write_here(std::span<const std::byte> bytes, const char* what);
   void put_facts(const ChunkBatch& facts);
   void remember(const ChunkBatch& facts);
+  void add_losses(ChunkBatch& to) const;
   bool make_room(uint64_t bytes);
   void remove_oldest();
   void fail(const std::string& what, int error);
@@ -91,10 +97,10 @@ class CaptureOutput {
   std::vector<IndexEntry> index_;
   std::map<uint64_t, std::pair<QueuedBlock*, IndexEntry>> under_way_;  // by tag
   uint64_t next_tag_ = 0;
-  std::deque<Part> parts_;                                                 // complete
-  std::map<std::pair<uint64_t, uint64_t>, std::vector<uint64_t>> losses_;  // session, id
-  std::vector<std::vector<uint64_t>> lasting_;                             // sessions, names, domains
-  std::deque<std::vector<uint64_t>> clocks_;                               // the latest
+  std::deque<Part> parts_;                                // complete
+  std::map<std::pair<uint64_t, uint64_t>, Loss> losses_;  // session, id
+  std::vector<std::vector<uint64_t>> lasting_;            // sessions, names, domains
+  std::deque<std::vector<uint64_t>> clocks_;              // the latest
   BlockEncoder encoder_;
   uint64_t extra_number_ = 0;
   uint64_t bytes_total_ = 0;

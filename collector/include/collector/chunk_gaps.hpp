@@ -11,14 +11,15 @@
 #include <span>
 #include <vector>
 
+#include "collector/loss_grain.hpp"
 #include "firmware_markers/frame.hpp"
-#include "shm/chunk.hpp"
 
 namespace ttc::collect {
 
 class ChunkGaps {
  public:
-  // `found` gets each interval once, with `cause`; ids count from kFirstId, apart from those of collectors.
+  // `found` gets each interval, with `cause`, and again when it has grown (LossGrain); ids count from
+  // kFirstId, apart from those of collectors.
   ChunkGaps(shm::LossCause cause, std::function<void(uint64_t session, const shm::LossRecord&)> found)
       : cause_(cause), found_(std::move(found)) {}
 
@@ -48,7 +49,7 @@ class ChunkGaps {
   struct Session {
     uint64_t next_sequence = 0;
     uint32_t device = 0;
-    uint64_t next_id = kFirstId;
+    std::vector<shm::LossRecord> told;  // by id from kFirstId on
     bool begun = false;
     bool ended = false;
     bool gap = false;                // there ever was one: lanes not seen before are in doubt
@@ -57,12 +58,14 @@ class ChunkGaps {
 
   void count(Session& s, const shm::ChunkHeader& h);
   void settle(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane);
-  shm::LossRecord record_for(Session& s, const shm::ChunkHeader& h, uint8_t risc) const;
+  shm::LossRecord record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc) const;
+  void tell(uint64_t session, Session& s, shm::LossRecord record);
   static uint64_t last_time(const Lane& lane);
 
   shm::LossCause cause_;
   std::function<void(uint64_t, const shm::LossRecord&)> found_;
   std::map<uint64_t, Session> sessions_;
+  LossGrain grain_;
   uint64_t missing_chunks_ = 0;
   uint64_t chunks_before_ = 0;
 };

@@ -1,14 +1,16 @@
 // What a capture did not keep, lane by lane: exactly which words, and between which times they lie. Blocks
-// that follow each other make one interval that grows. What was no device words in them is handed back, to be
-// kept elsewhere. Any thread's.
+// that follow each other make one interval that grows; beyond that LossGrain bounds the account. What was no
+// device words in them is handed back, to be kept elsewhere. Any thread's.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <tuple>
 #include <vector>
 
 #include "collector/block_codec.hpp"
+#include "collector/loss_grain.hpp"
 
 namespace ttc::collect {
 
@@ -18,7 +20,7 @@ class DropAccount {
 
   // These chunks are not kept, because of `cause`.
   void drop(const ChunkBatch& chunks, shm::LossCause cause);
-  // An interval somebody else found.
+  // An interval somebody else found, or one of theirs that has grown.
   void add(uint64_t session, const shm::LossRecord& record);
 
   // What is new since the last call, as chunks to be written: records of losses, facts of dropped blocks.
@@ -36,12 +38,15 @@ class DropAccount {
     bool told = false;
   };
 
+  void changed(size_t entry);
   void drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& span, std::span<const uint32_t> words,
                  shm::LossCause cause);
 
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::map<LaneKey, size_t> latest_;  // of each lane: its last interval
+  std::map<LaneKey, size_t> latest_;                           // of each lane: its last interval
+  std::map<std::pair<uint64_t, uint64_t>, size_t> of_others_;  // by session and id
+  LossGrain grain_;
   std::vector<size_t> untold_;
   ChunkBatch facts_;
   uint64_t dropped_bytes_ = 0, dropped_chunks_ = 0;
@@ -49,6 +54,7 @@ class DropAccount {
 
 // A loss record as a chunk for a file; like those of the standing area it counts in no sequence.
 void add_loss_chunk(ChunkBatch& to, uint64_t session, const shm::LossRecord& record);
+void add_loss_totals_chunk(ChunkBatch& to, uint64_t session, std::span<const shm::LossTotal> totals);
 
 // When the last marker of a span was; 0: that cannot be told.
 uint64_t last_time_of(const shm::ChunkHeader& h, const shm::SpanEntry& span, std::span<const uint32_t> words);

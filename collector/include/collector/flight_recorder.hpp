@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "collector/process_end.hpp"
 #include "collector/snapshot.hpp"
 #include "collector/triggers.hpp"
 #include "shm/reader.hpp"
@@ -42,7 +43,7 @@ class FlightRecorder {
   FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> told);
   ~FlightRecorder();
 
-  // `workload_pid`: 0: not known. Throws shm::SegmentError.
+  // `workload_pid`: 0: not known, its exit triggers nothing. Throws shm::SegmentError.
   void add(const std::string& live_name, int workload_pid);
   void ask(const std::string& why);  // from any thread; bound by no rate
   // After every segment was ended: a recording that is due is written.
@@ -54,17 +55,20 @@ class FlightRecorder {
  private:
   struct Track {
     Track(const std::string& name, const TriggerRules& rules, int pid)
-        : reader(name, shm::StartAt::oldest), watch(rules), workload_pid(pid) {}
+        : reader(name, shm::StartAt::oldest), watch(rules), workload(pid) {}
     shm::Reader reader;
     TriggerWatch watch;
-    int workload_pid;
+    ProcessEnd workload;
     bool over = false;
+    bool told_exit = false;
   };
 
   void run();
   bool follow(Track& track);
   void look_at(Track& track);
+  void look_at_workload(Track& track);
   void trigger(const std::string& why);
+  void due_for(const std::string& why, uint64_t now_ns);
   void record();
 
   const FlightOptions options_;
@@ -77,7 +81,8 @@ class FlightRecorder {
 
   // The thread's own.
   std::string why_;       // of the recording that is due
-  uint64_t due_ns_ = 0;   // CLOCK_MONOTONIC; 0: none is
+  uint64_t why_ns_ = 0;   // when that was seen
+  uint64_t due_ns_ = 0;   // CLOCK_MONOTONIC, as the others; 0: none is
   uint64_t last_ns_ = 0;  // when the latest was triggered
   std::vector<FlightRecording> recordings_;
   uint64_t held_back_ = 0;

@@ -39,6 +39,10 @@ class TriggerWatch {
 
   // Why to write, as a sentence part; nothing: no reason.
   std::optional<std::string> push(std::span<const uint64_t> chunk);
+  // Chunks did not come. A zone that was open ends elsewhere: how long it took is not known.
+  void missed() {
+    for (auto& [key, lane] : lanes_) lane.open.clear();
+  }
   // `raw_ns`: CLOCK_MONOTONIC_RAW, as chunks are dated.
   std::optional<std::string> at(uint64_t raw_ns);
 

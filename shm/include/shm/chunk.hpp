@@ -27,6 +27,7 @@ enum class ChunkKind : uint16_t {
   clock = 6,
   telemetry = 7,
   clock_domains = 8,  // JSON text, in the standing area: which tiles count together
+  loss_totals = 9,    // LossTotals: the account of losses when a file of a row was begun
 };
 
 // What was noticed on the way to these words.
@@ -112,6 +113,15 @@ struct LossRecord {
   uint64_t runs = 0;   // bounded: at most this many launches
 };
 static_assert(sizeof(LossRecord) == 56);
+
+// Of all intervals of one cause and precision that were told before.
+struct LossTotal {
+  LossCause cause = LossCause::dropped_on_card;
+  LossPrecision precision = LossPrecision::unknown;
+  uint8_t reserved[6] = {};
+  uint64_t intervals = 0, words = 0, runs = 0;
+};
+static_assert(sizeof(LossTotal) == 32);
 
 // What a card said of itself at one time.
 struct TelemetryRecord {
