@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "report/counters.hpp"
 #include "report/csv_file.hpp"
 #include "report/python_text.hpp"
 
@@ -263,18 +264,13 @@ std::vector<std::string> line_of(const Row& row, const std::vector<std::string>&
   return line;
 }
 
-// In tt-metal's order: of each unit Min, Median, Max, then the average on the full grid.
+// In tt-metal's order, those that some row has.
 std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
   std::vector<std::string> present;
-  for (const char* unit : {"SFPU", "FPU", "MATH"}) {
-    const std::string average = std::string(unit) == "MATH" ? "Math" : unit;
-    for (const std::string& name :
-         {std::string(unit) + " Util Min (%)", std::string(unit) + " Util Median (%)",
-          std::string(unit) + " Util Max (%)", "Avg " + average + " util on full grid (%)"})
-      if (std::any_of(device.begin(), device.end(),
-                      [&](const DeviceRow& d) { return d.counters.contains(name); }))
-        present.push_back(name);
-  }
+  for (std::string& name : all_counter_columns())
+    if (std::any_of(device.begin(), device.end(),
+                    [&](const DeviceRow& d) { return d.counters.contains(name); }))
+      present.push_back(std::move(name));
   return present;
 }
 

@@ -115,13 +115,14 @@ class Fan : public Listener {
 
 void read_zones(const RunOptions& options, const std::vector<std::string>& from,
                 const RunListeners& listeners, Run& run) {
+  Counters counters;
   OpBuilder builder(
       [&](const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
         run.ops.push_back(op);
+        counters.close(op);
         for (const auto& done : listeners.programs) done(op, cores);
       },
       options.budget);
-  Counters counters;
   std::vector<Listener*> ears{&builder, &counters};
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
   Fan fan(run, ears);
@@ -131,13 +132,14 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
   builder.end();
+  counters.end();
   run.late = builder.late();
   order_ops(run.ops, [&](uint32_t chip) { return run.mhz(chip); });
   run.rows.reserve(run.ops.size());
   for (const DeviceOp& op : run.ops) {
     const Device& device = run.devices[op.launch.chip];
     run.rows.push_back(device_row(op, device));
-    if (!counters.empty()) counters.fill(op, device.worker_cores, run.rows.back());
+    counters.fill(op, device.worker_cores, run.rows.back());
   }
 }
 
