@@ -259,6 +259,7 @@ class EventFormat : public tools::Format {
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
     if (options_.also) options_.also->clock(chip, map);
+    listener_.clock(chip, map);
     if (map.segments().empty()) return;
     const collect::ClockSegment& last = map.segments().back();
     if (last.bound == collect::kNoBound) return;

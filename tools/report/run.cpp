@@ -107,6 +107,9 @@ class Fan : public Listener {
   void meta(const Launch& l, const Lane& lane, const Event& e, std::string_view text) override {
     for (Listener* ear : ears_) ear->meta(l, lane, e, text);
   }
+  void clock(uint32_t chip, const collect::ClockMap& map) override {
+    for (Listener* ear : ears_) ear->clock(chip, map);
+  }
 
  private:
   Run& run_;

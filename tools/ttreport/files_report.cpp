@@ -115,8 +115,10 @@ class FilesReport : public Report {
       };
       return listeners;
     }
+    void device(const report::Device& device) override { traces_->device(device); }
     void events(const report::LaneEvents& batch) override { traces_->events(batch); }
-    size_t write(const fs::path& directory, const report::Run& run) const {
+    void clock(uint32_t chip, const collect::ClockMap& map) override { traces_->clock(chip, map); }
+    size_t write(const fs::path& directory, const report::Run& run) {
       return traces_->write(directory, run);
     }
     std::vector<std::string> notes() const { return traces_->notes(); }
