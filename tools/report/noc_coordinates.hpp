@@ -21,7 +21,8 @@ namespace ttc::report {
 
 struct NocXY {
   int x = 0, y = 0;
-  auto operator<=>(const NocXY&) const = default;
+  bool operator==(const NocXY&) const = default;
+  bool operator<(const NocXY& other) const { return x != other.x ? x < other.x : y < other.y; }
 };
 
 class NocCoordinates {
