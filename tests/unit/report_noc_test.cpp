@@ -221,6 +221,12 @@ TEST_F(NocTracesTest, ZonesNestAndEveryProcessorHasOne) {
   EXPECT_TRUE(told("1 events of processors that have no zone"));
 }
 
+TEST_F(NocTracesTest, PlacesThatAreNoneAreLeftOut) {
+  kernel(1, 1, {local(kRead, 14, 3), local(kRead, 18, 18)});
+  EXPECT_EQ(events().size(), 1u);
+  EXPECT_TRUE(told("1 events that went to a place the chip does not have"));
+}
+
 // Cards whose clocks stand at different counts and run at different speeds.
 collect::ClockMap clock(uint64_t cycles, double cycles_per_ns) {
   collect::ClockSegment s;
@@ -268,7 +274,7 @@ TEST_F(NocTracesTest, DevicesThatNothingRelatesAreTold) {
 }
 
 TEST_F(NocTracesTest, OneDeviceHasATopologyOfItsOwn) {
-  kernel(1, 1, {local(kMulticast, 18, 18)});
+  kernel(1, 1, {word({kMulticast, 18, 18, 18, 18, kNoc0, 2})});
   ASSERT_EQ(events().size(), 1u);
   std::ifstream in(directory_ + "/topology.json");
   const json topology = json::parse(in);

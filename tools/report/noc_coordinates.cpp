@@ -6,7 +6,7 @@
 namespace ttc::report {
 namespace {
 
-constexpr NocXY kWormholeGrid{10, 12};
+constexpr NocXY kWormholeGrid{10, 12}, kBlackholeGrid{17, 12};
 constexpr int kWormholeColumns[] = {1, 2, 3, 4, 6, 7, 8, 9};  // of workers and Ethernet
 constexpr int kFirstVirtual = 18;                             // column and row of the first virtual worker
 constexpr int kVirtualEthernet[] = {16, 17};                  // rows, for the physical ones below
@@ -67,6 +67,11 @@ NocXY NocCoordinates::blackhole(NocXY at) const {
 
 NocXY NocCoordinates::physical(NocXY addressed, bool noc1) const {
   return blackhole_ ? blackhole(addressed) : wormhole(addressed, noc1);
+}
+
+bool NocCoordinates::on_chip(NocXY at) const {
+  const NocXY grid = blackhole_ ? kBlackholeGrid : kWormholeGrid;
+  return at.x >= 0 && at.y >= 0 && at.x < grid.x && at.y < grid.y;
 }
 
 NocCoordinates::Tile NocCoordinates::tile(NocXY at) const {

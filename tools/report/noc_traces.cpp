@@ -151,6 +151,7 @@ json NocTraces::Trace::zone(const Record& r) const {
   return j;
 }
 
+// Null for what tt-npe would look up outside of its grid.
 json NocTraces::Trace::local(const Record& r) const {
   const NocEvent e = unpacked(r);
   const std::string_view type = all_.table_->name(e.type);
@@ -162,8 +163,10 @@ json NocTraces::Trace::local(const Record& r) const {
   if (e.posted) j["posted"] = true;
   if (e.dst_x < 0 || e.dst_y < 0 || type == "READ_WITH_STATE" || type == "WRITE_WITH_STATE") return j;
   const NocXY to = physical(e.dst_x, e.dst_y, e.noc);
+  if (!place_.on_chip(to)) return {};
   if (type == "WRITE_MULTICAST") {
     const NocXY end = physical(e.end_x, e.end_y, e.noc);
+    if (!place_.on_chip(end)) return {};
     j.update(
         {{"mcast_start_x", to.x}, {"mcast_start_y", to.y}, {"mcast_end_x", end.x}, {"mcast_end_y", end.y}});
   } else {
@@ -218,7 +221,10 @@ void NocTraces::Trace::lane(std::span<const Record> records) {
     if (kind == NocEventKind::fabric || kind == NocEventKind::fabric_scatter) {
       i += fabric_group(std::span(events).subspan(i));
     } else if (kind == NocEventKind::local) {
-      items_.push_back({events[i]->time, events[i]->x, events[i]->y, true, false, local(*events[i])});
+      if (json j = local(*events[i]); j.is_null())
+        leave_out("events that went to a place the chip does not have");
+      else
+        items_.push_back({events[i]->time, events[i]->x, events[i]->y, true, false, std::move(j)});
       ++i;
     } else {
       leave_out("routings of the fabric without their write");
@@ -312,6 +318,7 @@ void NocTraces::Trace::send(std::span<const Record* const> writes, const Record&
     const NocEvent w = unpacked(*r);
     const uint8_t noc = w.noc ? w.noc : to.noc;  // June 2025 does not tell it
     const NocXY at = physical(w.dst_x, w.dst_y, noc);
+    if (!place_.on_chip(at)) return leave_out("events that went to a place the chip does not have");
     // The last chunk is what the packet has left.
     const int64_t bytes = r == writes.back() ? std::max<int64_t>(rest, 0) : w.bytes;
     j["dst"].push_back({{"dx", at.x}, {"dy", at.y}, {"noc", noc_name(noc)}, {"num_bytes", bytes}});
