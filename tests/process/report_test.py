@@ -155,6 +155,21 @@ def files():
                 opened.add(lane)
             else:
                 h.check(lane in opened and e["noc"] in ("NOC_0", "NOC_1") and e["timestamp"] > 0, f"event {e}")
+    # What ttnn-visualizer of July 2026 wants: a log of just 13 columns, a table that tt-perf-report takes.
+    log = h.work("log15.csv")
+    with open(log, "w") as out:
+        out.write("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC processor type, timer_id, "
+                  "time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n")
+        for id, name, phase, at in ((1, "FW", "START", 10), (2, "KERNEL", "START", 20), (2, "KERNEL", "END", 90), (1, "FW", "END", 99)):
+            out.write(f"0,1,1,BRISC,{id},{at},0,1024,7,2,BRISC-{name},ZONE_{phase},5,f.cc,\n")
+    report("files", log, "-o", h.work("thirteen"), "--no-date", "--log-columns", 13, "--every-column")
+    folder = os.path.join(h.work("thirteen"), "reports")
+    with open(os.path.join(folder, "profile_log_device.csv")) as lines:
+        lines = lines.read().splitlines()
+    h.check({line.count(",") for line in lines[1:]} == {12} and lines[2] == "0,1,1,BRISC,1,10,0,1024,BRISC-FW,ZONE_START,5,f.cc,",
+            f"13 columns: {lines[1:3]}")
+    out, _ = report("ops", os.path.join(folder, "ops_perf_results.csv"), "--csv", "-", "--no-advice")
+    h.check("Program 1024" in out, f"ops of the full table: {out}")
 
 
 def programs(path):

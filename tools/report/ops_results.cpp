@@ -163,6 +163,16 @@ std::vector<std::string> tensor_header(const TensorColumns& t) {
   return names;
 }
 
+std::vector<std::string> all_columns(const TensorColumns& tensors) {
+  std::vector<std::string> names;
+  for (const char* name : kColumns)
+    if (name == kTensors)
+      for (std::string& tensor : tensor_header(tensors)) names.push_back(std::move(tensor));
+    else
+      names.emplace_back(name);
+  return names;
+}
+
 size_t put_tensors(Row& row, const std::string& kind, const Json* tensors, size_t first) {
   if (!tensors || !tensors->is_array()) return first;
   for (const Json& tensor : *tensors) {
@@ -291,7 +301,7 @@ void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
         std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
 }
 
-Cells device_only(const std::vector<DeviceRow>& device, JoinSummary& summary) {
+Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinSummary& summary) {
   std::vector<const DeviceRow*> order;
   order.reserve(device.size());
   for (const DeviceRow& d : device) order.push_back(&d);
@@ -323,14 +333,22 @@ Cells device_only(const std::vector<DeviceRow>& device, JoinSummary& summary) {
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
   if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
   Cells cells;
-  for (const char* name : kColumns)
-    if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
+  if (every_column)
+    cells.header = all_columns({1, 1});
+  else
+    for (const char* name : kColumns)
+      if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
   for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
   cells.rows.reserve(order.size());
   walk([&](const DeviceRow& d, const DeviceRow* previous) {
     Row row;
     put_device(row, d);
     put_signed_gaps(row, d, previous);
+    if (every_column) {
+      row["OP CODE"] = "Program " + std::to_string(d.call_count);
+      row["OP TYPE"] = "tt_dnn_device";
+      row["ATTRIBUTES"] = "{}";
+    }
     cells.rows.push_back(line_of(row, cells.header));
   });
   summary.rows = cells.rows.size();
@@ -376,7 +394,7 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
   summary.device_ops = device.size();
   summary.host_ops = host.ops.size();
   summary.signposts = host.signposts.size();
-  if (host.ops.empty()) return device_only(device, summary);
+  if (host.ops.empty()) return device_only(device, options.every_column, summary);
   DeviceRows rows_of(device);
   TensorColumns tensors;
   std::set<std::string> children;
@@ -424,12 +442,7 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   summary.rows = timed.size();
   summary.without_host = rows_of.not_taken();
-  std::vector<std::string> header;
-  for (const char* name : kColumns)
-    if (name == kTensors)
-      for (const std::string& tensor : tensor_header(tensors)) header.push_back(tensor);
-    else
-      header.emplace_back(name);
+  std::vector<std::string> header = all_columns(tensors);
   for (const std::string& name : counter_columns(device)) header.push_back(name);
   for (const std::string& name : children) header.push_back(name);
   if (options.mlir)

@@ -193,7 +193,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     read_zones(options, from, listeners, run);
   }
   read_host(options, from, run);
-  run.table = join_results(run.rows, run.host, {options.mlir}, run.summary);
+  run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
   return run;
 }
 

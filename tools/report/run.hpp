@@ -23,6 +23,7 @@ struct RunOptions {
   std::optional<markers::MetalDate> metal_date;
   size_t budget = OpBuilder::kDefaultBudget;
   bool mlir = false;
+  bool every_column = false;  // ResultOptions::every_column
   bool prefer_zones = false;  // of a report folder its device log, not its table of ops
   tools::Format* also = nullptr;
   std::function<void(double)> progress;

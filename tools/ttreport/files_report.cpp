@@ -88,6 +88,9 @@ class FilesReport : public Report {
         ->check(CLI::IsMember({13u, 15u}))
         ->capture_default_str();
     command.add_flag("--noc-traces", noc_, "also noc_trace_dev*_ID*.json, which tt-npe reads");
+    command.add_flag("--every-column", run_options_.every_column,
+                     "without host data: all columns, ops named by their program; tt-perf-report and "
+                     "ttnn-visualizer read no table that lacks them");
     command.add_flag("--tt-torch", torch_,
                      "also results/perf/device_ops_perf_trace.csv with LOC, CONST_EVAL_OP, PROGRAM_METADATA");
   }
