@@ -326,7 +326,9 @@ void EventFormat::frame(const tools::FrameEvents& f) {
                                                                 : static_cast<LogRisc>(f.risc);
   const Lane lane{f.core_x, f.core_y, risc};
   const Launch launch{f.chip, f.host_id, -1, f.trace_counter ? int64_t{f.trace_counter} : -1};
-  batch_.clear();
+  // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
+  batch_.resize(f.markers.size());
+  Event* next = batch_.data();
   auto meaning = f.meanings.begin();
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
@@ -334,24 +336,31 @@ void EventFormat::frame(const tools::FrameEvents& f) {
         meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
     const bool payload = m.type == MarkerType::zone_total || m.type == MarkerType::ts_data ||
                          m.type == MarkerType::ts_data_16b;
-    Event e{m.time_cycles, payload ? f.batch.payload(m.payload) : 0, 0, m.id, m.type, ZoneClass::none};
+    Event& e = *next;
+    e.time = m.time_cycles;
+    e.data = payload ? f.batch.payload(m.payload) : 0;
+    e.id = m.id;
+    e.type = m.type;
+    e.zone = 0;
+    e.zone_class = ZoneClass::none;
     if (tools::named_by_id(m) && !(m.flags & markers::kQuickPush)) {
       const Known& k = known(f, m, risc);
       e.zone = k.zone;
       e.zone_class = k.zone_class;
     }
-    if (more && !more->name.empty() && e.zone_class != ZoneClass::firmware)
-      e.zone_class = class_of(more->name);
-    if (more && more->host_id) {
+    ++next;
+    if (!more) continue;
+    if (!more->name.empty() && e.zone_class != ZoneClass::firmware) e.zone_class = class_of(more->name);
+    if (options_.want_meta && !more->meta.empty()) listener_.meta(launch, lane, e, more->meta);
+    if (more->host_id) {
       Launch other = launch;
       other.host_id = *more->host_id;
       listener_.events({other, lane, {&e, 1}});
-    } else {
-      batch_.push_back(e);
+      --next;
     }
-    if (more && options_.want_meta && !more->meta.empty()) listener_.meta(launch, lane, e, more->meta);
   }
-  if (!batch_.empty()) listener_.events({launch, lane, batch_});
+  const auto count = static_cast<size_t>(next - batch_.data());
+  if (count) listener_.events({launch, lane, {batch_.data(), count}});
 }
 
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& format,

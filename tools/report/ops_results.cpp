@@ -276,11 +276,13 @@ std::vector<std::string> line_of(const Row& row, const std::vector<std::string>&
 
 // In tt-metal's order, those that some row has.
 std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
+  std::set<std::string> have;
+  for (const DeviceRow& d : device)
+    for (const auto& [name, value] : d.counters) have.insert(name);
   std::vector<std::string> present;
+  if (have.empty()) return present;
   for (std::string& name : all_counter_columns())
-    if (std::any_of(device.begin(), device.end(),
-                    [&](const DeviceRow& d) { return d.counters.contains(name); }))
-      present.push_back(std::move(name));
+    if (have.contains(name)) present.push_back(std::move(name));
   return present;
 }
 
