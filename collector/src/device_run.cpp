@@ -14,6 +14,7 @@
 #include "collector/host_time.hpp"
 #include "collector/metal_sync.hpp"
 #include "probe.hpp"
+#include "run_environment.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -160,8 +161,9 @@ std::string DeviceRun::session_text() const {
                         {"mode", std::string(markers::to_string(attachment_.mode))},
                         {"clock_model", options_.sync},
                         {"cores", std::move(cores)},
-                        {"link", to_json(link_)}}
-      .dump();
+                        {"link", to_json(link_)},
+                        {"environment", run_environment(id.workload_pid, place_)}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // a command may be any bytes
 }
 
 void DeviceRun::collect() {

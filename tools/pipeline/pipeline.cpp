@@ -107,6 +107,24 @@ uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
   return chip;
 }
 
+namespace {
+
+std::vector<std::pair<std::string, std::string>> environment_in(const nlohmann::json& session) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const auto environment = session.find("environment");
+  if (environment == session.end() || !environment->is_object()) return all;
+  for (const char* name : {"collector", "host", "driver", "firmware", "workload"})
+    if (const auto at = environment->find(name); at != environment->end() && at->is_string())
+      all.emplace_back(name, at->get<std::string>());
+  if (const auto variables = environment->find("variables");
+      variables != environment->end() && variables->is_object())
+    for (const auto& [name, value] : variables->items())
+      if (value.is_string()) all.emplace_back(name, value.get<std::string>());
+  return all;
+}
+
+}  // namespace
+
 void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Format& format) {
   const auto j = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   if (!j.is_object()) {
@@ -129,6 +147,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
   s.compute_cores = compute_cores_in(j);
+  s.environment = environment_in(j);
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;

@@ -1,7 +1,9 @@
 #include "report/device_input.hpp"
 
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -245,6 +247,7 @@ class EventFormat : public tools::Format {
   void begin(const tools::Session& s) override {
     if (options_.also) options_.also->begin(s);
     account_.layouts[s.chip] = s.layout;
+    if (account_.environment.empty()) account_.environment = s.environment;
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores});
   }
@@ -363,6 +366,24 @@ void EventFormat::frame(const tools::FrameEvents& f) {
   if (count) listener_.events({launch, lane, {batch_.data(), count}});
 }
 
+// A file that is none of what reports are made from is better called so than a bad capture.
+void refuse_other_files(const std::vector<std::string>& from) {
+  constexpr std::string_view kFront = "ttccap";
+  for (const std::string& one : from) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(one, ignored)) continue;
+    char begin[kFront.size()] = {};
+    std::ifstream in(one, std::ios::binary);
+    if (!in) throw InputError(one + " cannot be read: " + std::strerror(errno));
+    in.read(begin, sizeof begin);
+    if (in.gcount() == 0) throw InputError(one + " is empty; was whoever writes it stopped before it began?");
+    if (std::string_view(begin, static_cast<size_t>(in.gcount())) != kFront)
+      throw InputError(one +
+                       " is neither a capture (.ttc), nor a device log (its first line begins with ARCH:), "
+                       "nor a table of ops (ops_perf_results*.csv, cpp_device_perf_report.csv)");
+  }
+}
+
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& format,
                  InputAccount& account) {
   const bool follow = options.for_seconds.has_value();
@@ -432,6 +453,7 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
       chunks.push_back(one);
   }
   if (zones.empty()) zones.emplace_back();
+  refuse_other_files(chunks);
   if (!chunks.empty()) {
     EventFormat format(options, zones, listener, delivered, account);
     read_chunks(options, chunks, format, account);

@@ -137,6 +137,7 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   builder.end();
   counters.end();
   run.late = builder.late();
+  run.without_program = builder.without_id();
   order_ops(run.ops, [&](uint32_t chip) { return run.mhz(chip); });
   run.rows.reserve(run.ops.size());
   for (const DeviceOp& op : run.ops) {
@@ -222,6 +223,14 @@ std::vector<std::string> notices(const Run& run) {
   if (!run.account.losses.empty())
     all.push_back(std::to_string(run.account.losses.size()) +
                   " intervals of lost markers are reported in this source (`ttreport loss` lists them)");
+  if (run.kind == InputKind::device && run.ops.empty())
+    all.push_back(run.account.markers == 0
+                      ? std::string("there is not one marker in this source")
+                      : "among the " + std::to_string(run.account.markers) +
+                            " markers is no firmware or kernel zone of a program (" +
+                            std::to_string(run.without_program) +
+                            " have the run host ID 0 or, in a log of 6 columns, none), so there are no ops; "
+                            "`ttreport kernels` and `timeline` go by zones");
   if (run.late)
     all.push_back(std::to_string(run.late) +
                   " programs came in parts too far apart to be held together; give --memory a larger size");

@@ -42,7 +42,8 @@ struct Run {
   std::vector<uint64_t> lines;  // of the rows of `table` in their file; empty: made here
   JoinSummary summary;
   InputAccount account;
-  uint64_t late = 0;  // programs that came in parts too far from each other
+  uint64_t late = 0;             // programs that came in parts too far from each other
+  uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
 
   uint32_t mhz(uint32_t chip) const {
     const auto it = devices.find(chip);
