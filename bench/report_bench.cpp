@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collector/capture_copy.hpp"
 #include "machine.hpp"
 #include "pipeline/device_csv.hpp"
 #include "pipeline/pipeline.hpp"
@@ -73,13 +74,10 @@ struct Made {
   double log_mb = 0, capture_mb = 0;
 };
 
-// The first, plain form of a capture: 64 bytes of head, then chunks.
 void write_capture(const std::string& path, std::span<const Chunk> chunks) {
-  std::ofstream out(path, std::ios::binary);
-  uint64_t head[8] = {0x3130'7061'6363'7474, 1 | uint64_t{64} << 32};
-  out.write(reinterpret_cast<const char*>(head), sizeof head);
-  for (const Chunk& c : chunks)
-    out.write(reinterpret_cast<const char*>(c.data()), static_cast<std::streamsize>(c.size() * 8));
+  collect::CaptureCopy copy(path, 0, shm::LossCause::not_kept, true);
+  for (const Chunk& c : chunks) copy.add(c);
+  copy.finish();
 }
 
 Made make_files(double log_bytes, const std::string& name) {

@@ -163,7 +163,7 @@ std::string DeviceRun::session_text() const {
                         {"cores", std::move(cores)},
                         {"link", to_json(link_)},
                         {"environment", environment_facts(id.workload_pid, place_)}}
-      .dump();
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // a command may be any bytes
 }
 
 void DeviceRun::collect() {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "collector/process_environment.hpp"
@@ -18,20 +19,13 @@ using nlohmann::json;
 constexpr size_t kLongestCommand = 1000;
 constexpr size_t kLongestValue = 300;
 
-// Bytes of other processes are no UTF-8 for sure; JSON is.
+// One line of it. (Bytes of other processes are no UTF-8 for sure: who writes the JSON replaces what is none.)
 std::string printable(std::string text, size_t most) {
   if (text.size() > most) text.resize(most);
   for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c ? '?' : ' ';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c ? '?' : ' ';
   while (text.ends_with(' ')) text.pop_back();
   return text;
-}
-
-std::string first_line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return printable(line, kLongestValue);
 }
 
 std::string cpu_model() {
@@ -56,8 +50,12 @@ json host_facts() {
   return host;
 }
 
+// What sets up tt-metal and what runs on it. Others may be secrets.
+constexpr const char* kOfInterest[] = {"TT_",    "TTNN_", "TTMLIR_",   "TTXLA_",      "TTRT_",
+                                       "TRACY_", "WH_",   "ARCH_NAME", "MESH_DEVICE", "PJRT_DEVICE"};
 bool of_interest(const std::string& variable) {
-  return variable.starts_with("TT_") || variable.starts_with("TTNN_") || variable == "ARCH_NAME";
+  return std::any_of(std::begin(kOfInterest), std::end(kOfInterest),
+                     [&](const char* prefix) { return variable.starts_with(prefix); });
 }
 
 json workload_facts(int pid) {
@@ -83,8 +81,8 @@ json environment_facts(int workload_pid, const std::optional<card::PciFunction>&
   if (workload_pid > 0) facts["workload"] = workload_facts(workload_pid);
   if (!card) return facts;
   facts["pci"] = card->bdf;
-  if (const std::string version = first_line_of("/sys/module/tenstorrent/version"); !version.empty())
-    facts["driver"] = version;
+  if (!card->driver.empty())
+    facts["driver"] = card->driver + (card->driver_version.empty() ? "" : " " + card->driver_version);
   if (!card->firmware.empty()) facts["firmware"] = card->firmware;
   if (!card->serial.empty()) facts["serial"] = card->serial;
   return facts;

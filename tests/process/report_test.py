@@ -155,6 +155,21 @@ def files():
                 opened.add(lane)
             else:
                 h.check(lane in opened and e["noc"] in ("NOC_0", "NOC_1") and e["timestamp"] > 0, f"event {e}")
+    # What ttnn-visualizer of July 2026 wants: a log of just 13 columns, a table that tt-perf-report takes.
+    log = h.work("log15.csv")
+    with open(log, "w") as out:
+        out.write("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC processor type, timer_id, "
+                  "time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n")
+        for id, name, phase, at in ((1, "FW", "START", 10), (2, "KERNEL", "START", 20), (2, "KERNEL", "END", 90), (1, "FW", "END", 99)):
+            out.write(f"0,1,1,BRISC,{id},{at},0,1024,7,2,BRISC-{name},ZONE_{phase},5,f.cc,\n")
+    report("files", log, "-o", h.work("thirteen"), "--no-date", "--log-columns", 13, "--every-column")
+    folder = os.path.join(h.work("thirteen"), "reports")
+    with open(os.path.join(folder, "profile_log_device.csv")) as lines:
+        lines = lines.read().splitlines()
+    h.check({line.count(",") for line in lines[1:]} == {12} and lines[2] == "0,1,1,BRISC,1,10,0,1024,BRISC-FW,ZONE_START,5,f.cc,",
+            f"13 columns: {lines[1:3]}")
+    out, _ = report("ops", os.path.join(folder, "ops_perf_results.csv"), "--csv", "-", "--no-advice")
+    h.check("Program 1024" in out, f"ops of the full table: {out}")
 
 
 def programs(path):
@@ -165,7 +180,7 @@ def card():
     name = h.card_name()
     capture = h.work("run.ttc")
     process = h.start("ttemu", "--name", name, "--wait-observer", "--cores", 6, "--programs", 120, "--host-reads", "every:40",
-                      "--pace", "--quiet")
+                      "--pace", "--quiet", env={**os.environ, "TT_METAL_DEVICE_PROFILER": "1<&", "SECRET_TOKEN": "not for a report"})
     reader = h.start("ttreport", "ops", "live:emu-" + name, "--wait-ms", 20000, "--for", 90, "--json", "-", "--no-summary")
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "-o", capture)
     code, out, err = h.finish(reader)  # ends with its collector
@@ -185,6 +200,14 @@ def card():
         h.check(sorted(a.read().splitlines()) == sorted(b.read().splitlines()), "the device logs differ")
     rows = table(os.path.join(h.work("a"), "reports/ops_perf_results.csv"))
     h.check(len(rows) == 120, f"{len(rows)} programs instead of 120")
+    # What the run was made with is in the capture and on the page; of the workload's variables only tt-metal's.
+    report("html", capture, "-o", h.work("run.html"))
+    with open(h.work("run.html"), encoding="utf-8") as file:
+        page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S).group(1).replace("<\\/", "</"))
+    environment = {row[0]: row[1] for row in page["environment"]}
+    h.check(environment.get("TT_METAL_DEVICE_PROFILER") == "1<&" and environment.get("Collector", "").startswith("ttcollect ")
+            and "ttemu" in environment.get("Workload", "") and environment.get("Host"), f"environment: {environment}")
+    h.check("SECRET_TOKEN" not in json.dumps(page), "a variable that is none of tt-metal's was kept")
     # By hand, from the log: first start to last end of kernels.
     spans = {}
     with open(log) as lines:
@@ -229,7 +252,8 @@ def bad():
         out, err = report(*(arguments or ("ops",)), path, code=code)
         for word in words:
             h.check(word in out + err, f"'{word}' is not in: {out}{err}")
-    refused(b"", ["bad.csv"])
+    refused(b"", ["bad.csv is empty"])
+    refused(b"hello\n", ["neither a capture", "nor a device log", "nor a table of ops"])
     refused(b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: x\n", ["line 1", "CHIP_FREQ"])
     refused(b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nno, columns\n", ["line 2", "PCIe slot"])
     refused(b"OP CODE,OP TYPE\na,b,c\n", ["1 rows were skipped", "line 2"], code=0)
@@ -255,11 +279,30 @@ def bad():
         report("ops", path)
     # The eras of 6 and 12 columns.
     old = b"Chip clock is at 1.0 GHz\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset]\n0,1,1,BRISC,1,1000\n0,1,1,BRISC,4,1700\n"
-    refused(old, ["No ops"], code=0)
+    refused(old, ["No ops", "log of 6 columns"], code=0)
     twelve = (b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], stat value, Run ID, "
               b"zone name, zone phase, source line, source file\n"
               + b"".join(b"0,1,1,BRISC,10,%d,0,7,BRISC-%s,%s,1,f.cc\n" % row for row in ((1000, b"FW", b"begin"), (1100, b"KERNEL", b"begin"), (1600, b"KERNEL", b"end"), (1700, b"FW", b"end"))))
     refused(twelve, ["program 7", "0.5"], code=0)
+    # Commas in a path, numbers that are none, a missing tail: counted with the first line; the other program stays.
+    head15 = (b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], "
+              b"data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n")
+    def run15(host, file=b"f.cc", time=b"%d", start=1000, chip=0):
+        return b"".join(b"%d,1,1,BRISC,%d,%s,0,%d,,,BRISC-%s,ZONE_%s,1,%s,\n" % (chip, i, time % t if b"%" in time else time, host, z, p, file)
+                        for i, t, z, p in ((10, start, b"FW", b"START"), (11, start + 100, b"KERNEL", b"START"), (11, start + 600, b"KERNEL", b"END"),
+                                           (10, start + 700, b"FW", b"END")))
+    good = run15(2048, start=9000)
+    for text, words in ((run15(1024, b"/a,b/f.cc"), ["4 lines were skipped", "comma in a path", "line 3"]),
+                        (run15(1024, time=b"nan"), ["4 lines were skipped", "must be a number", "line 3"]),
+                        (run15(1024, time=b"-5"), ["4 lines were skipped", "must be a number"]),
+                        (b"0,1,1\n", ["1 lines were skipped", "too few columns", "line 3"])):
+        refused(head15 + text + good, [*words, "program 2", "1 device ops"], code=0)
+    refused((head15 + run15(1024) + good).replace(b"\n", b"\r\n"), ["2 device ops"], code=0)
+    refused(head15 + run15(1024) + run15(1025, start=5000, chip=1) + good, ["2 devices"], code=0)
+    refused(head15 + run15(1024, b"/src/gr\xc3\xb6\xc3\x9fe.cc") + run15(2048, b"/latin/\xf6.cc", start=9000), ["2 device ops"], code=0)
+    refused(head15 + run15(1024) + run15(2048, start=1200), ["-0."], code=0)  # programs that overlap
+    refused(head15, ["not one marker"], code=0)
+    refused(b"OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nA,tt_dnn_device,0,12\n", ["no signposts here", "'x'"], "ops", "--start-signpost", "x", code=0)
     # A bad cell costs that cell; a quote that is never closed costs its row.
     refused(b"OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],ATTRIBUTES\nA,tt_dnn_device,0,12x,\nB,tt_dnn_device,0,1000,\"open\n", ["row 2", "'12x'"], code=0)
 

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "report/core_gaps.hpp"
 #include "report/core_heat.hpp"
+#include "report/counters.hpp"
 #include "report/run.hpp"
 #include "report/zone_stats.hpp"
 
@@ -322,6 +324,141 @@ TEST(report_ops, counters_become_shares_over_the_cores) {
   const std::vector<std::string> last(run.table.header.end() - 4, run.table.header.end());
   EXPECT_EQ(last, (std::vector<std::string>{"FPU Util Min (%)", "FPU Util Median (%)", "FPU Util Max (%)",
                                             "Avg FPU util on full grid (%)"}));
+}
+
+// Two cores, one program: their counters by name, as reference cycles 1000 would show them.
+using CoreCounters = std::map<std::string, int>;
+Run counted(const std::vector<std::pair<CoreCounters, CoreCounters>>& programs,
+            const std::string& head = k15) {
+  std::string text = head;
+  uint32_t host = 7;
+  for (const auto& [first, second] : programs) {
+    text += launch(1, "BRISC", 1000 * host, 500, host) + launch(2, "BRISC", 1000 * host, 500, host);
+    for (const auto& [x, all] : {std::pair{1, first}, std::pair{2, second}})
+      for (const auto& [name, value] : all)
+        text += row15(
+            x, "TRISC_1", 9090, 1000 * host + 200, host, "", "TS_DATA", "",
+            "{\"counter type\":\"" + name + "\";\"ref cnt\":1000;\"value\":" + std::to_string(value) + "}");
+    ++host;
+  }
+  return read(text);
+}
+
+TEST(report_ops, a_metric_is_made_of_the_counters_of_one_core) {
+  const auto run = counted({{{{"SRCA_WRITE_AVAILABLE", 400},
+                              {"SRCA_WRITE_ACTUAL", 300},
+                              {"SRCB_WRITE_AVAILABLE", 200},
+                              {"SRCB_WRITE_NOT_BLOCKED_PORT", 150},
+                              {"UNPACK0_BUSY_THREAD0", 600},
+                              {"UNPACK1_BUSY_THREAD0", 600},
+                              {"MATH_INSTRN_HF_1_CYCLE", 10},
+                              {"MATH_INSTRN_HF_2_CYCLE", 20},
+                              {"MATH_INSTRN_HF_4_CYCLE", 10},
+                              {"L1_0_NOC_RING0_OUTGOING_0", 100},
+                              {"L1_0_NOC_RING0_OUTGOING_1", 300},
+                              {"L1_0_NOC_RING0_OUTGOING_0_GRANT", 100},
+                              {"L1_0_NOC_RING0_OUTGOING_1_GRANT", 200},
+                              {"PACKER_BUSY", 400},
+                              {"PACKER_BUSY_0", 100},
+                              {"PACKER_BUSY_1", 200},
+                              {"PACKER_BUSY_2", 300},
+                              {"THREAD_INSTRUCTIONS_0", 250}},
+                             {{"SRCA_WRITE_ACTUAL", 200}, {"UNPACK0_BUSY_THREAD0", 1000}}}});
+  const auto& c = run.rows.at(0).counters;
+  EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Min (%)"), 20, 1e-9);
+  EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Median (%)"), 35, 1e-9);
+  EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Max (%)"), 50, 1e-9);
+  EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Avg (%)"), 35, 1e-9);
+  EXPECT_NEAR(c.at("Unpacker1 Write Efficiency Avg (%)"), 25, 1e-9);   // one core has it
+  EXPECT_NEAR(c.at("Unpacker Write Efficiency Max (%)"), 37.5, 1e-9);  // mean of 50 and 25
+  EXPECT_NEAR(c.at("Unpacker Write Efficiency Min (%)"), 20, 1e-9);    // of one unpacker
+  EXPECT_NEAR(c.at("Unpacker-to-Math Data Flow Avg (%)"), 50, 1e-9);
+  EXPECT_NEAR(c.at("SrcA Write Port Blocked Rate Avg (%)"), 25, 1e-9);
+  EXPECT_NEAR(c.at("SrcB Write Actual Efficiency Avg (%)"), 75, 1e-9);
+  EXPECT_NEAR(c.at("HiFi Fraction Avg (%)"), 75, 1e-9);
+  EXPECT_NEAR(c.at("Avg HF Cycles Per Instrn Avg"), 2.25, 1e-9);  // (10 + 2 20 + 4 10) / 40
+  EXPECT_NEAR(c.at("NOC Ring 0 Outgoing Util Avg (%)"), 20, 1e-9);
+  EXPECT_NEAR(c.at("NOC Ring 0 Outgoing Backpressure Avg (%)"), 25, 1e-9);
+  EXPECT_NEAR(c.at("L1 Contention Index Avg (%)"), (0 + 100.0 / 3) / 2, 1e-9);
+  EXPECT_FALSE(c.contains("NOC Ring 0 Asymmetry Avg (%)"));  // would need the incoming ones
+  EXPECT_NEAR(c.at("Packer Load Imbalance Avg (%)"), 75, 1e-9);
+  EXPECT_NEAR(c.at("Packer Engine 2 Util Avg (%)"), 30, 1e-9);
+  EXPECT_NEAR(c.at("T0 Instrn Issue Rate Avg"), 0.25, 1e-9);
+  EXPECT_FALSE(c.contains("Stall Overlap T0 Avg (ratio)"));
+}
+
+TEST(report_ops, a_device_settles_which_alternative_of_a_metric_it_uses) {
+  // The packer was busy in the second program alone; what stands in for it is no alternative any more.
+  const CoreCounters idle = {{"PACKER_BUSY", 0},
+                             {"PACKER_DEST_READ_AVAILABLE", 200},
+                             {"DEST_READ_GRANTED_0", 100},
+                             {"MATH_INSTRN_STARTED", 0},
+                             {"MATH_INSTRN_AVAILABLE", 50}};
+  CoreCounters busy = idle;
+  busy["PACKER_BUSY"] = 400;
+  const auto both = counted({{idle, {}}, {busy, {}}});
+  EXPECT_FALSE(both.rows.at(0).counters.contains("Packer Efficiency Avg (%)"));
+  EXPECT_NEAR(both.rows.at(1).counters.at("Packer Efficiency Avg (%)"), 50, 1e-9);
+  const auto never = counted({{idle, {}}});
+  EXPECT_NEAR(never.rows.at(0).counters.at("Packer Efficiency Avg (%)"), 50, 1e-9);
+  EXPECT_NEAR(never.rows.at(0).counters.at("Dest Read Backpressure Avg (%)"), 50, 1e-9);
+  // A counter that stays 0 everywhere is not wired: no utilisation of 0.
+  EXPECT_FALSE(never.rows.at(0).counters.contains("Math Pipeline Utilization Avg (%)"));
+}
+
+TEST(report_ops, counters_that_count_unrelated_things_are_not_compared) {
+  const auto backpressure = [](int granted) {
+    const auto run = counted({{{{"L1_0_UNPACKER_0", 1000}, {"L1_0_UNPACKER_0_GRANT", granted}}, {}}});
+    return run.rows.at(0).counters.contains("L1 Unpacker Backpressure Avg (%)");
+  };
+  EXPECT_TRUE(backpressure(900));
+  EXPECT_FALSE(backpressure(50));
+}
+
+TEST(report_ops, counters_of_another_execution_are_another_row) {
+  std::string text = k13;
+  const auto row13 = [](const char* risc, int id, uint64_t time, const std::string& name, const char* type,
+                        const std::string& meta = "") {
+    return std::string("0,1,1,") + risc + "," + std::to_string(id) + "," + std::to_string(time) + ",0,7," +
+           name + "," + type + ",1,f.cc," + meta + "\n";
+  };
+  for (const auto& [at, value] : {std::pair{1000, 100}, std::pair{5'000'000, 300}}) {
+    const auto t = static_cast<uint64_t>(at);
+    text +=
+        row13("BRISC", 1, t, "BRISC-FW", "ZONE_START") +
+        row13("BRISC", 2, t + 10, "BRISC-KERNEL", "ZONE_START") +
+        row13("BRISC", 2, t + 90, "BRISC-KERNEL", "ZONE_END") +
+        row13("BRISC", 1, t + 100, "BRISC-FW", "ZONE_END") +
+        row13("TRISC_1", 9090, t + 50, "", "TS_DATA",
+              "{\"counter type\":\"FPU_COUNTER\";\"ref cnt\":1000;\"value\":" + std::to_string(value) + "}");
+  }
+  const auto run = read(text);
+  ASSERT_EQ(run.rows.size(), 2u);
+  EXPECT_NEAR(run.rows[0].counters.at("FPU Util Max (%)"), 10, 1e-9);
+  EXPECT_NEAR(run.rows[1].counters.at("FPU Util Max (%)"), 30, 1e-9);
+}
+
+TEST(report_ops, every_metric_has_four_columns_of_its_own) {
+  std::set<std::string> names;
+  const std::vector<std::string> columns = all_counter_columns();
+  for (const std::string& name : columns) EXPECT_TRUE(names.insert(name).second) << name;
+  EXPECT_EQ(columns.size() % 4, 0u);
+  EXPECT_GT(columns.size(), 4 * 90u);
+}
+
+TEST(report_ops, readers_of_the_joined_table_can_have_a_devices_alone) {
+  const LogFile file(std::string(k15) + launch(1, "BRISC", 1000, 500, 7));
+  RunOptions options;
+  options.from = {file.path};
+  options.every_column = true;
+  const auto run = read_run(options, {});
+  ASSERT_EQ(run.table.rows.size(), 1u);
+  // What tt-perf-report 1.2.4 does not do without.
+  for (const char* name : {"OP CODE", "OP TYPE", "GLOBAL CALL COUNT", "DEVICE ID", "ATTRIBUTES", "CORE COUNT",
+                           "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]", "INPUT_0_MEMORY"})
+    EXPECT_EQ(std::count(run.table.header.begin(), run.table.header.end(), name), 1) << name;
+  EXPECT_EQ(run.table.header.front(), "OP CODE");
+  EXPECT_EQ(run.table.rows[0][0], "Program 7");
 }
 
 TEST(report_ops, sums_of_waits_are_told_in_ns) {

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "pipeline/text_escape.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -23,43 +25,6 @@ char* put_us(char* at, uint64_t ns) {
   *at++ = '.';
   for (const unsigned digit : {100u, 10u, 1u}) *at++ = static_cast<char>('0' + ns % 1000 / digit % 10);
   return at;
-}
-
-// Inside quotes. Names come from compilers' logs: bytes that are no UTF-8 are shown as '?'.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c == '"' || c == '\\') {
-      out += {'\\', static_cast<char>(c)};
-    } else if (c < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", c);
-      out += code;
-    } else if (c < 0x80) {
-      out += static_cast<char>(c);
-    } else {
-      const size_t more = c >= 0xc2 && c < 0xe0   ? 1
-                          : c >= 0xe0 && c < 0xf0 ? 2
-                          : c >= 0xf0 && c < 0xf4 ? 3
-                                                  : 0;
-      bool sound = more && i + more < text.size();
-      for (size_t k = 1; sound && k <= more; ++k)
-        sound = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-      // Overlong forms and surrogates.
-      if (sound && more >= 2) {
-        const auto next = static_cast<unsigned char>(text[i + 1]);
-        sound = !(c == 0xe0 && next < 0xa0) && !(c == 0xed && next >= 0xa0) && !(c == 0xf0 && next < 0x90);
-      }
-      if (!sound) {
-        out += '?';
-        continue;
-      }
-      out += text.substr(i, more + 1);
-      i += more;
-    }
-  }
-  return out;
 }
 
 uint32_t pid_of(const TimelineLane& lane) {
@@ -85,7 +50,7 @@ void Chrome::metadata(const char* what, uint32_t pid, uint32_t tid, const std::s
 
 void Chrome::device(const Session& s) {
   metadata("process_name", s.chip + 1, 0,
-           R"("name":"chip )" + std::to_string(s.chip) + " (" + escaped(s.arch) + ", " + escaped(s.device) +
+           R"("name":"chip )" + std::to_string(s.chip) + " (" + for_json(s.arch) + ", " + for_json(s.device) +
                ")\"");
   metadata("process_sort_index", s.chip + 1, 0, R"("sort_index":)" + std::to_string(s.chip));
 }
@@ -113,10 +78,10 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
   if (labels_.size() <= l.number) labels_.resize(l.number + 1);
   Label& label = labels_[l.number];
   if (!label.name.empty()) return label;
-  const std::string source = l.file.empty() ? "" : escaped(l.file) + ":" + std::to_string(l.line);
+  const std::string source = l.file.empty() ? "" : for_json(l.file) + ":" + std::to_string(l.line);
   label.bare = std::string(R"(,"cat":")") + kKindNames[static_cast<size_t>(l.kind)] + "\"";
   if (!source.empty()) label.bare += R"(,"loc":")" + source + "\"";
-  label.name = R"(,"name":")" + escaped(l.name) + "\"" + label.bare;
+  label.name = R"(,"name":")" + for_json(l.name) + "\"" + label.bare;
   char hash[40];
   std::snprintf(hash, sizeof hash, R"(,"zone hash":"0x%04x")", unsigned{l.hash});
   if (l.hashed) label.zone = hash;
@@ -131,11 +96,11 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
   const bool instant = step.kind == ZoneStep::Kind::mark;
   std::string own_name;
   if (more && !more->name.empty())
-    own_name = R"(,"name":")" + escaped(more->name) + "\"";
+    own_name = R"(,"name":")" + for_json(more->name) + "\"";
   else if (instant && step.flaw != Flaw::none)
-    own_name = R"(,"name":")" + escaped(f.labels.of(m).name) + " (" + to_string(step.flaw) + ")\"";
+    own_name = R"(,"name":")" + for_json(f.labels.of(m).name) + " (" + to_string(step.flaw) + ")\"";
   const std::string meta =
-      more && !more->meta.empty() ? R"(,"meta data":")" + escaped(more->meta) + "\"" : "";
+      more && !more->meta.empty() ? R"(,"meta data":")" + for_json(more->meta) + "\"" : "";
   char* const start =
       out_.room(kLongestNumbers + label.name.size() + label.zone.size() + own_name.size() + meta.size());
   char* at = put_text(start, R"(,
@@ -222,7 +187,7 @@ void Chrome::note(uint32_t chip, uint64_t ns, const std::string& text) {
   char* at = put_number(put_text(start, ",\n{\"ph\":\"i\",\"s\":\"p\",\"pid\":"), chip + 1);
   at = put_us(put_text(at, R"(,"tid":0,"ts":)"), ns);
   out_.advance(static_cast<size_t>(at - start));
-  out_.append(R"(,"name":")" + escaped(text) + R"(","cat":"note"})");
+  out_.append(R"(,"name":")" + for_json(text) + R"(","cat":"note"})");
 }
 
 }  // namespace ttc::tools

@@ -27,6 +27,8 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
+  // What the run was made with, by name; empty where the source does not tell.
+  std::vector<std::pair<std::string, std::string>> environment;
   bool clock_model = true;                                 // false: its collector made none
   std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
 };

@@ -107,6 +107,36 @@ uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
   return chip;
 }
 
+namespace {
+
+// A text of the session description; empty when it has none there.
+std::string text_at(const nlohmann::json& session, const char* pointer) {
+  const auto at = nlohmann::json::json_pointer(pointer);
+  return session.contains(at) && session[at].is_string() ? session[at].get<std::string>() : "";
+}
+
+std::vector<std::pair<std::string, std::string>> environment_in(const nlohmann::json& session) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const auto add = [&](const char* name, std::string text) {
+    if (!text.empty()) all.emplace_back(name, std::move(text));
+  };
+  const std::string version = text_at(session, "/environment/collector/version");
+  add("collector", version.empty() ? "" : "ttcollect " + version);
+  add("host", text_at(session, "/environment/host/name"));
+  add("kernel", text_at(session, "/environment/host/kernel"));
+  add("CPU", text_at(session, "/environment/host/cpu"));
+  for (const char* name : {"driver", "firmware"})
+    add(name, text_at(session, (std::string("/environment/") + name).c_str()));
+  add("workload", text_at(session, "/environment/workload/command"));
+  const auto variables = nlohmann::json::json_pointer("/environment/workload/environment");
+  if (session.contains(variables) && session[variables].is_object())
+    for (const auto& [name, value] : session[variables].items())
+      if (value.is_string()) all.emplace_back(name, value.get<std::string>());
+  return all;
+}
+
+}  // namespace
+
 void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Format& format) {
   const auto j = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
   if (!j.is_object()) {
@@ -129,6 +159,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.aiclk_mhz = number_of("aiclk_mhz");
   s.max_compute_cores = number_of("max_compute_cores");
   s.compute_cores = compute_cores_in(j);
+  s.environment = environment_in(j);
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;

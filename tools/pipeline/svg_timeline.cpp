@@ -6,6 +6,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "pipeline/text_escape.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -19,19 +21,6 @@ constexpr double kNarrowest = 0.4;  // of what is drawn, so that it can be seen
   const int length = std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   out.append(std::string_view(text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1)));
-}
-
-std::string xml_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f ? '?' : c;
-  }
-  return out;
 }
 
 std::string duration(uint64_t ns) {
@@ -182,14 +171,16 @@ void SvgTimeline::put_lane(const Lane& lane, double y) {
     const double height = d.mark ? kStep * lane.depth : kStep - 1;
     put(out_, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"#%06x\"%s><title>", x,
         y + (d.mark ? 0 : d.depth * kStep), width, height, d.rgb, d.mark ? " opacity=\"0.7\"" : "");
-    out_.append(xml_escaped(d.tip));
+    out_.append(for_markup(d.tip));
     out_.append("</title></rect>\n");
     const size_t letters = static_cast<size_t>(std::max(0.0, width - 4) / 5.6);
     if (d.mark || letters < 3) continue;
     const bool whole = d.name.size() <= letters;
     put(out_, "<text x=\"%.2f\" y=\"%.1f\" font-size=\"9\" pointer-events=\"none\">", x + 2,
         y + d.depth * kStep + 8);
-    out_.append(xml_escaped(whole ? d.name : d.name.substr(0, letters - 1) + "."));
+    size_t shown = letters - 1;
+    while (!whole && shown > 0 && (d.name[shown] & 0xc0) == 0x80) --shown;  // not within a character
+    out_.append(for_markup(whole ? d.name : d.name.substr(0, shown) + "."));
     out_.append("</text>\n");
   }
 }
@@ -223,7 +214,7 @@ void SvgTimeline::end() {
       "font-family=\"Helvetica,Arial,sans-serif\" font-size=\"10\" fill=\"#1f2933\">\n"
       "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"12\" y=\"20\" font-size=\"13\">",
       kLeft + kWidth + kRight, height, kLeft + kWidth + kRight, height);
-  out_.append(xml_escaped(title_));
+  out_.append(for_markup(title_));
   put(out_, ": %s from %s after the first marker</text>\n", duration(end_ns_ - begin_ns_).c_str(),
       duration(begin_ns_ - origin_ns_).c_str());
   put_axis(y);

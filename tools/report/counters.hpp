@@ -1,12 +1,17 @@
-// Tensix performance counters of a program, over its cores, as the columns of ops_perf_results have them.
+// Tensix performance counters of programs, as the columns of ops_perf_results have them: of every metric
+// (counter_metrics.hpp) the least, middle, greatest and mean value over the cores, and of three units
 //
-//   <metric> Min/Median/Max (%)        over cores: 100 * count / reference cycles
-//   Avg <metric> on full grid (%)      sum of counts / worker cores / kernel cycles * 100
+//   Avg <unit> util on full grid (%)      sum of counts / worker cores / kernel cycles * 100
+//
+// Counts are kept until their program is closed, then only its metrics. Where a core reports a counter again
+// under the same launch, that belongs to its next execution.
 //
 // Source: tt-metal tools/tracy/process_ops_logs.py@00761ba.
 #pragma once
 #include <map>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "report/device_row.hpp"
@@ -15,24 +20,59 @@ namespace ttc::report {
 
 class Counters : public Listener {
  public:
+  Counters();
+  void device(const Device& device) override;
   void events(const LaneEvents&) override {}
   void meta(const Launch& launch, const Lane& lane, const Event& event, std::string_view text) override;
-  // Fills `row.counters` with what was counted while `op` ran.
+
+  // `op` is complete: what was counted in it becomes metrics.
+  void close(const DeviceOp& op);
+  // The whole input was read: every device settles which alternative of a metric it uses.
+  void end();
+  // Fills `row.counters` with the metrics of `op`. After end().
   void fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row) const;
-  bool empty() const { return by_launch_.empty(); }
 
  private:
-  struct Sample {
-    double share;  // of the reference cycles
-    double count;
+  static constexpr uint16_t kUnits = 3;  // the first three metrics, and the counters they are made of
+  struct Formula {
+    std::vector<uint16_t> over, under;
+    int alive = -1;
   };
-  struct Less {
-    bool operator()(const Launch& a, const Launch& b) const {
-      return std::tie(a.chip, a.host_id, a.trace_id, a.trace_counter) <
-             std::tie(b.chip, b.host_id, b.trace_id, b.trace_counter);
-    }
+  struct Count {
+    uint16_t core;  // x << 8 | y
+    uint16_t counter;
+    uint32_t value, reference;
   };
-  std::map<Launch, std::map<std::string, std::vector<Sample>>, Less> by_launch_;
+  struct Statistics {
+    uint16_t metric;
+    double least, middle, greatest, mean;
+  };
+  struct Program {
+    std::vector<Statistics> metrics;
+    std::array<double, kUnits> sums{};  // of counts, over the cores
+    bool any[kUnits] = {};
+  };
+  struct Chip {
+    std::string arch;
+    std::vector<double> totals;                   // of counts, by counter
+    std::map<size_t, std::vector<float>> ratios;  // of metrics whose counters must be related
+    std::vector<bool> has, chosen;                // by metric: a value on some core; what of it is shown
+  };
+  using Key = std::tuple<uint32_t, uint32_t, int64_t, int64_t>;
+  static Key key(const Launch& l) { return {l.chip, l.host_id, l.trace_id, l.trace_counter}; }
+  uint16_t counter(std::string_view name);
+  std::vector<uint16_t> counters(std::string_view names);
+  std::vector<Count> take_execution(std::vector<Count>& all);
+  bool holds(size_t metric, const Chip& chip) const;
+
+  std::unordered_map<std::string, uint16_t> ids_;
+  std::vector<Formula> formulas_;  // beside counter_metrics()
+  std::map<Key, std::vector<Count>> open_;
+  std::map<std::pair<Key, uint32_t>, Program> closed_;
+  std::map<uint32_t, Chip> chips_;
 };
+
+// Names of the columns in their order.
+std::vector<std::string> all_counter_columns();
 
 }  // namespace ttc::report

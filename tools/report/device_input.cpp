@@ -1,7 +1,9 @@
 #include "report/device_input.hpp"
 
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -245,6 +247,7 @@ class EventFormat : public tools::Format {
   void begin(const tools::Session& s) override {
     if (options_.also) options_.also->begin(s);
     account_.layouts[s.chip] = s.layout;
+    if (account_.environment.empty()) account_.environment = s.environment;
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores});
   }
@@ -259,6 +262,7 @@ class EventFormat : public tools::Format {
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
     if (options_.also) options_.also->clock(chip, map);
+    listener_.clock(chip, map);
     if (map.segments().empty()) return;
     const collect::ClockSegment& last = map.segments().back();
     if (last.bound == collect::kNoBound) return;
@@ -325,7 +329,9 @@ void EventFormat::frame(const tools::FrameEvents& f) {
                                                                 : static_cast<LogRisc>(f.risc);
   const Lane lane{f.core_x, f.core_y, risc};
   const Launch launch{f.chip, f.host_id, -1, f.trace_counter ? int64_t{f.trace_counter} : -1};
-  batch_.clear();
+  // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
+  batch_.resize(f.markers.size());
+  Event* next = batch_.data();
   auto meaning = f.meanings.begin();
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
@@ -333,24 +339,49 @@ void EventFormat::frame(const tools::FrameEvents& f) {
         meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
     const bool payload = m.type == MarkerType::zone_total || m.type == MarkerType::ts_data ||
                          m.type == MarkerType::ts_data_16b;
-    Event e{m.time_cycles, payload ? f.batch.payload(m.payload) : 0, 0, m.id, m.type, ZoneClass::none};
+    Event& e = *next;
+    e.time = m.time_cycles;
+    e.data = payload ? f.batch.payload(m.payload) : 0;
+    e.id = m.id;
+    e.type = m.type;
+    e.zone = 0;
+    e.zone_class = ZoneClass::none;
     if (tools::named_by_id(m) && !(m.flags & markers::kQuickPush)) {
       const Known& k = known(f, m, risc);
       e.zone = k.zone;
       e.zone_class = k.zone_class;
     }
-    if (more && !more->name.empty() && e.zone_class != ZoneClass::firmware)
-      e.zone_class = class_of(more->name);
-    if (more && more->host_id) {
+    ++next;
+    if (!more) continue;
+    if (!more->name.empty() && e.zone_class != ZoneClass::firmware) e.zone_class = class_of(more->name);
+    if (options_.want_meta && !more->meta.empty()) listener_.meta(launch, lane, e, more->meta);
+    if (more->host_id) {
       Launch other = launch;
       other.host_id = *more->host_id;
       listener_.events({other, lane, {&e, 1}});
-    } else {
-      batch_.push_back(e);
+      --next;
     }
-    if (more && options_.want_meta && !more->meta.empty()) listener_.meta(launch, lane, e, more->meta);
   }
-  if (!batch_.empty()) listener_.events({launch, lane, batch_});
+  const auto count = static_cast<size_t>(next - batch_.data());
+  if (count) listener_.events({launch, lane, {batch_.data(), count}});
+}
+
+// A file that is none of what reports are made from is better called so than a bad capture.
+void refuse_other_files(const std::vector<std::string>& from) {
+  constexpr std::string_view kFront = "ttccap";
+  for (const std::string& one : from) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(one, ignored)) continue;
+    char begin[kFront.size()] = {};
+    std::ifstream in(one, std::ios::binary);
+    if (!in) throw InputError(one + " cannot be read: " + std::strerror(errno));
+    in.read(begin, sizeof begin);
+    if (in.gcount() == 0) throw InputError(one + " is empty; was whoever writes it stopped before it began?");
+    if (std::string_view(begin, static_cast<size_t>(in.gcount())) != kFront)
+      throw InputError(one +
+                       " is neither a capture (.ttc), nor a device log (its first line begins with ARCH:), "
+                       "nor a table of ops (ops_perf_results*.csv, cpp_device_perf_report.csv)");
+  }
 }
 
 void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& format,
@@ -422,6 +453,7 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
       chunks.push_back(one);
   }
   if (zones.empty()) zones.emplace_back();
+  refuse_other_files(chunks);
   if (!chunks.empty()) {
     EventFormat format(options, zones, listener, delivered, account);
     read_chunks(options, chunks, format, account);

@@ -41,6 +41,8 @@ struct InputAccount {
   };
   std::map<uint32_t, Clock> clocks;  // by chip
   std::map<uint32_t, std::string> layouts;
+  // What the run was made with: a name, and its value as the first chip's session has it.
+  std::vector<std::pair<std::string, std::string>> environment;
   bool damaged = false;  // the source is cut or makes no sense in places
 };
 

@@ -1,22 +1,8 @@
 #include "report/html_page.hpp"
 
+#include "pipeline/text_escape.hpp"
+
 namespace ttc::report {
-namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-}  // namespace
 
 std::string base64(const void* bytes, size_t size) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -43,7 +29,7 @@ std::string html_page(const std::string& title, const nlohmann::ordered_json& da
   std::string page =
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      escaped(title) + "</title>\n<style>\n";
+      tools::for_markup(title) + "</title>\n<style>\n";
   page += kHtmlStyle;
   page += "</style>\n</head>\n<body>\n";
   page += kHtmlBody;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/clock_map.hpp"
 #include "firmware_markers/decoder.hpp"
 #include "pipeline/device_log_reader.hpp"
 #include "report/zone_class.hpp"
@@ -71,6 +72,8 @@ class Listener {
   virtual void events(const LaneEvents& batch) = 0;
   // A marker with meta data (compact JSON, commas as they are), beside its place in a batch.
   virtual void meta(const Launch&, const Lane&, const Event&, std::string_view) {}
+  // The clock model of a chip, as far as it is known; only captures and live sources have one.
+  virtual void clock(uint32_t, const collect::ClockMap&) {}
 };
 
 }  // namespace ttc::report

@@ -2,19 +2,26 @@
 // device and execution of a program, two spaces of indent, members in alphabetical order, sorted by core,
 // processor and time.
 //
-// Written here: zones and local events. What goes over the fabric needs routing tables of the host and is
-// counted instead. Times are cycles of the device, not adjusted between devices. Worker coordinates of a
-// Wormhole that the core addressed virtually (18 and up) are turned into physical ones by the rows of cores
-// that were seen; others stay as they were addressed.
+// A send over the fabric is a group of events on one processor: the write (or the chunks of a scattered one),
+// its routing, and the local write of the packet to an Ethernet router, or to a mux core that hands it on to
+// one. The group becomes one event with the channel it left by; which way it went from there tt-npe takes
+// from topology.json. Times are of one clock (common_time.hpp), places NOC0 physical (noc_coordinates.hpp).
+//
+// tt-npe ends on zones that do not nest and on events of a processor without a zone; both are left out, as
+// are incomplete groups, and all of it is told.
+//
+// Source: tt-metal tt_metal/impl/profiler/profiler.cpp@97587bb5 (April 2026), convertNocTracePacketsToJson;
+// tt-npe tt_npe/cpp/src/npeWorkloadIngest.cpp@1021603.
 #pragma once
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/noc_event.hpp"
+#include "report/common_time.hpp"
+#include "report/noc_coordinates.hpp"
 #include "report/run.hpp"
 
 namespace ttc::report {
@@ -24,10 +31,13 @@ class NocTraces : public Listener {
   // Throws InputError when no table of NoC events is known for that month.
   NocTraces(const std::vector<Zone>& zones, std::optional<markers::MetalDate> date);
 
+  void device(const Device& device) override { places_[device.chip].set_arch(device.arch); }
   void events(const LaneEvents& batch) override;
-  // One file per launch that had events, into `directory`; `name_of` gives a program's op, or "".
-  // Returns how many were written.
-  size_t write(const std::string& directory, const Run& run) const;
+  void clock(uint32_t chip, const collect::ClockMap& map) override { time_.clock(chip, map); }
+  // One file per launch that had events, into `directory`, with op names of the host where there are any.
+  // Reads a sync_device_info.csv that lies there, and writes a topology.json for a single device where there
+  // is none. Returns how many traces were written.
+  size_t write(const std::string& directory, const Run& run);
   std::vector<std::string> notes() const;
 
  private:
@@ -37,6 +47,9 @@ class NocTraces : public Listener {
     uint8_t x, y;
     LogRisc risc;
     markers::MarkerType type;
+    bool event() const {
+      return type == markers::MarkerType::ts_data || type == markers::MarkerType::ts_data_16b;
+    }
   };
   struct Less {
     bool operator()(const Launch& a, const Launch& b) const {
@@ -44,13 +57,14 @@ class NocTraces : public Listener {
              std::tie(b.chip, b.host_id, b.trace_id, b.trace_counter);
     }
   };
-  std::string json_of(const Record& r, const Launch& launch, const std::string& op, const Run& run) const;
+  class Trace;
 
   const std::vector<Zone>& zones_;
   const markers::NocEventTable* table_;
   std::map<Launch, std::vector<Record>, Less> records_;
-  std::map<uint32_t, std::set<uint8_t>> rows_;  // of worker cores, by chip
-  uint64_t fabric_ = 0, unknown_ = 0;
+  std::map<uint32_t, NocCoordinates> places_;  // by chip
+  CommonTime time_;
+  std::map<std::string, uint64_t> left_out_;  // why, and how many
 };
 
 }  // namespace ttc::report

@@ -111,7 +111,13 @@ Rows window(const Rows& rows, const ReportOptions& o, OpReport& report) {
   std::vector<std::string> names;
   for (const OpRow* r : rows)
     if (r->signpost()) names.push_back(r->code);
-  if (names.empty()) return rows;
+  if (names.empty()) {
+    for (const std::string& wish : {o.start_signpost, o.end_signpost})
+      if (!wish.empty())
+        report.notes.push_back("there are no signposts here, and so none called '" + wish +
+                               "'; all ops are shown");
+    return rows;
+  }
   bool cut = false;
   const Rows named = named_window(rows, o, report, cut);
   if (cut) return without_signposts(named, o);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "report/counters.hpp"
 #include "report/csv_file.hpp"
 #include "report/python_text.hpp"
 
@@ -158,6 +159,16 @@ std::vector<std::string> tensor_header(const TensorColumns& t) {
   return names;
 }
 
+std::vector<std::string> all_columns(const TensorColumns& tensors) {
+  std::vector<std::string> names;
+  for (const char* name : kColumns)
+    if (name == kTensors)
+      for (std::string& tensor : tensor_header(tensors)) names.push_back(std::move(tensor));
+    else
+      names.emplace_back(name);
+  return names;
+}
+
 size_t put_tensors(Row& row, const std::string& kind, const Json* tensors, size_t first) {
   if (!tensors || !tensors->is_array()) return first;
   for (const Json& tensor : *tensors) {
@@ -259,18 +270,15 @@ std::vector<std::string> line_of(const Row& row, const std::vector<std::string>&
   return line;
 }
 
-// In tt-metal's order: of each unit Min, Median, Max, then the average on the full grid.
+// In tt-metal's order, those that some row has.
 std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
+  std::set<std::string> have;
+  for (const DeviceRow& d : device)
+    for (const auto& [name, value] : d.counters) have.insert(name);
   std::vector<std::string> present;
-  for (const char* unit : {"SFPU", "FPU", "MATH"}) {
-    const std::string average = std::string(unit) == "MATH" ? "Math" : unit;
-    for (const std::string& name :
-         {std::string(unit) + " Util Min (%)", std::string(unit) + " Util Median (%)",
-          std::string(unit) + " Util Max (%)", "Avg " + average + " util on full grid (%)"})
-      if (std::any_of(device.begin(), device.end(),
-                      [&](const DeviceRow& d) { return d.counters.contains(name); }))
-        present.push_back(name);
-  }
+  if (have.empty()) return present;
+  for (std::string& name : all_counter_columns())
+    if (have.contains(name)) present.push_back(std::move(name));
   return present;
 }
 
@@ -291,7 +299,7 @@ void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
         std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
 }
 
-Cells device_only(const std::vector<DeviceRow>& device, JoinSummary& summary) {
+Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinSummary& summary) {
   std::vector<const DeviceRow*> order;
   order.reserve(device.size());
   for (const DeviceRow& d : device) order.push_back(&d);
@@ -323,14 +331,22 @@ Cells device_only(const std::vector<DeviceRow>& device, JoinSummary& summary) {
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
   if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
   Cells cells;
-  for (const char* name : kColumns)
-    if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
+  if (every_column)
+    cells.header = all_columns({1, 1});
+  else
+    for (const char* name : kColumns)
+      if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
   for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
   cells.rows.reserve(order.size());
   walk([&](const DeviceRow& d, const DeviceRow* previous) {
     Row row;
     put_device(row, d);
     put_signed_gaps(row, d, previous);
+    if (every_column) {
+      row["OP CODE"] = "Program " + std::to_string(d.call_count);
+      row["OP TYPE"] = "tt_dnn_device";
+      row["ATTRIBUTES"] = "{}";
+    }
     cells.rows.push_back(line_of(row, cells.header));
   });
   summary.rows = cells.rows.size();
@@ -376,7 +392,7 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
   summary.device_ops = device.size();
   summary.host_ops = host.ops.size();
   summary.signposts = host.signposts.size();
-  if (host.ops.empty()) return device_only(device, summary);
+  if (host.ops.empty()) return device_only(device, options.every_column, summary);
   DeviceRows rows_of(device);
   TensorColumns tensors;
   std::set<std::string> children;
@@ -424,12 +440,7 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   summary.rows = timed.size();
   summary.without_host = rows_of.not_taken();
-  std::vector<std::string> header;
-  for (const char* name : kColumns)
-    if (name == kTensors)
-      for (const std::string& tensor : tensor_header(tensors)) header.push_back(tensor);
-    else
-      header.emplace_back(name);
+  std::vector<std::string> header = all_columns(tensors);
   for (const std::string& name : counter_columns(device)) header.push_back(name);
   for (const std::string& name : children) header.push_back(name);
   if (options.mlir)

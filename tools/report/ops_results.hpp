@@ -29,6 +29,9 @@ struct Cells {
 
 struct ResultOptions {
   bool mlir = false;  // LOC, CONST_EVAL_OP, PROGRAM_METADATA: the shape of tt-torch and ttrt
+  // Without host ops: all columns all the same, ops named by their program, because tt-perf-report and
+  // ttnn-visualizer read no table without them.
+  bool every_column = false;
 };
 
 // Host columns only when `host` has ops; else the device-only form, in order of device and time.

@@ -107,6 +107,9 @@ class Fan : public Listener {
   void meta(const Launch& l, const Lane& lane, const Event& e, std::string_view text) override {
     for (Listener* ear : ears_) ear->meta(l, lane, e, text);
   }
+  void clock(uint32_t chip, const collect::ClockMap& map) override {
+    for (Listener* ear : ears_) ear->clock(chip, map);
+  }
 
  private:
   Run& run_;
@@ -115,13 +118,14 @@ class Fan : public Listener {
 
 void read_zones(const RunOptions& options, const std::vector<std::string>& from,
                 const RunListeners& listeners, Run& run) {
+  Counters counters;
   OpBuilder builder(
       [&](const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
         run.ops.push_back(op);
+        counters.close(op);
         for (const auto& done : listeners.programs) done(op, cores);
       },
       options.budget);
-  Counters counters;
   std::vector<Listener*> ears{&builder, &counters};
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
   Fan fan(run, ears);
@@ -131,13 +135,15 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
   builder.end();
+  counters.end();
   run.late = builder.late();
+  run.without_program = builder.without_id();
   order_ops(run.ops, [&](uint32_t chip) { return run.mhz(chip); });
   run.rows.reserve(run.ops.size());
   for (const DeviceOp& op : run.ops) {
     const Device& device = run.devices[op.launch.chip];
     run.rows.push_back(device_row(op, device));
-    if (!counters.empty()) counters.fill(op, device.worker_cores, run.rows.back());
+    counters.fill(op, device.worker_cores, run.rows.back());
   }
 }
 
@@ -188,7 +194,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     read_zones(options, from, listeners, run);
   }
   read_host(options, from, run);
-  run.table = join_results(run.rows, run.host, {options.mlir}, run.summary);
+  run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
   return run;
 }
 
@@ -217,6 +223,14 @@ std::vector<std::string> notices(const Run& run) {
   if (!run.account.losses.empty())
     all.push_back(std::to_string(run.account.losses.size()) +
                   " intervals of lost markers are reported in this source (`ttreport loss` lists them)");
+  if (run.kind == InputKind::device && run.ops.empty())
+    all.push_back(run.account.markers == 0
+                      ? std::string("there is not one marker in this source")
+                      : "among the " + std::to_string(run.account.markers) +
+                            " markers is no firmware or kernel zone of a program (" +
+                            std::to_string(run.without_program) +
+                            " have the run host ID 0 or, in a log of 6 columns, none), so there are no ops; "
+                            "`ttreport kernels` and `timeline` go by zones");
   if (run.late)
     all.push_back(std::to_string(run.late) +
                   " programs came in parts too far apart to be held together; give --memory a larger size");

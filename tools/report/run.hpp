@@ -23,6 +23,7 @@ struct RunOptions {
   std::optional<markers::MetalDate> metal_date;
   size_t budget = OpBuilder::kDefaultBudget;
   bool mlir = false;
+  bool every_column = false;  // ResultOptions::every_column
   bool prefer_zones = false;  // of a report folder its device log, not its table of ops
   tools::Format* also = nullptr;
   std::function<void(double)> progress;
@@ -41,7 +42,8 @@ struct Run {
   std::vector<uint64_t> lines;  // of the rows of `table` in their file; empty: made here
   JoinSummary summary;
   InputAccount account;
-  uint64_t late = 0;  // programs that came in parts too far from each other
+  uint64_t late = 0;             // programs that came in parts too far from each other
+  uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
 
   uint32_t mhz(uint32_t chip) const {
     const auto it = devices.find(chip);

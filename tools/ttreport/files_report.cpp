@@ -34,6 +34,31 @@ std::string time_stamp() {
   return text;
 }
 
+// A device log of 15 columns as one of 13, which has no trace id and counter. False when it has others.
+bool place_without_traces(const fs::path& from, const fs::path& to) {
+  std::ifstream in(from, std::ios::binary);
+  std::string line;
+  if (!std::getline(in, line)) return false;
+  Output out(to.string(), false);
+  out.append(line + "\n");
+  if (!std::getline(in, line) || std::count(line.begin(), line.end(), ',') != 14) return false;
+  out.append(
+      "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host "
+      "ID,  "
+      "zone name, type, source line, source file, meta data\n");
+  constexpr int kKept = 8;  // columns in front of the two
+  while (std::getline(in, line)) {
+    size_t begin = 0;
+    for (int i = 0; i < kKept && begin != line.npos; ++i) begin = line.find(',', begin + (i > 0));
+    const size_t middle = begin == line.npos ? begin : line.find(',', begin + 1);
+    const size_t end = middle == line.npos ? middle : line.find(',', middle + 1);
+    if (end != line.npos) line.erase(begin, end - begin);
+    out.append(line + "\n");
+  }
+  out.commit();
+  return true;
+}
+
 // A copy, not a second name: tt-metal appends to logs that it finds.
 void place(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -57,7 +82,15 @@ class FilesReport : public Report {
     command.add_option("-n,--name-append", name_, "sub-folder of reports/, and part of the file names");
     command.add_option("--date", date_, "time stamp of the report (default: now)");
     command.add_flag("--no-date", no_date_, "no time stamp in folder and names");
+    command
+        .add_option("--log-columns", log_columns_,
+                    "of the report's profile_log_device.csv: 15, or 13 for ttnn-visualizer up to July 2026")
+        ->check(CLI::IsMember({13u, 15u}))
+        ->capture_default_str();
     command.add_flag("--noc-traces", noc_, "also noc_trace_dev*_ID*.json, which tt-npe reads");
+    command.add_flag("--every-column", run_options_.every_column,
+                     "without host data: all columns, ops named by their program; tt-perf-report and "
+                     "ttnn-visualizer read no table that lacks them");
     command.add_flag("--tt-torch", torch_,
                      "also results/perf/device_ops_perf_trace.csv with LOC, CONST_EVAL_OP, PROGRAM_METADATA");
   }
@@ -115,10 +148,10 @@ class FilesReport : public Report {
       };
       return listeners;
     }
+    void device(const report::Device& device) override { traces_->device(device); }
     void events(const report::LaneEvents& batch) override { traces_->events(batch); }
-    size_t write(const fs::path& directory, const report::Run& run) const {
-      return traces_->write(directory, run);
-    }
+    void clock(uint32_t chip, const collect::ClockMap& map) override { traces_->clock(chip, map); }
+    size_t write(const fs::path& directory, const report::Run& run) { return traces_->write(directory, run); }
     std::vector<std::string> notes() const { return traces_->notes(); }
 
    private:
@@ -186,7 +219,13 @@ class FilesReport : public Report {
       per_core.commit();
     }
     std::error_code ignored;
-    if (fs::exists(logs / kLog, ignored)) place(logs / kLog, folder / kLog);
+    if (fs::exists(logs / kLog, ignored)) {
+      if (log_columns_ == 15)
+        place(logs / kLog, folder / kLog);
+      else if (!place_without_traces(logs / kLog, folder / kLog))
+        say(kOk, (logs / kLog).string() + " does not have 15 columns; the report has it as it is"),
+            place(logs / kLog, folder / kLog);
+    }
     // ttnn-visualizer wants a file of this name; it does not look into it.
     if (!fs::exists(logs / kTracy, ignored)) Output(logs / kTracy, false).commit();
     place(logs / kTracy, folder / kTracy);
@@ -205,6 +244,7 @@ class FilesReport : public Report {
 
   report::RunOptions run_options_;
   std::string root_, name_, date_;
+  unsigned log_columns_ = 15;
   bool no_date_ = false, noc_ = false, torch_ = false;
 };
 

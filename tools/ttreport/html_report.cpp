@@ -380,6 +380,13 @@ class HtmlReport : public Report {
         text += ", firmware layout " + layout->second;
       put("Chip " + std::to_string(chip), text);
     }
+    for (const auto& [name, value] : run.account.environment) {
+      std::string title = name;
+      // Names of variables stay as they are, ours begin as the others here do.
+      if (std::islower(static_cast<unsigned char>(title[0])))
+        title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
+      put(title, value);
+    }
     put("Peaks", report.arch.name + ": " + thousands(report.arch.dram_gb_s, 0) + " GB/s of DRAM, " +
                      thousands(report.arch.hifi2, 2) + " TFLOPs a core at HiFi2, " +
                      thousands(report.arch.worker_cores, 0) + " cores");
