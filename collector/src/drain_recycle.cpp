@@ -217,8 +217,10 @@ void Drain::go_on_after_surprise(CoreState& core, const CoreRecycle& recycle) {
     if (index < lane.cursor) lane.base += lane.cursor, lane.cursor = 0, lane.witness_words = 0;
     lane.old_host.reset();
     lane.settled_words = 0;
-    core.seen_end[r] = core.landed_end[r] = core.landing_end[r] = std::min(index, core.seen_end[r]);
+    core.seen_end[r] = std::min(index, core.seen_end[r]);
+    core.landed_end[r] = core.landing_end[r] = 0;  // announced a moment ago, some of it
   }
+  core.landing_since_ns = attachment_.clock();
 }
 
 void Drain::publish_new_frames(CoreState& core, uint32_t risc, const CoreRecycle::Result& result) {

@@ -12,6 +12,7 @@
 #include "firmware_markers/device/profiler.hpp"
 #include "firmware_markers/frame.hpp"
 #include "firmware_markers/layout.hpp"
+#include "history.hpp"
 
 namespace ttc::sim {
 
@@ -261,7 +262,6 @@ class RecycledCoreOf : public RecycledCore {
 
  private:
   using Risc = device::Profiler<RecycledCoreOf, F>;
-  enum Id : uint32_t { kFw = 0x100, kKernel = 0x200, kZone = 0x300, kData = 0x400, kQuick = 0x500 };
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(dice_() % n); }
 
   // What some earlier session left: a log full of frames of the same shape, all older.
