@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "test_point.hpp"
+
 namespace ttc::shm {
 namespace {
 
@@ -49,14 +51,18 @@ uint64_t* RingWriter::claim(uint64_t bytes) {
     store_word(ring_ + (tail_ & mask_) / 8, padding_word(left));
     tail_ += left;
     control_.tail.store(tail_, std::memory_order_release);
+    test_point("ring_padded");
   }
   make_room(tail_ + length);
+  test_point("ring_claimed");
   return ring_ + (tail_ & mask_) / 8;
 }
 
 void RingWriter::publish(uint64_t bytes) {
+  test_point("ring_written");
   tail_ += align_record(bytes);
   control_.tail.store(tail_, std::memory_order_release);
+  test_point("ring_published");
 }
 
 void store_bytes(uint64_t* at, const void* from, size_t bytes) {

@@ -18,6 +18,7 @@
 
 #include "segment_file.hpp"
 #include "shm/reader.hpp"
+#include "test_point.hpp"
 
 namespace ttc::shm {
 namespace bip = boost::interprocess;
@@ -56,7 +57,8 @@ void clear_the_way(const std::string& live_name) {
                        "'; readers can attach to it with --from live:" + live_name);
   }
   if (!ended && used)
-    std::filesystem::rename(segment_path(live_name), segment_path(live_name + kRemainsSuffix));
+    std::filesystem::rename(segment_path(live_name), segment_path(live_name + kRemainsSuffix)),
+        test_point("remains_moved");
   else
     bip::shared_memory_object::remove(segment_object(live_name).c_str());
   close(fd);
@@ -179,6 +181,7 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   };
   if (!take_writer_lock(fd))
     give_up("another ttcollect took '" + live_name + "' at the same moment; try again");
+  test_point("segment_named");
   // Reserve every page now: a shortage is a sentence at the start, not a SIGBUS in the middle of the night.
   int error = posix_fallocate(fd, 0, static_cast<off_t>(total));
   if (error == ENOSPC && remains_would_make_room(live_name, total)) {
@@ -226,7 +229,9 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
       reinterpret_cast<uint64_t*>(base + clock_at + sizeof(ClockTableControl)));
   ring_ = std::make_unique<RingWriter>(
       h->ring, std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
+  test_point("segment_built");
   h->magic.store(kMagic, std::memory_order_release);
+  test_point("segment_ready");
 }
 
 SegmentWriter::~SegmentWriter() = default;
@@ -246,6 +251,7 @@ bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text, double s
   uint64_t* to = mapped_->standing + at / 8;
   store_bytes(to, &chunk, sizeof chunk);
   store_bytes(to + sizeof chunk / 8, text.data(), text.size());
+  test_point("standing_written");
   h.standing_tail.store(at + align_record(bytes), std::memory_order_release);
   return true;
 }

@@ -16,7 +16,12 @@ import harness as h
 
 with_markers = [0]    # kills after which a file held anything
 POINTS = ("file_begun:1", "block_packed:1", "block_packed:3", "block_written:1", "block_written:4", "before_index:1",
-          "after_index:1", "after_rename:1", "after_rename:2", "file_begun:2")
+          "after_index:1", "after_rename:1", "after_rename:2", "file_begun:2",
+          # Of the segment: made, filled, taken over by the next collector (each run here finds the remains of the last).
+          "segment_named:1", "segment_built:1", "segment_ready:1", "standing_written:1", "standing_written:2",
+          "ring_claimed:1", "ring_written:1", "ring_published:1", "remains_moved:1", "ring_claimed:40", "ring_written:41",
+          "ring_published:42", "segment_named:1")
+SMALL_RING_POINTS = ("ring_padded:1", "ring_claimed:900", "ring_written:901")   # the ring has come round by then
 
 
 def csv_of(source):
@@ -35,9 +40,21 @@ def intervals(source):
             for d in json.loads(out)["devices"] for i in d["lost"]]
 
 
-def judge(name, files, closely):
+def left_nothing(live, files):
+    """Killed before there was a segment: readers are told so in a sentence, and no file was begun."""
+    code, out, err = h.run("ttexport", "--from", live)
+    if code in (0, 4):
+        return False
+    h.check(code == 3 and len(err.strip().splitlines()) == 1, f"{live}: {code}: {err}")
+    h.check(all(os.path.getsize(path) < 8192 for path in files), f"{files} hold more than the segment")
+    return True
+
+
+def judge(name, files, closely, ring_holds_all=True):
     """What was left behind by a killed collector of this live name."""
     live = "live:emu-" + name
+    if left_nothing(live, files):
+        return
     ring = csv_of(live)
     if closely:
         recovered_ring = h.work("ring.ttc")
@@ -55,6 +72,8 @@ def judge(name, files, closely):
         if closely:
             h.check(sorted(csv_of(h.work("file.ttc"))) == sorted(rows), "a recovered file is not what was in it")
             h.check(h.run("ttcollect", "info", h.work("file.ttc"))[0] == 0, "a recovered file is not whole")
+        if not ring_holds_all:
+            continue                     # what was overwritten is in the file alone
         h.check(set(rows) <= known, f"{path} holds markers that were never published")
         # A file of a row that had its index is whole: what came later is the next one's.
         whole = h.run("ttcollect", "info", path)[0] == 0
@@ -66,16 +85,17 @@ def judge(name, files, closely):
             h.check(not outside, f"{len(outside)} of {len(missing)} missing markers lie outside of all intervals")
 
 
-def run_once(card, collector_program, options, environment, wait, closely=True):
+def run_once(card, collector_program, options, environment, wait, closely=True, ring="8MiB", ring_holds_all=True):
     for old in glob.glob(h.work("kill*")):
         os.unlink(old)
-    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "20s", "--quiet", "--ring", "8MiB",
+    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "20s", "--quiet", "--ring", ring,
                         "-o", h.work("kill.ttc"), *options, env={**os.environ, **environment})
     wait(collector)
     collector.kill()
     code, _, err = h.finish(collector)
     h.check(code == -9, f"the collector ended with {code}: {err}")
-    judge(card, sorted(glob.glob(h.work("kill*.ttc")) + glob.glob(h.work("kill*.part"))), closely)
+    judge(card, sorted(glob.glob(h.work("kill*.ttc")) + glob.glob(h.work("kill*.part"))), closely,
+          ring_holds_all)
 
 
 def start_card():
@@ -90,6 +110,13 @@ def points():
         rotating = ("--rotate", "250ms") if point.startswith(("after_rename", "before", "after_index")) or point.endswith(
             "begun:2") else ()
         run_once(name, "ttcollect_at_points", rotating, {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S))
+    for point in SMALL_RING_POINTS:
+        run_once(name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S), ring="256KiB",
+                 ring_holds_all=False)
+    # After all of that the next start is clean.
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--quiet", "--for", "300ms", "-o", h.work("kill.ttc"))
+    code, _, err = h.finish(collector)
+    h.check(code == 0, f"the start after the kills: {code}: {err}")
     card.kill()
 
 

@@ -283,21 +283,20 @@ def in_file(path):
 
 
 def slow_disk():
-    """One that needs 100 ms a block for good: blocks are dropped by rule, the drain does not wait."""
+    """One that needs 400 ms a block for good: blocks are dropped by rule, the drain does not wait."""
     for keep in ("oldest", "newest"):
         name, path = h.card_name(), h.work(keep + ".ttc")
-        card = emulate(name, "--cores", 12, "--programs", 12000, "--host-reads", "every:500", "--pace", 64, "--wait-observer")
-        out, err = done(h.start("ttcollect_at_points", "--device", "emu:" + name, "--wait", "20s", "--json", "--quiet", "-o", path,
+        card = emulate(name, "--cores", 12, "--programs", 2500, "--host-reads", "every:500", "--pace", 64, "--wait-observer")
+        out, _ = done(h.start("ttcollect_at_points", "--device", "emu:" + name, "--wait", "20s", "--json", "--quiet", "-o", path,
                                 "--ring", "64MiB", "--memory", "8MiB", "--keep", keep,
-                                env={**os.environ, "TTC_PAUSE_AT": "block_written:100"}))
-        card_report, _ = done(card)
+                                env={**os.environ, "TTC_PAUSE_AT": "block_written:400"}))
+        done(card)
         report = json.loads(out)
         missing = missing_is_accounted(name, path, in_file(path))
         dropped = report["capture"]["dropped_bytes"]
         h.check((missing > 0) == (dropped > 0), f"{missing} markers are missing, {dropped} bytes were dropped")
         h.check(report["capture"]["most_memory"] <= 9 << 20, report["capture"])
         h.check(info(path)["ended_in_order"], "it did not end in order")
-        h.check(report["devices"][0]["lost"] == [], "the drain lost markers because of a disk")
 
 
 def file_limit():
