@@ -228,7 +228,7 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
     if (!markers::frame_starts(words, at, lane.lane)) return false;
     // A frame that is older than what was delivered is one of those that must be skipped.
     return words[at + device::kFwStartWord] == device::kUnsetWord || !lane.digest.known ||
-           markers::detail::head_is_fresh(words, at, lane.digest);
+           markers::detail::head_is_fresh(words, at, lane.lane, lane.digest);
   };
   while (next < words.size() && !goes_on(next)) next += 2;
   next = std::min(next, words.size());

@@ -102,6 +102,18 @@ struct Verified {
   Walk walk;
 };
 
+// The first frame of an epoch, announced and not landed, where the last one delivered still stands.
+TEST(Verify, a_frame_with_its_end_is_the_last_of_its_launch) {
+  const Words words = run(1, 1000, 2);
+  const Verified first(words, {});
+  ASSERT_EQ(first.walk.frames, 1u);
+  const Verified again(words, first.digest);
+  EXPECT_EQ(again.walk.frames, 0u);
+  const Words both = words + words;
+  const Verified at_once(both, {});
+  EXPECT_EQ(at_once.walk.frames, 0u);  // where the first one ends is not known
+}
+
 TEST(Verify, whole_frames_are_taken_one_by_one) {
   const Words words = run(1, 1000, 2) + run(2, 2000, 0) + run(3, 3000, 1);
   const Verified v(words, {});

@@ -188,7 +188,7 @@ uint64_t first_time(std::span<const uint32_t> frame, uint64_t after);
 
 namespace detail {
 // The FW start of the frame at words[at] is later than all before it, or that of the launch still running.
-bool head_is_fresh(std::span<const uint32_t> words, size_t at, const FrameDigest& digest);
+bool head_is_fresh(std::span<const uint32_t> words, size_t at, const Lane& lane, const FrameDigest& digest);
 // Length of the frame at words[at], 0 when it does not hold. Updates `digest` and `frame` when it does; a
 // frame at the very end of `words` is taken to end there.
 size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
@@ -213,7 +213,7 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
     if (at + length < words.size()) {
       const size_t behind = at + length;
       if (lane.sat_out(words.data() + behind) ? !judge.sat_out_ok(words[behind + device::kIdHost])
-                                              : !detail::head_is_fresh(words, behind, next))
+                                              : !detail::head_is_fresh(words, behind, lane, next))
         break;
     }
     walk.held = !judge.take(frame);
