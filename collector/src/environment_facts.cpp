@@ -14,12 +14,11 @@
 namespace ttc::collect {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kLongestCommand = 1000;
 constexpr size_t kLongestValue = 300;
 
-// One line of it. (Bytes of other processes are no UTF-8 for sure: who writes the JSON replaces what is none.)
+// One line of it. (Bytes of other processes are no UTF-8 for sure: who writes the JSON replaces what is
+// none.)
 std::string printable(std::string text, size_t most) {
   if (text.size() > most) text.resize(most);
   for (char& c : text)
@@ -36,8 +35,8 @@ std::string cpu_model() {
   return {};
 }
 
-json host_facts() {
-  json host;
+nlohmann::json host_facts() {
+  nlohmann::json host;
   if (utsname name{}; uname(&name) == 0) {
     host["name"] = printable(name.nodename, kLongestValue);
     host["kernel"] = printable(std::string(name.sysname) + " " + name.release, kLongestValue);
@@ -58,15 +57,15 @@ bool of_interest(const std::string& variable) {
                      [&](const char* prefix) { return variable.starts_with(prefix); });
 }
 
-json workload_facts(int pid) {
-  json workload{{"pid", pid}};
+nlohmann::json workload_facts(int pid) {
+  nlohmann::json workload{{"pid", pid}};
   std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
   std::string command(kLongestCommand, '\0');
   file.read(command.data(), static_cast<std::streamsize>(command.size()));
   command.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
   if (!command.empty()) workload["command"] = printable(command, kLongestCommand);
   if (const auto variables = environment_of(pid)) {
-    workload["environment"] = json::object();
+    workload["environment"] = nlohmann::json::object();
     for (const auto& [name, value] : *variables)
       if (of_interest(name))
         workload["environment"][printable(name, kLongestValue)] = printable(value, kLongestValue);
@@ -76,8 +75,8 @@ json workload_facts(int pid) {
 
 }  // namespace
 
-json environment_facts(int workload_pid, const std::optional<card::PciFunction>& card) {
-  json facts{{"host", host_facts()}, {"collector", {{"version", TTC_VERSION}, {"pid", getpid()}}}};
+nlohmann::json environment_facts(int workload_pid, const std::optional<card::PciFunction>& card) {
+  nlohmann::json facts{{"host", host_facts()}, {"collector", {{"version", TTC_VERSION}, {"pid", getpid()}}}};
   if (workload_pid > 0) facts["workload"] = workload_facts(workload_pid);
   if (!card) return facts;
   facts["pci"] = card->bdf;

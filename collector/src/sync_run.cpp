@@ -17,7 +17,7 @@ using card::Access;
 
 constexpr double kPllStepHz = 6.25e6;
 
-volatile sig_atomic_t stop_asked = 0;
+volatile sig_atomic_t end_asked = 0;
 
 struct Subject {
   Subject(const ChosenDevice& device, const SyncOptions& options)
@@ -91,7 +91,7 @@ std::vector<SyncResult> sync(const SyncOptions& options) {
     subjects.push_back(std::make_unique<Subject>(device, options));
 
   struct sigaction act {};
-  act.sa_handler = [](int) { stop_asked = 1; };
+  act.sa_handler = [](int) { end_asked = 1; };
   sigaction(SIGINT, &act, nullptr);
   sigaction(SIGTERM, &act, nullptr);
 
@@ -100,7 +100,7 @@ std::vector<SyncResult> sync(const SyncOptions& options) {
   const auto any_left = [&] {
     return std::any_of(subjects.begin(), subjects.end(), [](const auto& s) { return !s->result.vanished; });
   };
-  for (uint64_t due = monotonic_now_ns(); !stop_asked && due < begun + options.duration_ns && any_left();
+  for (uint64_t due = monotonic_now_ns(); !end_asked && due < begun + options.duration_ns && any_left();
        due += period) {
     wait_until(due);
     for (const auto& s : subjects) s->sample();

@@ -136,15 +136,15 @@ class Feed {
   markers::FrameDigest digest_;
 };
 
-struct Account {
+struct FilesAccount {
   uint64_t words = 0, lost_words = 0, chunks = 0, sessions = 0, ends = 0;
   std::vector<shm::LossRecord> lost;
   bool indexed = false;
   uint64_t unexplained = 0;  // gaps that no record covers
 };
 
-Account account_of(const std::vector<std::string>& files) {
-  Account a;
+FilesAccount account_of(const std::vector<std::string>& files) {
+  FilesAccount a;
   LossBook book(shm::LossCause::file_damaged);
   for (const std::string& path : files) {
     CaptureReader reader(path);
@@ -213,7 +213,7 @@ TEST_F(CaptureLimits, a_disk_that_keeps_up_costs_nothing) {
   feed(writer, ring);
   writer.finish();
   EXPECT_EQ(writer.error(), "");
-  const Account a = account_of(files());
+  const FilesAccount a = account_of(files());
   EXPECT_EQ(a.words, kWords);
   EXPECT_TRUE(a.lost.empty());
   EXPECT_TRUE(a.indexed);
@@ -238,7 +238,7 @@ TEST_F(CaptureLimits, a_disk_that_is_too_slow_costs_blocks_by_rule) {
     valve_.open();
     finish.join();
     EXPECT_LE(writer.most_memory(), o.memory_bytes);
-    const Account a = account_of(files());
+    const FilesAccount a = account_of(files());
     EXPECT_GT(a.lost_words, kWords / 4);
     EXPECT_EQ(a.words + a.lost_words, kWords);
     EXPECT_EQ(a.unexplained, 0u);
@@ -278,7 +278,7 @@ TEST_F(CaptureLimits, a_full_disk_costs_what_did_not_fit_and_the_file_stays_soun
     feed(writer, ring);
     writer.finish();
     EXPECT_NE(writer.error().find(std::strerror(error)), std::string::npos) << writer.error();
-    const Account a = account_of(files());
+    const FilesAccount a = account_of(files());
     EXPECT_GT(a.lost_words, 0u);
     EXPECT_EQ(a.words + a.lost_words, kWords);
     EXPECT_EQ(a.unexplained, 0u);
@@ -314,7 +314,7 @@ TEST_F(CaptureLimits, a_row_of_files_each_complete) {
   EXPECT_EQ(row, writer.files());
   EXPECT_EQ(fs::path(row[0]).filename(), "run.0000.ttc");
   for (const std::string& f : row) EXPECT_LE(fs::file_size(f), o.bounds.rotate_bytes + (64 << 10)) << f;
-  const Account a = account_of(row);
+  const FilesAccount a = account_of(row);
   EXPECT_EQ(a.words, kWords);
   EXPECT_EQ(a.unexplained, 0u);
 }
@@ -377,7 +377,7 @@ TEST_F(CaptureLimits, a_largest_size_is_kept_by_removing_the_oldest_or_by_writin
     EXPECT_EQ(writer.error(), "");
     EXPECT_LE(bytes_on_disk(), o.bounds.max_bytes) << (keep == Keep::newest);
     EXPECT_GT(bytes_on_disk(), o.bounds.max_bytes / 2);
-    const Account a = account_of(files());
+    const FilesAccount a = account_of(files());
     EXPECT_LT(a.words, kWords);
     EXPECT_EQ(a.ends, 1u);
     if (keep == Keep::oldest) {
@@ -403,7 +403,7 @@ TEST_F(CaptureLimits, by_time_also_when_the_clock_goes_back) {
   feed(writer, ring);
   writer.finish();
   EXPECT_GT(files().size(), 1u);
-  const Account a = account_of(files());
+  const FilesAccount a = account_of(files());
   EXPECT_EQ(a.words, kWords);
 }
 
@@ -422,7 +422,7 @@ TEST_F(CaptureLimits, a_file_removed_underneath_is_begun_anew_and_told) {
   writer.finish();
   ASSERT_EQ(writer.notes().size(), 1u);
   EXPECT_NE(writer.notes()[0].find("removed"), std::string::npos);
-  const Account a = account_of(files());
+  const FilesAccount a = account_of(files());
   EXPECT_GE(a.words, 100u * 100 * 20);
   EXPECT_TRUE(a.indexed);
 }

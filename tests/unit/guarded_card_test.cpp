@@ -12,7 +12,7 @@
 namespace ttc::card {
 namespace {
 
-constexpr Coord kTile{1, 2}, kOther{1, 1};
+constexpr Coord kGuardedTile{1, 2}, kOtherTile{1, 1};
 constexpr Coord kDram{0, 0};
 constexpr uint64_t kMs = 1'000'000;
 
@@ -116,47 +116,48 @@ class Guarded : public testing::Test {
 };
 
 TEST_F(Guarded, a_good_tile_is_read_and_its_node_id_is_loaded_once) {
-  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
   EXPECT_EQ(words[0], 64u);
-  EXPECT_EQ(read(kTile), Access::ok);
-  EXPECT_EQ(below->touched[kTile], 3u);  // node id and two copies
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
+  EXPECT_EQ(below->touched[kGuardedTile], 3u);  // node id and two copies
   EXPECT_EQ(card->account().suspicions, 0u);
 }
 
 TEST_F(Guarded, a_silent_tile_is_touched_by_one_load_and_then_left_alone) {
-  below->silent = {kTile};
-  EXPECT_EQ(read(kTile), Access::suspect);
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(read(kTile), Access::suspect);
-  EXPECT_EQ(below->touched[kTile], 1u);
-  EXPECT_EQ(read(kOther), Access::ok);
+  below->silent = {kGuardedTile};
+  EXPECT_EQ(read(kGuardedTile), Access::suspect);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(read(kGuardedTile), Access::suspect);
+  EXPECT_EQ(below->touched[kGuardedTile], 1u);
+  EXPECT_EQ(read(kOtherTile), Access::ok);
   EXPECT_EQ(card->account().suspicions, 1u);
   EXPECT_EQ(card->account().suspect_tiles, 1u);
   EXPECT_EQ(card->account().all_ones_reads, 1u);
 }
 
 TEST_F(Guarded, the_rest_doubles_while_trouble_goes_on_and_starts_again_after_good_times) {
-  ASSERT_EQ(read(kTile), Access::ok);
-  below->silent = {kTile};
-  ASSERT_EQ(read(kTile), Access::suspect);
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  below->silent = {kGuardedTile};
+  ASSERT_EQ(read(kGuardedTile), Access::suspect);
   uint64_t rest = GuardedCard::kFirstBackoffNs;
   for (int i = 0; i < 8; ++i) {
-    const unsigned before = below->touched[kTile];
+    const unsigned before = below->touched[kGuardedTile];
     clock_ns += rest - 1;
-    EXPECT_EQ(read(kTile), Access::suspect);
-    EXPECT_EQ(below->touched[kTile], before) << "touched before its rest of " << rest << " ns was over";
+    EXPECT_EQ(read(kGuardedTile), Access::suspect);
+    EXPECT_EQ(below->touched[kGuardedTile], before)
+        << "touched before its rest of " << rest << " ns was over";
     clock_ns += 1;
-    EXPECT_EQ(read(kTile), Access::suspect);
-    EXPECT_EQ(below->touched[kTile], before + 1);
+    EXPECT_EQ(read(kGuardedTile), Access::suspect);
+    EXPECT_EQ(below->touched[kGuardedTile], before + 1);
     rest = std::min(2 * rest, GuardedCard::kLongestBackoffNs);
   }
   below->silent.clear();
   clock_ns += 2 * rest;
-  EXPECT_EQ(read(kTile), Access::ok);
-  below->silent = {kTile};
-  EXPECT_EQ(read(kTile), Access::suspect);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
+  below->silent = {kGuardedTile};
+  EXPECT_EQ(read(kGuardedTile), Access::suspect);
   below->silent.clear();
   clock_ns += GuardedCard::kFirstBackoffNs;
-  EXPECT_EQ(read(kTile), Access::ok) << "the rest did not start from the first again";
+  EXPECT_EQ(read(kGuardedTile), Access::ok) << "the rest did not start from the first again";
   EXPECT_EQ(card->account().suspect_tiles, 1u);
 }
 
@@ -173,7 +174,7 @@ TEST_F(Guarded, silent_tiles_are_left_alone_for_good_once_too_many_loads_were_no
   const unsigned before = touches();
   for (int i = 0; i < 1000; ++i) {
     for (const Coord at : kSick) EXPECT_EQ(read(at), Access::suspect);
-    EXPECT_EQ(read(kOther), Access::ok);
+    EXPECT_EQ(read(kOtherTile), Access::ok);
     clock_ns += GuardedCard::kLongestBackoffNs;
     if (i % 7 == 0) card->try_again();
   }
@@ -182,14 +183,14 @@ TEST_F(Guarded, silent_tiles_are_left_alone_for_good_once_too_many_loads_were_no
   EXPECT_LT(touches() - before, GuardedCard::kLetGoAt);
   // They may answer again: who opens the card anew learns of it.
   below->silent.clear();
-  EXPECT_EQ(read(kTile), Access::suspect);
+  EXPECT_EQ(read(kGuardedTile), Access::suspect);
   // A tile that is only slow is still left alone for a while, not for good.
-  below->slow_ns[kOther] = 3 * kMs;
-  EXPECT_EQ(read(kOther), Access::ok);
+  below->slow_ns[kOtherTile] = 3 * kMs;
+  EXPECT_EQ(read(kOtherTile), Access::ok);
   below->slow_ns.clear();
-  EXPECT_EQ(read(kOther), Access::suspect);
+  EXPECT_EQ(read(kOtherTile), Access::suspect);
   clock_ns += GuardedCard::kFirstBackoffNs;
-  EXPECT_EQ(read(kOther), Access::ok);
+  EXPECT_EQ(read(kOtherTile), Access::ok);
 }
 
 TEST_F(Guarded, when_ever_more_tiles_turn_silent_the_card_is_let_go) {
@@ -217,31 +218,31 @@ TEST_F(Guarded, when_ever_more_tiles_turn_silent_the_card_is_let_go) {
 }
 
 TEST_F(Guarded, what_a_slow_load_brought_is_delivered_and_the_next_one_waits) {
-  ASSERT_EQ(read(kTile), Access::ok);
-  below->slow_ns[kTile] = 3 * kMs;
-  EXPECT_EQ(read(kTile), Access::ok);
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  below->slow_ns[kGuardedTile] = 3 * kMs;
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
   EXPECT_EQ(words[7], 64u + 56);
-  EXPECT_EQ(read(kTile), Access::suspect);
+  EXPECT_EQ(read(kGuardedTile), Access::suspect);
   EXPECT_EQ(card->account().slow_reads, 1u);
   EXPECT_EQ(card->account().all_ones_reads, 0u);
 }
 
 TEST_F(Guarded, two_milliseconds_are_not_slow_and_a_long_copy_may_take_its_time) {
-  ASSERT_EQ(read(kTile), Access::ok);
-  below->slow_ns[kTile] = 2 * kMs;
-  EXPECT_EQ(read(kTile), Access::ok);
-  EXPECT_EQ(read(kTile), Access::ok);
-  below->slow_ns[kTile] = 9 * kMs;
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  below->slow_ns[kGuardedTile] = 2 * kMs;
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
+  below->slow_ns[kGuardedTile] = 9 * kMs;
   std::vector<uint64_t> much((1 << 20) / 8);  // 16384 lines
   EXPECT_EQ(card->copy(Window::control, 0, much), Access::ok);
   EXPECT_EQ(card->account().slow_reads, 0u);
 }
 
 TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
-  ASSERT_EQ(read(kTile), Access::ok);
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
   below->transport_per_load_ns = 50 * kMs;
-  EXPECT_EQ(read(kTile), Access::ok);
-  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
   EXPECT_EQ(card->account().slow_reads, 0u);
 }
 
@@ -249,7 +250,7 @@ TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
 TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
   uint32_t word = 0;
   const auto load = [&] { return card->one_load(Window::control, Memory::uncached, 64, {&word, 1}); };
-  ASSERT_EQ(card->aim(Window::control, kTile, 64), Access::ok);
+  ASSERT_EQ(card->aim(Window::control, kGuardedTile, 64), Access::ok);
   EXPECT_EQ(load(), Access::ok);
   EXPECT_EQ(word, 1u);
   below->full_of_ones = true;
@@ -258,60 +259,60 @@ TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
   EXPECT_EQ(card->copy(Window::control, 8, words), Access::ok);
   EXPECT_EQ(words[0], 8u) << "the window was left elsewhere";
   EXPECT_EQ(card->account().suspicions, 0u);
-  below->silent = {kTile};
-  const unsigned before = below->touched[kTile];
+  below->silent = {kGuardedTile};
+  const unsigned before = below->touched[kGuardedTile];
   EXPECT_EQ(load(), Access::suspect);
-  EXPECT_EQ(below->touched[kTile], before + 2);  // it, and the node id
+  EXPECT_EQ(below->touched[kGuardedTile], before + 2);  // it, and the node id
   EXPECT_EQ(load(), Access::suspect);
-  EXPECT_EQ(below->touched[kTile], before + 2);
+  EXPECT_EQ(below->touched[kGuardedTile], before + 2);
   below->silent.clear();
   card->try_again();
-  below->slow_ns[kTile] = 3 * kMs;
+  below->slow_ns[kGuardedTile] = 3 * kMs;
   EXPECT_EQ(load(), Access::suspect) << "slow and all-ones: not even the node id is asked";
-  EXPECT_EQ(below->touched[kTile], before + 3);
+  EXPECT_EQ(below->touched[kGuardedTile], before + 3);
 }
 
 TEST_F(Guarded, doubted_words_put_the_tile_to_rest) {
-  ASSERT_EQ(read(kTile), Access::ok);
-  EXPECT_EQ(card->doubt(kTile), Access::suspect);
-  EXPECT_EQ(read(kTile), Access::suspect);
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  EXPECT_EQ(card->doubt(kGuardedTile), Access::suspect);
+  EXPECT_EQ(read(kGuardedTile), Access::suspect);
   card->try_again();
-  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(read(kGuardedTile), Access::ok);
 }
 
 TEST_F(Guarded, a_card_of_which_nothing_answers_is_gone_for_good) {
-  ASSERT_EQ(read(kTile), Access::ok);
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
   for (const Tile& t : card->tiles()) below->silent.insert(t.at);
-  EXPECT_EQ(read(kTile), Access::gone);
+  EXPECT_EQ(read(kGuardedTile), Access::gone);
   EXPECT_EQ(card->health(), Health::gone);
   below->silent.clear();
   below->touched.clear();
-  EXPECT_EQ(read(kOther), Access::gone);
+  EXPECT_EQ(read(kOtherTile), Access::gone);
   uint64_t cycles;
-  EXPECT_EQ(card->wall_clock(kOther, cycles), Access::gone);
+  EXPECT_EQ(card->wall_clock(kOtherTile, cycles), Access::gone);
   EXPECT_FALSE(card->descriptor_range(kDram, 0, 64));
   EXPECT_TRUE(below->touched.empty());
 }
 
 TEST_F(Guarded, one_silent_neighbour_does_not_make_the_card_gone) {
-  below->silent = {kTile, {1, 1}, {4, 5}};  // two of the three that are asked
-  EXPECT_EQ(read(kTile), Access::suspect);
+  below->silent = {kGuardedTile, {1, 1}, {4, 5}};  // two of the three that are asked
+  EXPECT_EQ(read(kGuardedTile), Access::suspect);
   EXPECT_EQ(read({2, 2}), Access::ok);
 }
 
 TEST_F(Guarded, a_card_that_says_it_is_gone_is_gone) {
-  ASSERT_EQ(read(kTile), Access::ok);
-  below->silent = {kTile};
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  below->silent = {kGuardedTile};
   below->health_now = Health::gone;
-  EXPECT_EQ(read(kTile), Access::gone);
+  EXPECT_EQ(read(kGuardedTile), Access::gone);
 }
 
 TEST_F(Guarded, a_silent_clock_is_noticed) {
   uint64_t cycles = 0;
-  ASSERT_EQ(card->wall_clock(kTile, cycles), Access::ok);
+  ASSERT_EQ(card->wall_clock(kGuardedTile, cycles), Access::ok);
   EXPECT_EQ(cycles, 77u);
-  below->silent = {kTile};
-  EXPECT_EQ(card->wall_clock(kTile, cycles), Access::suspect);
+  below->silent = {kGuardedTile};
+  EXPECT_EQ(card->wall_clock(kGuardedTile, cycles), Access::suspect);
 }
 
 // All-ones can be what DRAM holds: a word that was something else decides.
@@ -357,12 +358,12 @@ TEST_F(Guarded, dram_that_never_was_anything_else_is_doubted_at_the_third_time) 
 }
 
 TEST_F(Guarded, the_control_window_is_where_it_was_after_the_card_was_asked) {
-  ASSERT_EQ(card->aim(Window::control, kOther, 0), Access::ok);
-  below->silent = {kTile};
-  EXPECT_EQ(card->aim(Window::payload, kTile, 0), Access::suspect);
+  ASSERT_EQ(card->aim(Window::control, kOtherTile, 0), Access::ok);
+  below->silent = {kGuardedTile};
+  EXPECT_EQ(card->aim(Window::payload, kGuardedTile, 0), Access::suspect);
   EXPECT_EQ(card->copy(Window::control, 8, words), Access::ok);
   EXPECT_EQ(words[0], 8u);
-  EXPECT_EQ(below->touched[kTile], 1u);
+  EXPECT_EQ(below->touched[kGuardedTile], 1u);
 }
 
 TEST_F(Guarded, harvested_tiles_are_not_touched_by_the_guard) {

@@ -12,13 +12,13 @@ namespace ttc::card {
 namespace {
 
 constexpr uint32_t kVector = 0xB00, kWords = 5;
-constexpr Coord kTile{1, 2};
+constexpr Coord kWrittenTile{1, 2};
 
 class IndexWriterTest : public testing::Test {
  protected:
   explicit IndexWriterTest(bool writable = true) : card(options(writable)) {
     card.set_log_geometry({kVector, 256, 0x20, 48000, 8, 0, kWords});
-    for (uint32_t w = 0; w < 8; ++w) card.store(kTile, kVector + 4 * w, 100 + w);
+    for (uint32_t w = 0; w < 8; ++w) card.store(kWrittenTile, kVector + 4 * w, 100 + w);
     card.announce();
   }
   static EmulatedCardOptions options(bool writable) {
@@ -30,11 +30,11 @@ class IndexWriterTest : public testing::Test {
   static std::string name() { return "iw" + std::to_string(getpid()); }
   std::vector<uint32_t> words() const {
     std::vector<uint32_t> now;
-    for (uint32_t w = 0; w < 8; ++w) now.push_back(card.load(kTile, kVector + 4 * w));
+    for (uint32_t w = 0; w < 8; ++w) now.push_back(card.load(kWrittenTile, kVector + 4 * w));
     return now;
   }
   static std::vector<ClearableWords> place(uint32_t address = kVector, uint32_t count = kWords) {
-    return {{kTile, kTile, address, count}};
+    return {{kWrittenTile, kWrittenTile, address, count}};
   }
   EmulatedCard card;
 };

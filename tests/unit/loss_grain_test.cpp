@@ -16,7 +16,7 @@ using shm::LossCause;
 using shm::LossPrecision;
 using shm::LossRecord;
 
-constexpr LossAccount::Where kHere{1, 2, 3, 4};
+constexpr LossAccount::Where kCoreHere{1, 2, 3, 4};
 
 bool inside(const LossRecord& loss, const std::vector<LossRecord>& intervals) {
   for (const LossRecord& r : intervals)
@@ -30,7 +30,7 @@ TEST(LossGrain, the_first_losses_of_a_lane_are_told_one_by_one_and_then_ever_mor
   LossAccount account([](const LossRecord&) {});
   std::vector<uint64_t> intervals_after;
   for (uint64_t i = 0; i < 32 * (1 + 2 + 4 + 8); ++i) {
-    account.record(kHere, LossCause::unparsable, LossPrecision::exact_words, 100 * i, 100 * i + 50, 3, 0);
+    account.record(kCoreHere, LossCause::unparsable, LossPrecision::exact_words, 100 * i, 100 * i + 50, 3, 0);
     intervals_after.push_back(account.intervals().size());
   }
   EXPECT_EQ(intervals_after[31], 32u);
@@ -48,7 +48,7 @@ TEST(LossGrain, a_card_that_never_stops_losing_costs_bounded_memory_and_nothing_
   std::mt19937_64 dice(3);
   uint64_t words = 0, now = 1000;
   for (uint64_t i = 0; i < kLosses; ++i) {
-    LossAccount::Where where = kHere;
+    LossAccount::Where where = kCoreHere;
     where.risc = static_cast<uint8_t>(dice() % 5);
     const uint64_t from = now, n = 1 + dice() % 9;
     now += 10 + dice() % 90;
@@ -119,13 +119,13 @@ TEST(LossGrain, launches_of_open_intervals_add_up_and_every_one_is_inside) {
   std::vector<LossRecord> all;
   for (uint64_t i = 0; i < 2000; ++i) {
     const uint64_t from = 1000 * i + 1;
-    account.open(kHere, LossCause::dropped_on_card, from, 2);
+    account.open(kCoreHere, LossCause::dropped_on_card, from, 2);
     EXPECT_EQ(told.rbegin()->second.to_cycles, shm::kOpenEnd) << "while it lasts nobody knows where it ends";
-    account.open(kHere, LossCause::dropped_on_card, from + 10, 5);
-    account.close(kHere, LossCause::dropped_on_card, from + 500);
+    account.open(kCoreHere, LossCause::dropped_on_card, from + 10, 5);
+    account.close(kCoreHere, LossCause::dropped_on_card, from + 500);
     runs += 5;
     all.emplace_back();
-    all.back().risc = kHere.risc, all.back().from_cycles = from, all.back().to_cycles = from + 500;
+    all.back().risc = kCoreHere.risc, all.back().from_cycles = from, all.back().to_cycles = from + 500;
   }
   EXPECT_LE(told.size(), 32 * 8u);
   std::vector<LossRecord> intervals;

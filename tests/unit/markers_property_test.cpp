@@ -18,7 +18,7 @@ namespace {
 
 using namespace device;
 
-constexpr uint32_t kPushZone = 0xABCD, kFlat = 21, kCores = 8;
+constexpr uint32_t kPushZone = 0xABCD, kFlatOfAll = 21, kCores = 8;
 constexpr uint32_t kSeeds = 200;
 
 // host id, type, id, time, payload. The time of a total is not compared.
@@ -42,7 +42,7 @@ struct World {
   void reset() {
     std::fill(words.begin(), words.end(), 0);
     words[format.dram_address] = 0x20;
-    words[format.flat_id] = kFlat;
+    words[format.flat_id] = kFlatOfAll;
     words[format.core_count_per_dram] = kCores;
   }
 
@@ -79,8 +79,8 @@ struct World {
     return static_cast<uint32_t>(now);
   }
   void push(uint32_t r, uint32_t count, uint32_t bank, uint32_t offset) {
-    ASSERT_EQ(bank, kFlat / kCores);
-    const uint32_t first = offset / 4 - (kFlat % kCores * kMaxRiscs + r) * log_words;
+    ASSERT_EQ(bank, kFlatOfAll / kCores);
+    const uint32_t first = offset / 4 - (kFlatOfAll % kCores * kMaxRiscs + r) * log_words;
     ASSERT_LE(first + count, log_words);
     std::copy_n(buffers[r].begin(), count, logs[r].begin() + first);
     for (const Pending& p : pending[r])
@@ -211,7 +211,7 @@ class Firmware {
   uint32_t host_ = 0;
 };
 
-struct AnyJudge {
+struct TakeAll {
   bool sat_out_ok(uint32_t) { return true; }
   bool take(const VerifiedFrame&) { return true; }
 };
@@ -251,14 +251,14 @@ void play(uint32_t seed, bool roll_overs) {
       firmware.launch();
       if (launch % stride != 0 && launch != 15) continue;
       for (uint8_t r = 0; r < kMaxRiscs; ++r) {
-        const Lane lane{&F, r, kFlat};
+        const Lane lane{&F, r, kFlatOfAll};
         const auto words = std::span<const uint32_t>(world.logs[r])
                                .subspan(cursor[r], world.words[F.host_end + r] - cursor[r]);
         LaneDecoder decoder(lane);
         decoder.resume(digests[r]);
         Batch batch;
         decoder.decode(words, batch);
-        AnyJudge judge;
+        TakeAll judge;
         FrameDigest verified = digests[r];
         const Walk walk = verify_frames(words, lane, {}, false, verified, judge);
         ASSERT_TRUE(walk.clean) << "RISC " << int(r) << ": " << walk.whole_words << " of " << words.size();
@@ -348,7 +348,7 @@ TEST(Property, damaged_words_crash_nothing_and_are_accounted_for) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const uint32_t risc = seed % kMaxRiscs;
-    const Lane lane{&kG4, static_cast<uint8_t>(risc), kFlat};
+    const Lane lane{&kG4, static_cast<uint8_t>(risc), kFlatOfAll};
     std::vector<uint32_t> words = some_log(seed, risc);
     std::mt19937 random(seed);
     for (auto hits = 1 + random() % 20; hits != 0 && !words.empty(); --hits) {
@@ -375,7 +375,7 @@ TEST(Property, damaged_words_crash_nothing_and_are_accounted_for) {
     decoder.decode(words, batch);
     expect_every_word_accounted(words, decoder, batch);
     // Whatever verifies, decodes without a word left over.
-    AnyJudge judge;
+    TakeAll judge;
     FrameDigest digest;
     const Walk walk = verify_frames(words, lane, {}, false, digest, judge);
     LaneDecoder whole(lane);
@@ -410,7 +410,7 @@ TEST(Property, a_frame_that_is_still_landing_is_never_believed) {
     const auto before = world.logs;
     std::array<uint64_t, kMaxRiscs> last{};
     for (uint8_t r = 0; r < kMaxRiscs; ++r) {
-      LaneDecoder decoder({&kG4, r, kFlat});
+      LaneDecoder decoder({&kG4, r, kFlatOfAll});
       Batch batch;
       decoder.decode(std::span(before[r]).first(world.words[kG4.host_end + r]), batch);
       last[r] = decoder.digest().last_time;
@@ -436,7 +436,7 @@ TEST(Property, a_frame_that_is_still_landing_is_never_believed) {
           }
           std::vector<size_t> ends;
         } judge;
-        verify_frames(words, {&kG4, r, kFlat}, {}, false, digest, judge);
+        verify_frames(words, {&kG4, r, kFlatOfAll}, {}, false, digest, judge);
         for (const size_t frame_end : judge.ends) {
           ++believed;
           ASSERT_TRUE(
@@ -445,7 +445,7 @@ TEST(Property, a_frame_that_is_still_landing_is_never_believed) {
               << "RISC " << int(r) << ": " << landed << " of " << end << " words landed, a frame ending at "
               << frame_end << " was believed";
           // And it ends where it really ends.
-          ASSERT_TRUE(frame_end == end || frame_starts(truth, frame_end, {&kG4, r, kFlat}))
+          ASSERT_TRUE(frame_end == end || frame_starts(truth, frame_end, {&kG4, r, kFlatOfAll}))
               << "RISC " << int(r) << ": " << landed << " of " << end << " words landed, cut short at "
               << frame_end;
         }

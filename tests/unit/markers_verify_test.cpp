@@ -16,8 +16,8 @@ using device::marker_high;
 using Words = std::vector<uint32_t>;
 using Time = std::optional<uint64_t>;
 
-const Lane kLane{&device::kG4, 1, 9};
-constexpr uint64_t kRoll = uint64_t{1} << 32;
+const Lane kVerifiedLane{&device::kG4, 1, 9};
+constexpr uint64_t kRollOver = uint64_t{1} << 32;
 // Times in these tests count from here. Its low half is not small, so no step back looks like a roll-over.
 constexpr uint64_t kBase = 0x7'4000'0000;
 constexpr uint64_t clock_at(uint64_t time) {
@@ -38,7 +38,7 @@ void put(Words& w, uint32_t type, uint32_t id, Time time) {
 
 // One frame: FW and KERNEL around zones of 2 cycles, one every 10 cycles from `first` on.
 Words frame(uint32_t host, Time fw_start, Time fw_end, uint64_t first = 0, size_t zones = 0) {
-  Words w{0, 0, kLane.format->identity(kLane.risc, kLane.flat_id, 0), host};
+  Words w{0, 0, kVerifiedLane.format->identity(kVerifiedLane.risc, kVerifiedLane.flat_id, 0), host};
   put(w, device::kZoneStart, 1, fw_start);
   put(w, device::kZoneEnd, 1, fw_end);
   put(w, device::kZoneStart, 2, fw_start ? Time(*fw_start + 1) : Time());
@@ -96,7 +96,7 @@ struct TestJudge {
 struct Verified {
   Verified(const Words& words, FrameDigest before, TestJudge with = {}, Ceiling ceiling = {},
            bool cut = false)
-      : digest(before), judge(with), walk(verify_frames(words, kLane, ceiling, cut, digest, judge)) {}
+      : digest(before), judge(with), walk(verify_frames(words, kVerifiedLane, ceiling, cut, digest, judge)) {}
   FrameDigest digest;
   TestJudge judge;
   Walk walk;
@@ -127,7 +127,7 @@ TEST(Verify, whole_frames_are_taken_one_by_one) {
   EXPECT_EQ(v.judge.taken[1].end, 32u);
   EXPECT_EQ(v.judge.taken[2].words[device::kIdHost], 3u);
   EXPECT_TRUE(v.judge.asked.empty());
-  LaneDecoder decoder(kLane);
+  LaneDecoder decoder(kVerifiedLane);
   Batch batch;
   decoder.decode(words, batch);
   EXPECT_TRUE(same(v.digest, decoder.digest()));
@@ -292,22 +292,22 @@ TEST(Verify, repeats_of_quick_push_need_no_new_time_but_the_rest_does) {
 }
 
 TEST(Verify, a_roll_over_between_the_halves_does_not_refuse_a_frame) {
-  Words words = frame(1, at_clock(9 * kRoll - 10), at_clock(9 * kRoll + 500));
-  put(words, device::kZoneStart, 3, at_clock(9 * kRoll - 2));
-  put(words, device::kZoneEnd, 3, at_clock(8 * kRoll + 3));
+  Words words = frame(1, at_clock(9 * kRollOver - 10), at_clock(9 * kRollOver + 500));
+  put(words, device::kZoneStart, 3, at_clock(9 * kRollOver - 2));
+  put(words, device::kZoneEnd, 3, at_clock(8 * kRollOver + 3));
   const Verified v(words, known_until(500));
   EXPECT_TRUE(v.walk.clean);
-  EXPECT_EQ(v.digest.last_time, 9 * kRoll + 500);
+  EXPECT_EQ(v.digest.last_time, 9 * kRollOver + 500);
 }
 
 TEST(Verify, a_roll_over_at_the_front_of_a_later_quick_push_does_not_refuse_its_frame) {
-  const uint64_t start = at_clock(6 * kRoll + 0x40000000);  // the launch has been running for seconds
-  Words words = frame(1, start, {}, at_clock(9 * kRoll - 200), 1) + frame(1, start, {});
-  put(words, device::kZoneStart, 3, at_clock(8 * kRoll + 3));
-  put(words, device::kZoneEnd, 3, at_clock(9 * kRoll + 20));
+  const uint64_t start = at_clock(6 * kRollOver + 0x40000000);  // the launch has been running for seconds
+  Words words = frame(1, start, {}, at_clock(9 * kRollOver - 200), 1) + frame(1, start, {});
+  put(words, device::kZoneStart, 3, at_clock(8 * kRollOver + 3));
+  put(words, device::kZoneEnd, 3, at_clock(9 * kRollOver + 20));
   const Verified v(words, known_until(start - 500));
   EXPECT_EQ(v.walk.frames, 2u);
-  EXPECT_EQ(v.digest.last_time, 9 * kRoll + 20);
+  EXPECT_EQ(v.digest.last_time, 9 * kRollOver + 20);
 }
 
 // A roll-over adds 2^32 cycles, which puts a custom behind the end of its own frame unless it is one.
@@ -343,7 +343,7 @@ TEST(Verify, a_damaged_sentinel_neither_refuses_its_frame_nor_counts_in_the_one_
     EXPECT_TRUE(v.walk.clean) << foreign;
     EXPECT_EQ(v.walk.markers, 18u) << foreign;
     EXPECT_EQ(v.judge.taken.size(), 3u);
-    LaneDecoder decoder(kLane);
+    LaneDecoder decoder(kVerifiedLane);
     decoder.resume(known_until(500));
     Batch batch;
     decoder.decode(words, batch);
@@ -357,7 +357,7 @@ TEST(Verify, both_ways_of_reading_agree_on_the_digest_in_front_of_a_damaged_sent
   words[17] = static_cast<uint32_t>(clock_at(2050));
   const Verified v(words, {});
   ASSERT_TRUE(v.walk.clean);
-  LaneDecoder decoder(kLane);
+  LaneDecoder decoder(kVerifiedLane);
   Batch batch;
   decoder.decode(words, batch);
   EXPECT_EQ(v.digest.last_time, decoder.digest().last_time);
@@ -374,7 +374,7 @@ TEST(Verify, frames_up_to_what_the_firmware_can_overrun_are_accepted) {
 
 TEST(Verify, other_lanes_frames_and_foreign_packets_are_refused) {
   Words other = run(1, 1000, 1);
-  other[2] = kLane.format->identity(2, kLane.flat_id, 0);
+  other[2] = kVerifiedLane.format->identity(2, kVerifiedLane.flat_id, 0);
   EXPECT_EQ(Verified(other, {}).walk.whole_words, 0u);
   Words streaming = run(1, 1000, 2);
   streaming[16] = marker_high(6, 1, 0);
@@ -389,7 +389,7 @@ TEST(Verify, other_lanes_frames_and_foreign_packets_are_refused) {
 
 struct Recovered {
   Recovered(const Words& words, FrameDigest before, size_t at = 0)
-      : digest(before), length(recovered_frame(words, at, kLane, {}, digest)) {}
+      : digest(before), length(recovered_frame(words, at, kVerifiedLane, {}, digest)) {}
   FrameDigest digest;
   size_t length;
 };

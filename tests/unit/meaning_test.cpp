@@ -70,7 +70,7 @@ class Frame {
 
 using Chunk = std::vector<uint64_t>;
 
-Chunk text_chunk(shm::ChunkKind kind, const std::string& text) {
+Chunk text_of_chunk(shm::ChunkKind kind, const std::string& text) {
   shm::ChunkHeader h;
   h.bytes = static_cast<uint32_t>(sizeof h + text.size());
   h.kind = kind;
@@ -120,8 +120,8 @@ class Meaning : public testing::Test {
     options.metal_date = date_;
     Pipeline pipeline({}, false, date_);
     DeviceCsv csv(out, options);
-    pipeline.push(text_chunk(shm::ChunkKind::session, R"({"arch":"wormhole_b0","aiclk_mhz":1000})"), csv);
-    if (!notes_.empty()) pipeline.push(text_chunk(shm::ChunkKind::names, notes_), csv);
+    pipeline.push(text_of_chunk(shm::ChunkKind::session, R"({"arch":"wormhole_b0","aiclk_mhz":1000})"), csv);
+    if (!notes_.empty()) pipeline.push(text_of_chunk(shm::ChunkKind::names, notes_), csv);
     std::map<uint8_t, markers::LaneDecoder> past;  // for the digests, as the collector keeps them
     markers::Batch scratch;
     const device::Format& format = markers::layout_by_generation(generation_)->format;

@@ -15,7 +15,7 @@ namespace {
 
 using collect::Verdict;
 
-bool long_run() {
+bool many_worlds() {
   const char* set = std::getenv("TTC_LONG");
   return set && *set == '1';
 }
@@ -115,7 +115,7 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
     if (!check(o, idle, "an idle core")) return;
     for (const bool at_once : {true, false})
       for (const uint64_t gap : {0u, 1u, 40u}) {
-        const uint64_t step = long_run() ? 1 : (at_once && gap == 0 ? 1 : 7) * kSlower;
+        const uint64_t step = many_worlds() ? 1 : (at_once && gap == 0 ? 1 : 7) * kSlower;
         for (uint64_t offset = 0; offset < 700; offset += step) {
           AtOffset world(offset, at_once, gap);
           std::ostringstream at;
@@ -140,7 +140,7 @@ TEST_F(Recycling, at_every_offset_of_two_launches) {
 TEST_F(Recycling, at_random_with_a_stalling_adversary) {
   const char* given = std::getenv("TTC_RECYCLE");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  const uint64_t runs = given ? 1 : long_run() ? 1'000'000 : 1'000 / kSlower;
+  const uint64_t runs = given ? 1 : many_worlds() ? 1'000'000 : 1'000 / kSlower;
   std::cout << "seeds from " << seed << "\n";
   for (uint64_t i = 0; i < runs; ++i, ++seed) {
     Adversary world(seed);
@@ -229,7 +229,7 @@ TEST_F(Recycling, rests_between_two_recycles_of_a_core) {
 TEST_F(Recycling, with_a_reset_of_the_host) {
   uint64_t seed = std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
-  for (uint64_t i = 0; i < (long_run() ? 100'000 : 300) / kSlower; ++i, ++seed) {
+  for (uint64_t i = 0; i < (many_worlds() ? 100'000 : 300) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.late_ns =
         0;  // recovery after a reset believes what landed within the drain's own time
@@ -247,7 +247,7 @@ TEST_F(Recycling, leaves_quick_push_alone) {
                                            : std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
   uint64_t told = 0;
-  for (uint64_t i = 0; i < (long_run() ? 50'000 : 60) / kSlower; ++i, ++seed) {
+  for (uint64_t i = 0; i < (many_worlds() ? 50'000 : 60) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.quick_push_from = static_cast<int>(world.below(60));
     Recycled run(shared(), world.options, world);

@@ -15,9 +15,9 @@ using namespace device;
 constexpr auto kReplayStep = std::chrono::microseconds(20);
 constexpr auto kClockStep = std::chrono::microseconds(50);  // how finely the clock follows at a given speed
 // An observer that looks so often and fetches nothing has what it can get.
-constexpr uint64_t kLooksInVain = 1000;
+constexpr uint64_t kReplayLooksInVain = 1000;
 // Looks at every core in which an observer that reads twice before it believes has come to its end.
-constexpr uint64_t kLooksToNotice = 24;
+constexpr uint64_t kReplayLooksToNotice = 24;
 // The clock jumps between launches, and an observer that samples it now and then would take a jump for time
 // in which it missed something. After a reset, where that matters, it gets the time for some samples.
 constexpr uint64_t kNoticeClockNs = 25'000'000;
@@ -238,7 +238,7 @@ void ReplayPlayer::let_notice_clock(Core& core, uint64_t at) {
 void ReplayPlayer::host_read(bool last) {
   world_.land_all();
   wait_read();
-  wait_looks(kLooksToNotice, 0);  // what was fetched is also judged by now
+  wait_looks(kReplayLooksToNotice, 0);  // what was fetched is also judged by now
   for (auto& [at, core] : cores_) {
     for (uint32_t r = 0; r < core.where->riscs; ++r) {
       const uint32_t end = control(core, world_.format().host_end + r);
@@ -249,7 +249,7 @@ void ReplayPlayer::host_read(bool last) {
     core.entered = false;
   }
   ++host_reads_;
-  if (!last) wait_looks(kLooksToNotice, 0);
+  if (!last) wait_looks(kReplayLooksToNotice, 0);
   pace_host_ns_ = collect::monotonic_now_ns();  // the time that observers needed is not the workload's
   pace_cycles_ = world_.card().clock();
 }
@@ -276,7 +276,7 @@ bool ReplayPlayer::wait(const std::function<bool()>& done) {
 void ReplayPlayer::wait_read() {
   for (const auto& [at, core] : cores_) {
     if (!core.used) continue;
-    const uint64_t enough = world_.card().control_reads(at) + looks_at(*core.where, kLooksInVain);
+    const uint64_t enough = world_.card().control_reads(at) + looks_at(*core.where, kReplayLooksInVain);
     const auto read = [&, &at = at, &core = core] {
       if (world_.card().control_reads(at) > enough) return true;
       for (uint32_t r = 0; r < core.where->riscs; ++r)
