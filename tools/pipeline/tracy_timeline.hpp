@@ -6,13 +6,13 @@
 //
 // Where a server has a limit (viewer sheet 2.6) this is what happens, and a message says how often:
 //
-//   32,000 source locations     names beyond it share one, and a zone's text says which it is
-//   65,535 threads,             lanes beyond it are left out
-//   256 or 65,536 contexts
-//   device times of a context   a lane that is read more than 2 s behind the others of its core gets a
-//   context must not go back by 2 s     of its own under the same name zones of a lane in order    launches
-//   that come late are shown on the lane beside it, or left out 39 hours, no earlier zones  what lies outside
-//   is left out
+//   32,000 source locations      names beyond it share one, and a zone's text says which it is
+//   65,535 threads               lanes beyond it are left out
+//   256 or 65,536 contexts       likewise
+//   a context must not go        a lane that is read more than 2 s behind the others of its core gets a
+//   back by 2 s                  context of its own under the same name
+//   zones of a lane in order     launches that come late are shown on the lane beside it, or left out
+//   39 hours, no earlier zones   what lies outside is left out
 #pragma once
 #include <memory>
 #include <string>

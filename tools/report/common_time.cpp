@@ -74,6 +74,9 @@ bool CommonTime::read_sync_info(std::istream& in) {
                  std::strtod(std::string(fields[shift]).c_str(), nullptr)};
     if (l.ratio > 0 && std::isfinite(l.ratio) && std::isfinite(l.shift)) lines_[chip] = l;
   }
+  // Only the root device of a sync keeps its own cycles: where several do, nothing was compared.
+  const auto own = [](const auto& of) { return of.second.ratio == 1 && of.second.shift == 0; };
+  if (std::count_if(lines_.begin(), lines_.end(), own) > 1) std::erase_if(lines_, own);
   return true;
 }
 
