@@ -3,7 +3,8 @@
 //
 // The markers are the device-side profiler's own (synthetic_log.hpp): time goes on by 30 to 93 cycles a
 // marker, drawn by a Mersenne twister from seed 1 + lane. In the second workload every launch has another
-// number of zones, in the third also other zones: hardly any two launches look alike. CPU time of the thread, median of passes.
+// number of zones, in the third also other zones: hardly any two launches look alike. CPU time of the thread,
+// median of passes.
 #include <fcntl.h>
 #include <lz4.h>
 #include <unistd.h>

@@ -51,7 +51,7 @@ class ArrayPort {
 
 struct LogShape {
   uint32_t least_zones = 4, most_zones = 4;
-  uint32_t data_every = 0;   // one frame in so many carries a TS_DATA; 0: none
+  uint32_t data_every = 0;    // one frame in so many carries a TS_DATA; 0: none
   bool random_zones = false;  // which zones a launch has is drawn: hardly any two launches have the same
 };
 

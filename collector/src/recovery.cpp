@@ -80,8 +80,7 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& a
   if (words[device::kFwEndWord] == device::kUnsetWord) return false;  // quick push has its index later
   const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
   const uint64_t time = markers::first_time(words, since);
-  return markers::clock_difference(time, since) > 0 &&
-         markers::clock_difference(time, ceiling().time) < 0;
+  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, ceiling().time) < 0;
 }
 
 // The four guaranteed slots of a RISC as its L1 buffer holds them now.

@@ -211,6 +211,10 @@ std::optional<VerifiedRun> verify(const Words& w, size_t at, const Lane& lane, c
   const bool sat_out = w[at + kFwStartWord] == kUnsetWord && lane.mode != Mode::accumulate;
   const bool same_launch = d.known && d.host_id == w[at + kIdHost];
   const uint64_t before = d.known ? d.last_time : 0;
+  // The frame with its end is a launch's last.
+  const bool of_launch = same_launch && !sat_out && w[at + kFwStartWord] == d.guaranteed[0] &&
+                         w[at + kFwStartWord + 1] == d.guaranteed[1];
+  if (of_launch && lane.mode == Mode::normal && d.guaranteed[2] != kUnsetWord) return {};
   bool holds = true, payload = false;
   const auto require_new = [&](uint64_t time) {
     if (before != 0 && clock_difference(time, before) <= 0) holds = false;

@@ -119,9 +119,9 @@ class World {
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
   std::vector<uint64_t> looks_at_reset_;  // by flat id: looks of observers at the vector so far
-  std::vector<uint32_t> recycled_;  // by lane: times it began anew without the host
-  std::vector<uint32_t> pushed_;    // by lane
-  std::set<uint8_t> dispatch_;      // by flat id
+  std::vector<uint32_t> recycled_;        // by lane: times it began anew without the host
+  std::vector<uint32_t> pushed_;          // by lane
+  std::set<uint8_t> dispatch_;            // by flat id
   Unseen unseen_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet
