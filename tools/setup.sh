@@ -11,6 +11,7 @@ install_packages() {
     check) wanted=$check_packages ;;
   esac
   for package in $wanted; do
+    [ "$package" = libboost-dev ] && [ -e /usr/include/boost/version.hpp ] && continue  # any release will do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] && return
