@@ -172,11 +172,12 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = check_unseen_reset(core); a != Access::ok) return a;
     if (core.rewound_ns != 0) return Access::ok;
   }
+  bool decided = true;
   if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
-    if (const Access a = check_last_run(core); a != Access::ok) return a;
+    if (const Access a = check_last_run(core, decided); a != Access::ok) return a;
   if (!news && core.looked_late && !core.lanes[0].delivered)
-    if (const Access a = check_never_seen(core); a != Access::ok) return a;
-  if (!news) caught_up(core, snap);
+    if (const Access a = check_never_seen(core, decided); a != Access::ok) return a;
+  if (!news && decided) caught_up(core, snap);
   if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;

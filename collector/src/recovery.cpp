@@ -148,8 +148,9 @@ void Drain::account_partly_recovered(const CoreState& core) {
 }
 
 // The log is empty: a last run that was not delivered went by unseen. The vector is looked at again
-// afterwards: it may just be being pushed.
-Access Drain::check_last_run(CoreState& core) {
+// afterwards: it may just be being pushed. Then nothing is decided, and the first frame to come is asked how
+// long the core was out of sight.
+Access Drain::check_last_run(CoreState& core, bool& decided) {
   core.last_run_unchecked = false;
   LastRun run = LastRun::open;
   if (const Access a = look_at_last_run(core, run); a != Access::ok) return a;
@@ -158,7 +159,10 @@ Access Drain::check_last_run(CoreState& core) {
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
   const bool empty =
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
-  if (empty && now.run_counter == 0) may_be_lost(core);
+  if (empty && now.run_counter == 0)
+    may_be_lost(core);
+  else
+    decided = false;
   return Access::ok;
 }
 
@@ -189,7 +193,7 @@ Access Drain::account_late_rewind(CoreState& core) {
 // The log is empty, nothing of this core was ever delivered, and this look came late. What was stored in L1
 // since the look before, and is in no log, went by unseen: a closed run with a kernel, or a buffer that
 // begins anew because a quick push has emptied it.
-Access Drain::check_never_seen(CoreState& core) {
+Access Drain::check_never_seen(CoreState& core, bool& decided) {
   const uint64_t before = device_time_.at(core.previous_look_ns);
   bool ran = false;
   for (uint32_t r = 0; r < core.core.riscs && !ran; ++r) {
@@ -215,8 +219,11 @@ Access Drain::check_never_seen(CoreState& core) {
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
   const bool empty =
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
-  if (!empty || now.run_counter != 0 || mode_of(core) != device::Mode::normal) return Access::ok;
-  may_be_lost(core);
+  if (mode_of(core) != device::Mode::normal) return Access::ok;
+  if (empty && now.run_counter == 0)
+    may_be_lost(core);
+  else
+    decided = false;
   return Access::ok;
 }
 

@@ -294,11 +294,11 @@ class Drain {
   card::Access read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots);
   enum class LastRun : uint8_t { delivered, undelivered, open };
   card::Access look_at_last_run(const CoreState& core, LastRun& run);
-  card::Access check_last_run(CoreState& core);
+  card::Access check_last_run(CoreState& core, bool& decided);
   card::Access account_late_rewind(CoreState& core);
   void account_partly_recovered(const CoreState& core);
   void may_be_lost(CoreState& core);
-  card::Access check_never_seen(CoreState& core);
+  card::Access check_never_seen(CoreState& core, bool& decided);
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
   bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
   card::Access account_unseen_front(CoreState& core, uint32_t risc);
