@@ -195,7 +195,7 @@ Access Drain::account_late_rewind(CoreState& core) {
 // begins anew because a quick push has emptied it.
 Access Drain::check_never_seen(CoreState& core, bool& decided) {
   const uint64_t before = device_time_.at(core.previous_look_ns);
-  bool ran = false;
+  bool ran = false, begun = false;
   for (uint32_t r = 0; r < core.core.riscs && !ran; ++r) {
     std::array<uint64_t, 5> raw;  // the four slots and the first custom marker
     const uint32_t address = core.core.buffer_address + 4 * (r * device::kBufferWords + device::kFwStartWord);
@@ -213,7 +213,10 @@ Access Drain::check_never_seen(CoreState& core, bool& decided) {
     const bool open = words[0] != device::kUnsetWord && words[2] == device::kUnsetWord;
     const bool opened_before = open && !since(device::kFwStartWord);
     ran = closed || (opened_before && since(device::kFirstCustomWord));
+    begun = begun || (open && !opened_before);
   }
+  // A launch that has begun since has cleared what earlier ones left.
+  if (!ran && begun && mode_of(core) == device::Mode::normal) decided = false;
   if (!ran || !host_has_read(core)) return Access::ok;
   Snapshot now;  // unless it is just being pushed
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
