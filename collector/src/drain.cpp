@@ -168,11 +168,11 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   news = has_news(core, snap);
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   const bool doubtful = core.looked_late || core.reset_generation != reset_generation_;
+  bool decided = true;  // nothing went by unseen
   if (!news && (doubtful || core.quiet_looks % kWitnessEvery == 0) && region_size_.known()) {
-    if (const Access a = check_unseen_reset(core); a != Access::ok) return a;
+    if (const Access a = check_unseen_reset(core, decided); a != Access::ok) return a;
     if (core.rewound_ns != 0) return Access::ok;
   }
-  bool decided = true;
   if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core, decided); a != Access::ok) return a;
   if (!news && core.looked_late && !core.lanes[0].delivered)

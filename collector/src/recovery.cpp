@@ -232,7 +232,7 @@ Access Drain::check_never_seen(CoreState& core, bool& decided) {
 
 // Another core was reset, or this look came late, and this one shows nothing new. A push may have come and
 // gone, or stand where one of the same length stood before.
-Access Drain::check_unseen_reset(CoreState& core) {
+Access Drain::check_unseen_reset(CoreState& core, bool& decided) {
   const uint64_t generation_before = std::exchange(core.reset_generation, reset_generation_);
   const auto ask_again = [&](Access why) {
     core.reset_generation = generation_before;
@@ -245,9 +245,9 @@ Access Drain::check_unseen_reset(CoreState& core) {
     bool reset = false;
     if (lane.cursor == 0) {
       reset = frame_waits_at_front(core, r, access);
-      Snapshot now;  // unless its index has come meanwhile: then it is simply new
+      Snapshot now;  // its index may have come meanwhile: then it may simply be new
       if (access == Access::ok && reset) access = read_snapshot(core, now);
-      reset = reset && now.host_end[r] == 0;
+      if (reset && now.host_end[r] != 0) decided = reset = false;
     } else {
       bool intact = true;
       access = witness_at_cursor(core, r, intact);

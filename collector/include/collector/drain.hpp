@@ -290,7 +290,7 @@ class Drain {
 
   // recovery.cpp
   card::Access begin_epoch(CoreState& core);
-  card::Access check_unseen_reset(CoreState& core);
+  card::Access check_unseen_reset(CoreState& core, bool& decided);
   card::Access read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots);
   enum class LastRun : uint8_t { delivered, undelivered, open };
   card::Access look_at_last_run(const CoreState& core, LastRun& run);
