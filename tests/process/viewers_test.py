@@ -111,9 +111,10 @@ def perfetto():
     same(perfetto_zones(trace), zones, "perfetto, zones")
     got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants if len(p) == 3]
     same(without_names(got), without_names(others), "perfetto, data and events")
-    size_of(path, trace, 60)
+    # 59.8 and 44.2; a run that took longer holds more of what is told now and then, beside its 7444 zones.
+    size_of(path, trace, 64)
     bare, _ = export(ttc, "perfetto", "--no-args")
-    size_of(bare, perfetto_check.Trace(bare), 45)
+    size_of(bare, perfetto_check.Trace(bare), 49)
     zipped, _ = export(ttc, "perfetto", "--gzip")
     with open(path, "rb") as plain, gzip.open(zipped) as unzipped:
         h.check(unzipped.read() == plain.read(), "the gzip stream holds something else")
