@@ -300,7 +300,8 @@ def flaws():
         h.skip("protoc is not installed (protobuf-compiler)")
     # More than a log holds, and nobody who empties it: the card drops launches.
     ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=90000,apart=6ms,words=3", "--rate", 1000,
-                                        "--zones-per-kernel", 60], programs=240)
+                                        "--zones-per-kernel", 60, "--region-bytes", 12000],
+                        programs=60)
     truth = set(zones_of(rows, in_cycles, unfinished=True)[0])
     path, told = export(ttc, "perfetto")
     trace = perfetto_check.Trace(path)
