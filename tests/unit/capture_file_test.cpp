@@ -6,6 +6,7 @@
 
 #include "capture_blocks.hpp"
 #include "collector/capture_reader.hpp"
+#include "sanitized.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -92,6 +93,7 @@ TEST(CaptureFile, cut_at_any_length_it_gives_its_whole_blocks) {
   }
   const MemoryFile file(whole);
   for (size_t length = whole.size(); length-- > 0;) {
+    if (kSanitized && length % 7 != 0 && length % kCaptureAlign > 256) continue;
     file.cut(length);
     const Got got = read_all(file.path());
     if (length < kCaptureAlign) {

@@ -14,6 +14,7 @@
 #include <random>
 
 #include "../sim/collecting.hpp"
+#include "sanitized.hpp"
 
 namespace ttc::sim {
 namespace {
@@ -22,13 +23,6 @@ bool long_run() {
   const char* set = std::getenv("TTC_LONG");
   return set && *set == '1';
 }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 // Every n-th of a systematic set, in no pattern that could fall in step with it.
 class OneIn {
  public:
@@ -190,7 +184,7 @@ void all_histories(const std::function<bool(const HistoryOptions&, const History
 
 // Nothing happens in the middle of a look.
 TEST_F(Interleaving, between_looks) {
-  OneIn some(kSanitized ? 60 : 1);
+  OneIn some(kSanitized ? 200 : 1);
   all_histories([&](const HistoryOptions& o, const History& h) {
     for (const uint32_t pace : kPaces)
       if (some.turn() && !check(o, h, Paced(pace))) return false;
@@ -202,7 +196,7 @@ TEST_F(Interleaving, between_looks) {
 // Something happens before one load in the middle of a look: any load, of any schedule above. A fixed part of
 // them in an ordinary run, an eighth in the long one.
 TEST_F(Interleaving, within_one_look) {
-  OneIn schedules(kSanitized ? 60 : long_run() ? 1 : 3), loads_of(long_run() ? 8 : 60);
+  OneIn schedules(kSanitized ? 200 : long_run() ? 1 : 3), loads_of(long_run() ? 8 : 60);
   all_histories([&](const HistoryOptions& o, const History& h) {
     for (const uint32_t pace : kPaces) {
       if (!schedules.turn()) continue;

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <random>
 
+#include "sanitized.hpp"
+
 namespace ttc::sim {
 namespace {
 
@@ -19,13 +21,7 @@ bool many_worlds() {
   const char* set = std::getenv("TTC_LONG");
   return set && *set == '1';
 }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSlower = 20;
-#elif defined(__has_feature)
-constexpr uint64_t kSlower = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 20 : 1;
-#else
-constexpr uint64_t kSlower = 1;
-#endif
+constexpr uint64_t kSlower = kSanitized ? 20 : 1;
 
 Collecting::Shared& shared() {
   static Collecting::Shared s;
@@ -258,7 +254,7 @@ TEST_F(Recycling, leaves_quick_push_alone) {
     told += run.told().find("quick push") != std::string::npos;
   }
   std::cout << totals.text() << "; " << told << " told of quick push\n";
-  EXPECT_GT(told, 0u);
+  if (kSlower == 1) EXPECT_GT(told, 0u);  // of sixty; of three it may well be none
 }
 
 }  // namespace
