@@ -254,7 +254,8 @@ TEST_F(Recycling, leaves_quick_push_alone) {
     told += run.told().find("quick push") != std::string::npos;
   }
   std::cout << totals.text() << "; " << told << " told of quick push\n";
-  if (kSlower == 1) EXPECT_GT(told, 0u);  // of sixty; of three it may well be none
+  if (kSlower > 1) return;  // of three runs it may well be told by none
+  EXPECT_GT(told, 0u);
 }
 
 }  // namespace
