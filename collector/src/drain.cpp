@@ -14,7 +14,6 @@ using shm::Counter;
 using shm::LossCause;
 
 constexpr uint32_t kUnexplainedVisits = 3;
-constexpr uint32_t kWitnessEvery = 16;  // quiet looks
 
 // Ethernet tiles may count from another origin.
 card::Coord clock_tile(const Attachment& attachment) {
@@ -152,11 +151,9 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
 
 Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (core.recycling.under_way) return news = true, go_on_recycling(core);
-  Snapshot snap;
-  if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
-  core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
-  if (core.looked_late && core.core.kind == markers::CoreKind::tensix) ++late_looks_;
-  core.previous_look_ns = std::exchange(core.look_ns, snap.read_time_ns);
+  Look look;
+  if (const Access a = look_at(core, look); a != Access::ok) return a;
+  const Snapshot& snap = look.snapshot;
   if (rewound(core, snap)) note_rewind(core, false);
   if (core.rewound_ns != 0) {
     news = true;
@@ -167,17 +164,12 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (provisional_moved(core, snap)) return reopen_recycle(core), Access::ok;
   news = has_news(core, snap);
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
-  const bool doubtful = core.looked_late || core.reset_generation != reset_generation_;
-  bool decided = true;  // nothing went by unseen
-  if (!news && (doubtful || core.quiet_looks % kWitnessEvery == 0) && region_size_.known()) {
-    if (const Access a = check_unseen_reset(core, decided); a != Access::ok) return a;
+  if (look.front == Front::empty && core.lanes[0].delivered && mode_of(core) == device::Mode::normal)
+    caught_up(core, look.begun_ns);
+  if (!news) {
+    if (const Access a = check_quiet(core, look); a != Access::ok) return a;
     if (core.rewound_ns != 0) return Access::ok;
   }
-  if (!news && core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
-    if (const Access a = check_last_run(core, decided); a != Access::ok) return a;
-  if (!news && core.looked_late && !core.lanes[0].delivered)
-    if (const Access a = check_never_seen(core, decided); a != Access::ok) return a;
-  if (!news && decided) caught_up(core, snap);
   if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
@@ -200,7 +192,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (core.rewound_ns != 0) return Access::ok;
   if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   core.run_counter = snap.run_counter;
-  if (!has_news(core, snap)) caught_up(core, snap);
+  if (!has_news(core, snap)) caught_up(core, look.begun_ns);
   if (const Access a = account_drops(core, snap, before); a != Access::ok) return a;
   return consider_recycling(core, snap);
 }

@@ -1,5 +1,6 @@
 // What a look at a core's control vector shows, and what is remembered of it.
 #include <algorithm>
+#include <utility>
 
 #include "collector/drain.hpp"
 
@@ -8,6 +9,8 @@ namespace {
 
 using card::Access;
 using card::Window;
+
+constexpr uint32_t kWitnessEvery = 16;  // quiet looks
 
 }  // namespace
 
@@ -35,6 +38,36 @@ Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
   return silent ? card_.doubt(core.core.at) : Access::ok;
 }
 
+// The front of an empty log, where one doubts, and then the vector.
+Access Drain::look_at(CoreState& core, Look& look) {
+  look.begun_ns = attachment_.clock();
+  const bool late = look.begun_ns - core.look_ns > kBlindSpotNs;
+  look.in_doubt =
+      region_size_.known() && core.rewound_ns == 0 &&
+      (late || core.reset_generation != reset_generation_ || (core.quiet_looks + 1) % kWitnessEvery == 0);
+  Access a = look.in_doubt ? look_at_front(core, look.front) : Access::ok;
+  if (a == Access::ok) a = read_snapshot(core, look.snapshot);
+  if (a != Access::ok) return a;
+  core.looked_late = late;
+  if (late && core.core.kind == markers::CoreKind::tensix) ++late_looks_;
+  core.previous_look_ns = std::exchange(core.look_ns, look.begun_ns);
+  return Access::ok;
+}
+
+// Nothing new: has something come and gone since the look before?
+Access Drain::check_quiet(CoreState& core, const Look& look) {
+  if (look.in_doubt)
+    if (const Access a = check_unseen_reset(core, look.front); a != Access::ok || core.rewound_ns != 0)
+      return a;
+  bool decided = true;
+  if (core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
+    if (const Access a = check_last_run(core, decided); a != Access::ok) return a;
+  if (core.looked_late && !core.lanes[0].delivered)
+    if (const Access a = check_never_seen(core, decided); a != Access::ok) return a;
+  if (decided) caught_up(core, look.begun_ns);
+  return Access::ok;
+}
+
 bool Drain::rewound(const CoreState& core, const Snapshot& snap) const {
   if (snap.run_counter < core.seen_runs) return true;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -56,8 +89,8 @@ device::Mode Drain::mode_of(const CoreState& core) const {
   return elsewhere ? device::Mode::normal : attachment_.mode;
 }
 
-void Drain::caught_up(CoreState& core, const Snapshot& snap) const {
-  core.caught_up_ns = snap.read_time_ns;
+void Drain::caught_up(CoreState& core, uint64_t looked_ns) const {
+  core.caught_up_ns = looked_ns;
   core.caught_up_generation = reset_generation_;
 }
 

@@ -1,7 +1,6 @@
 // What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes
 // back what can be proven to follow the last delivered frame, and accounts for the rest.
 #include <algorithm>
-#include <utility>
 
 #include "collector/drain.hpp"
 
@@ -230,34 +229,36 @@ Access Drain::check_never_seen(CoreState& core, bool& decided) {
   return Access::ok;
 }
 
+// Nothing of this epoch was delivered: a frame at the front that is later than what was is of an epoch that
+// has ended, or of this one. Looked at before the indices are: they move before a frame lands, so the frame
+// is of this epoch only if they show it. And a launch that begins on our looking at them was not there yet.
+Access Drain::look_at_front(const CoreState& core, Front& front) {
+  const auto begun = [](const LaneState& lane) { return lane.cursor != 0; };
+  if (std::any_of(core.lanes.begin(), core.lanes.end(), begun)) return Access::ok;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (!core.lanes[r].delivered || !core.lanes[r].digest.known) continue;
+    Access access = Access::ok;
+    const bool waits = frame_waits_at_front(core, r, access);
+    if (access != Access::ok) return access;
+    front = waits ? Front::frame : Front::empty;
+    if (waits) break;
+  }
+  return Access::ok;
+}
+
 // Another core was reset, or this look came late, and this one shows nothing new. A push may have come and
 // gone, or stand where one of the same length stood before.
-Access Drain::check_unseen_reset(CoreState& core, bool& decided) {
-  const uint64_t generation_before = std::exchange(core.reset_generation, reset_generation_);
-  const auto ask_again = [&](Access why) {
-    core.reset_generation = generation_before;
-    return why;
-  };
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    const LaneState& lane = core.lanes[r];
-    if (!lane.delivered || !lane.digest.known) continue;
-    Access access = Access::ok;
-    bool reset = false;
-    if (lane.cursor == 0) {
-      reset = frame_waits_at_front(core, r, access);
-      Snapshot now;  // its index may have come meanwhile: then it may simply be new
-      if (access == Access::ok && reset) access = read_snapshot(core, now);
-      if (reset && now.host_end[r] != 0) decided = reset = false;
-    } else {
-      bool intact = true;
-      access = witness_at_cursor(core, r, intact);
-      reset = !intact;
-    }
-    if (access != Access::ok) return ask_again(access);
-    if (reset) note_rewind(core, true);
-    if (reset) return Access::ok;
-    if (lane.cursor != 0) break;  // cores are reset whole: one witness speaks for all lanes
+Access Drain::check_unseen_reset(CoreState& core, Front front) {
+  const auto at_work = std::find_if(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) {
+    return l.delivered && l.digest.known && l.cursor != 0;
+  });
+  bool intact = front != Front::frame;
+  if (at_work != core.lanes.end()) {  // cores are reset whole: one witness speaks for all lanes
+    const auto risc = static_cast<uint32_t>(at_work - core.lanes.begin());
+    if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
   }
+  core.reset_generation = reset_generation_;
+  if (!intact) note_rewind(core, true);
   return Access::ok;
 }
 

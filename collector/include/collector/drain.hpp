@@ -28,7 +28,8 @@
 //   kBlindSpotNs
 //   - the host resets all cores at once: a reset noticed on one core, or a look that came late, makes a quiet
 //   core
-//     check its witness, or the front of its empty log
+//     check its witness. The front of its empty log is looked at before its indices are: a frame there is of
+//     this epoch only if they show it
 //   - a core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
 //   further
 //     apart than half of what it takes to fill a buffer
@@ -252,12 +253,21 @@ class Drain {
   void store_counters();
 
   // drain_looks.cpp
+  enum class Front : uint8_t { not_asked, empty, frame };
+  struct Look {
+    uint64_t begun_ns = 0;
+    bool in_doubt = false;
+    Front front = Front::not_asked;  // read before the snapshot
+    Snapshot snapshot;
+  };
+  card::Access look_at(CoreState& core, Look& look);
+  card::Access check_quiet(CoreState& core, const Look& look);
   card::Access read_snapshot(const CoreState& core, Snapshot& snap);
   card::Access read_part(const CoreState& core, const ControlPart& part, uint32_t* words);
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
   device::Mode mode_of(const CoreState& core) const;
-  void caught_up(CoreState& core, const Snapshot& snap) const;
+  void caught_up(CoreState& core, uint64_t looked_ns) const;
   void note_indices(CoreState& core, const Snapshot& snap) const;
   void note_rewind(CoreState& core, bool long_ago) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
@@ -290,7 +300,8 @@ class Drain {
 
   // recovery.cpp
   card::Access begin_epoch(CoreState& core);
-  card::Access check_unseen_reset(CoreState& core, bool& decided);
+  card::Access look_at_front(const CoreState& core, Front& front);
+  card::Access check_unseen_reset(CoreState& core, Front front);
   card::Access read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots);
   enum class LastRun : uint8_t { delivered, undelivered, open };
   card::Access look_at_last_run(const CoreState& core, LastRun& run);
