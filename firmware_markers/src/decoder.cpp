@@ -129,6 +129,10 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   previous_.repaired_slots = repaired_slots;
 }
 
+// Words are read once, in order, and a mispredicted end of a frame keeps the processor from running ahead:
+// what will be needed is asked for in time. Anything from 256 to 2048 words does.
+constexpr size_t kPrefetchWords = 512;
+
 struct LaneDecoder::Customs {
   uint64_t start;   // of the launch
   PairOf64 latest;  // time without the last marker, and with it; a vector, lest it be stored in two halves
@@ -144,6 +148,7 @@ struct LaneDecoder::Customs {
   Marker* next = customs.next;
   PairOf64 before = customs.latest;
   for (; pos + 4 <= words.size(); pos += 4, next += 2) {
+    __builtin_prefetch(w + pos + kPrefetchWords);
     const PairOf64 packets = load_pair(w + pos);
     const PairOf64 times = times_of(packets);
     const PairOf64 earlier = __builtin_shufflevector(before, times, 1, 2);

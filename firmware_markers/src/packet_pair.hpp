@@ -7,6 +7,9 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "firmware_markers/frame.hpp"
 
@@ -28,7 +31,11 @@ inline PairOf64 times_of(PairOf64 packets) {
 
 // Oddities are collected in the top bit of each number, and looked at once.
 inline bool any_odd(PairOf64 odd) {
+#ifdef __SSE2__
+  return _mm_movemask_pd(reinterpret_cast<__m128d>(odd)) != 0;
+#else
   return (odd[0] | odd[1]) >> 63;
+#endif
 }
 // Odd: anything but the start or end of a zone. A blank one is odd too: it ends nothing, but counts nowhere.
 inline PairOf64 odd_types(PairOf64 packets) {
