@@ -142,7 +142,8 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
   if (mask == 0 && core.unexplained_visits == kUnexplainedVisits) may_be_lost(core);
   const uint32_t runs = missing ? snap.run_counter - core.runs_delivered : 0;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (!(mask >> r & 1)) continue;
+    if (!(mask >> r & 1) || core.lanes[r].cursor < snap.host_end[r])
+      continue;  // behind all that is in the log
     losses_.open(where(core, r), LossCause::dropped_on_card, before[r], runs);
     if (r == 0) dropped_runs_ = std::max<uint64_t>(dropped_runs_, runs);
   }

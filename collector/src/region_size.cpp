@@ -89,6 +89,15 @@ Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCo
   return Access::ok;
 }
 
+Access RegionSize::try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
+                              const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode) {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (host_end[r] >= device::kFirstCustomWord)
+      if (const Access a = try_front(card, logs, core, r, mode); a != Access::ok) return a;
+  count_votes(card);
+  return Access::ok;
+}
+
 void RegionSize::count_votes(card::Card& card) {
   for (const auto& [found, lanes] : votes_) {
     if (lanes.size() < 2) continue;
@@ -104,13 +113,7 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   // The first firmware of the line clears DEVICE_END after a push.
   const bool cleared =
       attachment_.layout->format.generation <= 1 || attachment_.layout->format.generation == 16;
-  if (mode != device::Mode::normal || cleared) {
-    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      if (host_end[r] >= device::kFirstCustomWord)
-        if (const Access a = try_front(card, logs, core, r, mode); a != Access::ok) return a;
-    count_votes(card);
-    return Access::ok;
-  }
+  if (mode != device::Mode::normal || cleared) return try_fronts(card, logs, core, host_end, mode);
   const device::Format& f = attachment_.layout->format;
   std::vector<uint64_t> raw(f.control_words / 2);
   const auto read_control = [&](markers::ControlVector& v) {
@@ -122,6 +125,8 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   };
   markers::ControlVector before, after;
   if (const Access a = read_control(before); a != Access::ok) return a;
+  // Full logs: L1 holds runs that are in none.
+  if (before.dropped != 0) return try_fronts(card, logs, core, host_end, mode);
   if (before.done != 1 || before.run_counter == 0)
     return Access::ok;  // a run is in flight: nothing holds still
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|golden ..."""
+"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|full|golden ..."""
 import os
 import subprocess
 import sys
@@ -66,6 +66,37 @@ def unpaced(arguments):
     h.check(len(got) == len(set(got)), "rows are repeated")
 
 
+def full(arguments):
+    """Who comes when the logs are full gets all that is in them, and is told of what was dropped behind it."""
+    name = h.card_name()
+    truth_path, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
+    card = h.start("ttemu", "--name", name, "--truth", truth_path, "--cores", 4, "--programs", 0, "--rate", 2000,
+                   "--zones-per-kernel", 1, "--quiet", *arguments)
+
+    def look(*more):
+        code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "--for", "500ms",
+                               *more)
+        h.check(code == 0, f"ttcollect ended with {code}: {err}")
+        return h.device(out)
+
+    h.wait_until(lambda: any(r["cause"] == "dropped on card" for r in look()["lost"]), "a log fills", card)
+    capture = h.work(name + ".ttc")
+    while (report := look("-o", capture))["markers"] < 4 * 5 * 1000:
+        h.check(report["sweeps"] < 1000, "full logs are not read")
+    card.terminate()
+    code, _, err = h.finish(card)
+    h.check(code == 0, f"ttemu ended with {code}: {err}")
+    code, _, err = h.run("ttexport", "--from", capture, "-o", csv)
+    h.check(code == 0, f"ttexport ended with {code}: {err}")
+    truth, got = h.rows(truth_path), h.rows(csv)
+    missing, extra = set(truth) - set(got), set(got) - set(truth)
+    outside = h.outside_intervals(missing, report["lost"])
+    print(f"{len(truth)} rows, {len(got)} in the logs, {len(report['lost'])} intervals")
+    h.check(not extra, f"{len(extra)} invented: {sorted(extra)[:3]}")
+    h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
+    h.check(all(r["from_cycles"] > 0 for r in report["lost"] if r["cause"] == "dropped on card"), "drops are told from before the first frame on")
+
+
 def golden(arguments):
     """Memory written by real firmware, served live, equals what that firmware logged."""
     images = os.path.join(h.GOLDEN, "firmware-memory") if h.GOLDEN else ""
@@ -87,4 +118,4 @@ def golden(arguments):
 
 
 if __name__ == "__main__":
-    {"paced": paced, "unpaced": unpaced, "golden": golden}[sys.argv[1]](sys.argv[2:])
+    {"paced": paced, "unpaced": unpaced, "full": full, "golden": golden}[sys.argv[1]](sys.argv[2:])

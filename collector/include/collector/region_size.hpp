@@ -8,8 +8,10 @@
 // Blackhole cards may number their memory channels in more than one way (driver_iface/card.hpp): the way is
 // right under which the sample is found.
 //
-// Only words of the run that just finished are compared, so older logs in DRAM cannot vote. Two lanes of
-// different slots must agree before P is believed.
+// Only words of the run that just finished are compared, so older logs in DRAM cannot vote. Where no log ends
+// with the run that L1 holds (other modes, the first firmware, logs that are full) the fronts of the logs
+// tell: the newest frame of the lane that begins where a region of a usual size would. Two lanes of different
+// slots must agree before P is believed.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -42,6 +44,8 @@ class RegionSize {
   struct Sample;
   card::Access try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
                          device::Mode mode);
+  card::Access try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
+                          const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode);
   void count_votes(card::Card& card);
   bool says_nothing(const AttachedCore& core, uint32_t risc) const;
   card::Access try_lane(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
