@@ -253,17 +253,14 @@ def killed():
     seed = random.SystemRandom().randrange(1 << 32)
     dice = random.Random(seed)
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--rate", 4000, "--zones-per-kernel", 1, "--json")
+    # Paced: a log that fills while nobody looks is not recycled any more.
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--pace", "--zones-per-kernel", 1, "--json")
     stores = 0
     for _ in range(PROGRAMS or 12):
         audit = h.work(f"audit{_}")
         collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--recycle", "--recycle-at", "30%",
                             "--audit", audit, "--quiet", "--region-bytes", 48000)
-        for _ in range(5000):   # until it has stored something
-            if os.path.exists(audit) and "clear" in open(audit).read():
-                break
-            h.check(collector.poll() is None, "the collector ended")
-            time.sleep(0.002)
+        h.wait_until(lambda: os.path.exists(audit) and "clear" in open(audit).read(), "it stores something", collector)
         time.sleep(dice.random() * 0.004)   # the random moment, not a synchronisation
         collector.kill()
         h.finish(collector)
