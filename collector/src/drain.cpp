@@ -14,6 +14,7 @@ using shm::Counter;
 using shm::LossCause;
 
 constexpr uint32_t kUnexplainedVisits = 3;
+constexpr uint64_t kTellWaitingNs = 2'000'000'000;
 
 // Ethernet tiles may count from another origin.
 card::Coord clock_tile(const Attachment& attachment) {
@@ -181,7 +182,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end, attachment_.mode);
         a != Access::ok)
       return a;
-    if (!region_size_.known()) return Access::ok;  // the payload waits
+    if (!region_size_.known()) return tell_waiting(), Access::ok;
   }
   if (!generation_settled_) {
     if (const Access a = settle_generation(core); a != Access::ok) return a;
@@ -196,6 +197,19 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!has_news(core, snap)) caught_up(core, look.begun_ns);
   if (const Access a = account_drops(core, snap, before); a != Access::ok) return a;
   return consider_recycling(core, snap);
+}
+
+// The payload waits. Usually for a run or two; where it does not end, the user has to know.
+void Drain::tell_waiting() {
+  if (waiting_since_ns_ == 0) waiting_since_ns_ = attachment_.clock();
+  if (waiting_told_ || attachment_.clock() - waiting_since_ns_ < kTellWaitingNs) return;
+  waiting_told_ = true;
+  if (options_.tell)
+    options_.tell(
+        "markers wait in the logs: how many bytes each log has was not found out yet; a program that ends on "
+        "a "
+        "core whose log has room shows it, or --region-bytes gives it (48 or 64 times the program support "
+        "count)");
 }
 
 // Only between visits: during one, a slot of the ring is claimed for words.

@@ -4,8 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "firmware_markers/frame.hpp"
-
 namespace ttc::collect {
 namespace {
 
@@ -61,16 +59,31 @@ Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCor
   return Access::ok;
 }
 
+// Frames from the front to the end of a full log, without a gap: a region that is a little too long or too
+// short for the lane's begins in the middle of it, and goes on into another's.
+Access RegionSize::holds_whole_log(LogReader& logs, const markers::LogPlace& place, const markers::Lane& lane,
+                                   uint32_t log_words, bool& whole) {
+  struct TakeAll {
+    bool sat_out_ok(uint32_t) const { return true; }
+    bool take(const markers::VerifiedFrame&) const { return true; }
+  };
+  std::vector<uint64_t> raw((log_words + 1) / 2);
+  const LogRead read{place.bank, place.address, raw};
+  if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+  markers::FrameDigest digest;
+  const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), log_words);
+  whole = markers::verify_frames(words, lane, {}, false, digest, TakeAll{}).clean;
+  return Access::ok;
+}
+
 // Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
 // other builds may stand elsewhere, so the newest one tells.
 Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
-                             device::Mode mode) {
+                             device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words) {
   if (says_nothing(core, risc)) return Access::ok;
   const markers::Lane lane{&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id, mode};
   uint64_t newest = 0;
   Found best{0, 0};
-  std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
-  if (given_) sizes = {given_};
   for (unsigned way = 0; way < numberings_; ++way) {
     if (numberings_ > 1) card.use_memory_numbering(way);
     for (const uint32_t bytes : sizes) {
@@ -81,6 +94,10 @@ Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCo
       if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
       const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
       if (!markers::frame_starts(words, 0, lane)) continue;
+      bool whole = true;
+      if (full_words != 0)
+        if (const Access a = holds_whole_log(logs, place, lane, full_words, whole); a != Access::ok) return a;
+      if (!whole) continue;
       const uint64_t time = markers::first_time(words, 0);
       if (best.bytes == 0 || markers::clock_difference(time, newest) > 0) newest = time, best = {way, bytes};
     }
@@ -90,10 +107,19 @@ Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCo
 }
 
 Access RegionSize::try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
-                              const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode) {
+                              const HostEnd& host_end, device::Mode mode, bool full) {
+  std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
+  if (full) {  // then a frame that was dropped, at most a buffer, reaches over its end
+    const uint32_t least = 4 * *std::max_element(host_end.begin(), host_end.end());
+    for (uint32_t bytes = least; bytes <= least + 4 * (device::kBufferWords + 4); ++bytes)
+      if (bytes % 48 == 0 || bytes % 64 == 0) sizes.push_back(bytes);
+  }
+  if (given_) sizes = {given_};
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (host_end[r] >= device::kFirstCustomWord)
-      if (const Access a = try_front(card, logs, core, r, mode); a != Access::ok) return a;
+      if (const Access a = try_front(card, logs, core, r, mode, sizes, full ? host_end[r] : 0);
+          a != Access::ok)
+        return a;
   count_votes(card);
   return Access::ok;
 }
@@ -107,13 +133,13 @@ void RegionSize::count_votes(card::Card& card) {
   }
 }
 
-Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core,
-                         const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode) {
+Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& host_end,
+                         device::Mode mode) {
   if (known()) return Access::ok;
   // The first firmware of the line clears DEVICE_END after a push.
   const bool cleared =
       attachment_.layout->format.generation <= 1 || attachment_.layout->format.generation == 16;
-  if (mode != device::Mode::normal || cleared) return try_fronts(card, logs, core, host_end, mode);
+  if (mode != device::Mode::normal || cleared) return try_fronts(card, logs, core, host_end, mode, false);
   const device::Format& f = attachment_.layout->format;
   std::vector<uint64_t> raw(f.control_words / 2);
   const auto read_control = [&](markers::ControlVector& v) {
@@ -126,7 +152,7 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   markers::ControlVector before, after;
   if (const Access a = read_control(before); a != Access::ok) return a;
   // Full logs: L1 holds runs that are in none.
-  if (before.dropped != 0) return try_fronts(card, logs, core, host_end, mode);
+  if (before.dropped != 0) return try_fronts(card, logs, core, host_end, mode, true);
   if (before.done != 1 || before.run_counter == 0)
     return Access::ok;  // a run is in flight: nothing holds still
 

@@ -72,6 +72,7 @@ def full(arguments):
     truth_path, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth_path, "--cores", 4, "--programs", 0, "--rate", 2000,
                    "--zones-per-kernel", 1, "--quiet", *arguments)
+    least = 4 * 5 * 500
 
     def look(*more):
         code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "--for", "500ms",
@@ -81,7 +82,7 @@ def full(arguments):
 
     h.wait_until(lambda: any(r["cause"] == "dropped on card" for r in look()["lost"]), "a log fills", card)
     capture = h.work(name + ".ttc")
-    while (report := look("-o", capture))["markers"] < 4 * 5 * 1000:
+    while (report := look("-o", capture))["markers"] < least:
         h.check(report["sweeps"] < 1000, "full logs are not read")
     card.terminate()
     code, _, err = h.finish(card)

@@ -250,6 +250,7 @@ class Drain {
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
   void tell_losses();
+  void tell_waiting();
   void store_counters();
 
   // drain_looks.cpp
@@ -365,6 +366,8 @@ class Drain {
   DeviceTime device_time_;
   bool generation_settled_ = false;
   uint32_t generation_tries_ = 0;
+  uint64_t waiting_since_ns_ = 0;  // for the regions' size
+  bool waiting_told_ = false;
   uint64_t line_ns_ = 0;  // what a line of the log takes, of late
   bool mode_settled_ = false;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core

@@ -17,14 +17,18 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 
 #include "collector/attach.hpp"
 #include "collector/log_reader.hpp"
+#include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
 
 class RegionSize {
  public:
+  using HostEnd = std::array<uint32_t, device::kMaxRiscs>;
+
   // `given`: the user's flag, 0 when P must be learnt.
   RegionSize(const Attachment& attachment, uint32_t given, unsigned numberings)
       : attachment_(attachment),
@@ -37,15 +41,17 @@ class RegionSize {
   bool known() const { return known_; }      // the bytes, and the numbering where there are several
 
   // Looks at one core whose indices moved. At most a few hundred round trips; call again on other visits.
-  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core,
-                     const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode);
+  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& host_end,
+                     device::Mode mode);
 
  private:
   struct Sample;
   card::Access try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
-                         device::Mode mode);
+                         device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words);
+  static card::Access holds_whole_log(LogReader& logs, const markers::LogPlace& place,
+                                      const markers::Lane& lane, uint32_t log_words, bool& whole);
   card::Access try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
-                          const std::array<uint32_t, device::kMaxRiscs>& host_end, device::Mode mode);
+                          const HostEnd& host_end, device::Mode mode, bool full);
   void count_votes(card::Card& card);
   bool says_nothing(const AttachedCore& core, uint32_t risc) const;
   card::Access try_lane(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
