@@ -42,7 +42,7 @@ struct Options {
   card::EmulatedCardOptions card;
   emulation::WorldOptions world;
   emulation::WorkloadOptions work;
-  std::string generation = "G4", mailbox = "M4", mode = "normal", trace;
+  std::string generation = "G4", mailbox, mode = "normal", trace;
   std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults;
@@ -268,9 +268,18 @@ int run_replay(Options& o) {
   return code == kOk && left_out ? kRowsLeftOut : code;
 }
 
+// The mailbox that tt-metal had when its profiler was of this generation (format sheet 1.3).
+std::string usual_mailbox(const std::string& generation, const std::string& arch) {
+  if (CLI::detail::to_lower(generation) == "g1-16") return arch == "blackhole" ? "M1-early" : "M0";
+  if (CLI::detail::to_lower(generation) == "g1") return "M1";
+  if (CLI::detail::to_lower(generation) == "g2") return "M2-2025";
+  return "M4";
+}
+
 // The profiler's layout, mailbox and mode, which must go together.
 void finish_firmware_options(Options& o, bool region_given) {
   o.world.layout = markers::layout_by_name(o.generation);
+  if (o.mailbox.empty()) o.mailbox = usual_mailbox(o.generation, o.card.arch);
   o.world.mailbox = markers::mailbox_by_name(o.mailbox);
   const device::Format& format = o.world.layout->format;
   if (o.mode == "accumulate") {
@@ -386,9 +395,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"G1-16", "G1", "G2", "G3", "G4"}, CLI::ignore_case))
       ->capture_default_str();
   app.add_option("--mailbox", o.mailbox,
-                 "where the profiler lies in L1; before M2 of Jan 2026 there is no magic word")
-      ->check(CLI::IsMember({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case))
-      ->capture_default_str();
+                 "where the profiler lies in L1: M0 to M4, default that of the generation's time; before M2\n"
+                 "of Jan 2026 there is no magic word")
+      ->check(CLI::IsMember({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case));
   app.add_option("--mode", o.mode, "how the firmware was built")
       ->check(CLI::IsMember({"normal", "sum", "accumulate", "trace-only"}))
       ->capture_default_str();
