@@ -376,6 +376,22 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// Its replay counter is in the identity of a launch at most, and the mailbox may be that of either.
+TEST(Discovery, trace_only_firmware_without_a_magic_word_is_known_by_what_it_waits_for) {
+  for (const uint32_t waits : {device::kExpectFwStart, device::kExpectKernelStart, device::kExpectEnds}) {
+    Image image("wormhole_b0");
+    const uint32_t control =
+        image.placement.place(CoreKind::tensix).mailbox_base + mailbox_by_name("M1")->tensix_offset;
+    image.place(layout("G1"), control - 16);
+    image.at(control - 16) = 0;
+    image.at(control + 4u * device::kG2.trace_status) = waits;
+    const Discovery d = image.discover();
+    ASSERT_TRUE(d) << joined(d.evidence);
+    EXPECT_EQ(d.layout, layout_by_name("G2"));
+    EXPECT_EQ(d.mode, device::Mode::trace_only);
+  }
+}
+
 TEST(Discovery, a_vector_without_a_magic_word_is_found_at_any_step_of_16_bytes) {
   for (uint32_t control = 0x10; control < 0x10 + kMagicSearchBytes - 16; control += 16) {
     Image image("wormhole_b0");
