@@ -40,6 +40,13 @@ bool looks_g0(std::span<const uint32_t> words) {
          words[kDone] <= 1;
 }
 
+// G4's own words, where firmware was given no log: who wrote these places it, and no ring has been set up.
+bool looks_logless_g4(std::span<const uint32_t> words) {
+  const device::Format& f = device::kG4;
+  return words[f.dram_address] == 0 && words[f.core_count_per_dram] != 0 && words[f.flat_id] <= 255 &&
+         words[f.done] <= 1 && words[f.host_end] >= device::kFirstCustomWord;
+}
+
 bool looks_streaming(std::span<const uint32_t> words) {
   constexpr size_t kHeads = 0, kTails = 24, kArmed = 48, kCoreXy = 49, kStalls = 50, kRingWords = 512;
   if (words.size() < 64 || words[kArmed] > 1) return false;
@@ -50,6 +57,7 @@ bool looks_streaming(std::span<const uint32_t> words) {
     moved = moved || words[kTails + r] != 0;
   }
   if (words[kCoreXy] & 0xffc0ffc0) return false;  // y << 16 | x, or 0
+  if (words[kCoreXy] == 0 && looks_logless_g4(words)) return false;
   return moved && words[kStalls] < 0xffff0000;
 }
 

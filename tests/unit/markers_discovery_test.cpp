@@ -286,6 +286,15 @@ TEST_F(Refusal, streaming_by_its_rings) {
   refused_as("streaming profiler", "TT_METAL_STREAMING_PROFILER");
 }
 
+TEST_F(Refusal, g4_without_a_log_is_not_taken_for_rings) {
+  control = image.place(layout("G4"), 0x10 + 2784);
+  const device::Format& f = layout("G4").format;
+  word(f.dram_address) = 0;
+  word(f.host_end) = word(f.device_end) = 28;
+  word(f.run_counter) = word(f.done) = 1;
+  refused_as(kProfilerOff, "no DRAM address");
+}
+
 TEST_F(Refusal, g4_diagnostic_by_g4_identities_behind_a_short_vector) {
   control = image.place(layout("G3"), 0x10 + 2784);
   word(32 + 2) = layout("G4").format.identity(0, kFlat, 0);

@@ -150,11 +150,11 @@ void MemoryImage::find_layout() {
       const CoreMemory memory = raw(core, epoch);
       const markers::Discovery found = discover(core, memory);
       if (!found && refusal.empty() && !found.evidence.empty()) refusal = markers::joined(found.evidence);
-      if (!found.known_as.empty()) known = true;
+      // Firmware that was given no log is told from one that is off by what it left.
+      if (!found.known_as.empty() && found.known_as != markers::kProfilerOff) known = true;
       if (!found) continue;
-      // What carries more (the trace count, a 16-bit id) is only seen once something ran.
-      const bool says_more = found.vector.run_counter != 0;
-      if (!layout || says_more) layout = found.layout;
+      // G1 is what nothing speaks against: a trace count or a 16-bit id is only seen on cores where one ran.
+      if (!layout || layout == markers::layout_by_name("G1")) layout = found.layout;
       mode = std::max(mode, accumulates(memory.logs[0]) ? device::Mode::accumulate : found.mode);
     }
   if (layout && layout->format.generation <= 2 && generation_ == "g2") layout = markers::layout_by_name("G2");
