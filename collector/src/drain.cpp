@@ -157,6 +157,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
   if (core.looked_late && core.core.kind == markers::CoreKind::tensix) ++late_looks_;
   core.previous_look_ns = std::exchange(core.look_ns, snap.read_time_ns);
+  if (core.looked_late && core.l1_late_ns == 0) core.l1_late_ns = core.previous_look_ns;
   if (rewound(core, snap)) note_rewind(core, false);
   if (core.rewound_ns != 0) {
     news = true;
