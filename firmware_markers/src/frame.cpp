@@ -11,6 +11,8 @@ namespace {
 
 using namespace device;
 
+constexpr size_t kOverrunWords = 4;  // a last packet may reach so far into the next RISC's buffer
+
 // Follows the times of one frame the way the decoder does: guaranteed markers against the FW start, customs
 // against the custom before.
 class Times {
@@ -208,7 +210,7 @@ size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, u
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
   SumsOnce sums;
-  while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
+  while (pos + 2 <= words.size() && pos - at < kBufferWords + kOverrunWords && is_marker(words[pos])) {
     if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;  // padding closes a frame
     const uint32_t length = packet_words(packet_type(words[pos]));
     if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
@@ -291,7 +293,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     const size_t zones_begin = pos;
     pos = times.zones(words, pos);
     if (pos != zones_begin) length = 2;
-    if (pos - at > kBufferWords + 4) return 0;
+    if (pos - at > kBufferWords + kOverrunWords) return 0;
     if (pos == words.size() || frame_starts(words, pos, lane)) break;
     const uint32_t high = words[pos];
     if (!is_marker(high)) {
@@ -318,7 +320,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
       times.custom(high, words[pos + 1]);
     }
     pos += length;
-    if (pos - at > kBufferWords + 4) return 0;
+    if (pos - at > kBufferWords + kOverrunWords) return 0;
   }
   if (!times.hold()) return 0;
   frame = {words.subspan(at, pos - at), pos, static_cast<uint32_t>(times.seen()), sat_out, has_payload};
