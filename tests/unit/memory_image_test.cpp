@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "pipeline/device_csv.hpp"
 #include "pipeline/image_source.hpp"
@@ -34,15 +34,25 @@ struct Imaged {
   unsigned overruns = 0;  // one of so many launches
 };
 
+using Lines = std::vector<std::string>;
+
 // Lines behind the head, sorted: an image is read core by core, the truth was written launch by launch.
-std::vector<std::string> rows_of(const std::string& path) {
+Lines csv_rows(const std::string& path) {
   std::ifstream file(path);
-  std::vector<std::string> rows;
+  Lines rows;
   std::string line;
   for (size_t n = 0; std::getline(file, line); ++n)
     if (n >= 2) rows.push_back(line);
   std::sort(rows.begin(), rows.end());
   return rows;
+}
+
+// Of two sorted ones, a repeated row counting as often as it is there: the first few.
+Lines without(const Lines& from, const Lines& what) {
+  Lines rest;
+  std::set_difference(from.begin(), from.end(), what.begin(), what.end(), std::back_inserter(rest));
+  if (rest.size() > 3) rest[2] = std::to_string(rest.size()) + " in all", rest.resize(3);
+  return rest;
 }
 
 class ImageWriter {
@@ -65,6 +75,7 @@ class ImageWriter {
     }
     for_all([&](EmulatedCore& core) { begin(core.where()); });
     write_meta();
+    write_notes();
   }
   ~ImageWriter() {
     std::filesystem::remove_all(directory());
@@ -74,9 +85,10 @@ class ImageWriter {
   static std::string directory() {
     return ::testing::TempDir() + "/memory_image_" + std::to_string(getpid());
   }
-  void add_epoch(uint32_t programs) {
+  void add_epoch(uint32_t programs, bool last) {
     if (dispatch_ && epoch_ == 0) dispatch_->dispatch_open(0);
     for (uint32_t n = 0; n < programs; ++n) run(++program_);
+    if (dispatch_ && last) dispatch_->dispatch_close();
     world_.land_all();
     const std::string folder = directory() + "/epoch000" + std::to_string(epoch_++);
     std::filesystem::create_directory(folder);
@@ -86,10 +98,10 @@ class ImageWriter {
       begin(core.where());
     });
   }
-  std::vector<std::string> true_rows() {
+  Lines true_rows() {
     for (auto& core : cores_) core->close();
-    truth_.convert({what_.arch, 1000, 1}, {});
-    return rows_of(directory() + ".truth.csv");
+    truth_.convert({what_.arch, 1000, 1}, names_);
+    return csv_rows(directory() + ".truth.csv");
   }
 
  private:
@@ -119,7 +131,7 @@ class ImageWriter {
     if (what_.no_log) card_.store(core.at, core.control_address + 4u * world_.format().dram_address, 0);
   }
   void run(uint32_t program) {
-    const bool traced = world_.format().trace.bits != 0;
+    const bool traced = world_.format().trace.bits != 0 && !what_.no_log;  // counted by a push
     for (auto& core : cores_) {
       if (traced && program % 4 == 1) core->replay_started();
       Launch launch;
@@ -186,17 +198,29 @@ class ImageWriter {
     std::ofstream(directory() + "/meta.json") << j;
   }
 
+  void write_notes() {
+    std::ofstream log(directory() + "/zone_src_locations.log");
+    const auto note = [&](const Zone* zone) {
+      log << "'#pragma message: " << zone->note << "'\n";
+      names_.add_note(zone->note);
+    };
+    for (const Zone* zone : zones_.firmware_zones()) note(zone);
+    for (uint32_t i = 0; i < zones_.kernel_zones(); ++i)
+      for (const Zone* zone : zones_.kernel_zones_of(i)) note(zone);
+  }
+
   Imaged what_;
   card::EmulatedCard card_;
   TruthLog truth_;
   World world_;
   ZoneCatalog zones_;
+  markers::ZoneNames names_;
   std::vector<std::unique_ptr<EmulatedCore>> cores_;
   std::unique_ptr<EmulatedCore> dispatch_;
   uint32_t program_ = 0, epoch_ = 0;
 };
 
-std::vector<std::string> exported_rows() {
+Lines exported_rows() {
   const std::string path = ImageWriter::directory() + "/exported.csv";
   tools::Output out(path, true);
   tools::DeviceCsv csv(out, {});
@@ -207,16 +231,18 @@ std::vector<std::string> exported_rows() {
   pipeline.finish(csv);
   csv.end();
   out.commit();
-  return rows_of(path);
+  return csv_rows(path);
 }
 
 void expect_equal(const Imaged& what, uint32_t programs = 12, uint32_t epochs = 3) {
   SCOPED_TRACE(what.generation + " " + what.mailbox + " " + what.arch);
   ImageWriter image(what);
-  for (uint32_t e = 0; e < epochs; ++e) image.add_epoch(programs);
+  for (uint32_t e = 0; e < epochs; ++e) image.add_epoch(programs, e + 1 == epochs);
   const auto got = exported_rows();
-  EXPECT_GT(got.size(), 20u);
-  EXPECT_EQ(got, image.true_rows());
+  const auto wanted = image.true_rows();
+  EXPECT_GT(wanted.size(), 20u);
+  EXPECT_EQ(without(wanted, got), Lines()) << "missing";
+  EXPECT_EQ(without(got, wanted), Lines()) << "invented";
 }
 
 constexpr const char* kArchitectures[] = {"wormhole_b0", "blackhole"};
