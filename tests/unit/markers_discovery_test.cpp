@@ -314,6 +314,12 @@ TEST_F(Refusal, a_profiler_that_is_off_by_an_address_nobody_wrote) {
   refused_as(kProfilerOff, "no DRAM address");
 }
 
+TEST(Discovery, generations_that_are_not_read_have_a_reason_by_name) {
+  for (const char* name : {"g0", "G0", "g3b"})
+    EXPECT_NE(why_not_read(name).find("use a tt-metal"), std::string::npos);
+  for (const Layout& layout : layouts()) EXPECT_EQ(why_not_read(layout.name), "");
+}
+
 TEST_F(Refusal, memory_that_tells_nothing_has_no_name) {
   refused_as("", "no worker magic word");
 }

@@ -305,5 +305,54 @@ TEST(MemoryImage, cores_that_were_given_no_log) {
   }
 }
 
+// --- what is not read
+
+std::string refusal() {
+  try {
+    tools::ImageSource source(ImageWriter::directory());
+  } catch (const tools::SourceError& e) {
+    return e.what();
+  }
+  return "none";
+}
+void name_generation(const std::string& generation) {
+  const std::string path = ImageWriter::directory() + "/meta.json";
+  auto meta = nlohmann::json::parse(std::ifstream(path));
+  meta["gen"] = generation;
+  std::ofstream(path) << meta;
+}
+void set_word(const std::string& name, uint32_t word, uint32_t value) {
+  std::fstream file(ImageWriter::directory() + name, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(4 * word);
+  file.write(reinterpret_cast<const char*>(&value), 4);
+}
+
+TEST(MemoryImage, a_generation_that_is_not_read_is_refused_by_its_name) {
+  ImageWriter image({.generation = "G3"});
+  image.add_epoch(5, true);
+  EXPECT_EQ(refusal(), "none");
+  name_generation("g3b");
+  EXPECT_NE(refusal().find("G3b"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("July 2026"), std::string::npos) << refusal();
+}
+
+// The cores that show nothing of it yet are not believed then.
+TEST(MemoryImage, debug_dump_on_one_core_is_refused_in_one_sentence) {
+  ImageWriter image({.generation = "G3"});
+  image.add_epoch(5, false);
+  image.add_epoch(5, true);
+  set_word("/epoch0001/cv_01_01.bin", device::kG3.risc_dram_address + 1u, 0xffffffff);
+  EXPECT_NE(refusal().find("debug dump at"), std::string::npos) << refusal();
+  EXPECT_EQ(refusal().find("G4"), std::string::npos) << refusal();
+}
+
+TEST(MemoryImage, a_profiler_that_never_ran_is_refused) {
+  ImageWriter image({.no_log = true});
+  image.add_epoch(0, true);
+  EXPECT_NE(refusal().find("profiler not set up"), std::string::npos) << refusal();
+  name_generation("g9");
+  EXPECT_NE(refusal().find("'g9'"), std::string::npos) << refusal();
+}
+
 }  // namespace
 }  // namespace ttc::emulation
