@@ -182,7 +182,8 @@ void MemoryImage::find_layout() {
   // Before the host's first results read G3b has the words of G3.
   if (const std::string why = markers::why_not_read(generation_); !why.empty())
     throw ImageError(directory + ": " + why);
-  if (layout && layout->format.generation <= 2 && generation_ == "g2") layout = markers::layout_by_name("G2");
+  if (layout && layout->format.generation <= 2 && markers::same_ignoring_case(generation_, "g2"))
+    layout = markers::layout_by_name("G2");
   if (layout) return;
   layout = markers::layout_by_name(generation_);
   if (!layout)
