@@ -162,7 +162,22 @@ Access Drain::publish_l1_rest(CoreState& core) {
   return Access::ok;
 }
 
+// A push leaves its own zone in the slots, and under it the markers it took: two frames, lest these seem
+// left over from before.
 void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
+  constexpr auto kHead = device::kFirstCustomWord, kSlots = device::kFwStartWord;
+  const auto time_at = [&](uint32_t word) { return markers::marker_time(rest[word], rest[word + 1]); };
+  const bool ends_with_push = mode_of(core) == device::Mode::accumulate && rest.size() > kHead &&
+                              !markers::is_blank(rest[kSlots]) &&
+                              markers::clock_difference(time_at(kSlots), time_at(kHead)) > 0;
+  if (!ends_with_push) return publish_frame_of_rest(core, risc, rest);
+  std::vector<uint32_t> pushed(rest);
+  std::fill(pushed.begin() + kSlots, pushed.begin() + kHead, device::kUnsetWord);
+  publish_frame_of_rest(core, risc, pushed);
+  publish_frame_of_rest(core, risc, {rest.begin(), rest.begin() + kHead});
+}
+
+void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
   LaneState& lane = core.lanes[risc];
   if (rest.size() < device::kFirstCustomWord) return;
   const uint64_t until = last_time(rest);

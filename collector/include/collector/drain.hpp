@@ -337,6 +337,7 @@ class Drain {
   card::Access extend_l1_rest(CoreState& core, uint32_t risc);
   card::Access publish_l1_rest(CoreState& core);
   void publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
+  void publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
 
   card::Card& card_;
   Attachment attachment_;
