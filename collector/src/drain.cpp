@@ -157,7 +157,6 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   core.looked_late = snap.read_time_ns - core.look_ns > kBlindSpotNs;
   if (core.looked_late && core.core.kind == markers::CoreKind::tensix) ++late_looks_;
   core.previous_look_ns = std::exchange(core.look_ns, snap.read_time_ns);
-  if (core.looked_late && core.l1_late_ns == 0) core.l1_late_ns = core.previous_look_ns;
   if (rewound(core, snap)) note_rewind(core, false);
   if (core.rewound_ns != 0) {
     news = true;
@@ -166,6 +165,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     return wait && snap.read_time_ns < core.rewound_ns + kResetOverNs ? Access::ok : begin_epoch(core);
   }
   if (provisional_moved(core, snap)) return reopen_recycle(core), Access::ok;
+  if (core.looked_late && core.l1_late_ns == 0) core.l1_late_ns = core.previous_look_ns;
   news = has_news(core, snap);
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   const bool doubtful = core.looked_late || core.reset_generation != reset_generation_;
