@@ -164,6 +164,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     return wait && snap.read_time_ns < core.rewound_ns + kResetOverNs ? Access::ok : begin_epoch(core);
   }
   if (provisional_moved(core, snap)) return reopen_recycle(core), Access::ok;
+  if (core.looked_late && core.l1_late_ns == 0) core.l1_late_ns = core.previous_look_ns;
   news = has_news(core, snap);
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   if (look.front == Front::empty && core.lanes[0].delivered && mode_of(core) == device::Mode::normal)

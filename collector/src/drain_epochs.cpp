@@ -66,7 +66,7 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
 uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
   if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);
   const uint64_t first = markers::first_time(frame, 0);
-  const uint64_t start = markers::marker_time(frame[device::kFwStartWord], frame[device::kFwStartWord + 1]);
+  const uint64_t start = markers::start_time(frame);
   const bool ended = frame[device::kFwEndWord] != device::kUnsetWord;
   if (first != start || !ended) return first;
   return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);  // it has none

@@ -82,7 +82,10 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
     buffers[r].resize(markers::l1_words(before, r, attachment_.layout->format, buffers[r]));
-    if (!pushed && mode_of(core) == device::Mode::accumulate) account_begun_anew(core, r, buffers[r]);
+    if (!pushed && mode_of(core) == device::Mode::accumulate) {
+      account_begun_anew(core, r, buffers[r]);
+      core.l1_late_ns = 0;
+    }
     core.lanes[r].l1_rest = std::move(buffers[r]);
   }
   return Access::ok;
@@ -126,9 +129,13 @@ Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
       if (last == 0 || (time != 0 && markers::clock_difference(time, last) > 0)) last = time;
     const uint64_t first = markers::marker_time(now[kHead], now[kHead + 1]);
     if (!is_short(now[kHead]) || markers::clock_difference(first, last) <= 0) return Access::ok;
-    // Only a reset takes what no push has taken to the log, and this began before there was one.
+    // Only a reset takes what no push has taken to the log, and this began before there was one, or before a
+    // look that came so late that one could have gone by unseen.
+    const uint64_t unseen_since = core.rewound_ns != 0   ? core.rewound_after_ns
+                                  : !host_has_read(core) ? 0
+                                                         : core.l1_late_ns;
     const bool began_before =
-        core.rewound_ns == 0 || markers::clock_difference(first, device_time_.at(core.rewound_after_ns)) < 0;
+        unseen_since == 0 || markers::clock_difference(first, device_time_.at(unseen_since)) < 0;
     if (!began_before) {
       losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
       losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
@@ -155,7 +162,22 @@ Access Drain::publish_l1_rest(CoreState& core) {
   return Access::ok;
 }
 
+// A push leaves its own zone in the slots, and under it the markers it took: two frames, lest these seem
+// left over from before.
 void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
+  constexpr auto kHead = device::kFirstCustomWord, kSlots = device::kFwStartWord;
+  const auto time_at = [&](uint32_t word) { return markers::marker_time(rest[word], rest[word + 1]); };
+  const bool ends_with_push = mode_of(core) == device::Mode::accumulate && rest.size() > kHead &&
+                              !markers::is_blank(rest[kSlots]) &&
+                              markers::clock_difference(time_at(kSlots), time_at(kHead)) > 0;
+  if (!ends_with_push) return publish_frame_of_rest(core, risc, rest);
+  std::vector<uint32_t> pushed(rest);
+  std::fill(pushed.begin() + kSlots, pushed.begin() + kHead, device::kUnsetWord);
+  publish_frame_of_rest(core, risc, pushed);
+  publish_frame_of_rest(core, risc, {rest.begin(), rest.begin() + kHead});
+}
+
+void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
   LaneState& lane = core.lanes[risc];
   if (rest.size() < device::kFirstCustomWord) return;
   const uint64_t until = last_time(rest);

@@ -41,6 +41,7 @@ Access Drain::begin_epoch(CoreState& core) {
   if (mode_of(core) == device::Mode::accumulate)
     if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
   core.recovered = 0;
+  core.l1_late_ns = 0;
   ++core.epoch;
   ++epochs_;
   core.run_counter = 0;

@@ -23,6 +23,10 @@ uint64_t attended_ns(const Page& page) {
 
 bool begun(const Page& page, const CardFault& f) {
   if (page.attended_since.load(std::memory_order_acquire) == 0) return false;
+  if (f.after_is_round_trips && f.notice_ns) {  // announced at that moment, and so long before
+    const uint64_t announced = page.fault_began[&f - page.fault].load(std::memory_order_acquire);
+    return announced != 0 && attended_ns(page) + 1 >= announced + f.notice_ns;
+  }
   if (f.after_is_round_trips) return page.round_trips.load(std::memory_order_relaxed) >= f.after;
   return attended_ns(page) >= f.after;
 }

@@ -216,11 +216,20 @@ struct EmulatedCard::Impl {
     });
   }
 
+  // A reset is announced. Of a moment in round trips it is not known when it will be: so from then on.
+  void announce_reset(uint32_t i) {
+    const CardFault& f = page->fault[i];
+    if (f.kind != FaultKind::reset || !f.notice_ns || page->resets || !page->attended_since) return;
+    const uint64_t now = attended_ns(*page);
+    if (f.after_is_round_trips ? page->round_trips < f.after : now + f.notice_ns < f.after) return;
+    uint64_t not_yet = 0;
+    page->fault_began[i].compare_exchange_strong(not_yet, now + 1, std::memory_order_release,
+                                                 std::memory_order_relaxed);
+    page->leaving = 1;
+  }
+
   void act_on_faults() {
-    for (const CardFault& f : options.faults)
-      if (f.kind == FaultKind::reset && f.notice_ns && !page->resets && page->attended_since &&
-          attended_ns(*page) + f.notice_ns >= f.after)
-        page->leaving = 1;
+    for (uint32_t i = 0; i < page->faults; ++i) announce_reset(i);
     if (listener && begun_fault(*page, FaultKind::unplug)) unplug();
     if (page->resets == 0 && begun_fault(*page, FaultKind::reset)) reset_chip();
   }

@@ -79,12 +79,12 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
 
 // The path of an ordinary frame is inlined into decode(): short frames cost what is done once a frame. What
 // is out of the ordinary stays out of line, so that it takes no registers from the rest.
-[[gnu::always_inline]] inline void LaneDecoder::decode_guaranteed(const uint32_t* words, uint64_t& start,
-                                                                  uint64_t& last, bool same_launch,
-                                                                  Batch& out) {
-  const Slots slots(words);
+[[gnu::always_inline]] inline void LaneDecoder::decode_guaranteed(std::span<const uint32_t> frame,
+                                                                  uint64_t& start, uint64_t& last,
+                                                                  bool same_launch, Batch& out) {
+  const Slots slots(frame.data() + kFwStartWord);
   if (same_launch || !slots.in_order(last)) [[unlikely]]
-    return decode_odd_guaranteed(words, start, last, same_launch, out);
+    return decode_odd_guaranteed(frame, start, last, same_launch, out);
   Marker* const first = out.markers_.get() + out.marker_count_;
   put(first, slots.fw, kGuaranteed);
   put(first + 2, slots.kernel, kGuaranteed);
@@ -94,8 +94,10 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
   previous_.repaired_slots = 0;
 }
 
-[[gnu::noinline]] void LaneDecoder::decode_odd_guaranteed(const uint32_t* slots, uint64_t& start_out,
-                                                          uint64_t& last_out, bool same_launch, Batch& out) {
+[[gnu::noinline]] void LaneDecoder::decode_odd_guaranteed(std::span<const uint32_t> frame,
+                                                          uint64_t& start_out, uint64_t& last_out,
+                                                          bool same_launch, Batch& out) {
+  const uint32_t* const slots = frame.data() + kFwStartWord;
   uint64_t start = start_out, last = last_out;  // not references: markers could alias them
   Marker* const first = out.markers_.get() + out.marker_count_;
   Marker* next = first;
@@ -113,7 +115,8 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
       ++anomalies_.duplicate_markers;
       if (previous_.repaired_slots >> slot & 1)
         time = repaired(time), flags |= kRepaired, repaired_slots |= 1u << slot;
-    } else if (last != 0 && looks_rolled_over(time, slot == 0 ? last : start)) {
+    } else if ((last != 0 && looks_rolled_over(time, slot == 0 ? last : start)) ||
+               (slot == 0 && start_time(frame) != time)) {
       time = repaired(time);
       flags |= kRepaired;
       repaired_slots |= 1u << slot;
@@ -258,9 +261,9 @@ uint8_t LaneDecoder::judge_time(uint64_t& time, Customs& customs) {
 
   uint64_t last = previous_.known ? previous_.last_time : 0;
   if (!previous_.known && is_blank(head[kFwStartWord]) && at + kFirstCustomWord + 2 <= words.size())
-    last = marker_time(head[kFirstCustomWord], head[kFirstCustomWord + 1]);
+    last = first_custom_time(words.subspan(at));
   uint64_t start = last;
-  decode_guaranteed(head + kFwStartWord, start, last, same_launch, out);
+  decode_guaranteed(words.subspan(at), start, last, same_launch, out);
   // Customs are judged among themselves: FW END and KERNEL END are later than all of them.
   uint64_t before = sat_out ? last : start;
   if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0)

@@ -30,6 +30,12 @@ std::span<const uint32_t> words_from(const L1Image& image, uint32_t address, siz
   return image.words.subspan(first, std::min(count, image.words.size() - first));
 }
 
+// TRACE_REPLAY_STATUS of trace-only firmware.
+bool waits_for_replay(uint32_t status) {
+  constexpr uint32_t kReplayBits = device::kExpectFwStart | device::kExpectKernelStart | device::kExpectEnds;
+  return status & kReplayBits && !(status & ~kReplayBits);
+}
+
 // A place where the control vector may be.
 struct Anchor {
   uint32_t control;
@@ -82,12 +88,13 @@ std::vector<Anchor> blind_anchors(const L1Image& image, const Placement& placeme
   return found;
 }
 
-// G1 and G2 have the same vector; what tells them apart are the buffers and the mailbox around them.
-const Layout* old_generation(const Anchor& anchor, const ControlVector& v,
+// G1 and G2 have the same vector up to the word in which trace-only firmware says what it waits for; what
+// else tells them apart are the buffers and the mailbox around them.
+const Layout* old_generation(const Anchor& anchor, const ControlVector& v, uint32_t trace_status,
                              std::span<const uint32_t> buffers) {
   const bool traced = buffers.size() > device::kIdIdentity && v.run_counter != 0 &&
                       device::kG2.trace.get(buffers[device::kIdIdentity]) != 0;
-  if (traced) return layout_by_name("G2");
+  if (traced || waits_for_replay(trace_status)) return layout_by_name("G2");
   if (has_narrow_ids(v, buffers)) return layout_by_name("G1-16");
   if (anchor.mailbox && anchor.mailbox->name == "M2-2025") return layout_by_name("G2");
   if (anchor.mailbox && anchor.mailbox->name == "M0" && v.run_counter == 0) return layout_by_name("G1-16");
@@ -148,7 +155,7 @@ class Search {
     const Layout& family = *layout_by_name("G1");
     const ControlVector v = parse_control_vector(words, family);
     const auto buffers = words_from(image_, anchor.control + 4u * device::kG1.control_words, 4);
-    return consider(anchor, *old_generation(anchor, v, buffers));
+    return consider(anchor, *old_generation(anchor, v, words[device::kG2.trace_status], buffers));
   }
 
   bool consider(const Anchor& anchor, const Layout& layout) {
@@ -230,8 +237,7 @@ bool has_narrow_ids(const ControlVector& v, std::span<const uint32_t> buffers) {
 
 device::Mode mode_of(const ControlVector& v, std::span<const uint32_t> buffers) {
   using namespace device;
-  constexpr uint32_t kReplayBits = 1u << 31 | 1u << 30 | 1u << 29;  // what trace-only firmware waits for
-  if (v.trace_status & kReplayBits && !(v.trace_status & ~kReplayBits)) return Mode::trace_only;
+  if (waits_for_replay(v.trace_status)) return Mode::trace_only;
   // Accumulating firmware never stamps a host id and puts every zone into the custom area: BRISC's slots are
   // unset, or older than the first custom marker, as no finished launch has them.
   if (v.device_end[0] <= kFirstCustomWord || buffers.size() < kFirstCustomWord + 2) return Mode::normal;

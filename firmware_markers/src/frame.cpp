@@ -1,6 +1,7 @@
 #include "firmware_markers/frame.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "packet_pair.hpp"
@@ -9,6 +10,8 @@ namespace ttc::markers {
 namespace {
 
 using namespace device;
+
+constexpr size_t kOverrunWords = 4;  // a last packet may reach so far into the next RISC's buffer
 
 // Follows the times of one frame the way the decoder does: guaranteed markers against the FW start, customs
 // against the custom before.
@@ -22,7 +25,8 @@ class Times {
         slots_stay_(lane.mode == Mode::trace_only),
         latest_(previous.known ? previous.last_time : 0) {}
 
-  void guaranteed(std::span<const uint32_t> slots, bool same_launch) {
+  void guaranteed(std::span<const uint32_t> frame, bool same_launch) {
+    const auto slots = frame.subspan(kFwStartWord, 8);
     if (!same_launch && guaranteed_in_order(Slots(slots.data()))) return;
     start_ = latest_;
     set_customs_latest(latest_);
@@ -36,7 +40,8 @@ class Times {
       if (duplicate) {
         if (previous_.repaired_slots >> slot & 1) time = repaired(time), repaired_slots_ |= 1u << slot;
       } else {
-        if (latest_ != 0 && looks_rolled_over(time, slot == 0 ? latest_ : start_))
+        if ((latest_ != 0 && looks_rolled_over(time, slot == 0 ? latest_ : start_)) ||
+            (slot == 0 && start_time(frame) != time))
           time = repaired(time), repaired_slots_ |= 1u << slot;
         check(time);
       }
@@ -131,16 +136,41 @@ class Times {
   bool in_order_ = false;
 };
 
+// A marker that has a time stands at words[at].
+bool has_time(std::span<const uint32_t> words, size_t at) {
+  return at + 2 <= words.size() && is_marker(words[at]) && !is_blank(words[at]) &&
+         packet_type(words[at]) != kZoneTotal;
+}
+
+// `time`, repaired where the earliest of the markers at `followers` shows that it had rolled over.
+uint64_t judged_by(std::initializer_list<size_t> followers, std::span<const uint32_t> words, uint64_t time) {
+  uint64_t next = time;
+  for (const size_t at : followers) {
+    if (!has_time(words, at)) continue;
+    const uint64_t follower = marker_time(words[at], words[at + 1]);
+    if (next == time || clock_difference(follower, next) < 0) next = follower;
+  }
+  return rolled_over_before(time, next) ? repaired(time) : time;
+}
+
 }  // namespace
 
+uint64_t start_time(std::span<const uint32_t> frame) {
+  return judged_by({kKernelStartWord, kFwEndWord, kFirstCustomWord}, frame,
+                   marker_time(frame[kFwStartWord], frame[kFwStartWord + 1]));
+}
+
+uint64_t first_custom_time(std::span<const uint32_t> frame) {
+  const size_t next = kFirstCustomWord + packet_words(packet_type(frame[kFirstCustomWord]));
+  return judged_by({next}, frame, marker_time(frame[kFirstCustomWord], frame[kFirstCustomWord + 1]));
+}
+
 uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
-  const uint64_t start = marker_time(frame[kFwStartWord], frame[kFwStartWord + 1]);
+  const uint64_t start = start_time(frame);
   const bool start_is_new = after != 0 && clock_difference(start, after) > 0;
-  const bool has_custom = frame.size() >= kFirstCustomWord + 2 && is_marker(frame[kFirstCustomWord]) &&
-                          !is_blank(frame[kFirstCustomWord]) &&
-                          packet_type(frame[kFirstCustomWord]) != kZoneTotal;
+  const bool has_custom = has_time(frame, kFirstCustomWord);
   if ((start_is_new && !is_blank(frame[kFwStartWord])) || !has_custom) return start;
-  return marker_time(frame[kFirstCustomWord], frame[kFirstCustomWord + 1]);
+  return first_custom_time(frame);
 }
 
 namespace {
@@ -180,7 +210,7 @@ size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, u
   const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
   size_t pos = at + kFirstCustomWord;
   SumsOnce sums;
-  while (pos + 2 <= words.size() && pos - at < kBufferWords && is_marker(words[pos])) {
+  while (pos + 2 <= words.size() && pos - at < kBufferWords + kOverrunWords && is_marker(words[pos])) {
     if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;  // padding closes a frame
     const uint32_t length = packet_words(packet_type(words[pos]));
     if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
@@ -255,8 +285,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
   const bool sat_out = lane.sat_out(words.data() + at);
   if (digest.known && !sat_out && is_of_launch(words, at, digest) && launch_is_over(lane, digest)) return 0;
   Times times(digest, ceiling, lane, sat_out);
-  times.guaranteed(words.subspan(at + kFwStartWord, 8),
-                   digest.known && digest.host_id == words[at + kIdHost]);
+  times.guaranteed(words.subspan(at), digest.known && digest.host_id == words[at + kIdHost]);
   bool has_payload = false;
   size_t pos = at + kFirstCustomWord;
   uint32_t length = 2;  // of the last packet
@@ -264,7 +293,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     const size_t zones_begin = pos;
     pos = times.zones(words, pos);
     if (pos != zones_begin) length = 2;
-    if (pos - at > kBufferWords + 4) return 0;
+    if (pos - at > kBufferWords + kOverrunWords) return 0;
     if (pos == words.size() || frame_starts(words, pos, lane)) break;
     const uint32_t high = words[pos];
     if (!is_marker(high)) {
@@ -291,7 +320,7 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
       times.custom(high, words[pos + 1]);
     }
     pos += length;
-    if (pos - at > kBufferWords + 4) return 0;
+    if (pos - at > kBufferWords + kOverrunWords) return 0;
   }
   if (!times.hold()) return 0;
   frame = {words.subspan(at, pos - at), pos, static_cast<uint32_t>(times.seen()), sat_out, has_payload};

@@ -36,12 +36,12 @@ constexpr Mailbox kMailboxes[] = {
 
 constexpr std::string_view kModes[] = {"normal", "trace-only", "accumulate"};  // by device::Mode
 
+}  // namespace
+
 bool same_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
-
-}  // namespace
 
 std::span<const Layout> layouts() {
   return kLayouts;

@@ -60,14 +60,16 @@ struct Slots {
   uint64_t fw_start() const { return fw[0] & kClockMask; }
   uint64_t fw_end() const { return fw[1] & kClockMask; }
 
-  // All set, none of them before `last`, and the kernel within its firmware: nothing to skip or to repair,
-  // and the FW end is the latest.
+  // All set, none of them before `last`, and the kernel within its firmware, which took less than a
+  // roll-over: nothing to skip or to repair, and the FW end is the latest.
   bool in_order(uint64_t last) const {
     const PairOf64 own = times_of(fw), inner = times_of(kernel);
     const PairOf64 before = {last, own[0]};
     const PairOf64 steps =
         (own - before) | (inner - PairOf64{own[0], own[0]}) | (PairOf64{own[1], own[1]} - inner);
-    return own[1] != 0 && !any_odd(odd_types(fw) | odd_types(kernel) | odd_if_negative(steps));
+    const bool short_enough = (own[1] - own[0]) >> 32 == 0;
+    return own[1] != 0 && short_enough &&
+           !any_odd(odd_types(fw) | odd_types(kernel) | odd_if_negative(steps));
   }
 };
 

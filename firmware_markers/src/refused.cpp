@@ -29,6 +29,12 @@ Refused g3b() {
           "tt-metal before or after that month"};
 }
 
+Refused g0() {
+  return {"G0",
+          "separate BRISC and ERISC slots, firmware of August and September 2024; use a tt-metal of late "
+          "2024 or newer"};
+}
+
 // Where G0 has its words, with what each may hold (format sheet 2). Its buffer was allocated anywhere.
 bool looks_g0(std::span<const uint32_t> words) {
   constexpr size_t kDeviceEnd = 6, kReset = 12, kDram = 14, kX = 16, kY = 17, kFlat = 18, kDropped = 19,
@@ -38,6 +44,13 @@ bool looks_g0(std::span<const uint32_t> words) {
     if (words[i] % 2 || words[i] > device::kBufferWords + 4) return false;
   return words[kX] <= 63 && words[kY] <= 63 && words[kFlat] <= 255 && words[kDropped] < 64 &&
          words[kDone] <= 1;
+}
+
+// G4's own words, where firmware was given no log: who wrote these places it, and no ring has been set up.
+bool looks_logless_g4(std::span<const uint32_t> words) {
+  const device::Format& f = device::kG4;
+  return words[f.dram_address] == 0 && words[f.core_count_per_dram] != 0 && words[f.flat_id] <= 255 &&
+         words[f.done] <= 1 && words[f.host_end] >= device::kFirstCustomWord;
 }
 
 bool looks_streaming(std::span<const uint32_t> words) {
@@ -50,6 +63,7 @@ bool looks_streaming(std::span<const uint32_t> words) {
     moved = moved || words[kTails + r] != 0;
   }
   if (words[kCoreXy] & 0xffc0ffc0) return false;  // y << 16 | x, or 0
+  if (words[kCoreXy] == 0 && looks_logless_g4(words)) return false;
   return moved && words[kStalls] < 0xffff0000;
 }
 
@@ -89,16 +103,19 @@ Refused refused_variant(std::span<const uint32_t> vector, std::span<const uint32
 }
 
 Refused refused_stranger(std::span<const uint32_t> words, bool anchored) {
-  if (!anchored && looks_g0(words))
-    return {"G0",
-            "separate BRISC and ERISC slots, firmware of August and September 2024; use a tt-metal of late "
-            "2024 or newer"};
+  if (!anchored && looks_g0(words)) return g0();
   if (anchored && looks_streaming(words))
     return {"streaming profiler",
             "its rings use the same memory (TT_METAL_STREAMING_PROFILER); run the workload with "
             "TT_METAL_DEVICE_PROFILER=1 instead"};
   if (anchored && looks_idle(words))
     return {kProfilerOff.data(), "the host has written no DRAM address into the control vector"};
+  return {};
+}
+
+std::string why_not_read(std::string_view generation) {
+  for (const Refused& r : {g0(), g3b()})
+    if (same_ignoring_case(r.name, generation)) return std::string(r.name) + ": " + r.why;
   return {};
 }
 

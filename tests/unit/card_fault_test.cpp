@@ -216,6 +216,23 @@ TEST_P(CardFaults, a_reset_can_be_announced) {
   EXPECT_EQ(read(kTile), Access::gone);
 }
 
+TEST_P(CardFaults, a_reset_after_round_trips_is_announced_at_that_moment) {
+  CardFault f = fault(FaultKind::reset, 3);
+  f.after_is_round_trips = true;
+  f.notice_ns = 4000;
+  make_and_open({f});
+  EXPECT_EQ(read(kTile), Access::ok);
+  emulated->advance_clock(100'000);  // as long as that may be
+  EXPECT_EQ(card->health(), Health::ok);
+  EXPECT_EQ(read(kTile), Access::ok);
+  EXPECT_EQ(read(kTile), Access::ok);
+  until([&] { return card->health() != Health::ok; });
+  EXPECT_EQ(card->health(), Health::leaving);
+  EXPECT_EQ(read(kTile), Access::ok);
+  emulated->advance_clock(4000);
+  until([&] { return read(kTile) == Access::gone; });
+}
+
 TEST_P(CardFaults, an_unplugged_card_hangs_up_and_cannot_be_found) {
   make_and_open({fault(FaultKind::unplug, 5000)});
   EXPECT_EQ(read(kTile), Access::ok);

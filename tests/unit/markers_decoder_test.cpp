@@ -287,6 +287,49 @@ TEST(Decoder, repairs_fw_start_by_the_frame_before) {
   EXPECT_EQ(d.decoder.digest().last_time, 5 * kRoll + 700);
 }
 
+TEST(Decoder, repairs_fw_start_of_a_lane_of_which_nothing_is_known_by_what_follows) {
+  Decoded d(Log()
+                .frame(1, 4 * kRoll + 425, 5 * kRoll + 90000, 5 * kRoll + 700, 5 * kRoll + 80000)
+                .zone(5 * kRoll + 800, 5 * kRoll + 900)
+                .frame(2, 5 * kRoll + 100000, 5 * kRoll + 200000));
+  EXPECT_EQ(d.odd().repaired_times, 1u);
+  EXPECT_EQ(d[0].time_cycles, 5 * kRoll + 425);
+  EXPECT_EQ(d[0].flags, kGuaranteed | kRepaired);
+  EXPECT_EQ(d[1].time_cycles, 5 * kRoll + 90000);
+  EXPECT_EQ(d[4].flags, 0);
+}
+
+// An application may rest for longer than a roll-over between two launches.
+TEST(Decoder, repairs_fw_start_after_a_rest_longer_than_a_roll_over) {
+  const Decoded d(Log()
+                      .frame(1, 2 * kRoll + 100000, 2 * kRoll + 200000)
+                      .frame(2, 4 * kRoll + 5, 5 * kRoll + 900, 5 * kRoll + 100, 5 * kRoll + 800));
+  const auto second = d.batch.markers(d.batch.frames()[1]);
+  EXPECT_EQ(second[0].time_cycles, 5 * kRoll + 5);
+  EXPECT_EQ(d.odd().repaired_times, 1u);
+}
+
+TEST(Decoder, a_frame_pushed_in_a_run_is_repaired_by_its_first_custom) {
+  const Decoded d(Log().frame(1, 4 * kRoll + 5).zone(5 * kRoll + 20, 5 * kRoll + 30));
+  EXPECT_EQ(d[0].time_cycles, 5 * kRoll + 5);
+}
+
+TEST(Decoder, a_firmware_zone_longer_than_a_roll_over_is_not_repaired) {
+  const Decoded d(Log().frame(1, 4 * kRoll + 425, 5 * kRoll + 9000, 4 * kRoll + 700, 5 * kRoll + 8000));
+  EXPECT_EQ(d.times(), (Times{4 * kRoll + 425, 5 * kRoll + 9000, 4 * kRoll + 700, 5 * kRoll + 8000}));
+  EXPECT_EQ(d.odd().repaired_times, 0u);
+}
+
+// Accumulating firmware leaves its slots unset: the first marker of a lane is a custom.
+TEST(Decoder, repairs_the_first_marker_of_an_accumulating_lane_by_the_next) {
+  Lane lane = kLane;
+  lane.mode = device::Mode::accumulate;
+  const Decoded d(
+      Log(lane).frame(0, {}).zone(4 * kRoll + 9, 5 * kRoll + 30).zone(5 * kRoll + 40, 5 * kRoll + 50), lane);
+  EXPECT_EQ(d.times(), (Times{5 * kRoll + 9, 5 * kRoll + 30, 5 * kRoll + 40, 5 * kRoll + 50}));
+  EXPECT_EQ(d[0].flags, kRepaired);
+}
+
 TEST(Decoder, repairs_fw_end_and_kernel_slots_by_fw_start) {
   const uint64_t t = 5 * kRoll - 10;
   Decoded d(Log().frame(1, t, 4 * kRoll + 900, t + 1, 4 * kRoll + 800));

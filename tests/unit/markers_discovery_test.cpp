@@ -286,6 +286,15 @@ TEST_F(Refusal, streaming_by_its_rings) {
   refused_as("streaming profiler", "TT_METAL_STREAMING_PROFILER");
 }
 
+TEST_F(Refusal, g4_without_a_log_is_not_taken_for_rings) {
+  control = image.place(layout("G4"), 0x10 + 2784);
+  const device::Format& f = layout("G4").format;
+  word(f.dram_address) = 0;
+  word(f.host_end) = word(f.device_end) = 28;
+  word(f.run_counter) = word(f.done) = 1;
+  refused_as(kProfilerOff, "no DRAM address");
+}
+
 TEST_F(Refusal, g4_diagnostic_by_g4_identities_behind_a_short_vector) {
   control = image.place(layout("G3"), 0x10 + 2784);
   word(32 + 2) = layout("G4").format.identity(0, kFlat, 0);
@@ -303,6 +312,12 @@ TEST_F(Refusal, a_profiler_that_is_off_by_an_address_nobody_wrote) {
   control = control_address_after(0x10 + 2784, 0x10);
   image.at(0x10 + 2784) = kWorkerMagic;
   refused_as(kProfilerOff, "no DRAM address");
+}
+
+TEST(Discovery, generations_that_are_not_read_have_a_reason_by_name) {
+  for (const char* name : {"g0", "G0", "g3b"})
+    EXPECT_NE(why_not_read(name).find("use a tt-metal"), std::string::npos);
+  for (const Layout& layout : layouts()) EXPECT_EQ(why_not_read(layout.name), "");
 }
 
 TEST_F(Refusal, memory_that_tells_nothing_has_no_name) {
@@ -375,6 +390,22 @@ INSTANTIATE_TEST_SUITE_P(
         if (c == '-') c = '_';
       return name;
     });
+
+// Its replay counter is in the identity of a launch at most, and the mailbox may be that of either.
+TEST(Discovery, trace_only_firmware_without_a_magic_word_is_known_by_what_it_waits_for) {
+  for (const uint32_t waits : {device::kExpectFwStart, device::kExpectKernelStart, device::kExpectEnds}) {
+    Image image("wormhole_b0");
+    const uint32_t control =
+        image.placement.place(CoreKind::tensix).mailbox_base + mailbox_by_name("M1")->tensix_offset;
+    image.place(layout("G1"), control - 16);
+    image.at(control - 16) = 0;
+    image.at(control + 4u * device::kG2.trace_status) = waits;
+    const Discovery d = image.discover();
+    ASSERT_TRUE(d) << joined(d.evidence);
+    EXPECT_EQ(d.layout, layout_by_name("G2"));
+    EXPECT_EQ(d.mode, device::Mode::trace_only);
+  }
+}
 
 TEST(Discovery, a_vector_without_a_magic_word_is_found_at_any_step_of_16_bytes) {
   for (uint32_t control = 0x10; control < 0x10 + kMagicSearchBytes - 16; control += 16) {

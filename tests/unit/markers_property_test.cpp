@@ -71,7 +71,8 @@ struct World {
   uint32_t clock_high() {
     now += 1 + below(300);
     // Now and then the low half rolls over between the two reads: where an earlier time shows it.
-    if (rolls && chance(2) && (now | 0xffffffff) + 4 - reference < uint64_t{1} << 32) now |= 0xffffffff;
+    const uint64_t quiet = (now | 0xffffffff) + 4 - reference;
+    if (rolls && chance(2) && quiet < (uint64_t{1} << 32) - 0x400) now |= 0xffffffff;
     return static_cast<uint32_t>((now & kClockMask) >> 32);
   }
   uint32_t clock_low() {
@@ -157,12 +158,13 @@ class Firmware {
  private:
   void start(uint32_t r) {
     world_.reference = world_.delivered_until[r];
+    if (r != 0) world_.reference = std::min(world_.reference, fw_start_[0]);
     riscs_[r].fw_start(1);
     fw_start_[r] = world_.last_event[r];
   }
   void kernel(uint32_t r) {
     auto& p = riscs_[r];
-    world_.reference = fw_start_[r];
+    world_.reference = std::min(fw_start_[r], fw_start_[0]);
     p.kernel_start(2);
     uint32_t open = 0;
     for (uint32_t n = world_.chance(20) ? 300 : world_.below(30); n != 0; --n) {

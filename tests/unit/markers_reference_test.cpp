@@ -38,17 +38,32 @@ uint64_t later(uint64_t a, uint64_t b) {
   return clock_difference(b, a) > 0 ? b : a;
 }
 
+// The marker at words[at] was read 2^32 early, as the earliest of those that follow it shows.
+bool followers_show_roll_over(const Words& w, size_t at, std::initializer_list<size_t> followers) {
+  std::optional<uint64_t> next;
+  for (const size_t f : followers) {
+    if (f + 2 > w.size() || !is_marker(w[f]) || is_blank(w[f]) || packet_type(w[f]) == kZoneTotal) continue;
+    const uint64_t time = marker_time(w[f], w[f + 1]);
+    if (!next || clock_difference(time, *next) < 0) next = time;
+  }
+  return next && rolled_over_before(marker_time(w[at], w[at + 1]), *next);
+}
+bool start_shows_roll_over(const Words& w, size_t at) {
+  return followers_show_roll_over(w, at + kFwStartWord,
+                                  {at + kFwEndWord, at + kKernelStartWord, at + kFirstCustomWord});
+}
+
 struct Judged {
   uint64_t time;
   bool duplicate, repaired;
 };
 // The time of a guaranteed slot, given the frame before.
 Judged judge_slot(const FrameDigest& d, bool may_be_old, unsigned slot, uint32_t high, uint32_t low,
-                  uint64_t earlier, bool earlier_known) {
+                  uint64_t earlier, bool earlier_known, bool shown) {
   const uint64_t time = marker_time(high, low);
   const bool repeated = may_be_old && d.guaranteed[2 * slot] == high && d.guaranteed[2 * slot + 1] == low;
-  const bool rolled =
-      repeated ? d.repaired_slots >> slot & 1 : earlier_known && looks_rolled_over(time, earlier);
+  const bool rolled = repeated ? d.repaired_slots >> slot & 1
+                               : (earlier_known && looks_rolled_over(time, earlier)) || (slot == 0 && shown);
   return {rolled ? repaired(time) : time, repeated, rolled};
 }
 
@@ -95,7 +110,7 @@ class Reference {
     const bool same_launch = digest.known && digest.host_id == w[at + kIdHost];
     uint64_t before = digest.known ? digest.last_time : 0;
     if (!digest.known && is_blank(w[at + kFwStartWord]) && at + kFirstCustomWord + 2 <= w.size())
-      before = marker_time(w[at + kFirstCustomWord], w[at + kFirstCustomWord + 1]);
+      before = first_custom(w, at + kFirstCustomWord);
     const size_t first = found.markers.size();
     uint64_t start = before, last = before;
     uint32_t repaired_slots = 0;
@@ -103,7 +118,8 @@ class Reference {
       const uint32_t high = w[at + kFwStartWord + 2 * slot], low = w[at + kFwStartWord + 2 * slot + 1];
       if (is_blank(high)) continue;
       const bool may_be_old = same_launch || lane_.mode == Mode::trace_only;
-      const Judged j = judge_slot(digest, may_be_old, slot, high, low, slot == 0 ? last : start, last != 0);
+      const Judged j = judge_slot(digest, may_be_old, slot, high, low, slot == 0 ? last : start, last != 0,
+                                  start_shows_roll_over(w, at));
       odd.duplicate_markers += j.duplicate;
       odd.repaired_times += j.repaired && !j.duplicate;
       if (j.repaired) repaired_slots |= 1u << slot;
@@ -126,6 +142,12 @@ class Reference {
          static_cast<uint32_t>(found.markers.size() - first), static_cast<uint32_t>(at)});
     remember(digest, w, at, end, later(last, latest), repaired_slots);
     return end;
+  }
+
+  static uint64_t first_custom(const Words& w, size_t pos) {
+    const uint64_t time = marker_time(w[pos], w[pos + 1]);
+    return followers_show_roll_over(w, pos, {pos + packet_words(packet_type(w[pos]))}) ? repaired(time)
+                                                                                       : time;
   }
 
   size_t customs(const Words& w, size_t pos, uint64_t start, uint64_t& latest, bool stale) {
@@ -229,7 +251,8 @@ std::optional<VerifiedRun> verify(const Words& w, size_t at, const Lane& lane, c
     if (is_blank(high)) continue;
     ++markers;
     const bool may_be_old = same_launch || lane.mode == Mode::trace_only;
-    const Judged j = judge_slot(d, may_be_old, slot, high, low, slot == 0 ? last : start, last != 0);
+    const Judged j = judge_slot(d, may_be_old, slot, high, low, slot == 0 ? last : start, last != 0,
+                                start_shows_roll_over(w, at));
     if (!j.duplicate) require_new(j.time);
     if (j.repaired) repaired_slots |= 1u << slot;
     if (slot == 0) start = j.time, latest = same_launch ? later(j.time, d.last_time) : j.time;

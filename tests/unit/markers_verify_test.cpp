@@ -452,6 +452,18 @@ TEST(Recovered, nothing_behind_its_own_fw_end_belongs_to_a_frame) {
   EXPECT_EQ(Recovered(words, known_until(500)).length, 20u);
 }
 
+// One event and zones until the buffer is full: the last END has no room (format sheet 3.5).
+TEST(Recovered, the_last_frame_is_recovered_with_what_overran_its_buffer) {
+  Words words = run(1, 1000, 125);
+  Words event;
+  put(event, device::kTsEvent, 5, 1005);
+  words.insert(words.begin() + device::kFirstCustomWord, event.begin(), event.end());
+  ASSERT_EQ(words.size(), device::kBufferWords + 2u);
+  const Words older = run(8, 400, 9), older_zones(older.begin() + device::kFirstCustomWord, older.end());
+  for (const Words& behind : {Words{}, Words(20), older, older_zones})
+    EXPECT_EQ(Recovered(words + behind, known_until(600)).length, words.size());
+}
+
 TEST(Recovered, a_frame_that_is_not_later_is_one_that_was_there_before) {
   const Recovered r(run(1, 1000, 3) + run(2, 2000, 1), known_until(1500));
   EXPECT_EQ(r.length, 0u);

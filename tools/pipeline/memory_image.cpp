@@ -41,6 +41,26 @@ bool accumulates(const std::vector<uint32_t>& log) {
          log[device::kFwStartWord] == device::kUnsetWord;
 }
 
+// One reason: what it is, where that is known.
+std::string why_refused(const markers::Discovery& found) {
+  for (const std::string& item : found.evidence)
+    if (!found.known_as.empty() && item.starts_with(found.known_as)) return item;
+  return markers::joined(found.evidence);
+}
+
+bool ran(const std::vector<uint32_t>& vector, const std::string& generation) {
+  const markers::Layout* layout = markers::layout_by_name(generation);
+  return layout && vector.size() >= layout->format.control_words &&
+         markers::parse_control_vector(vector, *layout).run_counter != 0;
+}
+
+std::string names_of_layouts() {
+  std::string names;
+  for (const markers::Layout& layout : markers::layouts())
+    names += (names.empty() ? "" : ", ") + std::string(layout.name);
+  return names;
+}
+
 }  // namespace
 
 MemoryImage::MemoryImage(const std::string& from) : directory(from) {
@@ -144,26 +164,33 @@ markers::Discovery MemoryImage::discover(const Core& core, const CoreMemory& mem
 
 void MemoryImage::find_layout() {
   std::string refusal;
-  bool known = false;
+  bool has_run = false;
   for (unsigned epoch = 0; epoch < epochs; ++epoch)
     for (const Core& core : cores) {
       const CoreMemory memory = raw(core, epoch);
       const markers::Discovery found = discover(core, memory);
-      if (!found && refusal.empty() && !found.evidence.empty()) refusal = markers::joined(found.evidence);
-      if (!found.known_as.empty()) known = true;
+      // Firmware that was given no log is told from one that is off by what it left.
+      if (!found.known_as.empty() && found.known_as != markers::kProfilerOff)
+        throw ImageError(directory + ": " + why_refused(found));
+      if (!found && refusal.empty()) refusal = why_refused(found);
+      has_run = has_run || ran(memory.vector, generation_);
       if (!found) continue;
-      // What carries more (the trace count, a 16-bit id) is only seen once something ran.
-      const bool says_more = found.vector.run_counter != 0;
-      if (!layout || says_more) layout = found.layout;
+      // G1 is what nothing speaks against: a trace count or a 16-bit id is only seen on cores where one ran.
+      if (!layout || layout == markers::layout_by_name("G1")) layout = found.layout;
       mode = std::max(mode, accumulates(memory.logs[0]) ? device::Mode::accumulate : found.mode);
     }
-  if (layout && layout->format.generation <= 2 && generation_ == "g2") layout = markers::layout_by_name("G2");
+  // Before the host's first results read G3b has the words of G3.
+  if (const std::string why = markers::why_not_read(generation_); !why.empty())
+    throw ImageError(directory + ": " + why);
+  if (layout && layout->format.generation <= 2 && markers::same_ignoring_case(generation_, "g2"))
+    layout = markers::layout_by_name("G2");
   if (layout) return;
-  if (!known) layout = markers::layout_by_name(generation_);
+  layout = markers::layout_by_name(generation_);
   if (!layout)
-    throw ImageError(directory + ": " +
-                     (refusal.empty() ? "layout generation '" + generation_ + "' is not known" : refusal));
+    throw ImageError(directory + ": layout generation '" + generation_ + "' of meta.json is none of " +
+                     names_of_layouts() + ", and neither do its words say which; " + refusal);
   const CoreMemory first = load(cores.front(), 0);
+  if (!has_run) throw ImageError(directory + ": " + refusal);
   mode = markers::mode_of(markers::parse_control_vector(first.vector, *layout), first.buffers);
 }
 

@@ -34,7 +34,7 @@ uint32_t CorePort::clock_high() {
   const uint64_t before = world_.clock();
   const uint64_t left = (uint64_t{1} << 32) - (before & 0xffffffffu);
   high_read_at_ = before;
-  if (f.every && tear_dice_() % f.every == 0) {
+  if (f.every && tear_dice_() % f.every == 0 && tear_would_show(before + left)) {
     world_.card().advance_clock(left - 1);  // the step of the low read is then the one that rolls over
     high_read_at_ += left - 1;
   } else if (left < f.within_cycles && !world_.options().virtual_time) {
@@ -44,10 +44,20 @@ uint32_t CorePort::clock_high() {
   return static_cast<uint32_t>(before >> 32);
 }
 
+constexpr uint64_t kMostBetweenHalves = 1000;  // cycles
+
+// A torn time is told by what its lane recorded before, if that is later than the roll-over before this one.
+// On silicon 4.29 s lie between the two; a clock that jumps has them as often as it is asked to.
+bool CorePort::tear_would_show(uint64_t roll_over) const {
+  constexpr uint64_t kPeriod = uint64_t{1} << 32;
+  return std::all_of(last_recorded_.begin(), last_recorded_.end(), [&](uint64_t last) {
+    return last == 0 || last + kPeriod > roll_over + kMostBetweenHalves;
+  });
+}
+
 // A core loads both halves within a few cycles. A process may lose the CPU in between; a time torn by a
 // roll-over would then be further off than any on silicon, and nothing repairs it.
 uint32_t CorePort::clock_low() {
-  constexpr uint64_t kMostBetweenHalves = 1000;
   world_.step();
   true_time_ = world_.clock();
   if (true_time_ >> 32 != high_read_at_ >> 32)
@@ -89,6 +99,7 @@ void CorePort::settle_unseen() {
 
 void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
   if (world_.card().lost()) return;  // nothing runs there any more
+  last_recorded_[risc] = true_time_;
   // The words may be torn, the truth is not. A time that is not the last one read was taken earlier.
   const bool now = static_cast<uint32_t>(time) == static_cast<uint32_t>(true_time_);
   const uint32_t word = stored_word(risc);

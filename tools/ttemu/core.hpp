@@ -54,6 +54,7 @@ class CorePort {
     uint32_t strikes;  // of the host, when it was stored
   };
   void emit(const Stored& stored);
+  bool tear_would_show(uint64_t roll_over) const;
   // Of the marker just stored, from the start of its RISC's buffer.
   uint32_t stored_word(uint32_t risc) const {
     return (last_store_ - buffer_address()) / 4 - risc * device::kBufferWords - 1;
@@ -63,7 +64,8 @@ class CorePort {
   WorldCore core_;
   device::Mode mode_;
   uint64_t high_read_at_ = 0;
-  uint64_t true_time_ = 0;   // the whole clock at the last low read, where the marker may be torn
+  uint64_t true_time_ = 0;  // the whole clock at the last low read, where the marker may be torn
+  std::array<uint64_t, device::kMaxRiscs> last_recorded_{};
   uint32_t last_store_ = 0;  // L1 address
   std::array<uint64_t, device::kMaxRiscs> fw_start_{};
   uint32_t host_id_ = 0;

@@ -174,7 +174,8 @@ const std::vector<Row>& table() {
        "the low word of the clock rolls over between the two reads of a marker, and of an observer",
        {{"within", Form::count, "10000000", "a read that begins so many cycles before waits for it"},
         {"every", Form::count, "0",
-         "virtual time: the clock jumps there for one of so many markers; 0: it does not"},
+         "virtual time: the clock jumps there for one of so many markers, where the lane shows it; 0: it "
+         "does not"},
         {"after", Form::duration, "200ms", "the first roll-over; 0ns: as --clock-start has it"},
         kSeed},
        roll_over},

@@ -209,6 +209,7 @@ class Drain {
     device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
     uint32_t l1_runs = 0;       // RUN_COUNTER when l1_rest was copied
+    uint64_t l1_late_ns = 0;    // the look before the first late one since that was judged; 0: none
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
@@ -348,6 +349,7 @@ class Drain {
   card::Access extend_l1_rest(CoreState& core, uint32_t risc);
   card::Access publish_l1_rest(CoreState& core);
   void publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
+  void publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
 
   card::Card& card_;
   Attachment attachment_;

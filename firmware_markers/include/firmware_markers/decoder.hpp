@@ -108,10 +108,10 @@ class LaneDecoder {
   struct Customs;  // what is known while the custom markers of a frame are read
 
   size_t decode_frame(std::span<const uint32_t> words, size_t at, Batch& out);
-  void decode_guaranteed(const uint32_t* words, uint64_t& start, uint64_t& last, bool same_launch,
+  void decode_guaranteed(std::span<const uint32_t> frame, uint64_t& start, uint64_t& last, bool same_launch,
                          Batch& out);
-  void decode_odd_guaranteed(const uint32_t* slots, uint64_t& start, uint64_t& last, bool same_launch,
-                             Batch& out);
+  void decode_odd_guaranteed(std::span<const uint32_t> frame, uint64_t& start, uint64_t& last,
+                             bool same_launch, Batch& out);
   size_t decode_customs(std::span<const uint32_t> words, size_t at, Customs& customs, Batch& out);
   static size_t decode_zones(std::span<const uint32_t> words, size_t begin, Customs& customs);
   bool decode_packet(std::span<const uint32_t> words, size_t& pos, Customs& customs, Batch& out);

@@ -39,6 +39,10 @@ struct Discovery {
   explicit operator bool() const { return layout != nullptr; }
 };
 
+// Why a generation that is known by this name is not read, and what to do; empty where it is not one of
+// those.
+std::string why_not_read(std::string_view generation);
+
 // The lowest address to read for discovery on a kind of core, and how many bytes from there.
 uint32_t discovery_address(const CorePlace& place);
 inline constexpr uint32_t kDiscoveryBytes = kMagicSearchBytes + 64 * 4 + 16;

@@ -123,6 +123,20 @@ constexpr bool looks_rolled_over(uint64_t time, uint64_t earlier) {
 constexpr uint64_t repaired(uint64_t time) {
   return (time + (uint64_t{1} << 32)) & kClockMask;
 }
+// Nothing known precedes a lane's first marker, or what does lies a roll-over or more back: then what follows
+// shows it. `later` is the next time of the same processor; a gap of one roll-over and next to nothing is
+// none.
+constexpr bool rolled_over_before(uint64_t time, uint64_t later) {
+  constexpr int64_t kRollOver = int64_t{1} << 32, kNextToNothing = int64_t{1} << 24;
+  const int64_t gap = clock_difference(later, time);
+  return (time & 0xffffffffu) < 0x400 && gap >= kRollOver && gap < kRollOver + kNextToNothing;
+}
+
+// Time of the frame's FW start, which must be set; repaired where the markers that follow it show a
+// roll-over.
+uint64_t start_time(std::span<const uint32_t> frame);
+// Likewise of its first custom marker, which there must be.
+uint64_t first_custom_time(std::span<const uint32_t> frame);
 
 // What must be known of a lane's past to judge its next frame. Travels in every span, so that a reader who
 // starts there decodes what one who saw everything decodes. ABI: 64 bytes, zero = nothing known.

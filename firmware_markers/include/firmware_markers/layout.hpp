@@ -17,6 +17,9 @@ struct Layout {
 
 std::span<const Layout> layouts();
 
+// Of names people type.
+bool same_ignoring_case(std::string_view a, std::string_view b);
+
 // Null when no such generation is known. `name` is matched without case.
 const Layout* layout_by_name(std::string_view name);
 const Layout* layout_by_generation(unsigned generation);
