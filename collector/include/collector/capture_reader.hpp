@@ -56,6 +56,7 @@ class CaptureReader {
   Wanted wanted_;
   std::unique_ptr<std::FILE, Close> stream_;  // of version 1
   std::unique_ptr<Ahead> ahead_;
+  BlockDecoder decoder_;
   ChunkBatch batch_;
   size_t in_batch_ = 0;
   bool lasting_ = true;  // sessions and names come first
