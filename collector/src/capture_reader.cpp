@@ -133,6 +133,7 @@ CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsi
   }
   for (const DamagedPart& part : file_.damage())
     note_damage("at byte " + std::to_string(part.from) + ": " + part.why);
+  note_edges();
   cut_ = file_.cut();
   uint64_t first = ~uint64_t{0};
   for (const IndexEntry& e : file_.blocks())
@@ -153,6 +154,16 @@ void CaptureReader::count_from(uint64_t first_ns) {
   wanted_.relative = false;
   wanted_.read_from_ns += first_ns;
   if (wanted_.read_to_ns != ~uint64_t{0}) wanted_.read_to_ns += first_ns;
+}
+
+// Damaged parts in front of the first block and behind the last. The file's header holds no chunks.
+void CaptureReader::note_edges() {
+  const auto blocks = file_.blocks();
+  for (const DamagedPart& part : file_.damage()) {
+    if (part.from < kCaptureAlign) continue;
+    lost_beginning_ |= blocks.empty() || part.from < blocks.front().offset;
+    lost_end_ |= blocks.empty() || part.from > blocks.back().offset;
+  }
 }
 
 void CaptureReader::note_damage(const std::string& why) {
@@ -195,7 +206,7 @@ bool CaptureReader::next_batch() {
     ++blocks_of_facts_;
     return true;
   }
-  if (lasting_) lasting_ = false, block_ = 0;
+  if (lasting_) lasting_ = false, block_ = 0, facts_first_ = blocks_of_facts_;
   while (block_ < file_.blocks().size()) {
     const size_t at = block_++;
     const IndexEntry& e = file_.blocks()[at];
@@ -205,6 +216,8 @@ bool CaptureReader::next_batch() {
     if (const std::string why = ahead_ ? ahead_->next(batch_) : decode(file_, at, take, decoder_, batch_);
         !why.empty()) {
       note_damage("at byte " + std::to_string(e.offset) + ": " + why);
+      lost_beginning_ |= blocks_read_ + blocks_of_facts_ == facts_first_;
+      lost_end_ |= at + 1 == file_.blocks().size();
       continue;
     }
     ++(take == Take::facts ? blocks_of_facts_ : blocks_read_);
