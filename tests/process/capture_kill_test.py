@@ -114,10 +114,10 @@ def points():
     for point in SMALL_RING_POINTS:
         run_once(name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S), ring="256KiB",
                  ring_holds_all=False)
-    losing_name, losing_card = start_card("--rate", 2000)   # nobody empties its log
     for point in LOSS_POINTS:
+        losing_name, losing_card = start_card("--rate", 2000)   # nobody empties its log
         run_once(losing_name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S))
-    losing_card.kill()
+        losing_card.kill()
     # After all of that the next start is clean.
     collector = h.start("ttcollect", "--device", "emu:" + name, "--quiet", "--for", "300ms", "-o", h.work("kill.ttc"))
     code, _, err = h.finish(collector)
