@@ -15,7 +15,7 @@
 
 #include "collector/loss_book.hpp"
 #include "pipeline/earliest.hpp"
-#include "pipeline/loss_csv.hpp"
+#include "pipeline/losses_beside.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/svg_timeline.hpp"
 #include "pipeline/tracy_feed.hpp"
@@ -197,32 +197,12 @@ int serve(const Options& o) {
   return kOk;
 }
 
-// Also what no record tells: what is damaged in a file, what this reader missed. With a filter chunks are
-// left out on purpose, and then only records count.
-std::vector<shm::LossRecord> losses_of(const tools::Pipeline& pipeline, const collect::LossBook* book,
-                                       const tools::Filter& filter) {
-  std::vector<shm::LossRecord> all;
-  for (const auto& [key, r] : pipeline.losses()) all.push_back(r);
-  if (book)
-    for (const auto& [session, records] : book->found())
-      for (const auto& [id, r] : records) {
-        all.push_back(r);
-        all.back().device = pipeline.chip_of(session, r.device);
-      }
+// With a filter chunks are left out on purpose, and then only records count.
+std::vector<shm::LossRecord> wanted_losses(const tools::Pipeline& pipeline, const collect::LossBook* book,
+                                           const tools::Filter& filter) {
+  std::vector<shm::LossRecord> all = tools::losses_of(pipeline, book);
   std::erase_if(all, [&](const auto& r) { return !filter.wants(r.core_x, r.core_y, r.risc); });
   return all;
-}
-
-// A table that an earlier export left there would be taken for this one's.
-void put_beside(const std::string& output, const tools::Format& format,
-                const std::vector<shm::LossRecord>& losses) {
-  const std::string table = format.losses_beside(losses), path = tools::path_beside(output);
-  if (table.empty() || path.empty() || (losses.empty() && !std::filesystem::exists(path))) return;
-  tools::Output beside(path, false);
-  beside.append(table);
-  beside.commit();
-  if (!losses.empty())
-    say(kOk, std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
 }
 
 int run(const Options& o) {
@@ -253,22 +233,31 @@ int run(const Options& o) {
     if (next == tools::Source::Next::idle)
       out.flush();  // quiet: let a watcher of the file see what there is
     else {
+      if (book && source->lost_beginning()) book->lost_beginning();
       if (book) book->push(chunk);
       pipeline.push(chunk, *format);
     }
   }
+  if (book && source->broke_off()) book->broke_off();
   if (book) book->finish();
   bar.reset();
   pipeline.finish(*format);
   format->end();
   out.commit();
-  put_beside(o.output, *format, losses_of(pipeline, book ? &*book : nullptr, filter));
+  const auto losses = wanted_losses(pipeline, book ? &*book : nullptr, filter);
+  if (const std::string path = tools::put_losses_beside(o.output, *format, losses); !path.empty())
+    say(kOk, std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
 
   const auto complaints = source->complaints();
   for (const std::string& c : complaints) say(kOk, c);
   for (const std::string& n : pipeline.notices()) say(kOk, n);
   if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
   for (const std::string& n : format->notes()) say(kOk, n);
+  const bool filtered =
+      !everything || !filter.zones.empty() || !filter.riscs.empty() || !filter.host_ids.empty();
+  if (filtered && pipeline.markers() == 0)
+    say(kOk, "no marker passes the filters; without them `ttexport --from " + o.from.front() +
+                 "` shows what cores, times and zones there are");
   if (!pipeline.losses().empty())
     say(kOk,
         std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");

@@ -65,14 +65,14 @@ std::string state_of(const shm::Reader& reader) {
   return reader.info().ended ? "ended" : "not running";
 }
 
-// The account of losses as far as the segment's standing area has it, by cause.
+// The account of losses as it stands in the segment, by cause.
 struct Lost {
   uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
 };
 std::map<std::string, Lost> losses_of(const shm::Reader& of) {
   std::map<uint64_t, shm::LossRecord> records;
   try {
-    shm::Reader reader(of.info().live_name, shm::StartAt::newest);  // what stands comes first
+    shm::Reader reader(of.info().live_name, shm::StartAt::newest);  // the account comes first
     for (std::vector<uint64_t> chunk; reader.next(chunk, 0) == shm::Reader::Next::chunk;) {
       if (shm::header_of(chunk).kind != shm::ChunkKind::loss) continue;
       shm::LossRecord r;

@@ -28,25 +28,39 @@ BlockHeader header_in(std::span<const std::byte> bytes) {
   return h;
 }
 
-void inflate(const SectionEntry& e, const std::byte* from, SectionBytes& to) {
+bool keyed(const SectionEntry& e) {
+  return e.codec == SectionCodec::keys && e.section == Section::shape_keys;
+}
+
+struct FreeContext {
+  void operator()(ZSTD_DCtx* zstd) const { ZSTD_freeDCtx(zstd); }
+};
+using Inflater = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+
+Inflater make_inflater() {
+  Inflater zstd(ZSTD_createDCtx());
+  if (!zstd) throw std::bad_alloc();
+  return zstd;
+}
+
+// What the section holds: in `to`, or where it stands.
+std::span<const uint8_t> inflate(const SectionEntry& e, const std::byte* from, ZSTD_DCtx* zstd,
+                                 Scratch<uint8_t>& to) {
   if (e.raw_bytes > kLargestBlock) throw BlockError("a section of it is too long");
   if (e.codec == SectionCodec::stored) {
     if (e.raw_bytes != e.stored_bytes) throw BlockError("a stored section of it has two lengths");
-    const auto* bytes = reinterpret_cast<const uint8_t*>(from);
-    to.assign(bytes, bytes + e.stored_bytes);
-    return;
+    return {reinterpret_cast<const uint8_t*>(from), e.stored_bytes};
   }
-  const bool keyed = e.codec == SectionCodec::keys && e.section == Section::shape_keys;
-  if (e.codec != SectionCodec::zstd && !keyed)
+  if (e.codec != SectionCodec::zstd && !keyed(e))
     throw BlockError("a section of it is packed in an unknown way");
   if (ZSTD_getFrameContentSize(from, e.stored_bytes) != e.raw_bytes)
     throw BlockError("a section of it has two lengths");
-  to.resize(e.raw_bytes);
-  const size_t got = ZSTD_decompress(to.data(), to.size(), from, e.stored_bytes);
-  if (ZSTD_isError(got) || got != to.size())
+  const std::span<uint8_t> bytes = to.take(e.raw_bytes);
+  const size_t got = ZSTD_decompressDCtx(zstd, bytes.data(), bytes.size(), from, e.stored_bytes);
+  if (ZSTD_isError(got) || got != bytes.size())
     throw BlockError(std::string("a section of it cannot be unpacked: ") +
                      (ZSTD_isError(got) ? ZSTD_getErrorName(got) : "another length"));
-  if (keyed) to = take_keys(to);
+  return bytes;
 }
 
 }  // namespace
@@ -168,8 +182,8 @@ std::vector<IndexEntry> decode_index(std::span<const std::byte> block) {
   const size_t at = h.header_bytes + sizeof e;
   if (e.section != kIndexSection || e.stored_bytes > h.content_bytes - at || e.raw_bytes % sizeof(IndexEntry))
     throw BlockError("it is no index");
-  SectionBytes bytes;
-  inflate(e, block.data() + at, bytes);
+  Scratch<uint8_t> room;
+  const auto bytes = inflate(e, block.data() + at, make_inflater().get(), room);
   std::vector<IndexEntry> entries(bytes.size() / sizeof(IndexEntry));
   if (!entries.empty()) std::memcpy(static_cast<void*>(entries.data()), bytes.data(), bytes.size());
   return entries;
@@ -190,7 +204,22 @@ std::string check_block_header(std::span<const std::byte> bytes) {
   return {};
 }
 
-void decode_block(std::span<const std::byte> block, bool facts_only, ChunkBatch& chunks) {
+struct BlockDecoder::Memory {
+  Inflater zstd = make_inflater();
+  std::array<Scratch<uint8_t>, static_cast<size_t>(Section::count)> sections;
+  ColumnMemory columns;
+  Scratch<std::byte> block;
+};
+
+BlockDecoder::BlockDecoder() : memory_(std::make_unique<Memory>()) {}
+BlockDecoder::~BlockDecoder() = default;
+BlockDecoder::BlockDecoder(BlockDecoder&&) noexcept = default;
+
+std::span<std::byte> BlockDecoder::room(size_t bytes) {
+  return memory_->block.take(bytes);
+}
+
+void BlockDecoder::decode(std::span<const std::byte> block, bool facts_only, ChunkBatch& chunks) {
   if (const std::string why = check_block_header(block); !why.empty()) throw BlockError(why);
   const BlockHeader h = header_in(block);
   const uint64_t end = facts_only ? h.facts_end : h.content_bytes;
@@ -198,7 +227,7 @@ void decode_block(std::span<const std::byte> block, bool facts_only, ChunkBatch&
   const uint64_t sum = checksum_of(block.data() + h.header_bytes, end - h.header_bytes);
   if (facts_only ? static_cast<uint32_t>(sum) != h.facts_checksum : sum != h.content_checksum)
     throw BlockError("its contents are damaged");
-  Sections sections;
+  SectionViews sections;
   uint64_t at = h.header_bytes + uint64_t{h.sections} * sizeof(SectionEntry);
   for (uint32_t i = 0; i < h.sections; ++i) {
     SectionEntry e;
@@ -206,19 +235,24 @@ void decode_block(std::span<const std::byte> block, bool facts_only, ChunkBatch&
     if (e.stored_bytes > h.content_bytes - at) throw BlockError("a section of it lies outside");
     const bool wanted = !facts_only || e.section <= Section::facts;
     if (wanted && at + e.stored_bytes > end) throw BlockError("its facts do not come first");
-    if (wanted && e.section < Section::count) inflate(e, block.data() + at, sections[e.section]);
+    if (wanted && e.section < Section::count) {
+      Scratch<uint8_t>& to = memory_->sections[static_cast<size_t>(e.section)];
+      sections[e.section] = inflate(e, block.data() + at, memory_->zstd.get(), to);
+      if (e.section == Section::shape_keys) sections.keyed = keyed(e);
+    }
     at += e.stored_bytes;
   }
-  ChunkBatch joined;
-  Joiner joiner(sections, h, joined);
-  if (facts_only)
-    joiner.join_facts();
-  else
-    joiner.join();
-  if (chunks.empty())
-    chunks = std::move(joined);
-  else
-    for (size_t i = 0; i < joined.size(); ++i) chunks.add(joined[i]);
+  const size_t before = chunks.size();
+  try {
+    Joiner joiner(sections, h, memory_->columns, chunks);
+    if (facts_only)
+      joiner.join_facts();
+    else
+      joiner.join();
+  } catch (...) {
+    chunks.shrink_to(before);
+    throw;
+  }
 }
 
 }  // namespace ttc::collect

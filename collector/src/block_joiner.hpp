@@ -10,8 +10,9 @@ namespace ttc::collect {
 // Puts chunks together again.
 class Joiner {
  public:
-  Joiner(const Sections& s, const BlockHeader& block, ChunkBatch& chunks)
+  Joiner(const SectionViews& s, const BlockHeader& block, ColumnMemory& memory, ChunkBatch& chunks)
       : s_(s),
+        memory_(memory),
         block_(block),
         chunks_(chunks),
         facts_(s[Section::facts], "facts"),
@@ -20,7 +21,7 @@ class Joiner {
         spans_(transposed_back(s[Section::spans], kSpanRow)) {}
 
   void join() {
-    chunks_.reserve(block_.raw_bytes / 8);
+    chunks_.reserve(block_.raw_bytes / 8);  // chunks must stay where they are
     if (s_[Section::order].size() != block_.chunks)
       throw BlockError("it holds another number of chunks than it says");
     for (const uint8_t words : s_[Section::order]) {
@@ -131,7 +132,7 @@ class Joiner {
   }
 
   void decode_lanes() {
-    ColumnDecoder lanes(s_);
+    ColumnDecoder lanes(s_, memory_);
     SectionReader digest_bytes(s_[Section::digest_bytes], "digests");
     SectionReader digests(s_[Section::digests], "digests");
     LanePast past;
@@ -151,7 +152,8 @@ class Joiner {
   }
 
   static constexpr uint32_t kNoLane = ~0u;
-  const Sections& s_;
+  const SectionViews& s_;
+  ColumnMemory& memory_;
   const BlockHeader& block_;
   ChunkBatch& chunks_;
   SectionReader facts_, cores_in_;

@@ -172,7 +172,9 @@ int tell_recovered(const CaptureCopy& copy, const std::string& from, const std::
                  " lists them");
   return say(kOk, from + ": " + std::to_string(copy.chunks()) + " chunks with " +
                       std::to_string(copy.markers()) + " markers are in " + to +
-                      (missing ? "" : "; nothing is missing"));
+                      (missing              ? ""
+                       : complaints.empty() ? "; nothing is missing"
+                                            : "; of no lane that is in it anything is missing"));
 }
 
 int recover_segment(const std::string& name, const std::string& to) {
@@ -200,8 +202,11 @@ int recover_segment(const std::string& name, const std::string& to) {
 int recover_file(const std::string& from, const std::string& to) {
   CaptureReader reader(from, {}, 1);
   CaptureCopy copy(to, reader.file().header().session, shm::LossCause::file_damaged);
-  for (std::vector<uint64_t> chunk; reader.next(chunk);) copy.add(chunk);
-  if (!reader.file().indexed()) copy.broke_off();
+  for (std::vector<uint64_t> chunk; reader.next(chunk);) {
+    if (reader.lost_beginning()) copy.lost_beginning();
+    copy.add(chunk);
+  }
+  if (reader.broke_off()) copy.broke_off();
   copy.finish();
   std::vector<std::string> complaints;
   if (reader.cut()) complaints.push_back(from + " ends inside a block; what was in it is gone");
@@ -359,6 +364,10 @@ int CaptureCommands::play() {
   if (r.skipped_chunks)
     say(kOk,
         std::to_string(r.skipped_chunks) + " chunks are larger than the ring takes; give a larger --ring");
+  if (r.untold_losses)
+    say(kOk, "the file tells of more intervals of loss than a segment keeps for readers that come late: " +
+                 std::to_string(r.untold_losses) + " times one was left out; `ttreport loss --from " + file_ +
+                 "` has all");
   return r.damage.empty() ? kOk : say(kDamaged, file_ + " is damaged " + r.damage);
 }
 

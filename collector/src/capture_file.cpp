@@ -167,13 +167,13 @@ void CaptureFile::scan() {
   }
 }
 
-void CaptureFile::read(size_t block, bool facts_only, ChunkBatch& chunks) const {
+void CaptureFile::read(size_t block, bool facts_only, BlockDecoder& decoder, ChunkBatch& chunks) const {
   const IndexEntry& e = blocks_[block];
-  std::vector<std::byte> bytes(facts_only ? e.header.facts_end : e.header.content_bytes);
+  const std::span<std::byte> bytes = decoder.room(facts_only ? e.header.facts_end : e.header.content_bytes);
   if (pread_all(bytes.data(), bytes.size(), e.offset) != bytes.size()) throw BlockError("it is cut");
   if (bytes.size() < sizeof e.header || std::memcmp(bytes.data(), &e.header, sizeof e.header) != 0)
     throw BlockError("its header is not the one that the index has");
-  decode_block(bytes, facts_only, chunks);
+  decoder.decode(bytes, facts_only, chunks);
 }
 
 }  // namespace ttc::collect

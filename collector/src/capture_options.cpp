@@ -142,6 +142,10 @@ std::string settle_capture_options(TypedCapture& t, const std::string& output) {
   const bool any = b.max_bytes || b.max_age_ns || b.durable_ns || !t.rotate.empty();
   if (any && output.empty())
     return "--max-size, --max-age, --rotate and --durable are about a capture file; name one with -o";
+  if (output == "-")
+    return "a capture cannot go to standard output: its blocks are written where they belong, not in a "
+           "stream; "
+           "name a file with -o";
   if (!t.rotate.empty() && !parse_size(t.rotate, b.rotate_bytes)) parse_time(t.rotate, b.rotate_ns);
   b.keep = t.options.keep_in_memory = t.keep == "newest" ? Keep::newest : Keep::oldest;
   if (b.max_age_ns && !b.rotates()) return "--max-age removes whole files; say with --rotate how long one is";

@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace ttc::collect {
 namespace {
@@ -32,19 +33,16 @@ Take take_of(const BlockHeader& h, const Wanted& wanted) {
   return h.kinds & ~kWordsBit & ~kLastingBits ? Take::facts : Take::nothing;
 }
 
-struct Decoded {
-  ChunkBatch chunks;
-  std::string why;  // it could not be decoded
-};
-
-Decoded decode(const CaptureFile& file, size_t block, Take take) {
-  Decoded d;
+// Why it could not be decoded, empty when it could.
+std::string decode(const CaptureFile& file, size_t block, Take take, BlockDecoder& decoder,
+                   ChunkBatch& chunks) {
+  chunks.clear();
   try {
-    file.read(block, take == Take::facts, d.chunks);
+    file.read(block, take == Take::facts, decoder, chunks);
   } catch (const BlockError& e) {
-    d.why = e.what();
+    return e.what();
   }
-  return d;
+  return {};
 }
 
 }  // namespace
@@ -74,6 +72,7 @@ struct CaptureReader::Ahead {
   }
 
   void work() {
+    BlockDecoder decoder;
     for (;;) {
       std::unique_lock lock(mutex);
       changed.wait(lock, [this] { return stop || begun == todo.size() || begun < taken + most; });
@@ -81,27 +80,33 @@ struct CaptureReader::Ahead {
       const size_t mine = begun++;
       slots.emplace_back();
       Slot& slot = slots.back();  // a deque's elements stay where they are
+      if (!spare.empty()) {
+        slot.chunks = std::move(spare.back());
+        spare.pop_back();
+      }
       lock.unlock();
-      Decoded decoded = decode(file, todo[mine].first, todo[mine].second);
+      slot.why = decode(file, todo[mine].first, todo[mine].second, decoder, slot.chunks);
       lock.lock();
-      slot.decoded = std::move(decoded);
       slot.ready = true;
       changed.notify_all();
     }
   }
 
-  Decoded next() {
+  // As decode(). What `chunks` had for memory is used again.
+  std::string next(ChunkBatch& chunks) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return !slots.empty() && slots.front().ready; });
-    Decoded d = std::move(slots.front().decoded);
+    spare.push_back(std::exchange(chunks, std::move(slots.front().chunks)));
+    std::string why = std::move(slots.front().why);
     slots.pop_front();
     ++taken;
     changed.notify_all();
-    return d;
+    return why;
   }
 
   struct Slot {
-    Decoded decoded;
+    ChunkBatch chunks;
+    std::string why;
     bool ready = false;
   };
   const CaptureFile& file;
@@ -110,6 +115,7 @@ struct CaptureReader::Ahead {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Slot> slots;  // from `taken` on
+  std::vector<ChunkBatch> spare;
   size_t begun = 0, taken = 0;
   bool stop = false;
   std::vector<std::thread> workers;
@@ -127,6 +133,7 @@ CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsi
   }
   for (const DamagedPart& part : file_.damage())
     note_damage("at byte " + std::to_string(part.from) + ": " + part.why);
+  note_edges();
   cut_ = file_.cut();
   uint64_t first = ~uint64_t{0};
   for (const IndexEntry& e : file_.blocks())
@@ -147,6 +154,16 @@ void CaptureReader::count_from(uint64_t first_ns) {
   wanted_.relative = false;
   wanted_.read_from_ns += first_ns;
   if (wanted_.read_to_ns != ~uint64_t{0}) wanted_.read_to_ns += first_ns;
+}
+
+// Damaged parts in front of the first block and behind the last. The file's header holds no chunks.
+void CaptureReader::note_edges() {
+  const auto blocks = file_.blocks();
+  for (const DamagedPart& part : file_.damage()) {
+    if (part.from < kCaptureAlign) continue;
+    lost_beginning_ |= blocks.empty() || part.from < blocks.front().offset;
+    lost_end_ |= blocks.empty() || part.from > blocks.back().offset;
+  }
 }
 
 void CaptureReader::note_damage(const std::string& why) {
@@ -180,30 +197,30 @@ bool CaptureReader::next_batch() {
   for (; lasting_ && block_ < file_.blocks().size();) {
     const size_t at = block_++;
     if (!(file_.blocks()[at].header.kinds & kLastingBits)) continue;
-    Decoded d = decode(file_, at, Take::facts);
-    if (!d.why.empty()) {  // where the block is read again it is told then
+    if (const std::string why = decode(file_, at, Take::facts, decoder_, batch_);
+        !why.empty()) {  // where the block is read again it is told then
       if (take_of(file_.blocks()[at].header, wanted_) == Take::nothing)
-        note_damage("at byte " + std::to_string(file_.blocks()[at].offset) + ": " + d.why);
+        note_damage("at byte " + std::to_string(file_.blocks()[at].offset) + ": " + why);
       continue;
     }
     ++blocks_of_facts_;
-    batch_ = std::move(d.chunks);
     return true;
   }
-  if (lasting_) lasting_ = false, block_ = 0;
+  if (lasting_) lasting_ = false, block_ = 0, facts_first_ = blocks_of_facts_;
   while (block_ < file_.blocks().size()) {
     const size_t at = block_++;
     const IndexEntry& e = file_.blocks()[at];
     offset_ = e.offset + e.header.bytes;
     const Take take = take_of(e.header, wanted_);
     if (take == Take::nothing) continue;
-    Decoded d = ahead_ ? ahead_->next() : decode(file_, at, take);
-    if (!d.why.empty()) {
-      note_damage("at byte " + std::to_string(e.offset) + ": " + d.why);
+    if (const std::string why = ahead_ ? ahead_->next(batch_) : decode(file_, at, take, decoder_, batch_);
+        !why.empty()) {
+      note_damage("at byte " + std::to_string(e.offset) + ": " + why);
+      lost_beginning_ |= blocks_read_ + blocks_of_facts_ == facts_first_;
+      lost_end_ |= at + 1 == file_.blocks().size();
       continue;
     }
     ++(take == Take::facts ? blocks_of_facts_ : blocks_read_);
-    batch_ = std::move(d.chunks);
     return true;
   }
   return false;

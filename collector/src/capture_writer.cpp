@@ -144,7 +144,7 @@ void CaptureWriter::pack() {
 void CaptureWriter::drop(const QueuedBlock& block, shm::LossCause cause) {
   if (!block.chunks.empty()) return drops_.drop(block.chunks, cause);
   ChunkBatch chunks;
-  decode_block(block.packed.bytes(), false, chunks);  // our own: it holds
+  BlockDecoder().decode(block.packed.bytes(), false, chunks);  // our own: it holds
   drops_.drop(chunks, cause);
 }
 

@@ -24,9 +24,13 @@ markers::FrameDigest digest_of(const shm::SpanEntry& span) {
 
 }  // namespace
 
-// A stream that begins late is no gap: what lies before its first chunk was never asked for.
+// A stream that begins late is no gap: what lies before its first chunk was never asked for, unless it is
+// known to have been there.
 void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
-  if (!s.begun) chunks_before_ += h.sequence;
+  if (!s.begun) {
+    chunks_before_ += h.sequence;
+    s.gap = beginning_lost_ && h.sequence > 0;
+  }
   if (s.begun && h.sequence > s.next_sequence) {
     missing_chunks_ += h.sequence - s.next_sequence;
     s.gap = true;

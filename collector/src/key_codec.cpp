@@ -97,36 +97,35 @@ bool put_keys(std::vector<uint8_t>& to, std::span<const uint32_t> keys) {
   return true;
 }
 
-std::vector<uint8_t> take_keys(std::span<const uint8_t> bytes) {
+std::span<const uint32_t> take_keys(std::span<const uint8_t> bytes, Scratch<uint32_t>& to) {
   const auto too_short = [] { return BlockError("its section of shape keys is too short"); };
   uint32_t n = 0;
   if (bytes.size() < sizeof n) throw too_short();
   std::memcpy(&n, bytes.data(), sizeof n);
   bytes = bytes.subspan(sizeof n);
   if (n > bytes.size() / 4) throw too_short();
-  std::vector<uint32_t> distinct(n);
-  if (n) std::memcpy(distinct.data(), bytes.data(), size_t{4} * n);
+  const uint8_t* distinct = bytes.data();
   bytes = bytes.subspan(size_t{4} * n);
   if (bytes.size() % 2) throw BlockError("its section of shape keys is no whole number of keys");
   const size_t count = bytes.size() / 2;
+  const std::span<uint32_t> keys = to.take(count);
+  const uint8_t *low = bytes.data(), *high = low + count;
   OpenZones zones;
-  std::vector<uint8_t> planes(4 * count);
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t code = bytes[i] | uint32_t{bytes[count + i]} << 8;
+    const uint32_t code = low[i] | uint32_t{high[i]} << 8;
     if (code > n) throw BlockError("its section of shape keys names one that is not there");
     uint32_t key = 0;
     if (code) {
-      key = distinct[code - 1];
+      std::memcpy(&key, distinct + size_t{4} * (code - 1), sizeof key);
       zones.came(key);
     } else {
       key = zones.next_end();
       if (key == 0) throw BlockError("its section of shape keys ends a zone that is not open");
       zones.ended();
     }
-    for (unsigned byte = 0; byte < 4; ++byte)
-      planes[byte * count + i] = static_cast<uint8_t>(key >> 8 * byte);
+    keys[i] = key;
   }
-  return planes;
+  return keys;
 }
 
 }  // namespace ttc::collect

@@ -12,11 +12,13 @@
 #include <span>
 #include <vector>
 
+#include "scratch.hpp"
+
 namespace ttc::collect {
 
 // False: not worth it, or too many distinct ones. Appends to `to` else.
 bool put_keys(std::vector<uint8_t>& to, std::span<const uint32_t> keys);
-// The keys by byte, as put_planes() has them. Throws BlockError.
-std::vector<uint8_t> take_keys(std::span<const uint8_t> bytes);
+// Of section shape_keys, whose keys these are. Throws BlockError.
+std::span<const uint32_t> take_keys(std::span<const uint8_t> bytes, Scratch<uint32_t>& to);
 
 }  // namespace ttc::collect

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "firmware_markers/frame.hpp"
+#include "key_codec.hpp"
 
 namespace ttc::collect {
 
@@ -37,6 +38,40 @@ uint32_t key_of(uint32_t high, uint32_t low) {
 // Where a zone starts or ends, by far most packets: two words and a time, whatever else is in the first one.
 bool is_zone(uint32_t high) {
   return high >> 29 == 4 && high != device::kUnsetWord;
+}
+
+// All of them are such, and their times are kept.
+bool only_zones(std::span<const uint32_t> keys) {
+  constexpr uint32_t kFixed = 0xe0000000 | ~kKeyMask, kZone = 0x80000000;
+  static_assert(device::kUnsetWord == kZone);
+  uint32_t differ = 0;
+  bool unset = false;
+  for (const uint32_t key : keys) {
+    differ |= (key & kFixed) ^ kZone;
+    unset |= key == kZone;
+  }
+  return differ == 0 && !unset;
+}
+
+// All of a shape but where its keys are. `zones`: they are only_zones().
+Shape measured(std::span<const uint32_t> keys, bool zones) {
+  Shape s;
+  s.customs = static_cast<uint32_t>(keys.size() - 4);
+  s.words = device::kFirstCustomWord;
+  s.plain = true;
+  if (zones) {
+    s.words += 2 * s.customs;
+    s.markers = s.customs + 4;
+    return s;
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
+    const TimeKind kind = kind_of(keys[i]);
+    if (i >= 4) s.words += length;
+    if (kind != TimeKind::timed || length != 2 || keys[i] == device::kUnsetWord) s.plain = false;
+    s.markers += kind == TimeKind::timed || kind == TimeKind::total;
+  }
+  return s;
 }
 
 bool sentinel_at(const uint32_t* words) {
@@ -80,11 +115,12 @@ void put_planes(SectionBytes& to, std::span<const uint32_t> values) {
   }
 }
 
-std::vector<uint32_t> take_planes(std::span<const uint8_t> bytes, const char* name) {
+std::span<const uint32_t> take_planes(std::span<const uint8_t> bytes, const char* name,
+                                      Scratch<uint32_t>& to) {
   if (bytes.size() % 4)
     throw BlockError(std::string("its section of ") + name + " is no whole number of words");
   const size_t n = bytes.size() / 4;
-  std::vector<uint32_t> values(n);
+  const std::span<uint32_t> values = to.take(n);
   const uint8_t* p = bytes.data();
   for (size_t i = 0; i < n; ++i)
     values[i] = p[i] | uint32_t{p[n + i]} << 8 | uint32_t{p[2 * n + i]} << 16 | uint32_t{p[3 * n + i]} << 24;
@@ -106,23 +142,8 @@ std::array<uint8_t, 64> LanePast::digest() const {
 }
 
 size_t ShapeTable::add(std::span<const uint32_t> keys) {
-  Shape s;
+  Shape s = measured(keys, only_zones(keys));
   s.first_key = static_cast<uint32_t>(keys_.size());
-  s.customs = static_cast<uint32_t>(keys.size() - 4);
-  s.words = device::kFirstCustomWord;
-  s.plain = true;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (is_zone(keys[i]) && kind_of(keys[i]) == TimeKind::timed) {
-      s.words += i < 4 ? 0 : 2;
-      ++s.markers;
-      continue;
-    }
-    const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
-    const TimeKind kind = kind_of(keys[i]);
-    if (i >= 4) s.words += length;
-    if (kind != TimeKind::timed || length != 2 || keys[i] == device::kUnsetWord) s.plain = false;
-    s.markers += kind == TimeKind::timed || kind == TimeKind::total;
-  }
   keys_.insert(keys_.end(), keys.begin(), keys.end());
   shapes_.push_back(s);
   return shapes_.size() - 1;
@@ -257,6 +278,32 @@ void ColumnEncoder::put_time(uint64_t time, LanePast& past) {
   }
 }
 
+// As put_time(), of all packets of a plain frame but the first.
+void ColumnEncoder::put_plain_times(const uint32_t* words, const Shape& shape, LanePast& past) {
+  uint8_t *low = low_.data() + times_, *high = high_.data() + times_;
+  uint64_t last = past.time;
+  const auto put = [&](const uint32_t* at) {
+    const uint64_t time = markers::marker_time(at[0], at[1]);
+    const uint64_t step = (time - last) & kClockMask;
+    if (step >= kShortEscape) [[unlikely]] {
+      put_varint(s_[Section::times_long], zigzag(markers::clock_difference(step, 0)));
+      met(time);
+      if (last) met(last);
+    }
+    last = time;
+    const auto brief = static_cast<uint32_t>(std::min<uint64_t>(step, kShortEscape));
+    *low++ = static_cast<uint8_t>(brief);
+    *high++ = static_cast<uint8_t>(brief >> 8);
+  };
+  put(words + device::kKernelStartWord);
+  const uint32_t* at = words + device::kFirstCustomWord;
+  for (uint32_t i = 0; i < shape.customs; ++i, at += 2) put(at);
+  put(words + device::kKernelEndWord);
+  put(words + device::kFwEndWord);
+  past.time = last;
+  times_ += shape.customs + 3;
+}
+
 void ColumnEncoder::put_start(uint64_t time, LanePast& past) {
   const uint64_t step = (time - past.time) & kClockMask;
   past.time = time;
@@ -292,17 +339,18 @@ void ColumnEncoder::put_frame(const uint32_t* words, const Shape& shape, LanePas
     put_packet(words + device::kFwStartWord, keys[0], past);
   const uint64_t start = past.time;
   if (kind_of(keys[0]) == TimeKind::timed) met(start);
-  put_packet(words + device::kKernelStartWord, keys[2], past);
-  const uint32_t* at = words + device::kFirstCustomWord;
-  if (shape.plain)
-    for (uint32_t i = 0; i < shape.customs; ++i, at += 2) put_time(markers::marker_time(at[0], at[1]), past);
-  else
+  if (shape.plain) {
+    put_plain_times(words, shape, past);
+  } else {
+    put_packet(words + device::kKernelStartWord, keys[2], past);
+    const uint32_t* at = words + device::kFirstCustomWord;
     for (uint32_t i = 0; i < shape.customs; ++i) {
       put_packet(at, keys[4 + i], past);
       at += markers::packet_words(markers::packet_type(keys[4 + i]));
     }
-  put_packet(words + device::kKernelEndWord, keys[3], past);
-  put_packet(words + device::kFwEndWord, keys[1], past);
+    put_packet(words + device::kKernelEndWord, keys[3], past);
+    put_packet(words + device::kFwEndWord, keys[1], past);
+  }
   markers_ += shape.markers;
   if (shape.markers) met(past.time);
   if (past.time < start) met(0), met(kClockMask);  // the counter wrapped, or times went back
@@ -347,19 +395,36 @@ void ColumnEncoder::finish() {
 
 // --- columns to words
 
-ColumnDecoder::ColumnDecoder(const Sections& s)
-    : items_(s[Section::items], "items"),
+namespace {
+
+// Of a shape in a file, that every key stands for a packet.
+void check_packets(std::span<const uint32_t> keys) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
+    if (!markers::is_marker(keys[i]) || length == 0 || (i < 4 && length != 2) ||
+        (keys[i] & ~kKeyMask) > static_cast<uint32_t>(TimeKind::total))
+      throw BlockError("a shape holds what is no packet");
+  }
+}
+
+}  // namespace
+
+ColumnDecoder::ColumnDecoder(const SectionViews& s, ColumnMemory& m)
+    : shapes_(m.shapes),
+      items_(s[Section::items], "items"),
       shape_sizes_(s[Section::shape_sizes], "shape sizes"),
       long_(s[Section::times_long], "long times"),
       low_(s[Section::times_low]),
       high_(s[Section::times_high]),
-      keys_(take_planes(s[Section::shape_keys], "shape keys")),
-      identities_(take_planes(s[Section::identities], "identities")),
-      host_ids_(take_planes(s[Section::host_ids], "host ids")),
-      starts_(take_planes(s[Section::starts], "starts")),
-      sums_(take_planes(s[Section::sums], "sums")),
-      payload_(take_planes(s[Section::payload], "payload")),
-      raw_(take_planes(s[Section::raw], "raw words")) {
+      keys_(s.keyed ? take_keys(s[Section::shape_keys], m.keys)
+                    : take_planes(s[Section::shape_keys], "shape keys", m.keys)),
+      identities_(take_planes(s[Section::identities], "identities", m.identities)),
+      host_ids_(take_planes(s[Section::host_ids], "host ids", m.host_ids)),
+      starts_(take_planes(s[Section::starts], "starts", m.starts)),
+      sums_(take_planes(s[Section::sums], "sums", m.sums)),
+      payload_(take_planes(s[Section::payload], "payload", m.payload)),
+      raw_(take_planes(s[Section::raw], "raw words", m.raw)) {
+  shapes_.clear();
   if (low_.size() != high_.size()) throw BlockError("its two sections of times differ in length");
   if (identities_.size() != host_ids_.size())
     throw BlockError("its identities and host ids differ in number");
@@ -372,20 +437,18 @@ uint32_t ColumnDecoder::next_of(std::span<const uint32_t> column, size_t& at, co
 
 const Shape& ColumnDecoder::next_shape(uint64_t code) {
   const uint64_t shape = code - 1;
-  if (shape < shapes_.size()) return shapes_.at(shape);
+  if (shape < shapes_.size()) return shapes_[shape];
   if (shape != shapes_.size()) throw BlockError("it names a shape that was not defined");
   const uint64_t customs = shape_sizes_.varint();
   if (customs > keys_.size() || keys_.size() - key_at_ < customs + 4)
     throw BlockError("its section of shape keys is too short");
-  const auto keys = std::span<const uint32_t>(keys_).subspan(key_at_, customs + 4);
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
-    if (!markers::is_marker(keys[i]) || length == 0 || (i < 4 && length != 2) ||
-        (keys[i] & ~kKeyMask) > static_cast<uint32_t>(TimeKind::total))
-      throw BlockError("a shape holds what is no packet");
-  }
+  const auto keys = keys_.subspan(key_at_, customs + 4);
+  const bool zones = only_zones(keys);
+  if (!zones) check_packets(keys);
+  shapes_.push_back(measured(keys, zones));
+  shapes_.back().first_key = static_cast<uint32_t>(key_at_);
   key_at_ += customs + 4;
-  return shapes_.at(shapes_.add(keys));
+  return shapes_.back();
 }
 
 uint64_t ColumnDecoder::take_time(LanePast& past) {
@@ -425,41 +488,55 @@ void ColumnDecoder::take_packet(uint32_t*& at, uint32_t key, LanePast& past) {
   at += length;
 }
 
+// All packets of such a frame are two words with a time; those behind the first follow each other in the
+// sections of times.
+void ColumnDecoder::take_plain(uint32_t* words, const Shape& shape, LanePast& past) {
+  const uint32_t* keys = keys_.data() + shape.first_key;
+  const uint8_t *low = low_.data() + time_at_, *high = high_.data() + time_at_;
+  uint64_t time = take_start(past);
+  const auto put = [](uint32_t* at, uint32_t key, uint64_t t) {
+    at[0] = key | (static_cast<uint32_t>(t >> 32) & ~kKeyMask);
+    at[1] = static_cast<uint32_t>(t);
+  };
+  const auto next = [&](uint32_t i) {
+    const uint32_t brief = low[i] | uint32_t{high[i]} << 8;
+    if (brief == kShortEscape) [[unlikely]]
+      return time += static_cast<uint64_t>(unzigzag(long_.varint()));
+    return time += brief;
+  };
+  put(words + device::kFwStartWord, keys[0], time);
+  put(words + device::kKernelStartWord, keys[2], next(0));
+  uint32_t* at = words + device::kFirstCustomWord;
+  for (uint32_t i = 0; i < shape.customs; ++i, at += 2) put(at, keys[4 + i], next(1 + i));
+  put(words + device::kKernelEndWord, keys[3], next(shape.customs + 1));
+  put(words + device::kFwEndWord, keys[1], next(shape.customs + 2));
+  past.time = time & kClockMask;
+  time_at_ += shape.customs + 3;
+}
+
 void ColumnDecoder::take_frame(uint32_t* words, const Shape& shape, LanePast& past) {
   if (frame_at_ == identities_.size()) throw BlockError("its section of identities is too short");
-  const uint32_t* keys = shapes_.keys(shape);
   words[0] = words[1] = 0;
   words[device::kIdIdentity] = past.identity ^= identities_[frame_at_];
   words[device::kIdHost] = past.host_id += host_ids_[frame_at_++];
-  uint32_t* at = words + device::kFwStartWord;
-  if (kind_of(keys[0]) == TimeKind::timed) {
-    const uint64_t time = take_start(past);
-    at[0] = first_word_of(keys[0]) | static_cast<uint32_t>(time >> 32);
-    at[1] = static_cast<uint32_t>(time);
+  if (shape.plain && low_.size() - time_at_ >= shape.customs + 3) {
+    take_plain(words, shape, past);
   } else {
-    take_packet(at, keys[0], past);
-  }
-  take_packet(at = words + device::kKernelStartWord, keys[2], past);
-  at = words + device::kFirstCustomWord;
-  if (shape.plain && low_.size() - time_at_ >= shape.customs) {
-    const uint8_t *low = low_.data() + time_at_, *high = high_.data() + time_at_;
-    uint64_t time = past.time;
-    for (uint32_t i = 0; i < shape.customs; ++i, at += 2) {
-      const uint32_t brief = low[i] | uint32_t{high[i]} << 8;
-      if (brief == kShortEscape) [[unlikely]]
-        time += static_cast<uint64_t>(unzigzag(long_.varint()));
-      else
-        time += brief;
-      at[0] = keys[4 + i] | (static_cast<uint32_t>(time >> 32) & ~kKeyMask);
+    const uint32_t* keys = keys_.data() + shape.first_key;
+    uint32_t* at = words + device::kFwStartWord;
+    if (kind_of(keys[0]) == TimeKind::timed) {
+      const uint64_t time = take_start(past);
+      at[0] = first_word_of(keys[0]) | static_cast<uint32_t>(time >> 32);
       at[1] = static_cast<uint32_t>(time);
+    } else {
+      take_packet(at, keys[0], past);
     }
-    past.time = time & kClockMask;
-    time_at_ += shape.customs;
-  } else {
+    take_packet(at = words + device::kKernelStartWord, keys[2], past);
+    at = words + device::kFirstCustomWord;
     for (uint32_t i = 0; i < shape.customs; ++i) take_packet(at, keys[4 + i], past);
+    take_packet(at = words + device::kKernelEndWord, keys[3], past);
+    take_packet(at = words + device::kFwEndWord, keys[1], past);
   }
-  take_packet(at = words + device::kKernelEndWord, keys[3], past);
-  take_packet(at = words + device::kFwEndWord, keys[1], past);
   std::memcpy(past.guaranteed, words + device::kFwStartWord, sizeof past.guaranteed);
   past.any_frame = true;
 }

@@ -13,15 +13,24 @@
 #include <vector>
 
 #include "collector/block_codec.hpp"
+#include "scratch.hpp"
 
 namespace ttc::collect {
 
 using SectionBytes = std::vector<uint8_t>;
 struct Sections {
   std::array<SectionBytes, static_cast<size_t>(Section::count)> bytes;
-  std::vector<uint32_t> keys;  // of an encoder: what will be section shape_keys
+  std::vector<uint32_t> keys;  // what will be section shape_keys
   SectionBytes& operator[](Section s) { return bytes[static_cast<size_t>(s)]; }
   const SectionBytes& operator[](Section s) const { return bytes[static_cast<size_t>(s)]; }
+};
+
+// Of a block that is taken apart, unpacked; the bytes are somebody else's.
+struct SectionViews {
+  std::array<std::span<const uint8_t>, static_cast<size_t>(Section::count)> bytes;
+  bool keyed = false;  // shape_keys is what put_keys() made
+  std::span<const uint8_t>& operator[](Section s) { return bytes[static_cast<size_t>(s)]; }
+  std::span<const uint8_t> operator[](Section s) const { return bytes[static_cast<size_t>(s)]; }
 };
 
 void put_varint(SectionBytes& to, uint64_t value);
@@ -92,10 +101,11 @@ class ShapeFinder {
   // Of a shape with this hash that `is` accepts; without one `otherwise` is noted and given back.
   template <class Is>
   uint32_t find_or(uint64_t hash, uint32_t otherwise, Is is) {
-    size_t at = hash & (slots_.size() - 1);
+    const auto brief = static_cast<uint32_t>(hash);
+    size_t at = brief & (slots_.size() - 1);
     for (; slots_[at].shape != kFree; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].hash == hash && is(slots_[at].shape)) return slots_[at].shape;
-    slots_[at] = {hash, otherwise};
+      if (slots_[at].hash == brief && is(slots_[at].shape)) return slots_[at].shape;
+    slots_[at] = {brief, otherwise};
     if (2 * ++used_ > slots_.size()) grow();
     return otherwise;
   }
@@ -103,7 +113,7 @@ class ShapeFinder {
  private:
   static constexpr uint32_t kFree = ~0u;
   struct Slot {
-    uint64_t hash = 0;
+    uint32_t hash = 0;
     uint32_t shape = kFree;
   };
   void grow();
@@ -134,6 +144,7 @@ class ColumnEncoder {
   void use(size_t shape);
   void put_frame(const uint32_t* words, const Shape& shape, LanePast& past);
   void met(uint64_t time);
+  void put_plain_times(const uint32_t* words, const Shape& shape, LanePast& past);
   void put_time(uint64_t time, LanePast& past);
   void put_start(uint64_t time, LanePast& past);
   void put_packet(const uint32_t* words, uint32_t key, LanePast& past);
@@ -152,9 +163,15 @@ class ColumnEncoder {
   uint64_t earliest_ = ~uint64_t{0}, latest_ = 0;
 };
 
+// What a decoder works in.
+struct ColumnMemory {
+  Scratch<uint32_t> keys, identities, host_ids, starts, sums, payload, raw;
+  std::vector<Shape> shapes;
+};
+
 class ColumnDecoder {
  public:
-  explicit ColumnDecoder(const Sections& sections);
+  ColumnDecoder(const SectionViews& sections, ColumnMemory& memory);
   // Fills `words`, the next span of the lane.
   void decode(std::span<uint32_t> words, LanePast& past);
   // Throws BlockError when anything is left over.
@@ -165,19 +182,21 @@ class ColumnDecoder {
   void take_frame(uint32_t* words, const Shape& shape, LanePast& past);
   uint64_t take_time(LanePast& past);
   uint64_t take_start(LanePast& past);
+  void take_plain(uint32_t* words, const Shape& shape, LanePast& past);
   void take_packet(uint32_t*& at, uint32_t key, LanePast& past);
   uint32_t next_of(std::span<const uint32_t> column, size_t& at, const char* name) const;
 
-  ShapeTable shapes_;
+  std::vector<Shape>& shapes_;
   SectionReader items_, shape_sizes_, long_;
   std::span<const uint8_t> low_, high_;
   size_t time_at_ = 0;
-  std::vector<uint32_t> keys_, identities_, host_ids_, starts_, sums_, payload_, raw_;
+  std::span<const uint32_t> keys_, identities_, host_ids_, starts_, sums_, payload_, raw_;
   size_t key_at_ = 0, frame_at_ = 0, start_at_ = 0, sum_at_ = 0, payload_at_ = 0, raw_at_ = 0;
 };
 
 // u32 by byte: all lowest bytes first.
 void put_planes(SectionBytes& to, std::span<const uint32_t> values);
-std::vector<uint32_t> take_planes(std::span<const uint8_t> bytes, const char* name);
+std::span<const uint32_t> take_planes(std::span<const uint8_t> bytes, const char* name,
+                                      Scratch<uint32_t>& to);
 
 }  // namespace ttc::collect

@@ -7,7 +7,10 @@ namespace ttc::collect {
 
 LossAccount::LossAccount(Publish publish, std::vector<shm::LossRecord> earlier)
     : publish_(std::move(publish)), intervals_(std::move(earlier)) {
-  for (const shm::LossRecord& r : intervals_) ++counts_[static_cast<size_t>(r.cause)];
+  for (const shm::LossRecord& r : intervals_) {
+    ++counts_[static_cast<size_t>(r.cause)];
+    grain_.had(0, r);
+  }
 }
 
 uint32_t LossAccount::key(const Where& w, shm::LossCause cause) {

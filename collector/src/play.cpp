@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,8 +22,7 @@ constexpr uint64_t kWakeEveryNs = 1'000'000;
 constexpr std::chrono::milliseconds kLongestSleep{50};  // between two questions whether to stop
 
 bool stands(const shm::ChunkHeader& h) {
-  return h.kind == ChunkKind::session || h.kind == ChunkKind::names || h.kind == ChunkKind::clock_domains ||
-         h.notes & shm::kStanding;
+  return h.kind == ChunkKind::session || h.kind == ChunkKind::names || h.kind == ChunkKind::clock_domains;
 }
 
 std::string device_in(std::span<const uint64_t> chunk) {
@@ -96,6 +96,7 @@ class Player {
   void publish(std::span<const uint64_t> chunk) {
     const shm::ChunkHeader& h = shm::header_of(chunk);
     shm::SegmentWriter& segment = segment_of(chunk);
+    if (h.kind == ChunkKind::loss) tell_late_readers(segment, chunk);
     if (stands(h)) {
       const auto body = shm::body_of(chunk);
       segment.add_standing(h.kind, {body.data(), body.size()});
@@ -116,6 +117,12 @@ class Player {
       wake_all();
       woken_ns_ = now;
     }
+  }
+
+  void tell_late_readers(shm::SegmentWriter& segment, std::span<const uint64_t> chunk) {
+    shm::LossRecord record;
+    std::memcpy(static_cast<void*>(&record), shm::body_of(chunk).data(), sizeof record);
+    if (!segment.tell_loss(record)) ++result_.untold_losses;
   }
 
   void wake_all() {

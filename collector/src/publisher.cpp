@@ -2,15 +2,16 @@
 
 #include <cstring>
 
+#include "collector/loss_grain.hpp"
+
 namespace ttc::collect {
 
 using shm::ChunkHeader;
 using shm::ChunkKind;
 using shm::Counter;
 
-namespace {
-constexpr double kLossShare = 0.5;  // of the standing area, which names need as well
-}
+// The table takes the largest account there can be; shm/loss_table.hpp has the arithmetic.
+static_assert(shm::kLossTableRecords >= LossGrain::kMost + 160 * 5 * 6 * 3);
 
 ChunkHeader Publisher::header(ChunkKind kind, uint64_t bytes) {
   ChunkHeader h;
@@ -62,6 +63,7 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
 
 void Publisher::publish_loss(shm::LossRecord record) {
   record.device = device_;
+  segment_.tell_loss(record);  // before the ring has it
   const uint64_t bytes = sizeof(ChunkHeader) + sizeof record;
   uint64_t* at = claim(bytes);
   ChunkHeader h = header(ChunkKind::loss, bytes);
@@ -72,8 +74,6 @@ void Publisher::publish_loss(shm::LossRecord record) {
   shm::store_bytes(at + sizeof h / 8, &record, sizeof record);
   segment_.ring().publish(bytes);
   count(bytes);
-  // Readers that come late must know it, too. When that area is full the ring's record is all there is.
-  segment_.add_standing(ChunkKind::loss, {reinterpret_cast<const char*>(&record), sizeof record}, kLossShare);
 }
 
 void Publisher::publish_end(std::string_view why) {

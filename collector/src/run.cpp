@@ -245,7 +245,8 @@ class Supervisor {
   // On the recorder's thread.
   void tell(const FlightRecording& r) const {
     if (options_.quiet && r.error.empty()) return;
-    std::fprintf(stderr, "\r\033[Kttcollect: %s\n", to_text(r).c_str());
+    // The live line stands there on a terminal.
+    std::fprintf(stderr, "%sttcollect: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", to_text(r).c_str());
   }
 
   void go(Device& d) {

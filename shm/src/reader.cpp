@@ -29,7 +29,8 @@ struct Geometry {
   uint64_t counters_offset, counters_count;
   uint64_t standing_offset, standing_capacity;
   uint64_t ring_offset, ring_capacity;
-  uint64_t clock_offset;  // 0: no table
+  uint64_t clock_offset;             // 0: no table
+  uint64_t loss_offset, loss_bytes;  // 0, 0: no table
 };
 
 bool inside(uint64_t offset, uint64_t bytes, uint64_t total) {
@@ -42,8 +43,8 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   if (h.abi_major != kAbiMajor)
     return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " +
            std::to_string(kAbiMajor);
-  g = {h.counters_offset, h.counters_count, h.standing_offset, h.standing_capacity,
-       h.ring_offset,     h.ring_capacity,  h.clock_offset};
+  g = {h.counters_offset, h.counters_count, h.standing_offset, h.standing_capacity, h.ring_offset,
+       h.ring_capacity,   h.clock_offset,   h.loss_offset,     h.loss_bytes};
   if (h.clock_bytes < kClockTableBytes) g.clock_offset = 0;
   if (h.total_bytes != mapped_bytes) return "its size field does not match its size";
   if (g.counters_count > 4096 ||
@@ -55,6 +56,9 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
     return "its ring lies outside or has an odd size";
   if (g.clock_offset && !inside(g.clock_offset, kClockTableBytes, mapped_bytes))
     return "its clock table lies outside";
+  if (g.loss_offset && !inside(g.loss_offset, g.loss_bytes, mapped_bytes))
+    return "its loss table lies outside";
+  if (!g.loss_offset) g.loss_bytes = 0;
   // A live writer moves both meanwhile: what was oldest first cannot be above tail, and what is oldest after
   // tail was read cannot be more than a ring below it.
   const uint64_t oldest_before = h.ring.oldest.load(std::memory_order_acquire);
@@ -80,6 +84,8 @@ struct Reader::Impl {
   Geometry geometry{};
   std::unique_ptr<RingCursor> cursor;
   uint64_t standing_position = 0;
+  bool losses_due = true;  // the table is to be looked at: at first, and when the ring's records were missed
+  uint64_t loss_position = 0, loss_end = 0;  // of the table, records
   SegmentInfo info;
   bool counted = false;  // a ring chunk's sequence was seen
   uint64_t next_sequence = 0;
@@ -132,6 +138,37 @@ struct Reader::Impl {
     return true;
   }
 
+  // After the ring's tail was loaded: what the table does not have yet lies behind that.
+  void look_at_losses() {
+    losses_due = false;
+    loss_position = 0;
+    loss_end = header->losses.load(std::memory_order_acquire);
+    if (loss_end > geometry.loss_bytes / sizeof(LossRecord)) {
+      loss_end = 0;
+      fail("the loss table's end makes no sense");
+    }
+  }
+
+  bool next_loss(std::vector<uint64_t>& chunk) {
+    if (loss_position == loss_end) return false;
+    const LossRecord record =
+        loss_at(reinterpret_cast<const uint64_t*>(bytes.data() + geometry.loss_offset), loss_position++);
+    ChunkHeader h;
+    h.bytes = sizeof h + sizeof record;
+    h.kind = ChunkKind::loss;
+    h.notes = kStanding;
+    h.session = info.session;
+    h.device = record.device;
+    h.core_x = record.core_x;
+    h.core_y = record.core_y;
+    h.epoch = record.epoch;
+    chunk.resize(h.bytes / 8);
+    std::memcpy(chunk.data(), &h, sizeof h);
+    std::memcpy(chunk.data() + sizeof h / 8, &record, sizeof record);
+    if (const std::string why = check_chunk(chunk); !why.empty()) return fail("loss table: " + why);
+    return true;
+  }
+
   bool fail(const std::string& why) {
     damage = why;
     return false;
@@ -149,11 +186,14 @@ struct Reader::Impl {
     // The tail first: names published before a ring chunk are then delivered before it.
     const uint64_t tail = cursor->tail();
     if (next_standing(chunk)) return Next::chunk;
+    if (losses_due) look_at_losses();
+    if (damage.empty() && next_loss(chunk)) return Next::chunk;
     if (!damage.empty()) return Next::damaged;
     switch (cursor->next_before(tail, chunk)) {
       case Poll::empty:
         return Next::timeout;
       case Poll::lapped:
+        losses_due = true;
         return Next::lapped;
       case Poll::damaged:
         damage = "a ring record's length makes no sense";
@@ -165,7 +205,7 @@ struct Reader::Impl {
       damage = "ring chunk: " + why;
       return Next::damaged;
     }
-    count(header_of(chunk));
+    if (!(header_of(chunk).notes & kStanding)) count(header_of(chunk));
     return Next::chunk;
   }
 

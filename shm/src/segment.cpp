@@ -150,6 +150,7 @@ struct SegmentWriter::Mapped {
   uint64_t* standing = nullptr;
   uint64_t sequence = 0;  // of standing chunks
   std::unique_ptr<ClockTableWriter> clock;
+  std::unique_ptr<LossTableWriter> losses;
 };
 
 SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& device_spec, uint64_t session,
@@ -163,7 +164,9 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   const uint64_t counters_at = 4096;
   const uint64_t standing_at = counters_at + page_round(kCounters * sizeof(CounterSlot));
   const uint64_t clock_at = standing_at + page_round(options.standing_bytes);
-  const uint64_t ring_at = clock_at + page_round(kClockTableBytes);
+  const uint64_t loss_at = clock_at + page_round(kClockTableBytes);
+  const uint64_t loss_bytes = options.loss_records * sizeof(LossRecord);
+  const uint64_t ring_at = loss_at + page_round(loss_bytes);
   const uint64_t total = ring_at + ring_bytes;
 
   bip::permissions permissions(static_cast<int>(options.mode));
@@ -206,6 +209,8 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   h->standing_capacity = page_round(options.standing_bytes);
   h->clock_offset = clock_at;
   h->clock_bytes = kClockTableBytes;
+  h->loss_offset = loss_at;
+  h->loss_bytes = loss_bytes;
   h->ring_offset = ring_at;
   h->ring_capacity = ring_bytes;
   h->session = session;
@@ -227,6 +232,8 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   mapped_->clock = std::make_unique<ClockTableWriter>(
       *new (base + clock_at) ClockTableControl,
       reinterpret_cast<uint64_t*>(base + clock_at + sizeof(ClockTableControl)));
+  mapped_->losses = std::make_unique<LossTableWriter>(
+      h->losses, std::span(reinterpret_cast<uint64_t*>(base + loss_at), loss_bytes / 8));
   ring_ = std::make_unique<RingWriter>(
       h->ring, std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
   test_point("segment_built");
@@ -236,12 +243,11 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
 
 SegmentWriter::~SegmentWriter() = default;
 
-bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text, double share) {
+bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
   SegmentHeader& h = *mapped_->header;
   const uint64_t at = h.standing_tail.load(std::memory_order_relaxed);
   const uint64_t bytes = sizeof(ChunkHeader) + text.size();
-  const auto usable = static_cast<uint64_t>(static_cast<double>(h.standing_capacity) * share);
-  if (at + align_record(bytes) > usable) return false;
+  if (at + align_record(bytes) > h.standing_capacity) return false;
   ChunkHeader chunk;
   chunk.bytes = static_cast<uint32_t>(bytes);
   chunk.kind = kind;
@@ -254,6 +260,10 @@ bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text, double s
   test_point("standing_written");
   h.standing_tail.store(at + align_record(bytes), std::memory_order_release);
   return true;
+}
+
+bool SegmentWriter::tell_loss(const LossRecord& record) {
+  return mapped_->losses->tell(record);
 }
 
 void SegmentWriter::set(Counter c, uint64_t value) {

@@ -13,7 +13,8 @@ using namespace ttc::shm;
 
 namespace {
 constexpr size_t kBytes = 64 << 10;
-constexpr size_t kStandingAt = 8192, kStandingBytes = 8192, kRingAt = 32768, kRingBytes = 32768;
+constexpr size_t kStandingAt = 8192, kStandingBytes = 8192, kLossAt = 16384, kLossBytes = 4096,
+                 kRingAt = 32768, kRingBytes = 32768;
 
 struct Free {
   void operator()(void* p) const { std::free(p); }
@@ -27,9 +28,14 @@ void make_sound(SegmentHeader& h, unsigned how) {
   h.counters_count = kCounters;
   h.standing_offset = kStandingAt;
   h.standing_capacity = kStandingBytes;
+  h.loss_offset = kLossAt;
+  h.loss_bytes = kLossBytes;
   h.ring_offset = kRingAt;
   h.ring_capacity = kRingBytes;
-  if (how & 2) h.standing_tail = h.standing_tail.load() % (kStandingBytes + 64);
+  if (how & 2) {
+    h.standing_tail = h.standing_tail.load() % (kStandingBytes + 64);
+    h.losses = h.losses.load() % (kLossBytes / sizeof(LossRecord) + 2);
+  }
   if (how & 4) {  // positions a writer could have left
     h.ring.oldest = h.ring.oldest.load() & ~uint64_t{63};
     h.ring.tail = h.ring.oldest.load() + (h.ring.tail.load() % (kRingBytes + 64) & ~uint64_t{63});
@@ -46,11 +52,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::unique_ptr<void, Free> owner(at);
   std::memset(at, 0, kBytes);
   auto* bytes = static_cast<uint8_t*>(at);
-  // Spread, so that short inputs reach header, standing area and ring alike.
-  const size_t third = size / 3;
-  std::memcpy(bytes, data, std::min<size_t>(third, sizeof(SegmentHeader)));
-  std::memcpy(bytes + kStandingAt, data + third, std::min(third, kStandingBytes));
-  std::memcpy(bytes + kRingAt, data + 2 * third, std::min(size - 2 * third, kRingBytes));
+  // Spread, so that short inputs reach header, standing area, losses and ring alike.
+  const size_t part = size / 4;
+  std::memcpy(bytes, data, std::min<size_t>(part, sizeof(SegmentHeader)));
+  std::memcpy(bytes + kStandingAt, data + part, std::min(part, kStandingBytes));
+  std::memcpy(bytes + kLossAt, data + 2 * part, std::min(part, kLossBytes));
+  std::memcpy(bytes + kRingAt, data + 3 * part, std::min(size - 3 * part, kRingBytes));
   auto& header = *reinterpret_cast<SegmentHeader*>(bytes);
   if (how & 1) make_sound(header, how);
 

@@ -21,6 +21,7 @@ POINTS = ("file_begun:1", "block_packed:1", "block_packed:3", "block_written:1",
           "segment_named:1", "segment_built:1", "segment_ready:1", "standing_written:1", "standing_written:2",
           "ring_claimed:1", "ring_written:1", "ring_published:1", "remains_moved:1", "ring_claimed:40", "ring_written:41",
           "ring_published:42", "segment_named:1")
+LOSS_POINTS = ("loss_half_told:1", "loss_told:1", "loss_half_told:12")   # of a card whose log overflows
 SMALL_RING_POINTS = ("ring_padded:1", "ring_claimed:900", "ring_written:901")   # the ring has come round by then
 
 
@@ -98,10 +99,10 @@ def run_once(card, collector_program, options, environment, wait, closely=True, 
           ring_holds_all)
 
 
-def start_card():
+def start_card(*options):
     name = h.card_name()
-    return name, h.start("ttemu", "--name", name, "--programs", 0, "--rate", 400, "--cores", 2, "--host-reads",
-                         "every:100", "--linger", 30, "-q", stdout=None, stderr=None)
+    return name, h.start("ttemu", "--name", name, "--programs", 0, "--cores", 2, "--linger", 30, "-q",
+                         *(options or ("--rate", 400, "--host-reads", "every:100")), stdout=None, stderr=None)
 
 
 def points():
@@ -113,6 +114,10 @@ def points():
     for point in SMALL_RING_POINTS:
         run_once(name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S), ring="256KiB",
                  ring_holds_all=False)
+    for point in LOSS_POINTS:
+        losing_name, losing_card = start_card("--rate", 2000)   # nobody empties its log
+        run_once(losing_name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S))
+        losing_card.kill()
     # After all of that the next start is clean.
     collector = h.start("ttcollect", "--device", "emu:" + name, "--quiet", "--for", "300ms", "-o", h.work("kill.ttc"))
     code, _, err = h.finish(collector)

@@ -64,7 +64,8 @@ def main():
             reader = start_reader(name)
         elif victim == "collector":
             collector.kill()
-            h.finish(collector)
+            code, out, err = h.finish(collector)
+            h.check(code == -9, f"the collector had ended by itself with {code}: {err} {out[-2000:]}")
             code, _, err = h.finish(reader)
             h.check(code in (4, 6), f"the reader ended with {code} after its collector was killed: {err}")
             one_sentence("reader", err)

@@ -29,6 +29,22 @@ def main():
     expect(2, ["--for"], "ttcollect", "--device", "emu:x", "--for", "5")
     expect(2, ["--ring"], "ttcollect", "--device", "emu:x", "--ring", "3")
     expect(2, ["G9"], "ttcollect", "--device", "emu:x", "--layout", "G9")
+    capture = ("ttcollect", "--device", "emu:nobody")
+    for words, flags in ((["name one with -o"], ["--max-size", "64MiB"]), (["standard output", "-o"], ["-o", "-"]),
+                         (["no size", "64MiB"], ["-o", "x", "--max-size", "0"]),
+                         (["no time", "10min"], ["-o", "x", "--max-age", "0s"]),
+                         (["--rotate"], ["-o", "x", "--max-age", "1s"]), (["--rotate"], ["-o", "x", "--rotate", "5"]),
+                         (["8 MiB"], ["-o", "x", "--rotate", "1KiB"]), (["8 MiB"], ["-o", "x", "--memory", "1MiB"]),
+                         (["--rotate"], ["-o", "x", "--max-size", "64MiB", "--keep", "newest"]),
+                         (["two files"], ["-o", "x", "--rotate", "64MiB", "--max-size", "64MiB"]),
+                         (["--flight SIZE"], ["--trigger", "loss"]), (["--flight SIZE"], ["--post", "1s"]),
+                         (["1024 MiB"], ["--flight", "1TiB"]), (["of captures"], ["--flight", "8MiB", "-o", "x", "--rotate", "1s"]),
+                         (["no trigger", "zone>100us"], ["--flight", "8MiB", "--trigger", "zone>"])):
+        expect(2, words, *capture, *flags)
+    h.check(not os.path.exists("x") and not os.path.exists("-"), "wrong use left a file")
+    expect(2, ["no speed"], "ttcollect", "play", "x", "--speed", "0")
+    expect(2, ["neither a size", "nor a time"], "ttcollect", "snapshot", "--last", "5")
+    expect(3, ["no such segment"], "ttcollect", "recover", "live:nobody", "-o", h.work("x.ttc"))
     expect(3, ["no such segment", "ttcollect list"], "ttexport", "--from", "live:nobody")
     expect(3, ["cannot be opened"], "ttexport", "--from", "/nonexistent.ttc")
     expect(3, ["not a ttcollect capture"], "ttexport", "--from", "/etc/passwd")

@@ -12,6 +12,7 @@ namespace ttc::collect {
 namespace {
 
 void expect_same(const std::vector<Chunk>& chunks, const std::string& what) {
+  static BlockDecoder decoder;  // of all cases: what an earlier block left in its memory must not show
   ChunkBatch in, out;
   for (const Chunk& c : chunks) in.add(c);
   AlignedBytes block;
@@ -19,7 +20,7 @@ void expect_same(const std::vector<Chunk>& chunks, const std::string& what) {
   ASSERT_EQ(h.bytes, block.size()) << what;
   ASSERT_EQ(h.bytes % kCaptureAlign, 0u) << what;
   ASSERT_EQ(check_block_header(block.bytes()), "") << what;
-  decode_block(block.bytes(), false, out);
+  decoder.decode(block.bytes(), false, out);
   ASSERT_EQ(out.size(), chunks.size()) << what;
   for (size_t i = 0; i < chunks.size(); ++i)
     ASSERT_TRUE(std::equal(out[i].begin(), out[i].end(), chunks[i].begin(), chunks[i].end()))
@@ -165,9 +166,43 @@ TEST(BlockCodec, spans_may_overlap) {
   in.add(chunk);
   AlignedBytes block;
   BlockEncoder().encode(in, 0, block);
-  decode_block(block.bytes(), false, out);
+  BlockDecoder().decode(block.bytes(), false, out);
   ASSERT_EQ(out.size(), 1u);
   EXPECT_TRUE(std::equal(out[0].begin(), out[0].end(), seen.begin(), seen.end()));
+}
+
+TEST(BlockCodec, a_block_comes_behind_what_was_there_and_a_bad_one_leaves_that_alone) {
+  ChunkBatch first, second, out;
+  first.add(words_chunk(1, 1, 0, {{0, 0, frames(40, 2, 1)}}));
+  second.add(words_chunk(1, 1, 1, {{0, 0, frames(3, 5, 2)}}));
+  second.add(fact_chunk(shm::ChunkKind::names, 2, "A,B,1,KERNEL_PROFILER\n"));
+  AlignedBytes one, two;
+  BlockEncoder encoder;
+  encoder.encode(first, 0, one);
+  BlockHeader h = encoder.encode(second, 1, two);
+  BlockDecoder decoder;
+  decoder.decode(one.bytes(), false, out);
+  // The same contents, said to be one chunk more: found out only when all others were put together.
+  ++h.chunks;
+  h.header_checksum = checksum_of(&h, offsetof(BlockHeader, header_checksum));
+  AlignedBytes bad;
+  bad.resize(two.size());
+  std::memcpy(bad.data(), two.data(), two.size());
+  std::memcpy(bad.data(), &h, sizeof h);
+  EXPECT_THROW(decoder.decode(bad.bytes(), false, out), BlockError);
+  // Said to be longer than they are: found out behind them.
+  --h.chunks, h.raw_bytes += 8;
+  h.header_checksum = checksum_of(&h, offsetof(BlockHeader, header_checksum));
+  std::memcpy(bad.data(), &h, sizeof h);
+  EXPECT_THROW(decoder.decode(bad.bytes(), false, out), BlockError);
+  ASSERT_EQ(out.size(), 1u);
+  decoder.decode(two.bytes(), false, out);
+  ASSERT_EQ(out.size(), 3u);
+  const auto same = [](std::span<const uint64_t> a, std::span<const uint64_t> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  EXPECT_TRUE(same(out[0], first[0]) && same(out[1], second[0]) && same(out[2], second[1]));
+  EXPECT_EQ(out.bytes(), first.bytes() + second.bytes());
 }
 
 TEST(BlockCodec, facts_alone_can_be_had) {
@@ -177,7 +212,7 @@ TEST(BlockCodec, facts_alone_can_be_had) {
   in.add(fact_chunk(shm::ChunkKind::names, 1, "A,B,1,KERNEL_PROFILER\n"));
   AlignedBytes block;
   const BlockHeader h = BlockEncoder().encode(in, 0, block);
-  decode_block(block.bytes().first(h.facts_end), true, out);
+  BlockDecoder().decode(block.bytes().first(h.facts_end), true, out);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_TRUE(std::equal(out[1].begin(), out[1].end(), in[2].begin(), in[2].end()));
 }
@@ -205,7 +240,7 @@ TEST(BlockCodec, a_section_of_any_other_length_or_content_gives_an_answer) {
     std::memcpy(other.data(), &sealed, sizeof sealed);
     ChunkBatch out;
     try {
-      decode_block(other.bytes(), false, out);
+      BlockDecoder().decode(other.bytes(), false, out);
       for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(shm::check_chunk(out[i]), "") << "round " << round;
     } catch (const BlockError& e) {
       ++refused;

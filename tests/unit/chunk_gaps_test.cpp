@@ -143,6 +143,30 @@ TEST(ChunkGaps, a_late_beginning_is_told_and_no_loss) {
   EXPECT_EQ(f.missing_chunks, 0u);
 }
 
+TEST(ChunkGaps, where_the_beginning_is_known_to_be_lost_lanes_are_missing_from_their_start) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::file_damaged, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.lost_beginning();
+  gaps.push(chunk_of({7, 0, 3}));
+  gaps.push(chunk_of({8, 0, 4}));  // follows
+  gaps.push(chunk_of({9, 1, 0}));  // its first frame of all
+  gaps.finish();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].risc, 0);
+  EXPECT_EQ(lost[0].from_cycles, 0u);
+  EXPECT_EQ(lost[0].to_cycles, last_time_of(2) + 1);
+  EXPECT_EQ(gaps.chunks_before(), 7u);
+}
+
+TEST(ChunkGaps, a_stream_that_is_there_from_its_first_chunk_has_no_lost_beginning) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::file_damaged, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.lost_beginning();
+  gaps.push(chunk_of({0, 0, 3}));
+  gaps.finish();
+  EXPECT_TRUE(lost.empty());
+}
+
 TEST(ChunkGaps, a_stream_that_broke_off_leaves_every_lane_open) {
   std::vector<LossRecord> lost;
   ChunkGaps gaps(shm::LossCause::not_read, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });

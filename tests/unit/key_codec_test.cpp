@@ -11,11 +11,10 @@
 namespace ttc::collect {
 namespace {
 
-std::vector<uint8_t> planes_of(const std::vector<uint32_t>& keys) {
-  std::vector<uint8_t> planes;
-  for (unsigned byte = 0; byte < 4; ++byte)
-    for (const uint32_t key : keys) planes.push_back(static_cast<uint8_t>(key >> 8 * byte));
-  return planes;
+std::vector<uint32_t> taken(const std::vector<uint8_t>& bytes) {
+  Scratch<uint32_t> room;
+  const auto keys = take_keys(bytes, room);
+  return {keys.begin(), keys.end()};
 }
 uint32_t start(uint32_t id) {
   return device::marker_high(device::kZoneStart, id, 0);
@@ -31,7 +30,7 @@ TEST(KeyCodec, ends_of_nested_zones_cost_no_code_of_their_own) {
   std::vector<uint8_t> bytes;
   ASSERT_TRUE(put_keys(bytes, keys));
   EXPECT_EQ(bytes.size(), 4 + 3 * 4 + 2 * keys.size()) << "three starts are all that is distinct";
-  EXPECT_EQ(take_keys(bytes), planes_of(keys));
+  EXPECT_EQ(taken(bytes), keys);
 }
 
 TEST(KeyCodec, any_keys_come_back) {
@@ -48,7 +47,7 @@ TEST(KeyCodec, any_keys_come_back) {
     for (uint32_t& key : keys) key = pool[dice() % pool.size()];
     std::vector<uint8_t> bytes;
     if (!put_keys(bytes, keys)) continue;
-    ASSERT_EQ(take_keys(bytes), planes_of(keys)) << "seed " << seed;
+    ASSERT_EQ(taken(bytes), keys) << "seed " << seed;
   }
 }
 
@@ -60,7 +59,7 @@ TEST(KeyCodec, more_zones_open_than_are_kept_and_more_ended_than_opened) {
   }
   std::vector<uint8_t> bytes;
   ASSERT_TRUE(put_keys(bytes, keys));
-  EXPECT_EQ(take_keys(bytes), planes_of(keys));
+  EXPECT_EQ(taken(bytes), keys);
 }
 
 TEST(KeyCodec, keys_that_hardly_repeat_are_left_as_they_are) {
@@ -79,7 +78,7 @@ TEST(KeyCodec, codes_nobody_made_are_refused_or_some_keys) {
   size_t refused = 0;
   const auto take = [&](const std::vector<uint8_t>& bytes) {
     try {
-      EXPECT_EQ(take_keys(bytes).size() % 4, 0u);
+      EXPECT_LE(taken(bytes).size(), whole.size());
     } catch (const BlockError&) {
       ++refused;
     }

@@ -103,12 +103,42 @@ TEST(LossGrain, lanes_causes_precisions_and_sessions_are_apart) {
 }
 
 TEST(LossGrain, where_the_clock_comes_round_another_interval_begins) {
-  LossGrain grain(0);
+  LossGrain grain;
   LossRecord r;
   r.from_cycles = (uint64_t{1} << 44) - 100, r.to_cycles = (uint64_t{1} << 44) - 50;
   EXPECT_FALSE(grain.joins(1, r));
   r.from_cycles = 10, r.to_cycles = 20;
   EXPECT_FALSE(grain.joins(1, r));
+}
+
+TEST(LossGrain, when_there_are_too_many_a_clock_that_comes_round_makes_no_more) {
+  LossGrain grain(1);
+  LossRecord r;
+  r.from_cycles = 1000, r.to_cycles = 2000;
+  EXPECT_FALSE(grain.joins(1, r));
+  LossRecord later = r;
+  later.id = 1;
+  later.from_cycles = 10, later.to_cycles = 20;
+  EXPECT_EQ(grain.joins(1, later), 0u);
+  take_in(r, later);
+  EXPECT_EQ(r.from_cycles, 10u);
+  EXPECT_EQ(r.to_cycles, 2000u) << "and all between";
+}
+
+// A card that is reset over and over is collected from by one account after the other.
+TEST(LossGrain, what_was_lost_before_a_reset_counts) {
+  std::vector<LossRecord> intervals;
+  constexpr unsigned kLanes = 100 * 5;
+  for (unsigned reset = 0; reset < 200; ++reset) {
+    LossAccount account([](const LossRecord&) {}, std::move(intervals));
+    for (uint8_t core = 0; core < 100; ++core)
+      for (uint8_t risc = 0; risc < 5; ++risc)
+        account.record({core, 1, risc, reset}, LossCause::card_gone, LossPrecision::unknown, 100,
+                       shm::kOpenEnd, 0, 0);
+    intervals = account.intervals();
+  }
+  EXPECT_LE(intervals.size(), LossGrain::kMost + kLanes);
+  EXPECT_GE(intervals.size(), LossGrain::kMost);
 }
 
 // Intervals that stay open for a while, as when the log is full, with launches counted meanwhile.

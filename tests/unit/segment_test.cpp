@@ -49,6 +49,7 @@ SegmentOptions small() {
   SegmentOptions o;
   o.ring_bytes = 64 << 10;
   o.standing_bytes = 8 << 10;
+  o.loss_records = 64;
   return o;
 }
 
@@ -716,6 +717,21 @@ TEST(ForeignSegment, header_fields_that_contradict_its_size_are_refused) {
       {"odd state", [](auto& h) { h.state = static_cast<SegmentState>(77); }, "timeout"},
       {"odd clock table", [](auto& h) { h.clock_offset = h.clock_bytes = ~uint64_t{0}; },
        "refused: its clock table"},
+      {"loss table in the header", [](auto& h) { h.loss_offset = 64, h.loss_bytes = 64; },
+       "refused: its loss table"},
+      {"loss table over the end", [](auto& h) { h.loss_offset = kStandingAt, h.loss_bytes = 1 << 20; },
+       "refused: its loss table"},
+      {"loss table huge", [](auto& h) { h.loss_offset = kStandingAt, h.loss_bytes = ~uint64_t{0}; },
+       "refused: its loss table"},
+      {"losses without a table", [](auto& h) { h.losses = 1; }, "damaged: the loss table's end"},
+      {"more losses than fit",
+       [](auto& h) { h.loss_offset = kStandingAt, h.loss_bytes = 2 * sizeof(LossRecord), h.losses = 3; },
+       "damaged: the loss table's end"},
+      {"losses huge",
+       [](auto& h) { h.loss_offset = kStandingAt, h.loss_bytes = 1024, h.losses = ~uint64_t{0}; },
+       "damaged: the loss table's end"},
+      {"losses of any bytes",
+       [](auto& h) { h.loss_offset = kStandingAt, h.loss_bytes = 1024, h.losses = 18; }, "timeout"},
       {"odd pid", [](auto& h) { h.writer_pid = -1; }, "timeout"},
       {"names without end",
        [](auto& h) {

@@ -258,8 +258,11 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
     if (!(m.flags & unwanted)) ordered_.push_back(m);
-  if (!filter_.wants_all_markers())
-    std::erase_if(ordered_, [&](const markers::Marker& m) { return !filter_.wants(m, s.names); });
+  if (!filter_.wants_all_markers()) {
+    const auto processor = markers::risc_name(static_cast<markers::CoreKind>(h.core_kind), frame.risc,
+                                              static_cast<device::Mode>(h.firmware_mode));
+    std::erase_if(ordered_, [&](const markers::Marker& m) { return !filter_.wants(m, s.names, processor); });
+  }
   if (ordered_.empty()) return;
   if (format.order() == Order::time) sort_by_time();
   delivered_ += ordered_.size();

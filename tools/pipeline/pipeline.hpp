@@ -33,10 +33,11 @@ struct Filter {
   bool wants(uint8_t x, uint8_t y, uint8_t r) const {
     return (cores.empty() || cores.contains({x, y})) && (riscs.empty() || riscs.contains(r));
   }
-  bool wants(const markers::Marker& m, const markers::ZoneNames& names) const {
+  // By the name that is shown: the number of an event may be what a zone's name is hashed to.
+  bool wants(const markers::Marker& m, const markers::ZoneNames& names, std::string_view processor) const {
     if (m.time_cycles < cycles_from || m.time_cycles > cycles_to) return false;
     if (zones.empty()) return true;
-    const markers::ZoneSource* source = names.find(m.id);
+    const markers::ZoneSource* source = named_by_id(m) ? names.choose(m.id, processor).source : nullptr;
     return source && zones.contains(source->name);
   }
   bool wants_all_markers() const { return zones.empty() && cycles_from == 0 && cycles_to == ~uint64_t{0}; }

@@ -1,5 +1,6 @@
 #include "pipeline/source.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -72,12 +73,16 @@ class FileSource : public Source {
     std::vector<std::string> all;
     if (reader_.cut())
       all.push_back(path_ + " ends inside a chunk or block at byte " + std::to_string(reader_.offset()));
+    else if (reader_.file().version() != 1 && !reader_.file().indexed())
+      all.push_back(path_ + " was not ended in order: its collector was killed, or still writes it");
     if (!reader_.damage().empty()) all.push_back(path_ + " is damaged " + reader_.damage());
     if (reader_.damaged_parts() > 1)
       all.push_back(path_ + " has " + std::to_string(reader_.damaged_parts() - 1) + " more damaged parts");
     return all;
   }
   std::optional<double> progress() const override { return reader_.progress(); }
+  bool lost_beginning() const override { return reader_.lost_beginning(); }
+  bool broke_off() const override { return reader_.broke_off(); }
 
  private:
   collect::CaptureReader reader_;
@@ -124,6 +129,13 @@ class JoinedSource : public Source {
     return all;
   }
   shm::LossCause loss_cause() const override { return parts_.front().source->loss_cause(); }
+  bool lost_beginning() const override {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const Part& p) { return p.source->lost_beginning(); });
+  }
+  bool broke_off() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.source->broke_off(); });
+  }
 
  private:
   void pass_on() {

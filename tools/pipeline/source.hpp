@@ -23,9 +23,13 @@ class Source {
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
   // What was lost or cut on the way here, as sentences; empty when nothing.
   virtual std::vector<std::string> complaints() const = 0;
-  // Why chunks that are missing between two others are missing.
   // How much of it has come, 0 to 1; nothing where that is not known.
   virtual std::optional<double> progress() const { return std::nullopt; }
+  // For the account of losses (LossBook): chunks in front of the first that came are lost; at the end: it did
+  // not end in order, or what stood behind the last chunk is lost.
+  virtual bool lost_beginning() const { return false; }
+  virtual bool broke_off() const { return false; }
+  // Why chunks that are missing between two others are missing.
   virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
 };
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "pipeline/losses_beside.hpp"
 #include "pipeline/pipeline.hpp"
 
 namespace ttc::report {
@@ -393,6 +394,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
   try {
     const auto source = tools::open_source(from, follow, options.wait_ms);
     tools::Pipeline pipeline({}, false, options.metal_date);
+    collect::LossBook book(source->loss_cause());
     std::vector<uint64_t> chunk;
     uint64_t bytes = 0, count = 0;
     double total = 0;
@@ -405,6 +407,8 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
       if (next == tools::Source::Next::end || (follow && Clock::now() >= until)) break;
       if (next == tools::Source::Next::idle) continue;
       pipeline.push(chunk, format);
+      if (source->lost_beginning()) book.lost_beginning();
+      book.push(chunk);
       bytes += chunk.size() * 8;
       if (options.progress && total > 0 && ++count % 256 == 0)
         options.progress(std::min(1.0, static_cast<double>(bytes) / total));
@@ -417,9 +421,9 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     account.damaged = account.damaged || !source->complaints().empty() || !pipeline.complaint().empty();
     for (const std::string& n : pipeline.notices()) account.notes.push_back(n);
     if (!pipeline.complaint().empty()) account.notes.push_back(pipeline.complaint());
-    for (const auto& [key, r] : pipeline.losses())
-      account.losses.push_back({r.device, r.core_x, r.core_y, r.risc, r.from_cycles, r.to_cycles, r.words,
-                                shm::to_string(r.cause)});
+    if (source->broke_off()) book.broke_off();
+    book.finish();
+    account.losses = tools::losses_of(pipeline, &book);
     if (pipeline.missing_words())
       account.notes.push_back(std::to_string(pipeline.missing_words()) +
                               " words were missed, because this reader was too slow");

@@ -23,16 +23,9 @@ struct InputError : tools::SourceError {
 struct InputAccount {
   uint64_t markers = 0;
   uint64_t skipped_lines = 0;
-  std::vector<std::string> notes;  // sentences for people
-  struct Loss {
-    uint32_t chip;
-    uint8_t x, y, risc;
-    uint64_t from, to;  // cycles
-    uint64_t words;     // 0: not known
-    std::string cause;
-  };
-  std::vector<Loss> losses;
-  uint64_t missing_words = 0;  // this reader was lapped
+  std::vector<std::string> notes;       // sentences for people
+  std::vector<shm::LossRecord> losses;  // `device` is the chip
+  uint64_t missing_words = 0;           // this reader was lapped
   // What a chip's clock model claims; only captures and live sources have one.
   struct Clock {
     uint32_t eras = 1;

@@ -1,10 +1,12 @@
 // ttreport files: the folder that `python -m tracy -r` leaves, written from what was collected.
 //
-//   ROOT/.logs/                    profile_log_device.csv, cpp_device_perf_report.csv, noc_trace_*.json, and
-//   what
+//   ROOT/.logs/                    profile_log_device.csv (beside it profile_log_device.losses.csv, when
+//   markers
+//                                  may be missing), cpp_device_perf_report.csv, noc_trace_*.json, and what
 //                                  lay beside the input: tracy_ops_*.csv, *.tracy, topology.json, ...
 //   ROOT/reports/[NAME/][TIME/]    ops_perf_results[_NAME][_TIME].csv, per_core_op_to_op_times[...].csv,
-//                                  profile_log_device.csv, tracy_profile_log_host.tracy, npe_viz
+//                                  profile_log_device.csv (and its losses), tracy_profile_log_host.tracy,
+//                                  npe_viz
 #include <sys/stat.h>
 
 #include <ctime>
@@ -13,6 +15,8 @@
 #include <set>
 
 #include "pipeline/device_csv.hpp"
+#include "pipeline/loss_csv.hpp"
+#include "pipeline/losses_beside.hpp"
 #include "report/core_gaps.hpp"
 #include "report/noc_traces.hpp"
 #include "ttreport/input_options.hpp"
@@ -121,6 +125,7 @@ class FilesReport : public Report {
       place(run_options_.from[0], logs / kLog);
     else if (run.kind == report::InputKind::device)
       finish_log(run, device_log);
+    losses_beside(logs / kLog, from_log, run, device_csv);
 
     Output cpp((logs / "cpp_device_perf_report.csv").string(), false);
     report::write_cpp_report(run.rows, cpp);
@@ -131,7 +136,8 @@ class FilesReport : public Report {
       say(kOk, std::to_string(written) + " NoC traces were written");
       for (const std::string& n : noc->notes()) say(kOk, n);
     }
-    write_reports(root, logs, run, gaps);
+    const fs::path folder = write_reports(root, logs, run, gaps);
+    losses_beside(folder / kLog, from_log, run, device_csv);
     for (const std::string& n : device_csv.notes()) say(kOk, n);
     return tell(run);
   }
@@ -184,6 +190,22 @@ class FilesReport : public Report {
     log.commit();
   }
 
+  // As ttexport leaves it beside a device log. A log that is only copied has the one that stands beside it,
+  // and one that an earlier report left goes: it would be taken for this one's.
+  void losses_beside(const fs::path& log, bool copied, const report::Run& run, const DeviceCsv& csv) const {
+    if (!copied) {
+      put_losses_beside(log, csv, run.account.losses);
+      return;
+    }
+    const std::string from = path_beside(run_options_.from[0]), to = path_beside(log);
+    std::error_code ignored;
+    if (from.empty() || to.empty() || fs::equivalent(from, to, ignored)) return;
+    if (fs::is_regular_file(from, ignored))
+      place(from, to);
+    else
+      fs::remove(to, ignored);
+  }
+
   void bring_along(const fs::path& logs) {
     std::vector<fs::path> places;
     if (!run_options_.host.empty())
@@ -199,8 +221,9 @@ class FilesReport : public Report {
       }
   }
 
-  void write_reports(const fs::path& root, const fs::path& logs, const report::Run& run,
-                     const report::CoreGaps& gaps) {
+  // Gives the report's folder.
+  fs::path write_reports(const fs::path& root, const fs::path& logs, const report::Run& run,
+                         const report::CoreGaps& gaps) {
     const std::string stamp = no_date_ ? "" : date_.empty() ? time_stamp() : date_;
     fs::path folder = root / "reports";
     std::string tail;
@@ -240,6 +263,7 @@ class FilesReport : public Report {
     }
     say(kOk, std::to_string(run.table.rows.size()) + " rows are in " +
                  (folder / ("ops_perf_results" + tail + ".csv")).string());
+    return folder;
   }
 
   report::RunOptions run_options_;

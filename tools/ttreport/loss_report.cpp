@@ -141,9 +141,11 @@ class LossReport : public Report {
     const auto source = open_source(from_, false);
     collect::LossBook book(source->loss_cause());
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;) {
+      if (source->lost_beginning()) book.lost_beginning();
       book.push(chunk);
       take(chunk);
     }
+    if (source->broke_off()) book.broke_off();
     book.finish();
     for (const auto& [session, records] : book.sessions()) runs_[session].lost = records;
     const collect::ChunkGaps& gaps = book.gaps();

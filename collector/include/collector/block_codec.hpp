@@ -28,7 +28,9 @@ class ChunkBatch {
   // Room for one more chunk of so many words, to be filled in; what it holds is not defined.
   std::span<uint64_t> add_room(size_t words);
   void reserve(size_t words);
-  void clear() { used_ = 0, begins_.assign(1, 0); }
+  void clear() { shrink_to(0); }
+  // To its first chunks.
+  void shrink_to(size_t chunks) { begins_.resize(chunks + 1), used_ = begins_.back(); }
   size_t size() const { return begins_.size() - 1; }
   bool empty() const { return size() == 0; }
   size_t bytes() const { return used_ * 8; }
@@ -84,9 +86,23 @@ class BlockEncoder {
 // what follows the header.
 std::string check_block_header(std::span<const std::byte> bytes);
 
-// `block`: header.content_bytes of it, or header.facts_end of it with `facts_only`, which leaves out all
-// chunks of device words. Appends to `chunks`. Throws BlockError, `chunks` then holds what it held before.
-void decode_block(std::span<const std::byte> block, bool facts_only, ChunkBatch& chunks);
+// One thread's: it keeps its memory from block to block.
+class BlockDecoder {
+ public:
+  BlockDecoder();
+  ~BlockDecoder();
+  BlockDecoder(BlockDecoder&&) noexcept;
+
+  // `block`: header.content_bytes of it, or header.facts_end of it with `facts_only`, which leaves out all
+  // chunks of device words. Appends to `chunks`. Throws BlockError, `chunks` then holds what it held before.
+  void decode(std::span<const std::byte> block, bool facts_only, ChunkBatch& chunks);
+  // Room for a block to be decoded, until the next call.
+  std::span<std::byte> room(size_t bytes);
+
+ private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
 
 // The index of a file: its entries with a block's header and padding, the trailer in the last bytes.
 void encode_index(std::span<const IndexEntry> entries, uint64_t number, uint64_t offset, AlignedBytes& block);

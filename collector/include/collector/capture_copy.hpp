@@ -19,6 +19,7 @@ class CaptureCopy {
 
   void add(std::span<const uint64_t> chunk);
   // What was added broke off: what came behind it on any lane is missing.
+  void lost_beginning() { book_.lost_beginning(); }
   void broke_off() { book_.broke_off(); }
   // Adds the records of what was found missing, ends the file, gives it its name. Throws CaptureError.
   void finish();

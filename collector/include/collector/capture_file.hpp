@@ -45,7 +45,7 @@ class CaptureFile {
   const std::vector<DamagedPart>& damage() const { return damage_; }
 
   // Appends the chunks of one block, or only those that are no device words. Throws BlockError.
-  void read(size_t block, bool facts_only, ChunkBatch& chunks) const;
+  void read(size_t block, bool facts_only, BlockDecoder& decoder, ChunkBatch& chunks) const;
 
  private:
   bool read_header();

@@ -35,6 +35,10 @@ class CaptureReader {
   bool cut() const { return cut_; }
   const std::string& damage() const { return damage_; }
   size_t damaged_parts() const { return damaged_parts_; }
+  // A part in front of everything that was delivered so far is damaged. Sessions and names aside.
+  bool lost_beginning() const { return lost_beginning_; }
+  // At the end: something stood behind all that was delivered, or the file was not ended in order.
+  bool broke_off() const { return cut_ || lost_end_ || !file_.indexed(); }
   uint64_t offset() const { return offset_; }  // of the next chunk or block
   double progress() const;                     // 0 to 1
   const CaptureFile& file() const { return file_; }
@@ -50,19 +54,23 @@ class CaptureReader {
   bool next_of_version_1(std::vector<uint64_t>& chunk);
   bool next_batch();
   void count_from(uint64_t first_ns);
+  void note_edges();
   void note_damage(const std::string& why);
 
   CaptureFile file_;
   Wanted wanted_;
   std::unique_ptr<std::FILE, Close> stream_;  // of version 1
   std::unique_ptr<Ahead> ahead_;
+  BlockDecoder decoder_;
   ChunkBatch batch_;
   size_t in_batch_ = 0;
   bool lasting_ = true;  // sessions and names come first
   size_t block_ = 0;     // the next one
   uint64_t offset_ = 0;
   uint64_t blocks_read_ = 0, blocks_of_facts_ = 0;
+  uint64_t facts_first_ = 0;  // of those, read for sessions and names before anything else
   bool cut_ = false;
+  bool lost_beginning_ = false, lost_end_ = false;
   std::string damage_;
   size_t damaged_parts_ = 0;
 };

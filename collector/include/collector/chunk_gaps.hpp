@@ -28,6 +28,9 @@ class ChunkGaps {
   // Chunks of any number of sessions, each checked, in the order of their publication. Standing chunks count
   // their sequence apart and never go missing.
   void push(std::span<const uint64_t> chunk);
+  // In front of the first chunk others stood that are lost: lanes of a session that began before are in
+  // doubt.
+  void lost_beginning() { beginning_lost_ = true; }
   // Nothing will come. Lanes that are in doubt still get their interval.
   void finish();
   // Before finish(): the stream broke off. Every lane of a session whose end did not come is in doubt.
@@ -66,6 +69,7 @@ class ChunkGaps {
   std::function<void(uint64_t, const shm::LossRecord&)> found_;
   std::map<uint64_t, Session> sessions_;
   LossGrain grain_;
+  bool beginning_lost_ = false;
   uint64_t missing_chunks_ = 0;
   uint64_t chunks_before_ = 0;
 };

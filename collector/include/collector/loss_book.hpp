@@ -19,6 +19,7 @@ class LossBook {
 
   void push(std::span<const uint64_t> chunk);
   // See ChunkGaps.
+  void lost_beginning() { gaps_.lost_beginning(); }
   void broke_off() { gaps_.broke_off(); }
   // Nothing will come. Gaps that records cover are left out from now on.
   void finish();

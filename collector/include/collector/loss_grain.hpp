@@ -1,7 +1,8 @@
 // How finely an account of losses is kept, so that it stays bounded however long a lane goes on losing. Of a
 // lane's losses of one cause and precision the first 32 are an interval each, the next 32 intervals take in
 // two losses each, the next 32 four, and so on: n losses make about 32 * log2(n / 32) intervals. When an
-// account has 65536 in all, each lane's last one takes in whatever comes.
+// account has 65536 in all, each lane's last one takes in whatever comes: from then on only a lane that had
+// none of that cause and precision adds one.
 //
 // An interval takes in what follows it: its end moves, words and launches add up, so that totals stay exact
 // and every missing marker lies in an interval. Only where between two losses nothing was lost is not told
@@ -25,6 +26,8 @@ class LossGrain {
   // The id of the interval that takes in this loss, or nothing: then it is an interval of its own, `loss.id`.
   // Losses of a lane come in the order of time.
   std::optional<uint64_t> joins(uint64_t session, const shm::LossRecord& loss);
+  // An interval of an earlier part of the account: it counts, and takes in nothing before there are too many.
+  void had(uint64_t session, const shm::LossRecord& interval);
 
  private:
   struct Latest {

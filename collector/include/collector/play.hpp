@@ -18,6 +18,7 @@ struct PlayOptions {
 struct PlayResult {
   std::vector<std::string> live_names;
   uint64_t chunks = 0, bytes = 0, skipped_chunks = 0;  // skipped: larger than the ring takes
+  uint64_t untold_losses = 0;  // more intervals than a segment keeps for readers that come late
   double seconds = 0;
   std::string damage;
 };

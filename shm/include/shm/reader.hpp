@@ -26,8 +26,10 @@ class Reader {
   Reader(Reader&&) noexcept;
 
   enum class Next : uint8_t { chunk, timeout, lapped, ended, writer_died, damaged };
-  // The next chunk: standing ones first, then the ring. Blocks up to timeout_ms: spins briefly, then sleeps
-  // on the wake word. `ended` and `writer_died` come after everything published was delivered.
+  // The next chunk: standing ones first, then the account of losses as it stands, then the ring; after a lap
+  // the account again. The same interval may thus come several times, whatever came last holds. Blocks up to
+  // timeout_ms: spins briefly, then sleeps on the wake word. `ended` and `writer_died` come after everything
+  // published was delivered.
   Next next(std::vector<uint64_t>& chunk, unsigned timeout_ms);
 
   // Positions in the ring, for readers of a stretch of it: everything below tail() is published, next() comes

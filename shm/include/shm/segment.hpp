@@ -4,6 +4,7 @@
 //   complete 4096     counters        kCounters slots of 64 bytes, each with its label beside the value
 //   ...      standing area   append-only chunks: session, layout, zone names. Never overwritten
 //   ...      clock table     see clock_table.hpp
+//   ...      loss table      see loss_table.hpp
 //   ...      ring            see ring.hpp
 //
 // One writer, found alive by an open-file-description lock on the segment (released by the kernel when it
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "shm/clock_table.hpp"
+#include "shm/loss_table.hpp"
 #include "shm/ring.hpp"
 
 namespace ttc::shm {
@@ -33,7 +35,7 @@ struct SegmentError : std::runtime_error {
 
 inline constexpr uint64_t kMagic = 0x3130'7463'656c'6c74;  // little-endian text "tllect01"
 inline constexpr uint32_t kAbiMajor = 1;
-inline constexpr uint32_t kAbiMinor = 0;
+inline constexpr uint32_t kAbiMinor = 1;
 
 enum class SegmentState : uint32_t { live = 1, ended = 2 };
 
@@ -55,16 +57,20 @@ struct SegmentHeader {
   int64_t writer_pid = 0;
   char live_name[64]{};
   char device_spec[64]{};
+  uint64_t loss_offset = 0;  // of the loss table; 0, 0: there is none (minor version 0)
+  uint64_t loss_bytes = 0;
 
   // Writer's words, apart from the cold part above.
   alignas(64) RingControl ring;
   alignas(64) std::atomic<uint64_t> standing_tail{0};  // bytes of complete chunks in the standing area
+  std::atomic<uint64_t> losses{0};                     // records in the loss table
   alignas(64) std::atomic<uint32_t> wake{0};           // futex; raised at most once a sweep
   std::atomic<SegmentState> state{SegmentState::live};
   std::atomic<uint64_t> heartbeat_ns{0};  // CLOCK_MONOTONIC, of the last sweep
 };
 static_assert(offsetof(SegmentHeader, total_bytes) == 16 && offsetof(SegmentHeader, ring_offset) == 56 &&
               offsetof(SegmentHeader, session) == 88 && offsetof(SegmentHeader, live_name) == 112 &&
+              offsetof(SegmentHeader, loss_offset) == 240 && offsetof(SegmentHeader, losses) == 392 &&
               offsetof(SegmentHeader, ring) == 256 && offsetof(SegmentHeader, standing_tail) == 384 &&
               offsetof(SegmentHeader, wake) == 448 && sizeof(SegmentHeader) == 512);
 
@@ -122,7 +128,8 @@ static_assert(sizeof(CounterSlot) == 64);
 
 struct SegmentOptions {
   uint64_t ring_bytes = 32u << 20;  // rounded up to a power of two
-  uint64_t standing_bytes = 4u << 20;
+  uint64_t standing_bytes = 2u << 20;
+  uint64_t loss_records = kLossTableRecords;
   unsigned mode = 0640;
   std::string group;  // empty: the process's own
 };
@@ -135,9 +142,10 @@ class SegmentWriter {
   ~SegmentWriter();  // leaves the segment behind, state as set
 
   RingWriter& ring() { return *ring_; }
-  // Appends to the standing area, as long as no more than `share` of it is used. False when it is full; the
-  // caller then says so.
-  bool add_standing(ChunkKind kind, std::string_view text, double share = 1);
+  // Appends to the standing area. False when it is full; the caller then says so.
+  bool add_standing(ChunkKind kind, std::string_view text);
+  // An interval for readers that come late; before it goes into the ring. False: the table is full.
+  bool tell_loss(const LossRecord& record);
   void set(Counter counter, uint64_t value);
   void add(Counter counter, uint64_t value);
   uint64_t get(Counter counter) const;

@@ -1,0 +1,29 @@
+// Memory for values that are written before they are read, taken again and again: neither cleared nor given
+// back. Fresh pages cost more than what is then written to them.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace ttc::collect {
+
+template <class T>
+class Scratch {
+ public:
+  // What was taken before is gone.
+  std::span<T> take(size_t count) {
+    if (count > capacity_) {
+      memory_.reset();
+      capacity_ = std::max(count, capacity_ + capacity_ / 2);
+      memory_ = std::make_unique_for_overwrite<T[]>(capacity_);
+    }
+    return {memory_.get(), count};
+  }
+
+ private:
+  std::unique_ptr<T[]> memory_;
+  size_t capacity_ = 0;
+};
+
+}  // namespace ttc::collect
