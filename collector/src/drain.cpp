@@ -208,9 +208,8 @@ void Drain::tell_waiting() {
   if (options_.tell)
     options_.tell(
         "markers wait in the logs: how many bytes each log has was not found out yet; a program that ends on "
-        "a "
-        "core whose log has room shows it, or --region-bytes gives it (48 or 64 times the program support "
-        "count)");
+        "a core whose log has room shows it, or --region-bytes gives it: 48 or 64 times the program support "
+        "count");
 }
 
 // Only between visits: during one, a slot of the ring is claimed for words.
