@@ -68,6 +68,14 @@ bool parse_size(const std::string& text, uint64_t& bytes) {
                           bytes);
 }
 
+CLI::Option* add_time_option(CLI::App& app, const std::string& name, uint64_t& ns, const std::string& what) {
+  return app
+      .add_option_function<std::string>(
+          name, [&ns](const std::string& text) { parse_time(text, ns); }, what)
+      ->check(check_time)
+      ->type_name("TIME");
+}
+
 void add_capture_options(CLI::App& app, TypedCapture& t) {
   CaptureBounds& b = t.options.bounds;
   const auto size = [&](const char* name, uint64_t& to, const char* what) {
@@ -79,12 +87,7 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
         ->group("Capture file (-o)");
   };
   const auto time = [&](const char* name, uint64_t& to, const char* what) {
-    return app
-        .add_option_function<std::string>(
-            name, [&to](const std::string& text) { parse_time(text, to); }, what)
-        ->check(check_time)
-        ->type_name("TIME")
-        ->group("Capture file (-o)");
+    return add_time_option(app, name, to, what)->group("Capture file (-o)");
   };
   size("--max-size", b.max_bytes, "no more than this on the disk, all files of the run together");
   time("--max-age", b.max_age_ns, "with --rotate: remove files whose last block is older");

@@ -17,6 +17,9 @@ struct TypedCapture {
   std::vector<std::string> triggers;
 };
 
+// An option that takes 500ms, 5s, 10min, 2h; what is none of these is refused with a sentence.
+CLI::Option* add_time_option(CLI::App& app, const std::string& name, uint64_t& ns, const std::string& what);
+
 void add_capture_options(CLI::App& app, TypedCapture& typed);
 
 // Completes typed.options. What is wrong with them as a sentence; empty when nothing is.

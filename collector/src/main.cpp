@@ -188,11 +188,8 @@ int main(int argc, char** argv) {
          "The place in the list is the chip number, column 1 of the device CSV")
       ->expected(1)
       ->take_all();
-  app.add_option("--for", o.duration_ns, "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, uint64_t>{
-              {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
-          CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
+  collect::add_time_option(app, "--for", o.duration_ns,
+                           "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)");
   app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
   collect::TypedCapture capture;
   add_capture_options(app, capture);
@@ -201,10 +198,8 @@ int main(int argc, char** argv) {
                "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest");
   app.add_flag("--json", as_json, "print one JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet, "no live line, no notes");
-  app.add_option("--wait", o.wait_ns, "wait up to this long for cards and profilers to appear: 30s")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, uint64_t>{{"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}},
-          CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
+  collect::add_time_option(app, "--wait", o.wait_ns,
+                           "wait up to this long for cards and profilers to appear: 30s");
   app.add_option("--layout", o.layout, "profiler generation, instead of discovery; help lists them")
       ->check(check_layout);
   std::string mode;
