@@ -33,6 +33,7 @@ class Resolving {
     if (!announced) return {};  // what was announced before the store is not all there
     seen_ = announced->frames.size();
     const Chain old = open_chain(*announced);
+    if (pushed_early_behind(old)) return {};
     for (size_t j = std::max(seen_, frames_with_time(old)); j <= old.frames.size(); ++j) {
       if (c_.index_after == 0) add(j == seen_ ? Verdict::clean : Verdict::after, old, j, {}, 0);
       if (c_.index_after == 0) continue;
@@ -104,6 +105,14 @@ class Resolving {
       if (length == 0 || !append(chain, c_.old_place, at, length, c_.pos)) return chain;
       at += length;
     }
+  }
+
+  // A new frame without its end, which a quick push leaves: what lies behind it would not be seen.
+  bool pushed_early_behind(const Chain& chain) const {
+    const size_t at = chain.end(chain.frames.size()) - c_.pos;
+    if (open_length(c_.old_place, at, chain.digest(chain.frames.size())) == 0) return false;
+    const uint32_t* head = c_.old_place.data() + at;
+    return !c_.lane.sat_out(head) && head[device::kFwEndWord] == device::kUnsetWord;
   }
 
   static std::optional<size_t> frames_until(const Chain& chain, uint32_t word) {

@@ -18,6 +18,8 @@
 #endif
 #define LAST (OLD + CROSSING)                /* number of the last run */
 #define AT(r, i) log[(r) * CAP + (i)]
+#define PUSHED 8              /* in place of a run's number: a frame without its end, which a quick push leaves */
+#define NEW(r, i, last) (AT(r, i) > last && AT(r, i) != PUSHED)
 
 byte log[18];                 /* as it is in DRAM */
 byte index[2] = OLD;
@@ -88,7 +90,7 @@ proctype core() {
   core_over = 1
 }
 
-#define LAND(s) atomic { posted_at[s] != 0 -> AT(s / 8, posted_at[s] - 1) = s % 8; posted_at[s] = 0; under_way-- }
+#define LAND(s) atomic { posted_at[s] != 0 -> AT(s / 8, posted_at[s] - 1) = (s -> s % 8 : PUSHED); posted_at[s] = 0; under_way-- }
 active proctype landing() {
 end:
   do
@@ -115,7 +117,7 @@ proctype host() {
 proctype collector() {
   byte s_least, s_most, t_before, t_after, first, r, i, n, old, fits, best, h, last, place, tries, again_tries, old_end;
   byte s_index[2], t_index[2], pos[2] = OLD, newest[2] = OLD;
-  bool settled, due, torn, ok, prov[2];
+  bool settled, due, torn, ok, pushed, prov[2];
   byte waiting[16];
 
   /* ARM: settled, or any moment */
@@ -175,9 +177,10 @@ resolve:
      d_step {
        old = 0; last = newest[r];
        do
-       :: pos[r] + old < CAP && AT(r, pos[r] + old) > last -> last = AT(r, pos[r] + old); old++
+       :: pos[r] + old < CAP && NEW(r, pos[r] + old, last) -> last = AT(r, pos[r] + old); old++
        :: else -> break
        od;
+       pushed = (pos[r] + old < CAP && AT(r, pos[r] + old) == PUSHED);
        n = 0;
        if
        :: h == 0 -> n = old; best = 1
@@ -185,7 +188,7 @@ resolve:
           /* front: exactly to h, later than the old place's */
           i = 0; place = last;
           do
-          :: i < h && i < CAP && AT(r, i) > place -> place = AT(r, i); i++
+          :: i < h && i < CAP && NEW(r, i, place) -> place = AT(r, i); i++
           :: else -> break
           od;
           ok = (i == h);
@@ -194,7 +197,7 @@ resolve:
           /* lost write: exactly from pos to h */
           i = pos[r]; place = newest[r];
           do
-          :: i < h && i < CAP && AT(r, i) > place -> place = AT(r, i); i++
+          :: i < h && i < CAP && NEW(r, i, place) -> place = AT(r, i); i++
           :: else -> break
           od;
           if
@@ -203,12 +206,12 @@ resolve:
           :: else -> skip
           fi;
           /* torn: one at the front, a hole of its length */
-          torn = (best == 0 && h > pos[r] + old && AT(r, 0) > last);
+          torn = (best == 0 && h > pos[r] + old && NEW(r, 0, last));
           if
           :: torn ->
              i = pos[r] + old + 1; place = AT(r, 0);
              do
-             :: i < h && i < CAP && AT(r, i) > place -> place = AT(r, i); i++
+             :: i < h && i < CAP && NEW(r, i, place) -> place = AT(r, i); i++
              :: else -> break
              od;
              if :: i == h -> n = h - pos[r]; best = 4 :: else -> skip fi
@@ -218,9 +221,9 @@ resolve:
 #ifdef NO_RESOLVER
        best = 1; n = 0; old = 0; ok = 1;
 #else
-       ok = (best >= 1 && best <= 4 && OLD + n >= t_before && OLD + n <= t_after);
+       ok = (!pushed && best >= 1 && best <= 4 && OLD + n >= t_before && OLD + n <= t_after);
 #endif
-       i = 0; place = 0; last = 0; torn = 0; fits = 0
+       i = 0; place = 0; last = 0; torn = 0; fits = 0; pushed = 0
      }
      if
      :: !ok && tries == 0 ->
@@ -280,13 +283,13 @@ resolve:
        if
        :: prov[r] ->
           do
-          :: i < CAP && AT(r, i) > last && (h == 0 || h <= pos[r] || i < h) ->
+          :: i < CAP && NEW(r, i, last) && (h == 0 || h <= pos[r] || i < h) ->
              last = AT(r, i); taken[SLOT(r, last)]++; i++
           :: else -> break
           od;
           if
           :: h <= pos[r] -> i = 0                                /* front, or after and front */
-          :: h > pos[r] && i < h && AT(r, 0) > last ->           /* torn: the hole is as long as the frame */
+          :: h > pos[r] && i < h && NEW(r, 0, last) ->           /* torn: the hole is as long as the frame */
              last = AT(r, 0); taken[SLOT(r, last)]++; i++
           :: else -> skip
           fi
@@ -296,7 +299,7 @@ resolve:
        do
        :: i < h && i < CAP ->
           if
-          :: AT(r, i) > last -> last = AT(r, i); taken[SLOT(r, last)]++
+          :: NEW(r, i, last) -> last = AT(r, i); taken[SLOT(r, last)]++
           :: else -> skip
           fi;
           i++
