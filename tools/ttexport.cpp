@@ -266,8 +266,12 @@ int run(const Options& o) {
         std::to_string(ambiguous) + " zone ids belong to more than one zone; the first name known is shown");
   if (o.anomalies) tell_anomalies(pipeline);
   // What a capture lacks stands in its account of losses.
-  if (pipeline.missing_words() && source->loss_cause() == shm::LossCause::reader_lapped)
-    return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
+  if (source->loss_cause() == shm::LossCause::reader_lapped) {
+    if (pipeline.missing_words())
+      return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
+    if (book && book->gaps().missing_chunks())
+      return say(kReaderLost, "of the chunks that were missed none is known to have held words");
+  }
   return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
 }
 

@@ -44,7 +44,7 @@ void clear_the_way(const std::string& live_name) {
     throw SegmentError("segment " + segment_path(live_name) +
                        " cannot be taken over: " + std::strerror(errno));
   }
-  const bool free = take_writer_lock(fd);
+  const bool free = take_over(fd);
   SegmentHeader header_untrusted;
   const bool whole = pread(fd, static_cast<void*>(&header_untrusted), sizeof header_untrusted, 0) ==
                      static_cast<ssize_t>(sizeof header_untrusted);
@@ -84,18 +84,36 @@ std::string segment_path(const std::string& live_name) {
   return "/dev/shm/" + segment_object(live_name);
 }
 
-bool take_writer_lock(int fd) {
+namespace {
+struct flock lock_of(short type, off_t start, off_t bytes) {
   struct flock lock {};
-  lock.l_type = F_WRLCK;
+  lock.l_type = type;
   lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = bytes;
+  return lock;
+}
+bool take(int fd, off_t start) {
+  struct flock lock = lock_of(F_WRLCK, start, 0);
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
-
-bool writer_lock_held(int fd) {
-  struct flock lock {};
-  lock.l_type = F_RDLCK;
-  lock.l_whence = SEEK_SET;
+bool held(int fd, off_t bytes) {
+  struct flock lock = lock_of(F_RDLCK, 0, bytes);
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
+}  // namespace
+
+bool take_writer_lock(int fd) {
+  return take(fd, 0);
+}
+bool take_over(int fd) {
+  return take(fd, 1);
+}
+bool writer_lock_held(int fd) {
+  return held(fd, 1);
+}
+bool any_lock_held(int fd) {
+  return held(fd, 0);
 }
 
 const char* label(Counter counter) {
@@ -318,7 +336,7 @@ std::vector<SegmentInfo> list_segments() {
 bool remove_segment(const std::string& live_name) {
   const int fd = open(segment_path(live_name).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool alive = writer_lock_held(fd);
+  const bool alive = any_lock_held(fd);
   close(fd);
   return !alive && bip::shared_memory_object::remove(segment_object(live_name).c_str());
 }

@@ -133,7 +133,10 @@ def recover():
         h.check(code == 0 and "missing: " in err, f"block at {at}: {code}: {err}")
         def marker(row):   # without its name; names and the head of the CSV were in the first block
             return tuple(row.split(",")[1:6])
-        given = {marker(r) for r in csv_of(h.work("edge.recovered.ttc"))}
+        text = csv_of(h.work("edge.recovered.ttc"))
+        headless = "what describes its run" in h.run("ttexport", "--from", h.work("edge.recovered.ttc"))[2]
+        h.check(headless == (not text[0].startswith("ARCH")) == (at == blocks[0]), f"block at {at}: {text[0]}")
+        given = {marker(r) for r in text}
         missing = [r for r in rows[2:] if marker(r) not in given]
         h.check(missing, f"block at {at} held nothing")
         for source, codes in ((h.work("edge.recovered.ttc"), (0,)), (h.work("edge.ttc"), (4,))):

@@ -18,6 +18,7 @@
 #include <functional>
 #include <thread>
 
+#include "../../shm/src/segment_file.hpp"
 #include "shm/reader.hpp"
 
 namespace ttc::shm {
@@ -193,6 +194,25 @@ TEST(Segment, names_published_before_a_ring_chunk_are_delivered_before_it) {
   }
   thread.join();
   EXPECT_EQ(names, 60u);
+}
+
+// A collector that starts holds what an earlier one left for a moment; readers that wait for it must not
+// attach to that.
+TEST(Segment, what_is_being_taken_away_is_not_alive) {
+  const Name name("taken");
+  { SegmentWriter(name, "emu:x", 1, small()).end(); }
+  const int fd = open(name.path().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_TRUE(take_over(fd));
+  const Reader reader(name, StartAt::oldest);
+  EXPECT_FALSE(reader.info().alive);
+  EXPECT_FALSE(reader.writer_alive());
+  EXPECT_FALSE(remove_segment(name)) << "somebody is about to";
+  EXPECT_THROW(SegmentWriter(name, "emu:x", 2, small()), SegmentError) << "one at a time";
+  close(fd);
+  const SegmentWriter next(name, "emu:x", 3, small());
+  const int other = open(name.path().c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_FALSE(take_over(other)) << "a living one's is not taken away";
+  close(other);
 }
 
 TEST(Segment, a_full_standing_area_is_said_and_stays_readable) {

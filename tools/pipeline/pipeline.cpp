@@ -163,6 +163,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
+  state.described = true;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
   state.clock_model = s.clock_model;
   if (state.wanted) format.begin(s);
@@ -170,6 +171,12 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
 
 std::vector<std::string> Pipeline::notices() const {
   std::vector<std::string> all = notes_;
+  for (const auto& [id, s] : sessions_)
+    if (!s.described && !s.lanes.empty())
+      all.push_back(
+          "chip " + std::to_string(s.chip) +
+          ": what describes its run (card, clock rate, cores) did not come; a device CSV has no head "
+          "then, and zones are numbers where their names stood beside it");
   for (const auto& [id, s] : sessions_)
     for (const std::string& notice : s.meaning.notices()) all.push_back(notice);
   for (const auto& [id, s] : sessions_)

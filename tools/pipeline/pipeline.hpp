@@ -90,6 +90,7 @@ class Pipeline {
     SessionState& operator=(const SessionState&) = delete;
     uint32_t chip = 0;
     bool wanted = true;
+    bool described = false;   // its session chunk came
     bool clock_model = true;  // false: the collector said that it makes none, so nothing waits for it
     markers::ZoneNames names;
     MeaningStage meaning;
