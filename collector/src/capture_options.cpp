@@ -46,6 +46,13 @@ std::string mib(uint64_t bytes) {
   return text;
 }
 
+bool bounds_a_file(const TypedCapture& t) {
+  const TypedCapture usual;
+  const CaptureBounds& b = t.options.bounds;
+  return b.max_bytes || b.max_age_ns || b.durable_ns || !t.rotate.empty() || t.keep != usual.keep ||
+         t.options.memory_bytes != usual.options.memory_bytes || t.options.packers != usual.options.packers;
+}
+
 }  // namespace
 
 bool parse_time(const std::string& text, uint64_t& ns) {
@@ -142,9 +149,12 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
 
 std::string settle_capture_options(TypedCapture& t, const std::string& output) {
   CaptureBounds& b = t.options.bounds;
-  const bool any = b.max_bytes || b.max_age_ns || b.durable_ns || !t.rotate.empty();
-  if (any && output.empty())
-    return "--max-size, --max-age, --rotate and --durable are about a capture file; name one with -o";
+  if (bounds_a_file(t) && (output.empty() || t.flight.bytes)) {
+    const std::string which =
+        "--max-size, --max-age, --rotate, --keep, --memory, --pack-threads and --durable are about a capture "
+        "file that is written all along";
+    return which + (t.flight.bytes ? "; --flight writes files of one size when asked" : "; name one with -o");
+  }
   if (output == "-")
     return "a capture cannot go to standard output: its blocks are written where they belong, not in a "
            "stream; "
@@ -167,13 +177,11 @@ std::string settle_capture_options(TypedCapture& t, const std::string& output) {
 std::string settle_flight_options(TypedCapture& t, const std::string& output, uint64_t& ring_bytes) {
   FlightOptions& f = t.flight;
   if (f.bytes == 0)
-    return t.triggers.empty() && !f.pre_ns && !f.post_ns
+    return t.triggers.empty() && !f.pre_ns && !f.post_ns && f.every_ns == FlightOptions{}.every_ns
                ? std::string()
-               : "--trigger, --pre and --post are of a flight recorder; give --flight SIZE";
+               : "--trigger, --trigger-every, --pre and --post are of a flight recorder; give --flight SIZE";
   if (f.bytes > kLargestFlight)
     return "--flight can be " + mib(kLargestFlight) + " at most: the ring is twice that";
-  if (t.options.bounds.max_bytes || t.options.bounds.durable_ns || !t.rotate.empty())
-    return "--flight writes files of one size when asked; --max-size, --rotate and --durable are of captures";
   for (const std::string& text : t.triggers) add_trigger(text, f.rules);
   f.path = output.empty() ? "flight.ttc" : output;
   ring_bytes = std::max(ring_bytes, std::bit_ceil(2 * f.bytes));

@@ -143,9 +143,16 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
   if (mask == 0 && core.unexplained_visits == kUnexplainedVisits) may_be_lost(core);
   const uint32_t runs = missing ? snap.run_counter - core.runs_delivered : 0;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (!(mask >> r & 1) || core.lanes[r].cursor < snap.host_end[r])
-      continue;  // behind all that is in the log
-    losses_.open(where(core, r), LossCause::dropped_on_card, before[r], runs);
+    if (!(mask >> r & 1)) continue;
+    const LaneState& lane = core.lanes[r];
+    if (lane.first_of_epoch && lane.cursor < snap.host_end[r]) continue;  // nothing is dropped before those
+    // Nothing is dropped while a whole buffer fits (before G3 another lane's full log counts, too), and a
+    // backlog is taken up to there first.
+    const bool before_drops = attachment_.layout->format.guaranteed_when_full &&
+                              snap.host_end[r] > roomy_until() && lane.cursor <= roomy_until();
+    if (before_drops && lane.cursor + 2 * device::kBufferWords <= roomy_until()) continue;
+    losses_.open(where(core, r), LossCause::dropped_on_card, before_drops ? lane.digest.last_time : before[r],
+                 runs);
     if (r == 0) dropped_runs_ = std::max<uint64_t>(dropped_runs_, runs);
   }
   return Access::ok;

@@ -102,9 +102,9 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
     if (r == 0 && lead < 4) lead = std::min(in_line + kWitnessWords, lane.witness_words);
     lead &= ~1u;
     uint32_t words = std::min(end - lane.cursor, most);
-    // Frames are dropped in the last part of a log only: taken by itself, it says since when.
-    const uint32_t roomy = log_capacity() - std::min(log_capacity(), device::kBufferWords + 4u);
-    if (lane.cursor + 2 * device::kBufferWords <= roomy) words = std::min(words, roomy - lane.cursor);
+    // The last part of a log, where frames may have been dropped, is taken by itself: see account_drops().
+    if (lane.cursor + 2 * device::kBufferWords <= roomy_until())
+      words = std::min(words, roomy_until() - lane.cursor);
     const bool cut = words < end - lane.cursor;
     const auto in_last_line = static_cast<uint32_t>(log_address(core, r, end) % card::kLineBytes / 4);
     const bool in_line_ahead = in_last_line != 0 && in_last_line + kHeadWords <= card::kLineBytes / 4;

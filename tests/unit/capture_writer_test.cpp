@@ -119,7 +119,10 @@ TEST_P(CaptureOfSeveral, every_chunk_of_every_ring_is_there_in_its_order) {
   EXPECT_EQ(seen.size(), 2u);
   expect_whole(seen[11], 500, 0);
   expect_whole(seen[22], 167 + 100, 1);
-  EXPECT_GT(track_a.bytes(), track_b.bytes());
+  // What was in the table of losses when the capture began may count twice.
+  constexpr uint64_t kEach = sizeof(shm::ChunkHeader) + sizeof(shm::LossRecord);
+  EXPECT_GE(track_a.bytes(), 500 * kEach);
+  EXPECT_GE(track_b.bytes(), (167 + 100) * kEach);
 }
 
 TEST_P(CaptureOfSeveral, one_that_comes_after_the_first_has_ended_is_taken) {

@@ -36,6 +36,7 @@
 // Where one of these fails the gap is reported as possibly lost. What stays unseen: an epoch within
 // kBlindSpotNs.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -250,6 +251,10 @@ class Drain {
   LossAccount::Where where(const CoreState& core, uint32_t risc) const;
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
+  // Up to this word of a log any frame fits, overrun or not.
+  uint32_t roomy_until() const {
+    return log_capacity() - std::min(log_capacity(), 2u * device::kBufferWords);
+  }
   void tell_losses();
   void tell_waiting();
   void store_counters();
