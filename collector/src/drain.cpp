@@ -166,6 +166,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (rewound(core, snap)) note_rewind(core, false);
   if (core.rewound_ns != 0) {
     news = true;
+    core.rewound_late = core.rewound_late || core.looked_late;  // another one may have followed it
     // What accumulating firmware keeps in L1 does not wait for us.
     const bool wait = attachment_.mode != device::Mode::accumulate;
     return wait && snap.read_time_ns < core.rewound_ns + kResetOverNs ? Access::ok : begin_epoch(core);
