@@ -23,14 +23,20 @@ bool Drain::host_has_read(const CoreState& core) {
   return std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
 }
 
+// Was the core out of sight for so long before `time` that an epoch can have come and gone?
+bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
+  const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
+  const bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
+  // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
+  if (core.core.kind != markers::CoreKind::tensix)
+    return unseen && reset_generation_ > core.caught_up_generation + 1;
+  return unseen;
+}
+
 // Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
 bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
   const LaneState& lane = core.lanes[risc];
-  const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
-  bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
-  // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
-  if (core.core.kind != markers::CoreKind::tensix)
-    unseen = unseen && reset_generation_ > core.caught_up_generation + 1;
+  const bool unseen = out_of_sight_before(core, time);
   if (!lane.digest.known) return unseen && host_has_read(core);
   const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
   if (whole_launches || attachment_.mode == device::Mode::accumulate) return unseen;

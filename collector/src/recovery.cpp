@@ -404,7 +404,18 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
     if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
   bool overtaken = false;
   if (intact) {
+    const bool nothing_taken = at == 0;  // of this epoch: what stands there may be of one that followed it
+    std::array<uint64_t, 8> raw{};
+    const LogRead read{core.core.bank, log_address(core, risc, 0), raw};
+    if (nothing_taken)
+      if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
     if (const Access a = publish_chain(core, risc, at, overtaken); a != Access::ok) return a;
+    const uint64_t first =
+        nothing_taken ? gap_end(lane, {reinterpret_cast<const uint32_t*>(raw.data()), 16}, last) : 0;
+    if (nothing_taken && lane.digest.last_time != last && out_of_sight_before(core, first)) {
+      lost_from(last);
+      losses_.close(where(core, risc), LossCause::rewound_before_read, first);
+    }
     if (seen > at || overtaken) lost_from(lane.digest.last_time);  // visible once, and not found again
     return Access::ok;
   }

@@ -298,6 +298,7 @@ class Drain {
   // drain_epochs.cpp
   static uint64_t gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after);
   void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
+  bool out_of_sight_before(const CoreState& core, uint64_t time);
   bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
   bool host_has_read(const CoreState& core);
 
