@@ -55,7 +55,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   for (const AttachedCore& core : attachment.cores) {
     CoreState state;
     state.core = core;
-    state.caught_up_ns = state.look_ns = attachment.begun_ns;
+    state.caught_up_ns = state.look_ns = state.proven_ns = attachment.begun_ns;
     state.epoch = carried.first_epoch;
     state.runs_total = carried.programs;
     if (carried.first_epoch) state.notes |= shm::kNewEpoch;
@@ -177,10 +177,12 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   if (look.front == Front::empty && core.lanes[0].delivered && mode_of(core) == device::Mode::normal)
     caught_up(core, look.begun_ns);
-  if (!news) {
-    if (const Access a = check_quiet(core, look); a != Access::ok) return a;
+  if (look.in_doubt && !words_wait(core, snap)) {  // runs are counted before their words are announced
+    if (const Access a = check_unseen_reset(core, look.front); a != Access::ok) return a;
     if (core.rewound_ns != 0) return Access::ok;
   }
+  if (!news)
+    if (const Access a = check_quiet(core, look); a != Access::ok) return a;
   if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;

@@ -253,6 +253,23 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   if (markers::clock_difference(ceiling().time, lane.digest.last_time) < 0) lane.digest.known = 0;
 }
 
+// Do the words that were fetched belong to the epoch of `snap`? Logs are overwritten from the front: a
+// witness that stands vouches for what was fetched after it, and, asked once more, for what was fetched
+// before.
+Access Drain::prove(CoreState& core, const Snapshot& snap, std::span<const Fetched> fetched,
+                    const uint64_t* slot, bool interrupted, bool& unrewound) {
+  bool has_witness = false;
+  if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
+  for (const Fetched& f : fetched) {
+    const auto witness = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
+    if (silent(witness)) return doubt_bank(core);
+    unrewound = unrewound && witness_holds(f, slot);
+    has_witness = has_witness || f.lead != 0;
+  }
+  const bool all = interrupted || core.looked_late;
+  return unrewound && (all || !has_witness) ? ask_witnesses(core, all, unrewound) : Access::ok;
+}
+
 Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   uint64_t bytes = 0;
   const std::vector<Fetched> fetched = plan(core, snap, bytes);
@@ -268,20 +285,18 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   }
   const uint64_t begun_ns = attachment_.clock();
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
-  const uint64_t lines = bytes / card::kLineBytes + fetched.size();
-  line_ns_ = (3 * line_ns_ + (attachment_.clock() - begun_ns) / lines) / 4;
+  const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = attachment_.clock() - begun_ns;
+  const bool interrupted = took_ns > 2 * lines * line_ns_ + kLandedNs;
+  line_ns_ = (3 * line_ns_ + took_ns / lines) / 4;
   bool unrewound = true;
-  if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
-  for (const Fetched& f : fetched) {
-    const auto witness = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
-    if (silent(witness)) return doubt_bank(core);
-    unrewound = unrewound && witness_holds(f, slot);
-  }
+  if (const Access a = prove(core, snap, fetched, slot, interrupted, unrewound); a != Access::ok) return a;
   if (!unrewound) note_rewind(core, false);
   // Held up for so long that an epoch may have passed: looked at again.
   const bool held_up = attachment_.clock() - snap.read_time_ns > kBlindSpotNs;
   if (held_up) ++late_looks_;
   if (!unrewound || held_up) return Access::ok;
+  if (std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; }))
+    core.proven_ns = snap.read_time_ns;
 
   std::vector<Publisher::Span> spans;
   for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, spans);

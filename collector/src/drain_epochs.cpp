@@ -10,6 +10,10 @@ namespace {
 using card::Access;
 using shm::LossCause;
 
+uint64_t fw_end_time(std::span<const uint32_t> frame) {
+  return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);
+}
+
 }  // namespace
 
 // The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are,
@@ -33,13 +37,21 @@ bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
   return unseen;
 }
 
-// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
+// A frame that holds one launch, whole. The others hold what filled a buffer, or a replay.
+bool Drain::one_launch(const CoreState& core, std::span<const uint32_t> frame) const {
+  const device::Mode mode = mode_of(core);
+  return frame[device::kFwEndWord] != device::kUnsetWord && mode != device::Mode::accumulate &&
+         mode != device::Mode::trace_only;
+}
+
+// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`? A launch may
+// have been under way when the host reset the core: then the epoch before it goes on until the launch ends.
 bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
   const LaneState& lane = core.lanes[risc];
-  const bool unseen = out_of_sight_before(core, time);
+  const bool unseen = out_of_sight_before(core, one_launch(core, frame) ? fw_end_time(frame) : time);
   if (!lane.digest.known) return unseen && host_has_read(core);
   const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
-  if (whole_launches || attachment_.mode == device::Mode::accumulate) return unseen;
+  if (unseen || whole_launches || attachment_.mode == device::Mode::accumulate) return unseen;
   // Quick push: its last marker but padding is the end of the push's own zone.
   const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
   const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
@@ -47,23 +59,42 @@ bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint
 }
 
 // The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed.
-// Cores are reset whole, so the first lane to come answers for all, but for quick push, which is a lane's own
-// affair.
+// Cores are reset whole, so the first lane to come answers for all that come with the same launch, but for
+// quick push, which is a lane's own affair.
 void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
+  const uint32_t host_id = frame[device::kIdHost];
   const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
-  const bool answered = std::exchange(core.epoch_entered, true) && !quick_push;
+  const bool launch = one_launch(core, frame);
+  const bool answered = !quick_push && core.entered && (!launch || core.entered->host_id == host_id);
   lane.first_of_epoch = false;
   losses_.close(where(core, risc), LossCause::dropped_on_card, time);
-  if (!answered && may_have_missed(core, risc, frame, time)) {
+  const bool missed = !answered && may_have_missed(core, risc, frame, time);
+  if (missed)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
         losses_.open(where(core, r), LossCause::rewound_before_read,
                      core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
-  }
   losses_.close(where(core, risc), LossCause::rewound_before_read,
                 gap_end(lane, frame, lane.digest.last_time));
+  if (quick_push) return;
+  lane.entered_until = launch ? fw_end_time(frame) : 0;
+  const bool later = core.entered && markers::clock_difference(time, core.entered->begins) > 0;
+  if (!answered && (!core.entered || later)) core.entered = Entered{host_id, time, missed};
+  account_older_launches(core);
+}
+
+// The words that a lane's log began with in the epoch may be those of an epoch that went by unseen, where a
+// reset fell between a push's index and its words: then more of that epoch may be missing behind them.
+void Drain::account_older_launches(CoreState& core) {
+  if (!core.entered->missed) return;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
+    if (until != 0 && markers::clock_difference(core.entered->begins, until) > 0)
+      losses_.record(where(core, r), LossCause::rewound_before_read, shm::LossPrecision::unknown, until,
+                     core.entered->begins, 0, 0);
+  }
 }
 
 // Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
@@ -75,7 +106,7 @@ uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, 
   const uint64_t start = markers::start_time(frame);
   const bool ended = frame[device::kFwEndWord] != device::kUnsetWord;
   if (first != start || !ended) return first;
-  return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);  // it has none
+  return fw_end_time(frame);  // it has none
 }
 
 }  // namespace ttc::collect

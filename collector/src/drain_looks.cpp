@@ -56,9 +56,6 @@ Access Drain::look_at(CoreState& core, Look& look) {
 
 // Nothing new: has something come and gone since the look before?
 Access Drain::check_quiet(CoreState& core, const Look& look) {
-  if (look.in_doubt)
-    if (const Access a = check_unseen_reset(core, look.front); a != Access::ok || core.rewound_ns != 0)
-      return a;
   bool decided = true;
   if (core.last_run_unchecked && region_size_.known() && attachment_.mode == device::Mode::normal)
     if (const Access a = check_last_run(core, decided); a != Access::ok) return a;
@@ -75,11 +72,14 @@ bool Drain::rewound(const CoreState& core, const Snapshot& snap) const {
   return false;
 }
 
-bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
-  if (snap.run_counter != core.run_counter) return true;
+bool Drain::words_wait(const CoreState& core, const Snapshot& snap) const {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (snap.host_end[r] > core.lanes[r].cursor) return true;
   return false;
+}
+
+bool Drain::has_news(const CoreState& core, const Snapshot& snap) const {
+  return snap.run_counter != core.run_counter || words_wait(core, snap);
 }
 
 // Replays are recorded on Tensix cores only.
@@ -90,7 +90,7 @@ device::Mode Drain::mode_of(const CoreState& core) const {
 }
 
 void Drain::caught_up(CoreState& core, uint64_t looked_ns) const {
-  core.caught_up_ns = looked_ns;
+  core.caught_up_ns = core.proven_ns = looked_ns;
   core.caught_up_generation = reset_generation_;
 }
 
@@ -111,12 +111,13 @@ void Drain::note_indices(CoreState& core, const Snapshot& snap) const {
 }
 
 // Pushes that the reset caught under way land, and the host finishes its writing, before the new epoch is
-// looked at.
+// looked at. A look in time does not help where the one before decided nothing: indices that went up alone
+// may be those of another epoch.
 void Drain::note_rewind(CoreState& core, bool long_ago) const {
   if (core.rewound_ns != 0) return;
   core.rewound_ns = attachment_.clock();
   core.rewound_after_ns = core.previous_look_ns;
-  core.rewound_late = long_ago || core.looked_late || core.rewound_ns - core.look_ns > kBlindSpotNs;
+  core.rewound_late = long_ago || core.looked_late || core.rewound_ns - core.proven_ns > kBlindSpotNs;
 }
 
 // After the payload: one line, that of RUN_COUNTER, or of the indices where no run was recorded yet.

@@ -48,13 +48,14 @@ Access Drain::begin_epoch(CoreState& core) {
   core.recycling.referee.see(again.run_counter);
   core.runs_delivered = 0;
   core.unexplained_visits = 0;
-  core.seen_end = core.landed_end = core.landing_end = {};
-  core.seen_runs = 0;
+  core.seen_end = again.host_end;
+  core.seen_runs = again.run_counter;
+  core.landed_end = core.landing_end = {};
   core.last_run_unchecked = true;
-  core.epoch_entered = false;
+  core.entered.reset();
   core.rewound_ns = 0;
   core.hosts.clear();  // older frames below must not pass for launches of this epoch
-  core.epoch_since_ns = again.read_time_ns;
+  core.epoch_since_ns = core.proven_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;
   forget_laps(core);
   for (LaneState& lane : core.lanes) {
@@ -66,18 +67,19 @@ Access Drain::begin_epoch(CoreState& core) {
     lane.settled_words = 0;
     lane.stuck_since_ns = 0;
     lane.first_of_epoch = true;
+    lane.entered_until = 0;
   }
   return Access::ok;
 }
 
-bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, Access& access) {
+bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKinds kinds, Access& access) {
   std::array<uint64_t, 8> raw;
   const LogRead read{core.core.bank, log_address(core, risc, 0), raw};
   access = logs_.read({&read, 1});
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
   const LaneState& lane = core.lanes[risc];
   if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
-  if (words[device::kFwEndWord] == device::kUnsetWord) return false;  // quick push has its index later
+  if (kinds == FrontKinds::launches && words[device::kFwEndWord] == device::kUnsetWord) return false;
   const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
   const uint64_t time = markers::first_time(words, since);
   return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, ceiling().time) < 0;
@@ -106,8 +108,7 @@ Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
   if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
   const uint64_t opened = time_of(device::kFwStartWord), closed = time_of(device::kFwEndWord);
   const markers::FrameDigest& brisc = core.lanes[0].digest;
-  const uint64_t looked =
-      device_time_.at(core.rewound_after_ns);  // when it was open then, nothing came after
+  const uint64_t looked = device_time_.at(core.proven_ns);  // when it was open then, nothing came after
   const bool new_one = closed == 0 && opened != 0 && markers::clock_difference(opened, looked) > 0;
   run = new_one ? LastRun::open : LastRun::delivered;
   if (closed == 0 || (!brisc.known && core.rewound_ns == 0)) return Access::ok;
@@ -180,7 +181,7 @@ Access Drain::account_late_rewind(CoreState& core) {
       access = read_slots(core, 0, slots);
       if (access == Access::ok && slots[0] != device::kUnsetWord &&
           markers::clock_difference(markers::marker_time(slots[0], slots[1]),
-                                    device_time_.at(core.rewound_after_ns)) > 0)
+                                    device_time_.at(core.proven_ns)) > 0)
         run = LastRun::open;
       break;
     case device::Mode::accumulate:  // extend_l1_rest() judges by what L1 holds
@@ -239,7 +240,8 @@ Access Drain::look_at_front(const CoreState& core, Front& front) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!core.lanes[r].delivered || !core.lanes[r].digest.known) continue;
     Access access = Access::ok;
-    const bool waits = frame_waits_at_front(core, r, access);
+    // A quick push has its index later.
+    const bool waits = frame_waits_at_front(core, r, FrontKinds::launches, access);
     if (access != Access::ok) return access;
     front = waits ? Front::frame : Front::empty;
     if (waits) break;
@@ -250,16 +252,23 @@ Access Drain::look_at_front(const CoreState& core, Front& front) {
 // Another core was reset, or this look came late, and this one shows nothing new. A push may have come and
 // gone, or stand where one of the same length stood before.
 Access Drain::check_unseen_reset(CoreState& core, Front front) {
-  const auto at_work = std::find_if(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) {
-    return l.delivered && l.digest.known && l.cursor != 0;
-  });
   bool intact = front != Front::frame;
-  if (at_work != core.lanes.end()) {  // cores are reset whole: one witness speaks for all lanes
-    const auto risc = static_cast<uint32_t>(at_work - core.lanes.begin());
-    if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
-  }
+  if (intact)
+    if (const Access a = ask_witnesses(core, core.looked_late, intact); a != Access::ok) return a;
   core.reset_generation = reset_generation_;
   if (!intact) note_rewind(core, true);
+  return Access::ok;
+}
+
+// Cores are reset whole: one lane's witness speaks for all, and where there is none, nothing is known. But a
+// reset in the middle of a push can leave a lane's index as it was: where that may have happened, `all` are
+// asked.
+Access Drain::ask_witnesses(const CoreState& core, bool all, bool& intact) {
+  for (uint32_t r = 0; r < device::kMaxRiscs && intact; ++r) {
+    if (core.lanes[r].witness_words < 2) continue;
+    if (const Access a = witness_at_cursor(core, r, intact); a != Access::ok) return a;
+    if (!all) break;
+  }
   return Access::ok;
 }
 
@@ -311,10 +320,71 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
   return Access::ok;
 }
 
-// Publishes frames from word `at` on as long as one follows the other in place and time, and the new epoch
-// has not reached them. Leaves `at` behind the last one. `overtaken`: where there may have been more, it has.
-Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& overtaken) {
+// Logs are overwritten from the front. What stood at `at` and in front of it when the words behind were read,
+// and still does, vouches for these: no later epoch has come that far.
+Access Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at, std::span<const uint32_t> front,
+                           std::span<const uint32_t> words, bool& stands) {
+  std::array<uint64_t, kWitnessWords> raw;
+  const auto before = static_cast<uint32_t>(front.size()) & ~1u;
+  const auto behind = static_cast<uint32_t>(std::min<size_t>(words.size(), kWitnessWords));
+  const LogRead read{
+      core.core.bank, log_address(core, risc, at - before), {raw.data(), (before + behind) / 2}};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
+  const auto expected = front.last(before);
+  stands = std::equal(expected.begin(), expected.end(), now) &&
+           std::equal(now + before, now + before + behind, words.begin());
+  return Access::ok;
+}
+
+// The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
+// own. Only that proves what lies before it.
+uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
   LaneState& lane = core.lanes[risc];
+  markers::FrameDigest walked = lane.digest;
+  const markers::Ceiling latest = ceiling();
+  const auto words = static_cast<uint32_t>(seen.size());
+  // An index is the end of a frame. What none has shown ends where it can no longer be of the same one.
+  const uint32_t announced = std::min(chain.announced - std::min(chain.at, chain.announced), words);
+  uint32_t length = 0, last_begins = 0;
+  for (uint32_t pos = 0;;) {
+    if (!chain.full_since && chain.at + pos + device::kBufferWords + 4 > log_capacity())
+      chain.full_since = walked.last_time;
+    const auto frame = static_cast<uint32_t>(markers::recovered_frame(
+        seen.first(pos < announced ? announced : words), pos, lane.lane, latest, walked));
+    if (frame == 0) break;
+    if (!surely_old(core, risc, chain.at + pos + frame, walked)) {
+      chain.incomplete = true;
+      break;
+    }
+    const bool may_go_on_behind =
+        pos + frame + device::kBufferWords > words && chain.at + words < log_capacity();
+    if (may_go_on_behind && length != 0) break;  // the next piece starts with it
+    const bool sat_out = lane.lane.sat_out(seen.data() + pos);
+    pos += frame;
+    ++frames_;
+    if (sat_out) continue;
+    if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
+    if (!chain.begins) chain.begins = gap_end(lane, seen.subspan(pos - frame, frame), lane.digest.last_time);
+    last_begins = pos - frame;
+    length = pos;
+    lane.digest = walked;
+  }
+  // Of a frame that the log had no room for it takes the guaranteed words; sums behind them may be older.
+  if (chain.full_since && length > announced)
+    length = last_begins +
+             static_cast<uint32_t>(markers::without_sums(seen.subspan(last_begins, length - last_begins)));
+  return length;
+}
+
+// Publishes frames from word `chain.at` on as long as one follows the other in place and time, and the new
+// epoch has not reached them.
+Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
+  LaneState& lane = core.lanes[risc];
+  uint32_t& at = chain.at;
+  std::array<uint32_t, kWitnessWords> front = lane.witness;
+  uint32_t front_words = at != 0 && at == lane.cursor ? lane.witness_words : 0;
+  if (front_words != 0) chain.announced = core.seen_end[risc];
   while (at + device::kFirstCustomWord <= log_capacity()) {
     const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
     const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
@@ -324,36 +394,19 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
     if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
     Snapshot now;
     if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
-    if (now.host_end[risc] > at) {  // the index moves before the data: beyond it all is old
-      overtaken = true;
-      return Access::ok;
-    }
     const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
                                          words);
-    const markers::FrameDigest before = lane.digest;
-    markers::FrameDigest walked = before;
-    const markers::Ceiling latest = ceiling();
-    uint32_t length = 0;  // up to the last frame with a time of its own: only that proves what lies before it
-    std::optional<uint64_t> full_since;  // frames from here on may lack markers, or runs
-    for (uint32_t pos = 0;;) {
-      if (!full_since && at + pos + device::kBufferWords + 4 > log_capacity()) full_since = walked.last_time;
-      const auto frame =
-          static_cast<uint32_t>(markers::recovered_frame(seen, pos, lane.lane, latest, walked));
-      if (frame == 0) break;
-      if (!surely_old(core, risc, at + pos + frame, walked)) {
-        losses_.open(where(core, risc), LossCause::rewound_before_read, lane.digest.last_time, 0);
-        break;
-      }
-      const bool may_go_on_behind = pos + frame + device::kBufferWords > words && at + words < log_capacity();
-      if (may_go_on_behind && length != 0) break;  // the next piece starts with it
-      const bool sat_out = lane.lane.sat_out(seen.data() + pos);
-      pos += frame;
-      ++frames_;
-      if (sat_out) continue;
-      if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
-      length = pos;
-      lane.digest = walked;
+    bool stands = now.host_end[risc] <= at;  // the index moves before the data: beyond it all is old
+    if (stands)
+      if (const Access a = still_stands(core, risc, at, {front.data(), front_words}, seen, stands);
+          a != Access::ok)
+        return a;
+    if (!stands) {
+      chain.incomplete = true;
+      return Access::ok;
     }
+    const markers::FrameDigest before = lane.digest;
+    const uint32_t length = walk_chain(core, risc, seen, chain);
     if (length == 0) return Access::ok;
     if (options_.before_publish) options_.before_publish();
     const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + at, length, Publisher::kHeadBytes,
@@ -363,7 +416,9 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
                              {&span, 1});
     recovered_words_ += length;
     // Which runs were dropped was told by a word that the reset has cleared.
-    if (full_since) losses_.open(where(core, risc), LossCause::dropped_on_card, *full_since, 0);
+    if (chain.full_since) losses_.open(where(core, risc), LossCause::dropped_on_card, *chain.full_since, 0);
+    front_words = std::min(length, kWitnessWords);
+    std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());
     at += length;
     lane.chain_end = at;
   }
@@ -375,7 +430,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& 
 Access Drain::account_unseen_front(CoreState& core, uint32_t risc) {
   if (!region_size_.known() || mode_of(core) != device::Mode::normal) return Access::ok;
   Access access = Access::ok;
-  if (!frame_waits_at_front(core, risc, access)) return access;
+  if (!frame_waits_at_front(core, risc, FrontKinds::all, access)) return access;
   Snapshot now;
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
   if (now.host_end[risc] == 0)
@@ -398,42 +453,32 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
     if (seen > lane.cursor || new_end > lane.cursor) lost_from(last);
     return Access::ok;
   }
-  uint32_t at = std::max(lane.cursor, lane.chain_end);
+  const uint32_t at = std::max(lane.cursor, lane.chain_end);
   bool intact = new_end <= at;
   if (intact && lane.chain_end == 0)
     if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
-  bool overtaken = false;
+  Chain chain;
+  chain.at = at;
   if (intact) {
     const bool nothing_taken = at == 0;  // of this epoch: what stands there may be of one that followed it
-    std::array<uint64_t, 8> raw{};
-    const LogRead read{core.core.bank, log_address(core, risc, 0), raw};
-    if (nothing_taken)
-      if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
-    if (const Access a = publish_chain(core, risc, at, overtaken); a != Access::ok) return a;
-    const uint64_t first =
-        nothing_taken ? gap_end(lane, {reinterpret_cast<const uint32_t*>(raw.data()), 16}, last) : 0;
-    if (nothing_taken && lane.digest.last_time != last && out_of_sight_before(core, first)) {
+    if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
+    if (nothing_taken && chain.begins && out_of_sight_before(core, *chain.begins)) {
       lost_from(last);
-      losses_.close(where(core, risc), LossCause::rewound_before_read, first);
+      losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
     }
-    if (seen > at || overtaken) lost_from(lane.digest.last_time);  // visible once, and not found again
+    // Visible once, and not found again.
+    if (seen > chain.at || chain.incomplete) lost_from(lane.digest.last_time);
     return Access::ok;
   }
   std::optional<uint32_t> survivor;
   if (const Access a = find_survivor(core, risc, new_end, survivor); a != Access::ok) return a;
   lost_from(last);
   if (!survivor) return Access::ok;
-  const uint64_t before = lane.digest.last_time;
-  at = *survivor;
-  std::array<uint64_t, 8> raw;  // all fixed words and the first custom marker
-  const LogRead read{core.core.bank, log_address(core, risc, at), raw};
-  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
-  const uint64_t first = gap_end(lane, {reinterpret_cast<const uint32_t*>(raw.data()), 16}, before);
-  if (const Access a = publish_chain(core, risc, at, overtaken); a != Access::ok) return a;
+  chain.at = *survivor;
+  if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
   // The gap ends where the survivors begin; behind them nothing was written any more.
-  if (lane.digest.last_time != before)
-    losses_.close(where(core, risc), LossCause::rewound_before_read, first);
-  if (overtaken) lost_from(lane.digest.last_time);
+  if (chain.begins) losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
+  if (chain.incomplete) lost_from(lane.digest.last_time);
   return Access::ok;
 }
 

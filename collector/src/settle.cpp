@@ -50,7 +50,8 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool news) {
 }
 
 // Before the first run nothing tells G1 with 16-bit ids from G1; with the region's size known, something ran.
-// Seen on a core that holds still, or on many that do not.
+// An id with the count of runs under it shows on any core, 32-bit ids only on one that holds still, or on
+// many that do not.
 Access Drain::settle_generation(const CoreState& core) {
   if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation) {
     generation_settled_ = true;
@@ -64,8 +65,8 @@ Access Drain::settle_generation(const CoreState& core) {
   if (a != Access::ok) return a;
   const bool still = before.run_counter == after.run_counter && before.done == 1 && after.done == 1 &&
                      before.run_counter != 0;
-  const bool narrow_ids = still && markers::has_narrow_ids(after, buffer);
-  generation_settled_ = still || ++generation_tries_ >= kGenerationTries;
+  const bool narrow_ids = markers::has_narrow_ids(before, buffer) || markers::has_narrow_ids(after, buffer);
+  generation_settled_ = narrow_ids || still || ++generation_tries_ >= kGenerationTries;
   if (!narrow_ids) return Access::ok;
   const markers::Layout& narrow = *markers::layout_by_generation(device::kG1Narrow.generation);
   attachment_.layout = &narrow;

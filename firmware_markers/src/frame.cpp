@@ -254,6 +254,13 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
   return 0;
 }
 
+size_t without_sums(std::span<const uint32_t> frame) {
+  size_t end = frame.size();
+  const auto untimed = [&](uint32_t high) { return is_blank(high) || packet_type(high) == kZoneTotal; };
+  while (end >= kFirstCustomWord + 2 && is_marker(frame[end - 2]) && untimed(frame[end - 2])) end -= 2;
+  return end;
+}
+
 namespace {
 
 bool is_of_launch(std::span<const uint32_t> words, size_t at, const FrameDigest& digest) {

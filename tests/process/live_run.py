@@ -1,13 +1,28 @@
 """One emulated card with its faults, a collector and a following exporter, from start to end, and what is to be said of it."""
 import json
+import random
+import signal
+import threading
+import time
 
 import harness as h
+
+
+def stall(process, seed):
+    """Stops a process now and then, for up to 50 ms, until it ends: a host that gives it no CPU."""
+    dice = random.Random(seed)
+    while process.poll() is None:
+        time.sleep(dice.uniform(0.002, 0.06))
+        for send, pause in ((signal.SIGSTOP, dice.choice([0.001, 0.003, 0.005, 0.02, 0.05])), (signal.SIGCONT, 0)):
+            process.send_signal(send)  # does nothing where it has been waited for
+            time.sleep(pause)
 
 
 class Run:
     """A card with faults, a collector and a following exporter, from start to end."""
 
-    def __init__(self, faults, card=(), collect=(), collect_code=0, export_codes=(0,), card_code=0, must_strike=True):
+    def __init__(self, faults, card=(), collect=(), collect_code=0, export_codes=(0,), card_code=0, must_strike=True,
+                 stalls=None):
         name = h.card_name()
         truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
         process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
@@ -16,6 +31,8 @@ class Run:
                            "-o", csv)
         collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
                             "--ring", "64MiB", *collect)
+        if stalls is not None:
+            threading.Thread(target=stall, args=(collector, stalls), daemon=True).start()
         code, out, self.err = h.finish(collector)
         h.check(code == collect_code, f"ttcollect ended with {code}: {self.err}{out}")
         self.report = h.device(out)

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Random worlds: layout x architecture x board x harvest x workload x collector x faults, each judged by its truth.
 
-Usage: random_worlds.py [--worlds N] [--seed S] [--jobs J]
+Usage: random_worlds.py [--worlds N] [--seed S] [--jobs J] [--stalls]
 
 World number k of a run is that of seed S + k, so --seed alone (with --worlds 1) repeats one; its command line is printed
 when it fails. Where the card waits for its reader and nothing is broken, every marker is delivered and no loss is told;
 otherwise nothing is invented and whatever is missing lies inside a reported interval. No world may make the collector do
 what could hurt silicon (the card says so and ends with 1).
 
+With --stalls the collector gets no CPU now and then, in the middle of whatever it does, and in every world the host resets
+at any moment. Worlds whose clock moves by what is done alone are left out: there a pause takes no time.
+
 Left out are worlds whose truth nobody could know: resets closer together than the drain's blind spot, overruns where pushes
 are misaligned (undefined on silicon), faults of trace-only firmware, whose frames carry no proof of their end.
 """
 import argparse
 import collections
+import functools
 import io
 import multiprocessing
 import random
@@ -142,8 +146,9 @@ class World:
         return f"seed {self.seed}: ttemu {' '.join(words)}  ttcollect {' '.join(self.collect)}"
 
 
-def judge(world):
-    run = Run(world.faults, world.card, world.collect, export_codes=(0, 6), must_strike=False)
+def judge(world, stalls):
+    run = Run(world.faults, world.card, world.collect, export_codes=(0, 6), must_strike=False,
+              stalls=world.seed if stalls else None)
     run.losses_reported(but=run.unseen, least=0)
     if world.paced and not world.faults:
         # The card waits for its reader, unless a log is full. (On a busy host a look may come so late that an epoch could
@@ -153,12 +158,16 @@ def judge(world):
         h.check(not missing, f"{len(missing)} missing although the card waits: {sorted(missing)[:3]}")
 
 
-def try_world(seed):
+def try_world(seed, stalls):
     world = World(seed)
+    if stalls and world.virtual:
+        return "", world
+    if stalls and not world.faults and world.mode != "trace-only":
+        world.faults = [f"host-reset:every=30000,apart=6ms,seed={seed & 0xffff}"]
     said = io.StringIO()
     try:
         with redirect_stdout(said):
-            judge(world)
+            judge(world, stalls)
     except SystemExit:
         return f"{world.text()}\n  {said.getvalue().strip()}", world
     except Exception as error:  # of the judge itself: tell the world it met
@@ -173,11 +182,13 @@ def main():
     parser.add_argument("--worlds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--stalls", action="store_true")
     options = parser.parse_args()
     print(f"{options.worlds} worlds from seed {options.seed}", flush=True)
     met, failed = collections.Counter(), 0
     with multiprocessing.Pool(options.jobs) as pool:
-        for wrong, world in pool.imap_unordered(try_world, range(options.seed, options.seed + options.worlds)):
+        worlds = range(options.seed, options.seed + options.worlds)
+        for wrong, world in pool.imap_unordered(functools.partial(try_world, stalls=options.stalls), worlds):
             met.update([world.generation, world.mode, *(f.split(":")[0] for f in world.faults)])
             if wrong:
                 failed += 1

@@ -34,4 +34,30 @@ TEST(EmulatedCore, losing_the_cpu_between_the_halves_of_the_clock_leaves_a_time_
   EXPECT_GT(later, markers::repaired(torn)) << "time went back";
 }
 
+// A launch that is for other cores pushes nothing, as its DONE flag stands; the host's rewrite takes that.
+TEST(EmulatedCore, what_a_reset_makes_it_push_of_a_launch_for_others_is_true) {
+  unsigned pushed = 0, not_pushed = 0;
+  for (uint64_t step = 1; step < 200; ++step) {
+    card::EmulatedCardOptions options;
+    options.name = "core-test";
+    options.virtual_time = true;
+    card::EmulatedCard card(options);
+    emulation::WorldOptions world_options;
+    world_options.layout = markers::layout_by_name("G3");
+    world_options.faults.host_reset.at_step = step;
+    emulation::TruthLog truth("");
+    emulation::World world(card, world_options, truth);
+    const emulation::ZoneCatalog zones(4);
+    const auto core = emulation::make_core(world, world.cores().front(), zones);
+    emulation::Launch launch;
+    launch.for_this_core = false;
+    core->run(launch);
+    const bool in_log = world.words_pushed(core->where().flat_id, 0) != 0;
+    EXPECT_EQ(truth.count(), in_log ? 2u : 0u) << "reset at step " << step;
+    ++(in_log ? pushed : not_pushed);
+  }
+  EXPECT_GT(pushed, 0u);
+  EXPECT_GT(not_pushed, 0u);
+}
+
 }  // namespace

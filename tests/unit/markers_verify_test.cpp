@@ -435,6 +435,16 @@ TEST(Recovered, older_sums_behind_a_frame_are_not_its_own) {
   EXPECT_EQ(Recovered(fresh + run(2, 2000, 2), known_until(600)).length, fresh.size());
 }
 
+TEST(Recovered, a_frame_without_its_sums_keeps_every_word_that_has_a_time) {
+  const Words fresh = run(1, 1000, 3);
+  const Words sums{marker_high(device::kZoneTotal, 5, 0), 77, marker_high(device::kZoneTotal, 6, 0), 78};
+  EXPECT_EQ(without_sums(fresh), fresh.size());
+  EXPECT_EQ(without_sums(fresh + sums), fresh.size());
+  EXPECT_EQ(without_sums(fresh + sums + Words{device::kUnsetWord, 0}), fresh.size());
+  EXPECT_EQ(without_sums(run(1, 1000, 0) + sums), size_t{device::kFirstCustomWord});
+  EXPECT_EQ(without_sums({}), 0u);
+}
+
 TEST(Recovered, the_last_frame_ends_with_its_own_padding) {
   Words words = run(1, 1000, 1);
   put(words, device::kTsEvent, 5, 1050);

@@ -24,7 +24,7 @@ void CorePort::store(uint32_t address, uint32_t value) {
   world_.step();
   last_store_ = address;
   const uint32_t index = core_.control_address + 4u * world_.format().host_end;
-  if (address - index < 4 * kMaxRiscs) world_.announce_push();
+  if (address - index < 4 * kMaxRiscs) world_.announce_push(core_);
   world_.card().store(core_.at, address, value);
 }
 
@@ -67,6 +67,7 @@ uint32_t CorePort::clock_low() {
 
 void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
   world_.step();
+  if (id_if_pushed_) launch_is(*std::exchange(id_if_pushed_, {}));
   std::vector<uint32_t> copy(words);
   for (uint32_t w = 0; w < words; ++w)
     copy[w] = world_.card().load(core_.at, buffer_address() + risc * device::kBufferBytes + 4 * w);
@@ -148,6 +149,7 @@ void CorePort::launch_overwritten() {
 
 void CorePort::launch_discarded() {
   held_.clear();
+  if (!std::exchange(id_if_pushed_, {})) host_known_ = false;  // it was pushed, and is over now
 }
 
 namespace {
@@ -172,17 +174,19 @@ class CoreOf : public EmulatedCore {
     master.open_launch();
     master.fw_start(fw(0));
     master.take_launch(launch.for_this_core, launch.host_id);
+    const uint32_t host_id = F.host_id.get(F.host_id.put(launch.host_id));  // as much of it as the words hold
     if (kAccumulate)
       port_.launch_is(0);  // no identity, and nothing is discarded
     else if (launch.for_this_core && M == device::Mode::normal)
-      port_.launch_is(F.host_id.get(F.host_id.put(launch.host_id)));  // as much of it as the words hold
+      port_.launch_is(host_id);
     if (!launch.for_this_core) {
       master.fw_end(fw(0), false);
       if (!kAccumulate)
-        port_.launch_discarded();
+        port_.launch_of_others(host_id);
       else if (world_.card().load(where_.at, where_.control_address + 4 * F.device_end) == 0)
         port_.launch_overwritten();  // nothing says that the buffer holds something: the next begins it anew
       finish();
+      if (!kAccumulate) port_.launch_discarded();
       return;
     }
     const uint32_t overruns = draw_overrun();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -36,6 +37,8 @@ class CorePort {
   void launch_is(uint32_t host_id);
   // What it stored will be stored over before anything is pushed.
   void launch_overwritten();
+  // The launch is for other cores: what it stored is pushed only if the host resets the core meanwhile.
+  void launch_of_others(uint32_t host_id) { id_if_pushed_ = host_id; }
   void launch_discarded();
   void launch_over() { host_known_ = false; }
   // What is recorded behind the next push belongs to the launch after this one.
@@ -71,6 +74,7 @@ class CorePort {
   uint32_t host_id_ = 0;
   uint16_t trace_counter_ = 0;
   bool host_known_ = false;
+  std::optional<uint32_t> id_if_pushed_;
   bool ends_with_push_ = false;
   std::vector<Stored> held_;
   std::vector<Stored> stored_;  // not pushed yet; kept where unseen markers are told apart

@@ -193,7 +193,7 @@ const std::vector<Row>& table() {
        {{"at", Form::count, "0", "the step, once; 0: not"},
         {"every", Form::count, "0", "again and again, after so many steps on average; 0: not"},
         {"words", Form::count, "0", "words rewritten a firmware step; 0: all at once"},
-        {"apart", Form::duration, "0ns", "not sooner after any other reset"},
+        {"apart", Form::duration, "0ns", "not sooner after any other reset, or the first step"},
         kSeed},
        [](const Row&, const Values& v, FaultPlan& plan) {
          plan.work.host_reset = {v.at("at").number, v.at("every").number, v.at("words").number,

@@ -167,6 +167,8 @@ void Workload::host_read(bool last) {
     wait_unread(0);
     wait_noticed();  // what was fetched is also judged by now
   }
+  while (!world_.host_may_reset() && wait_step()) {
+  }
   world_.land_all();  // the host reads after the writes have arrived
   for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) world_.host_reset(core->where());

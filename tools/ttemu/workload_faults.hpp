@@ -21,7 +21,7 @@ struct WorkloadFaults {
     uint64_t at_step = 0;         // once, at this step; 0: not
     uint64_t every = 0;           // again and again, one of so many steps; 0: not
     uint64_t words_per_step = 0;  // the vectors are rewritten while firmware runs; 0: at once
-    uint64_t apart_ns = 0;        // not sooner after any other reset
+    uint64_t apart_ns = 0;        // not sooner after any other reset, or the first step
     uint64_t seed = 1;
   } host_reset;
 

@@ -146,7 +146,7 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
            std::move(words),
            end_words,
            lap(core.flat_id, risc),
-           unseen_.strikes(core.flat_id),
+           announced_ns_ ? announced_strikes_ : unseen_.strikes(core.flat_id),
            std::move(markers)};
   if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
     land(p);
@@ -157,9 +157,10 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
 }
 
 // The end of a launch moves the index first; the words are on their way from then on.
-void World::announce_push() {
+void World::announce_push(const WorldCore& core) {
   announced_ns_ = collect::raw_now_ns();
   announced_step_ = steps_;
+  announced_strikes_ = unseen_.strikes(core.flat_id);
   tell_landing_due();
 }
 
@@ -199,7 +200,7 @@ void World::land_all() {
 // --- steps
 
 void World::step() {
-  ++steps_;
+  if (steps_++ == 0) reset_ns_ = collect::raw_now_ns();  // the first epoch lasts as long as the others
   if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
     announced_ns_ = 0;
     tell_landing_due();
@@ -233,11 +234,20 @@ bool World::looked_at_since_reset() const {
          });
 }
 
+bool World::long_enough_since_reset() const {
+  const uint64_t apart_ns = options_.faults.host_reset.apart_ns;
+  if (collect::raw_now_ns() < reset_ns_ + apart_ns) return false;
+  return !options_.virtual_time || apart_ns == 0 || looked_at_since_reset();
+}
+
+bool World::host_may_reset() {
+  while (rewritten_ != kNothing) rewrite_words();
+  return long_enough_since_reset();
+}
+
 // The host's write reaches the cores now, whatever they are doing.
 void World::strike_of_host() {
-  const uint64_t now = collect::raw_now_ns(), apart_ns = options_.faults.host_reset.apart_ns;
-  if (now < reset_ns_ + apart_ns) return;  // the next step asks again
-  if (options_.virtual_time && apart_ns && !looked_at_since_reset()) return;
+  if (!long_enough_since_reset()) return;  // the next step asks again
   ++host_strikes_;
   draw_next_reset();
   if (options_.faults.host_reset.words_per_step != 0) {

@@ -64,7 +64,7 @@ class World {
   void land_due();  // called by every firmware step
   void land_all();
   // An index is about to move: words follow within a few steps, or it was moved behind them.
-  void announce_push();
+  void announce_push(const WorldCore& core);
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
@@ -75,6 +75,8 @@ class World {
 
   // The host reads results and rewrites the whole vector (format sheet 5.6), word by word.
   void host_reset(const WorldCore& core);
+  // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
+  bool host_may_reset();
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
   // Tells the laps of a lane's log apart: the host's resets, and a collector's where one recycles.
   uint32_t lap(uint8_t flat_id, uint32_t risc) const {
@@ -106,6 +108,7 @@ class World {
   uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
   void begin_reset(const WorldCore& core);
   void strike_of_host();
+  bool long_enough_since_reset() const;
   bool looked_at_since_reset() const;
   void rewrite_words();
   void draw_next_reset();
@@ -126,6 +129,7 @@ class World {
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet
   uint64_t announced_step_ = 0;
+  uint32_t announced_strikes_ = 0;  // of the core, when it did
   uint64_t told_due_ns_ = 0;
   std::vector<uint64_t> last_due_;  // by lane: writes of one lane keep their order
   std::mt19937_64 landing_dice_, reset_dice_;

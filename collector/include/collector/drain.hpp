@@ -152,6 +152,7 @@ class Drain {
     uint64_t l1_until = 0;             // latest time that was published from L1
     uint32_t chain_end = 0;            // behind what a recovery has taken that is not finished yet
     bool first_of_epoch = true;        // the next fresh frame is the first of its epoch
+    uint64_t entered_until = 0;        // end of that frame's launch, until it was judged
     uint32_t base = 0;                 // stream offset of the log's word 0: words of earlier laps
     uint64_t frames = 0;               // delivered since the host's last reset
     std::optional<int64_t> ahead;      // frames minus runs: a constant of the lane in an epoch
@@ -180,6 +181,12 @@ class Drain {
     uint32_t resets = 0;             // of the host
     bool words_skipped = false, pushes_soon = false;
   };
+  // The launch that an epoch's first frames are of.
+  struct Entered {
+    uint32_t host_id;
+    uint64_t begins;  // its first new marker
+    bool missed;      // an epoch may have gone by unseen before it
+  };
   struct CoreState {
     AttachedCore core;
     std::array<LaneState, device::kMaxRiscs> lanes;
@@ -198,7 +205,7 @@ class Drain {
     uint64_t look_ns = 0;               // read time of the last look
     uint64_t previous_look_ns = 0;
     bool looked_late = false;         // it came later than blind_spot after the one before
-    bool epoch_entered = false;       // a lane has delivered a fresh frame of this epoch
+    std::optional<Entered> entered;   // what the first fresh frames of this epoch told
     bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint32_t quiet_looks = 0;     // in a row
@@ -212,6 +219,7 @@ class Drain {
     uint32_t l1_runs = 0;       // RUN_COUNTER when l1_rest was copied
     uint64_t l1_late_ns = 0;    // the look before the first late one since that was judged; 0: none
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
+    uint64_t proven_ns = 0;     // likewise, that showed the log to be still that of this epoch
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
     uint32_t notes = 0;      // for the next chunk
@@ -277,12 +285,15 @@ class Drain {
   void caught_up(CoreState& core, uint64_t looked_ns) const;
   void note_indices(CoreState& core, const Snapshot& snap) const;
   void note_rewind(CoreState& core, bool long_ago) const;
+  bool words_wait(const CoreState& core, const Snapshot& snap) const;
   bool has_news(const CoreState& core, const Snapshot& snap) const;
   Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
                              uint32_t notes) const;
 
   // drain_delivery.cpp
   card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
+  card::Access prove(CoreState& core, const Snapshot& snap, std::span<const Fetched> fetched,
+                     const uint64_t* slot, bool interrupted, bool& unrewound);
   std::vector<Fetched> plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const;
   static bool silent(std::span<const uint32_t> words);
   card::Access doubt_bank(const CoreState& core);
@@ -298,6 +309,8 @@ class Drain {
   // drain_epochs.cpp
   static uint64_t gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after);
   void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
+  void account_older_launches(CoreState& core);
+  bool one_launch(const CoreState& core, std::span<const uint32_t> frame) const;
   bool out_of_sight_before(const CoreState& core, uint64_t time);
   bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
   bool host_has_read(const CoreState& core);
@@ -318,14 +331,27 @@ class Drain {
   void account_partly_recovered(const CoreState& core);
   void may_be_lost(CoreState& core);
   card::Access check_never_seen(CoreState& core, bool& decided);
-  bool frame_waits_at_front(const CoreState& core, uint32_t risc, card::Access& access);
+  enum class FrontKinds : uint8_t { launches, all };
+  bool frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKinds kinds, card::Access& access);
   bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
   card::Access account_unseen_front(CoreState& core, uint32_t risc);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
+  card::Access ask_witnesses(const CoreState& core, bool all, bool& intact);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
                              std::optional<uint32_t>& at);
-  card::Access publish_chain(CoreState& core, uint32_t risc, uint32_t& at, bool& overtaken);
+  // What came back from a log.
+  struct Chain {
+    uint32_t at = 0;                     // behind the last frame that was taken
+    uint32_t announced = 0;              // an index of its epoch, where a witness tells that it is of it
+    bool incomplete = false;             // more may have stood behind it
+    std::optional<uint64_t> begins;      // markers may be missing in front of this; none: nothing was taken
+    std::optional<uint64_t> full_since;  // behind this frames may lack markers, or runs
+  };
+  card::Access still_stands(const CoreState& core, uint32_t risc, uint32_t at,
+                            std::span<const uint32_t> front, std::span<const uint32_t> words, bool& stands);
+  uint32_t walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain);
+  card::Access publish_chain(CoreState& core, uint32_t risc, Chain& chain);
 
   // drain_recycle.cpp
   double fill(const Snapshot& snap) const;

@@ -195,6 +195,9 @@ Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceil
 size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
                        FrameDigest& digest);
 
+// Words of the frame in front of the sums it ends with, which carry no time.
+size_t without_sums(std::span<const uint32_t> frame);
+
 // The earliest time a frame adds to a lane whose markers up to `after` are known (0: none). A run that pushes
 // more than once repeats its starts, so the first custom marker counts where the start is not new or may not
 // be.
