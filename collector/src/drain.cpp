@@ -177,13 +177,14 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   if (look.front == Front::empty && core.lanes[0].delivered && mode_of(core) == device::Mode::normal)
     caught_up(core, look.begun_ns);
-  if (look.in_doubt && !words_wait(core, snap)) {  // runs are counted before their words are announced
+  if (look.in_doubt && !words_wait(core, snap)) {  // a run can be counted after the indices were read
     if (const Access a = check_unseen_reset(core, look.front); a != Access::ok) return a;
     if (core.rewound_ns != 0) return Access::ok;
   }
   if (!news)
     if (const Access a = check_quiet(core, look); a != Access::ok) return a;
   if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
+  if (const Access a = watch_l1(core, snap); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   const bool unexplained = runs_missing(core, snap) && core.unexplained_visits < kUnexplainedVisits;

@@ -200,11 +200,13 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
     return;
   }
   lane.pushes_early = lane.pushes_early || judge.pushed_early;
+  lane.entered_until = 0;
   if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
   spans.push_back({static_cast<uint8_t>(f.risc), lane.base + lane.cursor, static_cast<uint32_t>(whole.size()),
                    f.data_offset, lane.digest});
   if (options_.recycling && lane.careful && pushes_soon(whole)) core.recycling.pushes_soon = true;
   lane.frames += walk.frames;
+  if (judge.fresh_seen && !lane.l1_rest.empty()) compare_with_l1(core, f.risc, judge.first_fresh, digest);
   advance(lane, whole, digest);
   if (f.ahead && whole.size() == f.words)
     lane.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
@@ -254,8 +256,7 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
 }
 
 // Do the words that were fetched belong to the epoch of `snap`? Logs are overwritten from the front: a
-// witness that stands vouches for what was fetched after it, and, asked once more, for what was fetched
-// before.
+// witness that still stands vouches for what was fetched before it was asked.
 Access Drain::prove(CoreState& core, const Snapshot& snap, std::span<const Fetched> fetched,
                     const uint64_t* slot, bool interrupted, bool& unrewound) {
   bool has_witness = false;
@@ -266,7 +267,7 @@ Access Drain::prove(CoreState& core, const Snapshot& snap, std::span<const Fetch
     unrewound = unrewound && witness_holds(f, slot);
     has_witness = has_witness || f.lead != 0;
   }
-  const bool all = interrupted || core.looked_late;
+  const bool all = interrupted || core.ask_all;
   return unrewound && (all || !has_witness) ? ask_witnesses(core, all, unrewound) : Access::ok;
 }
 
@@ -287,7 +288,7 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
   const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = attachment_.clock() - begun_ns;
   const bool interrupted = took_ns > 2 * lines * line_ns_ + kLandedNs;
-  line_ns_ = (3 * line_ns_ + took_ns / lines) / 4;
+  line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + kLandedNs)) / 4;
   bool unrewound = true;
   if (const Access a = prove(core, snap, fetched, slot, interrupted, unrewound); a != Access::ok) return a;
   if (!unrewound) note_rewind(core, false);
@@ -295,11 +296,11 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   const bool held_up = attachment_.clock() - snap.read_time_ns > kBlindSpotNs;
   if (held_up) ++late_looks_;
   if (!unrewound || held_up) return Access::ok;
-  if (std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; }))
-    core.proven_ns = snap.read_time_ns;
-
+  const bool proven =
+      std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; });
   std::vector<Publisher::Span> spans;
   for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, spans);
+  if (proven) core.proven_ns = snap.read_time_ns;
   if (spans.empty()) return Access::ok;
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span& last = spans.back();

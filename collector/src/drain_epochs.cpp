@@ -30,7 +30,9 @@ bool Drain::host_has_read(const CoreState& core) {
 // Was the core out of sight for so long before `time` that an epoch can have come and gone?
 bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
   const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
-  const bool unseen = markers::clock_difference(time, device_time_.at(core.caught_up_ns)) > blind_cycles;
+  // Of a lane that comes later than others of its epoch they bear witness.
+  const uint64_t seen_ns = core.entered ? std::max(core.caught_up_ns, core.proven_ns) : core.caught_up_ns;
+  const bool unseen = markers::clock_difference(time, device_time_.at(seen_ns)) > blind_cycles;
   // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
   if (core.core.kind != markers::CoreKind::tensix)
     return unseen && reset_generation_ > core.caught_up_generation + 1;
@@ -44,14 +46,21 @@ bool Drain::one_launch(const CoreState& core, std::span<const uint32_t> frame) c
          mode != device::Mode::trace_only;
 }
 
-// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`? A launch may
-// have been under way when the host reset the core: then the epoch before it goes on until the launch ends.
+// Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch
+// may have been under way when the host reset the core.
+uint64_t Drain::earlier_until(const CoreState& core, std::span<const uint32_t> frame, uint64_t time) const {
+  return one_launch(core, frame) ? fw_end_time(frame) : time;
+}
+
+// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
 bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
   const LaneState& lane = core.lanes[risc];
-  const bool unseen = out_of_sight_before(core, one_launch(core, frame) ? fw_end_time(frame) : time);
-  if (!lane.digest.known) return unseen && host_has_read(core);
+  const bool unseen = out_of_sight_before(core, earlier_until(core, frame, time));
+  // What accumulates in L1 can have been lost at any reset since we came.
+  const bool accumulates = attachment_.mode == device::Mode::accumulate;
+  if (!lane.digest.known) return (unseen || accumulates) && host_has_read(core);
   const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
-  if (unseen || whole_launches || attachment_.mode == device::Mode::accumulate) return unseen;
+  if (unseen || whole_launches || accumulates) return unseen;
   // Quick push: its last marker but padding is the end of the push's own zone.
   const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
   const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
@@ -65,9 +74,12 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
   const uint32_t host_id = frame[device::kIdHost];
+  const uint32_t trace_count = lane.lane.format->trace.get(frame[device::kIdIdentity]);
   const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
   const bool launch = one_launch(core, frame);
-  const bool answered = !quick_push && core.entered && (!launch || core.entered->host_id == host_id);
+  const bool answered =
+      !quick_push && core.entered &&
+      (!launch || (core.entered->host_id == host_id && core.entered->trace_count == trace_count));
   lane.first_of_epoch = false;
   losses_.close(where(core, risc), LossCause::dropped_on_card, time);
   const bool missed = !answered && may_have_missed(core, risc, frame, time);
@@ -81,7 +93,7 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
   if (quick_push) return;
   lane.entered_until = launch ? fw_end_time(frame) : 0;
   const bool later = core.entered && markers::clock_difference(time, core.entered->begins) > 0;
-  if (!answered && (!core.entered || later)) core.entered = Entered{host_id, time, missed};
+  if (!answered && (!core.entered || later)) core.entered = Entered{host_id, trace_count, time, missed};
   account_older_launches(core);
 }
 

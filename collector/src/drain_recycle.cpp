@@ -319,7 +319,7 @@ void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle) {
   core.landing_since_ns = attachment_.clock();
   core.seen_runs = core.run_counter = result.runs;
   state.referee.see(result.runs);
-  core.caught_up_ns = result.read_time_ns;
+  core.caught_up_ns = core.proven_ns = result.read_time_ns;
   core.unexplained_visits = 0;
   state.last = {};
   state.last.runs = result.runs;

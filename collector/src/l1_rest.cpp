@@ -16,6 +16,7 @@ using card::Access;
 using card::Window;
 
 constexpr uint64_t kKeepEveryNs = 10'000'000;
+constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or a look came late
 
 uint64_t last_time(std::span<const uint32_t> buffer) {
   using namespace markers;
@@ -59,9 +60,66 @@ Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint
   return Access::ok;
 }
 
+// An accumulating lane whose DEVICE_END went back and whose index stays was reset: what its buffer held and
+// no copy has is gone. A push moves the index first, but the vector was read before; so the next look
+// decides.
+Access Drain::watch_l1(CoreState& core, const Snapshot& snap) {
+  if (mode_of(core) != device::Mode::accumulate) return Access::ok;
+  const uint32_t first = attachment_.layout->format.device_end, last = first + device::kMaxRiscs;
+  std::array<uint32_t, 68> words{};
+  const ControlPart part{first & ~1u, ((last + 1) & ~1u) - (first & ~1u)};
+  if (const Access a = read_part(core, part, words.data()); a != Access::ok) return a;
+  const uint32_t dropped = std::exchange(core.l1_dropped, 0);
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    L1Look& before = core.l1_looks[r];
+    if ((dropped >> r & 1) && snap.host_end[r] <= before.index && !near_full(snap)) l1_was_reset(core, r);
+    const uint32_t end = words[first + r];
+    const bool drops = end < before.end;
+    if (drops) core.l1_dropped |= 1u << r;
+    before = {end, drops ? before.index : snap.host_end[r]};
+  }
+  return Access::ok;
+}
+
+// The next frame, or the next copy, says until when.
+void Drain::l1_was_reset(CoreState& core, uint32_t risc) {
+  LaneState& lane = core.lanes[risc];
+  publish_rest(core, risc, std::exchange(lane.l1_rest, {}));
+  losses_.open(where(core, risc), shm::LossCause::rewound_before_read, known_until(lane), 0);
+  lane.first_of_epoch = true;
+}
+
+// A push takes what accumulated, from the first marker on. One that begins behind the copy's first has a
+// reset in front of it.
+void Drain::compare_with_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
+                            const markers::FrameDigest& until) {
+  constexpr auto kHead = device::kFirstCustomWord;
+  LaneState& lane = core.lanes[risc];
+  const std::vector<uint32_t>& rest = lane.l1_rest;
+  if (mode_of(core) != device::Mode::accumulate || rest.size() <= kHead || frame.size() <= kHead) return;
+  const uint64_t kept = markers::marker_time(rest[kHead], rest[kHead + 1]);
+  const uint64_t first = markers::first_custom_time(frame);
+  if (markers::clock_difference(until.last_time, last_time(rest)) < 0) return;  // older than the copy
+  if (markers::clock_difference(first, kept) > 0 && markers::clock_difference(kept, known_until(lane)) > 0) {
+    losses_.open(where(core, risc), shm::LossCause::rewound_before_read, known_until(lane), 0);
+    losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+  }
+  lane.l1_rest.clear();
+}
+
+// The latest time that is known of a lane, from its log or from L1.
+uint64_t Drain::known_until(const LaneState& lane) const {
+  const uint64_t logged = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
+  return lane.l1_until != 0 && markers::clock_difference(lane.l1_until, logged) > 0 ? lane.l1_until : logged;
+}
+
 // Buffers that are valid and not yet in the log, when nothing moved while they were read.
 Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
-  if (mode_of(core) == device::Mode::normal || now_ns - core.l1_kept_ns < kKeepEveryNs) return Access::ok;
+  if (mode_of(core) == device::Mode::normal) return Access::ok;
+  bool urgent = core.looked_late;
+  for (uint32_t r = 0; r < core.core.riscs; ++r)
+    urgent = urgent || (core.l1_looks[r].end > device::kFirstCustomWord && core.lanes[r].l1_rest.empty());
+  if (now_ns - core.l1_kept_ns < (urgent ? kKeepFirstNs : kKeepEveryNs)) return Access::ok;
   core.l1_kept_ns = now_ns;
   markers::ControlVector before, after;
   if (const Access a = read_vector(core, before); a != Access::ok) return a;
@@ -98,17 +156,19 @@ void Drain::account_begun_anew(CoreState& core, uint32_t risc, std::span<const u
   const LaneState& lane = core.lanes[risc];
   const std::span<const uint32_t> rest(lane.l1_rest);
   if (now.size() <= kHead || !is_short(now[kHead])) return;
-  uint64_t last = attachment_.begun_cycles;
+  const uint64_t first = markers::marker_time(now[kHead], now[kHead + 1]);
+  uint64_t last = known_until(lane);
   if (rest.size() > kHead) {
     if (now.size() >= rest.size() && std::equal(rest.begin() + kHead, rest.end(), now.begin() + kHead))
       return;
     last = last_time(rest);
-  } else if (lane.delivered || !host_has_read(core)) {
-    return;
+  } else if (!losses_.is_open(where(core, risc), shm::LossCause::rewound_before_read)) {
+    const bool late =
+        core.l1_late_ns != 0 && markers::clock_difference(first, device_time_.at(core.l1_late_ns)) > 0;
+    if (lane.delivered ? !late : !host_has_read(core)) return;
   }
   losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
-  losses_.close(where(core, risc), shm::LossCause::rewound_before_read,
-                markers::marker_time(now[kHead], now[kHead + 1]));
+  losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
   publish_rest(core, risc, lane.l1_rest);
 }
 

@@ -42,6 +42,8 @@ Access Drain::begin_epoch(CoreState& core) {
     if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
   core.recovered = 0;
   core.l1_late_ns = 0;
+  core.l1_looks = {};
+  core.l1_dropped = 0;
   ++core.epoch;
   ++epochs_;
   core.run_counter = 0;
@@ -53,6 +55,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.landed_end = core.landing_end = {};
   core.last_run_unchecked = true;
   core.entered.reset();
+  core.ask_all = false;
   core.rewound_ns = 0;
   core.hosts.clear();  // older frames below must not pass for launches of this epoch
   core.epoch_since_ns = core.proven_ns = again.read_time_ns;
@@ -79,10 +82,14 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKind
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
   const LaneState& lane = core.lanes[risc];
   if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
-  if (kinds == FrontKinds::launches && words[device::kFwEndWord] == device::kUnsetWord) return false;
+  const bool quick_push = words[device::kFwEndWord] == device::kUnsetWord;
+  if (words[device::kFwStartWord] == device::kUnsetWord || (quick_push && kinds == FrontKinds::launches))
+    return false;
   const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
   const uint64_t time = markers::first_time(words, since);
-  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, ceiling().time) < 0;
+  // A quick push stands there before its index does: what began before the last look is of the old epoch.
+  const uint64_t until = quick_push ? device_time_.at(core.rewound_after_ns) : ceiling().time;
+  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, until) < 0;
 }
 
 // The four guaranteed slots of a RISC as its L1 buffer holds them now.
@@ -240,7 +247,6 @@ Access Drain::look_at_front(const CoreState& core, Front& front) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!core.lanes[r].delivered || !core.lanes[r].digest.known) continue;
     Access access = Access::ok;
-    // A quick push has its index later.
     const bool waits = frame_waits_at_front(core, r, FrontKinds::launches, access);
     if (access != Access::ok) return access;
     front = waits ? Front::frame : Front::empty;
@@ -254,7 +260,7 @@ Access Drain::look_at_front(const CoreState& core, Front& front) {
 Access Drain::check_unseen_reset(CoreState& core, Front front) {
   bool intact = front != Front::frame;
   if (intact)
-    if (const Access a = ask_witnesses(core, core.looked_late, intact); a != Access::ok) return a;
+    if (const Access a = ask_witnesses(core, core.ask_all, intact); a != Access::ok) return a;
   core.reset_generation = reset_generation_;
   if (!intact) note_rewind(core, true);
   return Access::ok;
@@ -263,12 +269,13 @@ Access Drain::check_unseen_reset(CoreState& core, Front front) {
 // Cores are reset whole: one lane's witness speaks for all, and where there is none, nothing is known. But a
 // reset in the middle of a push can leave a lane's index as it was: where that may have happened, `all` are
 // asked.
-Access Drain::ask_witnesses(const CoreState& core, bool all, bool& intact) {
+Access Drain::ask_witnesses(CoreState& core, bool all, bool& intact) {
   for (uint32_t r = 0; r < device::kMaxRiscs && intact; ++r) {
     if (core.lanes[r].witness_words < 2) continue;
     if (const Access a = witness_at_cursor(core, r, intact); a != Access::ok) return a;
-    if (!all) break;
+    if (!all) return Access::ok;
   }
+  if (intact) core.ask_all = false;
   return Access::ok;
 }
 
@@ -331,6 +338,7 @@ Access Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at, st
       core.core.bank, log_address(core, risc, at - before), {raw.data(), (before + behind) / 2}};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
   const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
+  if (silent({now, before + behind})) return doubt_bank(core);
   const auto expected = front.last(before);
   stands = std::equal(expected.begin(), expected.end(), now) &&
            std::equal(now + before, now + before + behind, words.begin());
@@ -347,9 +355,10 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
   // An index is the end of a frame. What none has shown ends where it can no longer be of the same one.
   const uint32_t announced = std::min(chain.announced - std::min(chain.at, chain.announced), words);
   uint32_t length = 0, last_begins = 0;
+  bool last_is_roomy = true;  // there was room for the whole frame, whatever its length
   for (uint32_t pos = 0;;) {
-    if (!chain.full_since && chain.at + pos + device::kBufferWords + 4 > log_capacity())
-      chain.full_since = walked.last_time;
+    const bool roomy = chain.at + pos + device::kBufferWords + 4 <= log_capacity();
+    if (!chain.full_since && !roomy) chain.full_since = walked.last_time;
     const auto frame = static_cast<uint32_t>(markers::recovered_frame(
         seen.first(pos < announced ? announced : words), pos, lane.lane, latest, walked));
     if (frame == 0) break;
@@ -365,13 +374,18 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
     ++frames_;
     if (sat_out) continue;
     if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
-    if (!chain.begins) chain.begins = gap_end(lane, seen.subspan(pos - frame, frame), lane.digest.last_time);
+    const auto taken = seen.subspan(pos - frame, frame);
+    if (!chain.begins) {
+      chain.begins = gap_end(lane, taken, lane.digest.last_time);
+      chain.earlier_until = earlier_until(core, taken, *chain.begins);
+    }
     last_begins = pos - frame;
+    last_is_roomy = roomy;
     length = pos;
     lane.digest = walked;
   }
   // Of a frame that the log had no room for it takes the guaranteed words; sums behind them may be older.
-  if (chain.full_since && length > announced)
+  if (!last_is_roomy && length > announced)
     length = last_begins +
              static_cast<uint32_t>(markers::without_sums(seen.subspan(last_begins, length - last_begins)));
   return length;
@@ -383,8 +397,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
   LaneState& lane = core.lanes[risc];
   uint32_t& at = chain.at;
   std::array<uint32_t, kWitnessWords> front = lane.witness;
-  uint32_t front_words = at != 0 && at == lane.cursor ? lane.witness_words : 0;
-  if (front_words != 0) chain.announced = core.seen_end[risc];
+  uint32_t front_words = chain.has_witness ? lane.witness_words : 0;
   while (at + device::kFirstCustomWord <= log_capacity()) {
     const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
     const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
@@ -460,9 +473,11 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   Chain chain;
   chain.at = at;
   if (intact) {
+    chain.has_witness = lane.chain_end == 0 && lane.witness_words != 0;
+    if (chain.has_witness) chain.announced = seen;
     const bool nothing_taken = at == 0;  // of this epoch: what stands there may be of one that followed it
     if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
-    if (nothing_taken && chain.begins && out_of_sight_before(core, *chain.begins)) {
+    if (nothing_taken && chain.begins && out_of_sight_before(core, chain.earlier_until)) {
       lost_from(last);
       losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
     }

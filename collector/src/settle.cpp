@@ -50,8 +50,8 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool news) {
 }
 
 // Before the first run nothing tells G1 with 16-bit ids from G1; with the region's size known, something ran.
-// An id with the count of runs under it shows on any core, 32-bit ids only on one that holds still, or on
-// many that do not.
+// An id with the count of runs under it shows twice on any core, or once on one that holds still; 32-bit ids
+// only there, or on many that do not.
 Access Drain::settle_generation(const CoreState& core) {
   if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation) {
     generation_settled_ = true;
@@ -65,9 +65,11 @@ Access Drain::settle_generation(const CoreState& core) {
   if (a != Access::ok) return a;
   const bool still = before.run_counter == after.run_counter && before.done == 1 && after.done == 1 &&
                      before.run_counter != 0;
-  const bool narrow_ids = markers::has_narrow_ids(before, buffer) || markers::has_narrow_ids(after, buffer);
-  generation_settled_ = narrow_ids || still || ++generation_tries_ >= kGenerationTries;
-  if (!narrow_ids) return Access::ok;
+  const bool looks_narrow = markers::has_narrow_ids(before, buffer) || markers::has_narrow_ids(after, buffer);
+  const bool again = looks_narrow && narrow_at_run_ != 0 && narrow_at_run_ != after.run_counter;
+  if (looks_narrow) narrow_at_run_ = after.run_counter;
+  generation_settled_ = again || still || ++generation_tries_ >= kGenerationTries;
+  if (!generation_settled_ || !(still ? looks_narrow : again)) return Access::ok;
   const markers::Layout& narrow = *markers::layout_by_generation(device::kG1Narrow.generation);
   attachment_.layout = &narrow;
   publisher_.set_generation(narrow.format.generation);

@@ -109,10 +109,10 @@ struct Random : Schedule {
   uint32_t quick;
 };
 
-// Of this adversary's schedules, one in ten thousand or fewer still hides a loss: a look is held up across
+// Of this adversary's schedules, one in fifty thousand or fewer still hides a loss: a look is held up across
 // a reset, and what is found behind it fits. They are known by their numbers and must not become more
 // (DESIGN.md).
-constexpr uint64_t kSilentAtMost = 10'000;
+constexpr uint64_t kSilentAtMost = 50'000;
 constexpr uint64_t kSilentShown = 3;
 
 class Interleaving : public testing::Test {

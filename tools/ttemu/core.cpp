@@ -76,11 +76,13 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   if (world_.options().faults.overrun.damage && bank_offset % 16 != 0)
     for (size_t w = 0; w + 4 <= copy.size(); w += 4) std::swap_ranges(&copy[w], &copy[w] + 2, &copy[w] + 2);
   std::vector<TruthRecord> markers;
-  std::erase_if(stored_, [&](const Stored& s) {
+  const auto take = [&](const Stored& s) {
     const bool pushed = s.record.risc == risc && s.word < words;
     if (pushed) markers.push_back(s.record);
     return pushed;
-  });
+  };
+  std::erase_if(kept_, take);
+  std::erase_if(stored_, take);
   const uint32_t log_words = world_.options().bytes_per_risc / 4;
   world_.post(core_, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words,
               std::move(markers));
@@ -93,8 +95,17 @@ void CorePort::emit(const Stored& stored) {
 }
 
 void CorePort::settle_unseen() {
-  for (const Stored& s : stored_)
-    if (s.strikes != world_.unseen().strikes(core_.flat_id)) world_.unseen().add(s.record);
+  const auto struck = [&](const Stored& s) { return s.strikes != world_.unseen().strikes(core_.flat_id); };
+  std::erase_if(kept_, [&](const Stored& s) {
+    if (struck(s) && !world_.looked_before_reset(core_, s.looks)) world_.unseen().add(s.record);
+    return struck(s);
+  });
+  for (const Stored& s : stored_) {
+    if (struck(s))
+      world_.unseen().add(s.record);
+    else if (mode_ == device::Mode::accumulate)
+      kept_.push_back(s);
+  }
   stored_.clear();
 }
 
@@ -121,7 +132,9 @@ void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time
   record.one_risc = mode_ == device::Mode::trace_only;
   if (mode_ == device::Mode::trace_only && word < device::kFirstCustomWord)
     slots_[word] = record;
-  else if (const Stored stored{record, word + 1, world_.unseen().strikes(core_.flat_id)}; host_known_)
+  else if (const Stored stored{record, word + 1, world_.unseen().strikes(core_.flat_id),
+                               world_.card().control_reads(core_.at)};
+           host_known_)
     emit(stored);
   else
     held_.push_back(stored);

@@ -55,6 +55,7 @@ class CorePort {
     TruthRecord record;
     uint32_t word;     // of the RISC's buffer, where its last word is
     uint32_t strikes;  // of the host, when it was stored
+    uint64_t looks;    // of observers, likewise
   };
   void emit(const Stored& stored);
   bool tear_would_show(uint64_t roll_over) const;
@@ -78,6 +79,7 @@ class CorePort {
   bool ends_with_push_ = false;
   std::vector<Stored> held_;
   std::vector<Stored> stored_;  // not pushed yet; kept where unseen markers are told apart
+  std::vector<Stored> kept_;    // of earlier launches, where they accumulate
   std::mt19937_64 tear_dice_;
   std::map<uint32_t, TruthRecord> slots_;  // by word
 };

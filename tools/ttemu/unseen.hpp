@@ -1,9 +1,10 @@
 // Of the truth, what no observer can have known: markers that a reset of the host destroyed in L1, whose
-// index was gone before they landed, or whose whole epoch passed between two looks at the core's vector. Only
-// kept for workloads whose host resets at any moment; a host that reads results waits until its cores are
-// done.
+// index was gone before they landed, or that landed and were reset between two looks at the core's vector.
+// Only kept for workloads whose host resets at any moment; a host that reads results waits until its cores
+// are done.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "driver_iface/emulated_card.hpp"
@@ -13,6 +14,9 @@ namespace ttc::emulation {
 
 class Unseen {
  public:
+  // A look may take two copies, and one that began before the words landed may be counted after it.
+  static constexpr uint64_t kReadsOfALook = 4;
+
   // `log` null: nothing is told apart.
   Unseen(const card::EmulatedCard& card, TruthLog* log) : card_(card), log_(log), cores_(256) {}
 
@@ -27,13 +31,14 @@ class Unseen {
   void strike(card::Coord at, uint8_t flat_id);
 
  private:
+  struct Landed {
+    uint64_t looks;  // of observers, when they did
+    std::vector<TruthRecord> markers;
+  };
   struct Core {
     uint32_t strikes = 0;
-    bool looked = false;               // an observer has, since the first of `markers` landed
-    uint64_t looks = 0;                // when it did
-    std::vector<TruthRecord> markers;  // landed since the last strike, while nobody looked
+    std::deque<Landed> fresh;  // since the last strike, while nobody looked
   };
-  bool looked_since(card::Coord at, const Core& core) const;
 
   const card::EmulatedCard& card_;
   TruthLog* log_;

@@ -77,6 +77,10 @@ class World {
   void host_reset(const WorldCore& core);
   // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();
+  // Did an observer look at the vector between `looks` of it and the last reset?
+  bool looked_before_reset(const WorldCore& core, uint64_t looks) const {
+    return looks_at_reset_[core.flat_id] >= looks + Unseen::kReadsOfALook;
+  }
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
   // Tells the laps of a lane's log apart: the host's resets, and a collector's where one recycles.
   uint32_t lap(uint8_t flat_id, uint32_t risc) const {

@@ -152,7 +152,7 @@ class Drain {
     uint64_t l1_until = 0;             // latest time that was published from L1
     uint32_t chain_end = 0;            // behind what a recovery has taken that is not finished yet
     bool first_of_epoch = true;        // the next fresh frame is the first of its epoch
-    uint64_t entered_until = 0;        // end of that frame's launch, until it was judged
+    uint64_t entered_until = 0;        // end of that frame's launch, until it was judged or more came
     uint32_t base = 0;                 // stream offset of the log's word 0: words of earlier laps
     uint64_t frames = 0;               // delivered since the host's last reset
     std::optional<int64_t> ahead;      // frames minus runs: a constant of the lane in an epoch
@@ -181,9 +181,14 @@ class Drain {
     uint32_t resets = 0;             // of the host
     bool words_skipped = false, pushes_soon = false;
   };
+  // What the last look showed of an accumulating lane.
+  struct L1Look {
+    uint32_t end = 0;    // DEVICE_END
+    uint32_t index = 0;  // of its log; where `end` went back, before it did
+  };
   // The launch that an epoch's first frames are of.
   struct Entered {
-    uint32_t host_id;
+    uint32_t host_id, trace_count;
     uint64_t begins;  // its first new marker
     bool missed;      // an epoch may have gone by unseen before it
   };
@@ -205,6 +210,7 @@ class Drain {
     uint64_t look_ns = 0;               // read time of the last look
     uint64_t previous_look_ns = 0;
     bool looked_late = false;         // it came later than blind_spot after the one before
+    bool ask_all = false;             // since a look that did, not every witness has been asked
     std::optional<Entered> entered;   // what the first fresh frames of this epoch told
     bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
@@ -216,7 +222,9 @@ class Drain {
     uint64_t mode_due_ns = 0;                       // when what L1 looks like is asked for next
     device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
-    uint32_t l1_runs = 0;       // RUN_COUNTER when l1_rest was copied
+    uint32_t l1_runs = 0;  // RUN_COUNTER when l1_rest was copied
+    std::array<L1Look, device::kMaxRiscs> l1_looks{};
+    uint32_t l1_dropped = 0;    // bit r: DEVICE_END of lane r had gone back at the last look
     uint64_t l1_late_ns = 0;    // the look before the first late one since that was judged; 0: none
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t proven_ns = 0;     // likewise, that showed the log to be still that of this epoch
@@ -311,6 +319,7 @@ class Drain {
   void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
   void account_older_launches(CoreState& core);
   bool one_launch(const CoreState& core, std::span<const uint32_t> frame) const;
+  uint64_t earlier_until(const CoreState& core, std::span<const uint32_t> frame, uint64_t time) const;
   bool out_of_sight_before(const CoreState& core, uint64_t time);
   bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
   bool host_has_read(const CoreState& core);
@@ -336,16 +345,18 @@ class Drain {
   bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
   card::Access account_unseen_front(CoreState& core, uint32_t risc);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
-  card::Access ask_witnesses(const CoreState& core, bool all, bool& intact);
+  card::Access ask_witnesses(CoreState& core, bool all, bool& intact);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
                              std::optional<uint32_t>& at);
   // What came back from a log.
   struct Chain {
     uint32_t at = 0;                     // behind the last frame that was taken
-    uint32_t announced = 0;              // an index of its epoch, where a witness tells that it is of it
+    bool has_witness = false;            // the lane's witness stood in front of it
+    uint32_t announced = 0;              // then: an index of its epoch
     bool incomplete = false;             // more may have stood behind it
     std::optional<uint64_t> begins;      // markers may be missing in front of this; none: nothing was taken
+    uint64_t earlier_until = 0;          // an epoch before it can have gone on until then
     std::optional<uint64_t> full_since;  // behind this frames may lack markers, or runs
   };
   card::Access still_stands(const CoreState& core, uint32_t risc, uint32_t at,
@@ -377,6 +388,11 @@ class Drain {
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
   card::Access read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words);
   card::Access keep_l1(CoreState& core, uint64_t now_ns);
+  card::Access watch_l1(CoreState& core, const Snapshot& snap);
+  void l1_was_reset(CoreState& core, uint32_t risc);
+  void compare_with_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
+                       const markers::FrameDigest& until);
+  uint64_t known_until(const LaneState& lane) const;
   void account_begun_anew(CoreState& core, uint32_t risc, std::span<const uint32_t> now);
   card::Access extend_l1_rest(CoreState& core, uint32_t risc);
   card::Access publish_l1_rest(CoreState& core);
@@ -400,6 +416,7 @@ class Drain {
   DeviceTime device_time_;
   bool generation_settled_ = false;
   uint32_t generation_tries_ = 0;
+  uint32_t narrow_at_run_ = 0;     // RUN_COUNTER when an id looked like one of 16 bits; 0: none did
   uint64_t waiting_since_ns_ = 0;  // for the regions' size
   bool waiting_told_ = false;
   uint64_t line_ns_ = 0;  // what a line of the log takes, of late
