@@ -33,6 +33,8 @@
 //   - a core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
 //   further
 //     apart than half of what it takes to fill a buffer
+//   - what accumulates in L1 is in no log: a DEVICE_END that goes back while no index moves, or a push that
+//   does not begin with what was copied before, has a reset in front of it
 // Where one of these fails the gap is reported as possibly lost. What stays unseen: an epoch within
 // kBlindSpotNs.
 #pragma once
