@@ -10,7 +10,7 @@ using card::Access;
 using card::Window;
 
 constexpr uint32_t kSettleAgain = 16;
-constexpr int kSettleTries = 4;      // in a row, for a snapshot without a finish under way
+constexpr int kSettleTries = 4;      // in a row, for a control sample without a finish under way
 constexpr uint32_t kMagicWords = 8;  // in front of the vector, where the magic word is (format sheet 1.5)
 constexpr uint32_t kLongestFrame = device::kBufferWords + 8;
 
@@ -57,7 +57,7 @@ Access CoreRecycle::read_words(uint32_t first, uint32_t words, uint32_t* out) {
 }
 
 // The order is the protocol's.
-Access CoreRecycle::snapshot(Snapshot& s) {
+Access CoreRecycle::sample_control(ControlSample& s) {
   const device::Format& f = deps_.attachment.layout->format;
   s.read_ns = deps_.attachment.clock();
   s.transport_ns = deps_.card.transactions().transport_ns;
@@ -117,13 +117,13 @@ Access CoreRecycle::arm(std::vector<uint32_t>& baseline, Step& step) {
   bool holds = false;
   if (const Access a = check_vector(baseline, holds); a != Access::ok || !holds) return a;
   for (int i = 0; i < kSettleTries; ++i) {
-    if (const Access a = snapshot(before_); a != Access::ok) return a;
-    if (before_.settled()) break;
+    if (const Access a = sample_control(before_); a != Access::ok) return a;
+    if (before_.idle()) break;
   }
   const auto most = static_cast<double>(core_.capacity) * deps_.limits.any_moment_fill;
   const bool urgent = std::any_of(before_.index.begin(), before_.index.end(),
                                   [&](uint32_t index) { return static_cast<double>(index) >= most; });
-  if (!before_.settled() && !urgent) return Access::ok;
+  if (!before_.idle() && !urgent) return Access::ok;
   return clear(step);
 }
 
@@ -166,7 +166,7 @@ Access CoreRecycle::clear(Step& step) {
   const uint64_t took = since_before();
   slow_ = took > store_within();
   tell("clear lanes " + bits(cleared_) + " indices " + indices(before_.index) + " runs " +
-       number(before_.runs_after) + (before_.settled() ? " settled" : " unsettled") + " store after " +
+       number(before_.runs_after) + (before_.idle() ? " settled" : " unsettled") + " store after " +
        number(took) + " ns" + (slow_ ? " SLOW" : ""));
   last_runs_ = before_.runs_after;
   phase_ = Phase::settle;
@@ -187,7 +187,7 @@ CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t c
 }
 
 // The host's reset is the only thing that takes RUN_COUNTER back.
-bool CoreRecycle::gone_back(const Snapshot& s) {
+bool CoreRecycle::gone_back(const ControlSample& s) {
   const bool back = s.runs_before < last_runs_ || s.runs_after < s.runs_before;
   last_runs_ = s.runs_after;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -208,8 +208,8 @@ Access CoreRecycle::step_on(Step& step) {
     case Phase::settle:
       return settle(step);
     case Phase::grace: {
-      Snapshot s;
-      if (const Access a = snapshot(s); a != Access::ok) return a;
+      ControlSample s;
+      if (const Access a = sample_control(s); a != Access::ok) return a;
       if (gone_back(s)) {
         step = end(Step::rewound, {});
         return Access::ok;
@@ -226,14 +226,14 @@ Access CoreRecycle::step_on(Step& step) {
 }
 
 Access CoreRecycle::settle(Step& step) {
-  Snapshot s;
-  if (const Access a = snapshot(s); a != Access::ok) return a;
+  ControlSample s;
+  if (const Access a = sample_control(s); a != Access::ok) return a;
   if (gone_back(s)) {
     step = end(Step::rewound, {});
     return Access::ok;
   }
   if (!first_runs_) first_runs_ = s.runs_before;
-  if (!s.settled() && s.runs_before == *first_runs_) return Access::ok;
+  if (!s.idle() && s.runs_before == *first_runs_) return Access::ok;
   counts_ = s;
   counts_ns_ = deps_.attachment.clock();
   phase_ = Phase::grace;
@@ -291,13 +291,13 @@ bool CoreRecycle::agrees_with_brisc(uint32_t r, const LaneOutcome& brisc, const 
   const auto agree = [&](size_t less) {
     if (brisc.frames.size() < less) return false;
     const size_t runs = brisc.frames.size() - brisc.announced, mine = other.frames.size() - other.announced;
-    const bool counted = mine + less == runs || (!before_.settled() && mine + less == runs + 1);
+    const bool counted = mine + less == runs || (!before_.idle() && mine + less == runs + 1);
     if (!counted && core_.lanes[r].frames != 0) return false;
     for (size_t i = 1; i <= std::min(brisc.frames.size() - less, other.frames.size()); ++i)
       if (launch(brisc, less + i) != launch(other, i)) return false;
     return true;
   };
-  return agree(0) || (!counts_.settled() && agree(1));
+  return agree(0) || (!counts_.idle() && agree(1));
 }
 
 std::vector<LaneOutcome> CoreRecycle::readings(uint32_t r) const {
@@ -367,7 +367,7 @@ bool CoreRecycle::choose(Step& step) {
 }
 
 // A core that acted on a cached index has come back to the old place since counts_.
-bool CoreRecycle::moved_back(const Snapshot& after) const {
+bool CoreRecycle::moved_back(const ControlSample& after) const {
   for (uint32_t r = 0; r < core_.core.riscs; ++r)
     if (cleared_ >> r & 1 && counts_.index[r] < core_.lanes[r].pos && after.index[r] > before_.index[r])
       return true;
@@ -375,7 +375,7 @@ bool CoreRecycle::moved_back(const Snapshot& after) const {
 }
 
 // The lane whose old place holds words that are still to be read, and that the new lap has reached.
-std::optional<uint32_t> CoreRecycle::overtaken(const Snapshot& after) const {
+std::optional<uint32_t> CoreRecycle::overtaken(const ControlSample& after) const {
   for (uint32_t r = 0; r < core_.core.riscs; ++r) {
     const uint32_t pos = core_.lanes[r].pos;
     if (!(cleared_ >> r & 1) || counts_.index[r] >= pos || after.index[r] <= pos) continue;
@@ -387,8 +387,8 @@ std::optional<uint32_t> CoreRecycle::overtaken(const Snapshot& after) const {
 Access CoreRecycle::resolve(Step& step) {
   result_.lanes = {};
   if (const Access a = read_places(); a != Access::ok) return a;
-  Snapshot after;
-  if (const Access a = snapshot(after); a != Access::ok) return a;
+  ControlSample after;
+  if (const Access a = sample_control(after); a != Access::ok) return a;
   bool back = gone_back(after);
   for (uint32_t r = 0; r < core_.core.riscs; ++r) back = back || after.index[r] < counts_.index[r];
   if (back) {
@@ -416,7 +416,7 @@ CoreRecycle::Step CoreRecycle::take() {
   }
   result_.index = counts_.index;
   result_.runs = counts_.runs_before;
-  result_.settled = counts_.settled();
+  result_.settled = counts_.idle();
   result_.cleared = cleared_;
   result_.read_time_ns = counts_.read_ns;
   return Step::resolved;

@@ -20,7 +20,7 @@ namespace ttc::collect {
 // Where the numbers are from: RECYCLE.md.
 struct RecycleLimits {
   uint64_t grace_ns = 1'000'000;       // a posted write has landed
-  uint64_t store_within_ns = 50'000;   // of the snapshot it rests on
+  uint64_t store_within_ns = 50'000;   // of the control sample it rests on
   uint64_t patience_ns = 100'000'000;  // for words that do not fit yet
   uint64_t rest_ns = 5'000'000;  // of a core after a recycle, while its log is not filled to any_moment_fill
   uint32_t keep_clear_words = 520;  // of a lane's end: the longest frame
@@ -96,18 +96,18 @@ class CoreRecycle {
   bool slow() const { return slow_; }
 
  private:
-  struct Snapshot {
+  struct ControlSample {
     uint32_t runs_before = 0, runs_after = 0;
     std::array<uint32_t, device::kMaxRiscs> index{};
     uint32_t done = 0;
     uint64_t read_ns = 0;       // before the first load
     uint64_t transport_ns = 0;  // likewise: the card's account of it
-    bool settled() const { return runs_before == runs_after && done == 1; }
+    bool idle() const { return runs_before == runs_after && done == 1; }
     // Runs whose frames an index can show at most.
-    int64_t most() const { return int64_t{runs_after} + (settled() ? 0 : 1); }
+    int64_t most() const { return int64_t{runs_after} + (idle() ? 0 : 1); }
   };
   card::Access read_words(uint32_t first, uint32_t words, uint32_t* out);
-  card::Access snapshot(Snapshot& s);
+  card::Access sample_control(ControlSample& s);
   card::Access check_vector(std::vector<uint32_t>& baseline, bool& holds);
   card::Access clear(Step& step);
   card::Access arm(std::vector<uint32_t>& baseline, Step& step);
@@ -118,13 +118,13 @@ class CoreRecycle {
   FrameRange allowed(uint32_t risc) const;
   FrameRange crossing() const;
   bool choose(Step& step);
-  bool moved_back(const Snapshot& after) const;
-  std::optional<uint32_t> overtaken(const Snapshot& after) const;
+  bool moved_back(const ControlSample& after) const;
+  std::optional<uint32_t> overtaken(const ControlSample& after) const;
   Step take();
   std::vector<LaneOutcome> readings(uint32_t risc) const;
   std::string nothing_fits(uint32_t risc) const;
   bool agrees_with_brisc(uint32_t risc, const LaneOutcome& brisc, const LaneOutcome& other) const;
-  bool gone_back(const Snapshot& s);
+  bool gone_back(const ControlSample& s);
   uint64_t since_before() const;
   uint64_t store_within() const;
   void tell(const std::string& what) const;
@@ -134,10 +134,10 @@ class CoreRecycle {
   RecycleCore core_;
   enum class Phase : uint8_t { settle, grace, resolve } phase_ = Phase::settle;
   uint32_t cleared_ = 0;
-  Snapshot before_;                                         // the store rests on it
-  Snapshot counts_;                                         // that counts
+  ControlSample before_;                                    // the store rests on it
+  ControlSample counts_;                                    // that counts
   std::array<uint32_t, device::kMaxRiscs> highest_seen_{};  // in the new lap
-  std::optional<uint32_t> first_runs_;                      // in the first snapshot after the store
+  std::optional<uint32_t> first_runs_;                      // in the first control sample after the store
   uint32_t last_runs_ = 0;
   uint32_t settled_again_ = 0;
   bool chosen_ = false;
