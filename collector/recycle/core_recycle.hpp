@@ -13,6 +13,7 @@
 #include "collector/attach/attach.hpp"
 #include "collector/io/log_reader.hpp"
 #include "collector/recycle/recycle_resolve.hpp"
+#include "driver_iface/expected.hpp"
 #include "driver_iface/index_writer.hpp"
 
 namespace ttc::collect {
@@ -68,8 +69,8 @@ class CoreRecycle {
   CoreRecycle(Deps deps, const RecycleCore& core) : deps_(std::move(deps)), core_(core) {}
 
   // ARM and CLEAR. `baseline`: the vector's fixed words when they were last compared; filled on first use.
-  card::Access begin(std::vector<uint32_t>& baseline, Step& step);
-  card::Access go_on(Step& step);
+  card::Expected<Step> begin(std::vector<uint32_t>& baseline);
+  card::Expected<Step> go_on();
   struct Result {
     std::array<LaneOutcome, device::kMaxRiscs> lanes;
     std::array<std::vector<uint32_t>, device::kMaxRiscs> old_place, front;  // what the frames point into
@@ -107,17 +108,17 @@ class CoreRecycle {
     int64_t most() const { return int64_t{runs_after} + (idle() ? 0 : 1); }
   };
   card::Access read_words(uint32_t first, uint32_t words, uint32_t* out);
-  card::Access sample_control(ControlSample& s);
-  card::Access check_vector(std::vector<uint32_t>& baseline, bool& holds);
-  card::Access clear(Step& step);
-  card::Access arm(std::vector<uint32_t>& baseline, Step& step);
-  card::Access step_on(Step& step);
-  card::Access settle(Step& step);
-  card::Access resolve(Step& step);
+  card::Expected<ControlSample> sample_control();
+  card::Expected<bool> fixed_words_hold(std::vector<uint32_t>& baseline);  // false: why_ says what differs
+  card::Expected<Step> clear();
+  card::Expected<Step> arm(std::vector<uint32_t>& baseline);
+  card::Expected<Step> step_on();
+  card::Expected<Step> settle();
+  card::Expected<Step> resolve();
   card::Access read_places();
   FrameRange allowed(uint32_t risc) const;
   FrameRange crossing() const;
-  bool choose(Step& step);
+  Step choose();  // resolved: result_ holds the one reading that fits; going: words have yet to land
   bool moved_back(const ControlSample& after) const;
   std::optional<uint32_t> overtaken(const ControlSample& after) const;
   Step take();
@@ -140,7 +141,6 @@ class CoreRecycle {
   std::optional<uint32_t> first_runs_;                      // in the first control sample after the store
   uint32_t last_runs_ = 0;
   uint32_t settled_again_ = 0;
-  bool chosen_ = false;
   uint64_t counts_ns_ = 0, resolve_since_ns_ = 0, began_ns_ = 0, trips_ = 0;
   bool slow_ = false, crossed_ = false;
   Result result_;
