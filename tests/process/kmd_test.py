@@ -6,7 +6,6 @@ the process with 99 when anything is left with the driver or would have hurt sil
 """
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -26,7 +25,7 @@ def case(function):
 class OnModel:
     def __init__(self, arch, name, card, *arguments, minor=10, memory="metal"):
         self.asic = f"7{os.getpid():x}{h._serial[0]:x}"
-        self.live = ("blackhole-" if arch == "blackhole" else "wormhole-") + self.asic
+        self.live = h.remove_at_end(("blackhole-" if arch == "blackhole" else "wormhole-") + self.asic)
         self.notices = h.work("notices-" + self.asic)
         import subprocess
         self.process = h.start("ttcollect_on_model", name, card.pid, self.asic, minor, self.notices, memory, "--", "--device", "0",
@@ -55,13 +54,7 @@ class OnModel:
         return self.finish()
 
     def finish(self):
-        result = h.finish(self.process)
-        try:
-            os.unlink("/dev/shm/ttcollect-" + self.live)
-        except FileNotFoundError:
-            pass
-        shutil.rmtree(self.notices, ignore_errors=True)
-        return result
+        return h.finish(self.process)
 
 
 def start_card(arch, truth, *arguments):

@@ -14,6 +14,7 @@ import sys
 
 import harness as h
 
+FIRST, SECOND = (600, 900) if h.LONG else (300, 450)    # programs of two cards
 PACED = ["--cores", 6, "--host-reads", "every:150", "--pace", "--quiet"]
 
 
@@ -78,8 +79,8 @@ def equal():
     a, b = h.card_name(), h.card_name()
     truths = [h.work(n + ".truth.csv") for n in (a, b)]
     ttc, csv = h.work("both.ttc"), h.work("both.csv")
-    cards = [start_card(a, "--programs", 600, "--truth", truths[0], "--wait-observer"),
-             start_card(b, "--programs", 900, "--truth", truths[1], "--wait-observer",
+    cards = [start_card(a, "--programs", FIRST, "--truth", truths[0], "--wait-observer"),
+             start_card(b, "--programs", SECOND, "--truth", truths[1], "--wait-observer",
                         "--arch", "blackhole", "--aiclk", 1350, "--generation", "G3")]
     exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 600000, "--follow", "-o", csv)
     collector = h.start("ttcollect", "--device", "emu:" + a, "--device", "emu:" + b, "--wait", "10min", "--quiet",
@@ -97,7 +98,7 @@ def equal():
     h.check(told_of == [("emu:" + a, 0, "wormhole_b0", "G4", False), ("emu:" + b, 1, "blackhole", "G3", False)],
             f"the report is about something else: {told_of}")
     h.check(report["left_out"] == [] and report["duration_s"] > 0, "left_out or duration_s is wrong")
-    h.check([d["programs"] for d in report["devices"]] == [600, 900], "programs are wrong")
+    h.check([d["programs"] for d in report["devices"]] == [FIRST, SECOND], "programs are wrong")
     file_bytes = report["capture"]["bytes"]
     h.check(os.path.getsize(ttc) == file_bytes, f"the file has {os.path.getsize(ttc)} bytes, not {file_bytes}")
     h.check(file_bytes < sum(d["output"]["bytes"] for d in report["devices"]) / 4, "hardly anything was compressed")

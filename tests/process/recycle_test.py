@@ -151,7 +151,7 @@ def strict():
 
 
 def unpaced():
-    run = Run(["--cores", 8, "--programs", PROGRAMS or 4000]).every_loss_reported()
+    run = Run(["--cores", 8, "--programs", PROGRAMS or (4000 if h.LONG else 1500)]).every_loss_reported()
     h.check(run.card["index_writes"] == run.recycle["recycles"], "stores and account differ")
 
 

@@ -55,15 +55,15 @@ class Collecting : tools::Format {
   // One segment serves every schedule: making one costs more than running one.
   struct Shared {
     Shared()
-        : name("sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))),
-          segment(name, "sim", 1,
+        : name{"sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))},
+          segment(name.text, "sim", 1,
                   {.ring_bytes = 1u << 20, .standing_bytes = 4096, .mode = 0600, .group = ""}),
-          reader(name, shm::StartAt::newest) {}
-    ~Shared() {
-      segment.end();
-      shm::remove_segment(name);
-    }
-    std::string name;
+          reader(name.text, shm::StartAt::newest) {}
+    ~Shared() { segment.end(); }
+    struct Name {  // goes after the writer, whose segment cannot be removed
+      std::string text;
+      ~Name() { shm::remove_segment(text); }
+    } name;
     shm::SegmentWriter segment;
     shm::Reader reader;
     std::vector<uint64_t> chunk;
