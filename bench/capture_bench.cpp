@@ -13,12 +13,12 @@
 #include <cstring>
 #include <functional>
 
-#include "collector/block_codec.hpp"
-#include "collector/capture_file.hpp"
-#include "collector/snapshot.hpp"
-#include "machine.hpp"
+#include "bench/machine.hpp"
+#include "bench/synthetic_log.hpp"
+#include "collector/capture/block_codec.hpp"
+#include "collector/capture/capture_file.hpp"
+#include "collector/record/snapshot.hpp"
 #include "shm/segment.hpp"
-#include "synthetic_log.hpp"
 
 namespace {
 

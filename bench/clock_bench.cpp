@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "clock_world.hpp"
-#include "collector/clock_map.hpp"
-#include "machine.hpp"
+#include "bench/machine.hpp"
+#include "tests/support/clock_world.hpp"
+#include "ttcollect/clock_map.hpp"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "machine.hpp"
-#include "pipeline/device_csv.hpp"
-#include "pipeline/pipeline.hpp"
-#include "synthetic_chunks.hpp"
+#include "bench/machine.hpp"
+#include "bench/synthetic_chunks.hpp"
+#include "tools/formats/device_csv.hpp"
+#include "tools/pipeline/pipeline.hpp"
 
 namespace {
 

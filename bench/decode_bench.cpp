@@ -2,9 +2,9 @@
 // of the same bytes, which is what moving them once costs.
 #include <cstring>
 
+#include "bench/machine.hpp"
+#include "bench/synthetic_log.hpp"
 #include "firmware_markers/decoder.hpp"
-#include "machine.hpp"
-#include "synthetic_log.hpp"
 
 namespace {
 

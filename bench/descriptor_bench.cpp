@@ -2,7 +2,7 @@
 // window, reads of its descriptor submitted to io_uring in one batch, and plain pread. No latency is charged,
 // so this is the cost of asking. A BAR has no descriptor that could be read: on silicon only the first way
 // exists.
-#include "emulated_rig.hpp"
+#include "bench/emulated_rig.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <numeric>
 
-#include "driver_model.hpp"
-#include "emulated_rig.hpp"
+#include "bench/emulated_rig.hpp"
+#include "driver_iface/model/driver_model.hpp"
 
 namespace {
 

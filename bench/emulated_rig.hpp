@@ -1,17 +1,17 @@
 // An emulated card with firmware on it and a collector's parts attached to it, all in this process, put
-// together as collector/src/run.cpp does. Card and segment carry the process id in their name and are gone
-// afterwards.
+// together as collector/ttcollect/run.cpp does. Card and segment carry the process id in their name and are
+// gone afterwards.
 #pragma once
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "collector/drain.hpp"
+#include "bench/machine.hpp"
+#include "collector/drain/drain.hpp"
 #include "driver_iface/emulated_card.hpp"
-#include "machine.hpp"
 #include "shm/segment.hpp"
-#include "ttemu/core.hpp"
+#include "tools/emulation/core.hpp"
 
 namespace ttc::bench {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <set>
 
-#include "emulated_rig.hpp"
+#include "bench/emulated_rig.hpp"
 
 namespace ttc::bench {
 

@@ -20,7 +20,7 @@
 #include <functional>
 #include <optional>
 
-#include "machine.hpp"
+#include "bench/machine.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "emulated_rig.hpp"
+#include "bench/emulated_rig.hpp"
 #include "firmware_markers/decoder.hpp"
 #include "shm/reader.hpp"
 

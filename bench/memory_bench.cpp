@@ -9,7 +9,7 @@
 #include <map>
 #include <thread>
 
-#include "machine.hpp"
+#include "bench/machine.hpp"
 #include "shm/segment.hpp"
 
 namespace {

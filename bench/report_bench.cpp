@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "collector/capture_copy.hpp"
-#include "machine.hpp"
-#include "pipeline/device_csv.hpp"
-#include "pipeline/pipeline.hpp"
-#include "synthetic_chunks.hpp"
+#include "bench/machine.hpp"
+#include "bench/synthetic_chunks.hpp"
+#include "collector/record/capture_copy.hpp"
+#include "tools/formats/device_csv.hpp"
+#include "tools/pipeline/pipeline.hpp"
 
 namespace {
 

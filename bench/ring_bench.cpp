@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "machine.hpp"
+#include "bench/machine.hpp"
 #include "shm/ring.hpp"
 
 namespace {

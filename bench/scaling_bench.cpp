@@ -17,9 +17,9 @@
 #include <cstring>
 #include <utility>
 
-#include "emulated_rig.hpp"
-#include "fewest_lines.hpp"
-#include "svg_panels.hpp"
+#include "bench/emulated_rig.hpp"
+#include "bench/fewest_lines.hpp"
+#include "bench/svg_panels.hpp"
 
 namespace {
 

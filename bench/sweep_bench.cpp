@@ -6,8 +6,8 @@
 // push began at a line, which the log does not do.
 #include <numeric>
 
-#include "emulated_rig.hpp"
-#include "fewest_lines.hpp"
+#include "bench/emulated_rig.hpp"
+#include "bench/fewest_lines.hpp"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/machine.hpp"
+#include "bench/synthetic_log.hpp"
 #include "firmware_markers/decoder.hpp"
-#include "machine.hpp"
 #include "shm/chunk.hpp"
-#include "synthetic_log.hpp"
 
 namespace ttc::bench {
 

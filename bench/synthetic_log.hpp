@@ -8,7 +8,7 @@
 
 #include "firmware_markers/device/profiler.hpp"
 #include "firmware_markers/frame.hpp"
-#include "ttemu/zone_catalog.hpp"
+#include "tools/emulation/zone_catalog.hpp"
 
 namespace ttc::bench {
 

@@ -6,12 +6,12 @@
 
 #include <thread>
 
-#include "collector/clock_segment.hpp"
-#include "pipeline/chrome.hpp"
-#include "pipeline/perfetto.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/tracy_timeline.hpp"
-#include "synthetic_chunks.hpp"
+#include "bench/synthetic_chunks.hpp"
+#include "tools/pipeline/pipeline.hpp"
+#include "tools/viewers/chrome.hpp"
+#include "tools/viewers/perfetto.hpp"
+#include "tools/viewers/tracy_timeline.hpp"
+#include "ttcollect/clock_segment.hpp"
 
 namespace {
 

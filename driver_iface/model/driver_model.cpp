@@ -1,4 +1,4 @@
-#include "driver_model.hpp"
+#include "driver_iface/model/driver_model.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,10 +13,10 @@
 #include <stdexcept>
 
 #include "driver_iface/allow_list.hpp"
-#include "emu_access.hpp"
-#include "emu_client.hpp"
-#include "fd.hpp"
-#include "window_registers.hpp"
+#include "driver_iface/card/fd.hpp"
+#include "driver_iface/emu/emu_access.hpp"
+#include "driver_iface/emu/emu_client.hpp"
+#include "driver_iface/model/window_registers.hpp"
 
 namespace ttc::card::kmd {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "driver_iface/arch.hpp"
-#include "kmd_system.hpp"
+#include "driver_iface/kmd/kmd_system.hpp"
 
 namespace ttc::card::kmd {
 

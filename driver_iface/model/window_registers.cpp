@@ -1,4 +1,4 @@
-#include "window_registers.hpp"
+#include "driver_iface/model/window_registers.hpp"
 
 namespace ttc::card::kmd {
 namespace {

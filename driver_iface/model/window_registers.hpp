@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "driver_iface/arch.hpp"
-#include "kmd_abi.hpp"
+#include "driver_iface/kmd/kmd_abi.hpp"
 
 namespace ttc::card::kmd {
 

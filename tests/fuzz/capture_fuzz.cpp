@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "collector/block_codec.hpp"
-#include "collector/capture_reader.hpp"
+#include "collector/capture/block_codec.hpp"
 #include "shm/chunk.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 using namespace ttc;
 using namespace ttc::collect;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "collector/live_clock.hpp"
+#include "ttcollect/live_clock.hpp"
 
 using namespace ttc::collect;
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "pipeline/device_log_reader.hpp"
+#include "tools/device_log/device_log_reader.hpp"
 
 using namespace ttc;
 

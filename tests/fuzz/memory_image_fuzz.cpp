@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "pipeline/memory_image.hpp"
+#include "tools/pipeline/memory_image.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "ttemu/replay_plan.hpp"
+#include "tools/replay/replay_plan.hpp"
 
 using namespace ttc;
 

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "report/device_input.hpp"
-#include "report/ops_results.hpp"
+#include "tools/report/input/device_input.hpp"
+#include "tools/report/metal_files/ops_results.hpp"
 
 using namespace ttc::report;
 

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string>
 
-#include "report/core_gaps.hpp"
-#include "report/core_heat.hpp"
-#include "report/run.hpp"
-#include "report/zone_keeper.hpp"
+#include "tools/report/draw/core_heat.hpp"
+#include "tools/report/ops/run.hpp"
+#include "tools/report/programs/core_gaps.hpp"
+#include "tools/report/zones/zone_keeper.hpp"
 
 using namespace ttc::report;
 

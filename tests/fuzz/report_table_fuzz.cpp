@@ -5,10 +5,10 @@
 #include <sstream>
 #include <string>
 
-#include "report/csv_file.hpp"
-#include "report/device_input.hpp"
-#include "report/op_report.hpp"
-#include "report/run_diff.hpp"
+#include "tools/report/input/device_input.hpp"
+#include "tools/report/ops/op_report.hpp"
+#include "tools/report/ops/run_diff.hpp"
+#include "tools/report/text/csv_file.hpp"
 
 using namespace ttc::report;
 

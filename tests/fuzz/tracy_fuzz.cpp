@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "tracy/client.hpp"
+#include "tools/tracy/client.hpp"
 
 using namespace ttc::tracy;
 

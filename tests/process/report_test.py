@@ -52,7 +52,7 @@ def same(a, b):
 
 
 def compare(want, got, key, differing=()):
-    """Every column of every row; `differing` ones are listed in tools/report/REPORTS.md."""
+    """Every column of every row; `differing` ones are listed in tools/ttreport/REPORTS.md."""
     h.check(list(want[0]) == list(got[0]), f"columns: {list(got[0])}")
     h.check(len(want) == len(got), f"{len(got)} rows instead of {len(want)}")
     by_key = {key(r): r for r in got}

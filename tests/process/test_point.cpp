@@ -1,7 +1,7 @@
 // What tests do to a process at its test points:
 //   TTC_KILL_AT=NAME:N   it is killed, as kill -9 does, when it comes to the point of that name the Nth time
 //   TTC_PAUSE_AT=NAME:MS it waits there each time: a disk that is slow for good at block_written
-#include "test_point.hpp"
+#include "collector/record/test_point.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../../shm/src/test_point.hpp"
+#include "shm/src/test_point.hpp"
 
 namespace {
 

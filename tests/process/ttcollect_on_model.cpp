@@ -14,9 +14,9 @@
 #include <string>
 #include <thread>
 
-#include "driver_model.hpp"
+#include "driver_iface/model/driver_model.hpp"
 
-int ttcollect_main(int argc, char** argv);  // collector/src/main.cpp
+int ttcollect_main(int argc, char** argv);  // collector/ttcollect/main.cpp
 
 namespace {
 

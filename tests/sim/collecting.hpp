@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "collector/drain.hpp"
-#include "pipeline/pipeline.hpp"
-#include "scheduled_card.hpp"
+#include "collector/drain/drain.hpp"
 #include "shm/reader.hpp"
+#include "tests/sim/scheduled_card.hpp"
+#include "tools/pipeline/pipeline.hpp"
 
 namespace ttc::sim {
 

@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "fiber.hpp"
 #include "firmware_markers/device/profiler.hpp"
 #include "firmware_markers/frame.hpp"
 #include "firmware_markers/layout.hpp"
-#include "history.hpp"
+#include "tests/sim/fiber.hpp"
+#include "tests/sim/history.hpp"
 
 namespace ttc::sim {
 

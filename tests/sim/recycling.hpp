@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "collecting.hpp"
-#include "recycled_core.hpp"
+#include "tests/sim/collecting.hpp"
+#include "tests/sim/recycled_core.hpp"
 
 namespace ttc::sim {
 

@@ -10,7 +10,7 @@
 
 #include "driver_iface/card.hpp"
 #include "firmware_markers/frame.hpp"
-#include "history.hpp"
+#include "tests/sim/history.hpp"
 
 namespace ttc::sim {
 

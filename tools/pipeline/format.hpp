@@ -12,9 +12,9 @@
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/zone_names.hpp"
-#include "pipeline/host_times.hpp"
-#include "pipeline/output.hpp"
 #include "shm/chunk.hpp"
+#include "tools/pipeline/host_times.hpp"
+#include "tools/pipeline/output.hpp"
 
 namespace ttc::tools {
 

@@ -1,4 +1,4 @@
-#include "pipeline/host_times.hpp"
+#include "tools/pipeline/host_times.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "collector/clock_map.hpp"
 #include "shm/chunk.hpp"
+#include "ttcollect/clock_map.hpp"
 
 namespace ttc::tools {
 

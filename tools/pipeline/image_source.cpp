@@ -1,4 +1,4 @@
-#include "pipeline/image_source.hpp"
+#include "tools/pipeline/image_source.hpp"
 
 #include <algorithm>
 #include <cstring>

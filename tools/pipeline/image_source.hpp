@@ -4,8 +4,8 @@
 #include <map>
 
 #include "firmware_markers/decoder.hpp"
-#include "pipeline/memory_image.hpp"
-#include "pipeline/source.hpp"
+#include "tools/pipeline/memory_image.hpp"
+#include "tools/pipeline/source.hpp"
 
 namespace ttc::tools {
 

@@ -1,4 +1,4 @@
-#include "pipeline/meaning.hpp"
+#include "tools/pipeline/meaning.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -25,7 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pipeline/format.hpp"
+#include "tools/pipeline/format.hpp"
 
 namespace ttc::tools {
 

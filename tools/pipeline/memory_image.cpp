@@ -1,4 +1,4 @@
-#include "pipeline/memory_image.hpp"
+#include "tools/pipeline/memory_image.hpp"
 
 #include <algorithm>
 #include <cstdio>

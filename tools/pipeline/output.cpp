@@ -1,4 +1,4 @@
-#include "pipeline/output.hpp"
+#include "tools/pipeline/output.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

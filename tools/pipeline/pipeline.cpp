@@ -1,4 +1,4 @@
-#include "pipeline/pipeline.hpp"
+#include "tools/pipeline/pipeline.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/format.hpp"
-#include "pipeline/meaning.hpp"
-#include "pipeline/source.hpp"
+#include "tools/pipeline/format.hpp"
+#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/source.hpp"
 
 namespace ttc::tools {
 

@@ -1,12 +1,12 @@
-#include "pipeline/source.hpp"
+#include "tools/pipeline/source.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
 
-#include "pipeline/image_source.hpp"
 #include "shm/reader.hpp"
+#include "tools/pipeline/image_source.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/capture_reader.hpp"
 #include "shm/chunk.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::tools {
 

@@ -1,4 +1,4 @@
-#include "pipeline/text_escape.hpp"
+#include "tools/pipeline/text_escape.hpp"
 
 #include <cstdio>
 

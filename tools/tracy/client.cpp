@@ -1,4 +1,4 @@
-#include "tracy/client.hpp"
+#include "tools/tracy/client.hpp"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tracy/stream.hpp"
+#include "tools/tracy/stream.hpp"
 
 namespace ttc::tracy {
 

@@ -1,4 +1,4 @@
-#include "tracy/dialect.hpp"
+#include "tools/tracy/dialect.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "tracy/listener.hpp"
+#include "tools/tracy/listener.hpp"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tracy/client.hpp"
+#include "tools/tracy/client.hpp"
 
 namespace ttc::tracy {
 

@@ -1,4 +1,4 @@
-#include "tracy/stream.hpp"
+#include "tools/tracy/stream.hpp"
 
 #include <lz4.h>
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tracy/dialect.hpp"
+#include "tools/tracy/dialect.hpp"
 
 namespace ttc::tracy {
 

@@ -13,12 +13,12 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "ttemu/fault_plan.hpp"
-#include "ttemu/loader.hpp"
-#include "ttemu/profiler_state.hpp"
-#include "ttemu/replay.hpp"
-#include "ttemu/replay_report.hpp"
-#include "ttemu/workload.hpp"
+#include "tools/emulation/fault_plan.hpp"
+#include "tools/emulation/loader.hpp"
+#include "tools/emulation/profiler_state.hpp"
+#include "tools/emulation/workload.hpp"
+#include "tools/replay/replay.hpp"
+#include "tools/replay/replay_report.hpp"
 
 namespace {
 

@@ -14,12 +14,12 @@
 #include <fstream>
 #include <set>
 
-#include "pipeline/device_csv.hpp"
-#include "pipeline/loss_csv.hpp"
-#include "pipeline/losses_beside.hpp"
-#include "report/core_gaps.hpp"
-#include "report/noc_traces.hpp"
-#include "ttreport/input_options.hpp"
+#include "tools/formats/device_csv.hpp"
+#include "tools/formats/loss_csv.hpp"
+#include "tools/formats/losses_beside.hpp"
+#include "tools/report/noc/noc_traces.hpp"
+#include "tools/report/programs/core_gaps.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 namespace ttc::tools {
 namespace {

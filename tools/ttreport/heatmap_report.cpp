@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
-#include "report/core_heat.hpp"
-#include "report/text_table.hpp"
-#include "ttreport/input_options.hpp"
+#include "tools/report/draw/core_heat.hpp"
+#include "tools/report/text/text_table.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 namespace ttc::tools {
 namespace {

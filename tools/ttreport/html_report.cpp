@@ -6,13 +6,13 @@
 #include <ctime>
 #include <filesystem>
 
-#include "report/core_heat.hpp"
-#include "report/html_page.hpp"
-#include "report/op_report.hpp"
-#include "report/steps.hpp"
-#include "report/text_table.hpp"
-#include "report/zone_keeper.hpp"
-#include "ttreport/input_options.hpp"
+#include "tools/report/draw/core_heat.hpp"
+#include "tools/report/ops/op_report.hpp"
+#include "tools/report/ops/steps.hpp"
+#include "tools/report/page/html_page.hpp"
+#include "tools/report/text/text_table.hpp"
+#include "tools/report/zones/zone_keeper.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -1,8 +1,8 @@
-#include "ttreport/input_options.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 #include <charconv>
 
-#include "report/progress.hpp"
+#include "tools/report/text/progress.hpp"
 
 namespace ttc::tools {
 

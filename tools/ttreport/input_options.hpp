@@ -1,7 +1,7 @@
 // The options that all reports on a run share, and reading it with a progress bar.
 #pragma once
-#include "report/run.hpp"
-#include "ttreport/report.hpp"
+#include "tools/report/ops/run.hpp"
+#include "tools/ttreport/report.hpp"
 
 namespace ttc::tools {
 

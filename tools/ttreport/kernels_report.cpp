@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "report/csv_file.hpp"
-#include "report/progress.hpp"
-#include "report/text_table.hpp"
-#include "report/zone_stats.hpp"
-#include "ttreport/input_options.hpp"
+#include "tools/report/text/csv_file.hpp"
+#include "tools/report/text/progress.hpp"
+#include "tools/report/text/text_table.hpp"
+#include "tools/report/zones/zone_stats.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "collector/loss_book.hpp"
-#include "pipeline/output.hpp"
-#include "pipeline/source.hpp"
-#include "ttreport/report.hpp"
+#include "tools/pipeline/output.hpp"
+#include "tools/pipeline/source.hpp"
+#include "tools/ttreport/report.hpp"
+#include "ttcollect/loss_book.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -17,14 +17,14 @@ namespace {
 using json = nlohmann::ordered_json;
 
 // What is known of one collector's run on one device.
-struct Run {
+struct SessionLosses {
   std::string device;
   uint32_t chip = 0;
   std::map<uint64_t, shm::LossRecord> lost;  // by interval
   std::vector<shm::LossTotal> before;        // when the first of these files was begun
 };
 
-struct Totals {
+struct LossTotals {
   uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
   void add(shm::LossPrecision precision, uint64_t of, uint64_t words_more, uint64_t runs_more) {
     intervals += of;
@@ -37,18 +37,18 @@ struct Totals {
   }
 };
 
-Totals totals_of(const Run& run) {
-  Totals t;
+LossTotals totals_of(const SessionLosses& run) {
+  LossTotals t;
   for (const auto& [id, r] : run.lost) t.add(r.precision, 1, r.words, r.runs);
   return t;
 }
-Totals totals_before(const Run& run) {
-  Totals t;
+LossTotals totals_before(const SessionLosses& run) {
+  LossTotals t;
   for (const shm::LossTotal& b : run.before) t.add(b.precision, b.intervals, b.words, b.runs);
   return t;
 }
 
-std::string in_words(const Totals& t) {
+std::string in_words(const LossTotals& t) {
   return std::to_string(t.intervals) + " intervals: " + std::to_string(t.words) + " words exactly, at most " +
          std::to_string(t.runs) + " launches, " + std::to_string(t.unknown) + " of unknown size\n";
 }
@@ -68,7 +68,7 @@ std::string amount(const shm::LossRecord& r) {
   }
 }
 
-std::string table_of(uint64_t session, const Run& run) {
+std::string table_of(uint64_t session, const SessionLosses& run) {
   char line[200];
   std::string text =
       run.device + ", chip " + std::to_string(run.chip) + ", session " + std::to_string(session) + "\n";
@@ -102,10 +102,10 @@ json to_json(const shm::LossRecord& r) {
   return j;
 }
 
-json to_json(uint64_t session, const Run& run) {
+json to_json(uint64_t session, const SessionLosses& run) {
   json lost = json::array();
   for (const auto& [id, r] : run.lost) lost.push_back(to_json(r));
-  const Totals t = totals_of(run);
+  const LossTotals t = totals_of(run);
   json j{{"device", run.device},
          {"chip", run.chip},
          {"session", session},
@@ -114,7 +114,7 @@ json to_json(uint64_t session, const Run& run) {
          {"runs_at_most", t.runs},
          {"intervals_of_unknown_size", t.unknown}};
   if (run.before.empty()) return j;
-  const Totals before = totals_before(run);
+  const LossTotals before = totals_before(run);
   j["before"] = {{"intervals", before.intervals},
                  {"words", before.words},
                  {"runs_at_most", before.runs},
@@ -160,7 +160,7 @@ class LossReport : public Report {
  private:
   void take(std::span<const uint64_t> chunk) {
     const shm::ChunkHeader& h = shm::header_of(chunk);
-    Run& run = runs_[h.session];
+    SessionLosses& run = runs_[h.session];
     const auto body = shm::body_of(chunk);
     if (h.kind == shm::ChunkKind::loss_totals && run.before.empty()) {
       run.before.resize(body.size() / sizeof(shm::LossTotal));
@@ -196,7 +196,7 @@ class LossReport : public Report {
   std::vector<std::string> from_;
   bool as_json_ = false;
   std::string output_ = "-";
-  std::map<uint64_t, Run> runs_;
+  std::map<uint64_t, SessionLosses> runs_;
 };
 
 }  // namespace

@@ -2,9 +2,9 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/output.hpp"
-#include "pipeline/source.hpp"
-#include "ttreport/report.hpp"
+#include "tools/pipeline/output.hpp"
+#include "tools/pipeline/source.hpp"
+#include "tools/ttreport/report.hpp"
 
 int main(int argc, char** argv) {
   using namespace ttc::tools;

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "report/csv_file.hpp"
-#include "report/op_report.hpp"
-#include "report/progress.hpp"
-#include "report/stacked_picture.hpp"
-#include "report/text_table.hpp"
-#include "ttreport/input_options.hpp"
+#include "tools/report/ops/op_report.hpp"
+#include "tools/report/ops/stacked_picture.hpp"
+#include "tools/report/text/csv_file.hpp"
+#include "tools/report/text/progress.hpp"
+#include "tools/report/text/text_table.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "ttreport/report.hpp"
+#include "tools/ttreport/report.hpp"
 
 namespace ttc::tools {
 namespace {

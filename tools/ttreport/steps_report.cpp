@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "report/progress.hpp"
-#include "report/steps.hpp"
-#include "report/text_table.hpp"
-#include "ttreport/input_options.hpp"
+#include "tools/report/ops/steps.hpp"
+#include "tools/report/text/progress.hpp"
+#include "tools/report/text/text_table.hpp"
+#include "tools/ttreport/input_options.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -1,12 +1,12 @@
 // ttreport timeline: a window of time as a picture, the same as `ttexport --format svg`.
-#include "pipeline/earliest.hpp"
-#include "pipeline/host_times.hpp"
-#include "pipeline/output.hpp"
-#include "pipeline/pipeline.hpp"
-#include "pipeline/source.hpp"
-#include "pipeline/svg_timeline.hpp"
-#include "pipeline/timeline.hpp"
-#include "ttreport/report.hpp"
+#include "tools/pipeline/host_times.hpp"
+#include "tools/pipeline/output.hpp"
+#include "tools/pipeline/pipeline.hpp"
+#include "tools/pipeline/source.hpp"
+#include "tools/ttreport/report.hpp"
+#include "tools/viewers/earliest.hpp"
+#include "tools/viewers/svg_timeline.hpp"
+#include "tools/viewers/timeline.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -1,0 +1,573 @@
+#include "collector/capture/lane_columns.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "collector/capture/key_codec.hpp"
+#include "firmware_markers/frame.hpp"
+
+namespace ttc::collect {
+
+using markers::kClockMask;
+
+namespace {
+
+constexpr uint32_t kKeyMask = 0xfffff000;  // valid bit, type and id
+constexpr uint32_t kShortEscape = 0xffff;  // in times_low and times_high: the time is in times_long
+constexpr uint32_t kStartEscape = 0xffffffff;
+constexpr size_t kNoShape = ~size_t{0};
+
+TimeKind kind_of(uint32_t key) {
+  return static_cast<TimeKind>(key & ~kKeyMask);
+}
+uint32_t first_word_of(uint32_t key) {
+  return key & kKeyMask;
+}
+
+// What is common to all packets that look like this one.
+uint32_t key_of(uint32_t high, uint32_t low) {
+  if (high == device::kUnsetWord && (low == 0 || low == device::kUnsetWord))
+    return high | static_cast<uint32_t>(low ? TimeKind::unset : TimeKind::blank);
+  if (markers::packet_type(high) == device::kZoneTotal && (high & ~kKeyMask) == 0)
+    return high | static_cast<uint32_t>(TimeKind::total);
+  return high & kKeyMask;
+}
+
+// Where a zone starts or ends, by far most packets: two words and a time, whatever else is in the first one.
+bool is_zone(uint32_t high) {
+  return high >> 29 == 4 && high != device::kUnsetWord;
+}
+
+// All of them are such, and their times are kept.
+bool only_zones(std::span<const uint32_t> keys) {
+  constexpr uint32_t kFixed = 0xe0000000 | ~kKeyMask, kZone = 0x80000000;
+  static_assert(device::kUnsetWord == kZone);
+  uint32_t differ = 0;
+  bool unset = false;
+  for (const uint32_t key : keys) {
+    differ |= (key & kFixed) ^ kZone;
+    unset |= key == kZone;
+  }
+  return differ == 0 && !unset;
+}
+
+// All of a shape but where its keys are. `zones`: they are only_zones().
+Shape measured(std::span<const uint32_t> keys, bool zones) {
+  Shape s;
+  s.customs = static_cast<uint32_t>(keys.size() - 4);
+  s.words = device::kFirstCustomWord;
+  s.plain = true;
+  if (zones) {
+    s.words += 2 * s.customs;
+    s.markers = s.customs + 4;
+    return s;
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
+    const TimeKind kind = kind_of(keys[i]);
+    if (i >= 4) s.words += length;
+    if (kind != TimeKind::timed || length != 2 || keys[i] == device::kUnsetWord) s.plain = false;
+    s.markers += kind == TimeKind::timed || kind == TimeKind::total;
+  }
+  return s;
+}
+
+bool sentinel_at(const uint32_t* words) {
+  return words[0] == 0 && words[1] == 0;
+}
+
+uint64_t zigzag(int64_t value) {
+  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+}
+int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+}  // namespace
+
+void put_varint(SectionBytes& to, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<uint8_t>(value | 0x80));
+  to.push_back(static_cast<uint8_t>(value));
+}
+
+uint64_t SectionReader::varint() {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
+    const uint8_t byte = *at_++;
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return value;
+  }
+  fail();
+}
+
+void SectionReader::fail() const {
+  throw BlockError(std::string("its section of ") + name_ + " is too short");
+}
+
+void put_planes(SectionBytes& to, std::span<const uint32_t> values) {
+  const size_t n = values.size(), begin = to.size();
+  to.resize(begin + 4 * n);
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    uint8_t* plane = to.data() + begin + byte * n;
+    for (size_t i = 0; i < n; ++i) plane[i] = static_cast<uint8_t>(values[i] >> 8 * byte);
+  }
+}
+
+std::span<const uint32_t> take_planes(std::span<const uint8_t> bytes, const char* name,
+                                      Scratch<uint32_t>& to) {
+  if (bytes.size() % 4)
+    throw BlockError(std::string("its section of ") + name + " is no whole number of words");
+  const size_t n = bytes.size() / 4;
+  const std::span<uint32_t> values = to.take(n);
+  const uint8_t* p = bytes.data();
+  for (size_t i = 0; i < n; ++i)
+    values[i] = p[i] | uint32_t{p[n + i]} << 8 | uint32_t{p[2 * n + i]} << 16 | uint32_t{p[3 * n + i]} << 24;
+  return values;
+}
+
+std::array<uint8_t, 64> LanePast::digest() const {
+  markers::FrameDigest d;
+  if (any_frame) {
+    std::memcpy(d.guaranteed, guaranteed, sizeof d.guaranteed);
+    d.last_time = time;
+    d.host_id = host_id;
+    d.trailing_words = trailing_words;
+    d.known = 1;
+  }
+  std::array<uint8_t, 64> bytes;
+  std::memcpy(bytes.data(), &d, sizeof d);
+  return bytes;
+}
+
+size_t ShapeTable::add(std::span<const uint32_t> keys) {
+  Shape s = measured(keys, only_zones(keys));
+  s.first_key = static_cast<uint32_t>(keys_.size());
+  keys_.insert(keys_.end(), keys.begin(), keys.end());
+  shapes_.push_back(s);
+  return shapes_.size() - 1;
+}
+
+void ShapeFinder::grow() {
+  std::vector<Slot> before(2 * slots_.size());
+  before.swap(slots_);
+  for (const Slot& slot : before) {
+    if (slot.shape == kFree) continue;
+    size_t at = slot.hash & (slots_.size() - 1);
+    while (slots_[at].shape != kFree) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
+  }
+}
+
+// --- words to columns
+
+void ColumnEncoder::reserve(size_t words) {
+  low_.resize(times_ + words / 2 + 4);
+  high_.resize(times_ + words / 2 + 4);
+}
+
+bool ColumnEncoder::fits(const uint32_t* words, size_t left, const Shape& shape) const {
+  if (left < shape.words || (left >= shape.words + 2 && !sentinel_at(words + shape.words)) ||
+      left == shape.words + 1)
+    return false;
+  const uint32_t* keys = shapes_.keys(shape);
+  if (shape.plain) {
+    uint32_t differ = 0;
+    for (unsigned i = 0; i < 4; ++i) differ |= (words[4 + 2 * i] ^ keys[i]) & kKeyMask;
+    const uint32_t* custom = words + device::kFirstCustomWord;
+    for (uint32_t i = 0; i < shape.customs; ++i) differ |= (custom[2 * i] ^ keys[4 + i]) & kKeyMask;
+    return differ == 0;
+  }
+  for (unsigned i = 0; i < 4; ++i)
+    if (key_of(words[4 + 2 * i], words[5 + 2 * i]) != keys[i]) return false;
+  const uint32_t* at = words + device::kFirstCustomWord;
+  for (uint32_t i = 0; i < shape.customs; ++i) {
+    if (key_of(at[0], at[1]) != keys[4 + i]) return false;
+    at += markers::packet_words(markers::packet_type(at[0]));
+  }
+  return true;
+}
+
+// Leaves the keys of the frame at `words` in parsed_. False: there is none.
+bool ColumnEncoder::parse(const uint32_t* words, size_t left) {
+  if (left < device::kFirstCustomWord || !sentinel_at(words)) return false;
+  if (parsed_.size() < left / 2) parsed_.resize(left);
+  uint32_t* key = parsed_.data();
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint32_t high = words[4 + 2 * i];
+    // A slot holds two words whatever its type says: one that would need payload is no slot.
+    if (!markers::is_marker(high) || markers::packet_words(markers::packet_type(high)) != 2) return false;
+    *key++ = key_of(high, words[5 + 2 * i]);
+  }
+  for (size_t pos = device::kFirstCustomWord; pos + 2 <= left;) {
+    const uint32_t high = words[pos];
+    if (is_zone(high)) {
+      *key++ = high & kKeyMask;
+      pos += 2;
+      continue;
+    }
+    if (!markers::is_marker(high)) break;
+    const uint32_t length = markers::packet_words(markers::packet_type(high));
+    if (length == 0 || pos + length > left) break;
+    *key++ = key_of(high, words[pos + 1]);
+    pos += length;
+  }
+  parsed_keys_ = static_cast<size_t>(key - parsed_.data());
+  return true;
+}
+
+size_t ColumnEncoder::shape_of_parsed() {
+  const std::span<const uint32_t> keys(parsed_.data(), parsed_keys_);
+  const auto fresh = static_cast<uint32_t>(shapes_.size());
+  const uint32_t shape =
+      by_hash_.find_or(XXH3_64bits(keys.data(), keys.size_bytes()), fresh, [&](uint32_t i) {
+        const Shape& s = shapes_.at(i);
+        return s.customs + 4 == keys.size() && std::equal(keys.begin(), keys.end(), shapes_.keys(s));
+      });
+  if (shape != fresh) return shape;
+  shapes_.add(keys);
+  follower_.push_back(shape);
+  put_varint(s_[Section::shape_sizes], keys.size() - 4);
+  return shape;
+}
+
+void ColumnEncoder::use(size_t shape) {
+  if (last_shape_ != kNoShape && last_shape_ < follower_.size())
+    follower_[last_shape_] = static_cast<uint32_t>(shape);
+  last_shape_ = shape;
+  put_varint(s_[Section::items], shape + 1);
+}
+
+// The shape of the frame that begins at `words`; null when none does. What came last and what followed it
+// then are tried before the table.
+const Shape* ColumnEncoder::shape_at(const uint32_t* words, size_t left) {
+  if (left < device::kFirstCustomWord || !sentinel_at(words)) return nullptr;
+  size_t shape = kNoShape;
+  if (shapes_.size() != 0) {
+    if (const size_t likely = follower_[last_shape_]; fits(words, left, shapes_.at(likely)))
+      shape = likely;
+    else if (fits(words, left, shapes_.at(last_shape_)))
+      shape = last_shape_;
+  }
+  if (shape == kNoShape) {
+    if (!parse(words, left)) return nullptr;
+    shape = shape_of_parsed();
+  }
+  use(shape);
+  return &shapes_.at(shape);
+}
+
+// Times between two that were met lie between them: steps that go back are never short.
+void ColumnEncoder::met(uint64_t time) {
+  earliest_ = std::min(earliest_, time);
+  latest_ = std::max(latest_, time);
+}
+
+void ColumnEncoder::put_time(uint64_t time, LanePast& past) {
+  const uint64_t step = (time - past.time) & kClockMask;
+  const auto brief = static_cast<uint32_t>(std::min<uint64_t>(step, kShortEscape));
+  const uint64_t before = past.time;
+  past.time = time;
+  low_[times_] = static_cast<uint8_t>(brief);
+  high_[times_++] = static_cast<uint8_t>(brief >> 8);
+  if (brief == kShortEscape) [[unlikely]] {
+    put_varint(s_[Section::times_long], zigzag(markers::clock_difference(step, 0)));
+    met(time);
+    if (before) met(before);
+  }
+}
+
+// As put_time(), of all packets of a plain frame but the first.
+void ColumnEncoder::put_plain_times(const uint32_t* words, const Shape& shape, LanePast& past) {
+  uint8_t *low = low_.data() + times_, *high = high_.data() + times_;
+  uint64_t last = past.time;
+  const auto put = [&](const uint32_t* at) {
+    const uint64_t time = markers::marker_time(at[0], at[1]);
+    const uint64_t step = (time - last) & kClockMask;
+    if (step >= kShortEscape) [[unlikely]] {
+      put_varint(s_[Section::times_long], zigzag(markers::clock_difference(step, 0)));
+      met(time);
+      if (last) met(last);
+    }
+    last = time;
+    const auto brief = static_cast<uint32_t>(std::min<uint64_t>(step, kShortEscape));
+    *low++ = static_cast<uint8_t>(brief);
+    *high++ = static_cast<uint8_t>(brief >> 8);
+  };
+  put(words + device::kKernelStartWord);
+  const uint32_t* at = words + device::kFirstCustomWord;
+  for (uint32_t i = 0; i < shape.customs; ++i, at += 2) put(at);
+  put(words + device::kKernelEndWord);
+  put(words + device::kFwEndWord);
+  past.time = last;
+  times_ += shape.customs + 3;
+}
+
+void ColumnEncoder::put_start(uint64_t time, LanePast& past) {
+  const uint64_t step = (time - past.time) & kClockMask;
+  past.time = time;
+  starts_.push_back(static_cast<uint32_t>(std::min<uint64_t>(step, kStartEscape)));
+  if (step >= kStartEscape) put_varint(s_[Section::times_long], zigzag(markers::clock_difference(step, 0)));
+}
+
+void ColumnEncoder::put_packet(const uint32_t* words, uint32_t key, LanePast& past) {
+  switch (kind_of(key)) {
+    case TimeKind::timed:
+      put_time(markers::marker_time(words[0], words[1]), past);
+      break;
+    case TimeKind::total:
+      sums_.push_back(words[1]);
+      break;
+    default:
+      break;
+  }
+  for (uint32_t i = 2; i < markers::packet_words(markers::packet_type(key)); ++i)
+    payload_.push_back(words[i]);
+}
+
+// In the order of time: FW start, KERNEL start, the customs, KERNEL end, FW end.
+void ColumnEncoder::put_frame(const uint32_t* words, const Shape& shape, LanePast& past) {
+  const uint32_t* keys = shapes_.keys(shape);
+  identities_.push_back(words[device::kIdIdentity] ^ past.identity);
+  host_ids_.push_back(words[device::kIdHost] - past.host_id);
+  past.identity = words[device::kIdIdentity];
+  past.host_id = words[device::kIdHost];
+  if (kind_of(keys[0]) == TimeKind::timed)
+    put_start(markers::marker_time(words[4], words[5]), past);
+  else
+    put_packet(words + device::kFwStartWord, keys[0], past);
+  const uint64_t start = past.time;
+  if (kind_of(keys[0]) == TimeKind::timed) met(start);
+  if (shape.plain) {
+    put_plain_times(words, shape, past);
+  } else {
+    put_packet(words + device::kKernelStartWord, keys[2], past);
+    const uint32_t* at = words + device::kFirstCustomWord;
+    for (uint32_t i = 0; i < shape.customs; ++i) {
+      put_packet(at, keys[4 + i], past);
+      at += markers::packet_words(markers::packet_type(keys[4 + i]));
+    }
+    put_packet(words + device::kKernelEndWord, keys[3], past);
+    put_packet(words + device::kFwEndWord, keys[1], past);
+  }
+  markers_ += shape.markers;
+  if (shape.markers) met(past.time);
+  if (past.time < start) met(0), met(kClockMask);  // the counter wrapped, or times went back
+  std::memcpy(past.guaranteed, words + device::kFwStartWord, sizeof past.guaranteed);
+  past.any_frame = true;
+}
+
+void ColumnEncoder::encode(std::span<const uint32_t> words, LanePast& past) {
+  size_t last_frame = 0;
+  for (size_t at = 0; at < words.size();) {
+    const size_t left = words.size() - at;
+    if (const Shape* shape = shape_at(words.data() + at, left)) {
+      put_frame(words.data() + at, *shape, past);
+      last_frame = at;
+      at += shape->words;
+      continue;
+    }
+    size_t end = at + 1;  // until the next pair of zeros that may begin a frame
+    while (end < words.size() && !(end + 2 <= words.size() && sentinel_at(words.data() + end))) ++end;
+    put_varint(s_[Section::items], 0);
+    put_varint(s_[Section::items], end - at);
+    raw_.insert(raw_.end(), words.begin() + static_cast<std::ptrdiff_t>(at),
+                words.begin() + static_cast<std::ptrdiff_t>(end));
+    at = end;
+  }
+  past.trailing_words = static_cast<uint32_t>(words.size() - last_frame);
+}
+
+void ColumnEncoder::finish() {
+  s_.keys = shapes_.take_keys();
+  put_planes(s_[Section::identities], identities_);
+  put_planes(s_[Section::host_ids], host_ids_);
+  put_planes(s_[Section::starts], starts_);
+  put_planes(s_[Section::sums], sums_);
+  put_planes(s_[Section::payload], payload_);
+  put_planes(s_[Section::raw], raw_);
+  low_.resize(times_);
+  high_.resize(times_);
+  s_[Section::times_low] = std::move(low_);
+  s_[Section::times_high] = std::move(high_);
+}
+
+// --- columns to words
+
+namespace {
+
+// Of a shape in a file, that every key stands for a packet.
+void check_packets(std::span<const uint32_t> keys) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));
+    if (!markers::is_marker(keys[i]) || length == 0 || (i < 4 && length != 2) ||
+        (keys[i] & ~kKeyMask) > static_cast<uint32_t>(TimeKind::total))
+      throw BlockError("a shape holds what is no packet");
+  }
+}
+
+}  // namespace
+
+ColumnDecoder::ColumnDecoder(const SectionViews& s, ColumnMemory& m)
+    : shapes_(m.shapes),
+      items_(s[Section::items], "items"),
+      shape_sizes_(s[Section::shape_sizes], "shape sizes"),
+      long_(s[Section::times_long], "long times"),
+      low_(s[Section::times_low]),
+      high_(s[Section::times_high]),
+      keys_(s.keyed ? take_keys(s[Section::shape_keys], m.keys)
+                    : take_planes(s[Section::shape_keys], "shape keys", m.keys)),
+      identities_(take_planes(s[Section::identities], "identities", m.identities)),
+      host_ids_(take_planes(s[Section::host_ids], "host ids", m.host_ids)),
+      starts_(take_planes(s[Section::starts], "starts", m.starts)),
+      sums_(take_planes(s[Section::sums], "sums", m.sums)),
+      payload_(take_planes(s[Section::payload], "payload", m.payload)),
+      raw_(take_planes(s[Section::raw], "raw words", m.raw)) {
+  shapes_.clear();
+  if (low_.size() != high_.size()) throw BlockError("its two sections of times differ in length");
+  if (identities_.size() != host_ids_.size())
+    throw BlockError("its identities and host ids differ in number");
+}
+
+uint32_t ColumnDecoder::next_of(std::span<const uint32_t> column, size_t& at, const char* name) const {
+  if (at == column.size()) throw BlockError(std::string("its section of ") + name + " is too short");
+  return column[at++];
+}
+
+const Shape& ColumnDecoder::next_shape(uint64_t code) {
+  const uint64_t shape = code - 1;
+  if (shape < shapes_.size()) return shapes_[shape];
+  if (shape != shapes_.size()) throw BlockError("it names a shape that was not defined");
+  const uint64_t customs = shape_sizes_.varint();
+  if (customs > keys_.size() || keys_.size() - key_at_ < customs + 4)
+    throw BlockError("its section of shape keys is too short");
+  const auto keys = keys_.subspan(key_at_, customs + 4);
+  const bool zones = only_zones(keys);
+  if (!zones) check_packets(keys);
+  shapes_.push_back(measured(keys, zones));
+  shapes_.back().first_key = static_cast<uint32_t>(key_at_);
+  key_at_ += customs + 4;
+  return shapes_.back();
+}
+
+uint64_t ColumnDecoder::take_time(LanePast& past) {
+  if (time_at_ == low_.size()) throw BlockError("its sections of times are too short");
+  const uint32_t brief = low_[time_at_] | uint32_t{high_[time_at_]} << 8;
+  ++time_at_;
+  const uint64_t step = brief == kShortEscape ? static_cast<uint64_t>(unzigzag(long_.varint())) : brief;
+  return past.time = (past.time + step) & kClockMask;
+}
+
+uint64_t ColumnDecoder::take_start(LanePast& past) {
+  const uint32_t brief = next_of(starts_, start_at_, "starts");
+  const uint64_t step = brief == kStartEscape ? static_cast<uint64_t>(unzigzag(long_.varint())) : brief;
+  return past.time = (past.time + step) & kClockMask;
+}
+
+void ColumnDecoder::take_packet(uint32_t*& at, uint32_t key, LanePast& past) {
+  switch (kind_of(key)) {
+    case TimeKind::timed: {
+      const uint64_t time = take_time(past);
+      at[0] = first_word_of(key) | static_cast<uint32_t>(time >> 32);
+      at[1] = static_cast<uint32_t>(time);
+      break;
+    }
+    case TimeKind::blank:
+      at[0] = device::kUnsetWord, at[1] = 0;
+      break;
+    case TimeKind::unset:
+      at[0] = at[1] = device::kUnsetWord;
+      break;
+    case TimeKind::total:
+      at[0] = first_word_of(key), at[1] = next_of(sums_, sum_at_, "sums");
+      break;
+  }
+  const uint32_t length = markers::packet_words(markers::packet_type(key));
+  for (uint32_t i = 2; i < length; ++i) at[i] = next_of(payload_, payload_at_, "payload");
+  at += length;
+}
+
+// All packets of such a frame are two words with a time; those behind the first follow each other in the
+// sections of times.
+void ColumnDecoder::take_plain(uint32_t* words, const Shape& shape, LanePast& past) {
+  const uint32_t* keys = keys_.data() + shape.first_key;
+  const uint8_t *low = low_.data() + time_at_, *high = high_.data() + time_at_;
+  uint64_t time = take_start(past);
+  const auto put = [](uint32_t* at, uint32_t key, uint64_t t) {
+    at[0] = key | (static_cast<uint32_t>(t >> 32) & ~kKeyMask);
+    at[1] = static_cast<uint32_t>(t);
+  };
+  const auto next = [&](uint32_t i) {
+    const uint32_t brief = low[i] | uint32_t{high[i]} << 8;
+    if (brief == kShortEscape) [[unlikely]]
+      return time += static_cast<uint64_t>(unzigzag(long_.varint()));
+    return time += brief;
+  };
+  put(words + device::kFwStartWord, keys[0], time);
+  put(words + device::kKernelStartWord, keys[2], next(0));
+  uint32_t* at = words + device::kFirstCustomWord;
+  for (uint32_t i = 0; i < shape.customs; ++i, at += 2) put(at, keys[4 + i], next(1 + i));
+  put(words + device::kKernelEndWord, keys[3], next(shape.customs + 1));
+  put(words + device::kFwEndWord, keys[1], next(shape.customs + 2));
+  past.time = time & kClockMask;
+  time_at_ += shape.customs + 3;
+}
+
+void ColumnDecoder::take_frame(uint32_t* words, const Shape& shape, LanePast& past) {
+  if (frame_at_ == identities_.size()) throw BlockError("its section of identities is too short");
+  words[0] = words[1] = 0;
+  words[device::kIdIdentity] = past.identity ^= identities_[frame_at_];
+  words[device::kIdHost] = past.host_id += host_ids_[frame_at_++];
+  if (shape.plain && low_.size() - time_at_ >= shape.customs + 3) {
+    take_plain(words, shape, past);
+  } else {
+    const uint32_t* keys = keys_.data() + shape.first_key;
+    uint32_t* at = words + device::kFwStartWord;
+    if (kind_of(keys[0]) == TimeKind::timed) {
+      const uint64_t time = take_start(past);
+      at[0] = first_word_of(keys[0]) | static_cast<uint32_t>(time >> 32);
+      at[1] = static_cast<uint32_t>(time);
+    } else {
+      take_packet(at, keys[0], past);
+    }
+    take_packet(at = words + device::kKernelStartWord, keys[2], past);
+    at = words + device::kFirstCustomWord;
+    for (uint32_t i = 0; i < shape.customs; ++i) take_packet(at, keys[4 + i], past);
+    take_packet(at = words + device::kKernelEndWord, keys[3], past);
+    take_packet(at = words + device::kFwEndWord, keys[1], past);
+  }
+  std::memcpy(past.guaranteed, words + device::kFwStartWord, sizeof past.guaranteed);
+  past.any_frame = true;
+}
+
+void ColumnDecoder::decode(std::span<uint32_t> words, LanePast& past) {
+  size_t last_frame = 0;
+  for (size_t at = 0; at < words.size();) {
+    const size_t left = words.size() - at;
+    if (const uint64_t code = items_.varint()) {
+      const Shape& shape = next_shape(code);
+      if (shape.words > left) throw BlockError("a frame is longer than its span");
+      take_frame(words.data() + at, shape, past);
+      last_frame = at;
+      at += shape.words;
+      continue;
+    }
+    const uint64_t run = items_.varint();
+    if (run == 0 || run > left || run > raw_.size() - raw_at_)
+      throw BlockError("a run of raw words is longer than its span");
+    std::memcpy(words.data() + at, raw_.data() + raw_at_, run * 4);
+    raw_at_ += run;
+    at += run;
+  }
+  past.trailing_words = static_cast<uint32_t>(words.size() - last_frame);
+}
+
+void ColumnDecoder::finish() const {
+  if (items_.left() || shape_sizes_.left() || long_.left() || time_at_ != low_.size() ||
+      key_at_ != keys_.size() || frame_at_ != identities_.size() || start_at_ != starts_.size() ||
+      sum_at_ != sums_.size() || payload_at_ != payload_.size() || raw_at_ != raw_.size())
+    throw BlockError("its sections hold more than its chunks do");
+}
+
+}  // namespace ttc::collect

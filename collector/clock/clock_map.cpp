@@ -1,0 +1,185 @@
+#include "ttcollect/clock_map.hpp"
+
+#include <algorithm>
+
+namespace ttc::collect {
+namespace {
+
+constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;  // markers keep 44 bits (format sheet 3)
+constexpr uint64_t kNewestAhead = uint64_t{1} << 43;
+
+constexpr size_t kKept = size_t{1} << 17;  // 8 MiB; two hours at 16 a second
+
+bool follows(const ClockSegment& s, const ClockSegment& last) {
+  return s.era != last.era ? s.era > last.era : s.from_cycles >= last.to_cycles;
+}
+
+ClockMap::Quality quality_of(const ClockSegment& s) {
+  return {s.bound, s.hard_bound, s.kind, (s.flags & kFinalSegment) != 0};
+}
+
+// The 64-bit time with the marker's low bits that is the latest not behind `newest`.
+uint64_t unwrapped(uint64_t marker_time, uint64_t newest) {
+  return newest - ((newest - marker_time) & kMarkerMask);
+}
+
+// Cycles for ticks at the segment's pace. Roughly: it only has to tell wraps of 44 bits apart.
+uint64_t cycles_for(const ClockSegment& s, uint64_t ticks) {
+  const double pace =
+      static_cast<double>(s.to_cycles - s.from_cycles) / static_cast<double>(s.host_to - s.host_from);
+  return static_cast<uint64_t>(static_cast<double>(ticks) * pace);
+}
+
+// The part of a segment whose cycles a marker seen by `newest` can mean: at() would choose no other wrap.
+struct Stretch {
+  uint64_t from;    // cycles
+  uint64_t length;  // at most 2^44
+};
+Stretch meant_within(const ClockSegment& s, uint64_t cycles, uint64_t newest) {
+  const uint64_t to_newest = newest - cycles;  // at most the mask, as unwrapped() gave them
+  const uint64_t below = std::min(cycles - s.from_cycles, kMarkerMask - to_newest);
+  const uint64_t above = std::min(s.to_cycles - 1 - cycles, to_newest);
+  return {cycles - below, below + above + 1};
+}
+
+// The longest stretch of `times` from its start that lies in `part` of `s`, converted.
+size_t convert_within(const ClockSegment& s, Stretch part, std::span<const uint64_t> times, HostTime* out) {
+  const uint64_t from = part.from, length = part.length, scale = s.scale, at = s.host_from;
+  const uint64_t before = part.from - s.from_cycles;
+  const unsigned up = 64u - s.shift;  // so that the product's high word is the answer
+  const uint64_t* const in = times.data();
+  const size_t count = times.size();
+  size_t i = 0;
+  for (; i < count; ++i) {
+    const uint64_t cycles = (in[i] - from) & kMarkerMask;
+    if (cycles >= length) break;
+    out[i] =
+        at + static_cast<uint64_t>((static_cast<unsigned __int128>((before + cycles) << up) * scale) >> 64);
+  }
+  return i;
+}
+
+}  // namespace
+
+void ClockMap::update(std::span<const char> body) {
+  std::vector<ClockSegment> segments(clock_segments_in(body));
+  for (size_t i = 0; i < segments.size(); ++i) segments[i] = clock_segment_of(body, i);
+  update(clock_head_of(body), segments);
+}
+
+void ClockMap::update(const ClockHead& head, std::span<const ClockSegment> segments) {
+  head_ = head;
+  for (const ClockSegment& s : segments) {
+    // What was provisional from here on is said anew.
+    while (!segments_.empty() && !(segments_.back().flags & kFinalSegment) && !follows(s, segments_.back()))
+      segments_.pop_back();
+    if (segments_.empty() || follows(s, segments_.back())) segments_.push_back(s);
+  }
+  if (segments_.size() > kKept)
+    segments_.erase(segments_.begin(), segments_.begin() + static_cast<ptrdiff_t>(kKept / 2));
+}
+
+HostTime ClockMap::final_until() const {
+  for (auto s = segments_.rbegin(); s != segments_.rend(); ++s)
+    if (s->flags & kFinalSegment) return s->host_to;
+  return 0;
+}
+
+ClockMap::Place ClockMap::place_of(HostTime seen_by) const {
+  const auto later = std::upper_bound(segments_.begin(), segments_.end(), seen_by,
+                                      [](HostTime t, const ClockSegment& s) { return t < s.host_from; });
+  const auto at = later == segments_.begin() ? later : std::prev(later);
+  const ClockSegment& s = *at;
+  const uint64_t now = seen_by >= s.host_from ? s.from_cycles + cycles_for(s, seen_by - s.host_from)
+                                              : s.from_cycles - cycles_for(s, s.host_from - seen_by);
+  Place place;
+  place.index = static_cast<size_t>(at - segments_.begin());
+  place.known = later == segments_.end() || later->era == s.era || seen_by <= s.host_to;
+  place.newest = now + kNewestAhead;
+  return place;
+}
+
+const ClockSegment* ClockMap::holding(uint64_t cycles, size_t near) const {
+  const auto holds = [&](const ClockSegment& s) { return s.from_cycles <= cycles && cycles < s.to_cycles; };
+  const uint32_t era = segments_[near].era;
+  if (holds(segments_[near])) return &segments_[near];
+  for (const size_t beside : {near - 1, near + 1})  // mostly; before the first is behind the last
+    if (beside < segments_.size() && segments_[beside].era == era && holds(segments_[beside]))
+      return &segments_[beside];
+  const auto later = std::upper_bound(
+      segments_.begin(), segments_.end(), std::pair{era, cycles}, [](const auto& at, const ClockSegment& s) {
+        return at.first != s.era ? at.first < s.era : at.second < s.from_cycles;
+      });
+  if (later == segments_.begin()) return nullptr;
+  const ClockSegment& s = *std::prev(later);
+  return s.era == era && holds(s) ? &s : nullptr;
+}
+
+// Beyond the segments of its era: at the pace of the nearest one, with whatever can still be said.
+ClockMap::Converted ClockMap::outside(uint64_t cycles, uint32_t era, HostTime seen_by) const {
+  const auto first =
+      std::find_if(segments_.begin(), segments_.end(), [&](const ClockSegment& s) { return s.era == era; });
+  const auto behind =
+      std::find_if(first, segments_.end(), [&](const ClockSegment& s) { return s.era != era; });
+  const ClockSegment& last = *std::prev(behind);
+  const auto ticks_for = [](const ClockSegment& s, uint64_t n) {
+    const auto product = static_cast<unsigned __int128>(n) * (s.host_to - s.host_from);
+    return static_cast<uint64_t>(product / (s.to_cycles - s.from_cycles));
+  };
+  const auto ahead = static_cast<int64_t>(cycles - last.to_cycles);
+  if (ahead < 0) {
+    const auto nearest =
+        std::find_if(first, behind, [&](const ClockSegment& s) { return cycles < s.from_cycles; });
+    const ClockSegment& s = nearest == behind ? last : *nearest;
+    return {s.host_from - ticks_for(s, s.from_cycles - cycles), {}};
+  }
+  Converted c{last.host_to + ticks_for(last, static_cast<uint64_t>(ahead)), {}};
+  if (last.hard_bound == kNoBound || head_.largest_hz == 0 || seen_by < last.host_to) return c;
+  // Later than the last sample by as many cycles at the largest frequency, and not later than it was seen.
+  const auto least =
+      static_cast<unsigned __int128>(ahead) * (kHostTicksPerNs * 1'000'000'000) / head_.largest_hz;
+  const HostTime earliest =
+      last.host_to - std::min(last.host_to, last.hard_bound) + static_cast<uint64_t>(least);
+  const uint64_t after = c.host > earliest ? c.host - earliest : 0;
+  const uint64_t until = seen_by > c.host ? seen_by - c.host : 0;
+  c.quality.kind = BoundKind::hard;
+  c.quality.bound = c.quality.hard_bound = std::max(after, until) + kHostTicksPerNs;
+  return c;
+}
+
+ClockMap::Converted ClockMap::at(uint64_t marker_time, HostTime seen_by) const {
+  if (segments_.empty()) return {};
+  const Place place = place_of(seen_by);
+  if (!place.known) return {seen_by, {}};
+  const uint64_t cycles = unwrapped(marker_time, place.newest);
+  if (const ClockSegment* s = holding(cycles, place.index)) return {host_time_at(*s, cycles), quality_of(*s)};
+  return outside(cycles, segments_[place.index].era, seen_by);
+}
+
+void ClockMap::convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
+                       std::vector<Run>& runs) const {
+  const Place place = segments_.empty() ? Place{} : place_of(seen_by);
+  if (!place.known) {
+    std::fill_n(out.begin(), marker_times.size(), segments_.empty() ? HostTime{0} : seen_by);
+    runs.push_back({marker_times.size(), {}});
+    return;
+  }
+  size_t near = place.index;
+  while (!marker_times.empty()) {
+    const uint64_t cycles = unwrapped(marker_times.front(), place.newest);
+    size_t count = 1;
+    if (const ClockSegment* s = holding(cycles, near)) {
+      near = static_cast<size_t>(s - segments_.data());
+      count = convert_within(*s, meant_within(*s, cycles, place.newest), marker_times, out.data());
+      runs.push_back({count, quality_of(*s)});
+    } else {
+      const Converted c = outside(cycles, segments_[place.index].era, seen_by);
+      out.front() = c.host;
+      runs.push_back({1, c.quality});
+    }
+    marker_times = marker_times.subspan(count);
+    out = out.subspan(count);
+  }
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,314 @@
+// From announced words to a published chunk: fetched in one go, verified frame by frame, believed or left for
+// the next visit.
+#include <algorithm>
+
+#include "collector/drain/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
+
+uint64_t hash_words(std::span<const uint32_t> words) {
+  uint64_t h = 0x9e3779b97f4a7c15;
+  for (const uint32_t w : words) h = (h ^ w) * 0x100000001b3 + (h >> 29);
+  return h;
+}
+
+constexpr uint64_t round8(uint64_t bytes) {
+  return (bytes + 7) & ~uint64_t{7};
+}
+
+std::span<const uint32_t> slot_words(const uint64_t* slot, uint32_t byte_offset, uint32_t words) {
+  return {reinterpret_cast<const uint32_t*>(slot) + byte_offset / 4, words};
+}
+
+}  // namespace
+
+// Collects what verified frames say, to be applied only when they are accepted.
+class Drain::Judge {
+ public:
+  // `landed_words`: of the words being verified, so many were announced long enough ago to be there.
+  // `old_host`: what stood in the first frame's host id word before it was announced.
+  Judge(std::span<const uint32_t> known_hosts, bool patience_over, size_t landed_words,
+        std::optional<uint32_t> old_host)
+      : known_hosts_(known_hosts),
+        patience_over_(patience_over),
+        landed_words_(landed_words),
+        old_host_(old_host) {}
+
+  // Every RISC's frame of a launch carries BRISC's host id.
+  bool sat_out_ok(uint32_t host_id) const {
+    return patience_over_ ||
+           std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
+  }
+  bool take(const markers::VerifiedFrame& frame) {
+    if (first_end == 0) first_end = frame.end;
+    const bool unproven = frame.has_payload || frame.sat_out;
+    unproven_seen = unproven_seen || unproven;
+    // An older frame of the lane may have stood at the same place: of the head, only the host id shows that.
+    const bool head_landed = old_host_ && *old_host_ != frame.words[device::kIdHost];
+    ids_repeat = ids_repeat || (old_host_ && !head_landed);
+    old_host_.reset();
+    if ((unproven || !head_landed) && frame.end > landed_words_) return false;
+    hosts.push_back(frame.words[device::kIdHost]);
+    if (frame.sat_out) return true;
+    if (frame.words[device::kFwEndWord] != device::kUnsetWord)
+      ++finished_runs;
+    else
+      pushed_early = true;
+    if (!fresh_seen) first_fresh.assign(frame.words.begin(), frame.words.end());
+    fresh_seen = true;
+    return true;
+  }
+
+  std::vector<uint32_t> hosts;
+  uint32_t finished_runs = 0;
+  size_t first_end = 0;  // of the first frame that verified, whether it was taken or not
+  bool pushed_early = false;
+  bool fresh_seen = false;
+  bool unproven_seen = false;  // words that time and valid bits cannot vouch for
+  bool ids_repeat = false;     // a launch has the id of the one that stood at its place before
+  std::vector<uint32_t> first_fresh;
+
+ private:
+  std::span<const uint32_t> known_hosts_;
+  bool patience_over_;
+  size_t landed_words_;
+  std::optional<uint32_t> old_host_;
+};
+
+std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
+  std::vector<Fetched> fetched;
+  const uint64_t room = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
+  // What takes longer than the blind spot is void: of a long backlog on a slow link, a part at a time.
+  const uint64_t lines_in_time = kBlindSpotNs / 2 / std::max<uint64_t>(line_ns_, 1) / device::kMaxRiscs;
+  const uint64_t in_time = std::max<uint64_t>(lines_in_time * card::kLineBytes / 4, 2 * device::kBufferWords);
+  const auto most =
+      static_cast<uint32_t>(std::min<uint64_t>((room - 3 * card::kLineBytes) / 4, in_time)) & ~3u;
+  bytes = Publisher::kHeadBytes;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    // Where the word of the host id was not seen before, a frame is read once it has landed: not twice.
+    const bool only_landed = (lane.careful || lane.waits || !lane.old_host) && lane.witness_words != 0;
+    const uint32_t end = only_landed ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
+    if (end <= lane.cursor || end > log_capacity()) continue;  // an index beyond the log is no index
+    // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
+    const auto in_line = static_cast<uint32_t>(log_address(core, r, lane.cursor) % card::kLineBytes / 4);
+    uint32_t lead = std::min(in_line, lane.witness_words);
+    if (r == 0 && lead < 4) lead = std::min(in_line + kWitnessWords, lane.witness_words);
+    lead &= ~1u;
+    uint32_t words = std::min(end - lane.cursor, most);
+    // The last part of a log, where frames may have been dropped, is taken by itself: see account_drops().
+    if (lane.cursor + 2 * device::kBufferWords <= roomy_until())
+      words = std::min(words, roomy_until() - lane.cursor);
+    const bool cut = words < end - lane.cursor;
+    const auto in_last_line = static_cast<uint32_t>(log_address(core, r, end) % card::kLineBytes / 4);
+    const bool in_line_ahead = in_last_line != 0 && in_last_line + kHeadWords <= card::kLineBytes / 4;
+    const uint32_t ahead = cut || !in_line_ahead || end + kHeadWords > log_capacity() ? 0 : kHeadWords;
+    fetched.push_back({&lane, r, lead, words, ahead, cut, static_cast<uint32_t>(bytes + 4ull * lead)});
+    bytes += round8(4ull * (lead + words + ahead));
+  }
+  return fetched;
+}
+
+// A load that was not answered. No four words of a frame are all-ones but those of one rare payload.
+bool Drain::silent(std::span<const uint32_t> words) {
+  return words.size() >= 4 && std::all_of(words.begin(), words.end(), [](uint32_t w) { return w == ~0u; });
+}
+
+Access Drain::doubt_bank(const CoreState& core) {
+  return card_.doubt(card_.identity().dram_views[core.core.bank].endpoint);
+}
+
+bool Drain::witness_holds(const Fetched& f, const uint64_t* slot) const {
+  const auto now = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
+  const auto& then = f.lane->witness;
+  return std::equal(now.begin(), now.end(), then.begin() + (f.lane->witness_words - f.lead));
+}
+
+void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered,
+                    const markers::FrameDigest& digest) {
+  std::array<uint32_t, 2 * kWitnessWords> joined{};
+  const auto fresh = delivered.last(std::min<size_t>(delivered.size(), kWitnessWords));
+  std::copy_n(lane.witness.begin(), lane.witness_words, joined.begin());
+  std::copy(fresh.begin(), fresh.end(), joined.begin() + lane.witness_words);
+  const auto total = static_cast<uint32_t>(lane.witness_words + fresh.size());
+  lane.witness_words = std::min(total, kWitnessWords);
+  std::copy_n(joined.begin() + (total - lane.witness_words), lane.witness_words, lane.witness.begin());
+  lane.cursor += static_cast<uint32_t>(delivered.size());
+  lane.digest = digest;
+  lane.delivered = true;
+  lane.old_host.reset();
+  lane.settled_words = 0;
+  lane.stuck_since_ns = 0;
+}
+
+// Nothing of this epoch has been delivered that could bear witness: bytes of an earlier run could pass for
+// new ones that have not landed. The first frame must look the same on two visits, far enough apart for what
+// was under way.
+bool Drain::settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words,
+                    uint64_t read_since_ns) {
+  const uint32_t before = lane.settled_words;
+  if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash)
+    return read_since_ns >= lane.settled_since_ns + kLandedNs;
+  // Another launch's frame where one stood: an epoch has ended in which nothing was taken. (Where nothing is
+  // known it may have been one of an earlier session.)
+  const uint64_t start = words.empty() ? 0 : markers::first_time(words, lane.digest.last_time);
+  if (lane.digest.known && before != 0 && start != 0 &&
+      markers::clock_difference(start, lane.settled_start) > 0)
+    may_be_lost(core);
+  lane.settled_start = start;
+  lane.settled_since_ns = attachment_.clock();
+  lane.settled_words = static_cast<uint32_t>(words.size());  // 0: none yet
+  lane.settled_hash = hash_words(words);
+  return false;
+}
+
+void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
+  core.hosts.insert(core.hosts.end(), hosts.begin(), hosts.end());
+  if (core.hosts.size() > 2 * kHostsKept)
+    core.hosts.erase(core.hosts.begin(), core.hosts.end() - static_cast<ptrdiff_t>(kHostsKept));
+}
+
+void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap,
+                   uint64_t now_ns, std::vector<Publisher::Span>& spans) {
+  LaneState& lane = *f.lane;
+  const auto words = slot_words(slot, f.data_offset, f.words);
+  const bool patience_over = lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs;
+  const uint32_t landed = core.landed_end[f.risc];
+  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0, lane.old_host);
+  markers::FrameDigest digest = lane.digest;
+  const markers::Walk walk = markers::verify_frames(words, lane.lane, ceiling(), f.cut, digest, judge);
+  const auto whole = words.first(walk.whole_words);
+  lane.careful = lane.careful || judge.unproven_seen || judge.ids_repeat;
+  lane.waits = walk.held;
+  if (f.risc == 0) remember_hosts(core, judge.hosts);
+  const bool trusted =
+      lane.witness_words != 0 || settled(core, lane, words.first(judge.first_end), snap.read_time_ns);
+  if (whole.empty() && walk.held) return;
+  if (whole.empty() || !trusted) {
+    if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns, lane.stuck_looks = 0;
+    device_time_.sample(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
+    core.notes |= shm::kRetried;
+    ++retries_;
+    if (whole.empty() && ++lane.stuck_looks > kGiveUpLooks && now_ns - lane.stuck_since_ns > kGiveUpNs)
+      give_up(core, f, words);
+    return;
+  }
+  lane.pushes_early = lane.pushes_early || judge.pushed_early;
+  lane.entered_until = 0;
+  if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
+  spans.push_back({static_cast<uint8_t>(f.risc), lane.base + lane.cursor, static_cast<uint32_t>(whole.size()),
+                   f.data_offset, lane.digest});
+  if (options_.recycling && lane.careful && pushes_soon(whole)) core.recycling.pushes_soon = true;
+  lane.frames += walk.frames;
+  if (judge.fresh_seen && !lane.l1_rest.empty()) compare_with_l1(core, f.risc, judge.first_fresh, digest);
+  advance(lane, whole, digest);
+  if (f.ahead && whole.size() == f.words)
+    lane.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
+  frames_ += walk.frames;
+  markers_ += walk.markers;
+  if (f.risc == 0) {
+    core.runs_delivered += judge.finished_runs;
+    core.runs_total += judge.finished_runs;
+    core.recycling.referee.came += judge.finished_runs;
+    programs_ = std::max(programs_, core.runs_total);
+  }
+}
+
+markers::Ceiling Drain::ceiling() const {
+  return {true, device_time_.ceiling(attachment_.clock())};
+}
+
+// The words have been there for long and still are no frame: they are damaged. Skips to the next frame that
+// can be recognised and accounts for every word.
+void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words) {
+  LaneState& lane = *f.lane;
+  size_t next = 2;
+  const auto goes_on = [&](size_t at) {
+    if (!markers::frame_starts(words, at, lane.lane)) return false;
+    // A frame that is older than what was delivered is one of those that must be skipped.
+    return words[at + device::kFwStartWord] == device::kUnsetWord || !lane.digest.known ||
+           markers::detail::head_is_fresh(words, at, lane.lane, lane.digest);
+  };
+  while (next < words.size() && !goes_on(next)) next += 2;
+  next = std::min(next, words.size());
+  uint64_t until = shm::kOpenEnd;
+  if (next + device::kFirstCustomWord <= words.size() &&
+      words[next + device::kFwStartWord] != device::kUnsetWord)
+    until = markers::first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
+  losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words,
+                 lane.digest.last_time, until, next, 0);
+  unparsable_words_ += next;
+  core.recycling.words_skipped = true;
+  lane.cursor += static_cast<uint32_t>(next);
+  lane.witness_words = 0;
+  lane.old_host.reset();
+  lane.settled_words = 0;
+  lane.stuck_since_ns = 0;
+  // A lane that rested for half the clock's range seems to lie in the future: what follows is judged by
+  // itself.
+  if (markers::clock_difference(ceiling().time, lane.digest.last_time) < 0) lane.digest.known = 0;
+}
+
+// Do the words that were fetched belong to the epoch of `snap`? Logs are overwritten from the front: a
+// witness that still stands vouches for what was fetched before it was asked.
+Access Drain::prove(CoreState& core, const Snapshot& snap, std::span<const Fetched> fetched,
+                    const uint64_t* slot, bool interrupted, bool& unrewound) {
+  bool has_witness = false;
+  if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
+  for (const Fetched& f : fetched) {
+    const auto witness = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
+    if (silent(witness)) return doubt_bank(core);
+    unrewound = unrewound && witness_holds(f, slot);
+    has_witness = has_witness || f.lead != 0;
+  }
+  const bool all = interrupted || core.ask_all;
+  return unrewound && (all || !has_witness) ? ask_witnesses(core, all, unrewound) : Access::ok;
+}
+
+Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
+  uint64_t bytes = 0;
+  const std::vector<Fetched> fetched = plan(core, snap, bytes);
+  if (fetched.empty()) return Access::ok;
+  uint64_t* slot = publisher_.claim(bytes);
+  std::array<LogRead, device::kMaxRiscs> reads;
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    const Fetched& f = fetched[i];
+    const uint32_t from = f.data_offset - 4 * f.lead;
+    reads[i] = {core.core.bank,
+                log_address(core, f.risc, f.lane->cursor - f.lead),
+                {slot + from / 8, round8(4ull * (f.lead + f.words + f.ahead)) / 8}};
+  }
+  const uint64_t begun_ns = attachment_.clock();
+  if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
+  const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = attachment_.clock() - begun_ns;
+  const bool interrupted = took_ns > 2 * lines * line_ns_ + kLandedNs;
+  line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + kLandedNs)) / 4;
+  bool unrewound = true;
+  if (const Access a = prove(core, snap, fetched, slot, interrupted, unrewound); a != Access::ok) return a;
+  if (!unrewound) note_rewind(core, false);
+  // Held up for so long that an epoch may have passed: looked at again.
+  const bool held_up = attachment_.clock() - snap.read_time_ns > kBlindSpotNs;
+  if (held_up) ++late_looks_;
+  if (!unrewound || held_up) return Access::ok;
+  const bool proven =
+      std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; });
+  std::vector<Publisher::Span> spans;
+  for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, spans);
+  if (proven) core.proven_ns = snap.read_time_ns;
+  if (spans.empty()) return Access::ok;
+  if (options_.before_publish) options_.before_publish();
+  const Publisher::Span& last = spans.back();
+  publisher_.publish_words(slot, last.data_offset + round8(4ull * last.word_count),
+                           chunk_core(core, snap.run_counter, snap.read_time_ns, core.notes), spans);
+  if (options_.seen) options_.seen(core.core.at, core.lanes[last.risc].digest.last_time, attachment_.clock());
+  core.notes = 0;
+  return Access::ok;
+}
+
+}  // namespace ttc::collect

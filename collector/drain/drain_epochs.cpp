@@ -1,0 +1,124 @@
+// What the first frame of an epoch tells of what may have gone by unseen before it.
+#include <algorithm>
+#include <utility>
+
+#include "collector/drain/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+uint64_t fw_end_time(std::span<const uint32_t> frame) {
+  return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);
+}
+
+}  // namespace
+
+// The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are,
+// no epoch can have been missed.
+bool Drain::host_has_read(const CoreState& core) {
+  std::array<uint32_t, 68> words{};
+  const device::Format& f = attachment_.layout->format;
+  if (f.risc_dram_address_count == 0) return true;  // older firmware does not tell
+  if (read_part(core, host_read_part_, words.data()) != Access::ok) return true;
+  const auto first = words.begin() + f.risc_dram_address;
+  return std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
+}
+
+// Was the core out of sight for so long before `time` that an epoch can have come and gone?
+bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
+  const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
+  // Of a lane that comes later than others of its epoch they bear witness.
+  const uint64_t seen_ns = core.entered ? std::max(core.caught_up_ns, core.proven_ns) : core.caught_up_ns;
+  const bool unseen = markers::clock_difference(time, device_time_.at(seen_ns)) > blind_cycles;
+  // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
+  if (core.core.kind != markers::CoreKind::tensix)
+    return unseen && reset_generation_ > core.caught_up_generation + 1;
+  return unseen;
+}
+
+// A frame that holds one launch, whole. The others hold what filled a buffer, or a replay.
+bool Drain::one_launch(const CoreState& core, std::span<const uint32_t> frame) const {
+  const device::Mode mode = mode_of(core);
+  return frame[device::kFwEndWord] != device::kUnsetWord && mode != device::Mode::accumulate &&
+         mode != device::Mode::trace_only;
+}
+
+// Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch
+// may have been under way when the host reset the core.
+uint64_t Drain::earlier_until(const CoreState& core, std::span<const uint32_t> frame, uint64_t time) const {
+  return one_launch(core, frame) ? fw_end_time(frame) : time;
+}
+
+// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
+bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
+  const LaneState& lane = core.lanes[risc];
+  const bool unseen = out_of_sight_before(core, earlier_until(core, frame, time));
+  // What accumulates in L1 can have been lost at any reset since we came.
+  const bool accumulates = attachment_.mode == device::Mode::accumulate;
+  if (!lane.digest.known) return (unseen || accumulates) && host_has_read(core);
+  const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
+  if (unseen || whole_launches || accumulates) return unseen;
+  // Quick push: its last marker but padding is the end of the push's own zone.
+  const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
+  const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
+  return 2 * markers::clock_difference(time, lane.digest.last_time) > markers::clock_difference(last, time);
+}
+
+// The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed.
+// Cores are reset whole, so the first lane to come answers for all that come with the same launch, but for
+// quick push, which is a lane's own affair.
+void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
+  LaneState& lane = core.lanes[risc];
+  const uint64_t time = markers::first_time(frame, lane.digest.last_time);
+  const uint32_t host_id = frame[device::kIdHost];
+  const uint32_t trace_count = lane.lane.format->trace.get(frame[device::kIdIdentity]);
+  const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
+  const bool launch = one_launch(core, frame);
+  const bool answered =
+      !quick_push && core.entered &&
+      (!launch || (core.entered->host_id == host_id && core.entered->trace_count == trace_count));
+  lane.first_of_epoch = false;
+  losses_.close(where(core, risc), LossCause::dropped_on_card, time);
+  const bool missed = !answered && may_have_missed(core, risc, frame, time);
+  if (missed)
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
+        losses_.open(where(core, r), LossCause::rewound_before_read,
+                     core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
+  losses_.close(where(core, risc), LossCause::rewound_before_read,
+                gap_end(lane, frame, lane.digest.last_time));
+  if (quick_push) return;
+  lane.entered_until = launch ? fw_end_time(frame) : 0;
+  const bool later = core.entered && markers::clock_difference(time, core.entered->begins) > 0;
+  if (!answered && (!core.entered || later)) core.entered = Entered{host_id, trace_count, time, missed};
+  account_older_launches(core);
+}
+
+// The words that a lane's log began with in the epoch may be those of an epoch that went by unseen, where a
+// reset fell between a push's index and its words: then more of that epoch may be missing behind them.
+void Drain::account_older_launches(CoreState& core) {
+  if (!core.entered->missed) return;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
+    if (until != 0 && markers::clock_difference(core.entered->begins, until) > 0)
+      losses_.record(where(core, r), LossCause::rewound_before_read, shm::LossPrecision::unknown, until,
+                     core.entered->begins, 0, 0);
+  }
+}
+
+// Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
+// (RISCs with a NoC of their own, format sheet 3.5) it may be the second of its run: then what the first one
+// held lies between the run's start and this one's own markers.
+uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
+  if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);
+  const uint64_t first = markers::first_time(frame, 0);
+  const uint64_t start = markers::start_time(frame);
+  const bool ended = frame[device::kFwEndWord] != device::kUnsetWord;
+  if (first != start || !ended) return first;
+  return fw_end_time(frame);  // it has none
+}
+
+}  // namespace ttc::collect

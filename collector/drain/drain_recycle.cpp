@@ -1,0 +1,361 @@
+// Where the drain and recycling meet (RECYCLE.md): when a core is recycled and why not, and how the stream
+// goes on behind a recycle. The protocol itself is core_recycle.cpp.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "collector/drain/drain.hpp"
+#include "firmware_markers/device/noc_event.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+constexpr uint64_t kQuietAfterResetNs = 1'000'000'000;  // unless the log is nearly full by then
+constexpr uint32_t kResetsTolerated = 1;
+constexpr double kTellFill = 0.5;
+
+std::string place(card::Coord at) {
+  return "core (" + std::to_string(at.x) + "," + std::to_string(at.y) + ")";
+}
+
+}  // namespace
+
+std::map<std::string, uint64_t> Drain::not_recycled() const {
+  std::map<std::string, uint64_t> cores;
+  for (const auto& [why, who] : refusals_) cores[why] = who.size();
+  return cores;
+}
+
+double Drain::fill(const Snapshot& snap) const {
+  if (!region_size_.known()) return 0;
+  return static_cast<double>(*std::max_element(snap.host_end.begin(), snap.host_end.end())) / log_capacity();
+}
+
+// Markers of those who push early, whether or not a push has shown it yet.
+bool Drain::pushes_soon(std::span<const uint32_t> frames) {
+  const auto is_one_of_them = [](uint32_t high) {
+    const uint32_t type = markers::packet_type(high), id = markers::packet_id(high);
+    return markers::is_marker(high) &&
+           ((type == device::kTsData && id == device::kNocEventId) ||
+            (type == device::kTsData16B && (id == device::kNocDebugId || id == device::kPerfCounterId)));
+  };
+  for (size_t at = 0; at + 2 <= frames.size(); at += 2)
+    if (is_one_of_them(frames[at])) return true;
+  return false;
+}
+
+std::string Drain::why_never(const CoreState& core) const {
+  if (core.core.kind != markers::CoreKind::tensix)
+    return "an Ethernet core: recycling was not shown to be safe there";
+  if (attachment_.mode != device::Mode::normal)
+    return std::string(markers::to_string(attachment_.mode)) + " mode: frames cannot be counted";
+  if (core.recycling.resets > kResetsTolerated)
+    return "the workload's host reads its log while programs run, so it is emptied as it is";
+  if (core.recycling.words_skipped) return "damaged words were skipped, so its frames cannot be counted";
+  if (core.recycling.pushes_soon)
+    return "it records NoC events or counters, which are pushed in the middle of runs";
+  for (const LaneState& lane : core.lanes)
+    if (lane.pushes_early) return "it uses quick push: frames are pushed in the middle of runs";
+  return {};
+}
+
+RecycleCore Drain::recycle_core(const CoreState& core) const {
+  RecycleCore c;
+  c.core = core.core;
+  c.place = static_cast<size_t>(&core - cores_.data());
+  c.capacity = log_capacity();
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const LaneState& lane = core.lanes[r];
+    c.lanes[r] = {lane.lane, lane.digest, lane.cursor, lane.frames, lane.ahead};
+  }
+  return c;
+}
+
+CoreRecycle::Deps Drain::recycle_deps() {
+  Recycling& r = *options_.recycling;
+  return {card_,
+          logs_,
+          *r.writer,
+          attachment_,
+          r.options.limits,
+          [this](const RecycleCore& c, uint32_t risc, uint32_t word) {
+            return log_address(cores_[c.place], risc, word);
+          },
+          [this] { return ceiling(); },
+          r.options.audit};
+}
+
+// At the end of a visit that found news.
+Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
+  const double filled = fill(snap);
+  highest_fill_ = std::max(highest_fill_, filled);
+  if (!options_.recycling) {
+    announce_fill(core, filled);
+    return Access::ok;
+  }
+  RecycleState& state = core.recycling;
+  Recycling& recycling = *options_.recycling;
+  if (filled < recycling.options.at || !state.refused.empty() || state.provisional || ending_ ||
+      !mode_settled_)
+    return Access::ok;
+  if (state.refused = why_never(core); !state.refused.empty()) {
+    tell_refusal(core);
+    return Access::ok;
+  }
+  const bool just_reset = core.epoch != 0 && attachment_.clock() - core.epoch_since_ns < kQuietAfterResetNs;
+  if (just_reset && filled < recycling.options.limits.any_moment_fill) return Access::ok;
+  const RecycleLimits& limits = recycling.options.limits;
+  const bool rests = state.ended_ns != 0 && attachment_.clock() - state.ended_ns < limits.rest_ns;
+  if (rests && filled < limits.any_moment_fill) return Access::ok;
+  for (const LaneState& lane : core.lanes)
+    if (lane.stuck_since_ns != 0) return Access::ok;
+  auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), recycle_core(core));
+  CoreRecycle::Step step = CoreRecycle::Step::not_now;
+  const Access a = attempt->begin(state.baseline, step);
+  if (step == CoreRecycle::Step::going) {
+    ++recycling.account.recycles;
+    recycling.account.slow += attempt->slow();
+    state.under_way = std::move(attempt);
+  } else if (!attempt->why().empty()) {
+    state.refused = attempt->why();
+    tell_refusal(core);
+  }
+  return a;
+}
+
+// A reason is told with the first core it holds for; the account counts the others.
+void Drain::tell_refusal(const CoreState& core) {
+  std::set<const CoreState*>& who = refusals_[core.recycling.refused];
+  if (who.insert(&core).second && who.size() == 1 && options_.tell)
+    options_.tell(place(core.core.at) + " is not recycled: " + core.recycling.refused);
+}
+
+// Early enough to do something about it. Once a card.
+void Drain::announce_fill(const CoreState& core, double filled) {
+  if (filled < kTellFill || fill_told_ || !options_.tell) return;
+  fill_told_ = true;
+  const uint64_t bytes = region_size_.bytes(), programs = 4 * bytes / 48;
+  const uint64_t ran_ns = attachment_.clock() - std::max(core.epoch_since_ns, attachment_.begun_ns);
+  const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
+  const double dram_mb = static_cast<double>(4 * bytes * device::kMaxRiscs * attachment_.core_count_per_dram *
+                                             card_.identity().dram_views.size()) /
+                         1e6;
+  char text[700];
+  std::snprintf(
+      text, sizeof text,
+      "%s: its log is %.0f %% full and will be full in about %.1f s at this rate; then the card drops what "
+      "follows until the workload reads its results. What can be done: start the workload with "
+      "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=%llu for a log four times as long (240 bytes a program and "
+      "core, "
+      "%.0f MB of device DRAM in all); or collect with --recycle, which empties the log while programs run",
+      place(core.core.at).c_str(), 100 * filled, left_s, static_cast<unsigned long long>(programs), dram_mb);
+  options_.tell(text);
+}
+
+// A lane that was found empty has an index again.
+bool Drain::provisional_moved(const CoreState& core, const Snapshot& snap) const {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (core.recycling.provisional >> r & 1 && snap.host_end[r] != 0) return true;
+  return false;
+}
+void Drain::reopen_recycle(CoreState& core) {
+  RecycleState& state = core.recycling;
+  state.under_way = std::make_unique<CoreRecycle>(CoreRecycle::reopened(
+      recycle_deps(), recycle_core(core), std::exchange(state.provisional, 0), state.last));
+  state.reopened = true;
+}
+
+Access Drain::go_on_recycling(CoreState& core) {
+  RecycleState& state = core.recycling;
+  RecycleAccount& account = options_.recycling->account;
+  CoreRecycle::Step step = CoreRecycle::Step::going;
+  if (const Access a = state.under_way->go_on(step); a != Access::ok) return a;
+  core.look_ns = attachment_.clock();
+  if (step == CoreRecycle::Step::going) return Access::ok;
+  const std::unique_ptr<CoreRecycle> ended = std::move(state.under_way);
+  state.ended_ns = attachment_.clock();
+  const uint64_t took = state.ended_ns - ended->began_ns();
+  account.round_trips += ended->round_trips();
+  account.total_ns += took;
+  account.longest_ns = std::max(account.longest_ns, took);
+  if (step == CoreRecycle::Step::resolved) {
+    take_resolved(core, *ended);
+  } else if (step == CoreRecycle::Step::rewound) {
+    ++account.rewound;
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      if (ended->cleared() >> r & 1) lose_until_now(core, r);
+    note_rewind(core, false);
+  } else {
+    ++account.surprises;
+    char when[48];
+    std::snprintf(when, sizeof when, "after a surprise %.3f s into collecting",
+                  static_cast<double>(state.ended_ns - attachment_.begun_ns) / 1e9);
+    state.refused = std::string(when) + " it is only observed: " + ended->why();
+    tell_refusal(core);
+    go_on_after_surprise(core, *ended);
+  }
+  state.reopened = false;
+  return Access::ok;
+}
+
+// What was recorded until now may have lain where nobody will look for it.
+void Drain::lose_until_now(const CoreState& core, uint32_t risc) {
+  losses_.record(where(core, risc), LossCause::rewound_before_read, shm::LossPrecision::unknown,
+                 core.lanes[risc].digest.last_time, device_time_.at(attachment_.clock()), 0, 0);
+}
+
+// Where the lanes stand is not known. What may be missing is an interval; nothing is written any more.
+void Drain::go_on_after_surprise(CoreState& core, const CoreRecycle& recycle) {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (!(recycle.cleared() >> r & 1)) continue;
+    LaneState& lane = core.lanes[r];
+    lose_until_now(core, r);
+    const uint32_t index = recycle.highest_seen()[r];
+    if (index < lane.cursor) lane.base += lane.cursor, lane.cursor = 0, lane.witness_words = 0;
+    lane.old_host.reset();
+    lane.settled_words = 0;
+    core.seen_end[r] = std::min(index, core.seen_end[r]);
+    core.landed_end[r] = core.landing_end[r] = 0;  // announced a moment ago, some of it
+  }
+  core.landing_since_ns = attachment_.clock();
+}
+
+void Drain::publish_new_frames(CoreState& core, uint32_t risc, const CoreRecycle::Result& result) {
+  const LaneOutcome& o = result.lanes[risc];
+  const LaneState& lane = core.lanes[risc];
+  const uint64_t most = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / 4;
+  for (size_t i = 0; i < o.frames.size();) {
+    const NewFrame& first = o.frames[i];
+    uint32_t words = 0;
+    size_t n = i;
+    for (; n < o.frames.size(); ++n) {
+      const NewFrame& f = o.frames[n];
+      if (f.in_new_lap != first.in_new_lap || f.at != first.at + words || words + f.words > most) break;
+      words += f.words;
+    }
+    const bool front = first.in_new_lap;
+    const std::vector<uint32_t>& source = front ? result.front[risc] : result.old_place[risc];
+    const uint32_t* from = source.data() + (front ? first.at : first.at - lane.cursor);
+    uint64_t* slot = publisher_.claim(Publisher::kHeadBytes + (4ull * words + 7) / 8 * 8);
+    std::vector<uint64_t> copy((words + 1) / 2);
+    std::copy_n(from, words, reinterpret_cast<uint32_t*>(copy.data()));
+    shm::store_bytes(slot + Publisher::kHeadBytes / 8, copy.data(), 8 * copy.size());
+    if (options_.before_publish) options_.before_publish();
+    const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + (front ? o.old_end : 0) + first.at,
+                               words, Publisher::kHeadBytes, first.before};
+    publisher_.publish_words(slot, Publisher::kHeadBytes + 8 * copy.size(),
+                             chunk_core(core, result.runs, result.read_time_ns, core.notes), {&span, 1});
+    core.notes = 0;
+    i = n;
+  }
+}
+
+void Drain::count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& o) {
+  LaneState& lane = core.lanes[risc];
+  lane.frames += o.frames.size();
+  frames_ += o.frames.size();
+  std::vector<uint32_t> hosts;
+  for (const NewFrame& f : o.frames) {
+    markers_ += f.markers;
+    hosts.push_back(f.host_id);
+    if (risc == 0 && !f.sat_out) ++core.runs_delivered, ++core.runs_total, ++core.recycling.referee.came;
+  }
+  if (risc != 0) return;
+  remember_hosts(core, hosts);
+  programs_ = std::max(programs_, core.runs_total);
+}
+
+void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle) {
+  RecycleState& state = core.recycling;
+  RecycleAccount& account = options_.recycling->account;
+  const CoreRecycle::Result& result = recycle.result();
+  const bool may_lag = card_.identity().arch->name == "blackhole";
+  account.crossed += recycle.crossed();
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    const LaneOutcome& o = result.lanes[r];
+    const bool cleared = result.cleared >> r & 1;
+    publish_new_frames(core, r, result);
+    count_new_frames(core, r, o);
+    const uint32_t pos = lane.cursor;
+    const bool lap = cleared && o.verdict != Verdict::torn && o.verdict != Verdict::lost_write;
+    const bool provisional = lap && o.cursor == 0 && may_lag;
+    if (cleared) {
+      ++account.verdicts[static_cast<size_t>(o.verdict)];
+      account.lanes += !state.reopened;
+      account.provisional += provisional;
+      account.withdrawn += state.reopened && !lap;
+      for (const NewFrame& f : o.frames) account.recovered += !f.in_new_lap && f.at < o.old_end && lap;
+    }
+    lane.cursor = o.cursor;
+    if (provisional) {
+      state.provisional |= 1u << r;
+      lane.cursor = o.old_end;
+    } else if (lap) {
+      lane.base += o.old_end;
+    }
+    // The words before the cursor, wherever they are now.
+    const std::vector<uint32_t>& source = lap && !provisional ? result.front[r] : result.old_place[r];
+    const uint32_t origin = lap && !provisional ? 0 : pos;
+    if (lane.cursor != pos || (lap && !provisional)) {
+      lane.witness_words = std::min(kWitnessWords, lane.cursor - std::min(origin, lane.cursor)) & ~1u;
+      std::copy_n(source.begin() + (lane.cursor - origin - lane.witness_words), lane.witness_words,
+                  lane.witness.begin());
+    }
+    if (!o.frames.empty()) lane.delivered = true;
+    lane.digest = o.digest;
+    lane.old_host.reset();
+    lane.settled_words = 0;
+    lane.stuck_since_ns = 0;
+    lane.waits = false;
+    if (result.settled && lane.frames != 0) lane.ahead = static_cast<int64_t>(lane.frames) - result.runs;
+  }
+  // Frames of the lap before lie under the new one's: their launches must not pass for its own.
+  if (core.hosts.size() > 1) core.hosts.erase(core.hosts.begin(), core.hosts.end() - 1);
+  core.seen_end = core.landed_end = core.landing_end = result.index;
+  core.landing_since_ns = attachment_.clock();
+  core.seen_runs = core.run_counter = result.runs;
+  state.referee.see(result.runs);
+  core.caught_up_ns = core.proven_ns = result.read_time_ns;
+  core.unexplained_visits = 0;
+  state.last = {};
+  state.last.runs = result.runs;
+  state.last.settled = result.settled;
+}
+
+// The host has rewound: laps, counts and what spoke against recycling begin anew.
+void Drain::forget_laps(CoreState& core) {
+  RecycleState& state = core.recycling;
+  ++state.resets;
+  state.provisional = 0;
+  state.words_skipped = false;
+  state.under_way.reset();
+  if (!state.refused.starts_with("after a surprise")) state.refused.clear();
+  for (LaneState& lane : core.lanes) {
+    lane.base = 0;
+    lane.frames = 0;
+    lane.ahead.reset();
+  }
+}
+
+// The referee's last word. Only cores that are recycled, or would be: elsewhere frames and runs need not go
+// together.
+uint64_t Drain::missing_runs() const {
+  uint64_t runs = 0;
+  if (attachment_.mode != device::Mode::normal) return runs;
+  for (const CoreState& core : cores_)
+    if (core.core.kind == markers::CoreKind::tensix)
+      runs += core.recycling.referee.earlier + core.recycling.referee.missing();
+  return runs;
+}
+
+// The end of collecting: what was cleared is still resolved, as long as its patience lasts.
+bool Drain::recycling_under_way() const {
+  return std::any_of(cores_.begin(), cores_.end(),
+                     [](const CoreState& c) { return c.recycling.under_way != nullptr; });
+}
+
+}  // namespace ttc::collect

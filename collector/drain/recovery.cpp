@@ -1,0 +1,500 @@
+// What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes
+// back what can be proven to follow the last delivered frame, and accounts for the rest.
+#include <algorithm>
+
+#include "collector/drain/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;  // holds any frame and the start of the next
+constexpr int kSnapshotTries = 16;
+
+}  // namespace
+
+// The host writes the vector word by word; what is seen first may be half old. Two equal looks in a row are
+// taken as the new state.
+Access Drain::begin_epoch(CoreState& core) {
+  if (core.reset_generation == reset_generation_) ++reset_generation_;
+  core.reset_generation = reset_generation_;
+  device_time_.sample(kCeilingAgeNs);
+  Snapshot snap, again;
+  if (const Access a = read_snapshot(core, snap); a != Access::ok) return a;
+  for (int i = 0; i < kSnapshotTries; ++i) {
+    if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
+    const bool same = again.host_end == snap.host_end && again.run_counter == snap.run_counter;
+    snap = again;
+    if (same) break;
+  }
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (core.recovered >> r & 1) continue;  // what was taken once is not looked for again
+    if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
+    core.recovered |= 1u << r;
+  }
+  account_partly_recovered(core);
+  if (core.rewound_late)
+    if (const Access a = account_late_rewind(core); a != Access::ok) return a;
+  // A replay's last frame is pushed by the next replay, reset or not.
+  if (mode_of(core) == device::Mode::accumulate)
+    if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
+  core.recovered = 0;
+  core.l1_late_ns = 0;
+  core.l1_looks = {};
+  core.l1_dropped = 0;
+  ++core.epoch;
+  ++epochs_;
+  core.run_counter = 0;
+  core.recycling.referee.see(again.run_counter);
+  core.runs_delivered = 0;
+  core.unexplained_visits = 0;
+  core.seen_end = again.host_end;
+  core.seen_runs = again.run_counter;
+  core.landed_end = core.landing_end = {};
+  core.last_run_unchecked = true;
+  core.entered.reset();
+  core.ask_all = false;
+  core.rewound_ns = 0;
+  core.hosts.clear();  // older frames below must not pass for launches of this epoch
+  core.epoch_since_ns = core.proven_ns = again.read_time_ns;
+  core.notes |= shm::kNewEpoch;
+  forget_laps(core);
+  for (LaneState& lane : core.lanes) {
+    lane.cursor = 0;
+    lane.chain_end = 0;
+    lane.witness_words = 0;
+    lane.waits = false;
+    lane.old_host.reset();
+    lane.settled_words = 0;
+    lane.stuck_since_ns = 0;
+    lane.first_of_epoch = true;
+    lane.entered_until = 0;
+  }
+  return Access::ok;
+}
+
+bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKinds kinds, Access& access) {
+  std::array<uint64_t, 8> raw;
+  const LogRead read{core.core.bank, log_address(core, risc, 0), raw};
+  access = logs_.read({&read, 1});
+  const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
+  const LaneState& lane = core.lanes[risc];
+  if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
+  const bool quick_push = words[device::kFwEndWord] == device::kUnsetWord;
+  if (words[device::kFwStartWord] == device::kUnsetWord || (quick_push && kinds == FrontKinds::launches))
+    return false;
+  const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
+  const uint64_t time = markers::first_time(words, since);
+  // A quick push stands there before its index does: what began before the last look is of the old epoch.
+  const uint64_t until = quick_push ? device_time_.at(core.rewound_after_ns) : ceiling().time;
+  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, until) < 0;
+}
+
+// The four guaranteed slots of a RISC as its L1 buffer holds them now.
+Access Drain::read_slots(const CoreState& core, uint32_t risc, std::array<uint32_t, 8>& slots) {
+  std::array<uint64_t, 4> raw;
+  const uint32_t address =
+      core.core.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
+  Access a = card_.aim(card::Window::control, core.core.at, address);
+  if (a == Access::ok) a = card_.copy(card::Window::control, address & (card::kWindowBytes - 1), raw);
+  if (a == Access::ok) std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 8, slots.begin());
+  return a;
+}
+
+// L1 holds the core's last run. When BRISC has closed it, a kernel took part in it, and it is later than what
+// was delivered, it is not delivered. (BRISC's FW zone alone says nothing: it also opens for launches that
+// are not for this core.)
+Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
+  std::array<uint32_t, 8> slots;
+  const auto time_of = [&](uint32_t word) {
+    const uint32_t at = word - device::kFwStartWord;
+    return slots[at] == device::kUnsetWord ? 0 : markers::marker_time(slots[at], slots[at + 1]);
+  };
+  if (const Access a = read_slots(core, 0, slots); a != Access::ok) return a;
+  const uint64_t opened = time_of(device::kFwStartWord), closed = time_of(device::kFwEndWord);
+  const markers::FrameDigest& brisc = core.lanes[0].digest;
+  const uint64_t looked = device_time_.at(core.proven_ns);  // when it was open then, nothing came after
+  const bool new_one = closed == 0 && opened != 0 && markers::clock_difference(opened, looked) > 0;
+  run = new_one ? LastRun::open : LastRun::delivered;
+  if (closed == 0 || (!brisc.known && core.rewound_ns == 0)) return Access::ok;
+  if (markers::clock_difference(closed, brisc.known ? brisc.last_time : looked) <= 0) return Access::ok;
+  bool kernel_ran = time_of(device::kKernelEndWord) != 0;
+  for (uint32_t r = 1; r < core.core.riscs && !kernel_ran; ++r) {
+    if (const Access a = read_slots(core, r, slots); a != Access::ok) return a;
+    kernel_ran = time_of(device::kFwEndWord) != 0;
+  }
+  // A launch for other cores has cleared what an earlier one left: of that, nothing is known.
+  const bool cleared = opened != 0 && markers::clock_difference(opened, looked) > 0;
+  run = kernel_ran ? LastRun::undelivered : cleared ? LastRun::open : LastRun::delivered;
+  return Access::ok;
+}
+
+void Drain::may_be_lost(CoreState& core) {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+}
+
+// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the
+// reset, lanes that do not reach the same launch may lack theirs: a sentinel was damaged, or the new epoch
+// stands on it.
+void Drain::account_partly_recovered(const CoreState& core) {
+  if (mode_of(core) != device::Mode::normal) return;
+  const LaneState* furthest = nullptr;
+  for (const LaneState& lane : core.lanes)
+    if (lane.chain_end != 0 && !lane.pushes_early &&
+        (!furthest || markers::clock_difference(lane.digest.last_time, furthest->digest.last_time) > 0))
+      furthest = &lane;
+  if (!furthest) return;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const LaneState& lane = core.lanes[r];
+    const bool as_far = lane.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
+    if (lane.delivered && !as_far)
+      losses_.open(where(core, r), LossCause::rewound_before_read, lane.digest.last_time, 0);
+  }
+}
+
+// The log is empty: a last run that was not delivered went by unseen. The vector is looked at again
+// afterwards: it may just be being pushed. Then nothing is decided, and the first frame to come is asked how
+// long the core was out of sight.
+Access Drain::check_last_run(CoreState& core, bool& decided) {
+  core.last_run_unchecked = false;
+  LastRun run = LastRun::open;
+  if (const Access a = look_at_last_run(core, run); a != Access::ok) return a;
+  if (run != LastRun::undelivered) return Access::ok;
+  Snapshot now;
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  const bool empty =
+      std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
+  if (empty && now.run_counter == 0)
+    may_be_lost(core);
+  else
+    decided = false;
+  return Access::ok;
+}
+
+// The look that noticed the rewind came late: more than one epoch may have ended since the one before.
+// Nothing is missing only if the core has not run since what was delivered.
+Access Drain::account_late_rewind(CoreState& core) {
+  LastRun run = LastRun::delivered;
+  Access access = Access::ok;
+  std::array<uint32_t, 8> slots;
+  switch (mode_of(core)) {
+    case device::Mode::normal:
+      access = look_at_last_run(core, run);
+      break;
+    case device::Mode::trace_only:  // the replay it was in when it was last looked at?
+      access = read_slots(core, 0, slots);
+      if (access == Access::ok && slots[0] != device::kUnsetWord &&
+          markers::clock_difference(markers::marker_time(slots[0], slots[1]),
+                                    device_time_.at(core.proven_ns)) > 0)
+        run = LastRun::open;
+      break;
+    case device::Mode::accumulate:  // extend_l1_rest() judges by what L1 holds
+      break;
+  }
+  if (access == Access::ok && run != LastRun::delivered) may_be_lost(core);
+  return access;
+}
+
+// The log is empty, nothing of this core was ever delivered, and this look came late. What was stored in L1
+// since the look before, and is in no log, went by unseen: a closed run with a kernel, or a buffer that
+// begins anew because a quick push has emptied it.
+Access Drain::check_never_seen(CoreState& core, bool& decided) {
+  const uint64_t before = device_time_.at(core.previous_look_ns);
+  bool ran = false, begun = false;
+  for (uint32_t r = 0; r < core.core.riscs && !ran; ++r) {
+    std::array<uint64_t, 5> raw;  // the four slots and the first custom marker
+    const uint32_t address = core.core.buffer_address + 4 * (r * device::kBufferWords + device::kFwStartWord);
+    Access a = card_.aim(card::Window::control, core.core.at, address);
+    if (a == Access::ok) a = card_.copy(card::Window::control, address & (card::kWindowBytes - 1), raw);
+    if (a != Access::ok) return a;
+    std::array<uint32_t, 10> words;
+    std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 10, words.begin());
+    const auto since = [&](uint32_t word) {
+      const uint32_t at = word - device::kFwStartWord;
+      return markers::is_marker(words[at]) && !markers::is_blank(words[at]) &&
+             markers::clock_difference(markers::marker_time(words[at], words[at + 1]), before) > 0;
+    };
+    const bool closed = since(device::kKernelEndWord) && since(device::kFwEndWord);
+    const bool open = words[0] != device::kUnsetWord && words[2] == device::kUnsetWord;
+    const bool opened_before = open && !since(device::kFwStartWord);
+    ran = closed || (opened_before && since(device::kFirstCustomWord));
+    begun = begun || (open && !opened_before);
+  }
+  // A launch that has begun since has cleared what earlier ones left.
+  if (!ran && begun && mode_of(core) == device::Mode::normal) decided = false;
+  if (!ran || !host_has_read(core)) return Access::ok;
+  Snapshot now;  // unless it is just being pushed
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  const bool empty =
+      std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
+  if (mode_of(core) != device::Mode::normal) return Access::ok;
+  if (empty && now.run_counter == 0)
+    may_be_lost(core);
+  else
+    decided = false;
+  return Access::ok;
+}
+
+// Nothing of this epoch was delivered: a frame at the front that is later than what was is of an epoch that
+// has ended, or of this one. Looked at before the indices are: they move before a frame lands, so the frame
+// is of this epoch only if they show it. And a launch that begins on our looking at them was not there yet.
+Access Drain::look_at_front(const CoreState& core, Front& front) {
+  const auto begun = [](const LaneState& lane) { return lane.cursor != 0; };
+  if (std::any_of(core.lanes.begin(), core.lanes.end(), begun)) return Access::ok;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (!core.lanes[r].delivered || !core.lanes[r].digest.known) continue;
+    Access access = Access::ok;
+    const bool waits = frame_waits_at_front(core, r, FrontKinds::launches, access);
+    if (access != Access::ok) return access;
+    front = waits ? Front::frame : Front::empty;
+    if (waits) break;
+  }
+  return Access::ok;
+}
+
+// Another core was reset, or this look came late, and this one shows nothing new. A push may have come and
+// gone, or stand where one of the same length stood before.
+Access Drain::check_unseen_reset(CoreState& core, Front front) {
+  bool intact = front != Front::frame;
+  if (intact)
+    if (const Access a = ask_witnesses(core, core.ask_all, intact); a != Access::ok) return a;
+  core.reset_generation = reset_generation_;
+  if (!intact) note_rewind(core, true);
+  return Access::ok;
+}
+
+// Cores are reset whole: one lane's witness speaks for all, and where there is none, nothing is known. But a
+// reset in the middle of a push can leave a lane's index as it was: where that may have happened, `all` are
+// asked.
+Access Drain::ask_witnesses(CoreState& core, bool all, bool& intact) {
+  for (uint32_t r = 0; r < device::kMaxRiscs && intact; ++r) {
+    if (core.lanes[r].witness_words < 2) continue;
+    if (const Access a = witness_at_cursor(core, r, intact); a != Access::ok) return a;
+    if (!all) return Access::ok;
+  }
+  if (intact) core.ask_all = false;
+  return Access::ok;
+}
+
+// Are the words just before the cursor still the ones that were delivered?
+Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact) {
+  const LaneState& lane = core.lanes[risc];
+  intact = true;
+  if (lane.witness_words == 0) return Access::ok;
+  const uint32_t words = lane.witness_words & ~1u;
+  std::array<uint64_t, kWitnessWords / 2> raw;
+  const LogRead read{core.core.bank, log_address(core, risc, lane.cursor - words), {raw.data(), words / 2}};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
+  if (silent({now, words})) return doubt_bank(core);
+  intact = std::equal(now, now + words, lane.witness.begin() + (lane.witness_words - words));
+  return Access::ok;
+}
+
+// The end of a launch moves the index before the data, so what lies behind the index is not the new epoch's.
+// Quick push does it the other way round: of lanes that use it, only what had been announced before the
+// rewind is old.
+bool Drain::surely_old(const CoreState& core, uint32_t risc, uint32_t end,
+                       const markers::FrameDigest& digest) {
+  if (!core.lanes[risc].pushes_early) return true;
+  const uint64_t announced = device_time_.at(core.rewound_after_ns);
+  return end <= core.seen_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
+}
+
+// Behind the new end of the log: the first frame that is later than what was delivered.
+Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
+                            std::optional<uint32_t>& at) {
+  const LaneState& lane = core.lanes[risc];
+  const uint32_t words = std::min(kPieceWords, log_capacity() - std::min(from, log_capacity())) & ~1u;
+  if (words < device::kFirstCustomWord) return Access::ok;
+  scratch_.resize(words / 2);
+  const LogRead read{core.core.bank, log_address(core, risc, from), scratch_};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
+  const markers::Ceiling latest = ceiling();
+  for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
+    markers::FrameDigest digest = lane.digest;
+    const bool sat_out = lane.lane.sat_out(seen.data() + pos);  // its times are of an earlier run
+    const size_t length = sat_out ? 0 : markers::recovered_frame(seen, pos, lane.lane, latest, digest);
+    if (length != 0 && surely_old(core, risc, from + pos + static_cast<uint32_t>(length), digest)) {
+      at = from + pos;
+      return Access::ok;
+    }
+  }
+  return Access::ok;
+}
+
+// Logs are overwritten from the front. What stood at `at` and in front of it when the words behind were read,
+// and still does, vouches for these: no later epoch has come that far.
+Access Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at, std::span<const uint32_t> front,
+                           std::span<const uint32_t> words, bool& stands) {
+  std::array<uint64_t, kWitnessWords> raw;
+  const auto before = static_cast<uint32_t>(front.size()) & ~1u;
+  const auto behind = static_cast<uint32_t>(std::min<size_t>(words.size(), kWitnessWords));
+  const LogRead read{
+      core.core.bank, log_address(core, risc, at - before), {raw.data(), (before + behind) / 2}};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
+  if (silent({now, before + behind})) return doubt_bank(core);
+  const auto expected = front.last(before);
+  stands = std::equal(expected.begin(), expected.end(), now) &&
+           std::equal(now + before, now + before + behind, words.begin());
+  return Access::ok;
+}
+
+// The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
+// own. Only that proves what lies before it.
+uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
+  LaneState& lane = core.lanes[risc];
+  markers::FrameDigest walked = lane.digest;
+  const markers::Ceiling latest = ceiling();
+  const auto words = static_cast<uint32_t>(seen.size());
+  // An index is the end of a frame. What none has shown ends where it can no longer be of the same one.
+  const uint32_t announced = std::min(chain.announced - std::min(chain.at, chain.announced), words);
+  uint32_t length = 0, last_begins = 0;
+  bool last_is_roomy = true;  // there was room for the whole frame, whatever its length
+  for (uint32_t pos = 0;;) {
+    const bool roomy = chain.at + pos + device::kBufferWords + 4 <= log_capacity();
+    if (!chain.full_since && !roomy) chain.full_since = walked.last_time;
+    const auto frame = static_cast<uint32_t>(markers::recovered_frame(
+        seen.first(pos < announced ? announced : words), pos, lane.lane, latest, walked));
+    if (frame == 0) break;
+    if (!surely_old(core, risc, chain.at + pos + frame, walked)) {
+      chain.incomplete = true;
+      break;
+    }
+    const bool may_go_on_behind =
+        pos + frame + device::kBufferWords > words && chain.at + words < log_capacity();
+    if (may_go_on_behind && length != 0) break;  // the next piece starts with it
+    const bool sat_out = lane.lane.sat_out(seen.data() + pos);
+    pos += frame;
+    ++frames_;
+    if (sat_out) continue;
+    if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
+    const auto taken = seen.subspan(pos - frame, frame);
+    if (!chain.begins) {
+      chain.begins = gap_end(lane, taken, lane.digest.last_time);
+      chain.earlier_until = earlier_until(core, taken, *chain.begins);
+    }
+    last_begins = pos - frame;
+    last_is_roomy = roomy;
+    length = pos;
+    lane.digest = walked;
+  }
+  // Of a frame that the log had no room for it takes the guaranteed words; sums behind them may be older.
+  if (!last_is_roomy && length > announced)
+    length = last_begins +
+             static_cast<uint32_t>(markers::without_sums(seen.subspan(last_begins, length - last_begins)));
+  return length;
+}
+
+// Publishes frames from word `chain.at` on as long as one follows the other in place and time, and the new
+// epoch has not reached them.
+Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
+  LaneState& lane = core.lanes[risc];
+  uint32_t& at = chain.at;
+  std::array<uint32_t, kWitnessWords> front = lane.witness;
+  uint32_t front_words = chain.has_witness ? lane.witness_words : 0;
+  while (at + device::kFirstCustomWord <= log_capacity()) {
+    const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
+    const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
+    uint64_t* slot = publisher_.claim(bytes);
+    const LogRead read{
+        core.core.bank, log_address(core, risc, at), {slot + Publisher::kHeadBytes / 8, words / 2}};
+    if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+    Snapshot now;
+    if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+    const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
+                                         words);
+    bool stands = now.host_end[risc] <= at;  // the index moves before the data: beyond it all is old
+    if (stands)
+      if (const Access a = still_stands(core, risc, at, {front.data(), front_words}, seen, stands);
+          a != Access::ok)
+        return a;
+    if (!stands) {
+      chain.incomplete = true;
+      return Access::ok;
+    }
+    const markers::FrameDigest before = lane.digest;
+    const uint32_t length = walk_chain(core, risc, seen, chain);
+    if (length == 0) return Access::ok;
+    if (options_.before_publish) options_.before_publish();
+    const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + at, length, Publisher::kHeadBytes,
+                               before};
+    publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
+                             chunk_core(core, core.run_counter, now.read_time_ns, shm::kRecovered),
+                             {&span, 1});
+    recovered_words_ += length;
+    // Which runs were dropped was told by a word that the reset has cleared.
+    if (chain.full_since) losses_.open(where(core, risc), LossCause::dropped_on_card, *chain.full_since, 0);
+    front_words = std::min(length, kWitnessWords);
+    std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());
+    at += length;
+    lane.chain_end = at;
+  }
+  return Access::ok;
+}
+
+// A lane that never showed anything. What came and was rewound since the last look stands at the front of its
+// log; of an earlier session's, the time tells. Where the index has moved, it is the new epoch's first frame.
+Access Drain::account_unseen_front(CoreState& core, uint32_t risc) {
+  if (!region_size_.known() || mode_of(core) != device::Mode::normal) return Access::ok;
+  Access access = Access::ok;
+  if (!frame_waits_at_front(core, risc, FrontKinds::all, access)) return access;
+  Snapshot now;
+  if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+  if (now.host_end[risc] == 0)
+    losses_.open(where(core, risc), LossCause::rewound_before_read, core.lanes[risc].digest.last_time, 0);
+  return Access::ok;
+}
+
+Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap) {
+  LaneState& lane = core.lanes[risc];
+  const uint32_t new_end = snap.host_end[risc];
+  const uint32_t seen = core.seen_end[risc];
+  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered)
+    return account_unseen_front(core, risc);
+  const uint64_t last = lane.digest.last_time;
+  const auto lost_from = [&](uint64_t from) {
+    losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);
+  };
+  if (!region_size_.known() || !lane.digest.known) {
+    // Without a time to go by, older bytes cannot be told from lost ones.
+    if (seen > lane.cursor || new_end > lane.cursor) lost_from(last);
+    return Access::ok;
+  }
+  const uint32_t at = std::max(lane.cursor, lane.chain_end);
+  bool intact = new_end <= at;
+  if (intact && lane.chain_end == 0)
+    if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
+  Chain chain;
+  chain.at = at;
+  if (intact) {
+    chain.has_witness = lane.chain_end == 0 && lane.witness_words != 0;
+    if (chain.has_witness) chain.announced = seen;
+    const bool nothing_taken = at == 0;  // of this epoch: what stands there may be of one that followed it
+    if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
+    if (nothing_taken && chain.begins && out_of_sight_before(core, chain.earlier_until)) {
+      lost_from(last);
+      losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
+    }
+    // Visible once, and not found again.
+    if (seen > chain.at || chain.incomplete) lost_from(lane.digest.last_time);
+    return Access::ok;
+  }
+  std::optional<uint32_t> survivor;
+  if (const Access a = find_survivor(core, risc, new_end, survivor); a != Access::ok) return a;
+  lost_from(last);
+  if (!survivor) return Access::ok;
+  chain.at = *survivor;
+  if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
+  // The gap ends where the survivors begin; behind them nothing was written any more.
+  if (chain.begins) losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
+  if (chain.incomplete) lost_from(lane.digest.last_time);
+  return Access::ok;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,59 @@
+// Where a card's drain thread runs and its ring lies: near the card, away from the workload.
+//
+// Near: among the CPUs of the card's NUMA node, because each load of the card crosses to the other socket
+// otherwise. Away: a load that the card does not answer stalls its CPU for most of a second, and a dispatch
+// thread of the workload must not wait behind it (driver sheet 5, 8). A set of CPUs and not one, so that the
+// kernel can still move the thread off a busy CPU.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "collector/host/cpu_set.hpp"
+
+namespace ttc::collect {
+
+struct WorkloadThread {
+  CpuSet allowed;  // it may run on
+  bool running = false;
+  unsigned cpu = 0;  // it was last seen on
+};
+// Of a process; none when it is gone, not ours to look at, or `pid` is 0. `proc`: where procfs is mounted.
+std::vector<WorkloadThread> threads_of(int pid, const std::string& proc = "/proc");
+
+struct CpuChoice {
+  CpuSet cpus;      // empty: the thread is not pinned
+  std::string why;  // how these came about, or why none: a sentence part
+};
+// `local`: the CPUs of the card's node; empty: not known.
+CpuChoice choose_cpus(const CpuSet& local, const CpuSet& allowed,
+                      const std::vector<WorkloadThread>& workload);
+
+struct HostFit {
+  CpuChoice cpus;
+  int memory_node = -1;  // for the ring; -1: anywhere
+};
+// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not told: then its list names every CPU
+// of the machine and says nothing.
+HostFit fit_for(int numa_node, const std::string& local_cpus, const CpuSet& allowed,
+                const std::vector<WorkloadThread>& workload);
+
+// While it lives the calling thread's new memory comes from this node as long as the node has some; nothing
+// is changed when the node is not ours to use. `node` -1: likewise nothing.
+class PreferNode {
+ public:
+  explicit PreferNode(int node);
+  ~PreferNode();
+  PreferNode(const PreferNode&) = delete;
+  PreferNode& operator=(const PreferNode&) = delete;
+  bool effective() const { return effective_; }
+
+ private:
+  bool effective_ = false;
+  int mode_ = 0;  // the policy before
+  std::vector<unsigned long> nodes_;
+};
+
+// The NUMA node that all these CPUs belong to; -1 when they do not share one, or it is not known.
+int common_node(const CpuSet& cpus);
+
+}  // namespace ttc::collect

@@ -1,0 +1,133 @@
+// A .ttc file as bytes. collector/capture/FORMAT.md is the page about it; this header is the same in C++.
+//
+// Version 3, the one that is written: a file header of 4096 bytes, then blocks, each a multiple of 4096 bytes
+// that can be read without any other; the last one is an index of them all, absent after a crash.
+// Version 2, still read: the same without SectionCodec::keys.
+// Version 1, still read: a header of 64 bytes, then chunks as they went through the ring, padded to 8 bytes.
+// Little-endian throughout.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace ttc::collect {
+
+inline constexpr uint64_t kCaptureMagic = 0x3130'7061'6363'7474;  // text "ttccap01"
+inline constexpr uint32_t kCaptureVersion = 3;
+inline constexpr uint64_t kCaptureAlign = 4096;  // of everything in a file of versions 2 and 3
+
+struct CaptureHeader {  // of version 1
+  uint64_t magic = kCaptureMagic;
+  uint32_t version = 1;
+  uint32_t header_bytes = 64;
+  uint64_t session = 0;
+  uint8_t reserved[40] = {};
+};
+static_assert(sizeof(CaptureHeader) == 64);
+
+struct FileHeader {  // of versions 2 and 3; zeros behind it up to header_bytes
+  uint64_t magic = kCaptureMagic;
+  uint32_t version = kCaptureVersion;
+  uint32_t header_bytes = kCaptureAlign;
+  uint64_t session = 0;              // of the first device
+  uint64_t created_realtime_ns = 0;  // CLOCK_REALTIME
+  uint64_t created_raw_ns = 0;       // CLOCK_MONOTONIC_RAW at the same time, what chunks are dated in
+  uint32_t part = 0;                 // of a run that was cut into several files; counts from 0
+  uint32_t reserved = 0;
+  uint64_t checksum = 0;  // XXH3-64 of the bytes before it
+};
+static_assert(sizeof(FileHeader) == 56 && offsetof(FileHeader, checksum) == 48);
+
+inline constexpr uint32_t kBlockMagic = 0x6b6c'6274;  // text "tblk"
+enum class BlockKind : uint16_t { chunks = 1, index = 2 };
+
+struct BlockHeader {
+  uint32_t magic = kBlockMagic;
+  uint16_t header_bytes = 128;  // the section table follows
+  BlockKind kind = BlockKind::chunks;
+  uint64_t bytes = 0;          // of the block with this header and padding, a multiple of kCaptureAlign
+  uint64_t number = 0;         // counts the blocks that were made, also those that were not kept
+  uint64_t content_bytes = 0;  // without padding; what `content_checksum` covers, and this header
+  uint64_t raw_bytes = 0;      // of its chunks, each padded to 8 bytes
+  uint32_t chunks = 0;
+  uint32_t sections = 0;
+  uint32_t markers = 0;       // as far as words could be parsed
+  uint32_t facts_end = 0;     // header, table and the sections of facts lie in front of it
+  uint64_t read_from_ns = 0;  // when its words were read, CLOCK_MONOTONIC_RAW; 0, 0: it has none
+  uint64_t read_to_ns = 0;
+  uint64_t cycles_from = 0;  // its markers' times; from > to: it has none
+  uint64_t cycles_to = 0;
+  uint32_t lane_from = 0;  // lane_number() of the smallest and the largest
+  uint32_t lane_to = 0;
+  uint32_t kinds = 0;           // bit k: chunks of kind k are inside; bit 31: of a kind from 31 on
+  uint32_t facts_checksum = 0;  // lower half of XXH3-64 of the bytes from header_bytes to facts_end
+  uint64_t reserved = 0;
+  uint64_t content_checksum = 0;  // XXH3-64 of the bytes from header_bytes to content_bytes
+  uint64_t header_checksum = 0;   // XXH3-64 of the bytes before it
+};
+static_assert(sizeof(BlockHeader) == 128 && offsetof(BlockHeader, number) == 16 &&
+              offsetof(BlockHeader, facts_end) == 52 && offsetof(BlockHeader, cycles_from) == 72 &&
+              offsetof(BlockHeader, kinds) == 96 && offsetof(BlockHeader, header_checksum) == 120);
+
+constexpr uint32_t lane_number(uint32_t device, uint8_t x, uint8_t y, uint8_t risc) {
+  return (device & 0xff) << 24 | uint32_t{x} << 16 | uint32_t{y} << 8 | risc;
+}
+
+// Sections of a block of chunks. Unknown ones are skipped by length.
+enum class Section : uint16_t {
+  order = 1,         // a byte a chunk: 0 of `facts`, 1 of words
+  facts = 2,         // chunks without device words as they were, each padded to 8 bytes
+  cores = 3,         // u16 a chunk of words: which core, in order of appearance
+  heads = 4,         // chunk headers against predictions, by byte
+  spans = 5,         // span entries without digest against predictions, by byte
+  digests = 6,       // a byte a span: 1 where the digest is not as predicted
+  digest_bytes = 7,  // those digests
+  // By lane in order of appearance, within a lane in order of its words:
+  items = 8,        // varints: frame by shape, or a run of raw words
+  shape_sizes = 9,  // varint: packets behind the four guaranteed ones, of each new shape
+  shape_keys = 10,  // u32 a packet of each new shape, by byte
+  identities = 11,  // u32 a frame against the frame before, by byte
+  host_ids = 12,    // likewise
+  starts = 13,      // u32 a frame: time from the frame before to the first marker, by byte
+  times_low = 14,   // low byte of the time from the marker before
+  times_high = 15,  // its next byte
+  times_long = 16,  // varints, where 16 bits (32 for starts) do not do
+  sums = 17,        // u32 a zone total, by byte
+  payload = 18,     // u32, by byte
+  raw = 19,         // u32 that fitted nothing
+  count
+};
+
+enum class SectionCodec : uint16_t {
+  stored = 0,
+  zstd = 1,
+  keys = 2,  // of shape_keys: one zstd frame of what collector/capture/key_codec.hpp makes of them
+};
+
+struct SectionEntry {
+  Section section{};
+  SectionCodec codec = SectionCodec::stored;
+  uint32_t raw_bytes = 0;
+  uint32_t stored_bytes = 0;
+  uint32_t reserved = 0;
+};
+static_assert(sizeof(SectionEntry) == 16);
+
+// The index block holds one section, `stored` or `zstd`: an entry for each block before it.
+inline constexpr Section kIndexSection{100};
+struct IndexEntry {
+  uint64_t offset = 0;
+  BlockHeader header;
+};
+static_assert(sizeof(IndexEntry) == 136);
+
+inline constexpr uint64_t kTrailerMagic = 0x646e'6563'7474'7474;  // text "ttttcend"
+// The last bytes of a file that was ended in order, in the padding of its index block.
+struct Trailer {
+  uint64_t index_offset = 0;
+  uint64_t blocks = 0;
+  uint64_t checksum = 0;  // XXH3-64 of the bytes before it
+  uint64_t magic = kTrailerMagic;
+};
+static_assert(sizeof(Trailer) == 32);
+
+}  // namespace ttc::collect

@@ -1,0 +1,66 @@
+// Converts markers' 44-bit device times to host time: the segments of one clock domain as a reader has them.
+// Integer arithmetic only; what an error bound does not say is below a sixteenth of a nanosecond.
+//
+// Segments come in order. Later ones replace those that were not final, so the same marker may be converted
+// again and better; one whose segment is final gets the same answer from every reader for ever.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ttcollect/clock_segment.hpp"
+
+namespace ttc::collect {
+
+class ClockMap {
+ public:
+  struct Quality {
+    uint64_t bound = kNoBound;  // host ticks either way
+    uint64_t hard_bound = kNoBound;
+    BoundKind kind = BoundKind::none;
+    bool final = false;
+  };
+  struct Converted {
+    HostTime host = 0;
+    Quality quality;
+  };
+  // Of consecutive markers.
+  struct Run {
+    size_t count = 0;
+    Quality quality;
+  };
+
+  // A checked body (check_clock_body()) of this domain.
+  void update(std::span<const char> body);
+  void update(const ClockHead& head, std::span<const ClockSegment> segments);
+
+  bool empty() const { return segments_.empty(); }
+  const ClockHead& head() const { return head_; }  // the latest
+  std::span<const ClockSegment> segments() const { return segments_; }
+  // Everything that a card showed before this is converted by final segments; 0: nothing yet.
+  HostTime final_until() const;
+
+  // `seen_by`: a host time at which the marker was on the card for sure, such as when the words behind it
+  // were read. It tells which of the counter's wraps and resets is meant (the marker must not be older than
+  // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
+  Converted at(uint64_t marker_time, HostTime seen_by) const;
+  // The same for many, `out` as long as `marker_times` (the same memory will do). Adds to `runs`.
+  void convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
+               std::vector<Run>& runs) const;
+
+ private:
+  // Where in the segments a marker seen then is to be looked for.
+  struct Place {
+    size_t index = 0;     // of the segment that holds `seen_by`, or the nearest before it
+    bool known = false;   // false: between two eras, where the counter was reset nobody knows when
+    uint64_t newest = 0;  // 64-bit time that the marker is not later than
+  };
+  Place place_of(HostTime seen_by) const;
+  const ClockSegment* holding(uint64_t cycles, size_t near) const;
+  Converted outside(uint64_t cycles, uint32_t era, HostTime seen_by) const;
+
+  ClockHead head_;
+  std::vector<ClockSegment> segments_;  // by era, then cycles
+};
+
+}  // namespace ttc::collect

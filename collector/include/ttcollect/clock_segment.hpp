@@ -1,0 +1,91 @@
+// One straight piece of the relation between a device's cycle counter and host time, and what a `clock` chunk
+// and the live clock table carry: a head and such pieces. The mathematics is in collector/clock/CLOCK.md.
+//
+// Host time is CLOCK_MONOTONIC_RAW in sixteenths of a nanosecond: at 2 GHz a cycle is eight of them, so
+// different cycles stay different times; 64 bits last 36 years of uptime.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace ttc::collect {
+
+using HostTime = uint64_t;  // sixteenths of a nanosecond
+inline constexpr uint64_t kHostTicksPerNs = 16;
+inline constexpr uint64_t kNoBound = ~uint64_t{0};
+
+// What an error bound rests on.
+enum class BoundKind : uint8_t {
+  none = 0,         // outside of everything measured: there is no bound
+  hard = 1,         // on the chip's largest frequency alone
+  conditional = 2,  // also on: at most one frequency change in a dwell (tested, see CLOCK.md)
+};
+const char* to_string(BoundKind kind);
+
+enum ClockFlags : uint8_t {
+  kFinalSegment = 1,  // will not change any more
+};
+
+// Holds for markers with from_cycles <= cycles < to_cycles (64-bit device cycles):
+//   host time = host_from + ((cycles - from_cycles) * scale >> shift)
+// off by at most `bound` by its kind, and by at most `hard_bound` in any case.
+struct ClockSegment {
+  uint64_t from_cycles = 0;
+  uint64_t to_cycles = 0;
+  HostTime host_from = 0;
+  uint64_t scale = 0;  // below 2^63
+  uint64_t bound = kNoBound;
+  uint64_t hard_bound = kNoBound;
+  uint32_t era = 0;  // counts resets of the counter; the same cycles may come again in another one
+  uint8_t shift = 0;
+  BoundKind kind = BoundKind::none;
+  uint8_t flags = 0;
+  uint8_t domain = 0;
+  uint64_t host_to = 0;  // host time at to_cycles, where the next segment of the era begins
+};
+static_assert(sizeof(ClockSegment) == 64 && std::is_trivially_copyable_v<ClockSegment> &&
+              offsetof(ClockSegment, bound) == 32 && offsetof(ClockSegment, era) == 48 &&
+              offsetof(ClockSegment, host_to) == 56);
+
+// In front of the segments. One clock domain's.
+struct ClockHead {
+  uint32_t version = 1;
+  uint8_t domain = 0;
+  uint8_t reference_x = 0, reference_y = 0;  // the tile that was read
+  uint8_t reserved0 = 0;
+  uint32_t era = 0;               // of the latest segment
+  uint32_t violations = 0;        // times the condition did not hold so far
+  uint64_t dwell_ns = 0;          // the condition: at most one frequency change in so long,
+  uint32_t least_step_ppm = 0;    // of at least so much,
+  uint32_t wander_ppb_per_s = 0;  // and slower drifts no faster than this
+  uint64_t largest_hz = 0;        // all that hard bounds assume
+  uint64_t tile_spread =
+      0;                // host ticks to add to bounds for any but the reference tile; kNoBound: not known yet
+  uint64_t raw_ns = 0;  // when the three host clocks were compared
+  int64_t realtime_minus_raw_ns = 0;
+  int64_t boottime_minus_raw_ns = 0;
+  uint64_t host_compare_ns = 0;  // error of both differences
+  uint64_t reserved1[6] = {};
+};
+static_assert(sizeof(ClockHead) == 128 && std::is_trivially_copyable_v<ClockHead> &&
+              offsetof(ClockHead, dwell_ns) == 16 && offsetof(ClockHead, raw_ns) == 48);
+
+// Foreign bytes: lengths, order, and that no field can make the arithmetic overflow. Empty when sound.
+std::string check_clock_body(std::span<const char> body);
+// Only after check_clock_body() found nothing. Copies, as a body need not be aligned.
+ClockHead clock_head_of(std::span<const char> body);
+ClockSegment clock_segment_of(std::span<const char> body, size_t index);
+size_t clock_segments_in(std::span<const char> body);
+
+// The piece between two points of the relation, `to` later than `from` by at least a tick a cycle.
+ClockSegment clock_segment_between(uint64_t from_cycles, HostTime host_from, uint64_t to_cycles,
+                                   HostTime host_to);
+
+inline HostTime host_time_at(const ClockSegment& s, uint64_t cycles) {
+  const auto product = static_cast<unsigned __int128>(cycles - s.from_cycles) * s.scale;
+  return s.host_from + static_cast<uint64_t>(product >> s.shift);
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,139 @@
+#include "collector/loss/chunk_gaps.hpp"
+
+#include <cstring>
+
+#include "firmware_markers/decoder.hpp"
+
+namespace ttc::collect {
+namespace {
+
+bool is_standing(shm::ChunkKind kind) {
+  return kind == shm::ChunkKind::session || kind == shm::ChunkKind::names ||
+         kind == shm::ChunkKind::clock_domains;
+}
+
+uint32_t lane_key(const shm::ChunkHeader& h, uint8_t risc) {
+  return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | risc;
+}
+
+markers::FrameDigest digest_of(const shm::SpanEntry& span) {
+  markers::FrameDigest digest;
+  std::memcpy(&digest, span.digest, sizeof digest);
+  return digest;
+}
+
+}  // namespace
+
+// A stream that begins late is no gap: what lies before its first chunk was never asked for, unless it is
+// known to have been there.
+void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
+  if (!s.begun) {
+    chunks_before_ += h.sequence;
+    s.gap = beginning_lost_ && h.sequence > 0;
+  }
+  if (s.begun && h.sequence > s.next_sequence) {
+    missing_chunks_ += h.sequence - s.next_sequence;
+    s.gap = true;
+    for (auto& [key, lane] : s.lanes) lane.in_doubt = true;
+  }
+  s.begun = true;
+  if (h.sequence >= s.next_sequence) s.next_sequence = h.sequence + 1;
+}
+
+void ChunkGaps::push(std::span<const uint64_t> chunk) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  Session& s = sessions_[h.session];
+  if (is_standing(h.kind) || h.notes & shm::kStanding) return;
+  s.device = h.device;
+  count(s, h);
+  s.ended |= h.kind == shm::ChunkKind::end;
+  if (h.kind != shm::ChunkKind::device_words) return;
+  for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
+    Lane& lane = s.lanes[lane_key(h, span.risc)];
+    // What was taken from behind a rewound index, or from L1, says nothing of what lies before it in the log.
+    const bool in_log = span.source == shm::SpanSource::dram_log && !(h.notes & shm::kRecovered);
+    if (in_log && (lane.begun ? lane.in_doubt : s.gap)) {
+      settle(s, h, span, lane);
+      lane.in_doubt = false;
+    }
+    lane.header = h;
+    lane.span = span;
+    const auto words = shm::words_of(chunk, span);
+    lane.words.assign(words.begin(), words.end());
+    lane.begun = true;
+  }
+}
+
+void ChunkGaps::settle(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane) {
+  const markers::FrameDigest before = digest_of(span);
+  const uint64_t from = lane.begun ? last_time(lane) : 0;
+  const uint64_t until = before.known ? before.last_time : 0;  // of the last marker in front of this span
+  const bool same_log = lane.begun && lane.header.epoch == h.epoch &&
+                        lane.span.source == shm::SpanSource::dram_log && h.firmware_mode == 0;
+  const uint64_t next_word = uint64_t{lane.span.word_offset} + lane.span.word_count;
+  if (same_log ? span.word_offset <= next_word : markers::clock_difference(until, from) <= 0) return;
+  shm::LossRecord record = record_for(s, h, span.risc);
+  record.from_cycles = from;
+  record.to_cycles = until ? until + 1 : shm::kOpenEnd;
+  if (same_log) {
+    record.precision = shm::LossPrecision::exact_words;
+    record.words = span.word_offset - next_word;
+  }
+  tell(h.session, s, record);
+}
+
+void ChunkGaps::tell(uint64_t session, Session& s, shm::LossRecord record) {
+  record.id = kFirstId + s.told.size();
+  if (const auto into = grain_.joins(session, record)) {
+    shm::LossRecord& r = s.told[*into - kFirstId];
+    take_in(r, record);
+    return found_(session, r);
+  }
+  s.told.push_back(record);
+  found_(session, record);
+}
+
+shm::LossRecord ChunkGaps::record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc) const {
+  shm::LossRecord record;
+  record.core_x = h.core_x;
+  record.core_y = h.core_y;
+  record.risc = risc;
+  record.cause = cause_;
+  record.epoch = h.epoch;
+  record.device = s.device;
+  return record;
+}
+
+uint64_t ChunkGaps::last_time(const Lane& lane) {
+  const markers::Layout* layout = markers::layout_by_generation(lane.header.generation);
+  if (!layout || lane.span.risc >= device::kMaxRiscs ||
+      lane.header.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate))
+    return 0;
+  markers::LaneDecoder decoder({&layout->format, lane.span.risc, static_cast<uint8_t>(lane.header.flat_id),
+                                static_cast<device::Mode>(lane.header.firmware_mode)});
+  decoder.resume(digest_of(lane.span));
+  markers::Batch batch;
+  if (lane.span.source == shm::SpanSource::l1_buffer)
+    decoder.decode_buffer(lane.words, batch);
+  else
+    decoder.decode(lane.words, batch);
+  return decoder.digest().last_time;
+}
+
+void ChunkGaps::broke_off() {
+  for (auto& [id, s] : sessions_)
+    for (auto& [key, lane] : s.lanes) lane.in_doubt |= !s.ended;
+}
+
+void ChunkGaps::finish() {
+  for (auto& [id, s] : sessions_)
+    for (auto& [key, lane] : s.lanes) {
+      if (!lane.in_doubt) continue;
+      lane.in_doubt = false;
+      shm::LossRecord record = record_for(s, lane.header, lane.span.risc);
+      record.from_cycles = last_time(lane);
+      tell(id, s, record);
+    }
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,63 @@
+#include "collector/record/capture_copy.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "collector/capture/capture_file.hpp"
+#include "collector/record/drop_account.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+constexpr size_t kBlockBytes = 2 << 20;
+const CaptureOutput::Ended kNobodyWaits = [](QueuedBlock*, int) {};
+}  // namespace
+
+CaptureCopy::CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, bool plain)
+    : path_(path),
+      temporary_(path + ".part-" + std::to_string(getpid())),
+      book_(cause),
+      output_(
+          temporary_, session, {},
+          [plain](const std::string& name) { return open_capture_disk(name, plain); }, monotonic_now_ns) {
+  block_.chunks.reserve(kBlockBytes / 8);
+}
+
+CaptureCopy::~CaptureCopy() {
+  if (!finished_) unlink(temporary_.c_str());
+}
+
+void CaptureCopy::add(std::span<const uint64_t> chunk) {
+  if (!block_.chunks.empty() && block_.chunks.bytes() + chunk.size_bytes() > kBlockBytes) put_block();
+  book_.push(chunk);
+  block_.chunks.add(chunk);
+  ++chunks_;
+}
+
+// The block is packed into the same memory again and again, so it waits for the one before.
+void CaptureCopy::put_block() {
+  output_.wait(kNobodyWaits);
+  block_.header = encoder_.encode(block_.chunks, block_.number++, block_.packed);
+  markers_ += block_.header.markers;
+  output_.put(&block_, kNobodyWaits);
+  block_.chunks.clear();
+}
+
+void CaptureCopy::finish() {
+  book_.finish();
+  ChunkBatch found;
+  for (const auto& [session, records] : book_.found())
+    for (const auto& [id, record] : records) add_loss_chunk(found, session, record);
+  if (!block_.chunks.empty()) put_block();
+  output_.finish(found, kNobodyWaits);
+  if (!output_.error().empty())
+    throw CaptureError("capture " + path_ + " is not written: " + output_.error());
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
+    throw CaptureError("capture " + path_ + " cannot be put in place: " + std::strerror(errno));
+  finished_ = true;
+}
+
+}  // namespace ttc::collect

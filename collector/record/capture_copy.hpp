@@ -1,0 +1,44 @@
+// Chunks from anywhere into a new capture file, one block after the other: what recover and snapshots make.
+// The file appears whole or not at all. One thread's.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "collector/record/capture_output.hpp"
+#include "ttcollect/loss_book.hpp"
+
+namespace ttc::collect {
+
+class CaptureCopy {
+ public:
+  // `cause`: of chunks that are missing among those that will be added. Throws CaptureError.
+  CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, bool plain = false);
+  ~CaptureCopy();  // without finish(): removes what was begun
+  CaptureCopy(const CaptureCopy&) = delete;
+  CaptureCopy& operator=(const CaptureCopy&) = delete;
+
+  void add(std::span<const uint64_t> chunk);
+  // What was added broke off: what came behind it on any lane is missing.
+  void lost_beginning() { book_.lost_beginning(); }
+  void broke_off() { book_.broke_off(); }
+  // Adds the records of what was found missing, ends the file, gives it its name. Throws CaptureError.
+  void finish();
+
+  const LossBook& book() const { return book_; }
+  uint64_t bytes() const { return output_.bytes(); }
+  uint64_t chunks() const { return chunks_; }
+  uint64_t markers() const { return markers_; }
+
+ private:
+  void put_block();
+
+  std::string path_, temporary_;
+  LossBook book_;
+  CaptureOutput output_;
+  BlockEncoder encoder_;
+  QueuedBlock block_;
+  uint64_t chunks_ = 0, markers_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,115 @@
+// Writes live segments to a capture, as one more reader of their rings. No drain ever waits for the disk.
+//
+//   rings -> gather (one thread) -> blocks -> pack (threads) -> write (one thread) -> file
+//
+// Between the threads lies a queue bounded by memory. A disk that is too slow for good costs whole blocks, by
+// rule; a gatherer that is starved costs what the ring overwrites. Both are intervals of loss in the file.
+// Chunks of several devices alternate in the file as they came; each names its session and device.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/loss/chunk_gaps.hpp"
+#include "collector/record/block_queue.hpp"
+#include "collector/record/capture_output.hpp"
+#include "collector/record/drop_account.hpp"
+#include "shm/reader.hpp"
+
+namespace ttc::collect {
+
+struct CaptureOptions {
+  std::string path;
+  bool plain = false;  // no io_uring
+  CaptureBounds bounds;
+  Keep keep_in_memory = Keep::oldest;  // when the disk is too slow
+  uint64_t memory_bytes = 64u << 20;   // of blocks that wait for packing and for the disk
+  unsigned packers = 1;                // threads
+  uint64_t block_bytes = 2u << 20;     // of chunks; a block is also made when kBlockAgeNs are over
+  OpenDisk open_disk;                  // none: open_capture_disk
+  std::function<uint64_t()> now_ns;    // none: CLOCK_MONOTONIC; of rotation, age and sync
+};
+
+class CaptureWriter {
+ public:
+  // One segment's way into the file. Owned by the writer.
+  class Track {
+   public:
+    uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+    uint64_t lapped_bytes() const { return lapped_.load(std::memory_order_relaxed); }
+    const std::string& error() const { return error_; }  // after finish()
+
+   private:
+    friend class CaptureWriter;
+    explicit Track(const std::string& live_name) : reader_(live_name, shm::StartAt::oldest) {}
+
+    shm::Reader reader_;
+    std::atomic<uint64_t> bytes_{0};
+    std::atomic<uint64_t> lapped_{0};
+    std::string error_;
+    bool over_ = false;  // the gathering thread's
+  };
+
+  // Creates or truncates the file. `session` goes into its header: that of the first device. Throws
+  // CaptureError.
+  CaptureWriter(const CaptureOptions& options, uint64_t session);
+  ~CaptureWriter();
+
+  // Before the segment's first chunk is published. Throws shm::SegmentError.
+  const Track& add(const std::string& live_name);
+  // After every segment was ended: writes what is left, syncs, closes.
+  void finish();
+
+  // While it runs, too.
+  uint64_t dropped_bytes() const { return drops_.dropped_bytes(); }
+  uint64_t file_bytes() const { return file_bytes_.load(std::memory_order_relaxed); }
+  std::vector<shm::LossRecord> lost(uint64_t session) const { return drops_.records(session); }
+
+  // After finish().
+  std::string error() const { return output_->error(); }
+  std::string backend() const { return how_; }
+  const std::vector<std::string>& notes() const { return output_->notes(); }
+  const std::vector<std::string>& files() const { return output_->files(); }
+  uint64_t most_memory() const { return queue_.most_bytes_seen(); }
+
+ private:
+  void gather();
+  bool refresh_active();
+  bool take(Track& track, unsigned wait_ms);
+  void keep(std::span<const uint64_t> chunk);
+  void push_block();
+  void drop(const QueuedBlock& block, shm::LossCause cause);
+  void pack();
+  void write();
+
+  const CaptureOptions options_;
+  BlockQueue queue_;
+  DropAccount drops_;
+  std::unique_ptr<CaptureOutput> output_;  // the writing thread's; from finish() on anybody's
+  std::string how_;
+  std::atomic<uint64_t> file_bytes_{0};
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Track>> tracks_;  // with mutex_
+  bool finishing_ = false;                      // with mutex_
+
+  // The gathering thread's own.
+  std::vector<Track*> active_;
+  std::vector<uint64_t> chunk_;
+  std::unique_ptr<QueuedBlock> filling_;
+  uint64_t filling_since_ns_ = 0;
+  uint64_t next_number_ = 0;
+  uint64_t told_losses_ns_ = 0;
+  ChunkGaps gaps_;
+
+  std::thread gatherer_, writer_;
+  std::vector<std::thread> packers_;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,156 @@
+#include "collector/record/flight_recorder.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "collector/capture/capture_file.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+constexpr unsigned kChunksAtOnce = 256;
+constexpr std::chrono::milliseconds kLook{2};  // between two looks at quiet rings
+
+std::string numbered(const std::string& path, size_t number) {
+  char text[16];
+  std::snprintf(text, sizeof text, ".%04zu", number);
+  std::filesystem::path p(path);
+  const std::string extension = p.extension();
+  return p.replace_extension().string() + text + (extension.empty() ? ".ttc" : extension);
+}
+
+}  // namespace
+
+FlightRecorder::FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> told)
+    : options_(options), told_(std::move(told)), thread_([this] { run(); }) {}
+
+FlightRecorder::~FlightRecorder() {
+  finish();
+}
+
+void FlightRecorder::add(const std::string& live_name, int workload_pid) {
+  auto track = std::make_unique<Track>(live_name, options_.rules, workload_pid);
+  const std::lock_guard lock(mutex_);
+  tracks_.push_back(std::move(track));
+  changed_.notify_one();
+}
+
+void FlightRecorder::ask(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  asked_ = asked_ ? *asked_ + "; " + why : why;
+  changed_.notify_one();
+}
+
+// A recording is due when the time after the trigger is over.
+void FlightRecorder::trigger(const std::string& why) {
+  const uint64_t now = monotonic_now_ns();
+  if (due_ns_ || (last_ns_ && now - last_ns_ < options_.every_ns)) {
+    ++held_back_;
+    return;
+  }
+  last_ns_ = now;
+  due_for(why, now);
+}
+
+void FlightRecorder::due_for(const std::string& why, uint64_t now_ns) {
+  if (due_ns_) {  // one recording for both, and not later than promised to the first
+    why_ += "; " + why;
+    return;
+  }
+  why_ = why;
+  why_ns_ = now_ns;
+  due_ns_ = now_ns + options_.post_ns;
+}
+
+// True when anything came.
+bool FlightRecorder::follow(Track& t) {
+  std::vector<uint64_t> chunk;
+  for (unsigned taken = 0; taken < kChunksAtOnce; ++taken) {
+    switch (t.reader.next(chunk, 0)) {
+      case shm::Reader::Next::chunk:
+        if (const auto why = t.watch.push(chunk)) trigger(*why);
+        break;
+      case shm::Reader::Next::lapped:
+        t.watch.missed();
+        break;
+      case shm::Reader::Next::timeout:
+        return taken > 0;
+      default:
+        t.over = true;
+        return true;
+    }
+  }
+  return true;
+}
+
+void FlightRecorder::look_at(Track& t) {
+  if (const auto why = t.watch.at(raw_now_ns())) trigger(*why);
+}
+
+void FlightRecorder::look_at_workload(Track& t) {
+  if (!options_.rules.exit || t.told_exit || !t.workload.over()) return;
+  t.told_exit = true;
+  trigger("the workload (pid " + std::to_string(t.workload.pid()) + ") has exited");
+}
+
+void FlightRecorder::record() {
+  SnapshotOptions o;
+  o.last_bytes = options_.bytes;
+  if (options_.pre_ns) o.last_ns = options_.pre_ns + (monotonic_now_ns() - why_ns_);
+  o.plain = options_.plain;
+  std::vector<std::string> names;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& t : tracks_) names.push_back(t->reader.info().live_name);
+  }
+  FlightRecording r{why_, {}, {}};
+  due_ns_ = 0;
+  if (names.empty()) return;
+  try {
+    r.file = take_snapshot(names, numbered(options_.path, recordings_.size() + 1), o);
+  } catch (const CaptureError& e) {
+    r.error = e.what();
+  } catch (const shm::SegmentError& e) {
+    r.error = e.what();
+  }
+  recordings_.push_back(r);
+  told_(r);
+}
+
+void FlightRecorder::run() {
+  for (;;) {
+    std::vector<Track*> all, active;
+    bool finishing = false;
+    {
+      std::unique_lock lock(mutex_);
+      if (asked_) due_for(*asked_, monotonic_now_ns());
+      asked_.reset();
+      finishing = finishing_;
+      for (const auto& t : tracks_) {
+        all.push_back(t.get());
+        if (!t->over) active.push_back(t.get());
+      }
+    }
+    bool news = false;
+    for (Track* t : active) news |= follow(*t), look_at(*t);
+    for (Track* t : all) look_at_workload(*t);  // a workload may end after what was collected from it
+    if (due_ns_ && (monotonic_now_ns() >= due_ns_ || (finishing && active.empty()))) record();
+    if (finishing && active.empty()) return;
+    std::unique_lock lock(mutex_);
+    if (!news) changed_.wait_for(lock, kLook, [this] { return asked_.has_value(); });
+  }
+}
+
+void FlightRecorder::finish() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    finishing_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
+}
+
+}  // namespace ttc::collect

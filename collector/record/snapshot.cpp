@@ -1,0 +1,64 @@
+#include "collector/record/snapshot.hpp"
+
+#include <memory>
+
+#include "collector/record/capture_copy.hpp"
+#include "shm/reader.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+struct Stretch {
+  explicit Stretch(const std::string& name) : reader(name, shm::StartAt::oldest) {}
+  shm::Reader reader;
+  uint64_t end = 0;  // position
+};
+
+bool wanted(const std::vector<uint64_t>& chunk, uint64_t from_ns) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  return h.kind != shm::ChunkKind::device_words || h.read_time_ns >= from_ns;
+}
+
+void copy(Stretch& s, uint64_t from_ns, CaptureCopy& to) {
+  std::vector<uint64_t> chunk;
+  while (s.reader.position() < s.end) {
+    const shm::Reader::Next next = s.reader.next(chunk, 0);
+    if (next == shm::Reader::Next::lapped) continue;  // counted by the reader
+    if (next != shm::Reader::Next::chunk) return;
+    if (wanted(chunk, from_ns)) to.add(chunk);
+  }
+}
+
+}  // namespace
+
+SnapshotResult take_snapshot(const std::vector<std::string>& live_names, const std::string& path,
+                             const SnapshotOptions& options) {
+  std::vector<std::unique_ptr<Stretch>> stretches;
+  stretches.reserve(live_names.size());
+  for (const std::string& name : live_names) stretches.push_back(std::make_unique<Stretch>(name));
+  SnapshotResult r;
+  r.path = path;
+  const uint64_t began = monotonic_now_ns();
+  for (const auto& s : stretches) s->end = s->reader.tail();
+  const uint64_t cut_raw = raw_now_ns();
+  r.cut_ns = monotonic_now_ns() - began;
+  const uint64_t from_ns = cut_raw > options.last_ns ? cut_raw - options.last_ns : 0;
+  CaptureCopy to(path, stretches.front()->reader.info().session, shm::LossCause::reader_lapped,
+                 options.plain);
+  for (const auto& s : stretches) {
+    if (s->end > options.last_bytes) s->reader.skip_to(s->end - options.last_bytes);
+    const uint64_t from = s->reader.position();
+    copy(*s, from_ns, to);
+    r.ring_bytes += s->reader.position() - from;
+    r.lapped_bytes += s->reader.lost_bytes();
+  }
+  to.finish();
+  r.total_ns = monotonic_now_ns() - began;
+  r.file_bytes = to.bytes();
+  r.chunks = to.chunks();
+  r.markers = to.markers();
+  return r;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,425 @@
+#include "collector/recycle/core_recycle.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Window;
+
+constexpr uint32_t kSettleAgain = 16;
+constexpr int kSettleTries = 4;      // in a row, for a snapshot without a finish under way
+constexpr uint32_t kMagicWords = 8;  // in front of the vector, where the magic word is (format sheet 1.5)
+constexpr uint32_t kLongestFrame = device::kBufferWords + 8;
+
+std::string number(uint64_t value) {
+  return std::to_string(value);
+}
+std::string bits(uint32_t mask) {
+  std::string text;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (mask >> r & 1) text += (text.empty() ? "" : ",") + number(r);
+  return text;
+}
+std::string indices(const std::array<uint32_t, device::kMaxRiscs>& index) {
+  std::string text;
+  for (const uint32_t i : index) text += (text.empty() ? "" : ",") + number(i);
+  return text;
+}
+
+}  // namespace
+
+void CoreRecycle::tell(const std::string& what) const {
+  if (!deps_.audit) return;
+  deps_.audit(number(deps_.attachment.clock()) + " core " + number(core_.core.at.x) + "-" +
+              number(core_.core.at.y) + " " + what);
+}
+
+CoreRecycle::Step CoreRecycle::end(Step step, std::string why) {
+  why_ = std::move(why);
+  if (step == Step::surprise) tell("surprise: " + why_);
+  if (step == Step::rewound) tell("the host rewrote the vector");
+  return step;
+}
+
+Access CoreRecycle::read_words(uint32_t first, uint32_t words, uint32_t* out) {
+  std::array<uint64_t, 48> raw;
+  const uint32_t from = first & ~1u, count = ((first + words + 1) & ~1u) - from;
+  const uint32_t address = core_.core.control_address + 4 * from;
+  Access a = deps_.card.aim(Window::control, core_.core.at, address);
+  if (a == Access::ok)
+    a = deps_.card.copy(Window::control, address & (card::kWindowBytes - 1), {raw.data(), count / 2});
+  if (a == Access::ok)
+    std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()) + (first - from), words, out);
+  return a;
+}
+
+// The order is the protocol's.
+Access CoreRecycle::snapshot(Snapshot& s) {
+  const device::Format& f = deps_.attachment.layout->format;
+  s.read_ns = deps_.attachment.clock();
+  s.transport_ns = deps_.card.transactions().transport_ns;
+  Access a = read_words(f.run_counter, 1, &s.runs_before);
+  if (a == Access::ok) a = read_words(f.host_end, device::kMaxRiscs, s.index.data());
+  if (a == Access::ok) a = read_words(f.done, 1, &s.done);
+  if (a == Access::ok) a = read_words(f.run_counter, 1, &s.runs_after);
+  if (a == Access::ok && (s.runs_after == ~0u || s.index[0] == ~0u)) a = deps_.card.doubt(core_.core.at);
+  return a;
+}
+
+// What of the vector, and of the words in front of it, no run and no recycle changes.
+Access CoreRecycle::check_vector(std::vector<uint32_t>& baseline, bool& holds) {
+  const device::Format& f = deps_.attachment.layout->format;
+  std::array<uint64_t, (80 + kMagicWords) / 2> raw;
+  const uint32_t address = core_.core.control_address - 4 * kMagicWords;
+  Access a = deps_.card.aim(Window::control, core_.core.at, address);
+  if (a == Access::ok)
+    a = deps_.card.copy(Window::control, address & (card::kWindowBytes - 1),
+                        {raw.data(), (kMagicWords + f.control_words) / 2u});
+  if (a != Access::ok) return a;
+  const auto* magic = reinterpret_cast<const uint32_t*>(raw.data());
+  const uint32_t* v = magic + kMagicWords;
+  const auto refuse = [&](const std::string& why) {
+    holds = false;
+    why_ = why;
+    return Access::ok;
+  };
+  if (v[f.dram_address] != deps_.attachment.dram_base || v[f.flat_id] != core_.core.flat_id ||
+      v[f.core_count_per_dram] != deps_.attachment.core_count_per_dram)
+    return refuse("the fixed words of its control vector are not those that were found at attaching");
+  for (uint32_t w = f.risc_dram_address; w < f.risc_dram_address + uint32_t{f.risc_dram_address_count}; ++w)
+    if (v[w] != 0 && v[w] != deps_.attachment.dram_base)
+      return refuse("a RISC has a DRAM address of its own: debug dump");
+  if (f.dispatch_core && v[f.dispatch_core] != 0) return refuse("it is a dispatch core");
+  if (f.trace_status && v[f.trace_status] != 0) return refuse("it records traces only");
+  if (v[f.dropped] != 0)
+    return refuse("it has dropped markers: the log was full already, the host must rewind it");
+  std::vector<uint32_t> now{v[f.noc_x], v[f.noc_y]};
+  for (uint32_t w = 0; w < kMagicWords; ++w) now.push_back(magic[w] == markers::kWorkerMagic ? magic[w] : 0);
+  if (baseline.empty()) baseline = now;
+  if (baseline != now) return refuse("the fixed words of its control vector have changed");
+  holds = true;
+  return Access::ok;
+}
+
+Access CoreRecycle::begin(std::vector<uint32_t>& baseline, Step& step) {
+  began_ns_ = deps_.attachment.clock();
+  const uint64_t trips = deps_.card.transactions().round_trips;
+  step = Step::not_now;
+  const Access a = arm(baseline, step);
+  trips_ += deps_.card.transactions().round_trips - trips;
+  return a;
+}
+
+Access CoreRecycle::arm(std::vector<uint32_t>& baseline, Step& step) {
+  bool holds = false;
+  if (const Access a = check_vector(baseline, holds); a != Access::ok || !holds) return a;
+  for (int i = 0; i < kSettleTries; ++i) {
+    if (const Access a = snapshot(before_); a != Access::ok) return a;
+    if (before_.settled()) break;
+  }
+  const auto most = static_cast<double>(core_.capacity) * deps_.limits.any_moment_fill;
+  const bool urgent = std::any_of(before_.index.begin(), before_.index.end(),
+                                  [&](uint32_t index) { return static_cast<double>(index) >= most; });
+  if (!before_.settled() && !urgent) return Access::ok;
+  return clear(step);
+}
+
+// What asking an emulated card takes is not the card's doing; behind a slow link everything takes longer.
+uint64_t CoreRecycle::since_before() const {
+  const uint64_t all = deps_.attachment.clock() - before_.read_ns;
+  return all - std::min(all, deps_.card.transactions().transport_ns - before_.transport_ns);
+}
+uint64_t CoreRecycle::store_within() const {
+  return std::max(deps_.limits.store_within_ns, 5 * deps_.card.line_allowance_ns());
+}
+
+Access CoreRecycle::clear(Step& step) {
+  const auto least = static_cast<uint32_t>(static_cast<double>(core_.capacity) * deps_.limits.least_fill);
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint32_t index = before_.index[r];
+    if (index < core_.lanes[r].pos) return Access::ok;  // a rewind: the drain's to deal with
+    if (core_.lanes[r].pos >= least && index + deps_.limits.keep_clear_words <= core_.capacity &&
+        core_.lanes[r].digest.known)
+      cleared_ |= 1u << r;
+  }
+  if (cleared_ == 0) {
+    if (std::any_of(before_.index.begin(), before_.index.end(), [this](uint32_t index) {
+          return index + deps_.limits.keep_clear_words > core_.capacity;
+        }))
+      why_ =
+          "its log is filled beyond the mark that is kept clear: the next frame may not fit, the host must "
+          "rewind";
+    return Access::ok;
+  }
+  if (since_before() > store_within()) {
+    cleared_ = 0;
+    return Access::ok;  // held up: from the beginning
+  }
+  const Access a = deps_.writer.clear(core_.place, cleared_);
+  if (a != Access::ok) {
+    if (a == Access::refused) why_ = "the card refused the store";
+    return a == Access::refused ? Access::ok : a;
+  }
+  const uint64_t took = since_before();
+  slow_ = took > store_within();
+  tell("clear lanes " + bits(cleared_) + " indices " + indices(before_.index) + " runs " +
+       number(before_.runs_after) + (before_.settled() ? " settled" : " unsettled") + " store after " +
+       number(took) + " ns" + (slow_ ? " SLOW" : ""));
+  last_runs_ = before_.runs_after;
+  phase_ = Phase::settle;
+  step = Step::going;
+  return Access::ok;
+}
+
+CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
+                                  const Result& earlier) {
+  CoreRecycle r(std::move(deps), core);
+  r.began_ns_ = r.deps_.attachment.clock();
+  r.cleared_ = cleared;
+  r.before_.runs_before = r.before_.runs_after = r.last_runs_ = earlier.runs;
+  r.before_.done = earlier.settled;
+  for (uint32_t i = 0; i < device::kMaxRiscs; ++i) r.before_.index[i] = r.core_.lanes[i].pos;
+  r.tell("looks again at provisional lanes " + bits(cleared));
+  return r;
+}
+
+// The host's reset is the only thing that takes RUN_COUNTER back.
+bool CoreRecycle::gone_back(const Snapshot& s) {
+  const bool back = s.runs_before < last_runs_ || s.runs_after < s.runs_before;
+  last_runs_ = s.runs_after;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (cleared_ >> r & 1) highest_seen_[r] = std::max(highest_seen_[r], s.index[r]);
+  return back;
+}
+
+Access CoreRecycle::go_on(Step& step) {
+  step = Step::going;
+  const uint64_t trips = deps_.card.transactions().round_trips;
+  const Access a = step_on(step);
+  trips_ += deps_.card.transactions().round_trips - trips;
+  return a;
+}
+
+Access CoreRecycle::step_on(Step& step) {
+  switch (phase_) {
+    case Phase::settle:
+      return settle(step);
+    case Phase::grace: {
+      Snapshot s;
+      if (const Access a = snapshot(s); a != Access::ok) return a;
+      if (gone_back(s)) {
+        step = end(Step::rewound, {});
+        return Access::ok;
+      }
+      if (s.read_ns < counts_ns_ + deps_.limits.grace_ns) return Access::ok;
+      phase_ = Phase::resolve;
+      resolve_since_ns_ = s.read_ns;
+      [[fallthrough]];
+    }
+    case Phase::resolve:
+      return resolve(step);
+  }
+  return Access::ok;
+}
+
+Access CoreRecycle::settle(Step& step) {
+  Snapshot s;
+  if (const Access a = snapshot(s); a != Access::ok) return a;
+  if (gone_back(s)) {
+    step = end(Step::rewound, {});
+    return Access::ok;
+  }
+  if (!first_runs_) first_runs_ = s.runs_before;
+  if (!s.settled() && s.runs_before == *first_runs_) return Access::ok;
+  counts_ = s;
+  counts_ns_ = deps_.attachment.clock();
+  phase_ = Phase::grace;
+  return Access::ok;
+}
+
+// New frames of the lane at counts_, by its own constant.
+FrameRange CoreRecycle::allowed(uint32_t r) const {
+  const RecycleLane& lane = core_.lanes[r];
+  if (!lane.ahead) return {0, INT64_MAX};
+  const int64_t taken = static_cast<int64_t>(lane.frames) - *lane.ahead;
+  return {counts_.runs_before - taken, counts_.most() - taken};
+}
+// Those of them that came after before_.
+FrameRange CoreRecycle::crossing() const {
+  return {counts_.runs_before - before_.most(), counts_.most() - before_.runs_before};
+}
+
+Access CoreRecycle::read_places() {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const RecycleLane& lane = core_.lanes[r];
+    const bool cleared = cleared_ >> r & 1;
+    const uint32_t runs = counts_.runs_after + 1 - before_.runs_before;
+    const uint64_t crossing = uint64_t{runs + 1} * kLongestFrame;
+    uint64_t until = cleared ? std::max<uint64_t>(before_.index[r], lane.pos) + crossing : 0;
+    until = std::min<uint64_t>(std::max<uint64_t>(until, counts_.index[r]), core_.capacity) & ~1u;
+    const auto read = [&](uint32_t from, uint64_t to, std::vector<uint32_t>& words) {
+      words.clear();
+      if (to <= from) return Access::ok;
+      std::vector<uint64_t> raw((to - from + 1) / 2);
+      const LogRead one{core_.core.bank, deps_.address(core_, r, from), raw};
+      const Access a = deps_.logs.read({&one, 1});
+      const auto* begin = reinterpret_cast<const uint32_t*>(raw.data());
+      words.assign(begin, begin + (to - from));
+      return a;
+    };
+    // The old place first: the new lap grows towards it.
+    if (const Access a = read(lane.pos, until, result_.old_place[r]); a != Access::ok) return a;
+    if (!cleared) continue;
+    const uint64_t torn = counts_.index[r] > lane.pos ? kLongestFrame : 0;
+    const uint64_t lap = std::min<uint64_t>(std::max<uint64_t>(counts_.index[r], torn), core_.capacity);
+    if (const Access a = read(0, counts_.index[r] == 0 ? 0 : lap, result_.front[r]); a != Access::ok)
+      return a;
+  }
+  return Access::ok;
+}
+
+// BRISC's frame of a run and that of another RISC carry one launch id, and after before_ there are as many of
+// one as of the other. Finish goes from BRISC on: where one was under way, a lane may lack its frame, at
+// before_ or at counts_.
+bool CoreRecycle::agrees_with_brisc(uint32_t r, const LaneOutcome& brisc, const LaneOutcome& other) const {
+  const auto launch = [](const LaneOutcome& o, size_t from_end) {
+    return o.frames[o.frames.size() - from_end].host_id;
+  };
+  const auto agree = [&](size_t less) {
+    if (brisc.frames.size() < less) return false;
+    const size_t runs = brisc.frames.size() - brisc.announced, mine = other.frames.size() - other.announced;
+    const bool counted = mine + less == runs || (!before_.settled() && mine + less == runs + 1);
+    if (!counted && core_.lanes[r].frames != 0) return false;
+    for (size_t i = 1; i <= std::min(brisc.frames.size() - less, other.frames.size()); ++i)
+      if (launch(brisc, less + i) != launch(other, i)) return false;
+    return true;
+  };
+  return agree(0) || (!counts_.settled() && agree(1));
+}
+
+std::vector<LaneOutcome> CoreRecycle::readings(uint32_t r) const {
+  const RecycleLane& lane = core_.lanes[r];
+  const bool cleared = cleared_ >> r & 1;
+  if (!cleared && counts_.index[r] == lane.pos) {  // a lane nobody uses, or nothing new
+    LaneOutcome same;
+    same.digest = lane.digest;
+    same.cursor = same.old_end = lane.pos;
+    return {same};
+  }
+  LaneCase one{lane.lane,        deps_.ceiling(),  lane.digest,      cleared,
+               lane.pos,         before_.index[r], counts_.index[r], result_.old_place[r],
+               result_.front[r], allowed(r),       crossing()};
+  if (cleared && !deps_.limits.resolve) {
+    one.index_after = 0;
+    one.old_place = one.old_place.first(std::min<size_t>(one.old_place.size(), one.index_before - one.pos));
+    one.allowed = {0, INT64_MAX};
+    one.crossing = {0, 0};
+  }
+  return possible_outcomes(one);
+}
+
+std::string CoreRecycle::nothing_fits(uint32_t r) const {
+  return "RISC " + number(r) + ": nothing fits index " + number(counts_.index[r]) + " after " +
+         number(before_.index[r]) + " with words taken to " + number(core_.lanes[r].pos) +
+         "; by the runs counted, " + std::to_string(crossing().least) + " to " +
+         std::to_string(crossing().most) + " frames came since";
+}
+
+// True: one reading was chosen, or it is a surprise.
+bool CoreRecycle::choose(Step& step) {
+  std::array<std::vector<LaneOutcome>, device::kMaxRiscs> found;
+  std::string missing;
+  for (uint32_t r = 0; r < core_.core.riscs && missing.empty(); ++r) {
+    found[r] = readings(r);
+    if (found[r].empty()) missing = nothing_fits(r);
+    if (r == 0 || !missing.empty()) continue;
+    // A RISC that sat out ends in frames without a time. Those with the launch ids of BRISC's were written by
+    // these runs, so the reading that has most of them is the true one.
+    const bool unused =
+        !(cleared_ >> r & 1) && counts_.index[r] == core_.lanes[r].pos && core_.lanes[r].frames == 0;
+    if (unused) continue;
+    std::erase_if(found[r], [&](const LaneOutcome& o) { return !agrees_with_brisc(r, found[0].front(), o); });
+    if (found[r].empty()) missing = "RISC " + number(r) + ": its launches are not BRISC's";
+    const auto most = std::max_element(found[r].begin(), found[r].end(), [](const auto& a, const auto& b) {
+      return a.frames.size() < b.frames.size();
+    });
+    const bool sat_out = most != found[r].end() && !most->frames.empty() && most->frames.back().sat_out;
+    if (found[r].size() > 1 && sat_out) found[r] = {LaneOutcome(*most)};
+  }
+  if (missing.empty()) {
+    for (uint32_t r = 0; r < core_.core.riscs; ++r) {
+      if (found[r].size() > 1) {
+        step = end(Step::surprise, "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
+                                       to_string(found[r][0].verdict) + ", " +
+                                       to_string(found[r][1].verdict) + ")");
+        return true;
+      }
+      result_.lanes[r] = std::move(found[r].front());
+    }
+    return chosen_ = true;
+  }
+  if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return false;
+  step = end(Step::surprise, missing);
+  return true;
+}
+
+// A core that acted on a cached index has come back to the old place since counts_.
+bool CoreRecycle::moved_back(const Snapshot& after) const {
+  for (uint32_t r = 0; r < core_.core.riscs; ++r)
+    if (cleared_ >> r & 1 && counts_.index[r] < core_.lanes[r].pos && after.index[r] > before_.index[r])
+      return true;
+  return false;
+}
+
+// The lane whose old place holds words that are still to be read, and that the new lap has reached.
+std::optional<uint32_t> CoreRecycle::overtaken(const Snapshot& after) const {
+  for (uint32_t r = 0; r < core_.core.riscs; ++r) {
+    const uint32_t pos = core_.lanes[r].pos;
+    if (!(cleared_ >> r & 1) || counts_.index[r] >= pos || after.index[r] <= pos) continue;
+    if (std::max(before_.index[r], result_.lanes[r].old_end) > pos) return r;
+  }
+  return std::nullopt;
+}
+
+Access CoreRecycle::resolve(Step& step) {
+  result_.lanes = {};
+  if (const Access a = read_places(); a != Access::ok) return a;
+  Snapshot after;
+  if (const Access a = snapshot(after); a != Access::ok) return a;
+  bool back = gone_back(after);
+  for (uint32_t r = 0; r < core_.core.riscs; ++r) back = back || after.index[r] < counts_.index[r];
+  if (back) {
+    step = end(Step::rewound, {});
+  } else if (moved_back(after)) {
+    if (++settled_again_ > kSettleAgain) step = end(Step::surprise, "its indices do not settle");
+    phase_ = Phase::settle;
+    first_runs_.reset();
+  } else if (overtaken(after) || (choose(step) && overtaken(after))) {
+    step = end(Step::surprise, "RISC " + number(*overtaken(after)) +
+                                   ": the new lap reached words that were still to be read");
+  } else if (chosen_ && step == Step::going) {
+    step = take();
+  }
+  return Access::ok;
+}
+
+CoreRecycle::Step CoreRecycle::take() {
+  for (uint32_t r = 0; r < core_.core.riscs; ++r) {
+    if (!(cleared_ >> r & 1)) continue;
+    const LaneOutcome& o = result_.lanes[r];
+    crossed_ = crossed_ || (o.verdict != Verdict::clean && o.verdict != Verdict::front);
+    tell("risc " + number(r) + " " + to_string(o.verdict) + ", " + number(o.frames.size()) +
+         " frames, index " + number(counts_.index[r]));
+  }
+  result_.index = counts_.index;
+  result_.runs = counts_.runs_before;
+  result_.settled = counts_.settled();
+  result_.cleared = cleared_;
+  result_.read_time_ns = counts_.read_ns;
+  return Step::resolved;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,150 @@
+// One core's way through a recycle (RECYCLE.md): ARM, CLEAR, SETTLE, GRACE, RESOLVE. Knows nothing of chunks
+// and schedules: it is given what the drain knows of the lanes, takes a few round trips a step, and says in
+// the end which frames are new and where each lane stands. The only caller of card::IndexWriter::clear().
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/attach/attach.hpp"
+#include "collector/io/log_reader.hpp"
+#include "collector/recycle/recycle_resolve.hpp"
+#include "driver_iface/index_writer.hpp"
+
+namespace ttc::collect {
+
+// Where the numbers are from: RECYCLE.md.
+struct RecycleLimits {
+  uint64_t grace_ns = 1'000'000;       // a posted write has landed
+  uint64_t store_within_ns = 50'000;   // of the snapshot it rests on
+  uint64_t patience_ns = 100'000'000;  // for words that do not fit yet
+  uint64_t rest_ns = 5'000'000;  // of a core after a recycle, while its log is not filled to any_moment_fill
+  uint32_t keep_clear_words = 520;  // of a lane's end: the longest frame
+  double least_fill = 0.25;         // of a lane, already read
+  double any_moment_fill = 0.70;    // below it only where no finish is under way
+  bool resolve = true;  // false: believe that every crossing was clean (tests show what that does)
+};
+
+// What the drain knows of a lane when a recycle begins.
+struct RecycleLane {
+  markers::Lane lane;
+  markers::FrameDigest digest;
+  uint32_t pos = 0;              // words taken
+  uint64_t frames = 0;           // taken since the host's last reset
+  std::optional<int64_t> ahead;  // frames minus runs, where it is known
+};
+
+struct RecycleCore {
+  AttachedCore core;
+  size_t place = 0;  // of the writer's
+  std::array<RecycleLane, device::kMaxRiscs> lanes;
+  uint32_t capacity = 0;  // words of a lane
+};
+
+class CoreRecycle {
+ public:
+  enum class Step : uint8_t {
+    going,     // call again
+    resolved,  // outcome() says where the lanes stand
+    rewound,   // the host rewrote the vector
+    surprise,  // why(); never again on this core
+    not_now,   // nothing was written; why() when it can never be
+  };
+  struct Deps {
+    card::Card& card;
+    LogReader& logs;
+    card::IndexWriter& writer;
+    const Attachment& attachment;
+    RecycleLimits limits;
+    std::function<uint64_t(const RecycleCore&, uint32_t risc, uint32_t word)> address;  // in the core's bank
+    std::function<markers::Ceiling()> ceiling;
+    std::function<void(const std::string&)> audit;  // a line a write and a line a verdict
+  };
+
+  CoreRecycle(Deps deps, const RecycleCore& core) : deps_(std::move(deps)), core_(core) {}
+
+  // ARM and CLEAR. `baseline`: the vector's fixed words when they were last compared; filled on first use.
+  card::Access begin(std::vector<uint32_t>& baseline, Step& step);
+  card::Access go_on(Step& step);
+  struct Result {
+    std::array<LaneOutcome, device::kMaxRiscs> lanes;
+    std::array<std::vector<uint32_t>, device::kMaxRiscs> old_place, front;  // what the frames point into
+    std::array<uint32_t, device::kMaxRiscs> index{};
+    uint32_t runs = 0;     // RUN_COUNTER then
+    bool settled = false;  // so frames minus runs is exact
+    uint32_t cleared = 0;  // bit r
+    uint64_t read_time_ns = 0;
+  };
+  // A lane found empty is looked at again, now that its index has moved. `cleared`: bit r.
+  static CoreRecycle reopened(Deps deps, const RecycleCore& core, uint32_t cleared, const Result& earlier);
+
+  // How long the next step may wait.
+  uint64_t pause_ns(uint64_t busy_ns) const {
+    return phase_ == Phase::settle ? busy_ns : std::max(busy_ns, deps_.limits.grace_ns / 4);
+  }
+  const Result& result() const { return result_; }
+  const std::string& why() const { return why_; }
+  uint32_t cleared() const { return cleared_; }
+  uint64_t began_ns() const { return began_ns_; }
+  uint64_t round_trips() const { return trips_; }
+  const std::array<uint32_t, device::kMaxRiscs>& highest_seen() const { return highest_seen_; }
+  bool crossed() const { return crossed_; }
+  bool slow() const { return slow_; }
+
+ private:
+  struct Snapshot {
+    uint32_t runs_before = 0, runs_after = 0;
+    std::array<uint32_t, device::kMaxRiscs> index{};
+    uint32_t done = 0;
+    uint64_t read_ns = 0;       // before the first load
+    uint64_t transport_ns = 0;  // likewise: the card's account of it
+    bool settled() const { return runs_before == runs_after && done == 1; }
+    // Runs whose frames an index can show at most.
+    int64_t most() const { return int64_t{runs_after} + (settled() ? 0 : 1); }
+  };
+  card::Access read_words(uint32_t first, uint32_t words, uint32_t* out);
+  card::Access snapshot(Snapshot& s);
+  card::Access check_vector(std::vector<uint32_t>& baseline, bool& holds);
+  card::Access clear(Step& step);
+  card::Access arm(std::vector<uint32_t>& baseline, Step& step);
+  card::Access step_on(Step& step);
+  card::Access settle(Step& step);
+  card::Access resolve(Step& step);
+  card::Access read_places();
+  FrameRange allowed(uint32_t risc) const;
+  FrameRange crossing() const;
+  bool choose(Step& step);
+  bool moved_back(const Snapshot& after) const;
+  std::optional<uint32_t> overtaken(const Snapshot& after) const;
+  Step take();
+  std::vector<LaneOutcome> readings(uint32_t risc) const;
+  std::string nothing_fits(uint32_t risc) const;
+  bool agrees_with_brisc(uint32_t risc, const LaneOutcome& brisc, const LaneOutcome& other) const;
+  bool gone_back(const Snapshot& s);
+  uint64_t since_before() const;
+  uint64_t store_within() const;
+  void tell(const std::string& what) const;
+  Step end(Step step, std::string why);
+
+  Deps deps_;
+  RecycleCore core_;
+  enum class Phase : uint8_t { settle, grace, resolve } phase_ = Phase::settle;
+  uint32_t cleared_ = 0;
+  Snapshot before_;                                         // the store rests on it
+  Snapshot counts_;                                         // that counts
+  std::array<uint32_t, device::kMaxRiscs> highest_seen_{};  // in the new lap
+  std::optional<uint32_t> first_runs_;                      // in the first snapshot after the store
+  uint32_t last_runs_ = 0;
+  uint32_t settled_again_ = 0;
+  bool chosen_ = false;
+  uint64_t counts_ns_ = 0, resolve_since_ns_ = 0, began_ns_ = 0, trips_ = 0;
+  bool slow_ = false, crossed_ = false;
+  Result result_;
+  std::string why_;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,153 @@
+#include "collector/sampling/clock_publisher.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+
+constexpr uint64_t kFirstSampleNs = 5'000'000;  // the drain looks at everything first
+constexpr unsigned kPeriodsAChunk = 8;
+constexpr size_t kRecentInTable = 48;
+constexpr int kLastSamples = 4;  // two unconfirmed ones, one that may be missed, and the end of the last
+constexpr uint64_t kTelemetryNs = 100'000'000;
+// After the card told another AICLK: samples closer together, so that the step lies between near ones.
+constexpr unsigned kHintedSamples = 4;
+constexpr uint64_t kHintedPart = 4;  // of a period
+
+void append(std::vector<std::byte>& to, const void* bytes, size_t count) {
+  const auto* from = static_cast<const std::byte*>(bytes);
+  to.insert(to.end(), from, from + count);
+}
+
+std::vector<std::byte> body_of(const ClockHead& head, std::span<const ClockSegment> segments) {
+  std::vector<std::byte> body;
+  append(body, &head, sizeof head);
+  if (!segments.empty()) append(body, segments.data(), segments.size_bytes());
+  return body;
+}
+
+void wait_until(uint64_t monotonic_ns) {
+  const timespec until{static_cast<time_t>(monotonic_ns / 1'000'000'000),
+                       static_cast<long>(monotonic_ns % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace
+
+ClockPublisher::ClockPublisher(card::Card& card, ClockSampler& sampler, Publisher& publisher,
+                               shm::SegmentWriter& segment)
+    : card_(card),
+      sampler_(sampler),
+      publisher_(publisher),
+      segment_(segment),
+      due_ns_(monotonic_now_ns() + kFirstSampleNs) {}
+
+Access ClockPublisher::poll(uint64_t now_ns) {
+  if (now_ns < due_ns_) return Access::ok;
+  const uint64_t period = sampler_.period_ns();
+  due_ns_ += (now_ns - due_ns_) / period * period + period;
+  if (sampler_.sample() == Access::gone) return Access::gone;
+  if (const std::string domains = sampler_.take_domains(); !domains.empty())
+    segment_.add_standing(shm::ChunkKind::clock_domains, domains);
+  publish_telemetry(now_ns);
+  take_final();
+  if (!domains_.front().recent.empty()) bound_ = domains_.front().recent.back().bound;
+  if (++periods_ % kPeriodsAChunk == 0) publish_fresh();
+  publish_table();
+  count();
+  if (hinted_ > 0) --hinted_, due_ns_ = std::min(due_ns_, now_ns + period / kHintedPart);
+  return Access::ok;
+}
+
+void ClockPublisher::take_final() {
+  domains_.resize(sampler_.domains());
+  for (size_t d = 0; d < domains_.size(); ++d) {
+    Segments& s = domains_[d];
+    for (const ClockSegment& segment : sampler_.take_final(d)) {
+      s.fresh.push_back(segment);
+      s.recent.push_back(segment);
+    }
+    if (s.recent.size() > kRecentInTable) s.recent.erase(s.recent.begin(), s.recent.end() - kRecentInTable);
+  }
+}
+
+void ClockPublisher::publish_fresh() {
+  for (size_t d = 0; d < domains_.size(); ++d) {
+    publisher_.publish_body(shm::ChunkKind::clock, body_of(sampler_.head(d), domains_[d].fresh));
+    domains_[d].fresh.clear();
+  }
+}
+
+// Every domain's head, recent and provisional segments, each body behind its length in bytes
+// (live_clock.hpp).
+void ClockPublisher::publish_table() {
+  std::vector<std::byte> table;
+  for (size_t d = 0; d < domains_.size(); ++d) {
+    std::vector<ClockSegment> segments = domains_[d].recent;
+    const std::vector<ClockSegment> later = sampler_.provisional(d);
+    segments.insert(segments.end(), later.begin(), later.end());
+    const std::vector<std::byte> body = body_of(sampler_.head(d), segments);
+    const uint64_t length = body.size();
+    if (table.size() + sizeof length + length > shm::ClockTableWriter::capacity() * 8) break;
+    append(table, &length, sizeof length);
+    append(table, body.data(), body.size());
+  }
+  std::vector<uint64_t> words(table.size() / 8);
+  std::memcpy(words.data(), table.data(), words.size() * 8);
+  segment_.set_clock(words);
+}
+
+void ClockPublisher::publish_telemetry(uint64_t now_ns) {
+  if (now_ns < telemetry_due_ns_) return;
+  telemetry_due_ns_ = now_ns + kTelemetryNs;
+  const card::Telemetry t = card_.telemetry();
+  if (t.aiclk_mhz && std::exchange(told_aiclk_mhz_, *t.aiclk_mhz) != *t.aiclk_mhz) hinted_ = kHintedSamples;
+  shm::TelemetryRecord record;
+  record.host_ns = raw_now_ns();
+  record.known = (t.aiclk_mhz ? 1u : 0u) | (t.power_mw ? 2u : 0u) | (t.temperature_mc ? 4u : 0u);
+  if (record.known == 0) return;
+  record.aiclk_mhz = t.aiclk_mhz.value_or(0);
+  record.power_mw = t.power_mw.value_or(0);
+  record.temperature_mc = t.temperature_mc.value_or(0);
+  publisher_.publish_body(shm::ChunkKind::telemetry, std::as_bytes(std::span(&record, 1)));
+}
+
+void ClockPublisher::count() {
+  using shm::Counter;
+  const ClockSampler::Figures f = sampler_.figures();
+  segment_.set(Counter::clock_samples, f.stats.samples);
+  segment_.set(Counter::clock_steps, f.stats.steps);
+  segment_.set(Counter::clock_violations, f.stats.violations);
+  segment_.set(Counter::clock_eras, f.stats.eras);
+  segment_.set(Counter::clock_hz, static_cast<uint64_t>(f.hz));
+  segment_.set(Counter::clock_bound_ns, bound_ == kNoBound ? 0 : bound_ / kHostTicksPerNs);
+}
+
+void ClockPublisher::close(bool card_answers, bool has_time) {
+  for (int i = 0; has_time && card_answers && i < kLastSamples; ++i) {
+    wait_until(due_ns_);
+    card_answers = poll(monotonic_now_ns()) == Access::ok;
+  }
+  // A run shorter than the first round over the tiles would have no times but those of one.
+  if (!has_time && card_answers) card_answers = sampler_.sample() == Access::ok;
+  if (card_answers) sampler_.finish_first_round();
+  if (const std::string domains = sampler_.take_domains(); !domains.empty())
+    segment_.add_standing(shm::ChunkKind::clock_domains, domains);
+  sampler_.finish();
+  take_final();
+  publish_fresh();
+  publish_table();
+  count();
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,53 @@
+// When a card's clock is sampled during a run, and how readers learn of it: `clock` chunks with final
+// segments twice a second, the live table with everything each period, clock domains in the standing area,
+// telemetry ten times a second. The device thread's.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collector/publish/publisher.hpp"
+#include "collector/sampling/clock_sampler.hpp"
+
+namespace ttc::collect {
+
+class ClockPublisher {
+ public:
+  // All outlive this.
+  ClockPublisher(card::Card& card, ClockSampler& sampler, Publisher& publisher, shm::SegmentWriter& segment);
+
+  uint64_t next_due_ns() const { return due_ns_; }  // CLOCK_MONOTONIC
+  // Samples and publishes what is due.
+  card::Access poll(uint64_t now_ns);
+  // A few samples more, so that markers up to now get conditional bounds, and everything as final segments.
+  // Waits for four periods when the card answers and there is time; of one that is about to go away it takes
+  // one sample, and the tiles that were not compared yet: some milliseconds.
+  void close(bool card_answers, bool has_time);
+
+  uint64_t bound() const {
+    return bound_;
+  }  // of domain 0's latest final segment before close(); kNoBound: none
+
+ private:
+  void take_final();
+  void publish_fresh();
+  void publish_table();
+  void publish_telemetry(uint64_t now_ns);
+  void count();
+
+  card::Card& card_;
+  ClockSampler& sampler_;
+  Publisher& publisher_;
+  shm::SegmentWriter& segment_;
+  struct Segments {
+    std::vector<ClockSegment> fresh;   // final, not yet in a chunk
+    std::vector<ClockSegment> recent;  // final, for the live table
+  };
+  std::vector<Segments> domains_;
+  uint64_t due_ns_ = 0, telemetry_due_ns_ = 0;
+  uint64_t bound_ = kNoBound;
+  unsigned periods_ = 0;
+  uint32_t told_aiclk_mhz_ = 0;  // a hint only: no bound rests on it
+  unsigned hinted_ = 0;          // samples still to come early
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,266 @@
+#include "collector/sampling/clock_sampler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "driver_iface/allow_list.hpp"
+#include "firmware_markers/frame.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Window;
+
+constexpr double kLooksASecond = 16;  // at most; of tiles that are no reference, 12 round trips a tile
+constexpr unsigned kFirstLooks = 3;
+constexpr unsigned kTileReads = 2;  // of a tile that is compared, and of the reference on either side
+constexpr size_t kWidthsKept = 4096;
+constexpr int64_t kHostStepNs = 1'000'000;
+
+constexpr auto kLowOffset = static_cast<uint32_t>(card::kWallClockLow - card::kRegisterWindow);
+constexpr auto kHighOffset = static_cast<uint32_t>(card::kWallClockHigh - card::kRegisterWindow);
+
+HostTime width(const ClockRead& r) {
+  return r.after - r.before;
+}
+const ClockRead& tightest(std::span<const ClockRead> burst) {
+  return *std::min_element(burst.begin(), burst.end(),
+                           [](const ClockRead& a, const ClockRead& b) { return width(a) < width(b); });
+}
+HostTime middle(const ClockRead& r) {
+  return r.before + width(r) / 2;
+}
+
+}  // namespace
+
+ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options)
+    : card_(card), rate_hz_(options.rate_hz), first_era_(options.first_era) {
+  rules_.period_ns = static_cast<uint64_t>(1e9 / options.rate_hz);
+  wanted_reads_ = std::clamp(options.reads, 1u, static_cast<unsigned>(ClockEstimator::kMostReads));
+  periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kLooksASecond));
+  rules_.reads_a_sample = reads();
+  for (const card::Coord tile : tiles) tiles_.push_back({tile});
+  tiles_.front().domain = 0;
+  domains_.emplace_back(rules_, uint8_t{0}, tiles.front(), first_era_);
+  compare_host_clocks();
+}
+
+// Of a sample: as many as the round trips of a second allow.
+unsigned ClockSampler::reads() const {
+  const double trips = (kMostRoundTrips - looks() * kLooksASecond * 3 * (kTileReads + 2)) / rate_hz_;
+  const double fit = trips / static_cast<double>(std::max<size_t>(domains_.size(), 1)) - 2;
+  return std::min(wanted_reads_, static_cast<unsigned>(std::max(fit, 1.0)));
+}
+
+// At once. More until every tile had its first.
+unsigned ClockSampler::looks() const {
+  return first_round_over() || domains_.size() > 2 ? 1 : kFirstLooks;
+}
+
+void ClockSampler::compare_host_clocks() {
+  const HostTicks::Clocks before = clocks_;
+  clocks_ = HostTicks::compare();
+  if (before.raw_ns != 0 &&
+      std::abs(clocks_.realtime_minus_raw_ns - before.realtime_minus_raw_ns) > kHostStepNs)
+    ++host_steps_;
+}
+
+// --- reading
+
+// `suspect` and `refused`: no sample this time.
+Access ClockSampler::read_tile(card::Coord tile, unsigned reads, std::vector<ClockRead>& burst) {
+  burst.clear();
+  const uint64_t trips_before = card_.transactions().round_trips;
+  uint32_t high[2] = {}, low = 0;
+  Access a = card_.aim(Window::control, tile, card::kRegisterWindow);
+  if (a == Access::ok) a = card_.load_registers(Window::control, kHighOffset, {&high[0], 1});
+  for (unsigned i = 0; i < reads && a == Access::ok; ++i) {
+    const uint64_t before = host_.now();
+    a = card_.load_registers(Window::control, kLowOffset, {&low, 1});
+    const uint64_t after = host_.now();
+    if (a == Access::ok) burst.push_back({host_.limits(before).earliest, host_.limits(after).latest, low});
+  }
+  if (a == Access::ok) a = card_.load_registers(Window::control, kHighOffset, {&high[1], 1});
+  round_trips_ += card_.transactions().round_trips - trips_before;
+  if (a != Access::ok) return a;
+  // The low word rolls over every three seconds at the soonest, a burst takes microseconds: its lows are on
+  // one side of a roll-over or the other. Where the observer was held up for longer they may be on both of
+  // several.
+  if (high[1] - high[0] > 1) return Access::suspect;
+  for (ClockRead& r : burst) {
+    const uint64_t top = high[0] == high[1] || r.cycles >= uint64_t{1} << 31 ? high[0] : high[1];
+    r.cycles |= top << 32;
+  }
+  return Access::ok;
+}
+
+Access ClockSampler::sample(Domain& domain) {
+  const Access a = read_tile(domain.reference, reads(), burst_);
+  if (a != Access::ok) return a;
+  if (&domain == domains_.data()) {
+    const uint64_t tight = width(tightest(burst_));
+    if (widths_.size() < kWidthsKept)
+      widths_.push_back(tight);
+    else
+      widths_[width_at_++ % kWidthsKept] = tight;
+  }
+  domain.estimator.add(burst_);
+  return Access::ok;
+}
+
+// --- domains
+
+// The tile between two looks at the reference. Over these microseconds the frequency is taken as steady.
+Access ClockSampler::look_at(TileClock& tile) {
+  host_.anchor();
+  std::vector<ClockRead> first, other, second;
+  const card::Coord reference = domains_.front().reference;
+  Access a = read_tile(reference, kTileReads, first);
+  if (a == Access::ok) a = read_tile(tile.at, kTileReads, other);
+  if (a == Access::ok) a = read_tile(reference, kTileReads, second);
+  if (a != Access::ok) return a;
+  const ClockRead &r0 = tightest(first), &r1 = tightest(second), &t = tightest(other);
+  const auto span = static_cast<double>(middle(r1) - middle(r0));
+  if (r1.cycles <= r0.cycles) return Access::ok;  // it stands, or was just reset: nothing to compare
+  const double pace = static_cast<double>(r1.cycles - r0.cycles) / span;  // cycles a host tick
+  const double reference_then = static_cast<double>(static_cast<int64_t>(middle(t) - middle(r0))) * pace;
+  const double offset = static_cast<double>(static_cast<int64_t>(t.cycles - r0.cycles)) - reference_then;
+  const double error = pace * static_cast<double>(width(t) + std::max(width(r0), width(r1))) / 2 * 1.01 + 2;
+  join_domain(tile, offset - error, offset + error);
+  return Access::ok;
+}
+
+void ClockSampler::join_domain(TileClock& tile, double least, double most) {
+  const bool agrees = tile.looked && std::max(tile.least, least) <= std::min(tile.most, most);
+  tile.least = agrees ? std::max(tile.least, least) : least;  // otherwise the tile was reset since
+  tile.most = agrees ? std::min(tile.most, most) : most;
+  tile.looked = true;
+  const uint8_t before = tile.domain;
+  if (tile.least <= 0 && 0 <= tile.most) {
+    tile.domain = 0;
+  } else {
+    tile.domain = kNoDomain;
+    for (const TileClock& other : tiles_)
+      if (&other != &tile && other.looked && other.domain != 0 && other.domain != kNoDomain &&
+          other.least <= tile.most && tile.least <= other.most)
+        tile.domain = other.domain;
+    if (tile.domain == kNoDomain && domains_.size() < kMostDomains) {
+      tile.domain = static_cast<uint8_t>(domains_.size());
+      domains_.emplace_back(rules_, tile.domain, tile.at, first_era_);
+    }
+  }
+  domains_changed_ = domains_changed_ || tile.domain != before;
+}
+
+Access ClockSampler::look_at_next() {
+  if (next_tile_ >= tiles_.size()) next_tile_ = 1;
+  ++looks_made_;
+  return look_at(tiles_[next_tile_++]);
+}
+
+Access ClockSampler::finish_first_round() {
+  while (!first_round_over())
+    if (look_at_next() == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
+std::string ClockSampler::take_domains() {
+  if (!first_round_over() || !std::exchange(domains_changed_, false)) return {};
+  nlohmann::json domains = nlohmann::json::array(), others = nlohmann::json::array();
+  for (size_t d = 0; d < domains_.size(); ++d)
+    domains.push_back({{"domain", d}, {"reference", {domains_[d].reference.x, domains_[d].reference.y}}});
+  for (const TileClock& t : tiles_)
+    if (t.domain != 0) others.push_back({t.at.x, t.at.y, t.domain});
+  return nlohmann::json{{"domains", domains}, {"tiles", others}}.dump();
+}
+
+// The domain's tiles against its reference: what a marker of any of them may be off besides.
+uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
+  if (!first_round_over()) return kNoBound;
+  double least = 0, most = 0, reference_least = 0, reference_most = 0;
+  const auto number = static_cast<size_t>(&domain - domains_.data());
+  for (const TileClock& t : tiles_)
+    if (t.looked && t.at == domain.reference) reference_least = t.least, reference_most = t.most;
+  for (const TileClock& t : tiles_) {
+    if (!t.looked || t.domain != number || t.at == domain.reference) continue;
+    least = std::min(least, t.least - reference_most);
+    most = std::max(most, t.most - reference_least);
+  }
+  const double hz = domain.estimator.hz() > 0 ? domain.estimator.hz() : 1e8;
+  return static_cast<uint64_t>(std::ceil(std::max(-least, most) * 16e9 / hz));
+}
+
+// --- what there is to say
+
+ClockHead ClockSampler::head(size_t number) const {
+  const Domain& domain = domains_[number];
+  ClockHead h;
+  h.domain = static_cast<uint8_t>(number);
+  h.reference_x = domain.reference.x;
+  h.reference_y = domain.reference.y;
+  h.era = domain.estimator.era();
+  h.violations = static_cast<uint32_t>(domain.estimator.stats().violations);
+  h.dwell_ns = rules_.period_ns * rules_.dwell_periods;
+  h.least_step_ppm = rules_.least_step_ppm;
+  h.wander_ppb_per_s = rules_.wander_ppb_per_s;
+  h.largest_hz = rules_.largest_hz;
+  h.tile_spread = spread_ticks(domain);
+  h.raw_ns = clocks_.raw_ns;
+  h.realtime_minus_raw_ns = clocks_.realtime_minus_raw_ns;
+  h.boottime_minus_raw_ns = clocks_.boottime_minus_raw_ns;
+  h.host_compare_ns = clocks_.error_ns;
+  return h;
+}
+
+Access ClockSampler::sample() {
+  host_.anchor();
+  compare_host_clocks();
+  for (Domain& d : domains_)
+    if (sample(d) == Access::gone) return Access::gone;
+  if (tiles_.size() == 1 || ++periods_ % periods_a_look_ != 0) return Access::ok;
+  for (unsigned i = looks(); i > 0; --i)
+    if (look_at_next() == Access::gone) return Access::gone;
+  return Access::ok;
+}
+
+void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {
+  // Only the reference's own count is exactly the domain's.
+  for (Domain& d : domains_) {
+    if (d.reference != tile) continue;
+    const HostTime at = (raw_ns + 1) * kHostTicksPerNs;
+    const uint64_t about = d.estimator.cycles_about(at);
+    const int64_t behind = markers::clock_difference(about & markers::kClockMask, marker_time);
+    if (about != 0) d.estimator.seen(about - static_cast<uint64_t>(behind), at);
+  }
+}
+
+uint32_t ClockSampler::next_era() const {
+  uint32_t latest = 0;
+  for (const Domain& d : domains_) latest = std::max(latest, d.estimator.era());
+  return latest + 1;
+}
+
+void ClockSampler::finish() {
+  for (Domain& d : domains_) d.estimator.finish();
+}
+
+ClockSampler::Figures ClockSampler::figures() const {
+  const Domain& d = domains_.front();
+  Figures f;
+  f.stats = d.estimator.stats();
+  f.domains = domains_.size();
+  f.tiles = tiles_.size();
+  f.hz = d.estimator.hz();
+  f.tile_spread = spread_ticks(d);
+  f.round_trips = round_trips_;
+  f.host_steps = host_steps_;
+  f.steps.assign(d.estimator.steps().begin(), d.estimator.steps().end());
+  f.widths = widths_;
+  f.uses_tsc = host_.uses_tsc();
+  return f;
+}
+
+}  // namespace ttc::collect

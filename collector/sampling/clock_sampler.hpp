@@ -1,0 +1,115 @@
+// Samples the clocks of one card, sorts its tiles into clock domains and keeps a model of each. The device
+// thread's, between two sweeps; it waits for nothing. clock_publisher.hpp tells readers.
+//
+// One sample of a tile: live high, then low several times with host time around each, live high again (format
+// sheet 8; the latch is left to device code, except that low's loads set it, as any do). Where both highs
+// agree every low belongs to them. Round trips: reads + 2 a sample and domain, and once a period a look at
+// one other tile.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/clock/clock_estimator.hpp"
+#include "collector/sampling/host_ticks.hpp"
+#include "driver_iface/card.hpp"
+
+namespace ttc::collect {
+
+struct SamplerOptions {
+  double rate_hz = 16;     // up to 32 the limit of round trips is kept whatever the domains
+  uint32_t first_era = 0;  // of counters; earlier ones are those of a card before it was reset
+  unsigned reads = 8;      // a sample, fewer where kMostRoundTrips would be exceeded
+};
+
+class ClockSampler {
+ public:
+  static constexpr unsigned kMostRoundTrips = 1000;  // a second
+  static constexpr size_t kMostDomains = 8;
+  static constexpr uint8_t kNoDomain = 255;
+
+  // `tiles`: whose markers are to be converted; the first is the reference of domain 0. Neither is null.
+  ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options);
+
+  // Looks at every tile that was not looked at yet, at once. Not while a drain waits: a few hundred round
+  // trips.
+  card::Access finish_first_round();
+  bool first_round_over() const { return looks_made_ + 1 >= tiles_.size(); }
+
+  uint64_t period_ns() const { return rules_.period_ns; }
+  // A sample of every domain, and a look at another tile or a few: the first round takes a second and a half.
+  card::Access sample();
+  // A marker of that tile with this 44-bit time was on the card at `raw_ns`.
+  void seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns);
+  // No sample will come: everything becomes final.
+  void finish();
+
+  uint32_t next_era() const;  // above all that were used
+
+  // What there is to publish, by domain.
+  size_t domains() const { return domains_.size(); }
+  ClockHead head(size_t domain) const;
+  std::vector<ClockSegment> take_final(size_t domain) { return domains_[domain].estimator.take_final(); }
+  std::vector<ClockSegment> provisional(size_t domain) { return domains_[domain].estimator.provisional(); }
+  // Domains and the tiles that are not of domain 0, as JSON; empty before the first round is over and
+  // while nothing has changed since the last call.
+  // Tiles without a domain (more origins than kMostDomains) have number 255: no conversion.
+  std::string take_domains();
+
+  struct Figures {
+    ClockEstimator::Stats stats;  // of domain 0
+    size_t domains = 0, tiles = 0;
+    double hz = 0;
+    uint64_t tile_spread = 0;  // host ticks; kNoBound until every tile was looked at
+    uint64_t round_trips = 0;
+    uint64_t host_steps = 0;  // of REALTIME against RAW, by more than a millisecond within a period
+    std::vector<ClockEstimator::Step> steps;
+    std::vector<uint64_t> widths;  // of samples' tightest reads, the latest 4096, host ticks
+    bool uses_tsc = false;
+  };
+  Figures figures() const;
+
+ private:
+  struct Domain {
+    Domain(const ClockRules& rules, uint8_t number, card::Coord at, uint32_t era)
+        : reference(at), estimator(rules, number, era) {}
+    card::Coord reference;
+    ClockEstimator estimator;
+  };
+  struct TileClock {
+    card::Coord at;
+    uint8_t domain = kNoDomain;
+    bool looked = false;
+    // Its counter less the domain reference's, in cycles: constant while neither is reset.
+    double least = 0, most = 0;
+  };
+
+  card::Access read_tile(card::Coord tile, unsigned reads, std::vector<ClockRead>& burst);
+  unsigned reads() const;
+  unsigned looks() const;
+  card::Access look_at_next();
+  card::Access look_at(TileClock& tile);
+  void join_domain(TileClock& tile, double least, double most);
+  card::Access sample(Domain& domain);
+  uint64_t spread_ticks(const Domain& domain) const;
+  void compare_host_clocks();
+
+  card::Card& card_;
+  ClockRules rules_;
+  double rate_hz_;
+  uint32_t first_era_;
+  unsigned wanted_reads_ = 1, periods_a_look_ = 1, periods_ = 0;
+  HostTicks host_;
+  HostTicks::Clocks clocks_{};
+  std::vector<TileClock> tiles_;
+  std::vector<Domain> domains_;
+  size_t next_tile_ = 1, looks_made_ = 0;
+  uint64_t round_trips_ = 0, host_steps_ = 0;
+  bool domains_changed_ = true;
+  std::vector<uint64_t> widths_;
+  size_t width_at_ = 0;
+  std::vector<ClockRead> burst_;
+};
+
+}  // namespace ttc::collect

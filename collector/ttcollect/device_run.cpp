@@ -1,0 +1,480 @@
+#include "collector/ttcollect/device_run.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "collector/attach/metal_sync.hpp"
+#include "collector/host/environment_facts.hpp"
+#include "collector/host/host_place.hpp"
+#include "collector/ttcollect/probe.hpp"
+#include "ttcollect/capture_reader.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Health;
+using shm::Counter;
+
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
+constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one look at all tiles is thousands of round trips
+constexpr uint64_t kNamesEvery = 100 * kMillisecond;
+constexpr uint64_t kHealthEvery = kMillisecond;
+constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
+
+constexpr const char* kCardGone = "the card went away";
+constexpr const char* kCardLeaving = "the card announced that it goes away";
+constexpr uint64_t kTryAgain = 100 * kMillisecond;  // while a card is away
+
+uint64_t random_session() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+}  // namespace
+
+DeviceRun::DeviceRun(const RunOptions& options, ChosenDevice device, const Halt& halt)
+    : options_(options), device_(std::move(device)), halt_(halt) {}
+
+void DeviceRun::attach(uint64_t deadline_ns) {
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
+  std::string unused;                // nothing is tried that could be refused
+  const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
+  std::string told;
+  for (uint64_t step = kFirstStep;;) {
+    std::exception_ptr refusal;
+    std::string why;
+    try {
+      return attach_once();
+    } catch (const card::OpenError& e) {
+      refusal = std::current_exception(), why = e.what();
+      step = kFirstStep;
+    } catch (const AttachError& e) {
+      refusal = std::current_exception(), why = e.what();
+      step = std::min(2 * step, kLongestLook);
+    }
+    if (monotonic_now_ns() >= deadline_ns) std::rethrow_exception(refusal);
+    if (told != why) note("waiting: " + why);
+    told = why;
+    if (waiting->wait(step).signal) std::rethrow_exception(refusal);
+  }
+}
+
+// A card that stays is opened once, however long its profiler is waited for.
+void DeviceRun::attach_once() {
+  if (card_ && card_->health() != Health::ok) card_.reset();  // its windows must be free before a reset
+  if (!card_) {
+    card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec, options_.open));
+    // Not between attaching and the first sweep: nobody would look at the card meanwhile.
+    if (link_.rows.empty()) learn_the_link();
+  }
+  const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
+  attachment_ = collect::attach(*card_, {only, options_.mode, true});
+}
+
+void DeviceRun::learn_the_link() {
+  const auto tiles = card_->tiles();
+  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
+    return t.kind == card::TileKind::tensix && !t.harvested;
+  });
+  if (tensix != tiles.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
+  place_ = place_of(card_->identity());
+  link_bytes_per_s_ = place_ ? bytes_per_s_of(place_->link) : 0;
+  link_nominal_ = link_bytes_per_s_ > 0;
+  if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
+}
+
+// Emulated cards have no place: there only what the user asks for is done.
+void DeviceRun::choose_place() {
+  if (!options_.cpus.empty()) {
+    cpus_ = {options_.cpus, "as given by --cpu"};
+    memory_node_ = common_node(options_.cpus);
+    return;
+  }
+  if (!options_.pin || !place_) return;
+  int workload = card_->identity().workload_pid;
+  if (workload <= 0) workload = place_->umd_owner_pid;
+  const HostFit fit = fit_for(place_->numa_node, place_->local_cpus, allowed_cpus(), threads_of(workload));
+  cpus_ = fit.cpus;
+  memory_node_ = fit.memory_node;
+}
+
+// Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
+std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
+  if (id.spec.starts_with("emu:")) return std::nullopt;
+  try {
+    return function_of(id, card::tenstorrent_functions({}, card::Look::place));
+  } catch (const card::InventoryError& e) {
+    note(e.what());
+    return std::nullopt;
+  }
+}
+
+void DeviceRun::start() {
+  choose_place();
+  if (!options_.audit.empty()) {
+    audit_.reset(std::fopen(options_.audit.c_str(), "a"));
+    if (!audit_) throw CaptureError(options_.audit + " cannot be written: " + std::strerror(errno));
+  }
+  const PreferNode near(memory_node_);  // the segment reserves its pages when it is made
+  if (!near.effective()) memory_node_ = -1;
+  shm::SegmentOptions options;
+  options.ring_bytes = options_.ring_bytes;
+  options.group = options_.group;
+  session_ = random_session();
+  segment_ =
+      std::make_unique<shm::SegmentWriter>(card_->identity().live_name, device_.spec, session_, options);
+  segment_->add_standing(shm::ChunkKind::session, session_text());
+}
+
+void DeviceRun::record_to(CaptureWriter& capture) {
+  track_ = &capture.add(card_->identity().live_name);
+  capture_ = &capture;
+}
+
+void DeviceRun::withdraw() {
+  if (!segment_) return;
+  segment_.reset();  // lets go of it, so that it can be removed
+  shm::remove_segment(card_->identity().live_name);
+}
+
+std::string DeviceRun::session_text() const {
+  const card::Identity& id = card_->identity();
+  nlohmann::json cores = nlohmann::json::array();
+  for (const AttachedCore& c : attachment_.cores)
+    cores.push_back({c.at.x, c.at.y, c.flat_id, static_cast<uint8_t>(c.kind)});
+  return nlohmann::json{{"device", device_.spec},
+                        {"chip", device_.chip},
+                        {"arch", id.arch->name},
+                        {"board", id.board},
+                        {"aiclk_mhz", id.aiclk_mhz},
+                        {"max_compute_cores", id.max_compute_cores},
+                        {"layout", attachment_.layout->name},
+                        {"mode", std::string(markers::to_string(attachment_.mode))},
+                        {"clock_model", options_.sync},
+                        {"cores", std::move(cores)},
+                        {"link", to_json(link_)},
+                        {"environment", environment_facts(id.workload_pid, place_)}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // a command may be any bytes
+}
+
+void DeviceRun::collect() {
+  if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
+    cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};
+  segment_->set(Counter::link_bytes_per_s, static_cast<uint64_t>(link_bytes_per_s_));
+  before_collecting_ = card_->transactions();
+  publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
+  // A zone's string is in the log before its first marker is on the card, so looking between reading words
+  // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
+  options_.drain.before_publish = [this] { poll_names(); };
+  collecting_since_ = monotonic_now_ns();
+  make_drain({});
+  End end = collect_stretch();
+  while (end != End::halted && options_.reattach) {
+    const Carried carried = drain_->carry();
+    let_card_go();
+    note(std::string(end == End::leaving ? kCardLeaving : kCardGone) + "; waiting until it is back");
+    if (!await_return()) break;
+    ++returns_;
+    publisher_->set_generation(attachment_.layout->format.generation);
+    make_drain(carried);
+    end = collect_stretch();
+  }
+  const std::string ended = end == End::halted ? halt_.why() : end == End::leaving ? kCardLeaving : kCardGone;
+  publisher_->publish_end(ended);
+  segment_->end();
+  result_.ended = ended;
+  result_.card_vanished = end == End::gone;
+  result_.chunks = segment_->get(Counter::chunks);
+  result_.bytes = segment_->get(Counter::chunk_bytes);
+  result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
+  // Other devices may go on for long; this card is let go now.
+  let_card_go();
+}
+
+// For the card that is attached to now.
+void DeviceRun::make_drain(Carried carried) {
+  std::string fallback;
+  loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
+  if (!fallback.empty()) note(fallback + "; using poll and plain reads");
+  const card::Identity& id = card_->identity();
+  for (const std::string& n : id.notes) note(n);
+  for (const std::string& n : attachment_.notes) note(n);
+  logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
+  start_sampler();
+  options_.drain.tell = [this](const std::string& text) { note(text); };
+  start_recycling();
+  drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
+                                   std::move(carried));
+  names_ =
+      std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
+                                                             : zone_log_directory_in(options_.metal_home));
+  note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
+       std::string(attachment_.layout->name) + ", " + std::string(markers::to_string(attachment_.mode)) +
+       " mode, " + std::to_string(attachment_.cores.size()) +
+       " cores; readers attach to live:" + id.live_name);
+}
+
+void DeviceRun::audit(const std::string& line) const {
+  std::fprintf(audit_.get(), "%s %s\n", device_.spec.c_str(), line.c_str());
+  std::fflush(audit_.get());  // a killed collector leaves every line
+}
+
+// The one mode that writes to the card. Says so, and what it means for the workload, before it starts.
+void DeviceRun::start_recycling() {
+  options_.drain.recycling = nullptr;
+  if (!options_.recycle) return;
+  result_.recycle_asked = true;
+  std::string& why = result_.recycle_refused;
+  why = Recycling::refusal(attachment_);
+  Recycling::Options recycle;
+  recycle.at = options_.recycle_at;
+  if (audit_) recycle.audit = [this](const std::string& line) { audit(line); };
+  try {
+    if (why.empty())
+      recycling_ = std::make_unique<Recycling>(
+          card::open_index_writer(device_.spec, Recycling::clearable(*card_, attachment_)), recycle);
+  } catch (const card::OpenError& e) {
+    why = e.what();
+  }
+  if (!why.empty()) return note("not recycled, only observed: " + why);
+  recycling_->account = recycle_account_;
+  options_.drain.recycling = recycling_.get();
+  char text[640];
+  std::snprintf(
+      text, sizeof text,
+      "--recycle WRITES TO THE CARD: it sets log indices in the profiler's control vectors back to 0 while "
+      "programs run, once a log is %.0f %% full and its frames are read. The workload's own profiler "
+      "report will hold the programs since each core's last recycle only, and one that is read in the "
+      "moment of a recycle may mix older with newer programs; this capture holds all. Kernels, results "
+      "and tt-metal's zone names are not touched",
+      100 * options_.recycle_at);
+  note(text);
+}
+
+DeviceRun::End DeviceRun::collect_stretch() {
+  End end = drain_until_halted();
+  // What became visible until now is still taken, also what settles only on a second look.
+  const uint64_t ended_ns = raw_now_ns();
+  int again = kLastSweeps;
+  for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
+    if (again-- > 0) card_->try_again();  // also tiles that are left alone, these few times
+    if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
+    if (drain_->recycling_under_way()) i = -1;  // it ends within its patience
+    loop_->wait(options_.drain.busy_interval_ns);
+  }
+  count_suspicions();
+  poll_names();
+  // Where collecting goes on after a reset, what was recorded until the reset is missing in the middle.
+  drain_->close_account(end == End::gone || (end == End::leaving && options_.reattach), ended_ns);
+  const bool answers = end != End::gone && card_->health() != Health::gone;
+  if (clock_) clock_->close(answers, end == End::halted && card_->health() == Health::ok);
+  publisher_->end_sweep();
+  take_account();
+  return end;
+}
+
+// The windows must be free before the card is reset, and nothing of ours in its way.
+void DeviceRun::let_card_go() {
+  if (card_) earlier_suspicions_ = suspicions();
+  names_.reset();
+  drain_.reset();
+  if (recycling_) recycle_account_ = recycling_->account;
+  recycling_.reset();
+  options_.drain.seen = nullptr;
+  clock_.reset();
+  if (sampler_) options_.sampler.first_era = sampler_->next_era();
+  sampler_.reset();
+  logs_.reset();
+  loop_.reset();
+  card_.reset();
+}
+
+// False: told to halt before the card was back and its profiler running.
+bool DeviceRun::await_return() {
+  std::string unused;
+  const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);
+  const std::string awaited = result_.identity.live_name;
+  std::string told;
+  while (!halt_.why()) {
+    std::string why;
+    try {
+      attach_once();
+      if (card_->identity().live_name == awaited) return true;
+      why = "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
+    } catch (const card::OpenError& e) {
+      why = e.what();
+    } catch (const AttachError& e) {
+      why = e.what();
+    }
+    card_.reset();
+    if (why != told) note("not yet: " + why);
+    told = why;
+    segment_->heartbeat(monotonic_now_ns());
+    if (waiting->wait(kTryAgain).signal) break;
+  }
+  return false;
+}
+
+card::GuardedCard::Account DeviceRun::suspicions() const {
+  card::GuardedCard::Account a = card_->account();
+  a.slow_reads += earlier_suspicions_.slow_reads;
+  a.all_ones_reads += earlier_suspicions_.all_ones_reads;
+  a.suspicions += earlier_suspicions_.suspicions;
+  a.suspect_tiles += earlier_suspicions_.suspect_tiles;
+  return a;
+}
+
+void DeviceRun::start_sampler() {
+  if (!options_.sync) return;
+  std::vector<card::Coord> tiles;
+  for (const AttachedCore& c : attachment_.cores) tiles.push_back(c.at);
+  // A Tensix tile is the reference: reads of Ethernet tiles are kept rare.
+  std::stable_partition(tiles.begin(), tiles.end(), [this](card::Coord at) {
+    return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
+  });
+  sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
+  clock_ = std::make_unique<ClockPublisher>(*card_, *sampler_, *publisher_, *segment_);
+  options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
+    sampler_->seen(tile, time, raw_ns);
+  };
+}
+
+void DeviceRun::count_suspicions() {
+  const card::GuardedCard::Account a = suspicions();
+  segment_->set(Counter::suspect_tiles, a.suspect_tiles);
+  segment_->set(Counter::suspicions, a.suspicions);
+  segment_->set(Counter::slow_reads, a.slow_reads);
+  segment_->set(Counter::all_ones_reads, a.all_ones_reads);
+}
+
+DeviceRun::End DeviceRun::drain_until_halted() {
+  uint64_t next_names = 0, next_health = 0;
+  for (;;) {
+    const uint64_t now = monotonic_now_ns();
+    if (now >= next_names) {
+      poll_names();
+      next_names = now + kNamesEvery;
+    }
+    if (drain_->sweep(now) == Access::gone) return End::gone;
+    if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
+    if (track_) {
+      segment_->set(Counter::disk_bytes, track_->bytes());
+      segment_->set(Counter::disk_lapped_bytes, track_->lapped_bytes() + capture_->dropped_bytes());
+    }
+    if (now >= next_health) {
+      next_health = now + kHealthEvery;
+      count_suspicions();
+      const Health health = card_->health();
+      if (health == Health::gone) return End::gone;
+      if (health == Health::leaving) return End::leaving;
+    }
+    uint64_t due = std::min(drain_->next_due_ns(), next_names);
+    if (clock_) due = std::min(due, clock_->next_due_ns());
+    const uint64_t after = monotonic_now_ns();
+    const Events events = loop_->wait(due > after ? due - after : 0);
+    if (events.signal) return End::halted;
+    if (events.hangup && card_->health() == Health::gone) return End::gone;
+  }
+}
+
+void DeviceRun::note(const std::string& text) const {
+  if (!options_.quiet) std::fprintf(stderr, "ttcollect: %s: %s\n", device_.spec.c_str(), text.c_str());
+}
+
+// New zone strings go out together, one chunk for all that appeared at once.
+void DeviceRun::poll_names() {
+  std::string notes;
+  names_->poll([&](std::string_view text) {
+    notes.append(text);
+    notes += '\n';
+  });
+  if (notes.empty()) return;
+  if (!segment_->add_standing(shm::ChunkKind::names, notes) && !names_full_) {
+    names_full_ = true;
+    note("the segment's room for zone names is used up; later zones are shown by number");
+  }
+}
+
+void DeviceRun::let_go() {
+  if (!segment_) return;
+  last_figures_ = figures();
+  publisher_.reset();
+  segment_.reset();
+}
+
+LiveFigures DeviceRun::figures() const {
+  if (!segment_) return last_figures_;
+  return {segment_->get(Counter::cores),           segment_->get(Counter::programs),
+          segment_->get(Counter::markers),         segment_->get(Counter::lost_intervals),
+          segment_->get(Counter::sweep_ns_p50),    segment_->get(Counter::round_trips),
+          segment_->get(Counter::card_bytes),      segment_->get(Counter::window_moves),
+          segment_->get(Counter::link_bytes_per_s)};
+}
+
+// After every stretch, as the card may not come back; the figures are those of all stretches.
+void DeviceRun::take_account() {
+  DeviceResult& r = result_;
+  r.identity = card_->identity();
+  r.chip = device_.chip;
+  r.layout = drain_->layout().name;
+  r.mode = drain_->mode();
+  r.bytes_per_risc = drain_->region_size().bytes();
+  r.cores = drain_->cores();
+  r.lanes = drain_->lanes();
+  r.programs = drain_->programs();
+  r.markers = drain_->markers();
+  r.frames = drain_->frames();
+  r.epochs = drain_->epochs();
+  r.retries = drain_->retries();
+  r.late_looks = drain_->late_looks();
+  r.sweeps = drain_->sweeps();
+  r.recovered_words = segment_->get(Counter::recovered_words);
+  r.transactions = drain_->transactions();
+  r.before_collecting = before_collecting_;
+  r.link = link_;
+  r.link_bytes_per_s = link_bytes_per_s_;
+  r.link_nominal = link_nominal_;
+  r.cpus = cpus_.cpus;
+  r.cpus_why = cpus_.why;
+  r.memory_node = memory_node_;
+  r.suspicions = suspicions();
+  r.sweep_p50 = drain_->sweep_times().percentile(50);
+  r.sweep_p99 = drain_->sweep_times().percentile(99);
+  r.sweep_max = drain_->sweep_times().max();
+  r.lost = drain_->losses().intervals();
+  if (recycling_) r.recycle = recycling_->account;
+  r.not_recycled = drain_->not_recycled();
+  r.highest_fill = std::max(r.highest_fill, drain_->highest_fill());
+  r.names += names_->notes();
+  r.returns = returns_;
+  r.loop = loop_->name();
+  r.synced = sampler_ != nullptr;
+  if (sampler_) {
+    r.clock = sampler_->figures();
+    r.clock_bound = clock_->bound();
+    r.metal_sync_hz = metal_sync_hz(names_->directory(), device_.chip);
+  }
+  r.live_name = r.identity.live_name;
+}
+
+DeviceResult DeviceRun::result() const {
+  DeviceResult r = result_;
+  if (!track_) return r;
+  r.output_backend = capture_->backend();
+  r.output_bytes = track_->bytes();
+  r.output_lost = capture_->lost(session_);
+  r.output_lapped_bytes = track_->lapped_bytes();
+  r.output_error = track_->error().empty() ? capture_->error() : track_->error();
+  return r;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,121 @@
+// One device from opening to its account.
+//
+// attach() and collect() belong to the device's thread (one thread a card, driver_iface/card.hpp), everything
+// else to the supervisor. Handing over must order memory, as a mutex does.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "collector/attach/attach.hpp"
+#include "collector/attach/zone_logs.hpp"
+#include "collector/host/host_fit.hpp"
+#include "collector/io/event_flag.hpp"
+#include "collector/record/capture_writer.hpp"
+#include "collector/sampling/clock_publisher.hpp"
+#include "collector/sampling/link_probe.hpp"
+#include "collector/ttcollect/device_list.hpp"
+#include "collector/ttcollect/run.hpp"
+#include "driver_iface/pci_functions.hpp"
+
+namespace ttc::collect {
+
+// What a live line shows, out of the segment's counters.
+struct LiveFigures {
+  uint64_t cores = 0, programs = 0, markers = 0, lost_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
+  uint64_t card_bytes = 0, window_moves = 0, link_bytes_per_s = 0;
+};
+
+class DeviceRun {
+ public:
+  // Both references outlive this.
+  DeviceRun(const RunOptions& options, ChosenDevice device, const Halt& halt);
+
+  const std::string& spec() const { return device_.spec; }
+  const std::string& live_name() const {
+    return card_->identity().live_name;
+  }  // once attached, before it goes
+
+  // Opens the card and finds its profiler, trying until `deadline_ns` (CLOCK_MONOTONIC). Throws
+  // card::OpenError, AttachError.
+  void attach(uint64_t deadline_ns);
+
+  // Makes the segment. Throws shm::SegmentError.
+  void start();
+  uint64_t session() const { return session_; }
+  // The workload's process, 0 where it is not known.
+  int workload_pid() const { return card_->identity().workload_pid; }
+  // Between start() and collect(). `capture` outlives this. Throws shm::SegmentError.
+  void record_to(CaptureWriter& capture);
+  // Undoes start().
+  void withdraw();
+
+  // Drains until told to halt or the card goes (with `reattach`: until told to halt), ends the segment and
+  // closes the card.
+  void collect();
+
+  // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
+  void let_go();
+
+  LiveFigures figures() const;  // after start(), while collect() runs too; the last ones after let_go()
+  DeviceResult result() const;  // after collect() and the capture's finish()
+
+ private:
+  void attach_once();
+  void learn_the_link();
+  void choose_place();
+  std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
+  // Why a stretch of collecting is over.
+  enum class End { halted, leaving, gone };
+  End drain_until_halted();
+  void make_drain(Carried carried);
+  void start_recycling();
+  void audit(const std::string& line) const;
+  End collect_stretch();
+  bool await_return();
+  void let_card_go();
+  void note(const std::string& text) const;
+  void poll_names();
+  void count_suspicions();
+  void start_sampler();
+  std::string session_text() const;
+  void take_account();
+  card::GuardedCard::Account suspicions() const;
+
+  RunOptions options_;
+  ChosenDevice device_;
+  const Halt& halt_;
+  CaptureWriter* capture_ = nullptr;
+  const CaptureWriter::Track* track_ = nullptr;
+  uint64_t collecting_since_ = 0;
+  std::unique_ptr<card::GuardedCard> card_;
+  Attachment attachment_;
+  LinkProbe link_;
+  double link_bytes_per_s_ = 0;
+  bool link_nominal_ = false;  // by sysfs, not measured
+  std::optional<card::PciFunction> place_;
+  CpuChoice cpus_;
+  int memory_node_ = -1;
+  card::Transactions before_collecting_;
+  std::unique_ptr<shm::SegmentWriter> segment_;
+  uint64_t session_ = 0;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<LogReader> logs_;
+  std::unique_ptr<ZoneLogs> names_;
+  struct CloseFile {
+    void operator()(FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<FILE, CloseFile> audit_;
+  std::unique_ptr<Recycling> recycling_;  // null: the card is only read
+  RecycleAccount recycle_account_;        // of cards that were reset while collecting
+  std::unique_ptr<Drain> drain_;
+  std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
+  std::unique_ptr<ClockPublisher> clock_;  // likewise
+  bool names_full_ = false;
+  card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
+  uint64_t returns_ = 0;
+  LiveFigures last_figures_;
+  DeviceResult result_;
+};
+
+}  // namespace ttc::collect

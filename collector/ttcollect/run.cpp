@@ -1,0 +1,340 @@
+// The supervisor of a run: signals, --for, who starts when, the live line, the account of all devices. Each
+// device has a thread of its own (device_run.hpp); this one only waits.
+#include "collector/ttcollect/run.hpp"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+#include "collector/ttcollect/device_run.hpp"
+#include "collector/ttcollect/report.hpp"
+#include "collector/ttcollect/viewer.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+constexpr uint64_t kLookAgainNs = 20'000'000;  // for cards to appear
+constexpr uint64_t kLiveLineNs = 200'000'000;  // between two showings
+constexpr uint64_t kNothingToDoNs = 1'000'000'000;
+
+class Signals {
+ public:
+  // `recordings`: SIGUSR1 asks for one.
+  explicit Signals(bool recordings) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    if (recordings) sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, nullptr);  // threads started later inherit it
+    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    signal(SIGPIPE, SIG_IGN);
+  }
+  ~Signals() { close(fd_); }
+  int fd() const { return fd_; }
+  struct Taken {
+    bool stop = false, record = false;
+  };
+  Taken take() {
+    Taken taken;
+    for (signalfd_siginfo info; read(fd_, &info, sizeof info) > 0;)
+      (info.ssi_signo == SIGUSR1 ? taken.record : taken.stop) = true;
+    return taken;
+  }
+
+ private:
+  int fd_;
+};
+
+// What a device's thread is at. The thread moves it on, except from `attached`: the supervisor does that.
+enum class Stage { attaching, attached, refused, going, done, dismissed };
+
+struct Device {
+  Device(const RunOptions& options, ChosenDevice device, const Halt& halt)
+      : run(options, std::move(device), halt) {}
+  DeviceRun run;
+  Stage stage = Stage::attaching;  // with the supervisor's mutex
+  std::exception_ptr error;        // likewise, when refused
+  std::string why;                 // likewise
+  std::thread thread;
+};
+
+class Supervisor {
+ public:
+  explicit Supervisor(const RunOptions& options)
+      : options_(options),
+        each_alone_(names_all(options.devices)),
+        signals_(options.flight.bytes != 0),
+        line_(!options.quiet),
+        deadline_(monotonic_now_ns() + options.wait_ns) {
+    std::string ignored;  // every device says it for itself
+    loop_ = make_event_loop(signals_.fd(), changed_.fd(), options_.plain, ignored);
+    for (ChosenDevice& device : choose_devices(options_.devices, present()))
+      devices_.push_back(std::make_unique<Device>(options_, std::move(device), halt_));
+  }
+
+  ~Supervisor() {
+    halt_.raise("stopped");
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;  // who is attached only after this is dismissed at once
+    }
+    dismiss_waiting();
+    join();
+  }
+
+  RunResult run() {
+    for (const auto& d : devices_) d->thread = std::thread([this, device = d.get()] { body(*device); });
+    while (!all_over()) {
+      const uint64_t now = monotonic_now_ns();
+      if (now >= end_) halt_.raise("the time given by --for is over");
+      const Events events = loop_->wait(
+          std::min(line_.on() ? kLiveLineNs : kNothingToDoNs, end_ > now ? end_ - now : kNothingToDoNs));
+      if (events.signal) {
+        const Signals::Taken taken = signals_.take();
+        if (taken.record && flight_) flight_->ask("asked for by SIGUSR1");
+        if (taken.stop) halt_.raise("stopped by a signal");
+      }
+      changed_.lower();
+      if (each_alone_)
+        start_each();
+      else
+        start_together();
+      start_viewer();
+      for (Device* d : at(Stage::done)) d->run.let_go();
+      show_line();
+    }
+    line_.clear();
+    join();
+    if (capture_) capture_->finish();
+    if (flight_) flight_->finish();
+    if (viewer_) viewer_failure_ = viewer_->end();
+    return result();
+  }
+
+ private:
+  // The cards of `all`, waiting for the first one.
+  std::vector<std::string> present() {
+    if (!each_alone_) return {};
+    for (;;) {
+      std::vector<std::string> cards = card::present_cards();
+      if (!cards.empty()) return cards;
+      if (monotonic_now_ns() >= deadline_ || loop_->wait(kLookAgainNs).signal)
+        throw card::OpenError(
+            "--device all: no card is present; `ttcollect list` shows what is there, --wait waits for the "
+            "first, "
+            "ttemu --name NAME starts an emulated one");
+    }
+  }
+
+  // A device's thread.
+  void body(Device& d) {
+    try {
+      d.run.attach(deadline_);
+    } catch (const std::runtime_error& e) {
+      refuse(d, e);
+      return;
+    }
+    if (!await_go(d)) return;
+    d.run.collect();
+    move_on(d, Stage::done);
+  }
+
+  void refuse(Device& d, const std::runtime_error& e) {
+    const std::lock_guard lock(mutex_);
+    d.error = std::current_exception();
+    d.why = e.what();
+    d.stage = Stage::refused;
+    changed_.raise();
+  }
+  void move_on(Device& d, Stage stage) {
+    const std::lock_guard lock(mutex_);
+    d.stage = stage;
+    changed_.raise();
+    go_.notify_all();
+  }
+  bool await_go(Device& d) {
+    move_on(d, Stage::attached);
+    std::unique_lock lock(mutex_);
+    go_.wait(lock, [&] { return closing_ || d.stage != Stage::attached; });
+    return d.stage == Stage::going;
+  }
+
+  Stage stage_of(const Device& d) const {
+    const std::lock_guard lock(mutex_);
+    return d.stage;
+  }
+  std::vector<Device*> at(Stage stage) const {
+    std::vector<Device*> found;
+    for (const auto& d : devices_)
+      if (stage_of(*d) == stage) found.push_back(d.get());
+    return found;
+  }
+  bool all_over() const {
+    return at(Stage::attaching).empty() && at(Stage::attached).empty() && at(Stage::going).empty();
+  }
+
+  // Devices named one by one: all or none. When one is refused nothing of the others has been made.
+  void start_together() {
+    const auto waiting = at(Stage::attached);
+    if (waiting.empty() || !at(Stage::attaching).empty()) return;
+    if (!at(Stage::refused).empty()) return dismiss_waiting();
+    try {
+      for (Device* d : waiting) d->run.start();
+      record(waiting);
+    } catch (const std::runtime_error&) {
+      for (Device* d : waiting) d->run.withdraw();
+      throw;
+    }
+    for (Device* d : waiting) go(*d);
+  }
+
+  // Those of "all": each as soon as it can, without those that cannot.
+  void start_each() {
+    for (Device* d : at(Stage::attached)) {
+      try {
+        d->run.start();
+      } catch (const shm::SegmentError& e) {
+        refuse(*d, e);
+        go_.notify_all();
+        continue;
+      }
+      try {
+        record({d});
+      } catch (const std::runtime_error&) {  // an output that cannot be written is everybody's
+        d->run.withdraw();
+        throw;
+      }
+      go(*d);
+    }
+    if (began_) tell_left_out();
+  }
+
+  void record(const std::vector<Device*>& devices) {
+    if (options_.flight.bytes) return watch(devices);
+    if (options_.output.empty()) return;
+    if (!capture_) {
+      CaptureOptions capture = options_.capture;
+      capture.path = options_.output;
+      capture.plain = options_.plain;
+      capture_ = std::make_unique<CaptureWriter>(capture, devices.front()->run.session());
+    }
+    for (Device* d : devices) d->run.record_to(*capture_);
+  }
+
+  void watch(const std::vector<Device*>& devices) {
+    if (!flight_)
+      flight_ =
+          std::make_unique<FlightRecorder>(options_.flight, [this](const FlightRecording& r) { tell(r); });
+    for (Device* d : devices) {
+      flight_->add(d->run.live_name(), d->run.workload_pid());
+      if (options_.flight.rules.exit && d->run.workload_pid() <= 0)
+        std::fprintf(stderr,
+                     "ttcollect: %s: which process uses this card cannot be seen, so --trigger exit will not "
+                     "act on it; run ttcollect as the workload's user or as root\n",
+                     d->run.live_name().c_str());
+    }
+  }
+  // On the recorder's thread.
+  void tell(const FlightRecording& r) const {
+    if (options_.quiet && r.error.empty()) return;
+    // The live line stands there on a terminal.
+    std::fprintf(stderr, "%sttcollect: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", to_text(r).c_str());
+  }
+
+  void go(Device& d) {
+    if (!began_) {
+      began_ = monotonic_now_ns();
+      if (options_.duration_ns) end_ = began_ + options_.duration_ns;
+    }
+    shown_.push_back(&d);
+    live_names_.push_back(d.run.live_name());
+    move_on(d, Stage::going);
+  }
+
+  // Of what is collected from by now: of "all", cards that come later are not shown.
+  void start_viewer() {
+    if (options_.tracy.empty() || viewer_ || live_names_.empty()) return;
+    viewer_ = std::make_unique<Viewer>(options_.tracy, live_names_);
+  }
+
+  void dismiss_waiting() {
+    for (Device* d : at(Stage::attached)) move_on(*d, Stage::dismissed);
+  }
+  void join() {
+    for (const auto& d : devices_)
+      if (d->thread.joinable()) d->thread.join();
+  }
+
+  // Once for each; not before something goes, because otherwise it is the run's error.
+  void tell_left_out() {
+    for (Device* d : at(Stage::refused))
+      if (std::find(told_.begin(), told_.end(), d) == told_.end()) tell_left_out(*d);
+  }
+  void tell_left_out(Device& d) {
+    line_.clear();
+    std::fprintf(stderr, "ttcollect: %s%s\n", began_ ? "left out: " : "", d.why.c_str());
+    told_.push_back(&d);
+  }
+
+  void show_line() {
+    std::vector<LiveFigures> figures;
+    for (const Device* d : shown_) figures.push_back(d->run.figures());
+    line_.show(figures, monotonic_now_ns());
+  }
+
+  RunResult result() {
+    const auto done = at(Stage::done), refused = at(Stage::refused);
+    if (done.empty()) {
+      for (size_t i = 1; i < refused.size(); ++i) tell_left_out(*refused[i]);
+      std::rethrow_exception(refused.front()->error);
+    }
+    RunResult r;
+    for (const Device* d : done) r.devices.push_back(d->run.result());
+    for (const Device* d : refused) r.left_out.push_back({d->run.spec(), d->why});
+    if (capture_)
+      r.capture = CaptureResult{capture_->files(), capture_->file_bytes(), capture_->dropped_bytes(),
+                                capture_->most_memory(), capture_->notes()};
+    r.viewer_failure = viewer_failure_;
+    r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
+    if (flight_) r.recordings = flight_->recordings();
+    return r;
+  }
+
+  const RunOptions& options_;
+  const bool each_alone_;
+  Signals signals_;
+  Halt halt_;
+  EventFlag changed_;  // a device's stage
+  LiveLine line_;
+  const uint64_t deadline_;  // for attaching
+  uint64_t began_ = 0;       // the first device's start, CLOCK_MONOTONIC
+  uint64_t end_ = ~uint64_t{0};
+  std::unique_ptr<EventLoop> loop_;
+  mutable std::mutex mutex_;
+  std::condition_variable go_;
+  bool closing_ = false;                    // with mutex_
+  std::unique_ptr<CaptureWriter> capture_;  // outlives the devices that it is recording
+  std::unique_ptr<FlightRecorder> flight_;  // likewise
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<const Device*> shown_, told_;
+  std::vector<std::string> live_names_;
+  std::unique_ptr<Viewer> viewer_;
+  std::string viewer_failure_;
+};
+
+}  // namespace
+
+RunResult run(const RunOptions& options) {
+  check_device_list(options.devices);
+  return Supervisor(options).run();
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,75 @@
+#include <time.h>
+
+#include "driver_iface/emu/emu_page.hpp"
+
+namespace ttc::card::emu {
+
+uint64_t host_now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t device_at(const ClockWorld& world, uint64_t host_ns) {
+  uint32_t i = world.segments - 1;
+  while (i > 0 && host_ns < world.segment[i].host_ns) --i;
+  const auto& s = world.segment[i];
+  if (host_ns < s.host_ns) return s.cycles;
+  const auto product = static_cast<unsigned __int128>(host_ns - s.host_ns) * s.hz;
+  return s.cycles + static_cast<uint64_t>(product / 1000000000u);
+}
+
+uint64_t device_now(const Page& page) {
+  const uint64_t cycles = page.clock.is_virtual ? page.virtual_cycles.load(std::memory_order_relaxed)
+                                                : device_at(page.clock, host_now_ns());
+  return cycles - page.clock_zero.load(std::memory_order_relaxed);
+}
+
+uint32_t aiclk_mhz(const Page& page) {
+  const ClockWorld& c = page.clock;
+  if (c.is_virtual) return page.aiclk_mhz;
+  const uint64_t now = host_now_ns();
+  uint32_t i = c.segments - 1;
+  while (i > 0 && now < c.segment[i].host_ns) --i;
+  return static_cast<uint32_t>((c.segment[i].hz + 500'000) / 1'000'000);
+}
+
+uint64_t time_axis_ns(const Page& page) {
+  if (!page.clock.is_virtual) return host_now_ns();
+  const auto cycles = page.virtual_cycles.load(std::memory_order_relaxed) - page.clock.segment[0].cycles;
+  return 1 + static_cast<uint64_t>(static_cast<unsigned __int128>(cycles) * 1000000000u /
+                                   page.clock.segment[0].hz);
+}
+
+uint64_t tile_offset(const Arch& arch, Coord tile) {
+  return (uint64_t{tile.y} * arch.grid_x + tile.x) * kWindowBytes;
+}
+uint64_t channel_offset(const Arch& arch, uint32_t channel) {
+  return uint64_t{arch.grid_x} * arch.grid_y * kWindowBytes + channel * arch.channel_bytes;
+}
+uint64_t memory_bytes(const Arch& arch) {
+  return channel_offset(arch, arch.channels);
+}
+
+const char* to_string(ViolationKind kind) {
+  switch (kind) {
+    case ViolationKind::forbidden_tile:
+      return "forbidden tile";
+    case ViolationKind::harvested_tile:
+      return "harvested tile";
+    case ViolationKind::forbidden_register:
+      return "forbidden register";
+    case ViolationKind::unaligned_register:
+      return "unaligned register";
+    case ViolationKind::outside_memory:
+      return "outside memory";
+    case ViolationKind::too_many_windows:
+      return "too many windows";
+    case ViolationKind::write:
+      return "write in observe mode";
+    default:
+      return "none";
+  }
+}
+
+}  // namespace ttc::card::emu

@@ -1,0 +1,255 @@
+// Hard bounds hold in every world, conditional bounds in every world that meets their condition, the mapping
+// is strictly monotone, and what it is off by stays small. TTC_LONG=1: ten million markers. TTC_SEED=n
+// repeats one.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/support/clock_world.hpp"
+#include "ttcollect/clock_map.hpp"
+
+namespace ttc::test {
+namespace {
+
+using collect::BoundKind;
+using collect::ClockMap;
+using collect::ClockRules;
+using collect::ClockSegment;
+
+constexpr HostTime kSecond = 16'000'000'000;
+constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;
+
+bool long_run() {
+  const char* set = std::getenv("TTC_LONG");
+  return set && *set && *set != '0';
+}
+uint64_t first_seed(uint64_t ordinary) {
+  const char* set = std::getenv("TTC_SEED");
+  return set ? std::strtoull(set, nullptr, 10) : ordinary;
+}
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed) {}
+  double between(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
+  HostTime seconds(double low, double high) { return static_cast<HostTime>(between(low, high) * 16e9); }
+  uint64_t below(uint64_t n) { return std::uniform_int_distribution<uint64_t>(0, n - 1)(random_); }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+constexpr double kFrequencies[] = {500e6, 1000e6, 1350e6};
+
+World world(uint64_t seed) {
+  Dice dice(seed);
+  const HostTime begin = kSecond * (1 + dice.below(1000000)) + dice.below(kSecond);
+  const uint64_t starts[] = {5'000'000'000, (uint64_t{1} << 32) * 7 - 3'000'000,
+                             (uint64_t{1} << 44) - 900'000'000, (uint64_t{1} << 46) - 8'000'000'000};
+  World w{
+      CounterTruth(begin, starts[dice.below(4)]), begin, begin + kSecond * 20, {}, 0, {}, true, {}, {}, ""};
+  const double drift = 1 + dice.between(-200e-6, 200e-6);
+  w.link.round_trip_ns = dice.between(700, 3000) / 1.1;
+  w.link.reads = 1 + static_cast<unsigned>(dice.below(8));
+  w.link.asymmetry = dice.between(0, 1);
+  w.link.constant_skew = dice.below(2) ? dice.between(-0.5, 0.5) : 0;
+  w.link.preempted = dice.below(2) ? dice.between(0, 0.05) : 0;
+  if (dice.below(8) == 0) w.link.round_trip_ns *= 10;  // hardly ever a tight read
+  for (uint64_t gaps = dice.below(4) ? 0 : dice.below(6); gaps > 0; --gaps) {
+    const HostTime from = begin + dice.seconds(0, 19);
+    w.outages.push_back({from, from + dice.seconds(0.1, 2)});
+  }
+  w.missed = dice.below(2) ? dice.between(0, 0.3) : 0;
+  double hz = kFrequencies[dice.below(3)] * drift;
+  w.truth.change(begin, hz);
+  const HostTime dwell = kSecond / 4;
+  const auto note = [&](HostTime at) { w.changes.push_back(at); };
+  switch (seed % 7) {
+    case 0: {
+      w.what = "drift and wander";
+      for (HostTime at = begin; at < w.end; at += dice.seconds(1, 3)) {
+        hz = w.truth.hz(at);
+        w.truth.change(at, hz, hz * dice.between(-0.9e-6, 0.9e-6));
+      }
+      break;
+    }
+    case 1:
+      w.what = "steps of hundreds of MHz, a dwell apart at least";
+      for (HostTime at = begin + dice.seconds(0, 3); at < w.end; at += dwell + dice.seconds(0, 3)) {
+        w.truth.change(at, kFrequencies[dice.below(3)] * drift);
+        note(at);
+      }
+      break;
+    case 2:
+      w.what = "PLL steps, a dwell apart at least";
+      for (HostTime at = begin + dice.seconds(0, 1); at < w.end; at += dwell + dice.seconds(0, 1)) {
+        const double step = 6.25e6 * static_cast<double>(1 + dice.below(3));
+        hz += hz + step > 1.36e9 || (hz - step > 4e8 && dice.below(2)) ? -step : step;
+        w.truth.change(at, hz);
+        note(at);
+      }
+      break;
+    case 3:
+      w.what = "steps at any time";
+      w.meets_condition = false;
+      for (HostTime at = begin; at < w.end; at += dice.seconds(0.0001, 0.5))
+        w.truth.change(at, kFrequencies[dice.below(3)] * drift);
+      break;
+    case 4:
+      w.what = "ramps";
+      w.meets_condition = false;
+      for (HostTime at = begin; at < w.end;) {
+        const double to = dice.between(500e6, 1350e6), s = dice.between(0.01, 3), from = w.truth.hz(at);
+        w.truth.change(at, from, (to - from) / s);
+        at += static_cast<HostTime>(s * 16e9);
+        w.truth.change(at, to);
+        at += dice.seconds(0, 2);
+      }
+      break;
+    case 5:
+      w.what = "idle stops";
+      w.meets_condition = false;
+      for (HostTime at = begin + dice.seconds(0.5, 1); at < w.end; at += dice.seconds(0.02, 2)) {
+        w.truth.change(at, 0);
+        at += dice.seconds(0.001, dice.below(3) ? 0.05 : 1);
+        w.truth.change(at, hz);
+      }
+      break;
+    case 6:
+      w.what = "resets";
+      w.meets_condition = false;
+      for (HostTime at = begin + dice.seconds(2, 5); at < w.end; at += dice.seconds(2, 5)) {
+        w.truth.reset(at, dice.below(3) ? dice.below(1000000000) : w.truth.cycles(at) + 50'000'000'000);
+        w.resets.push_back(at);
+      }
+      break;
+  }
+  return w;
+}
+
+struct Tally {
+  uint64_t markers = 0, conditional = 0, conditional_possible = 0, outside = 0;
+};
+
+void judge(const World& w, uint64_t seed, size_t markers, Tally& tally) {
+  ClockRules rules;
+  rules.reads_a_sample = w.link.reads;
+  std::vector<ClockSegment> segments;
+  observe(w, rules, seed + 1, segments);
+  ClockMap map;
+  map.update({}, segments);
+  ASSERT_FALSE(segments.empty());
+
+  Dice dice(seed + 2);
+  std::vector<HostTime> truth(markers);
+  for (HostTime& t : truth)
+    t = dice.seconds(0, static_cast<double>(w.end - w.begin) / 16e9 - 0.3) + w.begin + kSecond / 10;
+  std::sort(truth.begin(), truth.end());
+  std::vector<uint64_t> times(markers);
+  for (size_t i = 0; i < markers; ++i) times[i] = w.truth.cycles(truth[i]) & kMarkerMask;
+
+  uint64_t before_cycles = 0;
+  HostTime before_host = 0, before_truth = 0;
+  for (size_t i = 0; i < markers; ++i) {
+    const ClockMap::Converted c = map.at(times[i], truth[i]);
+    const uint64_t off = c.host > truth[i] ? c.host - truth[i] : truth[i] - c.host;
+    ++tally.markers;
+    tally.outside += c.quality.kind == BoundKind::none;
+    ASSERT_LE(off, c.quality.hard_bound) << "hard bound, " << w.what << ", seed " << seed << ", marker " << i
+                                         << ", s " << static_cast<double>(truth[i] - w.begin) / 16e9;
+    if (w.meets_condition) {
+      ASSERT_LE(off, c.quality.bound)
+          << to_string(c.quality.kind) << " bound, " << w.what << ", seed " << seed << ", marker " << i
+          << ", s " << static_cast<double>(truth[i] - w.begin) / 16e9;
+      ++tally.conditional_possible;
+      tally.conditional += c.quality.kind == BoundKind::conditional;
+    }
+    const uint64_t cycles = w.truth.cycles(truth[i]);
+    const auto resets_until = [&](HostTime t) {
+      return std::upper_bound(w.resets.begin(), w.resets.end(), t) - w.resets.begin();
+    };
+    if (c.quality.kind == BoundKind::none) continue;  // no more than a guess
+    if (before_host && cycles > before_cycles && resets_until(truth[i]) == resets_until(before_truth)) {
+      ASSERT_GT(c.host, before_host) << "not monotone, " << w.what << ", seed " << seed;
+    }
+    before_cycles = cycles;
+    before_host = c.host;
+    before_truth = truth[i];
+  }
+}
+
+TEST(ClockWorlds, BoundsContainTheTruth) {
+  const uint64_t first = first_seed(1);
+  const size_t worlds = std::getenv("TTC_SEED") ? 1 : long_run() ? 700 : 70, markers = 15000;
+  std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(first + worlds - 1));
+  Tally tally;
+  for (uint64_t seed = first; seed < first + worlds; ++seed) {
+    judge(world(seed), seed, markers, tally);
+    if (HasFatalFailure()) return;
+  }
+  const double share = static_cast<double>(tally.conditional) /
+                       static_cast<double>(std::max<uint64_t>(tally.conditional_possible, 1));
+  std::printf("%llu markers; conditional in %.1f %% of those whose world meets the condition; %llu outside\n",
+              static_cast<unsigned long long>(tally.markers), 100 * share,
+              static_cast<unsigned long long>(tally.outside));
+  if (worlds > 1) {
+    EXPECT_GT(share, 0.7) << "the condition holds, but the model hardly ever says so";
+  }
+}
+
+struct Accuracy {
+  double median_ns, p99_ns, bound_median_ns;
+};
+
+Accuracy accuracy(const LinkOptions& link, double step_every_s, uint64_t seed, size_t markers) {
+  Dice dice(seed);
+  const HostTime begin = 77 * kSecond;
+  World w{CounterTruth(begin, 5'000'000'000), begin, begin + 120 * kSecond, link, 0, {}, true, {}, {}, ""};
+  const double drift = 1 + dice.between(-200e-6, 200e-6);
+  w.truth.change(begin, 1e9 * drift);
+  if (step_every_s > 0)
+    for (HostTime at = begin + kSecond; at < w.end; at += kSecond / 4 + dice.seconds(0, 2 * step_every_s)) {
+      w.truth.change(at, kFrequencies[dice.below(3)] * drift);
+      w.changes.push_back(at);
+    }
+  ClockRules rules;
+  rules.reads_a_sample = link.reads;
+  std::vector<ClockSegment> segments;
+  observe(w, rules, seed + 1, segments);
+  ClockMap map;
+  map.update({}, segments);
+  std::vector<double> off, bound;
+  for (size_t i = 0; i < markers; ++i) {
+    const HostTime t = begin + kSecond + dice.below(118 * kSecond);
+    const HostTime near = rules.period_ns * 16;
+    const auto change = std::lower_bound(w.changes.begin(), w.changes.end(), t - near);
+    if (change != w.changes.end() && *change < t + near) continue;  // within the two periods around a step
+    const auto c = map.at(w.truth.cycles(t) & kMarkerMask, t);
+    off.push_back(std::abs(static_cast<double>(static_cast<int64_t>(c.host - t))) / 16);
+    bound.push_back(static_cast<double>(c.quality.bound) / 16);
+  }
+  std::sort(off.begin(), off.end());
+  std::sort(bound.begin(), bound.end());
+  return {off[off.size() / 2], off[off.size() * 99 / 100], bound[bound.size() / 2]};
+}
+
+TEST(ClockWorlds, ErrorIsSmallWhereAsymmetryIsSymmetric) {
+  for (const unsigned reads : {1u, 8u})
+    for (const double steps : {0.0, 5.0})
+      for (uint64_t seed = first_seed(11); seed < first_seed(11) + 3; ++seed) {
+        LinkOptions link;
+        link.reads = reads;
+        const Accuracy a = accuracy(link, steps, seed, 50000);
+        std::printf("%u reads a sample, %s, seed %llu: median %.1f ns, p99 %.1f ns, median bound %.1f ns\n",
+                    reads, steps > 0 ? "steps" : "no steps", static_cast<unsigned long long>(seed),
+                    a.median_ns, a.p99_ns, a.bound_median_ns);
+        EXPECT_LE(a.median_ns, 50);
+        EXPECT_LE(a.p99_ns, 300);
+      }
+}
+
+}  // namespace
+}  // namespace ttc::test

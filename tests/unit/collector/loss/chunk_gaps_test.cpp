@@ -1,0 +1,186 @@
+// What is missing between two chunks of a lane: exact where the log goes on, unknown across a host reset, and
+// nothing where nothing is missing.
+#include "collector/loss/chunk_gaps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "firmware_markers/device/format.hpp"
+#include "firmware_markers/layout.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using shm::ChunkHeader;
+using shm::LossPrecision;
+using shm::LossRecord;
+using shm::SpanEntry;
+
+constexpr uint8_t kGeneration = 4;
+
+// A lane's log of frames of 12 words, frame n from time 1000 n + 100 to 1000 n + 400.
+constexpr uint64_t last_time_of(uint64_t frame) {
+  return 1000 * frame + 400;
+}
+std::vector<uint32_t> frame_words(uint64_t n, uint8_t risc, uint8_t flat) {
+  const auto& format = markers::layout_by_generation(kGeneration)->format;
+  std::vector<uint32_t> w(12, 0);
+  w[2] = format.identity(risc, flat, 0);
+  w[3] = static_cast<uint32_t>(n + 1);
+  const uint64_t times[4] = {1000 * n + 100, last_time_of(n), 1000 * n + 200, 1000 * n + 300};
+  const uint32_t types[4] = {device::kZoneStart, device::kZoneEnd, device::kZoneStart, device::kZoneEnd};
+  for (unsigned i = 0; i < 4; ++i) {
+    w[4 + 2 * i] = device::marker_high(types[i], 7 + i / 2, static_cast<uint32_t>(times[i] >> 32));
+    w[5 + 2 * i] = static_cast<uint32_t>(times[i]);
+  }
+  return w;
+}
+
+struct Piece {
+  uint64_t sequence;
+  uint8_t risc = 0;
+  uint64_t first_frame = 0, frames = 1;
+  uint32_t epoch = 0;
+  uint64_t frames_before_epoch = 0;
+  uint32_t notes = 0;
+};
+
+std::vector<uint64_t> chunk_of(const Piece& p) {
+  std::vector<uint32_t> words;
+  for (uint64_t n = p.first_frame; n < p.first_frame + p.frames; ++n)
+    for (const uint32_t w : frame_words(n, p.risc, 3)) words.push_back(w);
+  SpanEntry span;
+  span.risc = p.risc;
+  span.word_offset = static_cast<uint32_t>(12 * (p.first_frame - p.frames_before_epoch));
+  span.word_count = static_cast<uint32_t>(words.size());
+  span.data_offset = sizeof(ChunkHeader) + sizeof span;
+  markers::FrameDigest digest;
+  if (p.first_frame) digest.known = 1, digest.last_time = last_time_of(p.first_frame - 1), digest.host_id = 1;
+  std::memcpy(span.digest, &digest, sizeof digest);
+  ChunkHeader h;
+  h.bytes = static_cast<uint32_t>(span.data_offset + words.size() * 4);
+  h.kind = shm::ChunkKind::device_words;
+  h.generation = kGeneration;
+  h.session = 5;
+  h.sequence = p.sequence;
+  h.core_x = 1, h.core_y = 2;
+  h.flat_id = 3;
+  h.epoch = p.epoch;
+  h.span_count = 1;
+  h.notes = p.notes;
+  std::vector<uint64_t> chunk((h.bytes + 7) / 8);
+  auto* at = reinterpret_cast<char*>(chunk.data());
+  std::memcpy(at, &h, sizeof h);
+  std::memcpy(at + sizeof h, &span, sizeof span);
+  std::memcpy(at + span.data_offset, words.data(), words.size() * 4);
+  EXPECT_EQ(shm::check_chunk(chunk), "");
+  return chunk;
+}
+
+struct Finding {
+  std::vector<LossRecord> lost;
+  uint64_t missing_chunks = 0, chunks_before = 0;
+};
+Finding find(const std::vector<Piece>& pieces) {
+  Finding f;
+  ChunkGaps gaps(shm::LossCause::disk_too_slow, [&](uint64_t session, const LossRecord& r) {
+    EXPECT_EQ(session, 5u);
+    EXPECT_EQ(r.cause, shm::LossCause::disk_too_slow);
+    f.lost.push_back(r);
+  });
+  for (const Piece& p : pieces) gaps.push(chunk_of(p));
+  gaps.finish();
+  f.missing_chunks = gaps.missing_chunks();
+  f.chunks_before = gaps.chunks_before();
+  return f;
+}
+
+TEST(ChunkGaps, a_whole_stream_has_none) {
+  EXPECT_TRUE(find({{0}, {1, 1}, {2, 0, 1}, {3, 1, 1, 2}}).lost.empty());
+}
+
+TEST(ChunkGaps, missing_words_of_one_log_are_counted_exactly_and_lie_between_two_times) {
+  const Finding f = find({{0}, {1, 1}, {4, 0, 3}, {5, 1, 1}});
+  ASSERT_EQ(f.lost.size(), 1u);  // RISC 1 was in doubt and lost nothing
+  EXPECT_EQ(f.missing_chunks, 2u);
+  EXPECT_EQ(f.lost[0].risc, 0);
+  EXPECT_EQ(f.lost[0].core_x, 1);
+  EXPECT_EQ(f.lost[0].core_y, 2);
+  EXPECT_EQ(f.lost[0].precision, LossPrecision::exact_words);
+  EXPECT_EQ(f.lost[0].words, 24u);
+  EXPECT_EQ(f.lost[0].from_cycles, last_time_of(0));
+  EXPECT_EQ(f.lost[0].to_cycles, last_time_of(2) + 1);  // both frames lie inside
+}
+
+TEST(ChunkGaps, across_a_host_reset_the_size_is_unknown) {
+  const Finding f = find({{0}, {3, 0, 4, 1, 1, 4}});
+  ASSERT_EQ(f.lost.size(), 1u);
+  EXPECT_EQ(f.lost[0].precision, LossPrecision::unknown);
+  EXPECT_EQ(f.lost[0].from_cycles, last_time_of(0));
+  EXPECT_EQ(f.lost[0].to_cycles, last_time_of(3) + 1);
+  // The missing chunk was of another lane: nothing between the frames.
+  EXPECT_TRUE(find({{0}, {2, 0, 1, 1, 1, 1}}).lost.empty());
+}
+
+TEST(ChunkGaps, a_lane_not_seen_before_the_gap_is_in_doubt_from_its_beginning) {
+  const Finding f = find({{0}, {2, 1, 5}});
+  ASSERT_EQ(f.lost.size(), 2u);
+  EXPECT_EQ(f.lost[0].risc, 1);
+  EXPECT_EQ(f.lost[0].from_cycles, 0u);
+  EXPECT_EQ(f.lost[0].to_cycles, last_time_of(4) + 1);
+  // Lane 0 did not come again: it stays in doubt.
+  EXPECT_EQ(f.lost[1].risc, 0);
+  EXPECT_EQ(f.lost[1].from_cycles, last_time_of(0));
+  EXPECT_EQ(f.lost[1].to_cycles, shm::kOpenEnd);
+  EXPECT_TRUE(find({{0}, {2, 1, 0}, {3, 0, 1}}).lost.empty());  // its first frame of all
+}
+
+TEST(ChunkGaps, a_late_beginning_is_told_and_no_loss) {
+  const Finding f = find({{7, 0, 3}, {8, 0, 4}, {9, 1, 9}});
+  EXPECT_TRUE(f.lost.empty());
+  EXPECT_EQ(f.chunks_before, 7u);
+  EXPECT_EQ(f.missing_chunks, 0u);
+}
+
+TEST(ChunkGaps, where_the_beginning_is_known_to_be_lost_lanes_are_missing_from_their_start) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::file_damaged, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.lost_beginning();
+  gaps.push(chunk_of({7, 0, 3}));
+  gaps.push(chunk_of({8, 0, 4}));  // follows
+  gaps.push(chunk_of({9, 1, 0}));  // its first frame of all
+  gaps.finish();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].risc, 0);
+  EXPECT_EQ(lost[0].from_cycles, 0u);
+  EXPECT_EQ(lost[0].to_cycles, last_time_of(2) + 1);
+  EXPECT_EQ(gaps.chunks_before(), 7u);
+}
+
+TEST(ChunkGaps, a_stream_that_is_there_from_its_first_chunk_has_no_lost_beginning) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::file_damaged, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.lost_beginning();
+  gaps.push(chunk_of({0, 0, 3}));
+  gaps.finish();
+  EXPECT_TRUE(lost.empty());
+}
+
+TEST(ChunkGaps, a_stream_that_broke_off_leaves_every_lane_open) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::not_read, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.push(chunk_of({0}));
+  gaps.broke_off();
+  gaps.finish();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].from_cycles, last_time_of(0));
+  EXPECT_EQ(lost[0].to_cycles, shm::kOpenEnd);
+}
+
+TEST(ChunkGaps, standing_chunks_do_not_count) {
+  EXPECT_TRUE(find({{0}, {9, 1, 1, 1, 0, 0, shm::kStanding}, {1, 0, 1}}).lost.empty());
+}
+
+}  // namespace
+}  // namespace ttc::collect

@@ -1,0 +1,75 @@
+// The resolver on logs written by hand, where the worlds of recycling_test.cpp hardly get to.
+#include "collector/recycle/recycle_resolve.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ttc::collect {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+const markers::Lane kNcrisc{&device::kG4, 1, 3};
+
+uint32_t high(uint32_t type, uint16_t id) {
+  return device::marker_high(type, id, 0);
+}
+
+// A launch's frame without markers of its own. A quick push has no FW end yet, and no kernel end.
+Words frame(uint32_t host_id, uint32_t start, bool ended = true) {
+  const uint32_t open = device::kUnsetWord;
+  Words w = {0, 0, kNcrisc.identity, host_id, high(device::kZoneStart, 7), start};
+  w.insert(w.end(), {ended ? high(device::kZoneEnd, 7) : open, ended ? start + 90 : open});
+  w.insert(w.end(), {high(device::kZoneStart, 9), start + 10});
+  w.insert(w.end(), {ended ? high(device::kZoneEnd, 9) : open, ended ? start + 80 : open});
+  if (!ended)  // the firmware's own zone around the push
+    w.insert(w.end(), {high(device::kZoneStart, 11), start + 50, high(device::kZoneEnd, 11), start + 60});
+  return w;
+}
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+LaneCase cleared_at(uint32_t pos) {
+  LaneCase c;
+  c.lane = kNcrisc;
+  c.digest.known = 1;
+  c.digest.last_time = 900;
+  c.digest.host_id = 4;
+  c.digest.trailing_words = 12;
+  c.cleared = true;
+  c.pos = c.index_before = pos;
+  return c;
+}
+
+TEST(RecycleResolve, a_run_behind_the_cleared_index_and_one_at_the_front) {
+  const Words old = frame(5, 1000) + Words(64, 0), front = frame(6, 2000);
+  LaneCase c = cleared_at(48);
+  c.index_after = 12;
+  c.old_place = old;
+  c.front = front;
+  c.allowed = c.crossing = {2, 3};
+  const auto outcomes = possible_outcomes(c);
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes[0].verdict, Verdict::after_front);
+  EXPECT_EQ(outcomes[0].frames.size(), 2u);
+}
+
+// Found by the model with three runs: a quick push hid the frame behind it, and a third run at the front,
+// just being counted, made up for its number.
+TEST(RecycleResolve, what_a_quick_push_hides_is_not_made_up_for_by_a_later_run) {
+  const Words old = frame(5, 1000) + frame(6, 2000, false) + frame(6, 2000) + Words(64, 0),
+              front = frame(7, 3000);
+  LaneCase c = cleared_at(48);
+  c.index_after = 12;
+  c.old_place = old;
+  c.front = front;
+  c.allowed = c.crossing = {2, 3};
+  EXPECT_TRUE(possible_outcomes(c).empty());
+}
+
+}  // namespace
+}  // namespace ttc::collect

@@ -1,0 +1,510 @@
+// From the rows of a device log to frames: what a decoder makes of the frames is the rows again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "firmware_markers/decoder.hpp"
+#include "firmware_markers/noc_event.hpp"
+#include "firmware_markers/perf_counter.hpp"
+#include "firmware_markers/zone_names.hpp"
+#include "tools/replay/replay_meta.hpp"
+#include "tools/replay/replay_plan.hpp"
+
+namespace ttc::emulation {
+namespace {
+
+using namespace device;
+using Rows = std::vector<ReplayRow>;
+
+constexpr uint16_t kFw = 0x1111, kKernel = 0x2222, kZone = 0x3333, kPush = 0x4444;
+
+ReplayRow row(PacketType type, uint16_t id, uint64_t time, uint64_t data = 0, uint64_t more = 0) {
+  ReplayRow r{time, {data, more}, 0, id, type};
+  r.hint = id == kFw ? SlotHint::fw : id == kKernel ? SlotHint::kernel : SlotHint::none;
+  r.ends_push = id == kPush && type == kZoneEnd;
+  return r;
+}
+
+struct Accepting {
+  bool sat_out_ok(uint32_t) const { return true; }
+  bool take(const markers::VerifiedFrame&) const { return true; }
+};
+
+// A lane's log as a collector and an exporter see it.
+class LaneUnderTest {
+ public:
+  void append(const FramesOfLaunch& launch, uint32_t host_id) {
+    for (const ReplayFrame& f : launch.frames) {
+      EXPECT_LE(f.words(), kBufferWords);
+      EXPECT_EQ(f.words() % 4, 0u);
+      words_.insert(words_.end(), {0, 0, lane_.format->identity(1, 7, 0), host_id});
+      words_.insert(words_.end(), f.slots.begin(), f.slots.end());
+      words_.insert(words_.end(), f.customs.begin(), f.customs.end());
+    }
+  }
+
+  bool verifies() const {
+    markers::FrameDigest digest;
+    return markers::verify_frames(words_, lane_, {}, false, digest, Accepting{}).clean;
+  }
+
+  Rows decoded(bool by_time) const {
+    markers::LaneDecoder decoder(lane_);
+    markers::Batch batch;
+    decoder.decode(words_, batch);
+    EXPECT_EQ(decoder.anomalies().stale_markers, 0u);
+    Rows rows;
+    for (const markers::Frame& f : batch.frames()) {
+      const size_t first = rows.size();
+      for (const markers::Marker& m : batch.markers(f)) {
+        if (m.flags & (markers::kDuplicate | markers::kStale)) continue;
+        const auto type = static_cast<PacketType>(m.type);
+        const bool data = type == kTsData || type == kTsData16B || type == kZoneTotal;
+        rows.push_back(row(type, m.id, m.time_cycles, data ? batch.payload(m.payload) : 0,
+                           type == kTsData16B ? batch.payload(m.payload + 1) : 0));
+      }
+      if (by_time)
+        std::stable_sort(rows.begin() + static_cast<ptrdiff_t>(first), rows.end(),
+                         [](const auto& a, const auto& b) { return a.time < b.time; });
+    }
+    return rows;
+  }
+
+ private:
+  markers::Lane lane_{&kG4, 1, 7};
+  std::vector<uint32_t> words_;
+};
+
+std::vector<std::string> printed(const Rows& rows) {
+  std::vector<std::string> lines;
+  for (const ReplayRow& r : rows) {
+    std::ostringstream out;
+    out << r.type << ' ' << r.id << ' ' << r.time << ' ' << r.data[0] << ' ' << r.data[1];
+    lines.push_back(out.str());
+  }
+  return lines;
+}
+
+void expect_back(const Rows& rows, bool by_time) {
+  const FramesOfLaunch launch = frames_of(rows);
+  EXPECT_TRUE(launch.early.empty());
+  EXPECT_EQ(launch.rows, rows.size());
+  LaneUnderTest lane;
+  lane.append(launch, 5);
+  EXPECT_TRUE(lane.verifies());
+  EXPECT_EQ(printed(lane.decoded(by_time)), printed(rows));
+}
+
+TEST(replay_frames, a_launch_in_log_order_comes_back_in_log_order) {
+  const Rows rows{row(kZoneStart, kFw, 100),
+                  row(kZoneEnd, kFw, 200),
+                  row(kZoneStart, kKernel, 110),
+                  row(kZoneEnd, kKernel, 190),
+                  row(kTsData, 12345, 120, ~0ull),
+                  row(kZoneStart, kZone, 130),
+                  row(kTsEvent, 9, 140),
+                  row(kZoneEnd, kZone, 150),
+                  row(kTsData16B, 9090, 160, 1, 2),
+                  row(kZoneTotal, 77, 100, 0xffffffff)};
+  expect_back(rows, false);
+  EXPECT_TRUE(frames_of(rows).finished);
+  EXPECT_EQ(frames_of(rows).frames.size(), 1u);
+  EXPECT_EQ(frames_of(rows).first_time, 100u);
+  EXPECT_EQ(frames_of(rows).last_time, 200u);
+}
+
+TEST(replay_frames, a_launch_in_time_order_comes_back_in_time_order) {
+  const Rows rows{row(kZoneStart, kFw, 100),   row(kZoneStart, kKernel, 110), row(kTsData, 12345, 120, 7),
+                  row(kZoneEnd, kKernel, 190), row(kTsEvent, 9, 195),         row(kZoneEnd, kFw, 200)};
+  expect_back(rows, true);
+  const FramesOfLaunch launch = frames_of(rows);
+  ASSERT_EQ(launch.frames.size(), 1u);
+  EXPECT_EQ(launch.frames[0].slots[6], marker_high(kZoneEnd, kKernel, 0));
+  EXPECT_EQ(launch.frames[0].slots[2], marker_high(kZoneEnd, kFw, 0));
+}
+
+TEST(replay_frames, a_launch_whose_end_is_not_in_the_file_stays_open) {
+  const Rows rows{row(kZoneStart, kFw, 100), row(kZoneStart, kKernel, 110), row(kTsData, 12345, 120, 7)};
+  expect_back(rows, false);
+  EXPECT_FALSE(frames_of(rows).finished);
+}
+
+// On dispatch cores the host gives rows of one run different ids: pieces without an FW zone of their own.
+TEST(replay_frames, a_piece_without_a_firmware_zone_is_carried_by_its_first_zone) {
+  expect_back({row(kZoneStart, kZone, 100), row(kTsData, 1, 110, 5), row(kZoneEnd, kZone, 120)}, true);
+  expect_back({row(kZoneStart, kKernel, 100), row(kZoneEnd, kKernel, 120)}, true);
+  const Rows data_first{row(kTsData, 1, 90, 5), row(kZoneStart, kZone, 100)};
+  const FramesOfLaunch launch = frames_of(data_first);
+  ASSERT_EQ(launch.early.size(), 1u);
+  EXPECT_EQ(launch.early[0]->time, 90u);
+  EXPECT_EQ(launch.rows, 1u);
+  for (const PacketType type : {kTsData, kZoneEnd, kTsEvent, kZoneTotal}) {
+    const Rows alone{row(type, 1, 90, 5)};
+    EXPECT_EQ(frames_of(alone).frames.size(), 0u);
+    EXPECT_EQ(frames_of(alone).early.size(), 1u);
+  }
+}
+
+TEST(replay_frames, a_quick_push_in_the_file_ends_a_frame) {
+  const Rows rows{row(kZoneStart, kFw, 100),   row(kZoneStart, kKernel, 110), row(kTsData, 1, 120, 7),
+                  row(kZoneStart, kPush, 130), row(kZoneEnd, kPush, 131),     row(kZoneEnd, kFw, 200),
+                  row(kZoneEnd, kKernel, 190), row(kTsData, 1, 150, 8)};
+  expect_back(rows, false);
+  EXPECT_EQ(frames_of(rows).frames.size(), 2u);
+}
+
+TEST(replay_frames, starts_that_quick_push_repeats_are_not_played_twice) {
+  const Rows rows{row(kZoneStart, kFw, 100), row(kZoneStart, kKernel, 110), row(kTsData, 1, 120, 7),
+                  row(kZoneStart, kFw, 100), row(kZoneStart, kKernel, 110), row(kTsData, 1, 130, 7)};
+  const FramesOfLaunch launch = frames_of(rows);
+  EXPECT_EQ(launch.repeated, 2u);
+  EXPECT_EQ(launch.rows, 4u);
+  EXPECT_EQ(launch.frames.size(), 2u);
+}
+
+// What a frame may not have, because an observer would not believe it.
+TEST(replay_frames, a_marker_behind_the_firmwares_end_takes_its_end_out_of_the_slot) {
+  expect_back({row(kZoneStart, kFw, 100), row(kZoneEnd, kFw, 200), row(kTsEvent, 9, 210)}, true);
+}
+
+TEST(replay_frames, any_launch_of_any_length_comes_back) {
+  const auto seed = std::random_device{}();
+  std::mt19937 dice(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int round = 0; round < 300; ++round) {
+    const bool by_time = dice() % 2;
+    const auto customs =
+        static_cast<unsigned>(dice() % (by_time ? 900 : 80));  // in log order as much as one buffer holds
+    uint64_t time = 1000 + (uint64_t{dice() % 4096} << 32) % (markers::kClockMask - (1 << 20));
+    const auto next = [&] { return time += 1 + dice() % 20; };
+    Rows rows{row(kZoneStart, kFw, next())};
+    if (dice() % 4) rows.push_back(row(kZoneStart, kKernel, next()));
+    const bool kernel = rows.size() == 2;
+    Rows middle;
+    for (unsigned i = 0; i < customs; ++i) switch (dice() % 5) {
+        case 0:
+          middle.push_back(row(kTsData, 12345, next(), dice(), 0));
+          break;
+        case 1:
+          middle.push_back(row(kTsData16B, 9090, next(), dice(), dice()));
+          break;
+        case 2:
+          middle.push_back(row(kTsEvent, static_cast<uint16_t>(dice() | 1), next()));
+          break;
+        default:
+          middle.push_back(row(dice() % 2 ? kZoneStart : kZoneEnd, kZone, next()));
+      }
+    const ReplayRow kernel_end = row(kZoneEnd, kKernel, next());
+    const ReplayRow fw_end = row(kZoneEnd, kFw, next());
+    if (by_time) {
+      rows.insert(rows.end(), middle.begin(), middle.end());
+      if (kernel) rows.push_back(kernel_end);
+      rows.push_back(fw_end);
+    } else {
+      rows.insert(rows.begin() + 1, fw_end);
+      if (kernel) rows.push_back(kernel_end);
+      rows.insert(rows.end(), middle.begin(), middle.end());
+    }
+    expect_back(rows, by_time);
+    if (HasFailure()) return;
+  }
+}
+
+// --- names
+
+tools::DeviceLogRow named(uint16_t id, std::string_view name, std::string_view file, uint32_t source_line,
+                          uint64_t line, markers::MarkerType type = markers::MarkerType::zone_start) {
+  tools::DeviceLogRow r;
+  r.id = id;
+  r.zone_name = name;
+  r.source_file = file;
+  r.source_line = source_line;
+  r.line = line;
+  r.type = type;
+  return r;
+}
+
+TEST(replay_names, a_name_that_hashes_to_its_id_comes_back_as_it_is) {
+  ReplayNames names;
+  EXPECT_FALSE(names.add(named(0x2F6D, "BRISC-FW", "fw/brisc.cc", 417, 3)));
+  EXPECT_FALSE(names.add(named(12345, "", "", 0, 4, markers::MarkerType::ts_data)));
+  const auto result = names.finish();
+  EXPECT_EQ(result.notes, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
+  EXPECT_EQ(result.other_file.rows + result.lost.rows + result.gained.rows, 0u);
+}
+
+TEST(replay_names, an_id_that_is_no_hash_keeps_name_and_line) {
+  ReplayNames names;
+  for (uint64_t line = 5; line < 8; ++line) names.add(named(1, "MAIN", "cut/../path.cc", 40, line));
+  const auto result = names.finish();
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_EQ(markers::hash16(result.notes[0]), 1);
+  const auto source = markers::parse_note(result.notes[0]);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->name, "MAIN");
+  EXPECT_EQ(source->line, 40u);
+  EXPECT_TRUE(source->file.starts_with("cut/../path.cc#"));
+  EXPECT_EQ(result.other_file.rows, 3u);
+  EXPECT_EQ(result.other_file.first_line, 5u);
+}
+
+TEST(replay_names, a_comma_that_an_export_replaced_is_put_back) {
+  const uint16_t id = markers::hash16("Z,/a,b.cc,7,KERNEL_PROFILER");
+  ReplayNames names;
+  names.add(named(id, "Z", "/a;b.cc", 7, 3));
+  const auto result = names.finish();
+  EXPECT_EQ(result.notes, std::vector<std::string>{"Z,/a,b.cc,7,KERNEL_PROFILER"});
+  EXPECT_EQ(result.other_file.rows + result.lost.rows, 0u);
+}
+
+TEST(replay_names, what_the_host_renamed_is_logged_under_its_own_name) {
+  const uint16_t id = markers::hash16("CQ-DISPATCH,d.cc,9,KERNEL_PROFILER");
+  ReplayNames names;
+  EXPECT_TRUE(names.add(named(id, "CQ-DISPATCH:3:CMD_GO", "d.cc", 9, 3)));
+  EXPECT_TRUE(names.add(named(id, "CQ-DISPATCH:4:CMD_GO", "d.cc", 9, 4)));
+  const auto result = names.finish();
+  EXPECT_EQ(result.notes, std::vector<std::string>{"CQ-DISPATCH,d.cc,9,KERNEL_PROFILER"});
+  EXPECT_EQ(result.lost.rows, 0u);
+}
+
+TEST(replay_names, of_two_names_of_one_id_the_true_one_stays) {
+  ReplayNames names;
+  names.add(named(0x2F6D, "IMPOSTOR", "x.cc", 1, 3));
+  names.add(named(0x2F6D, "BRISC-FW", "fw/brisc.cc", 417, 4));
+  names.add(named(0x2F6D, "", "", 0, 5));
+  names.add(named(9, "EVENT-NAME", "x.cc", 1, 6, markers::MarkerType::ts_event));
+  const auto result = names.finish();
+  EXPECT_EQ(result.notes, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
+  EXPECT_EQ(result.lost.rows, 2u);
+  EXPECT_EQ(result.lost.first_line, 3u);
+  EXPECT_EQ(result.gained.rows, 1u);
+}
+
+// --- meta data
+
+tools::DeviceLogRow with_meta(uint16_t id, markers::MarkerType type, std::string_view meta) {
+  tools::DeviceLogRow r;
+  r.id = id;
+  r.type = type;
+  r.meta = meta;
+  return r;
+}
+
+TEST(replay_meta, the_second_half_of_16_byte_data_is_read_from_what_was_made_of_it) {
+  const auto wide = markers::MarkerType::ts_data_16b;
+  EXPECT_EQ(meta_of(with_meta(7, wide, "{\"data_2\":18446744073709551615}")).second_half, ~uint64_t{0});
+  EXPECT_EQ(meta_of(with_meta(9090, wide, "{\"counter type\":255;\"ref cnt\":1;\"value\":2}")).second_half,
+            255u);
+  for (uint64_t type = 0; type < 256; ++type) {
+    const auto counter = markers::unpack_wide_perf_counter(0, type);
+    if (counter.name.empty()) continue;
+    const std::string meta =
+        "{\"counter type\":\"" + std::string(counter.name) + "\";\"ref cnt\":1;\"value\":2}";
+    const auto half = meta_of(with_meta(9090, wide, meta)).second_half;
+    ASSERT_TRUE(half);
+    EXPECT_EQ(markers::unpack_wide_perf_counter(0, *half).name, counter.name);
+  }
+  const uint64_t second = 0xabcdef0123456789;
+  const auto debug = markers::unpack_noc_debug(second);
+  const std::string addresses = "{\"dst_addr\":" + std::to_string(debug.dst_addr) +
+                                ";\"noc_status_counter\":" + std::to_string(debug.status_counter) +
+                                ";\"posted\":1;\"src_addr\":" + std::to_string(debug.src_addr) + "}";
+  const auto half = meta_of(with_meta(23456, wide, addresses)).second_half;
+  ASSERT_TRUE(half);
+  const auto back = markers::unpack_noc_debug(*half);
+  EXPECT_EQ(back.dst_addr, debug.dst_addr);
+  EXPECT_EQ(back.src_addr, debug.src_addr);
+  EXPECT_EQ(back.status_counter, debug.status_counter);
+  EXPECT_FALSE(meta_of(with_meta(7, wide, "{\"sub_device_id\":1}")).comes_back);
+}
+
+TEST(replay_meta, knows_what_comes_back_by_itself) {
+  const auto data = markers::MarkerType::ts_data;
+  EXPECT_TRUE(meta_of(with_meta(7, data, "")).comes_back);
+  EXPECT_TRUE(meta_of(with_meta(7, data, "{\"workers_runtime_id\":7}")).comes_back);
+  EXPECT_FALSE(meta_of(with_meta(7, data, "{\"workers_runtime_id\":7;\"sub_device_id\":1}")).comes_back);
+  EXPECT_FALSE(meta_of(with_meta(7, data, "what?")).comes_back);
+  EXPECT_FALSE(meta_of(with_meta(7, data, "[1]")).comes_back);
+}
+
+// --- plan
+
+const std::string k15Head =
+    "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC "
+    "processor "
+    "type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, "
+    "type, "
+    "source line, source file, meta data\n";
+
+// core, RISC, time, host id, name, type
+std::string line(int x, const std::string& risc, uint64_t time, int host, const std::string& name,
+                 const std::string& type, const std::string& meta = "", int chip = 0) {
+  const uint16_t id = markers::hash16(name + ",/a.cc,1,KERNEL_PROFILER");
+  return std::to_string(chip) + "," + std::to_string(x) + ",1," + risc + "," + std::to_string(id) + "," +
+         std::to_string(time) + ",0," + std::to_string(host) + ",,," + name + "," + type + ",1,/a.cc," +
+         meta + "\n";
+}
+
+ReplayPlan plan(const std::string& rows, std::optional<uint32_t> chip = {}) {
+  std::istringstream in(k15Head + rows);
+  return plan_replay(in, "test.csv", chip);
+}
+uint64_t left_out(const ReplayPlan& p, Unplayed why) {
+  return p.account.unplayed[static_cast<size_t>(why)].rows;
+}
+
+std::string fw(int x, const std::string& risc, uint64_t from, uint64_t to, int host) {
+  const std::string name = risc.substr(0, risc.find('_')) + "-FW";
+  return line(x, risc, from, host, name, "ZONE_START") + line(x, risc, to, host, name, "ZONE_END");
+}
+
+TEST(replay_plan, the_riscs_of_a_launch_find_each_other_and_launches_come_by_their_end) {
+  const auto p =
+      plan(fw(1, "BRISC", 100, 200, 5) + fw(1, "BRISC", 300, 400, 5) + fw(1, "NCRISC", 110, 190, 5) +
+           fw(1, "NCRISC", 310, 450, 5) + fw(2, "BRISC", 90, 250, 5) + fw(2, "TRISC_1", 95, 240, 5));
+  ASSERT_EQ(p.launches.size(), 3u);
+  EXPECT_EQ(p.launches[0].core.x, 1);
+  EXPECT_EQ(p.launches[0].lanes.size(), 2u);
+  EXPECT_EQ(p.launches[0].begin, 100u);
+  EXPECT_EQ(p.launches[0].end, 200u);
+  EXPECT_EQ(p.launches[1].core.x, 2);
+  EXPECT_EQ(p.launches[2].begin, 300u);
+  EXPECT_EQ(p.launches[2].end, 450u);
+  EXPECT_TRUE(p.launches[2].finished());
+  EXPECT_EQ(p.begin(), 90u);
+  EXPECT_EQ(p.lanes(), 4u);
+  EXPECT_EQ(p.account.unplayed_rows(), 0u);
+}
+
+TEST(replay_plan, a_launch_goes_on_in_a_later_dump) {
+  const auto p = plan(line(1, "BRISC", 100, 0, "BRISC-FW", "ZONE_START") + fw(2, "BRISC", 90, 250, 5) +
+                      line(1, "BRISC", 400, 0, "BRISC-FW", "ZONE_END"));
+  ASSERT_EQ(p.launches.size(), 2u);
+  EXPECT_TRUE(p.launches[1].finished());
+  EXPECT_EQ(p.launches[1].end, 400u);
+}
+
+// tt-metal's rows of a dispatch zone: START carries the id and command of the launch it serves.
+TEST(replay_plan, a_zone_the_host_renamed_stays_in_its_own_launch) {
+  const uint16_t id = markers::hash16("CQ-DISPATCH,/a.cc,1,KERNEL_PROFILER");
+  const std::string zone = "0,1,1,BRISC," + std::to_string(id) + ",";
+  const auto p = plan(line(1, "BRISC", 100, 0, "BRISC-FW", "ZONE_START") + zone +
+                      "110,0,2048,,,CQ-DISPATCH:2048:CMD,ZONE_START,1,/a.cc,\n" +
+                      "0,1,1,BRISC,9,115,3,0,,,,TS_DATA,0,,{\"workers_runtime_id\":2048}\n" + zone +
+                      "120,0,0,,,CQ-DISPATCH:2048:CMD,ZONE_END,1,/a.cc,\n" +
+                      line(1, "BRISC", 200, 0, "BRISC-FW", "ZONE_END"));
+  ASSERT_EQ(p.launches.size(), 1u);
+  EXPECT_EQ(p.launches[0].rows, 5u);
+  EXPECT_EQ(p.launches[0].host_id, 0u);
+  EXPECT_EQ(p.account.not_carried[static_cast<size_t>(NotCarried::meta)].rows, 0u);
+}
+
+TEST(replay_plan, the_clock_may_come_round) {
+  const uint64_t top = markers::kClockMask;
+  const auto p = plan(fw(1, "BRISC", top - 100, top - 50, 1) + fw(1, "BRISC", top - 10, 20, 2) +
+                      fw(1, "BRISC", 40, 50, 3));
+  ASSERT_EQ(p.launches.size(), 3u);
+  EXPECT_EQ(p.launches[1].end, top + 1 + 20);
+  EXPECT_EQ(p.launches[2].begin, top + 1 + 40);
+}
+
+TEST(replay_plan, rows_no_device_could_hold_are_counted_by_reason) {
+  const auto p = plan(fw(1, "BRISC", 100, 200, 5) + line(1, "BRISC", 100, 5, "A", "ZONE_START", "", 3) +
+                      line(1, "TENSIX_RISC_AGG", 100, 5, "A", "ZONE_START") +
+                      line(1, "BRISC", uint64_t{1} << 44, 5, "A", "ZONE_START") +
+                      fw(1, "BRISC", 150, 160, 6) + "0,1,1,BRISC,0,77,0,5,,,,ZONE_START,0,,\n" +
+                      "0,1,1,BRISC,9,100,4294967296,5,,,T,ZONE_TOTAL,1,/a.cc,\n" +
+                      "0,1,1,NCRISC,12345,77,0,5,,,,TS_DATA,0,,\n");
+  EXPECT_EQ(left_out(p, Unplayed::other_chip), 1u);
+  EXPECT_EQ(left_out(p, Unplayed::aggregate), 1u);
+  EXPECT_EQ(left_out(p, Unplayed::beyond_clock), 1u);
+  EXPECT_EQ(left_out(p, Unplayed::overlapping), 2u);
+  EXPECT_EQ(left_out(p, Unplayed::blank), 1u);
+  EXPECT_EQ(left_out(p, Unplayed::too_large), 1u);
+  EXPECT_EQ(left_out(p, Unplayed::no_launch), 1u);
+  EXPECT_EQ(p.account.unplayed[static_cast<size_t>(Unplayed::aggregate)].first_line, 6u);
+  ASSERT_EQ(p.launches.size(), 1u);
+  EXPECT_EQ(p.launches[0].rows, 2u);
+}
+
+TEST(replay_plan, the_chip_can_be_chosen) {
+  const std::string rows =
+      line(1, "BRISC", 100, 5, "A", "ZONE_START", "", 3) + line(1, "BRISC", 200, 5, "B", "ZONE_START", "", 4);
+  EXPECT_EQ(plan(rows).chip, 3u);
+  EXPECT_EQ(plan(rows, 4).launches.at(0).begin, 200u);
+}
+
+TEST(replay_plan, columns_that_no_marker_carries_are_counted) {
+  const auto p = plan(
+      "0,1,1,BRISC,9,100,3,5,7,65536,,ZONE_START,0,,{\"sub_device_id\":1}\n"
+      "0,1,1,BRISC,9,110,3,5,7,65536,,TS_DATA_16B,0,,{\"data_2\":18446744073709551615}\n"
+      "0,1,1,BRISC,9,105,3,5,7,65536,,ZONE_TOTAL,0,,\n");
+  const auto count = [&](NotCarried c) { return p.account.not_carried[static_cast<size_t>(c)].rows; };
+  EXPECT_EQ(count(NotCarried::trace_id), 3u);
+  EXPECT_EQ(count(NotCarried::trace_counter), 3u);
+  EXPECT_EQ(count(NotCarried::meta), 1u);
+  EXPECT_EQ(count(NotCarried::data_of_zone), 1u);
+  EXPECT_EQ(count(NotCarried::time_of_total), 1u);
+  EXPECT_EQ(p.account.unplayed_rows(), 0u);
+  ASSERT_EQ(p.launches.size(), 1u);
+  EXPECT_EQ(p.launches[0].lanes.at(0).frames.at(0).customs.at(5), ~0u);
+}
+
+TEST(replay_plan, launches_on_tiles_that_are_not_there_are_taken_out) {
+  auto p = plan(fw(1, "BRISC", 100, 200, 5) + fw(2, "BRISC", 100, 200, 5) + fw(3, "BRISC", 100, 200, 5) +
+                fw(4, "ERISC", 100, 200, 5) + fw(5, "ERISC", 100, 200, 5));
+  EXPECT_TRUE(p.has_ethernet());
+  using card::TileKind;
+  const std::vector<card::Tile> tiles{{{2, 1}, TileKind::tensix, false},
+                                      {{3, 1}, TileKind::tensix, true},
+                                      {{4, 1}, TileKind::ethernet, false},
+                                      {{5, 1}, TileKind::tensix, false}};
+  p.drop_cores_not_in(tiles);
+  ASSERT_EQ(p.launches.size(), 2u);
+  EXPECT_EQ(p.launches[0].core.x, 2);
+  EXPECT_EQ(p.launches[1].core.x, 4);
+  EXPECT_EQ(p.launches[1].kind, TileKind::ethernet);
+  EXPECT_EQ(left_out(p, Unplayed::absent_core), 6u);
+  EXPECT_EQ(p.account.unplayed[static_cast<size_t>(Unplayed::absent_core)].first_line, 3u);
+}
+
+TEST(replay_plan, rows_of_tiles_the_file_does_not_use_are_the_ones_fused_off) {
+  std::string rows;
+  for (int y : {1, 2, 3, 4, 5, 7, 8, 9, 11})
+    rows += "0,1," + std::to_string(y) + ",BRISC,9,100,0,5,,,,ZONE_START,0,,\n";
+  EXPECT_EQ(unused_rows(plan(rows), *card::board_by_name("n150")), std::vector<uint8_t>{10});
+  EXPECT_EQ(unused_rows(plan(fw(3, "BRISC", 1, 2, 1)), *card::board_by_name("p150")),
+            (std::vector<uint8_t>{16, 15}));
+}
+
+TEST(replay_plan, a_log_without_launches_counts_them) {
+  std::istringstream in(
+      "Chip clock is at 1 GHz\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since "
+      "reset]\n"
+      "0,1,1,BRISC,1,100\n0,1,1,BRISC,2,110\n0,1,1,BRISC,3,120\n0,1,1,BRISC,4,130\n0,1,1,BRISC,1,200\n0,1,1,"
+      "BRISC,4,230\n"
+      "0,1,1,NCRISC,1,205\n0,1,1,NCRISC,4,225\n");
+  const auto p = plan_replay(in, "old.csv", {});
+  ASSERT_EQ(p.launches.size(), 3u);
+  EXPECT_EQ(p.launches[0].host_id, 1u);
+  EXPECT_EQ(p.launches[0].rows, 4u);
+  EXPECT_TRUE(p.launches[0].finished());
+  EXPECT_EQ(p.account.unplayed_rows(), 0u);
+}
+
+TEST(replay_plan, every_id_of_a_real_log_is_the_hash_of_its_name) {
+  std::ifstream in(TTC_TEST_DATA "/device_log/n300_brisc.csv", std::ios::binary);
+  ASSERT_TRUE(in);
+  const auto p = plan_replay(in, "n300_brisc.csv", {});
+  EXPECT_EQ(p.names.notes.size(), 2u);
+  EXPECT_EQ(p.names.other_file.rows + p.names.lost.rows + p.names.gained.rows, 0u);
+  EXPECT_EQ(p.account.unplayed_rows(), 0u);
+  ASSERT_EQ(p.launches.size(), 5u);
+  EXPECT_FALSE(p.launches.back().finished());
+}
+
+}  // namespace
+}  // namespace ttc::emulation

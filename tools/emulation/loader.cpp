@@ -1,0 +1,94 @@
+#include "tools/emulation/loader.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace ttc::emulation {
+namespace {
+
+// Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that
+// reads twice before it believes, or had to retry, comes to its end.
+constexpr uint64_t kLooksAfter = 24;
+constexpr auto kImageStep = std::chrono::microseconds(50);
+
+card::Coord at(const tools::MemoryImage::Core& core) {
+  return {core.x, core.y};
+}
+
+}  // namespace
+
+ImageLoader::ImageLoader(card::EmulatedCard& card, const tools::MemoryImage& image)
+    : card_(card), image_(image) {
+  card.set_log_geometry({image.control_address, 4u * image.layout->format.control_words, image.dram_base,
+                         image.bytes_per_risc, image.cores_per_bank});
+  if (image.magic_address)
+    for (const auto& core : image.cores)
+      card.store(at(core), image.magic_address, image.placement->place(core.kind).magic);
+}
+
+void ImageLoader::reset() {
+  const device::Format& f = image_.layout->format;
+  ++resets_;
+  lane_words_.clear();
+  for (const auto& core : image_.cores) {
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      card_.set_landed(core.flat_id * device::kMaxRiscs + r, resets_, 0);
+    for (uint32_t w = 0; w < f.control_words; ++w) {
+      uint32_t value = 0;
+      if (w == f.dram_address) value = image_.dram_base;
+      if (w == f.flat_id) value = core.flat_id;
+      if (w == f.core_count_per_dram) value = image_.cores_per_bank;
+      card_.store(at(core), image_.control_address + 4 * w, value);
+    }
+  }
+}
+
+void ImageLoader::load_epoch(unsigned epoch) {
+  const device::Format& f = image_.layout->format;
+  for (const auto& core : image_.cores) {
+    const tools::MemoryImage::CoreMemory memory = image_.load(core, epoch);
+    for (uint32_t w = 0; w < memory.buffers.size(); ++w)
+      card_.store(at(core), image_.buffer_address + 4 * w, memory.buffers[w]);
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+      const auto& log = memory.logs[r];
+      const auto place =
+          markers::log_place(core.flat_id, r, image_.cores_per_bank, image_.dram_base, image_.bytes_per_risc);
+      card_.store_dram(place.bank, place.address, log);
+      const uint32_t lane = core.flat_id * device::kMaxRiscs + r;
+      lane_words_.emplace_back(lane, static_cast<uint32_t>(log.size()));
+      card_.set_landed(lane, resets_, static_cast<uint32_t>(log.size()));
+    }
+    for (uint32_t w = 0; w < f.control_words; ++w)
+      card_.store(at(core), image_.control_address + 4 * w, memory.vector[w]);
+  }
+}
+
+uint64_t ImageLoader::unread_words() const {
+  uint64_t unread = 0;
+  for (const auto& [lane, words] : lane_words_) {
+    const uint32_t read = card_.words_read(lane, resets_);
+    unread += words > read ? words - read : 0;
+  }
+  return unread;
+}
+
+bool ImageLoader::wait_read(const std::atomic<bool>& stop, uint64_t no_observer_ns) {
+  auto alone_since = std::chrono::steady_clock::now();
+  const auto wait = [&](auto done) {
+    while (!done()) {
+      if (card_.observers() > 0) alone_since = std::chrono::steady_clock::now();
+      if (stop || std::chrono::steady_clock::now() - alone_since > std::chrono::nanoseconds(no_observer_ns))
+        return false;
+      std::this_thread::sleep_for(kImageStep);  // another process sets the pace
+    }
+    return true;
+  };
+  if (!wait([&] { return unread_words() == 0; })) return false;
+  for (const auto& core : image_.cores) {
+    const uint64_t enough = card_.control_reads(at(core)) + kLooksAfter;
+    if (!wait([&] { return card_.control_reads(at(core)) >= enough; })) return false;
+  }
+  return true;
+}
+
+}  // namespace ttc::emulation

@@ -1,0 +1,23 @@
+// A card whose profiler is not there to be read: what `ttemu --profiler STATE` shows observers.
+#pragma once
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "tools/emulation/world.hpp"
+
+namespace ttc::emulation {
+
+// on: it is there. off: the host has not set it up. late: likewise, until observers have looked in vain.
+// streaming, debug-dump: what the L1 of every Tensix core looks like with those. unknown: firmware of no kind
+// known.
+inline const std::vector<std::string> kProfilerStates = {"on",        "off",        "late",
+                                                         "streaming", "debug-dump", "unknown"};
+
+// Before the card is announced.
+void show_profiler_state(World& world, const std::string& state);
+// `late`: waits until observers have looked at every core, then sets the profiler up. Any other state but on:
+// waits for `stop`.
+void await_profiler(World& world, const std::string& state, const std::atomic<bool>& stop);
+
+}  // namespace ttc::emulation

@@ -1,0 +1,48 @@
+// Of the truth, what no observer can have known: markers that a reset of the host destroyed in L1, whose
+// index was gone before they landed, or that landed and were reset between two looks at the core's vector.
+// Only kept for workloads whose host resets at any moment; a host that reads results waits until its cores
+// are done.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "driver_iface/emulated_card.hpp"
+#include "tools/emulation/truth.hpp"
+
+namespace ttc::emulation {
+
+class Unseen {
+ public:
+  // A look may take two copies, and one that began before the words landed may be counted after it.
+  static constexpr uint64_t kReadsOfALook = 4;
+
+  // `log` null: nothing is told apart.
+  Unseen(const card::EmulatedCard& card, TruthLog* log) : card_(card), log_(log), cores_(256) {}
+
+  bool wanted() const { return log_; }
+  // Moves when a rewrite of the core's vector begins, and when it is done.
+  uint32_t strikes(uint8_t flat_id) const { return cores_[flat_id].strikes; }
+
+  void add(const TruthRecord& marker) { log_->add(marker); }
+  // Markers arrived in a log; `strikes` as it was when they were sent.
+  void landed(card::Coord at, uint8_t flat_id, uint32_t strikes, const std::vector<TruthRecord>& markers);
+  // A rewrite of the vector begins or ends.
+  void strike(card::Coord at, uint8_t flat_id);
+
+ private:
+  struct Landed {
+    uint64_t looks;  // of observers, when they did
+    std::vector<TruthRecord> markers;
+  };
+  struct Core {
+    uint32_t strikes = 0;
+    std::deque<Landed> fresh;  // since the last strike, while nobody looked
+  };
+
+  const card::EmulatedCard& card_;
+  TruthLog* log_;
+  std::vector<Core> cores_;  // by flat id
+};
+
+}  // namespace ttc::emulation

@@ -1,0 +1,70 @@
+// A synthetic workload: programs launched on the emulated cores the way tt-metal launches them, with the
+// host's reads and resets in between.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tools/emulation/core.hpp"
+
+namespace ttc::emulation {
+
+struct WorkloadOptions {
+  unsigned cores = 8;           // that run programs; 0: all
+  unsigned dispatch_cores = 0;  // further ones that run for ever and quick-push
+  uint64_t programs = 1000;     // 0: until stopped
+  double rate = 0;              // programs a second; 0: as fast as it goes
+  unsigned zones_per_kernel = 4;
+  unsigned skip_core_percent = 0;  // launches a core is not part of
+  unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
+  unsigned trace_programs = 0;     // so many programs are a trace; 0: no traces
+  unsigned trace_replays = 1;      // how often each trace is replayed
+  unsigned noc_event_percent = 0;  // launches in which a core records its NoC transactions
+  bool perf_counters = false;
+  bool sums = false;              // kernels add up the time in their zones
+  uint64_t host_reads_every = 0;  // the host reads and resets after so many programs; 0: only at the end
+  uint32_t pace_programs = 0;     // with WorldOptions::pace: wait while more than so many are unread
+  uint64_t seed = 1;
+  uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when nobody has been there for so long
+};
+
+class Workload {
+ public:
+  Workload(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options);
+
+  // Runs until done or `stop`. Ends with a host read, as closing a device does.
+  void run(const std::atomic<bool>& stop);
+  uint64_t programs_run() const { return program_; }
+  uint64_t host_reads() const { return host_reads_; }
+
+ private:
+  void launch();
+  void run_on(EmulatedCore& core, Launch launch);
+  uint32_t host_id_of_program() const;
+  void compile_for(uint64_t program);
+  void host_read(bool last);
+  void wait_after_read(const EmulatedCore& core);
+  void wait_unread(size_t at_most);
+  void wait_noticed();
+  void wait_looks(const EmulatedCore& core, uint64_t looks);
+  bool wait_step();  // false: give up
+
+  World& world_;
+  const ZoneCatalog& zones_;
+  ZoneLog& log_;
+  WorkloadOptions options_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<EmulatedCore>> cores_, ethernet_, dispatch_;
+  const std::atomic<bool>* stop_ = nullptr;
+  uint64_t program_ = 0;
+  uint64_t host_reads_ = 0;
+  uint32_t compiled_ = 0;
+  uint64_t alone_since_ns_ = 0;
+  bool paced_;
+  bool first_after_read_ = false;
+};
+
+}  // namespace ttc::emulation

@@ -1,0 +1,283 @@
+#include "tools/emulation/world.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::emulation {
+namespace {
+
+constexpr auto kStandingStep = std::chrono::microseconds(20);
+constexpr size_t kNothing = ~size_t{0};
+constexpr uint64_t kLooksToAttach = 64;  // an observer reads a vector some dozen times before it collects
+constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
+
+}  // namespace
+
+World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth, TruthLog* unseen)
+    : card_(card),
+      options_(options),
+      truth_(truth),
+      placement_(*markers::placement_for(card.arch().name)),
+      resets_(256, 0),
+      looks_at_reset_(256, kLooksToAttach),
+      recycled_(256 * device::kMaxRiscs, 0),
+      pushed_(256 * device::kMaxRiscs, 0),
+      unseen_(card, unseen),
+      last_due_(256 * device::kMaxRiscs, 0),
+      landing_dice_(options.faults.late_landing.seed),
+      reset_dice_(options.faults.host_reset.seed) {
+  draw_next_reset();
+  if (!options_.mailbox) options_.mailbox = &markers::mailboxes().back();
+  const auto views = static_cast<uint32_t>(card.dram_views().size());
+  // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
+  std::vector<WorldCore> all;
+  unsigned ethernet = 0;
+  const bool has_ethernet = options_.mailbox->ethernet_offset != 0;  // its place there is known
+  for (const card::Tile& tile : card.tiles()) {
+    if (tile.harvested) continue;
+    WorldCore core{tile.at, static_cast<uint8_t>(all.size())};
+    if (tile.kind == card::TileKind::ethernet) {
+      core.kind = markers::CoreKind::active_ethernet;
+      if (ethernet >= options.ethernet && ethernet < options.ethernet + options.idle_ethernet)
+        core.kind = markers::CoreKind::idle_ethernet;
+      if (ethernet++ < options.ethernet + options.idle_ethernet && has_ethernet) ethernet_.push_back(core);
+    }
+    all.push_back(core);
+  }
+  cores_per_bank_ = (static_cast<uint32_t>(all.size()) + views - 1) / views;
+  card_.set_log_geometry({0, 4u * format().control_words, placement_.dram_base, options.bytes_per_risc,
+                          cores_per_bank_, 4u * format().host_end, device::kMaxRiscs});
+  // The host prepares every core, whether it will run kernels or not.
+  for (WorldCore& core : all) {
+    if (core.kind != markers::CoreKind::tensix && !has_ethernet) continue;
+    place(core);
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      card_.set_landed(core.flat_id * device::kMaxRiscs + r, 0, 0);
+    write_initial_vector(core);
+    if (core.kind == markers::CoreKind::tensix) cores_.push_back(core);
+  }
+  for (WorldCore& core : ethernet_) core = all[core.flat_id];
+}
+
+// Where the mailbox of this version has the vector, and the magic word in front of it if it has one.
+void World::place(WorldCore& core) {
+  const markers::Mailbox& mailbox = *options_.mailbox;
+  const markers::CorePlace& place = placement_.place(core.kind);
+  // Structs older than the second erisc have one place whatever the number of RISCs (PR #27547, Aug 2025).
+  const bool one_erisc = mailbox.ethernet_offset == mailbox.ethernet2_offset;
+  core.riscs = static_cast<uint8_t>(core.kind != markers::CoreKind::tensix && one_erisc ? 1 : place.riscs);
+  const bool early = mailbox.name == "M1-early" && place.mailbox_base_2025 != 0;
+  const uint32_t base = early ? place.mailbox_base_2025 : place.mailbox_base;
+  core.control_address = base + mailbox.offset(core.kind, core.riscs);
+  card_.set_control_address(core.at, core.control_address);
+  if (mailbox.has_magic) card_.store(core.at, core.control_address - 16, place.magic);
+}
+
+// What the host writes there: at device init, or when it has read results (format sheet 5.6).
+uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_results_read) const {
+  const device::Format& f = format();
+  if (w == f.dram_address) return placement_.dram_base;
+  if (w == f.flat_id) return core.flat_id;
+  if (w == f.core_count_per_dram) return cores_per_bank_;
+  if (w == f.dispatch_core && dispatch_.contains(core.flat_id)) return 1;
+  // A results read also leaves the DRAM base in the per-RISC address words.
+  const bool risc_address =
+      w >= f.risc_dram_address && w < f.risc_dram_address + uint32_t{f.risc_dram_address_count};
+  return after_results_read && risc_address ? placement_.dram_base : 0;
+}
+
+void World::write_initial_vector(const WorldCore& core) {
+  for (uint32_t w = 0; w < format().control_words; ++w)
+    card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, false));
+}
+
+void World::is_dispatch_core(const WorldCore& core) {
+  if (options_.mode != device::Mode::accumulate || format().dispatch_core == 0) return;
+  dispatch_.insert(core.flat_id);
+  write_initial_vector(core);
+}
+
+void World::begin_reset(const WorldCore& core) {
+  reset_ns_ = collect::raw_now_ns();
+  looks_at_reset_[core.flat_id] = card_.control_reads(core.at);
+  unseen_.strike(core.at, core.flat_id);
+  ++resets_[core.flat_id];
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint32_t lane = core.flat_id * device::kMaxRiscs + r;
+    pushed_[lane] = 0;
+    card_.set_landed(lane, lap(core.flat_id, r), 0);
+  }
+}
+
+void World::host_reset(const WorldCore& core) {
+  begin_reset(core);
+  for (uint32_t w = 0; w < format().control_words; ++w)
+    card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, true));
+}
+
+// --- posted writes
+
+uint64_t World::landing_due(uint8_t flat_id, uint32_t risc) {
+  const WorkloadFaults::LateLanding& late = options_.faults.late_landing;
+  if (!late.on) return (announced_ns_ ? announced_ns_ : collect::raw_now_ns()) + options_.landing_ns;
+  uint64_t& last = last_due_[flat_id * device::kMaxRiscs + risc];
+  const uint64_t spread = late.max_ns > late.min_ns ? late.max_ns - late.min_ns : 0;
+  return last = std::max(last, collect::raw_now_ns() + late.min_ns + landing_dice_() % (spread + 1));
+}
+
+void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
+                 uint32_t end_words, std::vector<TruthRecord> markers) {
+  // A first run too long for its log, before G3, is pushed to the log's beginning and ends nothing.
+  const uint32_t lane = core.flat_id * device::kMaxRiscs + risc;
+  uint32_t& pushed = pushed_[lane];
+  if (card_.account().index_writes != 0 && end_words - words.size() < pushed) {
+    ++recycled_[lane];
+    pushed = 0;
+    card_.set_landed(lane, lap(core.flat_id, risc), 0);
+  }
+  end_words = pushed = std::max(pushed, end_words);
+  Posted p{core,
+           risc,
+           in_bank,
+           std::move(words),
+           end_words,
+           lap(core.flat_id, risc),
+           announced_ns_ ? announced_strikes_ : unseen_.strikes(core.flat_id),
+           std::move(markers)};
+  if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
+    land(p);
+  else
+    posted_.emplace(landing_due(core.flat_id, risc), std::move(p));
+  announced_ns_ = 0;
+  tell_landing_due();
+}
+
+// The end of a launch moves the index first; the words are on their way from then on.
+void World::announce_push(const WorldCore& core) {
+  announced_ns_ = collect::raw_now_ns();
+  announced_step_ = steps_;
+  announced_strikes_ = unseen_.strikes(core.flat_id);
+  tell_landing_due();
+}
+
+void World::tell_landing_due() {
+  uint64_t due = posted_.empty() ? 0 : posted_.begin()->first;
+  if (announced_ns_ && !options_.faults.late_landing.on) {
+    const uint64_t announced = announced_ns_ + options_.landing_ns;
+    due = due ? std::min(due, announced) : announced;
+  }
+  if (due != std::exchange(told_due_ns_, due)) card_.set_landing_due(due);
+}
+
+void World::land(const Posted& p) {
+  const uint8_t flat_id = p.core.flat_id;
+  card_.store_dram(flat_id / cores_per_bank_, placement_.dram_base + p.in_bank, p.words);
+  if (p.lap == lap(flat_id, p.risc))
+    card_.set_landed(flat_id * device::kMaxRiscs + p.risc, p.lap, p.end_words);
+  unseen_.landed(p.core.at, flat_id, p.strikes, p.markers);
+}
+
+void World::land_due() {
+  if (posted_.empty()) return;
+  const uint64_t now = collect::raw_now_ns();
+  while (!posted_.empty() && posted_.begin()->first <= now) {
+    land(posted_.begin()->second);
+    posted_.erase(posted_.begin());
+  }
+  tell_landing_due();
+}
+
+void World::land_all() {
+  for (const auto& [due, posted] : posted_) land(posted);
+  posted_.clear();
+  tell_landing_due();
+}
+
+// --- steps
+
+void World::step() {
+  if (steps_++ == 0) reset_ns_ = collect::raw_now_ns();  // the first epoch lasts as long as the others
+  if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
+    announced_ns_ = 0;
+    tell_landing_due();
+  }
+  card_.advance_clock(1);
+  while (card_.clock_stands()) {
+    land_due();  // what is under way does not need the cores' clock
+    std::this_thread::sleep_for(kStandingStep);
+  }
+  land_due();
+  if (rewritten_ != kNothing)
+    rewrite_words();
+  else if (steps_ >= next_reset_step_)
+    strike_of_host();
+}
+
+void World::draw_next_reset() {
+  const WorkloadFaults::HostReset& f = options_.faults.host_reset;
+  next_reset_step_ = ~uint64_t{0};
+  if (f.every) next_reset_step_ = steps_ + 1 + reset_dice_() % (2 * f.every);
+  if (f.at_step > steps_) next_reset_step_ = std::min(next_reset_step_, f.at_step);
+}
+
+// A clock that moves by what is done alone does not show how long an observer was kept waiting: there resets
+// wait for its looks. (Ethernet cores are looked at a few times a second only.)
+bool World::looked_at_since_reset() const {
+  constexpr uint64_t kLooks = 4;
+  return card_.observers() == 0 || std::all_of(cores_.begin(), cores_.end(), [&](const WorldCore& core) {
+           return core.kind != markers::CoreKind::tensix ||
+                  card_.control_reads(core.at) >= looks_at_reset_[core.flat_id] + kLooks;
+         });
+}
+
+bool World::long_enough_since_reset() const {
+  const uint64_t apart_ns = options_.faults.host_reset.apart_ns;
+  if (collect::raw_now_ns() < reset_ns_ + apart_ns) return false;
+  return !options_.virtual_time || apart_ns == 0 || looked_at_since_reset();
+}
+
+bool World::host_may_reset() {
+  while (rewritten_ != kNothing) rewrite_words();
+  return long_enough_since_reset();
+}
+
+// The host's write reaches the cores now, whatever they are doing.
+void World::strike_of_host() {
+  if (!long_enough_since_reset()) return;  // the next step asks again
+  ++host_strikes_;
+  draw_next_reset();
+  if (options_.faults.host_reset.words_per_step != 0) {
+    rewritten_ = 0;
+    return;
+  }
+  for (const WorldCore& core : cores_) host_reset(core);
+}
+
+void World::rewrite_words() {
+  const uint32_t words = format().control_words;
+  for (uint64_t i = 0; i < options_.faults.host_reset.words_per_step; ++i, ++rewritten_) {
+    if (rewritten_ == cores_.size() * words) {
+      rewritten_ = kNothing;
+      return;
+    }
+    const WorldCore& core = cores_[rewritten_ / words];
+    const auto word = static_cast<uint32_t>(rewritten_ % words);
+    if (word == 0) begin_reset(core);
+    card_.store(core.at, core.control_address + 4 * word, vector_word(core, word, true));
+    if (word + 1 == words) unseen_.strike(core.at, core.flat_id);  // what began meanwhile is of neither epoch
+  }
+}
+
+uint32_t World::words_pushed(uint8_t flat_id, uint32_t risc) const {
+  return pushed_[flat_id * device::kMaxRiscs + risc];
+}
+
+uint32_t World::words_read(uint8_t flat_id, uint32_t risc) const {
+  return card_.words_read(flat_id * device::kMaxRiscs + risc, lap(flat_id, risc));
+}
+
+}  // namespace ttc::emulation

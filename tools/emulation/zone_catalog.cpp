@@ -1,0 +1,120 @@
+#include "tools/emulation/zone_catalog.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "firmware_markers/zone_names.hpp"
+
+namespace ttc::emulation {
+namespace {
+
+// What each processor's binaries are called in the notes, in the order of ZoneCatalog's processors.
+struct Source {
+  const char* zones;  // NAME-FW, NAME-KERNEL
+  const char* firmware;
+  const char* kernel;
+};
+constexpr Source kSources[] = {
+    {"BRISC", "emulated/firmware/brisc.cc", "emulated/kernels/writer.cpp"},
+    {"NCRISC", "emulated/firmware/ncrisc.cc", "emulated/kernels/reader.cpp"},
+    {"TRISC", "emulated/firmware/trisc.cc", "emulated/kernels/unpack.cpp"},
+    {"TRISC", "emulated/firmware/trisc.cc", "emulated/kernels/math.cpp"},
+    {"TRISC", "emulated/firmware/trisc.cc", "emulated/kernels/pack.cpp"},
+    {"ERISC", "emulated/firmware/active_erisc.cc", "emulated/kernels/eth_sender.cpp"},
+    {"ERISC", "emulated/firmware/subordinate_erisc.cc", "emulated/kernels/eth_receiver.cpp"},
+    {"ERISC", "emulated/firmware/idle_erisc.cc", "emulated/kernels/eth_idle.cpp"},
+    {"ERISC", "emulated/firmware/idle_subordinate_erisc.cc", "emulated/kernels/eth_idle_helper.cpp"},
+};
+
+Zone zone(const std::string& name, const std::string& file, unsigned line) {
+  const std::string note = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
+  return {note, markers::hash16(note)};
+}
+
+}  // namespace
+
+ZoneCatalog::ZoneCatalog(unsigned kernel_zones, const CatalogOptions& options)
+    : used_(options.ethernet ? processors_.size() : device::kMaxRiscs),
+      dram_push_(zone("PROFILER-DRAM-PUSH", "emulated/profiler.hpp", 210)),
+      noc_flush_(zone("PROFILER-NOC-FLUSH", "emulated/profiler.hpp", 220)) {
+  const bool renamed = options.generation == 3 || options.generation == 4;
+  quick_push_ =
+      zone(renamed ? "PROFILER-NOC-QUICK-PUSH" : "PROFILER-NOC-QUICK-SEND", "emulated/profiler.hpp", 200);
+  for (size_t p = 0; p < processors_.size(); ++p) {
+    const Source& source = kSources[p];
+    Processor& own = processors_[p];
+    const bool active_erisc = p == place(0, Kind::active_ethernet) || p == place(1, Kind::active_ethernet);
+    const std::string active = active_erisc && options.arch == "blackhole" ? "ACTIVE-" : "";
+    own.fw = zone(active + source.zones + "-FW", source.firmware, 300);
+    own.kernel = zone(std::string(source.zones) + "-KERNEL", source.firmware, 320);
+    own.data = zone("TILE-BYTES", source.kernel, 90);
+    own.sums[0] = zone("WAIT-IN", source.kernel, 91);
+    own.sums[1] = zone("WAIT-OUT", source.kernel, 92);
+  }
+  // Names that share a hash are a fault to ask for, not an accident of having many zones.
+  std::set<uint16_t> taken;
+  for (const Zone* fixed : fixed_zones()) taken.insert(fixed->id);
+  for (size_t p = 0; p < processors_.size(); ++p)
+    for (unsigned z = 0, line = 100; z < std::max(1u, kernel_zones); ++z) {
+      std::vector<Zone>& custom = processors_[p].custom;
+      do custom.resize(z), custom.push_back(zone("STEP-" + std::to_string(z), kSources[p].kernel, line++));
+      while (!taken.insert(custom.back().id).second);
+    }
+}
+
+std::vector<const Zone*> ZoneCatalog::fixed_zones() const {
+  std::vector<const Zone*> zones{&quick_push_, &dram_push_, &noc_flush_};
+  for (const Processor& p : processors_)
+    zones.insert(zones.end(), {&p.fw, &p.kernel, &p.data, &p.sums[0], &p.sums[1]});
+  return zones;
+}
+
+std::vector<const Zone*> ZoneCatalog::firmware_zones() const {
+  std::vector<const Zone*> zones{&quick_push_, &dram_push_, &noc_flush_};
+  for (size_t p = 0; p < used_; ++p) zones.insert(zones.end(), {&processors_[p].fw, &processors_[p].kernel});
+  return zones;
+}
+
+std::vector<const Zone*> ZoneCatalog::kernel_zones_of(uint32_t index) const {
+  std::vector<const Zone*> zones;
+  for (size_t p = 0; p < used_; ++p) {
+    const Processor& own = processors_[p];
+    zones.push_back(&own.custom[index % own.custom.size()]);
+    if (index == 0) zones.insert(zones.end(), {&own.data, &own.sums[0], &own.sums[1]});
+  }
+  return zones;
+}
+
+std::string colliding_note(const Zone& zone) {
+  for (unsigned line = 1;; ++line) {  // one of 65536 has it, so this ends soon
+    std::string note = "LOOKALIKE,emulated/kernels/other.cpp," + std::to_string(line) + ",KERNEL_PROFILER";
+    if (note != zone.note && markers::hash16(note) == zone.id) return note;
+  }
+}
+
+ZoneLog::ZoneLog(const std::string& directory, const WorkloadFaults::Names& faults) : faults_(faults) {
+  if (directory.empty()) return;
+  std::filesystem::create_directories(directory);
+  path_ = directory + "/new_zone_src_locations.log";
+  std::ofstream(path_, std::ios::trunc);  // "new" is what this run compiled
+}
+
+void ZoneLog::compiled(const std::vector<const Zone*>& zones) {
+  if (path_.empty()) return;
+  std::ofstream log(path_, std::ios::app);
+  const auto write = [&](const std::string& note) {
+    log << "emulated/profiler.hpp:21:9: note: '#pragma message: " << note << "'\n";
+  };
+  for (const Zone* z : zones) {
+    if (std::mt19937_64(faults_.seed * 65536 + z->id)() % 100 < faults_.missing_percent) continue;
+    write(z->note);
+    if (collisions_ == faults_.collisions) continue;
+    ++collisions_;
+    write(colliding_note(*z));
+  }
+}
+
+}  // namespace ttc::emulation

@@ -1,0 +1,44 @@
+// What every core of a chip did, over all programs or one of them.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/report/programs/op_builder.hpp"
+
+namespace ttc::report {
+
+enum class HeatOf { time, wait, imbalance, start };
+const char* to_string(HeatOf what);
+
+struct CoreHeat {
+  uint64_t programs = 0;
+  uint64_t time = 0;    // cycles in kernels
+  uint64_t wait = 0;    // cycles of its programs in which its own kernels did not run, and waits for buffers
+  uint64_t behind = 0;  // cycles its kernels took longer than the mean core of the program
+  uint64_t start = 0;   // cycles from the first kernel start of a program to its own
+};
+
+class HeatMap : public Listener {
+ public:
+  explicit HeatMap(std::optional<uint32_t> only_program = {}) : only_(only_program) {}
+  void events(const LaneEvents& batch) override;  // waits for buffers
+  void program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores);
+
+  using Place = std::pair<uint8_t, uint8_t>;  // x, y
+  const std::map<uint32_t, std::map<Place, CoreHeat>>& chips() const { return chips_; }
+  static uint64_t value(const CoreHeat& heat, HeatOf what);
+
+ private:
+  std::optional<uint32_t> only_;
+  std::map<uint32_t, std::map<Place, CoreHeat>> chips_;
+};
+
+// The chip's grid: coloured cells where colour is welcome, numbers everywhere.
+std::string heat_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what, uint32_t mhz, bool color);
+// PNG or SVG by the name's ending; chips side by side.
+void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uint32_t)>& mhz,
+               const std::string& path);
+
+}  // namespace ttc::report

@@ -1,0 +1,59 @@
+// Where device zones come from: a capture, a live collector, firmware memory, or profile_log_device.csv of
+// any year. All of them reach a Listener in the same form, in constant memory.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "firmware_markers/metal_date.hpp"
+#include "tools/pipeline/format.hpp"
+#include "tools/pipeline/source.hpp"
+#include "tools/report/zones/lane_events.hpp"
+
+namespace ttc::report {
+
+// One sentence: which input, what, what was expected.
+struct InputError : tools::SourceError {
+  using tools::SourceError::SourceError;
+};
+
+// What was lost or left out on the way, for the reports to tell.
+struct InputAccount {
+  uint64_t markers = 0;
+  uint64_t skipped_lines = 0;
+  std::vector<std::string> notes;       // sentences for people
+  std::vector<shm::LossRecord> losses;  // `device` is the chip
+  uint64_t missing_words = 0;           // this reader was lapped
+  // What a chip's clock model claims; only captures and live sources have one.
+  struct Clock {
+    uint32_t eras = 1;
+    double worst_bound_ns = 0;  // of its final segments
+    double last_bound_ns = 0;
+  };
+  std::map<uint32_t, Clock> clocks;  // by chip
+  std::map<uint32_t, std::string> layouts;
+  // What the run was made with: a name, and its value as the first chip's session has it.
+  std::vector<std::pair<std::string, std::string>> environment;
+  bool damaged = false;  // the source is cut or makes no sense in places
+};
+
+struct InputOptions {
+  std::vector<std::string> from;  // files, live:NAME, directories; as ttexport takes them
+  unsigned wait_ms = 0;
+  std::optional<double> for_seconds;  // of a live source; none: what it holds now
+  std::optional<markers::MetalDate> metal_date;
+  bool want_meta = false;                // Listener::meta
+  tools::Format* also = nullptr;         // hears the pipeline as well, where there is one
+  std::function<void(double)> progress;  // share done, 0..1; not called for live sources
+};
+
+// True when the file begins like a device log, whatever its name.
+bool is_device_log(const std::string& path);
+
+// Reads everything; `zones` grows as names are met and may be read from within the listener.
+// Throws InputError; a source that is damaged half way is delivered as far as it goes and accounted for.
+InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, Listener& listener);
+
+}  // namespace ttc::report

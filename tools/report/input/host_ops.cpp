@@ -1,0 +1,280 @@
+#include "tools/report/input/host_ops.hpp"
+
+#include <charconv>
+#include <unordered_map>
+
+#include "tools/report/input/device_input.hpp"
+#include "tools/report/text/csv_file.hpp"
+
+namespace ttc::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '"')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '"' || text.back() == '\n'))
+    text.remove_suffix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t at = text.find(by);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// Counts what was left out, and where it was met first.
+struct Skips {
+  std::string name, what;
+  uint64_t count = 0, first = 0;
+  void add(uint64_t line) {
+    if (count++ == 0) first = line;
+  }
+  void tell(std::vector<std::string>& notes) const {
+    if (count)
+      notes.push_back(name + ": " + std::to_string(count) + " " + what + ", the first in line " +
+                      std::to_string(first));
+  }
+};
+
+class OpsData {
+ public:
+  OpsData(const std::string& name, HostLog& log)
+      : log_(log),
+        bad_json_{name, "messages have no JSON that can be read (Tracy cuts them at 64 KiB)"},
+        unknown_{name, "cached ops name a program that was not described before"},
+        odd_{name, "messages of ops or traces have a form that is not known"} {}
+
+  void message(std::string_view text, uint64_t ns, uint64_t line) {
+    if (text.starts_with("TT_SIGNPOST: ")) return signpost(text, ns);
+    if (text.starts_with("MLIR_")) return;  // taken from the raw fields
+    if (text.find("TT_DNN") == std::string_view::npos && text.find("TT_METAL") == std::string_view::npos)
+      return;
+    if (text.find("OP") != std::string_view::npos && text.find("TT_METAL_TRACE") == std::string_view::npos)
+      return op(text, ns, line);
+    if (text.find("TRACE") != std::string_view::npos && !text.starts_with("TT_METAL_TRACE_ENQUEUE_PROGRAM"))
+      return trace(text, ns, line);
+  }
+
+  void mlir(std::string_view tag, std::string_view value) {
+    has_mlir_ = true;
+    if (tag == "MLIR_OP_LOCATION") location_ = value;
+    if (tag == "MLIR_CONST_EVAL_OP") const_eval_ = value;
+    if (tag == "MLIR_PROGRAM_METADATA") metadata_ = value;
+  }
+
+  void tell() const {
+    bad_json_.tell(log_.notes);
+    unknown_.tell(log_.notes);
+    odd_.tell(log_.notes);
+  }
+
+ private:
+  void signpost(std::string_view text, uint64_t ns) {
+    text.remove_prefix(text.find(": ") + 2);
+    const size_t end = text.find('\n');
+    Signpost s;
+    s.header = text.substr(0, end);
+    if (end != std::string_view::npos) {
+      text.remove_prefix(end + 1);
+      s.message = text.substr(0, text.find('\n'));
+    }
+    s.ns = ns;
+    log_.signposts.push_back(std::move(s));
+  }
+
+  void op(std::string_view text, uint64_t ns, uint64_t line) {
+    HostOp o;
+    o.message_ns = ns;
+    const size_t arrow = text.find(" ->\n");
+    if (!(arrow == std::string_view::npos ? cached(text, o, line)
+                                          : described(text.substr(arrow + 4), o, line)))
+      return;
+    if (o.device) {
+      const auto tracing = traces_.find(*o.device);
+      if (tracing != traces_.end()) o.trace_id = tracing->second;
+    }
+    if (has_mlir_) {
+      o.has_mlir = true;
+      o.location = location_;
+      o.const_eval = const_eval_;
+      o.metadata = metadata_;
+    }
+    log_.ops.push_back(std::move(o));
+  }
+
+  bool described(std::string_view text, HostOp& o, uint64_t line) {
+    auto json = std::make_shared<Json>(Json::parse(text.begin(), text.end(), nullptr, false));
+    if (!json->is_object() || !json->contains("global_call_count") ||
+        !(*json)["global_call_count"].is_number_unsigned()) {
+      bad_json_.add(line);
+      return false;
+    }
+    o.info = json;
+    o.call_count = (*json)["global_call_count"].get<uint32_t>();
+    if (json->contains("device_id") && (*json)["device_id"].is_number_unsigned())
+      o.device = (*json)["device_id"].get<uint32_t>();
+    if (json->contains("program_cache_hit") && (*json)["program_cache_hit"].is_boolean())
+      o.cache_hit = (*json)["program_cache_hit"].get<bool>();
+    if (json->contains("op_hash") && (*json)["op_hash"].is_number() && o.device)
+      programs_[{*o.device, (*json)["op_hash"].get<uint64_t>()}] = json;
+    return true;
+  }
+
+  // TT_DNN_DEVICE_OP: "code", hash, device, hit, id   -   without `hit` before 2026. The code may hold
+  // commas.
+  bool cached(std::string_view text, HostOp& o, uint64_t line) {
+    const std::vector<std::string_view> parts = split(text, ',');
+    const size_t n = parts.size();
+    const bool has_hit = n >= 5 && !number<uint64_t>(parts[n - 2]);
+    const size_t least = has_hit ? 5 : 4;
+    const auto id = n >= least ? number<uint32_t>(parts[n - 1]) : std::nullopt;
+    const auto device = n >= least ? number<uint32_t>(parts[n - (has_hit ? 3 : 2)]) : std::nullopt;
+    const auto hash = n >= least ? number<uint64_t>(parts[n - (has_hit ? 4 : 3)]) : std::nullopt;
+    if (!id || !device || !hash) {
+      odd_.add(line);
+      return false;
+    }
+    const auto known = programs_.find({*device, *hash});
+    if (known == programs_.end()) {
+      unknown_.add(line);
+      return false;
+    }
+    o.info = known->second;
+    o.call_count = *id;
+    o.device = *device;
+    if (has_hit) {
+      const std::string_view hit = parts[n - 2];
+      o.cache_hit = hit.find("true") != std::string_view::npos ||
+                    hit.find("True") != std::string_view::npos || hit.find('1') != std::string_view::npos;
+    }
+    return true;
+  }
+
+  void trace(std::string_view text, uint64_t ns, uint64_t line) {
+    const size_t colon = text.rfind(':');
+    const auto ids = split(colon == std::string_view::npos ? "" : text.substr(colon + 1), ',');
+    const auto device = number<uint32_t>(ids[0]);
+    const auto trace = ids.size() == 2 ? number<uint32_t>(ids[1]) : std::nullopt;
+    if (!device || !trace) return odd_.add(line);
+    if (text.find("BEGIN") != std::string_view::npos)
+      traces_[*device] = *trace;
+    else if (text.find("END") != std::string_view::npos)
+      traces_.erase(*device);
+    else if (text.find("REPLAY") != std::string_view::npos)
+      log_.replays_ns[{*device, *trace}].push_back(ns);
+  }
+
+  HostLog& log_;
+  std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<const Json>> programs_;
+  std::map<uint32_t, uint32_t> traces_;  // being captured, by device
+  bool has_mlir_ = false;
+  std::string location_ = "loc(unknown)", const_eval_ = "false", metadata_ = "{}";
+  Skips bad_json_, unknown_, odd_;
+};
+
+}  // namespace
+
+void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
+  CsvFile file(in, ';', '`');
+  std::vector<std::string> fields;
+  if (!file.next(fields)) throw InputError(name + " is empty; the messages of a Tracy capture were expected");
+  if (fields[0] != "MessageName") {
+    // csvexport says in a sentence that a capture holds no messages.
+    log.notes.push_back(name + " holds no messages: its first line is no 'MessageName;total_ns'");
+    return;
+  }
+  OpsData data(name, log);
+  Skips ragged{name, "lines have no time"};
+  while (file.next(fields)) {
+    if (fields[0].starts_with("MLIR_")) {
+      // The value is JSON or text that may hold the separator itself; a time may follow.
+      std::string value;
+      for (size_t i = 1; i < fields.size(); ++i) {
+        if (i > 1 && i + 1 == fields.size() && number<uint64_t>(fields[i])) break;
+        if (i > 1) value += ';';
+        value += fields[i];
+      }
+      data.mlir(fields[0], value);
+      continue;
+    }
+    const auto ns = fields.size() >= 2 ? number<uint64_t>(fields.back()) : std::nullopt;
+    if (!ns) {
+      ragged.add(file.line());
+      continue;
+    }
+    data.message(fields[0], *ns, file.line());
+  }
+  data.tell();
+  ragged.tell(log.notes);
+}
+
+void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
+  CsvFile file(in);
+  std::vector<std::string> fields;
+  if (!file.next(fields)) throw InputError(name + " is empty; the zones of a Tracy capture were expected");
+  std::map<std::string, size_t> place;
+  for (size_t i = 0; i < fields.size(); ++i) place.emplace(fields[i], i);
+  for (const char* needed : {"name", "zone_text", "ns_since_start", "exec_time_ns"})
+    if (!place.contains(needed))
+      throw InputError(name + ": line 1 names no column '" + needed +
+                       "'; it is not csvexport's table of zones");
+  const size_t columns = fields.size();
+  std::unordered_map<uint32_t, std::vector<size_t>> by_id;
+  for (size_t i = 0; i < log.ops.size(); ++i) by_id[log.ops[i].call_count].push_back(i);
+  const auto id_in = [](std::string_view text) {
+    const size_t colon = text.rfind(':');
+    return number<uint32_t>(colon == std::string_view::npos ? text : text.substr(colon + 1));
+  };
+  Skips ragged{name, "rows have another number of columns than the head (a comma in a path is one)"};
+  Skips strangers{name, "zones of ops belong to no message"};
+  const auto parent_at = place.find("special_parent_text");
+  while (file.next(fields)) {
+    if (fields.size() <= place["name"]) {
+      ragged.add(file.line());
+      continue;
+    }
+    const std::string& zone = fields[place["name"]];
+    const bool op = zone.find("TT_DNN") != std::string::npos || zone.find("TT_METAL") != std::string::npos;
+    const bool child = parent_at != place.end() && fields.size() == columns &&
+                       fields[parent_at->second].find("id:") != std::string::npos;
+    if (!op && !child) continue;
+    if (fields.size() != columns) {
+      ragged.add(file.line());
+      continue;
+    }
+    const auto start = number<uint64_t>(fields[place["ns_since_start"]]);
+    const auto took = number<uint64_t>(fields[place["exec_time_ns"]]);
+    if (!start || !took) {
+      ragged.add(file.line());
+      continue;
+    }
+    if (op) {
+      const auto id = id_in(fields[place["zone_text"]]);
+      const auto known = id ? by_id.find(*id) : by_id.end();
+      if (known == by_id.end())
+        strangers.add(file.line());
+      else
+        for (const size_t i : known->second) log.ops[i].start_ns = *start, log.ops[i].duration_ns = *took;
+    }
+    if (child) {
+      const auto id = id_in(fields[parent_at->second]);
+      const auto known = id ? by_id.find(*id) : by_id.end();
+      if (known == by_id.end()) continue;
+      for (const size_t i : known->second) log.ops[i].children_ns[zone] += *took;
+    }
+  }
+  ragged.tell(log.notes);
+  strangers.tell(log.notes);
+}
+
+}  // namespace ttc::report

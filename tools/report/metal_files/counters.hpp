@@ -1,0 +1,78 @@
+// Tensix performance counters of programs, as the columns of ops_perf_results have them: of every metric
+// (counter_metrics.hpp) the least, middle, greatest and mean value over the cores, and of three units
+//
+//   Avg <unit> util on full grid (%)      sum of counts / worker cores / kernel cycles * 100
+//
+// Counts are kept until their program is closed, then only its metrics. Where a core reports a counter again
+// under the same launch, that belongs to its next execution.
+//
+// Source: tt-metal tools/tracy/process_ops_logs.py@00761ba.
+#pragma once
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/report/programs/device_row.hpp"
+
+namespace ttc::report {
+
+class Counters : public Listener {
+ public:
+  Counters();
+  void device(const Device& device) override;
+  void events(const LaneEvents&) override {}
+  void meta(const Launch& launch, const Lane& lane, const Event& event, std::string_view text) override;
+
+  // `op` is complete: what was counted in it becomes metrics.
+  void close(const DeviceOp& op);
+  // The whole input was read: every device settles which alternative of a metric it uses.
+  void end();
+  // Fills `row.counters` with the metrics of `op`. After end().
+  void fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row) const;
+
+ private:
+  static constexpr uint16_t kUnits = 3;  // the first three metrics, and the counters they are made of
+  struct Formula {
+    std::vector<uint16_t> over, under;
+    int alive = -1;
+  };
+  struct Count {
+    uint16_t core;  // x << 8 | y
+    uint16_t counter;
+    uint32_t value, reference;
+  };
+  struct Statistics {
+    uint16_t metric;
+    double least, middle, greatest, mean;
+  };
+  struct Program {
+    std::vector<Statistics> metrics;
+    std::array<double, kUnits> sums{};  // of counts, over the cores
+    bool any[kUnits] = {};
+  };
+  struct Chip {
+    std::string arch;
+    std::vector<double> totals;                   // of counts, by counter
+    std::map<size_t, std::vector<float>> ratios;  // of metrics whose counters must be related
+    std::vector<bool> has, chosen;                // by metric: a value on some core; what of it is shown
+  };
+  using Key = std::tuple<uint32_t, uint32_t, int64_t, int64_t>;
+  static Key key(const Launch& l) { return {l.chip, l.host_id, l.trace_id, l.trace_counter}; }
+  uint16_t counter(std::string_view name);
+  std::vector<uint16_t> counters(std::string_view names);
+  std::vector<Count> take_execution(std::vector<Count>& all);
+  bool holds(size_t metric, const Chip& chip) const;
+
+  std::unordered_map<std::string, uint16_t> ids_;
+  std::vector<Formula> formulas_;  // beside counter_metrics()
+  std::map<Key, std::vector<Count>> open_;
+  std::map<std::pair<Key, uint32_t>, Program> closed_;
+  std::map<uint32_t, Chip> chips_;
+};
+
+// Names of the columns in their order.
+std::vector<std::string> all_counter_columns();
+
+}  // namespace ttc::report

@@ -1,0 +1,489 @@
+#include "tools/report/metal_files/ops_results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "tools/report/metal_files/counters.hpp"
+#include "tools/report/text/csv_file.hpp"
+#include "tools/report/text/python_text.hpp"
+
+namespace ttc::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::unordered_map<std::string, std::string>;
+
+// Columns in the order of tt-metal (tools/tracy/process_ops_logs.py@00761ba, and SUB DEVICE ID of August
+// 2026); the tensors stand where it says so.
+constexpr const char* kTensors = "INPUTS and OUTPUTS";
+constexpr const char* kColumns[] = {"OP CODE",
+                                    "OP TYPE",
+                                    "GLOBAL CALL COUNT",
+                                    "DEVICE ID",
+                                    "DEVICE ARCH",
+                                    "ATTRIBUTES",
+                                    "MATH FIDELITY",
+                                    "CORE COUNT",
+                                    "AVAILABLE WORKER CORE COUNT",
+                                    "SUB DEVICE ID",
+                                    "PARALLELIZATION STRATEGY",
+                                    "HOST START TS",
+                                    "HOST END TS",
+                                    "HOST DURATION [ns]",
+                                    "DEVICE FW START CYCLE",
+                                    "DEVICE FW END CYCLE",
+                                    "OP TO OP LATENCY [ns]",
+                                    "OP TO OP LATENCY BR/NRISC START [ns]",
+                                    "DEVICE FW DURATION [ns]",
+                                    "DEVICE KERNEL DURATION [ns]",
+                                    "DEVICE KERNEL DURATION DM START [ns]",
+                                    "DEVICE KERNEL DURATION PER CORE MIN [ns]",
+                                    "DEVICE KERNEL DURATION PER CORE MAX [ns]",
+                                    "DEVICE KERNEL DURATION PER CORE AVG [ns]",
+                                    "DEVICE KERNEL FIRST TO LAST START [ns]",
+                                    "DEVICE BRISC KERNEL DURATION [ns]",
+                                    "DEVICE NCRISC KERNEL DURATION [ns]",
+                                    "DEVICE TRISC0 KERNEL DURATION [ns]",
+                                    "DEVICE TRISC1 KERNEL DURATION [ns]",
+                                    "DEVICE TRISC2 KERNEL DURATION [ns]",
+                                    "DEVICE ERISC KERNEL DURATION [ns]",
+                                    "DEVICE COMPUTE CB WAIT FRONT [ns]",
+                                    "DEVICE COMPUTE CB RESERVE BACK [ns]",
+                                    "DISPATCH TOTAL CQ CMD OP TIME [ns]",
+                                    "DISPATCH GO SEND WAIT TIME [ns]",
+                                    kTensors,
+                                    "METAL TRACE ID",
+                                    "METAL TRACE REPLAY SESSION ID",
+                                    "COMPUTE KERNEL SOURCE",
+                                    "COMPUTE KERNEL HASH",
+                                    "DATA MOVEMENT KERNEL SOURCE",
+                                    "DATA MOVEMENT KERNEL HASH",
+                                    "PROGRAM HASH",
+                                    "PROGRAM CACHE HIT",
+                                    "TENSIX DM 0 MAX KERNEL SIZE [B]",
+                                    "TENSIX DM 1 MAX KERNEL SIZE [B]",
+                                    "TENSIX COMPUTE 0 MAX KERNEL SIZE [B]",
+                                    "TENSIX COMPUTE 1 MAX KERNEL SIZE [B]",
+                                    "TENSIX COMPUTE 2 MAX KERNEL SIZE [B]",
+                                    "ACTIVE ETH DM 0 MAX KERNEL SIZE [B]",
+                                    "ACTIVE ETH DM 1 MAX KERNEL SIZE [B]",
+                                    "IDLE ETH DM 0 MAX KERNEL SIZE [B]",
+                                    "IDLE ETH DM 1 MAX KERNEL SIZE [B]",
+                                    "PM IDEAL [ns]",
+                                    "PM COMPUTE [ns]",
+                                    "PM BANDWIDTH [ns]",
+                                    "PM REQ I BW",
+                                    "PM REQ O BW",
+                                    "PM FPU UTIL (%)",
+                                    "NOC UTIL (%)",
+                                    "MULTICAST NOC UTIL (%)",
+                                    "DRAM BW UTIL (%)",
+                                    "DRAM BW UTIL PER CTRL (%)",
+                                    "ETH BW UTIL (%)",
+                                    "NPE CONG IMPACT (%)"};
+
+std::string without_commas(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ';');
+  return text;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+template <class T>
+void put(Row& row, const char* column, const std::optional<T>& value) {
+  if (value) row[column] = std::to_string(*value);
+}
+
+// The path of members, or null.
+const Json* member(const Json& json, std::initializer_list<const char*> path) {
+  const Json* at = &json;
+  for (const char* key : path) {
+    if (!at->is_object() || !at->contains(key)) return nullptr;
+    at = &(*at)[key];
+  }
+  return at;
+}
+
+std::string text_of(const Json& json, std::initializer_list<const char*> path) {
+  const Json* at = member(json, path);
+  return at ? python_str(*at) : "";
+}
+
+void put_device(Row& row, const DeviceRow& d) {
+  row["GLOBAL CALL COUNT"] = std::to_string(d.call_count);
+  row["DEVICE ID"] = std::to_string(d.device);
+  if (!d.arch.empty()) row["DEVICE ARCH"] = d.arch;
+  put(row, "CORE COUNT", d.cores);
+  put(row, "AVAILABLE WORKER CORE COUNT", d.available_cores);
+  put(row, "DEVICE FW START CYCLE", d.firmware_start);
+  put(row, "DEVICE FW END CYCLE", d.firmware_end);
+  put(row, "OP TO OP LATENCY [ns]", d.gap_ns);
+  put(row, "OP TO OP LATENCY BR/NRISC START [ns]", d.dm_gap_ns);
+  put(row, "DEVICE FW DURATION [ns]", d.firmware_ns);
+  put(row, "DEVICE KERNEL DURATION [ns]", d.kernel_ns);
+  put(row, "DEVICE KERNEL DURATION DM START [ns]", d.dm_ns);
+  put(row, "DEVICE KERNEL DURATION PER CORE MIN [ns]", d.core_min_ns);
+  put(row, "DEVICE KERNEL DURATION PER CORE MAX [ns]", d.core_max_ns);
+  put(row, "DEVICE KERNEL DURATION PER CORE AVG [ns]", d.core_mean_ns);
+  put(row, "DEVICE KERNEL FIRST TO LAST START [ns]", d.first_to_last_ns);
+  for (size_t i = 0; i < d.risc_ns.size(); ++i) put(row, kRiscColumns[i], d.risc_ns[i]);
+  put(row, "DEVICE COMPUTE CB WAIT FRONT [ns]", d.wait_front_ns);
+  put(row, "DEVICE COMPUTE CB RESERVE BACK [ns]", d.reserve_back_ns);
+  put(row, "DISPATCH TOTAL CQ CMD OP TIME [ns]", d.dispatch_ns);
+  put(row, "DISPATCH GO SEND WAIT TIME [ns]", d.go_signal_ns);
+  put(row, "METAL TRACE ID", d.trace_id);
+  put(row, "METAL TRACE REPLAY SESSION ID", d.session);
+  for (const auto& [name, value] : d.counters) row[name] = python_float(value);
+}
+
+struct TensorColumns {
+  size_t inputs = 0, outputs = 0;
+};
+constexpr const char* kShape[] = {"W", "Z", "Y", "X"};
+
+std::vector<std::string> tensor_header(const TensorColumns& t) {
+  std::vector<std::string> names;
+  for (const auto& [kind, count] : {std::pair{"INPUT_", t.inputs}, std::pair{"OUTPUT_", t.outputs}})
+    for (size_t i = 0; i < count; ++i) {
+      const std::string front = kind + std::to_string(i) + "_";
+      for (const char* side : kShape) names.push_back(front + side + "_PAD[LOGICAL]");
+      for (const char* what : {"LAYOUT", "DATATYPE", "MEMORY"}) names.push_back(front + what);
+    }
+  return names;
+}
+
+std::vector<std::string> all_columns(const TensorColumns& tensors) {
+  std::vector<std::string> names;
+  for (const char* name : kColumns)
+    if (name == kTensors)
+      for (std::string& tensor : tensor_header(tensors)) names.push_back(std::move(tensor));
+    else
+      names.emplace_back(name);
+  return names;
+}
+
+size_t put_tensors(Row& row, const std::string& kind, const Json* tensors, size_t first) {
+  if (!tensors || !tensors->is_array()) return first;
+  for (const Json& tensor : *tensors) {
+    const std::string front = kind + std::to_string(first++) + "_";
+    for (const char* side : kShape) row[front + side + "_PAD[LOGICAL]"] = text_of(tensor, {"shape", side});
+    row[front + "LAYOUT"] = text_of(tensor, {"layout"});
+    row[front + "DATATYPE"] = text_of(tensor, {"dtype"});
+    const Json* storage = member(tensor, {"storage_type"});
+    if (storage && storage->is_object())
+      row[front + "MEMORY"] = "DEV_" + text_of(*storage, {"device_id"}) + "_" +
+                              upper(text_of(*storage, {"memory_config", "buffer_type"})) + "_" +
+                              upper(text_of(*storage, {"memory_config", "memory_layout"}));
+    else if (storage)
+      row[front + "MEMORY"] = python_str(*storage);
+  }
+  return first;
+}
+
+void put_kernels(Row& row, const Json& info) {
+  const auto lists = [&](const char* kind, const char* source, const char* hash) {
+    const Json* kernels = member(info, {"kernel_info", kind});
+    if (!kernels || !kernels->is_array()) return;
+    Json sources = Json::array(), names = Json::array();
+    for (const Json& kernel : *kernels) {
+      if (const Json* fidelity = member(kernel, {"math_fidelity"}))
+        row["MATH FIDELITY"] = python_str(*fidelity);
+      sources.push_back(text_of(kernel, {"source"}));
+      names.push_back(text_of(kernel, {"name"}));
+    }
+    row[source] = python_repr(sources);
+    row[hash] = python_repr(names);
+  };
+  lists("compute_kernels", "COMPUTE KERNEL SOURCE", "COMPUTE KERNEL HASH");
+  lists("datamovement_kernels", "DATA MOVEMENT KERNEL SOURCE", "DATA MOVEMENT KERNEL HASH");
+  if (const Json* sizes = member(info, {"kernel_info", "kernel_sizes"}); sizes && sizes->is_object())
+    for (const auto& [key, size] : sizes->items()) {
+      std::string name = upper(key) + " [B]";
+      std::replace(name.begin(), name.end(), '_', ' ');
+      row[name] = python_str(size);
+    }
+}
+
+void put_model(Row& row, const Json& info) {
+  const Json* model = member(info, {"performance_model"});
+  if (!model) return;
+  row["PM IDEAL [ns]"] = text_of(*model, {"ideal_ns"});
+  row["PM COMPUTE [ns]"] = text_of(*model, {"compute_ns"});
+  row["PM BANDWIDTH [ns]"] = text_of(*model, {"bandwidth_ns"});
+  row["PM REQ I BW"] = text_of(*model, {"input_bws"});
+  row["PM REQ O BW"] = text_of(*model, {"output_bws"});
+  const Json* compute = member(*model, {"compute_ns"});
+  const auto took = row.find("DEVICE KERNEL DURATION [ns]");
+  if (!compute || !compute->is_number() || took == row.end()) return;
+  const double ns = std::strtod(took->second.c_str(), nullptr);
+  row["PM FPU UTIL (%)"] = ns > 0 ? python_rounded(100.0 * compute->get<double>() / ns, 3) : "0.0";
+}
+
+void put_host(Row& row, const HostOp& op, TensorColumns& tensors) {
+  const Json& info = *op.info;
+  row["OP CODE"] = text_of(info, {"op_code"});
+  row["OP TYPE"] = text_of(info, {"op_type"});
+  row["GLOBAL CALL COUNT"] = std::to_string(op.call_count);
+  put(row, "DEVICE ID", op.device);
+  if (const Json* attributes = member(info, {"attributes"})) row["ATTRIBUTES"] = python_str(*attributes);
+  if (const Json* strategy = member(info, {"parallelization_strategy"}))
+    row["PARALLELIZATION STRATEGY"] = python_str(*strategy);
+  put(row, "METAL TRACE ID", op.trace_id);
+  if (op.start_ns) {
+    row["HOST START TS"] = std::to_string(*op.start_ns);
+    row["HOST END TS"] = std::to_string(*op.start_ns + *op.duration_ns);
+    row["HOST DURATION [ns]"] = std::to_string(*op.duration_ns);
+  }
+  size_t inputs = put_tensors(row, "INPUT_", member(info, {"input_tensors"}), 0);
+  inputs = put_tensors(row, "INPUT_", member(info, {"optional_input_tensors"}), inputs);
+  tensors.inputs = std::max(tensors.inputs, inputs);
+  tensors.outputs =
+      std::max(tensors.outputs, put_tensors(row, "OUTPUT_", member(info, {"output_tensors"}), 0));
+  put_kernels(row, info);
+  if (const Json* hash = member(info, {"op_hash"})) row["PROGRAM HASH"] = python_str(*hash);
+  if (op.cache_hit) row["PROGRAM CACHE HIT"] = *op.cache_hit ? "True" : "False";
+  for (const auto& [name, ns] : op.children_ns) row[name + "_TT_HOST_FUNC [ns]"] = std::to_string(ns);
+  row["LOC"] = op.location;
+  row["CONST_EVAL_OP"] = op.const_eval;
+  row["PROGRAM_METADATA"] = op.metadata;
+}
+
+// Columns of tt-mlir keep their commas: that writer does not replace them.
+bool keeps_commas(const std::string& column) {
+  return column == "LOC" || column == "PROGRAM_METADATA";
+}
+
+std::vector<std::string> line_of(const Row& row, const std::vector<std::string>& header) {
+  std::vector<std::string> line;
+  line.reserve(header.size());
+  for (const std::string& column : header) {
+    const auto it = row.find(column);
+    line.push_back(it == row.end() ? "" : keeps_commas(column) ? it->second : without_commas(it->second));
+  }
+  return line;
+}
+
+// In tt-metal's order, those that some row has.
+std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
+  std::set<std::string> have;
+  for (const DeviceRow& d : device)
+    for (const auto& [name, value] : d.counters) have.insert(name);
+  std::vector<std::string> present;
+  if (have.empty()) return present;
+  for (std::string& name : all_counter_columns())
+    if (have.contains(name)) present.push_back(std::move(name));
+  return present;
+}
+
+// Gaps as device-only mode has them: in order of time, negative where programs overlap.
+void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
+  if (!d.kernel_start || !d.kernel_ns || *d.kernel_end == *d.kernel_start) return;
+  const double ns_per_cycle =
+      static_cast<double>(*d.kernel_ns) / static_cast<double>(*d.kernel_end - *d.kernel_start);
+  const auto gap = [&](const Cycles& start, const Cycles& end) {
+    return previous && start && end
+               ? std::llround((static_cast<double>(*start) - static_cast<double>(*end)) * ns_per_cycle)
+               : 0;
+  };
+  row["OP TO OP LATENCY [ns]"] =
+      std::to_string(gap(d.kernel_start, previous ? previous->kernel_end : Cycles()));
+  if (d.dm_start)
+    row["OP TO OP LATENCY BR/NRISC START [ns]"] =
+        std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
+}
+
+Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinSummary& summary) {
+  std::vector<const DeviceRow*> order;
+  order.reserve(device.size());
+  for (const DeviceRow& d : device) order.push_back(&d);
+  std::stable_sort(order.begin(), order.end(), [](const DeviceRow* a, const DeviceRow* b) {
+    const Cycles &x = a->firmware_start ? a->firmware_start : a->kernel_start,
+                 &y = b->firmware_start ? b->firmware_start : b->kernel_start;
+    return std::tie(a->device, x) < std::tie(b->device, y);
+  });
+  std::set<uint32_t> devices;
+  bool replays = false;
+  Row present;  // everything that any row has
+  const auto walk = [&](const auto& take) {
+    const DeviceRow* previous = nullptr;
+    for (const DeviceRow* d : order) {
+      if (previous && previous->device != d->device) previous = nullptr;
+      take(*d, previous);
+      if (d->kernel_start) previous = d;
+    }
+  };
+  walk([&](const DeviceRow& d, const DeviceRow* previous) {
+    put_device(present, d);
+    put_signed_gaps(present, d, previous);
+    devices.insert(d.device);
+    replays = replays || d.trace_id || d.session;
+  });
+  // tt-metal leaves out which device and replay a row is of; they are kept where rows could not be told
+  // apart.
+  std::set<std::string> unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
+  if (devices.size() < 2) unwanted.insert("DEVICE ID");
+  if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
+  Cells cells;
+  if (every_column)
+    cells.header = all_columns({1, 1});
+  else
+    for (const char* name : kColumns)
+      if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
+  for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
+  cells.rows.reserve(order.size());
+  walk([&](const DeviceRow& d, const DeviceRow* previous) {
+    Row row;
+    put_device(row, d);
+    put_signed_gaps(row, d, previous);
+    if (every_column) {
+      row["OP CODE"] = "Program " + std::to_string(d.call_count);
+      row["OP TYPE"] = "tt_dnn_device";
+      row["ATTRIBUTES"] = "{}";
+    }
+    cells.rows.push_back(line_of(row, cells.header));
+  });
+  summary.rows = cells.rows.size();
+  return cells;
+}
+
+// Which device rows belong to a host op: those of its id and trace, or of its id where the host knows no
+// trace.
+class DeviceRows {
+ public:
+  explicit DeviceRows(const std::vector<DeviceRow>& rows) : rows_(rows), taken_(rows.size()) {
+    for (size_t i = 0; i < rows.size(); ++i) by_id_[{rows[i].device, rows[i].call_count}].push_back(i);
+  }
+  std::vector<const DeviceRow*> of(uint32_t device, uint32_t id, const std::optional<uint32_t>& trace) {
+    std::vector<const DeviceRow*> all, same;
+    const auto it = by_id_.find({device, id});
+    if (it == by_id_.end()) return all;
+    for (const size_t i : it->second) {
+      all.push_back(&rows_[i]);
+      taken_[i] = true;
+      if (rows_[i].trace_id == trace) same.push_back(&rows_[i]);
+    }
+    auto& chosen = same.empty() ? all : same;
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [](const DeviceRow* a, const DeviceRow* b) { return a->session < b->session; });
+    return chosen;
+  }
+  uint64_t not_taken() const {
+    return static_cast<uint64_t>(std::count(taken_.begin(), taken_.end(), false));
+  }
+
+ private:
+  const std::vector<DeviceRow>& rows_;
+  std::vector<bool> taken_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<size_t>> by_id_;
+};
+
+}  // namespace
+
+Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, const ResultOptions& options,
+                   JoinSummary& summary) {
+  summary = {};
+  summary.device_ops = device.size();
+  summary.host_ops = host.ops.size();
+  summary.signposts = host.signposts.size();
+  if (host.ops.empty()) return device_only(device, options.every_column, summary);
+  DeviceRows rows_of(device);
+  TensorColumns tensors;
+  std::set<std::string> children;
+  std::vector<std::pair<uint64_t, Row>> timed;
+  for (const HostOp& op : host.ops) {
+    for (const auto& [name, ns] : op.children_ns) children.insert(name + "_TT_HOST_FUNC [ns]");
+    summary.without_time += !op.start_ns;
+    const auto found =
+        op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<const DeviceRow*>();
+    const bool on_device = text_of(*op.info, {"op_type"}) == "tt_dnn_device";
+    if (found.empty()) {
+      if (on_device) ++summary.without_device;
+      if (on_device && op.trace_id) ++summary.traced_not_replayed;
+      timed.emplace_back(op.start_ns.value_or(op.message_ns), Row());
+      put_host(timed.back().second, op, tensors);
+      put_model(timed.back().second, *op.info);
+      continue;
+    }
+    for (const DeviceRow* d : found) {
+      uint64_t at = op.start_ns.value_or(op.message_ns);
+      std::optional<uint32_t> trace = d->trace_id ? d->trace_id : op.trace_id;
+      if (d->session && trace) {
+        const auto replays = host.replays_ns.find({d->device, *trace});
+        if (replays != host.replays_ns.end() && *d->session <= replays->second.size() && *d->session > 0)
+          at = replays->second[*d->session - 1];
+      }
+      timed.emplace_back(at, Row());
+      Row& row = timed.back().second;
+      put_device(row, *d);
+      put_host(row, op, tensors);
+      put_model(row, *op.info);
+      put(row, "METAL TRACE ID", trace);
+      if (!d->session) row.erase("METAL TRACE ID");
+    }
+  }
+  for (const Signpost& s : host.signposts) {
+    timed.emplace_back(s.ns, Row());
+    Row& row = timed.back().second;
+    row["OP CODE"] = s.header;
+    row["OP TYPE"] = "signpost";
+    if (!s.message.empty()) row["ATTRIBUTES"] = s.message;
+    row["HOST START TS"] = std::to_string(s.ns);
+  }
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  summary.rows = timed.size();
+  summary.without_host = rows_of.not_taken();
+  std::vector<std::string> header = all_columns(tensors);
+  for (const std::string& name : counter_columns(device)) header.push_back(name);
+  for (const std::string& name : children) header.push_back(name);
+  if (options.mlir)
+    for (const char* name : {"LOC", "CONST_EVAL_OP", "PROGRAM_METADATA"}) header.emplace_back(name);
+  Cells cells{std::move(header), {}};
+  cells.rows.reserve(timed.size());
+  for (auto& [at, row] : timed) {
+    cells.rows.push_back(line_of(row, cells.header));
+    row = {};
+  }
+  return cells;
+}
+
+void write_cells(const Cells& cells, tools::Output& out) {
+  std::string line;
+  const auto put_line = [&](const std::vector<std::string>& fields) {
+    line.clear();
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (i) line += ',';
+      append_csv(line, fields[i]);
+    }
+    line += "\r\n";
+    out.append(line);
+  };
+  put_line(cells.header);
+  for (const auto& row : cells.rows) put_line(row);
+}
+
+std::vector<std::string> sentences(const JoinSummary& s) {
+  std::vector<std::string> all;
+  if (s.without_device)
+    all.push_back(std::to_string(s.without_device) + " of " + std::to_string(s.host_ops) +
+                  " host ops have no device rows; their device cells are empty" +
+                  (s.traced_not_replayed
+                       ? " (" + std::to_string(s.traced_not_replayed) + " of them were captured into a trace)"
+                       : ""));
+  if (s.without_host && s.host_ops)
+    all.push_back(std::to_string(s.without_host) + " of " + std::to_string(s.device_ops) +
+                  " device ops were never named by the host; they are not in the joined table");
+  if (s.without_time)
+    all.push_back(std::to_string(s.without_time) +
+                  " host ops have no zone of their own; their host times are empty");
+  return all;
+}
+
+}  // namespace ttc::report

@@ -1,0 +1,45 @@
+// ops_perf_results*.csv: host and device side joined, as tt-metal's process_ops_logs writes it (report sheet
+// 2). CRLF, minimal quoting, ',' in a value becomes ';', Python's spelling of lists, dicts and booleans.
+//
+// Nothing aborts: a host op without device rows keeps empty cells, a device op that the host never named is
+// counted, and the summary says so.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tools/pipeline/output.hpp"
+#include "tools/report/input/host_ops.hpp"
+#include "tools/report/programs/device_row.hpp"
+
+namespace ttc::report {
+
+struct JoinSummary {
+  uint64_t host_ops = 0, device_ops = 0, rows = 0, signposts = 0;
+  uint64_t without_device = 0;  // host ops whose device cells are empty
+  uint64_t without_host = 0;    // device ops that no message names: not in the file when there is a host log
+  uint64_t without_time = 0;    // host ops without a zone of their own
+  uint64_t traced_not_replayed = 0;  // of without_device: recorded into a trace that never ran
+};
+
+// A table of cells: what ends up in the file, and what the reports of our own read.
+struct Cells {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+};
+
+struct ResultOptions {
+  bool mlir = false;  // LOC, CONST_EVAL_OP, PROGRAM_METADATA: the shape of tt-torch and ttrt
+  // Without host ops: all columns all the same, ops named by their program, because tt-perf-report and
+  // ttnn-visualizer read no table without them.
+  bool every_column = false;
+};
+
+// Host columns only when `host` has ops; else the device-only form, in order of device and time.
+Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, const ResultOptions& options,
+                   JoinSummary& summary);
+void write_cells(const Cells& cells, tools::Output& out);
+
+// What was missing, as sentences; empty when nothing was.
+std::vector<std::string> sentences(const JoinSummary& summary);
+
+}  // namespace ttc::report

@@ -1,0 +1,78 @@
+// The per-op report: rows of a table put into order, cut to a window, merged over devices, with figures,
+// shares and verdicts. The rules are those of tt-perf-report 1.2.4 (report sheet 5) except where
+// tools/ttreport/REPORTS.md says why not.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/report/ops/op_model.hpp"
+
+namespace ttc::report {
+
+enum class GroupBy { op, memory, category };
+
+struct ReportOptions {
+  std::string start_signpost, end_signpost;
+  bool ignore_signposts = false, print_signposts = false;
+  std::optional<uint64_t> first_id, last_id;
+  bool id_range = false;  // one of the two was given
+  std::string arch;       // where the table does not say; empty: wormhole
+  bool tracing_mode = false, no_host_ops = false, merge_devices = true;
+};
+
+struct ReportRow {
+  OpRow op;
+  Figures figures;
+  Number device_us, gap_us, total_percent;
+  std::string bound;  // DRAM, FLOP, BOTH, SLOW, HOST or empty: tt-perf-report's
+  Bound limit;        // ours, for every op
+  Bottleneck waits;
+  Number imbalance_percent;  // slowest core over the mean, less 100
+  Number dispatch_percent;   // of kernel and gap together: what is no kernel
+  std::vector<std::string> advice;
+};
+
+struct Totals {
+  double device_us = 0, gap_us = 0;
+  double busy_us = 0;     // overlapping ops counted once
+  double span_us = 0;     // first start to last end, over devices the longest
+  double overlap_us = 0;  // of the sum, counted more than once
+  size_t device_ops = 0, host_ops = 0, signposts = 0;
+  std::string verdict, verdict_rule;
+};
+
+struct OpReport {
+  Architecture arch;
+  std::vector<ReportRow> rows;
+  Totals totals;
+  size_t devices = 0;
+  std::vector<std::string> notes;  // what was chosen and why, for people
+};
+
+// Throws InputError for an architecture that is not known.
+OpReport make_report(const OpTable& table, const ReportOptions& options);
+
+struct StackedRow {
+  std::string name;
+  std::optional<uint32_t> device;
+  double device_us = 0, percent = 0;
+  size_t count = 0;
+  std::string category;
+  Number flops_min, flops_max, flops_mean, flops_deviation, flops_weighted;
+};
+// By device time, longest first.
+std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_devices, bool no_host_ops);
+
+// The table as tt-perf-report's --csv has it, and columns of our own behind when `extended`.
+Cells report_cells(const OpReport& report, bool advice, bool raw_codes, bool extended);
+Cells stacked_cells(const std::vector<StackedRow>& rows, GroupBy by, bool merge_devices);
+
+// Union of [firmware end - kernel time, firmware end] of the ops of one device, in us; what is known of it.
+struct Busy {
+  double busy_us = 0, span_us = 0, sum_us = 0;
+};
+Busy busy_time(const std::vector<const OpRow*>& ops);
+
+}  // namespace ttc::report

@@ -1,0 +1,175 @@
+#include "tools/report/ops/op_table.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+
+#include "tools/report/programs/device_row.hpp"
+
+namespace ttc::report {
+namespace {
+
+// Longer than any run: a bad cell, not a duration. 2^53 keeps cycles exact.
+constexpr double kMostNs = 1e15, kMostCycles = 9007199254740992.0;
+
+class Reader {
+ public:
+  explicit Reader(const Cells& cells) {
+    for (size_t i = 0; i < cells.header.size(); ++i) place_.emplace(cells.header[i], i);
+  }
+  bool has(const std::string& column) const { return place_.contains(column); }
+  void row(const std::vector<std::string>& cells, uint64_t id) {
+    cells_ = &cells;
+    id_ = id;
+  }
+  std::string text(const char* column) const {
+    const auto it = place_.find(column);
+    return it == place_.end() ? std::string() : (*cells_)[it->second];
+  }
+  Number number(const std::string& column, double least, double most) {
+    const auto it = place_.find(column);
+    if (it == place_.end()) return std::nullopt;
+    std::string_view cell = (*cells_)[it->second];
+    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
+    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+    if (cell.empty() || cell == "nan" || cell == "NaN" || cell == "None") return std::nullopt;
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error == std::errc{} && end == cell.data() + cell.size() && value >= least && value <= most)
+      return value;
+    if (bad_++ == 0)
+      first_ = "row " + std::to_string(id_) + ", column '" + column + "', '" +
+               std::string(cell.substr(0, 40)) + "'";
+    return std::nullopt;
+  }
+  template <class T>
+  std::optional<T> whole(const char* column) {
+    const Number n = number(column, 0, sizeof(T) == 8 ? kMostCycles : 4294967295.0);
+    return n ? std::optional(static_cast<T>(*n)) : std::nullopt;
+  }
+  Number ns(const char* column) { return number(column, -kMostNs, kMostNs); }
+  Number duration(const char* column) { return number(column, 0, kMostNs); }
+  Number percent(const char* column) { return number(column, 0, 1e6); }
+
+  // padded[logical] or a plain number
+  Number side(const std::string& column) {
+    const auto it = place_.find(column);
+    if (it == place_.end()) return std::nullopt;
+    const std::string& cell = (*cells_)[it->second];
+    if (cell.empty()) return std::nullopt;
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error == std::errc{} && value >= 0 && (end == cell.data() + cell.size() || *end == '['))
+      return std::floor(value);
+    if (bad_++ == 0)
+      first_ = "row " + std::to_string(id_) + ", column '" + column + "', '" + cell.substr(0, 40) + "'";
+    return std::nullopt;
+  }
+  void tell(std::vector<std::string>& notes) const {
+    if (bad_)
+      notes.push_back(std::to_string(bad_) +
+                      " cells were left aside because they hold no plausible number, the first: " + first_);
+  }
+
+ private:
+  std::unordered_map<std::string, size_t> place_;
+  const std::vector<std::string>* cells_ = nullptr;
+  uint64_t id_ = 0, bad_ = 0;
+  std::string first_;
+};
+
+Tensor tensor(Reader& r, const std::string& front, bool padded) {
+  const std::string tail = padded ? "_PAD[LOGICAL]" : "";
+  Tensor t;
+  t.w = r.side(front + "_W" + tail);
+  t.z = r.side(front + "_Z" + tail);
+  t.y = r.side(front + "_Y" + tail);
+  t.x = r.side(front + "_X" + tail);
+  t.layout = r.text((front + "_LAYOUT").c_str());
+  t.datatype = r.text((front + "_DATATYPE").c_str());
+  t.memory = r.text((front + "_MEMORY").c_str());
+  return t;
+}
+
+void times(Reader& r, OpRow& op) {
+  op.host_start = r.ns("HOST START TS");
+  op.host_end = r.ns("HOST END TS");
+  op.host_duration = r.duration("HOST DURATION [ns]");
+  op.firmware_start = r.number("DEVICE FW START CYCLE", 0, 2e19);
+  op.firmware_end = r.number("DEVICE FW END CYCLE", 0, 2e19);
+  op.gap = r.ns("OP TO OP LATENCY [ns]");
+  op.dm_gap = r.ns("OP TO OP LATENCY BR/NRISC START [ns]");
+  op.firmware = r.duration("DEVICE FW DURATION [ns]");
+  op.kernel = r.duration("DEVICE KERNEL DURATION [ns]");
+  op.dm_kernel = r.duration("DEVICE KERNEL DURATION DM START [ns]");
+  op.core_min = r.duration("DEVICE KERNEL DURATION PER CORE MIN [ns]");
+  op.core_max = r.duration("DEVICE KERNEL DURATION PER CORE MAX [ns]");
+  op.core_mean = r.duration("DEVICE KERNEL DURATION PER CORE AVG [ns]");
+  op.first_to_last = r.duration("DEVICE KERNEL FIRST TO LAST START [ns]");
+  for (size_t i = 0; i < op.risc.size(); ++i) op.risc[i] = r.duration(kRiscColumns[i]);
+  op.wait_front = r.duration("DEVICE COMPUTE CB WAIT FRONT [ns]");
+  op.reserve_back = r.duration("DEVICE COMPUTE CB RESERVE BACK [ns]");
+  op.dispatch = r.duration("DISPATCH TOTAL CQ CMD OP TIME [ns]");
+  op.go_signal = r.duration("DISPATCH GO SEND WAIT TIME [ns]");
+}
+
+}  // namespace
+
+OpTable op_table(const Cells& cells, const std::vector<uint64_t>& lines, uint32_t device_offset) {
+  OpTable table;
+  Reader r(cells);
+  table.has_arch = r.has("DEVICE ARCH");
+  table.has_worker_cores = r.has("AVAILABLE WORKER CORE COUNT");
+  for (const std::string& name : cells.header)
+    table.padded_names = table.padded_names || name.find("_PAD[LOGICAL]") != std::string::npos;
+  const bool device_only = !r.has("OP CODE");
+  for (size_t i = 0; i < cells.rows.size(); ++i) {
+    OpRow op;
+    op.id = i < lines.size() ? lines[i] : i + 2;
+    r.row(cells.rows[i], op.id);
+    op.code = r.text("OP CODE");
+    op.type = device_only ? "tt_dnn_device" : r.text("OP TYPE");
+    op.attributes = r.text("ATTRIBUTES");
+    op.fidelity = r.text("MATH FIDELITY");
+    op.arch = r.text("DEVICE ARCH");
+    op.call_count = r.whole<uint64_t>("GLOBAL CALL COUNT");
+    op.device = r.whole<uint32_t>("DEVICE ID");
+    if (!op.device && device_only) op.device = 0;
+    if (op.device) *op.device += device_offset;
+    op.trace_id = r.whole<uint32_t>("METAL TRACE ID");
+    op.session = r.whole<uint32_t>("METAL TRACE REPLAY SESSION ID");
+    op.cores = r.number("CORE COUNT", 0, 1e5);
+    op.available_cores = r.number("AVAILABLE WORKER CORE COUNT", 0, 1e5);
+    times(r, op);
+    op.input0 = tensor(r, "INPUT_0", table.padded_names);
+    op.input1 = tensor(r, "INPUT_1", table.padded_names);
+    op.output0 = tensor(r, "OUTPUT_0", table.padded_names);
+    op.compute_sources = r.text("COMPUTE KERNEL SOURCE");
+    op.data_sources = r.text("DATA MOVEMENT KERNEL SOURCE");
+    op.compute_hash = r.text("COMPUTE KERNEL HASH");
+    op.data_hash = r.text("DATA MOVEMENT KERNEL HASH");
+    op.program_hash = r.text("PROGRAM HASH");
+    op.cache_hit = r.text("PROGRAM CACHE HIT");
+    op.location = r.text("LOC");
+    op.pm_ideal = r.duration("PM IDEAL [ns]");
+    op.pm_compute = r.duration("PM COMPUTE [ns]");
+    op.pm_bandwidth = r.duration("PM BANDWIDTH [ns]");
+    op.fpu_util = r.percent("PM FPU UTIL (%)");
+    op.noc_util = r.percent("NOC UTIL (%)");
+    op.dram_util = r.percent("DRAM BW UTIL (%)");
+    op.congestion = r.number("NPE CONG IMPACT (%)", -1e6, 1e6);
+    op.fpu_counter = r.percent("Avg FPU util on full grid (%)");
+    op.sfpu_counter = r.percent("Avg SFPU util on full grid (%)");
+    op.math_counter = r.percent("Avg Math util on full grid (%)");
+    // Without the host nobody knows an op's name; its program number tells it from others.
+    if (device_only || (op.code.empty() && !op.signpost()))
+      op.code = op.call_count ? "program " + std::to_string(*op.call_count >= 1024 ? *op.call_count >> 10
+                                                                                   : *op.call_count)
+                              : "program";
+    table.rows.push_back(std::move(op));
+  }
+  r.tell(table.notes);
+  return table;
+}
+
+}  // namespace ttc::report

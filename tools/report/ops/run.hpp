@@ -1,0 +1,74 @@
+// A run as reports see it: its devices, its programs, what the host said, and the joined table. Read from any
+// of the inputs a report takes.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/report/input/device_input.hpp"
+#include "tools/report/metal_files/ops_results.hpp"
+#include "tools/report/ops/op_table.hpp"
+#include "tools/report/programs/op_builder.hpp"
+
+namespace ttc::report {
+
+struct RunOptions {
+  std::vector<std::string> from;
+  std::string host;      // directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: beside `from`
+  bool no_host = false;  // device side only
+  unsigned wait_ms = 0;
+  std::optional<double> for_seconds;
+  std::optional<markers::MetalDate> metal_date;
+  size_t budget = OpBuilder::kDefaultBudget;
+  bool mlir = false;
+  bool every_column = false;  // ResultOptions::every_column
+  bool prefer_zones = false;  // of a report folder its device log, not its table of ops
+  tools::Format* also = nullptr;
+  std::function<void(double)> progress;
+};
+
+enum class InputKind { device, ops_results, cpp_report };
+
+struct Run {
+  InputKind kind = InputKind::device;
+  std::map<uint32_t, Device> devices;
+  std::vector<Zone> zones;
+  std::vector<DeviceOp> ops;    // in order of chip and start; empty unless zones were read
+  std::vector<DeviceRow> rows;  // of ops, or of a cpp report
+  HostLog host;
+  Cells table;                  // as in ops_perf_results
+  std::vector<uint64_t> lines;  // of the rows of `table` in their file; empty: made here
+  JoinSummary summary;
+  InputAccount account;
+  uint64_t late = 0;             // programs that came in parts too far from each other
+  uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
+
+  uint32_t mhz(uint32_t chip) const {
+    const auto it = devices.find(chip);
+    return it == devices.end() || it->second.clock_mhz == 0 ? 1000 : it->second.clock_mhz;
+  }
+};
+
+// Further ears for the zones of a run, and for its programs with their cores as they are closed.
+struct RunListeners {
+  std::vector<Listener*> zones;
+  std::vector<OpBuilder::Done> programs;
+  std::function<void(const std::vector<Zone>&)>
+      on_zones;  // before the first event; stays there while reading
+};
+
+// Throws InputError.
+Run read_run(const RunOptions& options, const RunListeners& listeners = {});
+
+// The typed rows of `run.table`, with what only zones tell (the slowest core).
+OpTable table_of(const Run& run);
+
+// Everything a person should know of what was lost or left out, as sentences.
+std::vector<std::string> notices(const Run& run);
+
+// A table with a header of names out of a CSV file of ops. Throws InputError.
+Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& notes);
+
+}  // namespace ttc::report

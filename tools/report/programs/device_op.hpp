@@ -1,0 +1,67 @@
+// One execution of one program on one device, as its zones tell it. Times are cycles of the card's wall
+// clock; durations in ns are made from them with the clock of the device, rounded as tt-metal rounds.
+//
+//   firmware, kernel    first ZONE_START .. last ZONE_END of *-FW, *-KERNEL over all cores and processors
+//   kernel_starts       first .. last ZONE_START of *-KERNEL
+//   dm_start            first ZONE_START of a data movement kernel
+//   riscs               the same as kernel, of one kind of processor
+//   cores               per core: first *-KERNEL marker .. last one
+//
+// Source: report sheet 1.4; tt-metal tools/tracy/cpp_device_analyses.json@92651f8.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tools/report/zones/lane_events.hpp"
+
+namespace ttc::report {
+
+// From the earliest of what was added to the latest.
+struct Range {
+  uint64_t begin = std::numeric_limits<uint64_t>::max();
+  uint64_t end = 0;
+  bool has_begin() const { return begin != std::numeric_limits<uint64_t>::max(); }
+  bool whole() const { return has_begin() && end >= begin && end != 0; }
+  uint64_t cycles() const { return whole() ? end - begin : 0; }
+  void add(const Range& other) {
+    if (other.begin < begin) begin = other.begin;
+    if (other.end > end) end = other.end;
+  }
+};
+
+// Nanoseconds as tt-metal's C++ reports round them. `mhz` must not be 0.
+inline uint64_t to_ns(uint64_t cycles, uint32_t mhz) {
+  return (cycles * 1000 + mhz / 2) / mhz;
+}
+
+struct RiscTimes {
+  Range kernel;
+  uint64_t sum_cycles = 0;  // of the kernel zones, over the cores that ran one
+  uint32_t cores = 0;
+};
+
+struct DeviceOp {
+  Launch launch;
+  uint32_t execution = 0;  // of the same launch, where the log does not number replays: 0, 1, ...
+  uint32_t session = 0;    // replay of its trace, from 1; 0: no replay, or not known
+  uint16_t cores = 0;      // with a *-FW marker
+  uint16_t kernel_cores = 0;
+  uint8_t slowest_x = 0, slowest_y = 0;  // core whose kernels took longest
+  bool late = false;                     // a part that came after the rest had been closed
+  Range firmware, kernel, kernel_starts, trace_firmware, trace_kernel;
+  uint64_t dm_start = std::numeric_limits<uint64_t>::max();
+  uint32_t kernel_start_count = 0;
+  std::array<RiscTimes, kRiscs - 1> riscs;
+  uint64_t core_min = 0, core_max = 0, core_sum = 0;
+  uint64_t wait_front = 0, reserve_back = 0;  // sums over cores
+  Range dispatch, go_signal;                  // on the dispatch cores
+  // Gaps to the program before it on this device, in order of kernel starts; -1 not known.
+  int64_t gap_ns = -1, dm_gap_ns = -1;
+
+  Range dm() const { return {dm_start, kernel.end}; }
+  double core_mean() const { return kernel_cores ? static_cast<double>(core_sum) / kernel_cores : 0; }
+};
+
+}  // namespace ttc::report

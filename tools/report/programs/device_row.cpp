@@ -1,0 +1,200 @@
+#include "tools/report/programs/device_row.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+
+#include "tools/report/input/device_input.hpp"
+#include "tools/report/text/csv_file.hpp"
+
+namespace ttc::report {
+namespace {
+
+// Column and member, in the order of tools/tracy/cpp_device_analyses.json@92651f8 and profiler_analysis.cpp.
+struct NumberColumn {
+  const char* name;
+  Cycles DeviceRow::*member;
+};
+constexpr NumberColumn kAnalyses[] = {
+    {"DEVICE TRACE FIRMWARE DURATION [ns]", &DeviceRow::trace_firmware_ns},
+    {"DEVICE TRACE KERNEL DURATION [ns]", &DeviceRow::trace_kernel_ns},
+    {"DEVICE KERNEL FIRST TO LAST START [ns]", &DeviceRow::first_to_last_ns},
+    {"DEVICE FW DURATION [ns]", &DeviceRow::firmware_ns},
+    {"DEVICE FW START CYCLE", &DeviceRow::firmware_start},
+    {"DEVICE FW END CYCLE", &DeviceRow::firmware_end},
+    {"DEVICE KERNEL DURATION [ns]", &DeviceRow::kernel_ns},
+    {"DEVICE KERNEL START CYCLE", &DeviceRow::kernel_start},
+    {"DEVICE KERNEL END CYCLE", &DeviceRow::kernel_end},
+    {"DEVICE KERNEL DURATION DM START [ns]", &DeviceRow::dm_ns},
+    {"DEVICE KERNEL DM START CYCLE", &DeviceRow::dm_start},
+    {"DEVICE KERNEL DM END CYCLE", &DeviceRow::dm_end},
+};
+constexpr const char* kFirst =
+    "GLOBAL CALL COUNT,METAL TRACE ID,METAL TRACE REPLAY SESSION ID,DEVICE ID,DEVICE ARCH,OP NAME,CORE COUNT,"
+    "AVAILABLE WORKER CORE COUNT";
+constexpr const char* kGap = "OP TO OP LATENCY [ns]";
+constexpr const char* kDmGap = "OP TO OP LATENCY BR/NRISC START [ns]";
+
+template <class T>
+void add(std::string& row, const std::optional<T>& value) {
+  row += ',';
+  if (value) row += std::to_string(*value);
+}
+
+// Plain, without a comma that would break a row of a file that has no quotes.
+std::string plain(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == ',' || c == '\n' || c == '\r'; }, ';');
+  return text;
+}
+
+template <class T>
+std::optional<T> whole(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  double real = 0;  // tt-metal's own reader takes 12.0 as well
+  const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), real);
+  const double least = std::is_signed_v<T> ? -9e15 : 0;
+  const double most = std::min(9e15, static_cast<double>(std::numeric_limits<T>::max()));
+  if (bad != std::errc{} || stop != text.data() + text.size() || !(real >= least && real <= most))
+    return std::nullopt;
+  return static_cast<T>(real);
+}
+
+}  // namespace
+
+DeviceRow device_row(const DeviceOp& op, const Device& device) {
+  DeviceRow r;
+  const uint32_t mhz = device.clock_mhz ? device.clock_mhz : 1000;
+  const auto ns = [&](const Range& range) {
+    return range.whole() ? Cycles(to_ns(range.cycles(), mhz)) : Cycles();
+  };
+  r.call_count = op.launch.host_id;
+  if (op.launch.trace_id >= 0) r.trace_id = static_cast<uint32_t>(op.launch.trace_id);
+  if (op.session) r.session = op.session;
+  r.device = op.launch.chip;
+  r.arch = device.arch;
+  r.cores = op.cores;
+  if (device.worker_cores) r.available_cores = device.worker_cores;
+  r.trace_firmware_ns = ns(op.trace_firmware);
+  r.trace_kernel_ns = ns(op.trace_kernel);
+  if (op.kernel_start_count > 1) r.first_to_last_ns = ns(op.kernel_starts);
+  r.firmware_ns = ns(op.firmware);
+  if (op.firmware.has_begin()) r.firmware_start = op.firmware.begin;
+  if (op.firmware.end) r.firmware_end = op.firmware.end;
+  if (op.kernel.whole()) {
+    r.kernel_ns = ns(op.kernel);
+    r.kernel_start = op.kernel.begin;
+    r.kernel_end = op.kernel.end;
+  }
+  if (op.dm().whole()) {
+    r.dm_ns = ns(op.dm());
+    r.dm_start = op.dm_start;
+    r.dm_end = op.kernel.end;
+  }
+  for (size_t i = 0; i < r.risc_ns.size(); ++i) {
+    const RiscTimes& risc = op.riscs[i];
+    r.risc_ns[i] = ns(risc.kernel);
+    if (risc.cores) r.risc_mean_ns[i] = to_ns(risc.sum_cycles / risc.cores, mhz);
+  }
+  if (op.gap_ns >= 0) r.gap_ns = op.gap_ns;
+  if (op.dm_gap_ns >= 0) r.dm_gap_ns = op.dm_gap_ns;
+  if (op.kernel_cores) {
+    const auto rounded = [&](double cycles) {
+      return static_cast<uint64_t>(std::nearbyint(cycles * 1000 / mhz));
+    };
+    r.core_min_ns = rounded(static_cast<double>(op.core_min));
+    r.core_max_ns = rounded(static_cast<double>(op.core_max));
+    r.core_mean_ns = rounded(op.core_mean());
+    r.slowest_x = op.slowest_x;
+    r.slowest_y = op.slowest_y;
+  }
+  if (op.wait_front) r.wait_front_ns = to_ns(op.wait_front, mhz);
+  if (op.reserve_back) r.reserve_back_ns = to_ns(op.reserve_back, mhz);
+  if (op.dispatch.whole()) r.dispatch_ns = ns(op.dispatch);
+  if (op.go_signal.whole()) r.go_signal_ns = ns(op.go_signal);
+  return r;
+}
+
+void write_cpp_report(std::vector<DeviceRow> rows, tools::Output& out) {
+  std::stable_sort(rows.begin(), rows.end(), [](const DeviceRow& a, const DeviceRow& b) {
+    return std::tie(a.call_count, a.trace_id, a.session) < std::tie(b.call_count, b.trace_id, b.session);
+  });
+  std::string text = kFirst;
+  for (const NumberColumn& c : kAnalyses) text += std::string(",") + c.name;
+  for (const char* name : kRiscColumns) text += std::string(",") + name;
+  text += std::string(",") + kGap + "," + kDmGap + "\n";
+  out.append(text);
+  for (const DeviceRow& r : rows) {
+    text = std::to_string(r.call_count);
+    add(text, r.trace_id);
+    add(text, r.session);
+    text += ',' + std::to_string(r.device) + ',' + plain(r.arch) + ',' + plain(r.op_name);
+    add(text, r.cores);
+    add(text, r.available_cores);
+    for (const NumberColumn& c : kAnalyses) add(text, r.*c.member);
+    for (const Cycles& risc : r.risc_ns) add(text, risc);
+    add(text, r.gap_ns);
+    add(text, r.dm_gap_ns);
+    text += '\n';
+    out.append(text);
+  }
+}
+
+bool is_cpp_report(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  return in && std::getline(in, line) && line.starts_with("GLOBAL CALL COUNT,METAL TRACE ID");
+}
+
+CppReport read_cpp_report(std::istream& in, const std::string& name) {
+  CsvFile file(in);
+  std::vector<std::string> fields;
+  if (!file.next(fields)) throw InputError(name + " is empty; a device perf report was expected");
+  std::map<std::string, size_t> place;
+  for (size_t i = 0; i < fields.size(); ++i) place.emplace(fields[i], i);
+  for (const char* needed : {"GLOBAL CALL COUNT", "DEVICE ID"})
+    if (!place.contains(needed))
+      throw InputError(name + ": line 1 names no column '" + needed + "'; it is no device perf report");
+  CppReport all;
+  uint64_t skipped = 0, first = 0;
+  const size_t columns = fields.size();
+  while (file.next(fields)) {
+    const auto cell = [&](const char* column) -> std::string_view {
+      const auto it = place.find(column);
+      return it == place.end() || it->second >= fields.size() ? std::string_view() : fields[it->second];
+    };
+    DeviceRow r;
+    const auto id = whole<uint32_t>(cell("GLOBAL CALL COUNT")), device = whole<uint32_t>(cell("DEVICE ID"));
+    if (fields.size() != columns || !id || !device) {
+      if (skipped++ == 0) first = file.line();
+      continue;
+    }
+    r.call_count = *id;
+    r.device = *device;
+    r.trace_id = whole<uint32_t>(cell("METAL TRACE ID"));
+    r.session = whole<uint32_t>(cell("METAL TRACE REPLAY SESSION ID"));
+    r.arch = cell("DEVICE ARCH");
+    r.op_name = cell("OP NAME");
+    r.cores = whole<uint32_t>(cell("CORE COUNT"));
+    r.available_cores = whole<uint32_t>(cell("AVAILABLE WORKER CORE COUNT"));
+    for (const NumberColumn& c : kAnalyses) r.*c.member = whole<uint64_t>(cell(c.name));
+    for (size_t i = 0; i < r.risc_ns.size(); ++i) r.risc_ns[i] = whole<uint64_t>(cell(kRiscColumns[i]));
+    r.gap_ns = whole<int64_t>(cell(kGap));
+    r.dm_gap_ns = whole<int64_t>(cell(kDmGap));
+    all.rows.push_back(std::move(r));
+  }
+  if (skipped)
+    all.notes.push_back(
+        name + ": " + std::to_string(skipped) +
+        " lines were skipped because they have too few columns or no program, the first is line " +
+        std::to_string(first));
+  return all;
+}
+
+}  // namespace ttc::report

@@ -1,0 +1,57 @@
+// The device side of one row of a report, in the units of the files: ns and cycles. Made from zones, or read
+// back from cpp_device_perf_report.csv. What is absent is an empty cell.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <istream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/pipeline/output.hpp"
+#include "tools/report/programs/device_op.hpp"
+
+namespace ttc::report {
+
+using Cycles = std::optional<uint64_t>;
+
+inline constexpr std::array<const char*, kRiscs - 1> kRiscColumns = {
+    "DEVICE BRISC KERNEL DURATION [ns]",  "DEVICE NCRISC KERNEL DURATION [ns]",
+    "DEVICE TRISC0 KERNEL DURATION [ns]", "DEVICE TRISC1 KERNEL DURATION [ns]",
+    "DEVICE TRISC2 KERNEL DURATION [ns]", "DEVICE ERISC KERNEL DURATION [ns]"};
+
+struct DeviceRow {
+  uint32_t call_count = 0;
+  std::optional<uint32_t> trace_id, session;
+  uint32_t device = 0;
+  std::string arch, op_name;
+  std::optional<uint32_t> cores, available_cores;
+  Cycles trace_firmware_ns, trace_kernel_ns, first_to_last_ns;
+  Cycles firmware_ns, firmware_start, firmware_end;
+  Cycles kernel_ns, kernel_start, kernel_end;
+  Cycles dm_ns, dm_start, dm_end;
+  std::array<Cycles, kRiscs - 1> risc_ns;
+  std::optional<int64_t> gap_ns, dm_gap_ns;
+  // Beyond what tt-metal's C++ report has.
+  Cycles core_min_ns, core_max_ns, core_mean_ns;
+  Cycles wait_front_ns, reserve_back_ns, dispatch_ns, go_signal_ns;
+  std::array<Cycles, kRiscs - 1> risc_mean_ns;  // over the cores that ran one
+  std::optional<uint32_t> slowest_x, slowest_y;
+  std::map<std::string, double> counters;  // by column name
+};
+
+DeviceRow device_row(const DeviceOp& op, const Device& device);
+
+// cpp_device_perf_report.csv: LF, plain commas, rows by (program, trace, session). Report sheet 1.4.
+void write_cpp_report(std::vector<DeviceRow> rows, tools::Output& out);
+
+struct CppReport {
+  std::vector<DeviceRow> rows;
+  std::vector<std::string> notes;  // rows that were left out, with line and reason
+};
+// `name` is for sentences. Throws InputError when it is no such file.
+CppReport read_cpp_report(std::istream& in, const std::string& name);
+bool is_cpp_report(const std::string& path);
+
+}  // namespace ttc::report

@@ -1,0 +1,79 @@
+// The one form in which zones reach a report, whatever they were read from: the markers of one processor
+// under one launch, as a batch. A batch may be a part of a launch.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "firmware_markers/decoder.hpp"
+#include "tools/device_log/device_log_reader.hpp"
+#include "tools/report/zones/zone_class.hpp"
+#include "ttcollect/clock_map.hpp"
+
+namespace ttc::report {
+
+using tools::LogRisc;
+inline constexpr size_t kRiscs = 7;  // LogRisc, aggregate last
+inline constexpr const char* kRiscNames[kRiscs] = {"BRISC",   "NCRISC", "TRISC_0",        "TRISC_1",
+                                                   "TRISC_2", "ERISC",  "TENSIX_RISC_AGG"};
+
+struct Event {
+  uint64_t time;  // cycles of the tile's wall clock
+  uint64_t data;  // of totals and data markers
+  uint32_t zone;  // index into Zones
+  uint16_t id;    // hash of the zone, or a fixed id
+  markers::MarkerType type;
+  ZoneClass zone_class;
+};
+
+// Where a marker comes from and what it belongs to. Absent trace ids are told by -1.
+struct Launch {
+  uint32_t chip = 0;
+  uint32_t host_id = 0;
+  int64_t trace_id = -1;
+  int64_t trace_counter = -1;
+  bool operator==(const Launch&) const = default;
+};
+
+struct Lane {
+  uint8_t x = 0, y = 0;  // NOC0 physical
+  LogRisc risc = LogRisc::brisc;
+  bool operator==(const Lane&) const = default;
+};
+
+struct LaneEvents {
+  Launch launch;
+  Lane lane;
+  std::span<const Event> events;
+};
+
+// Everything a zone's name stands for; index 0 is the nameless one.
+struct Zone {
+  std::string name, file;
+  uint32_t line = 0;
+  ZoneClass zone_class = ZoneClass::none;
+};
+
+struct Device {
+  uint32_t chip = 0;
+  std::string name;  // as the collector calls it; empty from a log
+  std::string arch;
+  uint32_t clock_mhz = 0;
+  uint32_t worker_cores = 0;  // 0: not told
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void device(const Device&) {}
+  virtual void events(const LaneEvents& batch) = 0;
+  // A marker with meta data (compact JSON, commas as they are), beside its place in a batch.
+  virtual void meta(const Launch&, const Lane&, const Event&, std::string_view) {}
+  // The clock model of a chip, as far as it is known; only captures and live sources have one.
+  virtual void clock(uint32_t, const collect::ClockMap&) {}
+};
+
+}  // namespace ttc::report

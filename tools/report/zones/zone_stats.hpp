@@ -1,0 +1,63 @@
+// Zones paired into times: per zone and processor how often, how long, on which cores. Zones nest; a START
+// whose END never comes is counted and left out.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/report/zones/lane_events.hpp"
+
+namespace ttc::report {
+
+// One zone that began and ended.
+struct ZoneSpan {
+  Launch launch;
+  Lane lane;
+  uint32_t zone;
+  uint32_t depth;  // 0: not within another
+  uint64_t begin, end;
+};
+
+class ZoneStats : public Listener {
+ public:
+  static constexpr size_t kBuckets = 44;  // of the histogram: durations of 2^n .. 2^(n+1) cycles
+  struct CoreShare {
+    uint64_t count = 0, cycles = 0;
+  };
+  struct Entry {
+    uint64_t count = 0, cycles = 0, self_cycles = 0, least = ~0ull, most = 0;
+    std::array<uint32_t, kBuckets> histogram{};
+    std::map<uint32_t, CoreShare> cores;  // by core_key()
+    ZoneSpan longest{};
+    void add(const ZoneSpan& span, uint64_t self);
+  };
+  using Key = std::pair<uint32_t, LogRisc>;  // zone, processor
+
+  static uint32_t core_key(uint32_t chip, uint8_t x, uint8_t y) {
+    return chip << 16 | static_cast<uint32_t>(x) << 8 | y;
+  }
+
+  void events(const LaneEvents& batch) override;
+
+  const std::map<Key, Entry>& entries() const { return entries_; }
+  uint64_t unclosed() const { return unclosed_; }
+  // Hears every span when set.
+  std::function<void(const ZoneSpan&)> on_span;
+
+ private:
+  struct Open {
+    uint32_t zone;
+    uint16_t id;
+    uint64_t begin;
+    uint64_t children;
+  };
+  std::unordered_map<uint64_t, std::vector<Open>> lanes_;
+  std::map<Key, Entry> entries_;
+  std::vector<Event> sorted_;
+  uint64_t unclosed_ = 0;
+};
+
+}  // namespace ttc::report

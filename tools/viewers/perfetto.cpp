@@ -1,0 +1,377 @@
+#include "tools/viewers/perfetto.hpp"
+
+#include <algorithm>
+
+namespace ttc::tools {
+namespace {
+
+// Field numbers of perfetto:protos/perfetto/trace/*.proto@ec5d16b1.
+namespace trace_packet {
+enum : unsigned {
+  clock_snapshot = 6,
+  timestamp = 8,
+  sequence_id = 10,
+  track_event = 11,
+  interned_data = 12,
+  sequence_flags = 13,
+  timestamp_clock_id = 58,
+  defaults = 59,
+  track_descriptor = 60,
+  first_packet_on_sequence = 87,
+};
+}
+namespace track_descriptor {
+enum : unsigned {
+  uuid = 1,
+  name = 2,
+  process = 3,
+  parent_uuid = 5,
+  counter = 8,
+  child_ordering = 11,
+  sibling_order_rank = 12,
+  description = 14,
+  sibling_merge_behavior = 15,
+};
+}
+namespace track_event {
+enum : unsigned {
+  debug_annotations = 4,
+  type = 9,
+  name_iid = 10,
+  track_uuid = 11,
+  name = 23,
+  source_location_iid = 34,
+  counter_double = 44,
+};
+enum Type : unsigned { slice_begin = 1, slice_end = 2, instant = 3, counter = 4 };
+}  // namespace track_event
+namespace annotation {
+enum : unsigned { name_iid = 1, uint_value = 3, string_value = 6, name = 10 };
+}
+constexpr unsigned kStateCleared = 1, kNeedsState = 2;
+constexpr unsigned kExplicitOrder = 3, kNoMerging = 2;
+constexpr unsigned kRealtime = 1, kRaw = 5, kBoottime = 6, kLaneClock = 64;
+constexpr unsigned kGlobalSequence = 1;
+
+// Arguments, by the iid their names have in every sequence.
+enum Argument : unsigned { host_id = 1, zone_hash, value, value_2, replay, flaw, meaning, kArguments };
+constexpr const char* kArgumentNames[] = {"",        "host id",      "zone hash", "value",
+                                          "value 2", "trace replay", "flaw",      "meta data"};
+static_assert(std::size(kArgumentNames) == kArguments);
+
+constexpr const char* kTrackNames[] = {"programs/s", "AICLK", "lost intervals", "clock bound"};
+constexpr const char* kCounterUnits[] = {"1/s", "MHz", "intervals", "ns"};
+
+constexpr size_t kLongestHead = 32;   // what stands before a track event in its packet
+constexpr size_t kLongestEvent = 96;  // a track event without texts
+
+char* put_tag(char* at, unsigned field, unsigned wire) {
+  return put_varint(at, uint64_t{field} << 3 | wire);
+}
+char* put_number(char* at, unsigned field, uint64_t value) {
+  return put_varint(put_tag(at, field, 0), value);
+}
+char* put_text(char* at, unsigned field, std::string_view text) {
+  at = put_varint(put_tag(at, field, 2), text.size());
+  std::memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
+unsigned varint_bytes(uint64_t value) {
+  unsigned bytes = 1;
+  while (value >>= 7) ++bytes;
+  return bytes;
+}
+char* put_annotation(char* at, Argument name, uint64_t value) {
+  at = put_tag(at, track_event::debug_annotations, 2);
+  *at++ = static_cast<char>(3 + varint_bytes(value));
+  return put_number(put_number(at, annotation::name_iid, name), annotation::uint_value, value);
+}
+char* put_annotation(char* at, Argument name, std::string_view text) {
+  at = put_tag(at, track_event::debug_annotations, 2);
+  at = put_varint(at, 3 + varint_bytes(text.size()) + text.size());
+  return put_text(put_number(at, annotation::name_iid, name), annotation::string_value, text);
+}
+
+// Closes a message whose length had one byte left for it, making room where it needs two.
+char* close(char* length_at, char* end) {
+  auto bytes = static_cast<size_t>(end - length_at - 1);
+  const unsigned more = varint_bytes(bytes) - 1;
+  if (more) std::memmove(length_at + 1 + more, length_at + 1, bytes);
+  put_varint(length_at, bytes);
+  return end + more;
+}
+
+ProtoMessage clock(unsigned id, uint64_t timestamp) {
+  return ProtoMessage().number(1, id).number(2, timestamp);
+}
+
+ProtoMessage text_annotation(const char* name, std::string_view text) {
+  return ProtoMessage().text(annotation::name, name).text(annotation::string_value, text);
+}
+ProtoMessage number_annotation(const char* name, uint64_t number) {
+  return ProtoMessage().text(annotation::name, name).number(annotation::uint_value, number);
+}
+
+}  // namespace
+
+void Perfetto::packet(const ProtoMessage& message) {
+  out_.append(ProtoMessage().message(1, message).bytes());
+}
+
+void Perfetto::begin_globals() {
+  if (std::exchange(globals_begun_, true)) return;
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .number(trace_packet::sequence_flags, kStateCleared)
+             .number(trace_packet::first_packet_on_sequence, 1)
+             .message(trace_packet::defaults, ProtoMessage().number(trace_packet::timestamp_clock_id, kRaw)));
+}
+
+void Perfetto::device(const Session& s) {
+  begin_globals();
+  Chip& chip = chips_[s.chip];
+  if (chip.track) return;  // the same card again
+  chip.track = next_track_++;
+  const std::string name = "chip " + std::to_string(s.chip) + " (" + s.arch + ", " + s.device + ")";
+  packet(
+      ProtoMessage()
+          .number(trace_packet::sequence_id, kGlobalSequence)
+          .message(trace_packet::track_descriptor,
+                   ProtoMessage()
+                       .number(track_descriptor::uuid, chip.track)
+                       .message(track_descriptor::process, ProtoMessage().number(1, s.chip + 1).text(6, name))
+                       .number(track_descriptor::child_ordering, kExplicitOrder)
+                       .text(track_descriptor::description, "board " + s.board + ", profiler layout " +
+                                                                s.layout + ", AICLK " +
+                                                                std::to_string(s.aiclk_mhz) + " MHz")));
+  for (unsigned i = 0; i < std::size(chip.counters); ++i) {
+    chip.counters[i] = next_track_++;
+    packet(ProtoMessage()
+               .number(trace_packet::sequence_id, kGlobalSequence)
+               .message(trace_packet::track_descriptor,
+                        ProtoMessage()
+                            .number(track_descriptor::uuid, chip.counters[i])
+                            .number(track_descriptor::parent_uuid, chip.track)
+                            .text(track_descriptor::name, kTrackNames[i])
+                            .message(track_descriptor::counter, ProtoMessage().text(6, kCounterUnits[i]))
+                            .number(track_descriptor::sibling_order_rank, i)));
+  }
+}
+
+void Perfetto::clock_known(uint32_t number, bool cycles, const collect::ClockHead& head) {
+  chips_[number].cycles = cycles;
+  chips_[number].clock = head;
+}
+
+void Perfetto::lane(const TimelineLane& is) {
+  Chip& chip = chips_[is.chip];
+  uint64_t& core = chip.cores[{is.core_x, is.core_y}];
+  if (!core) {
+    core = next_track_++;
+    packet(ProtoMessage()
+               .number(trace_packet::sequence_id, kGlobalSequence)
+               .message(trace_packet::track_descriptor,
+                        ProtoMessage()
+                            .number(track_descriptor::uuid, core)
+                            .number(track_descriptor::parent_uuid, chip.track)
+                            .text(track_descriptor::name,
+                                  "core " + std::to_string(is.core_x) + "," + std::to_string(is.core_y))
+                            .number(track_descriptor::child_ordering, kExplicitOrder)
+                            .number(track_descriptor::sibling_order_rank,
+                                    std::size(chip.counters) + is.core_y * 256u + is.core_x)
+                            .number(track_descriptor::sibling_merge_behavior, kNoMerging)));
+  }
+  lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
+  lanes_[is.number].track = next_track_++;
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .message(trace_packet::track_descriptor,
+                      ProtoMessage()
+                          .number(track_descriptor::uuid, lanes_[is.number].track)
+                          .number(track_descriptor::parent_uuid, core)
+                          .text(track_descriptor::name, is.processor)
+                          .number(track_descriptor::sibling_order_rank, is.risc * 2u)
+                          .number(track_descriptor::sibling_merge_behavior, kNoMerging)));
+}
+
+// What every packet of the sequence leaves out: its clock and its track. Names of arguments are interned.
+void Perfetto::begin_sequence(Sequence& s, const Chip& chip, uint64_t track, uint64_t base_ns) {
+  s.id = next_sequence_++;
+  s.base_ns = base_ns;
+  char* const end = put_number(s.head, trace_packet::sequence_id, s.id);
+  s.head_bytes = static_cast<size_t>(end - s.head);
+  ProtoMessage interned;
+  for (unsigned i = 1; i < kArguments; ++i)
+    interned.message(3, ProtoMessage().number(1, i).text(2, kArgumentNames[i]));
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, s.id)
+             .number(trace_packet::sequence_flags, kStateCleared)
+             .number(trace_packet::first_packet_on_sequence, 1)
+             .message(trace_packet::defaults, ProtoMessage()
+                                                  .message(11, ProtoMessage().number(11, track))
+                                                  .number(trace_packet::timestamp_clock_id, kLaneClock))
+             .message(trace_packet::interned_data, interned));
+  ProtoMessage snapshot;
+  if (!chip.cycles) {
+    snapshot.message(1, clock(kBoottime, base_ns + static_cast<uint64_t>(chip.clock.boottime_minus_raw_ns)));
+    snapshot.message(1, clock(kRealtime, base_ns + static_cast<uint64_t>(chip.clock.realtime_minus_raw_ns)));
+  }
+  snapshot.message(1, clock(kRaw, base_ns)).message(1, clock(kLaneClock, 0)).number(2, kRaw);
+  packet(
+      ProtoMessage().number(trace_packet::sequence_id, s.id).message(trace_packet::clock_snapshot, snapshot));
+}
+
+Perfetto::Sequence& Perfetto::sequence_of(const TimelineLane& is, bool aside, uint64_t ns) {
+  Lane& lane = lanes_[is.number];
+  Sequence& s = aside ? lane.aside : lane.main;
+  if (s.id) return s;
+  uint64_t track = lane.track;
+  const Chip& chip = chips_[is.chip];
+  if (aside) {
+    track = next_track_++;
+    packet(ProtoMessage()
+               .number(trace_packet::sequence_id, kGlobalSequence)
+               .message(trace_packet::track_descriptor,
+                        ProtoMessage()
+                            .number(track_descriptor::uuid, track)
+                            .number(track_descriptor::parent_uuid, chip.cores.at({is.core_x, is.core_y}))
+                            .text(track_descriptor::name, is.processor + " (overlapping)")
+                            .number(track_descriptor::sibling_order_rank, is.risc * 2u + 1)
+                            .number(track_descriptor::sibling_merge_behavior, kNoMerging)));
+  }
+  begin_sequence(s, chip, track, ns);
+  return s;
+}
+
+void Perfetto::intern(Sequence& s, const ZoneLabel& label) {
+  if (s.names.size() <= label.number) s.names.resize(label.number + 1);
+  if (s.names[label.number]) return;
+  s.names[label.number] = true;
+  const uint64_t iid = label.number + 1;
+  ProtoMessage data;
+  data.message(2, ProtoMessage().number(1, iid).text(2, label.name));
+  if (!label.file.empty())
+    data.message(4, ProtoMessage().number(1, iid).text(2, label.file).number(4, label.line));
+  packet(ProtoMessage().number(trace_packet::sequence_id, s.id).message(trace_packet::interned_data, data));
+}
+
+char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
+  if (ns >= s.base_ns) {
+    at = put_number(at, trace_packet::timestamp, ns - s.base_ns);
+  } else {
+    at = put_number(at, trace_packet::timestamp, ns);
+    at = put_number(at, trace_packet::timestamp_clock_id, kRaw);
+  }
+  std::memcpy(at, s.head, s.head_bytes);
+  return at + s.head_bytes;
+}
+
+void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw) {
+  char* const start = out_.room(kLongestHead + kLongestEvent);
+  *start = 0x0a;
+  char* at = put_head(start + 2, s, ns);
+  at = put_tag(at, trace_packet::track_event, 2);
+  char* const event = at++;
+  at = put_number(at, track_event::type, track_event::slice_end);
+  if (flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(flaw));
+  at = close(start + 1, close(event, at));
+  out_.advance(static_cast<size_t>(at - start));
+}
+
+// A begin or an instant.
+void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& step,
+                         const MarkerMeaning* more) {
+  const markers::Marker& m = f.events.markers[step.marker];
+  const ZoneLabel& label = f.labels.of(m);
+  intern(s, label);
+  const size_t texts = label.name.size() + (more ? more->name.size() + more->meta.size() + 16 : 0);
+  char* const start = out_.room(kLongestHead + kLongestEvent + 32 + texts);
+  *start = 0x0a;
+  char* at = put_head(start + 2, s, f.time_of(step));
+  at = put_number(at, trace_packet::sequence_flags, kNeedsState);
+  at = put_tag(at, trace_packet::track_event, 2);
+  char* const event = at++;
+  const bool instant = step.kind == ZoneStep::Kind::mark;
+  at = put_number(at, track_event::type, instant ? track_event::instant : track_event::slice_begin);
+  if (more && !more->name.empty())
+    at = put_text(at, track_event::name, more->name);
+  else if (instant && step.flaw != Flaw::none)
+    at = put_text(at, track_event::name, label.name + " (" + to_string(step.flaw) + ")");
+  else
+    at = put_number(at, track_event::name_iid, label.number + 1);
+  if (!label.file.empty()) at = put_number(at, track_event::source_location_iid, label.number + 1);
+  if (arguments_) {
+    at = put_annotation(at, Argument::host_id,
+                        more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
+    if (label.hashed) at = put_annotation(at, Argument::zone_hash, label.hash);
+    if (f.events.trace_counter) at = put_annotation(at, Argument::replay, f.events.trace_counter);
+  }
+  if (m.type == markers::MarkerType::zone_total || m.type == markers::MarkerType::ts_data ||
+      m.type == markers::MarkerType::ts_data_16b)
+    at = put_annotation(at, Argument::value, f.events.batch.payload(m.payload));
+  if (m.type == markers::MarkerType::ts_data_16b)
+    at = put_annotation(at, Argument::value_2, f.events.batch.payload(m.payload + 1));
+  if (step.flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(step.flaw));
+  if (more && !more->meta.empty()) at = put_annotation(at, Argument::meaning, more->meta);
+  at = close(start + 1, close(event, at));
+  out_.advance(static_cast<size_t>(at - start));
+}
+
+void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
+  auto meaning = f.events.meanings.begin();
+  for (const ZoneStep& step : f.steps) {
+    const uint64_t ns = f.time_of(step);
+    Sequence& s = sequence_of(is, step.aside, ns);
+    if (step.kind == ZoneStep::Kind::end) {
+      put_end(s, ns, step.flaw);
+      continue;
+    }
+    while (meaning != f.events.meanings.end() && meaning->marker < step.marker) ++meaning;
+    const bool has = meaning != f.events.meanings.end() && meaning->marker == step.marker;
+    put_event(s, f, step, has ? &*meaning : nullptr);
+  }
+}
+
+void Perfetto::put_global(uint64_t ns, const ProtoMessage& event) {
+  packet(ProtoMessage()
+             .number(trace_packet::timestamp, ns)
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .message(trace_packet::track_event, event));
+}
+
+void Perfetto::counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) {
+  put_global(ns, ProtoMessage()
+                     .number(track_event::type, track_event::counter)
+                     .number(track_event::track_uuid, chips_[chip].counters[static_cast<size_t>(which)])
+                     .real(track_event::counter_double, value));
+}
+
+void Perfetto::loss(const TimelineLane& is, const TimelineLoss& loss) {
+  const shm::LossRecord& r = loss.record;
+  ProtoMessage event;
+  event.number(track_event::type, track_event::instant)
+      .number(track_event::track_uuid, lanes_[is.number].track)
+      .text(track_event::name, "markers lost")
+      .message(track_event::debug_annotations, text_annotation("cause", to_string(r.cause)))
+      .message(track_event::debug_annotations, text_annotation("precision", to_string(r.precision)))
+      .message(track_event::debug_annotations,
+               number_annotation("until, ns later", loss.to_ns - loss.from_ns))
+      .message(track_event::debug_annotations, number_annotation("from cycles", r.from_cycles));
+  if (r.to_cycles != shm::kOpenEnd)
+    event.message(track_event::debug_annotations, number_annotation("to cycles", r.to_cycles));
+  if (r.precision == shm::LossPrecision::exact_words)
+    event.message(track_event::debug_annotations, number_annotation("words", r.words));
+  if (r.precision == shm::LossPrecision::bounded_runs)
+    event.message(track_event::debug_annotations, number_annotation("runs at most", r.runs));
+  put_global(loss.from_ns, event);
+}
+
+void Perfetto::note(uint32_t chip, uint64_t ns, const std::string& text) {
+  put_global(ns, ProtoMessage()
+                     .number(track_event::type, track_event::instant)
+                     .number(track_event::track_uuid, chips_[chip].track)
+                     .text(track_event::name, text));
+}
+
+}  // namespace ttc::tools

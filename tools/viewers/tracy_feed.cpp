@@ -1,0 +1,191 @@
+#include "tools/viewers/tracy_feed.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <set>
+
+#include "tools/tracy/listener.hpp"
+#include "tools/viewers/earliest.hpp"
+#include "tools/viewers/tracy_timeline.hpp"
+
+namespace ttc::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr uint64_t kBeforeFirstNs = 100'000'000;  // of the trace, before the earliest marker that was found
+constexpr uint64_t kScannedMarkers = 2'000'000;   // while looking for it
+constexpr milliseconds kKeepAliveEvery{5000};
+constexpr milliseconds kLastRest{10'000};  // for a server to ask its last questions, or to take what is left
+constexpr milliseconds kMayBeIdle{2000};   // a live source, before its server is told so
+constexpr unsigned kChunksALook = 64;      // between two looks at questions and at the reader's losses
+
+uint64_t raw_now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// When the trace may begin. None: nothing was found, and what comes may have any time.
+std::optional<uint64_t> beginning_of(const TracyFeed& o, bool waited) {
+  const Earliest earliest = earliest_in(o.from, 0, o.filter, o.metal_date, kScannedMarkers, true);
+  if (earliest.ns && (earliest.settled || waited)) return earliest.ns;
+  if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
+  return std::nullopt;
+}
+
+tracy::Welcome welcome_of(uint64_t init_begin_ns) {
+  tracy::Welcome w;
+  w.init_begin_ns = init_begin_ns;
+  w.unix_s = static_cast<uint64_t>(time(nullptr));
+  w.program = "ttcollect";
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  w.host = std::string("Tenstorrent devices of ") + host;
+  return w;
+}
+
+// One server, from its welcome to its end.
+class Served {
+ public:
+  Served(const TracyFeed& o, const volatile std::sig_atomic_t& stop, tracy::Arrival arrival,
+         tracy::Listener& listener)
+      : options_(o),
+        stop_(stop),
+        dialect_(*arrival.dialect),
+        connection_(std::move(arrival.socket), listener) {}
+
+  // Why it ended, as a sentence.
+  std::string run() {
+    if (!welcome()) return connection_.closed() ? connection_.why_closed() : "there was nothing to show yet";
+    feed();
+    if (connection_.closed()) return connection_.why_closed();
+    if (!client().complaint().empty()) return "the server " + client().complaint();
+    return finish();
+  }
+  uint64_t markers() const { return markers_; }
+
+ private:
+  tracy::Client& client() { return tracy_->client(); }
+  bool over() { return connection_.closed() || client().finished() || client().wants_end(); }
+
+  // False: the server has gone, or there is nothing and it is time to stop.
+  bool welcome() {
+    std::optional<uint64_t> earliest;
+    const auto began = Clock::now();
+    for (;;) {
+      const bool last = stop_ != 0;
+      earliest = beginning_of(options_, last || Clock::now() - began > kMayBeIdle);
+      if (earliest) break;
+      if (last) return false;
+      constexpr int kLookAgainMs = 100;
+      connection_.receive(kLookAgainMs);
+      if (connection_.closed()) return false;
+    }
+    const uint64_t init_begin_ns = *earliest > kBeforeFirstNs ? *earliest - kBeforeFirstNs : 1;
+    auto writer = std::make_unique<TracyTimeline>(dialect_, connection_, init_begin_ns);
+    tracy_ = writer.get();
+    timeline_ = std::make_unique<Timeline>(std::move(writer));
+    connection_.raw(tracy::welcome_bytes(dialect_, welcome_of(init_begin_ns)));
+    connection_.receive_for(client());
+    return true;
+  }
+
+  void feed() {
+    const auto source = open_source(options_.from, true);
+    Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw);
+    std::vector<uint64_t> chunk;
+    unsigned chunks = 0;
+    while (!over()) {
+      const Source::Next next = source->next(chunk);
+      if (next == Source::Next::end) break;
+      if (next == Source::Next::chunk) {
+        pipeline.push(chunk, *timeline_);
+        if (++chunks % kChunksALook) continue;
+      } else if (stop_) {
+        break;  // everything there is has been sent
+      }
+      look_after(*source, next == Source::Next::idle);
+    }
+    if (!connection_.closed()) pipeline.finish(*timeline_);
+    timeline_->end();
+    for (const std::string& note : timeline_->notes()) tracy_->tell(note);
+    tell_losses(*source);
+    markers_ = pipeline.markers();
+  }
+
+  void look_after(const Source& source, bool idle) {
+    tell_losses(source);
+    client().answer();
+    if (idle) {
+      const auto now = Clock::now();
+      if (now - kept_alive_ > kKeepAliveEvery) {
+        client().stream().keep_alive();
+        kept_alive_ = now;
+      }
+      client().stream().flush();
+    }
+    connection_.receive(0);
+    client().answer();
+  }
+
+  // Each sentence of the reader's once; what counts something is told anew as it counts on.
+  void tell_losses(const Source& source) {
+    for (const std::string& complaint : source.complaints())
+      if (told_.insert(complaint).second) tracy_->tell(complaint);
+  }
+
+  // The server ends a connection, after its last question.
+  std::string finish() {
+    client().stream().terminate();
+    client().stream().flush();
+    for (const auto until = Clock::now() + kLastRest; !client().finished();) {
+      if (connection_.closed()) return connection_.why_closed();
+      if (Clock::now() > until) return "the server did not let go in time; the connection was closed";
+      constexpr int kWaitMs = 100;
+      connection_.receive(kWaitMs);
+      client().answer();
+      client().stream().flush();
+    }
+    return client().complaint().empty() ? "everything was sent" : "the server " + client().complaint();
+  }
+
+  const TracyFeed& options_;
+  const volatile std::sig_atomic_t& stop_;
+  const tracy::Dialect& dialect_;
+  tracy::Connection connection_;
+  std::unique_ptr<Timeline> timeline_;
+  TracyTimeline* tracy_ = nullptr;
+  std::set<std::string> told_;
+  Clock::time_point kept_alive_ = Clock::now();
+  uint64_t markers_ = 0;
+};
+
+}  // namespace
+
+void feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
+                void (*say)(const std::string& sentence)) {
+  open_source(o.from, false, o.wait_ms);  // what cannot be read is an error now, not with the first server
+  tracy::Listener listener(o.listen, o.fork_66);
+  say("Tracy servers may connect to " + listener.address());
+  if (o.announce_protocol)
+    listener.announce(*tracy::dialect_for(o.announce_protocol, o.fork_66), "ttcollect");
+  constexpr int kLookAtStopMs = 500;
+  while (!stop) {
+    std::optional<tracy::Arrival> arrival = listener.poll(kLookAtStopMs, false);
+    for (const std::string& sentence : listener.told()) say(sentence);
+    if (!arrival) continue;
+    const tracy::Dialect& dialect = *arrival->dialect;
+    Served served(o, stop, std::move(*arrival), listener);
+    const std::string why = served.run();
+    say(std::string(dialect.servers) + " (protocol " + std::to_string(dialect.protocol) +
+        "): " + std::to_string(served.markers()) + " markers sent; " + why);
+    if (o.once) return;
+  }
+}
+
+}  // namespace ttc::tools

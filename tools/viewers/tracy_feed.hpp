@@ -1,0 +1,30 @@
+// Serves Tracy servers one after another, each from the beginning of the source: every connection reads the
+// source itself, so that a live ring absorbs what a slow server does not take, and what it cannot absorb is
+// told as a message.
+#pragma once
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/pipeline/pipeline.hpp"
+
+namespace ttc::tools {
+
+struct TracyFeed {
+  std::vector<std::string> from;
+  std::string listen = "8600";
+  bool fork_66 = true;             // servers that send 66 are Tenstorrent's, not stock 0.11.0
+  uint32_t announce_protocol = 0;  // 0: do not announce
+  bool once = false;               // end after the first server
+  unsigned wait_ms = 0;            // for a live source to appear, at first
+  Filter filter;
+  std::optional<markers::MetalDate> metal_date;
+};
+
+// Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
+// of what there is. Sentences go to `say`. Throws SourceError, tracy::ListenError.
+void feed_tracy(const TracyFeed& options, const volatile std::sig_atomic_t& stop,
+                void (*say)(const std::string& sentence));
+
+}  // namespace ttc::tools

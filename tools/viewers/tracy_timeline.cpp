@@ -1,0 +1,356 @@
+#include "tools/viewers/tracy_timeline.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace ttc::tools {
+namespace {
+
+constexpr uint32_t kOwnThread = 1, kFirstLane = 16;
+constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
+constexpr uint32_t kNoteColour = 0x9fc5e8, kLossColour = 0xff5050;
+constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
+constexpr uint64_t kFirstPlot = 0x100;
+constexpr const char* kPlotNames[] = {"programs/s", "AICLK MHz", "lost intervals", "clock bound ns"};
+constexpr size_t kFlaws = 4;
+
+std::string core_of(const TimelineLane& lane) {
+  return std::to_string(lane.core_x) + "," + std::to_string(lane.core_y);
+}
+
+// The fork's lanes (viewer sheet 2.7): it names them by the lowest three bits. What does not fit into its bit
+// fields goes above them: a second Ethernet processor, and zones beside a lane.
+uint32_t fork_lane(const TimelineLane& lane, bool aside) {
+  constexpr uint32_t kErisc = 5, kAggregate = 6, kSecond = 1u << 25, kAside = 1u << 24;
+  const uint32_t risc = lane.processor == "ERISC"             ? kErisc
+                        : lane.processor == "TENSIX_RISC_AGG" ? kAggregate
+                                                              : lane.risc;
+  return (risc + (uint32_t{lane.core_x} << 3) + (uint32_t{lane.core_y} << 7) + (lane.chip << 11 & 0x7ffff)) |
+         (risc == kErisc && lane.risc ? kSecond : 0) | (aside ? kAside : 0);
+}
+
+void append_number(std::string& to, uint64_t value) {
+  char digits[20];
+  to.append(digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
+}
+
+// Where a value stands among the different ones: how logical coordinates count.
+template <class Of>
+size_t rank_among(const Session& session, uint8_t value, Of of) {
+  std::set<uint8_t> smaller;
+  for (const auto& core : session.compute_cores)
+    if (of(core) < value) smaller.insert(of(core));
+  return smaller.size();
+}
+
+}  // namespace
+
+TracyTimeline::TracyTimeline(const tracy::Dialect& dialect, tracy::BlockSink& sink, uint64_t init_begin_ns)
+    : dialect_(dialect),
+      client_(dialect, sink, *this),
+      stream_(client_.stream()),
+      init_begin_ns_(init_begin_ns),
+      latest_ns_(init_begin_ns) {
+  threads_[kOwnThread] = "ttcollect";
+}
+
+void TracyTimeline::device(const Session& s) {
+  client_.answer();
+  chips_[s.chip] = s;
+  own_message(latest_ns_,
+              "chip " + std::to_string(s.chip) + ": " + s.device + ", " + s.arch + ", " + s.board +
+                  ", AICLK " + std::to_string(s.aiclk_mhz) + " MHz, profiler layout " + s.layout,
+              kNoteColour);
+  if (!dialect_.has(tracy::Item::gpu_marker)) return;
+  std::set<uint8_t> columns, rows;
+  for (const auto& [x, y] : s.compute_cores) {
+    columns.insert(x);
+    rows.insert(y);
+  }
+  stream_.app_info(latest_ns_, "tt_device_grid chip=" + std::to_string(s.chip) + " size=" +
+                                   std::to_string(columns.size()) + "x" + std::to_string(rows.size()));
+}
+
+void TracyTimeline::clock_known(uint32_t chip, bool cycles, const collect::ClockHead&) {
+  if (cycles)
+    own_message(latest_ns_, "chip " + std::to_string(chip) + ": no clock model; its times are device cycles",
+                kNoteColour);
+}
+
+void TracyTimeline::lane(const TimelineLane& is) {
+  lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
+  Lane& lane = lanes_[is.number];
+  lane.name = "chip " + std::to_string(is.chip) + " core " + core_of(is) + " " + is.processor;
+  lane.chip = is.chip;
+  lane.core_x = is.core_x;
+  lane.core_y = is.core_y;
+  lane.rank = static_cast<int32_t>((is.chip & 0x7ff) << 20 | uint32_t{is.core_y} << 12 |
+                                   uint32_t{is.core_x} << 4 | uint32_t{is.risc} << 1);
+  lane.left_out = is.number >= kMostLanes;
+  left_out_lanes_ += lane.left_out;
+  if (lane.left_out) return;
+  lane.main.id = dialect_.fork ? fork_lane(is, false) : kFirstLane + 2 * is.number;
+  lane.aside.id = dialect_.fork ? fork_lane(is, true) : lane.main.id + 1;
+  threads_[lane.main.id] = lane.name;
+  threads_[lane.aside.id] = lane.name + " (overlapping)";
+}
+
+std::string TracyTimeline::context_name(const Lane& lane) const {
+  const auto chip = chips_.find(lane.chip);
+  size_t x = 0, y = 0;
+  if (chip != chips_.end()) {
+    x = rank_among(chip->second, lane.core_x, [](const auto& core) { return core.first; });
+    y = rank_among(chip->second, lane.core_y, [](const auto& core) { return core.second; });
+  }
+  return "Device: " + std::to_string(lane.chip) + ", Logical (" + std::to_string(x) + "," +
+         std::to_string(y) + ") Physical (" + std::to_string(lane.core_x) + "," +
+         std::to_string(lane.core_y) + ")";
+}
+
+void TracyTimeline::place_in_context(Lane& lane, Row& row, uint64_t ns) {
+  const auto open_context = [&] {
+    stream_.gpu_context(static_cast<uint16_t>(contexts_.size()), ns, context_name(lane));
+    contexts_.push_back({ns});
+    return static_cast<uint16_t>(contexts_.size() - 1);
+  };
+  const bool full = contexts_.size() >= dialect_.most_contexts;
+  if (!row.known) {
+    const std::tuple core{lane.chip, lane.core_x, lane.core_y};
+    const auto known = core_contexts_.find(core);
+    if (known == core_contexts_.end() && full) {
+      lane.left_out = true;
+      ++left_out_lanes_;
+      return;
+    }
+    row.context = known != core_contexts_.end() ? known->second : core_contexts_[core] = open_context();
+  }
+  if (ns + kMayGoBackNs >= contexts_[row.context].last_ns) return;
+  if (full) {
+    lane.left_out = true;
+    ++left_out_lanes_;
+    return;
+  }
+  row.context = open_context();
+}
+
+// Before its first zone.
+void TracyTimeline::announce(Lane& lane, Row& row, bool aside, uint64_t ns) {
+  if (dialect_.fork) {
+    place_in_context(lane, row, ns);
+    if (lane.left_out) return;
+  }
+  if (row.known) return;
+  row.known = true;
+  stream_.thread(row.id);
+  stream_.name_thread();
+  stream_.thread_hint(row.id, lane.rank + aside);
+}
+
+// A key for each label and flaw. Where servers take no more, all further names share one.
+uint64_t TracyTimeline::location_of(const ZoneLabel& label, Flaw flaw, bool& overflown) {
+  const size_t index = label.number * kFlaws + static_cast<size_t>(flaw);
+  if (location_keys_.size() <= index) location_keys_.resize(index + 64);
+  uint32_t& key = location_keys_[index];
+  overflown = false;
+  if (key) {
+    overflown = key == tracy::kMostSourceLocations;
+    return key;
+  }
+  if (locations_.size() + 1 >= tracy::kMostSourceLocations) {
+    if (locations_.size() + 1 == tracy::kMostSourceLocations)
+      locations_.push_back({"(further names)", "", "", 0, tracy::colour(kFlawColour)});
+    key = tracy::kMostSourceLocations;
+    ++overflown_names_;
+    overflown = true;
+    return key;
+  }
+  std::string name = label.name;
+  if (flaw != Flaw::none) name += std::string(" (") + to_string(flaw) + ")";
+  char hash[24] = "";
+  if (label.hashed) std::snprintf(hash, sizeof hash, "zone 0x%04x", unsigned{label.hash});
+  locations_.push_back({std::move(name), hash, label.file.empty() ? "?" : label.file, label.line,
+                        tracy::colour(flaw == Flaw::none ? label.rgb : kFlawColour)});
+  key = static_cast<uint32_t>(locations_.size());
+  return key;
+}
+
+void TracyTimeline::begin(Row& row, uint64_t ns, const ZoneLabel& label, Flaw flaw, std::string_view more) {
+  bool overflown = false;
+  const uint64_t location = location_of(label, flaw, overflown);
+  ++row.depth;
+  row.last_ns = ns;
+  if (dialect_.fork) {
+    stream_.gpu_begin(row.context, row.id, ns, location);
+    contexts_[row.context].last_ns = std::max(contexts_[row.context].last_ns, ns);
+    return;
+  }
+  stream_.zone_begin(ns, location);
+  stream_.zone_text(more);
+  if (overflown) stream_.zone_text(label.name);
+}
+
+void TracyTimeline::end_zone(Row& row, uint64_t ns, Flaw flaw) {
+  if (row.depth == 0) return;  // its begin lay outside of what can be shown
+  --row.depth;
+  row.last_ns = ns;
+  if (dialect_.fork) {
+    stream_.gpu_end(row.context, row.id, ns);
+    contexts_[row.context].last_ns = std::max(contexts_[row.context].last_ns, ns);
+    return;
+  }
+  if (flaw != Flaw::none) stream_.zone_text(to_string(flaw));
+  stream_.zone_end(ns);
+}
+
+void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step, const ZoneLabel& label) {
+  const markers::Marker& m = f.events.markers[step.marker];
+  text_ = label.name;
+  if (m.type != markers::MarkerType::ts_event) {
+    text_ += m.type == markers::MarkerType::zone_total ? ", total " : ", value ";
+    append_number(text_, f.events.batch.payload(m.payload));
+  }
+  if (m.type == markers::MarkerType::ts_data_16b) {
+    text_ += ' ';
+    append_number(text_, f.events.batch.payload(m.payload + 1));
+  }
+  text_ += ", ";
+  text_ += frame_text_;
+  stream_.thread(row.id);
+  stream_.message(f.time_of(step), text_, tracy::colour(label.rgb));
+}
+
+std::string_view TracyTimeline::text_of(const TimelineFrame& f, const MarkerMeaning* more) {
+  if (!more) return frame_text_;
+  text_ = "host id ";
+  append_number(text_, more->host_id.value_or(f.events.host_id));
+  if (f.events.trace_counter) text_ += ", trace replay " + std::to_string(f.events.trace_counter);
+  for (const std::string* part : {&more->name, &more->meta})
+    if (!part->empty()) text_ += ", " + *part;
+  return text_;
+}
+
+void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
+  client_.answer();
+  Lane& lane = lanes_[is.number];
+  if (lane.left_out) return;
+  if (!can_show(f.ns.front()) || !can_show(f.ns.back())) {
+    ++left_out_times_;
+    return;
+  }
+  if (f.late && f.ns.front() < lane.aside.last_ns) {
+    ++left_out_late_;
+    return;
+  }
+  latest_ns_ = std::max(latest_ns_, f.ns.back());
+  frame_text_ = "host id ";
+  append_number(frame_text_, f.events.host_id);
+  if (f.events.trace_counter) {
+    frame_text_ += ", trace replay ";
+    append_number(frame_text_, f.events.trace_counter);
+  }
+  auto meaning = f.events.meanings.begin();
+  for (const ZoneStep& step : f.steps) {
+    const uint64_t ns = f.time_of(step);
+    const bool aside = step.aside || f.late;
+    Row& row = aside ? lane.aside : lane.main;
+    announce(lane, row, aside, ns);
+    if (lane.left_out) return;
+    if (!dialect_.fork) stream_.thread(row.id);
+    if (step.kind == ZoneStep::Kind::end) {
+      end_zone(row, ns, step.flaw);
+      continue;
+    }
+    while (meaning != f.events.meanings.end() && meaning->marker < step.marker) ++meaning;
+    const bool has = meaning != f.events.meanings.end() && meaning->marker == step.marker;
+    const ZoneLabel& label = f.labels.of(f.events.markers[step.marker]);
+    if (step.kind == ZoneStep::Kind::mark && step.flaw == Flaw::none) {
+      event(row, f, step, label);
+      continue;
+    }
+    begin(row, ns, label, step.flaw, text_of(f, has ? &*meaning : nullptr));
+    if (step.kind == ZoneStep::Kind::mark) end_zone(row, ns, Flaw::none);
+  }
+}
+
+void TracyTimeline::counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) {
+  if (!can_show(ns)) return;
+  const uint64_t key = kFirstPlot + chip * std::size(kPlotNames) + static_cast<uint64_t>(which);
+  std::string& name = plots_[key];
+  stream_.thread(kOwnThread);
+  if (name.empty()) {
+    name = "chip " + std::to_string(chip) + " " + kPlotNames[static_cast<size_t>(which)];
+    stream_.plot_config(key, true);
+  }
+  stream_.plot(ns, key, value);
+}
+
+void TracyTimeline::own_message(uint64_t ns, const std::string& text, uint32_t rgb) {
+  stream_.thread(kOwnThread);
+  stream_.message(std::max(ns, init_begin_ns_), text, tracy::colour(rgb));
+}
+
+void TracyTimeline::tell(const std::string& text) {
+  own_message(latest_ns_, text, kLossColour);
+}
+
+void TracyTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {
+  own_message(ns, "chip " + std::to_string(chip) + ": " + text, kNoteColour);
+}
+
+void TracyTimeline::loss(const TimelineLane& is, const TimelineLoss& loss) {
+  const shm::LossRecord& r = loss.record;
+  std::string text =
+      lanes_[is.number].name + ": markers lost, " + to_string(r.cause) + ", " + to_string(r.precision);
+  if (r.precision == shm::LossPrecision::exact_words) text += ", " + std::to_string(r.words) + " words";
+  if (r.precision == shm::LossPrecision::bounded_runs)
+    text += ", at most " + std::to_string(r.runs) + " launches";
+  if (loss.to_ns > loss.from_ns)
+    text += ", within " + std::to_string(loss.to_ns - loss.from_ns) + " ns from here";
+  own_message(can_show(loss.from_ns) ? loss.from_ns : latest_ns_, text, kLossColour);
+}
+
+// A server lets go only when no thread has an open zone.
+void TracyTimeline::end() {
+  client_.answer();
+  for (Lane& lane : lanes_)
+    for (Row* row : {&lane.main, &lane.aside})
+      for (; row->depth && !dialect_.fork;) {
+        stream_.thread(row->id);
+        end_zone(*row, row->last_ns, Flaw::no_end);
+      }
+  const auto count = [&](uint64_t n, const char* what) {
+    if (n) tell(std::to_string(n) + what);
+  };
+  count(left_out_lanes_, " lanes are left out: a Tracy trace holds no more");
+  count(left_out_late_, " launches came too late for their lanes and are left out");
+  count(left_out_times_, " launches lie outside of the times a Tracy trace can hold and are left out");
+  count(overflown_names_, " names share the source location '(further names)': a Tracy trace holds no more");
+}
+
+std::string TracyTimeline::text(uint64_t key) {
+  if (const auto plot = plots_.find(key); plot != plots_.end()) return plot->second;
+  const uint64_t location = key >> 2 & ~(uint64_t{3} << 60);
+  const tracy::SourceLocation at = source_location(location);
+  switch (static_cast<tracy::Part>(key & 3)) {
+    case tracy::Part::name:
+      return at.name;
+    case tracy::Part::function:
+      return at.function;
+    case tracy::Part::file:
+      return at.file;
+  }
+  return {};
+}
+
+std::string TracyTimeline::thread(uint32_t id) {
+  const auto found = threads_.find(id);
+  return found == threads_.end() ? "?" : found->second;
+}
+
+tracy::SourceLocation TracyTimeline::source_location(uint64_t key) {
+  return key >= 1 && key <= locations_.size() ? locations_[key - 1]
+                                              : tracy::SourceLocation{"?", "", "?", 0, {}};
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,102 @@
+// The timeline as a Tracy server is told it, over one connection.
+//
+// Stock servers get a thread a RISC: zones with text and colour, messages, an order of lanes where the
+// dialect has one. Tenstorrent's get a device context a core and device zones, as from tt-metal's own
+// profiler, which its lanes and heat map are made for; device zones carry no text.
+//
+// Where a server has a limit (viewer sheet 2.6) this is what happens, and a message says how often:
+//
+//   32,000 source locations      names beyond it share one, and a zone's text says which it is
+//   65,535 threads               lanes beyond it are left out
+//   256 or 65,536 contexts       likewise
+//   a context must not go        a lane that is read more than 2 s behind the others of its core gets a
+//   back by 2 s                  context of its own under the same name
+//   zones of a lane in order     launches that come late are shown on the lane beside it, or left out
+//   39 hours, no earlier zones   what lies outside is left out
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "tools/tracy/client.hpp"
+#include "tools/viewers/timeline.hpp"
+
+namespace ttc::tools {
+
+class TracyTimeline : public TimelineWriter, private tracy::Names {
+ public:
+  // Nothing earlier than `init_begin_ns` can be shown.
+  TracyTimeline(const tracy::Dialect& dialect, tracy::BlockSink& sink, uint64_t init_begin_ns);
+
+  tracy::Client& client() { return client_; }
+
+  void device(const Session& session) override;
+  void clock_known(uint32_t chip, bool cycles, const collect::ClockHead& head) override;
+  void lane(const TimelineLane& lane) override;
+  void frame(const TimelineLane& lane, const TimelineFrame& frame) override;
+  void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) override;
+  void loss(const TimelineLane& lane, const TimelineLoss& loss) override;
+  void note(uint32_t chip, uint64_t ns, const std::string& text) override;
+  void end() override;  // closes what a server needs closed
+
+  // Of the reader, at the latest time so far.
+  void tell(const std::string& text);
+
+ private:
+  struct Row {  // a thread, or a lane of device zones
+    uint32_t id = 0;
+    bool known = false;  // to the server
+    uint32_t depth = 0;
+    uint64_t last_ns = 0;
+    uint16_t context = 0;
+  };
+  struct Lane {
+    std::string name;
+    uint32_t chip = 0;
+    uint8_t core_x = 0, core_y = 0;
+    int32_t rank = 0;
+    Row main, aside;
+    bool left_out = false;
+  };
+  struct Location {
+    tracy::SourceLocation is;
+  };
+  struct Context {
+    uint64_t last_ns = 0;
+  };
+
+  bool can_show(uint64_t ns) const { return ns >= init_begin_ns_ && ns - init_begin_ns_ < kLongestNs; }
+  void announce(Lane& lane, Row& row, bool aside, uint64_t ns);
+  void place_in_context(Lane& lane, Row& row, uint64_t ns);
+  void begin(Row& row, uint64_t ns, const ZoneLabel& label, Flaw flaw, std::string_view text);
+  void end_zone(Row& row, uint64_t ns, Flaw flaw);
+  void event(Row& row, const TimelineFrame& frame, const ZoneStep& step, const ZoneLabel& label);
+  std::string_view text_of(const TimelineFrame& frame, const MarkerMeaning* meaning);
+  uint64_t location_of(const ZoneLabel& label, Flaw flaw, bool& overflown);
+  void own_message(uint64_t ns, const std::string& text, uint32_t rgb);
+  std::string context_name(const Lane& lane) const;
+
+  std::string text(uint64_t key) override;
+  std::string thread(uint32_t id) override;
+  tracy::SourceLocation source_location(uint64_t key) override;
+
+  static constexpr uint64_t kLongestNs = tracy::kLongestTimeNs - 1;
+  const tracy::Dialect& dialect_;
+  tracy::Client client_;
+  tracy::Stream& stream_;
+  uint64_t init_begin_ns_;
+  uint64_t latest_ns_;
+  std::map<uint32_t, Session> chips_;
+  std::vector<Lane> lanes_;                            // by number
+  std::unordered_map<uint32_t, std::string> threads_;  // names, by id
+  std::map<std::tuple<uint32_t, uint8_t, uint8_t>, uint16_t> core_contexts_;
+  std::vector<Context> contexts_;
+  std::vector<uint32_t> location_keys_;  // by label and flaw: 1 + index below
+  std::vector<tracy::SourceLocation> locations_;
+  std::unordered_map<uint64_t, std::string> plots_;  // names, by key
+  std::string text_;                                 // of the zone at hand
+  std::string frame_text_;                           // of all zones of the frame at hand
+  uint64_t left_out_lanes_ = 0, left_out_late_ = 0, left_out_times_ = 0, overflown_names_ = 0;
+};
+
+}  // namespace ttc::tools

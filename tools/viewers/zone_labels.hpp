@@ -1,0 +1,74 @@
+// What viewers call a marker: name, source, kind and colour, each distinct one numbered once.
+//
+// Names that hold the number of a launch (dispatch zones) are not labels: there would be no end of them.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/pipeline/format.hpp"
+
+namespace ttc::tools {
+
+enum class ZoneKind : uint8_t { firmware, kernel, dispatch, profiler, user, event };
+
+struct ZoneLabel {
+  uint32_t number = 0;  // from 0, without gaps
+  std::string name;     // "zone 0x1a2b" where the log of names does not have it
+  std::string file;     // empty: not known
+  uint32_t line = 0;
+  uint16_t hash = 0;    // id in the marker
+  bool hashed = false;  // false: the id is the event itself
+  ZoneKind kind = ZoneKind::user;
+  uint32_t rgb = 0;  // of its kind, for firmware and kernel zones of its processor
+};
+
+// 0xRRGGBB that Tenstorrent's fork of Tracy gives a processor (viewer sheet 2.7).
+uint32_t colour_of(std::string_view processor);
+inline constexpr uint32_t kFlawColour = 0xff2020;
+
+class ZoneLabels {
+ public:
+  // Of one frame's processor; valid as long as names do not change. Index: marker id.
+  class Lane {
+   public:
+    const ZoneLabel& of(const markers::Marker& marker) {
+      const Table table = table_of(marker);
+      const auto& known = known_[table];
+      return !known.empty() && known[marker.id] ? *known[marker.id] : look_up(marker, table);
+    }
+
+   private:
+    friend class ZoneLabels;
+    enum Table : uint8_t { zones, data, events, quick_pushes, kTables };  // one id means four things
+    static Table table_of(const markers::Marker& m) {
+      if (m.flags & markers::kQuickPush) return quick_pushes;
+      if (m.type <= markers::MarkerType::zone_total) return zones;
+      return m.type == markers::MarkerType::ts_event ? events : data;
+    }
+    const ZoneLabel& look_up(const markers::Marker& marker, Table table);
+
+    ZoneLabels* labels_ = nullptr;
+    const markers::ZoneNames* names_ = nullptr;
+    std::string_view processor_;
+    std::vector<const ZoneLabel*> known_[kTables];  // by id
+  };
+
+  Lane& lane(const FrameEvents& frame);
+  void names_changed();
+  const std::deque<ZoneLabel>& all() const { return labels_; }  // by number
+
+ private:
+  const ZoneLabel& intern(ZoneLabel label);
+
+  std::deque<ZoneLabel> labels_;
+  std::map<std::tuple<std::string, std::string, uint32_t, uint16_t, ZoneKind, uint32_t>, uint32_t> numbers_;
+  std::map<std::pair<const markers::ZoneNames*, std::string_view>, Lane> lanes_;  // by processor
+};
+
+}  // namespace ttc::tools
