@@ -1,8 +1,9 @@
 # Sourced by tools/check and tools/quickstart: packages and configuration. Says what it installs.
 
-# What each part needs on Debian 12.
-build_packages="g++ cmake ninja-build libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev liblz4-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev libcairo2-dev fonts-dejavu-core python3"
-check_packages="$build_packages chromium python3-pandas clang clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin"
+# What a user's build needs on Debian 12 and 13, and a font for the pictures of ttreport.
+build_packages="g++ make cmake libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev liblz4-dev nlohmann-json3-dev zlib1g-dev libcairo2-dev fonts-dejavu-core"
+# What tools/check and the presets (TTC_DEVELOPER) need besides, on Debian 12.
+check_packages="$build_packages ninja-build libgtest-dev libbenchmark-dev python3 chromium python3-pandas clang clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin"
 
 install_packages() {
   local wanted missing=()
