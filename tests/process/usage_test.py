@@ -73,9 +73,9 @@ def main():
 
     # A second card and a second collector of the same name are refused, and say by whom.
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--linger", 1)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--json")
-    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", "/dev/null")
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500)
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
+    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", "/dev/null")
     while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
         h.check(collector.poll() is None, "the collector ended")
     expect(3, ["already running"], "ttemu", "--name", name)

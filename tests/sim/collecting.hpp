@@ -1,10 +1,10 @@
 // One schedule from attach to the last word: the collector's real drain on a scheduled card, what a reader of
-// the ring decodes, and the judgement of it.
+// the ring decodes, and the judgement of it:
 //
-//   - what is delivered was emitted, bit for bit, and is delivered once
-//   - what was pushed and is not delivered lies inside a reported loss interval of its lane (else: a silent
-//   loss)
-//   - an interval that has anything in it does not hold delivered markers alone
+//   - What is delivered was emitted, bit for bit, and is delivered once.
+//   - What was pushed and is not delivered lies inside a reported loss interval of its lane (else: a silent
+//     loss).
+//   - An interval that has anything in it does not hold delivered markers alone.
 //
 // Stated exception (DESIGN.md): see excused().
 #pragma once
@@ -107,7 +107,7 @@ class Collecting : tools::Format {
     coverage_.points = card_.points();
     coverage_.recovered = shared_.segment.get(shm::Counter::recovered_words) != 0;
     coverage_.unparsable = drain.losses().count(shm::LossCause::unparsable);
-    coverage_.rewound = drain.losses().count(shm::LossCause::rewound_before_read);
+    coverage_.rewound = drain.losses().count(shm::LossCause::host_reset);
     for (const auto& [id, record] : pipeline_.losses()) losses_.push_back(record);
     return judge();
   }
@@ -117,14 +117,14 @@ class Collecting : tools::Format {
   const std::vector<Delivered>& delivered() const { return delivered_; }
 
  private:
-  // A look: the card's state around one sweep.
+  // A poll: the card's state around one sweep.
   struct Look {
     uint64_t begun_ns, ended_ns;
     uint32_t begun_at, ended_at;                                 // position in the history
     std::array<uint64_t, kRiscs> frames;                         // delivered so far
     std::array<uint32_t, kRiscs + 1> first_vector, last_vector;  // indices and RUN_COUNTER around it
   };
-  static constexpr uint64_t kBlindSpotNs = 2'500'000;
+  static constexpr uint64_t kBlindSpotNs = collect::Drain::kBlindSpotNs;
   static constexpr uint32_t kQuietLooks = 20;  // more than the drain lets a witness rest
   static constexpr uint32_t kMostLooks = 300;  // a lane may wait for 100 ms before it is given up
   static constexpr uint64_t kIdleNs = 1'000'000;
@@ -187,7 +187,7 @@ class Collecting : tools::Format {
       if (std::exchange(chunk_epoch_, h.epoch) != h.epoch) read_to_ = {};
       for (const shm::SpanEntry& span : shm::spans_of(shared_.chunk)) {
         if (span.risc < kRiscs) ++lane_chunks_[span.risc];
-        if (!(h.notes & shm::kRecovered)) read_to_[span.risc] = span.word_offset + span.word_count;
+        if (!(h.flags & shm::kRecovered)) read_to_[span.risc] = span.word_offset + span.word_count;
       }
     }
     if (fault_.empty()) fault_ = pipeline_.complaint();
@@ -282,7 +282,7 @@ class Collecting : tools::Format {
     return false;
   }
   // The stated exceptions: a reset took it within the blind spot of its becoming visible; the host reset the
-  // core and something was announced anew between two looks that were closer than that; or the core had not
+  // core and something was announced anew between two polls that were closer than that; or the core had not
   // delivered anything when looks were further apart.
   bool excused(const Delivered& d) const {
     const auto visible = visible_at(d);

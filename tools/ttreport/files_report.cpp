@@ -1,9 +1,8 @@
 // ttreport files: the folder that `python -m tracy -r` leaves, written from what was collected.
 //
 //   ROOT/.logs/                    profile_log_device.csv (beside it profile_log_device.losses.csv, when
-//   markers
-//                                  may be missing), cpp_device_perf_report.csv, noc_trace_*.json, and what
-//                                  lay beside the input: tracy_ops_*.csv, *.tracy, topology.json, ...
+//                                  markers may be missing), cpp_device_perf_report.csv, noc_trace_*.json, and
+//                                  what lay beside the input: tracy_ops_*.csv, *.tracy, topology.json, ...
 //   ROOT/reports/[NAME/][TIME/]    ops_perf_results[_NAME][_TIME].csv, per_core_op_to_op_times[...].csv,
 //                                  profile_log_device.csv (and its losses), tracy_profile_log_host.tracy,
 //                                  npe_viz
@@ -134,11 +133,11 @@ class FilesReport : public Report {
     if (noc) {
       const size_t written = noc->write(logs, run);
       say(kOk, std::to_string(written) + " NoC traces were written");
-      for (const std::string& n : noc->notes()) say(kOk, n);
+      for (const std::string& n : noc->remarks()) say(kOk, n);
     }
     const fs::path folder = write_reports(root, logs, run, gaps);
     losses_beside(folder / kLog, from_log, run, device_csv);
-    for (const std::string& n : device_csv.notes()) say(kOk, n);
+    for (const std::string& n : device_csv.remarks()) say(kOk, n);
     return tell(run);
   }
 
@@ -158,7 +157,7 @@ class FilesReport : public Report {
     void events(const report::LaneEvents& batch) override { traces_->events(batch); }
     void clock(uint32_t chip, const collect::ClockMap& map) override { traces_->clock(chip, map); }
     size_t write(const fs::path& directory, const report::Run& run) { return traces_->write(directory, run); }
-    std::vector<std::string> notes() const { return traces_->notes(); }
+    std::vector<std::string> remarks() const { return traces_->remarks(); }
 
    private:
     void make() { traces_.emplace(zones_ ? *zones_ : none_, date_); }
