@@ -30,6 +30,6 @@ golden_directory() {
   return 0
 }
 
-configure() {
-  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" >/dev/null
+configure() { # preset, more arguments...
+  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" "${@:2}" >/dev/null
 }

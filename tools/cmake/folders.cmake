@@ -11,6 +11,7 @@ function(ttc_folder name)  # SOURCES file... [PUBLIC target...] [PRIVATE target.
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${visible}/${path} SYMBOLIC)
   target_include_directories(${name} PUBLIC ${visible})
   target_link_libraries(${name} PUBLIC ${folder_PUBLIC} PRIVATE ttc_flags ${folder_PRIVATE})
+  ttc_precompile(${name})
 endfunction()
 
 # A program: its main file and what it links.
