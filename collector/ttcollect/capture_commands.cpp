@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "collector/capture/capture_file.hpp"
 #include "collector/record/capture_copy.hpp"
 #include "collector/record/play.hpp"
 #include "collector/record/snapshot.hpp"

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 
+#include "collector/capture/capture_file.hpp"
 #include "collector/publish/publisher.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "tests/support/capture_blocks.hpp"
