@@ -30,7 +30,7 @@ struct Figure {
     std::string colour, text;
   };
   std::string title;
-  std::vector<std::string> notes;  // lines below the title
+  std::vector<std::string> remarks;  // lines below the title
   std::vector<std::string> columns;
   std::string x_label;
   std::vector<double> x_ticks;
@@ -44,7 +44,7 @@ class SvgWriter {
 
   std::string text() {
     const double width = kLeft + kStep * static_cast<double>(f_.columns.size());
-    top_ = 48 + 16 * static_cast<double>(f_.notes.size()) + 20 * static_cast<double>(f_.legend.size()) + 26;
+    top_ = 48 + 16 * static_cast<double>(f_.remarks.size()) + 20 * static_cast<double>(f_.legend.size()) + 26;
     const double height = top_ + kRowStep * static_cast<double>(f_.rows.size()) + 8;
     put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
         "font-family=\"Helvetica,Arial,sans-serif\" font-size=\"11\" fill=\"#222\">\n"
@@ -85,7 +85,7 @@ class SvgWriter {
   void head() {
     write(kLeft, 26, "font-size=\"17\" font-weight=\"bold\"", f_.title);
     double y = 44;
-    for (const std::string& note : f_.notes) write(kLeft, y, "fill=\"#555\"", note), y += 16;
+    for (const std::string& note : f_.remarks) write(kLeft, y, "fill=\"#555\"", note), y += 16;
     y += 6;
     for (const auto& line : f_.legend) {
       double x = kLeft;

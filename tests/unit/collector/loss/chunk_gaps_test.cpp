@@ -44,7 +44,7 @@ struct Piece {
   uint64_t first_frame = 0, frames = 1;
   uint32_t epoch = 0;
   uint64_t frames_before_epoch = 0;
-  uint32_t notes = 0;
+  uint32_t remarks = 0;
 };
 
 std::vector<uint64_t> chunk_of(const Piece& p) {
@@ -69,7 +69,7 @@ std::vector<uint64_t> chunk_of(const Piece& p) {
   h.flat_id = 3;
   h.epoch = p.epoch;
   h.span_count = 1;
-  h.notes = p.notes;
+  h.flags = p.remarks;
   std::vector<uint64_t> chunk((h.bytes + 7) / 8);
   auto* at = reinterpret_cast<char*>(chunk.data());
   std::memcpy(at, &h, sizeof h);
@@ -200,7 +200,7 @@ std::vector<uint64_t> loss_chunk_of(const LossRecord& record) {
   ChunkHeader h;
   h.bytes = sizeof h + sizeof record;
   h.kind = shm::ChunkKind::loss;
-  h.notes = shm::kStanding;
+  h.flags = shm::kStanding;
   h.session = 5;
   std::vector<uint64_t> chunk(h.bytes / 8);
   std::memcpy(chunk.data(), &h, sizeof h);
