@@ -25,6 +25,13 @@ TEST(HostTicks, LimitsHoldRaw) {
   EXPECT_LT(narrowest, 100'000);
 }
 
+TEST(HostTime, BeforeReachesBackToTheBootAndNotBehindIt) {
+  EXPECT_EQ(before(100, 30), 70u);
+  EXPECT_EQ(before(100, 100), 0u);
+  EXPECT_EQ(before(100, 101), 0u);
+  EXPECT_EQ(before(100, ~uint64_t{0}), 0u);
+}
+
 TEST(HostTicks, ClocksAreComparedWithAnErrorThatHolds) {
   const HostTicks::Clocks c = HostTicks::compare();
   const uint64_t raw = raw_now_ns(), real = host_clock_ns(CLOCK_REALTIME);
