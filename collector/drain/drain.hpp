@@ -51,7 +51,7 @@
 #include "collector/attach/region_size.hpp"
 #include "collector/drain/sweep_stats.hpp"
 #include "collector/io/log_reader.hpp"
-#include "collector/loss/loss_account.hpp"
+#include "collector/loss/loss_log.hpp"
 #include "collector/publish/publisher.hpp"
 #include "collector/recycle/recycling.hpp"
 #include "collector/sampling/device_time.hpp"
@@ -103,7 +103,7 @@ class Drain {
   // attachment's clock) could not be read any more.
   void close_account(bool card_vanished, uint64_t ended_ns = 0);
 
-  const LossAccount& losses() const { return losses_; }
+  const LossLog& losses() const { return losses_; }
   const RegionSize& region_size() const { return region_size_; }
   const DurationStats& sweep_times() const { return sweep_times_; }
   uint64_t programs() const { return programs_; }
@@ -269,7 +269,7 @@ class Drain {
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool near_full(const Snapshot& snap) const;
   bool runs_missing(const CoreState& core, const Snapshot& snap) const;
-  LossAccount::Where where(const CoreState& core, uint32_t risc) const;
+  LossLog::Where where(const CoreState& core, uint32_t risc) const;
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
   // Up to this word of a log any frame fits, overrun or not.
@@ -411,7 +411,7 @@ class Drain {
   shm::SegmentWriter& segment_;
   DrainOptions options_;
   RegionSize region_size_;
-  LossAccount losses_;
+  LossLog losses_;
   std::vector<shm::LossRecord> untold_losses_;
   std::vector<ControlPart> poll_parts_;
   ControlPart dropped_part_;

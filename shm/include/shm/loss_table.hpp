@@ -1,7 +1,7 @@
 // The account of losses as it stands, for readers that come late or were lapped: a record an interval, in the
 // order in which the intervals were first told, replaced in place when an interval is told again.
 //
-// How many there may be is bounded by whoever keeps the account (collector/loss_grain.hpp), so that the table
+// How many there may be is bounded by whoever keeps the account (collector/loss_merge.hpp), so that the table
 // is as large as the largest account and never full: 65,536 intervals, and one of each lane, cause and
 // precision beyond that, which is at most 160 tiles of 5 RISCs, 6 causes and 3 precisions: 14,400.
 //

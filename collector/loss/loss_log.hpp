@@ -1,6 +1,6 @@
-// The account of what may be missing, per lane. Every interval goes out as a loss chunk when it is opened,
-// when its count has doubled, when it closes and at the end, so that ring, file and final report say the
-// same. Bounded: see LossGrain.
+// The collector's log of what may be missing, per lane. Every interval goes out as a loss chunk when it is
+// opened, when its count has doubled, when it closes and at the end, so that ring, file and final report say
+// the same. Bounded: see LossMerge.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,15 +8,15 @@
 #include <map>
 #include <vector>
 
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 namespace ttc::collect {
 
-class LossAccount {
+class LossLog {
  public:
   using Publish = std::function<void(const shm::LossRecord&)>;
   // `earlier`: intervals of the same session that are closed or will stay open; ids go on behind them.
-  explicit LossAccount(Publish publish, std::vector<shm::LossRecord> earlier = {});
+  explicit LossLog(Publish publish, std::vector<shm::LossRecord> earlier = {});
 
   struct Where {
     uint8_t core_x, core_y, risc;
@@ -49,7 +49,7 @@ class LossAccount {
   Publish publish_;
   std::vector<shm::LossRecord> intervals_;  // by id
   std::array<uint64_t, static_cast<size_t>(shm::LossCause::kinds)> counts_{};
-  LossGrain grain_;
+  LossMerge merge_;
   std::map<uint32_t, Open> open_;  // by lane and cause
 };
 
