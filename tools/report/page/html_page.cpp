@@ -3,7 +3,7 @@
 #include <map>
 #include <string_view>
 
-#include "tools/pipeline/text_escape.hpp"
+#include "collector/draw/text_escape.hpp"
 
 namespace ttc::embedded {
 extern const std::string_view page_html, page_css, page_js;  // ttc_embed of CMakeLists.txt
@@ -54,7 +54,7 @@ std::string script_json(const nlohmann::ordered_json& data) {
 }  // namespace
 
 std::string html_page(const std::string& title, const nlohmann::ordered_json& data) {
-  return fill(embedded::page_html, {{"title", tools::for_markup(title)},
+  return fill(embedded::page_html, {{"title", draw::for_markup(title)},
                                     {"style", embedded::page_css},
                                     {"data", script_json(data)},
                                     {"script", embedded::page_js}});
