@@ -29,7 +29,7 @@ using namespace ttc::bench;
 constexpr uint32_t kZones = 4;
 constexpr uint64_t kSweepEveryNs = 1'000'000;
 // A log of tt-metal's size holds so many of these launches (28 words each in 48 000 bytes). Who lets more of
-// them pass between two looks loses some.
+// them pass between two polls loses some.
 constexpr uint64_t kLogLaunches = 48'000 / (4 * 28);
 
 struct Rate {
@@ -339,7 +339,7 @@ Figure draw(const Chip& chip, const std::vector<Result>& results) {
   const auto none = [](const Cost&) { return 0.0; };
   Figure f;
   f.title = std::string("Cost of collecting from ") + chip.what + ", " + chip.generation;
-  f.notes = {
+  f.remarks = {
       "Emulated card; every line of payload is charged a full round trip. A launch: 4 zones on 5 RISCs, "
       "560 bytes.",
       "Upper two rows: every core is looked at once a millisecond. Lower two: on the drain's own schedule.",

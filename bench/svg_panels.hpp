@@ -29,7 +29,7 @@ struct Figure {
     std::string colour, text;
   };
   std::string title;
-  std::vector<std::string> notes;  // lines below the title
+  std::vector<std::string> remarks;  // lines below the title
   std::vector<std::string> columns;
   std::string x_label;
   std::vector<double> x_ticks;
@@ -41,7 +41,7 @@ class PanelWriter {
  public:
   explicit PanelWriter(const Figure& figure)
       : f_(figure),
-        top_(48 + 16 * static_cast<double>(f_.notes.size()) + 20 * static_cast<double>(f_.legend.size()) +
+        top_(48 + 16 * static_cast<double>(f_.remarks.size()) + 20 * static_cast<double>(f_.legend.size()) +
              26),
         svg_(kLeft + kStep * static_cast<double>(f_.columns.size()),
              top_ + kRowStep * static_cast<double>(f_.rows.size()) + 8,
@@ -61,7 +61,8 @@ class PanelWriter {
   void head() {
     svg_.text({kLeft, 26}, f_.title, {{"font-size", 17}, {"font-weight", "bold"}});
     double y = 44;
-    for (const std::string& note : f_.notes) svg_.text({kLeft, y}, note, {{"fill", draw::kDimInk}}), y += 16;
+    for (const std::string& note : f_.remarks)
+      svg_.text({kLeft, y}, note, {{"fill", draw::kDimInk}}), y += 16;
     y += 6;
     for (const auto& line : f_.legend) {
       double x = kLeft;

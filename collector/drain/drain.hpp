@@ -77,7 +77,8 @@ struct DrainOptions {
 // theirs: a lane's words are told apart by (session, lane, epoch, offset).
 struct Carried {
   uint32_t first_epoch = 0;
-  uint64_t programs = 0, markers = 0, frames = 0, epochs = 0, retries = 0, late_looks = 0, sweeps = 0;
+  uint64_t programs = 0, markers = 0, frames = 0, epochs = 0, retries = 0, missed_poll_deadlines = 0,
+           sweeps = 0;
   uint64_t recovered_words = 0, unparsable_words = 0, dropped_runs = 0;
   std::vector<shm::LossRecord> lost;
   card::Transactions transactions;
@@ -109,7 +110,7 @@ class Drain {
   uint64_t retries() const { return retries_; }
   // Looks at Tensix cores that came so late after the one before that an epoch may have gone by unseen: this
   // process, or the card, was kept waiting.
-  uint64_t late_looks() const { return late_looks_; }
+  uint64_t missed_poll_deadlines() const { return missed_poll_deadlines_; }
   uint64_t sweeps() const { return sweeps_; }
   card::Transactions transactions() const;  // all drains' of the segment
   size_t cores() const { return cores_.size(); }
@@ -384,7 +385,7 @@ class Drain {
   void count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& outcome);
   void take_resolved(CoreState& core, const CoreRecycle& recycle);
   static void forget_laps(CoreState& core);
-  uint64_t missing_runs() const;
+  uint64_t missing_launches() const;
 
   // l1_rest.cpp
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
@@ -430,7 +431,8 @@ class Drain {
   double highest_fill_ = 0;
   std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled
 
-  uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, late_looks_ = 0, sweeps_ = 0;
+  uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, missed_poll_deadlines_ = 0,
+           sweeps_ = 0;
   uint64_t recovered_words_ = 0, unparsable_words_ = 0, dropped_runs_ = 0;
   card::Transactions earlier_transactions_;  // of carried drains
 };

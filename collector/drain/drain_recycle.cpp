@@ -203,7 +203,7 @@ Access Drain::go_on_recycling(CoreState& core) {
 
 // What was recorded until now may have lain where nobody will look for it.
 void Drain::lose_until_now(const CoreState& core, uint32_t risc) {
-  losses_.record(where(core, risc), LossCause::rewound_before_read, shm::LossPrecision::unknown,
+  losses_.record(where(core, risc), LossCause::host_reset, shm::LossPrecision::unknown,
                  core.lanes[risc].digest.last_time, device_time_.at(attachment_.clock()), 0, 0);
 }
 
@@ -343,7 +343,7 @@ void Drain::forget_laps(CoreState& core) {
 
 // The referee's last word. Only cores that are recycled, or would be: elsewhere frames and runs need not go
 // together.
-uint64_t Drain::missing_runs() const {
+uint64_t Drain::missing_launches() const {
   uint64_t runs = 0;
   if (attachment_.mode != device::Mode::normal) return runs;
   for (const CoreState& core : cores_)

@@ -36,7 +36,7 @@ class Axis {
   Scale scale_;
 };
 
-// The look of all figures.
+// The poll of all figures.
 constexpr std::string_view kInk = "#1f2933", kDimInk = "#616e7c", kGrid = "#e4e7eb", kFrame = "#9aa5b1";
 
 struct Range {

@@ -43,7 +43,7 @@ void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
 void ChunkGaps::push(std::span<const uint64_t> chunk) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   Session& s = sessions_[h.session];
-  if (is_standing(h.kind) || h.notes & shm::kStanding) return;
+  if (is_standing(h.kind) || h.flags & shm::kStanding) return;
   s.device = h.device;
   count(s, h);
   s.ended |= h.kind == shm::ChunkKind::end;
@@ -51,7 +51,7 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
     Lane& lane = s.lanes[lane_key(h, span.risc)];
     // What was taken from behind a rewound index, or from L1, says nothing of what lies before it in the log.
-    const bool in_log = span.source == shm::SpanSource::dram_log && !(h.notes & shm::kRecovered);
+    const bool in_log = span.source == shm::SpanSource::dram_log && !(h.flags & shm::kRecovered);
     if (in_log && (lane.begun ? lane.in_doubt : s.gap)) {
       settle(s, h, span, lane);
       lane.in_doubt = false;

@@ -45,10 +45,10 @@ shm::LossRecord LossAccount::loss_of(const Where& w, shm::LossCause cause, shm::
 }
 
 uint64_t LossAccount::record(const Where& w, shm::LossCause cause, shm::LossPrecision precision,
-                             uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t runs) {
+                             uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t launches) {
   shm::LossRecord loss = loss_of(w, cause, precision, from_cycles, to_cycles);
   loss.words = words;
-  loss.runs = runs;
+  loss.launches = launches;
   const shm::LossRecord& in = add(loss);
   if (const auto open = open_.find(key(w, cause)); open != open_.end() && open->second.id == in.id)
     open->second.ended = std::max(open->second.ended, to_cycles);
@@ -56,24 +56,24 @@ uint64_t LossAccount::record(const Where& w, shm::LossCause cause, shm::LossPrec
   return in.id;
 }
 
-void LossAccount::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, uint64_t runs) {
+void LossAccount::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, uint64_t launches) {
   const auto it = open_.find(key(w, cause));
   if (it == open_.end()) {
-    const auto precision = cause == shm::LossCause::dropped_on_card ? shm::LossPrecision::bounded_runs
+    const auto precision = cause == shm::LossCause::dropped_on_card ? shm::LossPrecision::bounded_launches
                                                                     : shm::LossPrecision::unknown;
     shm::LossRecord loss = loss_of(w, cause, precision, from_cycles, from_cycles);
-    loss.runs = runs;
+    loss.launches = launches;
     const size_t before = intervals_.size();
     shm::LossRecord& r = add(loss);
-    open_[key(w, cause)] = {r.id, runs, intervals_.size() == before ? r.to_cycles : 0};
+    open_[key(w, cause)] = {r.id, launches, intervals_.size() == before ? r.to_cycles : 0};
     r.to_cycles = shm::kOpenEnd;
     publish_(r);
-  } else if (Open& open = it->second; runs > open.runs) {
+  } else if (Open& open = it->second; launches > open.launches) {
     // Told again when it has doubled, and at the end: a long loss must not fill the ring with itself.
-    const bool tell = std::bit_width(runs) > std::bit_width(open.runs);
+    const bool tell = std::bit_width(launches) > std::bit_width(open.launches);
     shm::LossRecord& r = intervals_[open.id];
-    r.runs += runs - open.runs;
-    open.runs = runs;
+    r.launches += launches - open.launches;
+    open.launches = launches;
     if (tell) publish_(r);
   }
 }

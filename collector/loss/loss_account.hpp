@@ -25,9 +25,9 @@ class LossAccount {
 
   // An interval with both ends. Returns the id of the one it is in.
   uint64_t record(const Where& where, shm::LossCause cause, shm::LossPrecision precision,
-                  uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t runs);
+                  uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t launches);
   // One that lasts until close(); opening an open one of the same lane and cause adds to its runs.
-  void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t runs);
+  void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t launches);
   void close(const Where& where, shm::LossCause cause, uint64_t to_cycles);
   void tell_open();  // publishes what is still open, with its final counts
   bool is_open(const Where& where, shm::LossCause cause) const;
@@ -38,8 +38,8 @@ class LossAccount {
  private:
   struct Open {
     uint64_t id = 0;
-    uint64_t runs = 0;   // of this loss; its interval may hold earlier ones
-    uint64_t ended = 0;  // where the interval ended before; 0: it is a new one
+    uint64_t launches = 0;  // of this loss; its interval may hold earlier ones
+    uint64_t ended = 0;     // where the interval ended before; 0: it is a new one
   };
   static uint32_t key(const Where& where, shm::LossCause cause);
   static shm::LossRecord loss_of(const Where& where, shm::LossCause cause, shm::LossPrecision precision,

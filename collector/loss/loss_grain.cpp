@@ -37,7 +37,7 @@ void take_in(shm::LossRecord& to, const shm::LossRecord& loss) {
   to.from_cycles = std::min(to.from_cycles, loss.from_cycles);
   to.to_cycles = std::max(to.to_cycles, loss.to_cycles);
   to.words += loss.words;
-  to.runs += loss.runs;
+  to.launches += loss.launches;
 }
 
 }  // namespace ttc::collect

@@ -73,7 +73,7 @@ class CaptureWriter {
   // After finish().
   std::string error() const { return output_->error(); }
   std::string backend() const { return how_; }
-  const std::vector<std::string>& notes() const { return output_->notes(); }
+  const std::vector<std::string>& remarks() const { return output_->remarks(); }
   const std::vector<std::string>& files() const { return output_->files(); }
   uint64_t most_memory() const { return queue_.most_bytes_seen(); }
 

@@ -40,7 +40,7 @@ void add_loss_chunk(ChunkBatch& to, uint64_t session, const shm::LossRecord& rec
   shm::ChunkHeader h;
   h.bytes = sizeof h + sizeof record;
   h.kind = shm::ChunkKind::loss;
-  h.notes = shm::kStanding;
+  h.flags = shm::kStanding;
   h.session = session;
   h.device = record.device;
   h.core_x = record.core_x;
@@ -55,7 +55,7 @@ void add_loss_totals_chunk(ChunkBatch& to, uint64_t session, std::span<const shm
   shm::ChunkHeader h;
   h.bytes = static_cast<uint32_t>(sizeof h + totals.size_bytes());
   h.kind = shm::ChunkKind::loss_totals;
-  h.notes = shm::kStanding;
+  h.flags = shm::kStanding;
   h.session = session;
   const auto room = to.add_room(h.bytes / 8);
   std::memcpy(room.data(), &h, sizeof h);

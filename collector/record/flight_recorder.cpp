@@ -85,11 +85,11 @@ bool FlightRecorder::follow(Track& t) {
   return true;
 }
 
-void FlightRecorder::look_at(Track& t) {
+void FlightRecorder::poll_track(Track& t) {
   if (const auto why = t.watch.at(raw_now_ns())) trigger(*why);
 }
 
-void FlightRecorder::look_at_workload(Track& t) {
+void FlightRecorder::poll_workload(Track& t) {
   if (!options_.rules.exit || t.told_exit || !t.workload.over()) return;
   t.told_exit = true;
   trigger("the workload (pid " + std::to_string(t.workload.pid()) + ") has exited");
@@ -134,8 +134,8 @@ void FlightRecorder::run() {
       }
     }
     bool news = false;
-    for (Track* t : active) news |= follow(*t), look_at(*t);
-    for (Track* t : all) look_at_workload(*t);  // a workload may end after what was collected from it
+    for (Track* t : active) news |= follow(*t), poll_track(*t);
+    for (Track* t : all) poll_workload(*t);  // a workload may end after what was collected from it
     if (due_ns_ && (monotonic_now_ns() >= due_ns_ || (finishing && active.empty()))) record();
     if (finishing && active.empty()) return;
     std::unique_lock lock(mutex_);

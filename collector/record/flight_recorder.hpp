@@ -65,8 +65,8 @@ class FlightRecorder {
 
   void run();
   bool follow(Track& track);
-  void look_at(Track& track);
-  void look_at_workload(Track& track);
+  void poll_track(Track& track);
+  void poll_workload(Track& track);
   void trigger(const std::string& why);
   void due_for(const std::string& why, uint64_t now_ns);
   void record();

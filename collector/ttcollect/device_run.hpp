@@ -21,7 +21,7 @@ namespace ttc::collect {
 
 // What a live line shows, out of the segment's counters.
 struct LiveFigures {
-  uint64_t cores = 0, programs = 0, markers = 0, lost_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
+  uint64_t cores = 0, programs = 0, markers = 0, loss_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
   uint64_t card_bytes = 0, window_moves = 0, link_bytes_per_s = 0;
 };
 

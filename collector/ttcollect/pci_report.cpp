@@ -100,7 +100,7 @@ json to_json(const card::PciFunction& f) {
           {"temperature_c", or_null(f.temperature_c)},
           {"open_by", std::move(users)},
           {"umd_owner_pid", f.umd_owner_pid ? json(f.umd_owner_pid) : json()},
-          {"notes", f.notes},
+          {"remarks", f.remarks},
           {"hidden", f.hidden}};
 }
 
@@ -127,7 +127,7 @@ std::string to_text(const card::PciFunction& f) {
   lines.add("state", state);
   lines.add("open by", users_in_words(f));
   if (f.umd_owner_pid) lines.add("owned by", "pid " + std::to_string(f.umd_owner_pid) + ", through UMD");
-  for (const std::string& note : f.notes) lines.add("note", note);
+  for (const std::string& note : f.remarks) lines.add("note", note);
   for (const std::string& what : f.hidden) lines.add("hidden", what);
   return std::move(lines).text();
 }

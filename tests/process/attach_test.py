@@ -117,7 +117,7 @@ def named_mode():
         firmware = ("--mode", mode, "--generation", generation, "--cores", 4, "--programs", 360, "--pace",
                     "--host-reads", "every:120", "--wait-observer",
                     *(("--trace", "4:3") if mode == "trace-only" else ()))
-        # Finding out takes two looks 20 ms apart at what is running.
+        # Finding out takes two polls 20 ms apart at what is running.
         for pace, given in ((("--rate", 1000), ()), ((), ("--mode", mode, "--region-bytes", 48000))):
             name, process = card("on", *firmware, *pace)
             code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--json", *given)

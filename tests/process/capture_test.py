@@ -384,7 +384,7 @@ def removed():
     card.kill()
     h.finish(card)
     report = json.loads(out)
-    h.check(any("was removed while it was written" in n for n in report["capture"]["notes"]), report["capture"])
+    h.check(any("was removed while it was written" in n for n in report["capture"]["remarks"]), report["capture"])
     h.check(info(path)["ended_in_order"] and len(info(path)["sessions"]) == 1, "the new file is not complete")
     ring = csv_of("live:emu-" + name)
     h.check(set(csv_of(path)) < set(ring), "the new file holds what the ring does not")

@@ -40,7 +40,7 @@ def paced_once(card_arguments, collect_arguments):
     """Returns the losses told by a collector that was starved."""
     truth, got, report = collect(card_arguments, collect_arguments)
     missing, extra = set(truth) - set(got), set(got) - set(truth)
-    print(f"{len(truth)} rows, {report['epochs']} epochs, lost {len(report['lost'])}, {report['late_looks']} late looks, "
+    print(f"{len(truth)} rows, {report['epochs']} epochs, lost {len(report['lost'])}, {report['missed_poll_deadlines']} late polls, "
           f"loop {report['event_loop']}")
     h.check(not missing and not extra, f"{len(missing)} missing, {len(extra)} extra: {sorted(missing | extra)[:3]}")
     h.check(sorted(truth) == sorted(got), "rows are repeated")
@@ -50,7 +50,7 @@ def paced_once(card_arguments, collect_arguments):
     pushing = {tuple(row.split(",")[1:3]) for row in truth if ",PROFILER-NOC-QUICK-" in row}
     excused = pushing if "--dispatch-cores" in card_arguments else set()
     told = [r for r in report["lost"] if r["precision"] != "unknown" or (str(r["x"]), str(r["y"])) not in excused]
-    certain = [r for r in told if r["precision"] != "unknown" or report["late_looks"] == 0]
+    certain = [r for r in told if r["precision"] != "unknown" or report["missed_poll_deadlines"] == 0]
     h.check(certain == [], f"losses reported although nothing is lost: {certain[:3]}")
     return told
 

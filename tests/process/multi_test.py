@@ -95,7 +95,7 @@ def equal():
     same(h.rows(csv), want, "live")
     h.check("1350 MHz" in told and "--chip 1" in told, f"nothing is said of the second device's clock: {told}")
 
-    # Losses that were suspected because a look came late are the drain's business (equality_test.py).
+    # Losses that were suspected because a poll came late are the drain's business (equality_test.py).
     told_of = [(d["spec"], d["chip"], d["arch"], d["layout"], d["card_vanished"]) for d in report["devices"]]
     h.check(told_of == [("emu:" + a, 0, "wormhole_b0", "G4", False), ("emu:" + b, 1, "blackhole", "G3", False)],
             f"the report is about something else: {told_of}")

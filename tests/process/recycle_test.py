@@ -64,7 +64,7 @@ class Run:
                     for line in status:
                         if line.startswith("VmHWM:"):
                             self.peak_kb = int(line.split()[1])
-                time.sleep(0.05)   # a look now and then; nothing waits for it
+                time.sleep(0.05)   # a poll now and then; nothing waits for it
         except OSError:
             return
 
@@ -114,7 +114,7 @@ def equal():
     run = Run(["--pace", "24", "--cores", 8, "--programs", PROGRAMS or 2500, "--zones-per-kernel", 1, "--landing-ns", 20000],
               ["--recycle-at", "35%"]).equal()
     r = run.recycle
-    h.check(r["recycles"] >= 10 and r["surprises"] == 0 and r["missing_runs"] == 0, f"recycles: {r}")
+    h.check(r["recycles"] >= 10 and r["surprises"] == 0 and r["missing_launches"] == 0, f"recycles: {r}")
     h.check(run.report["highest_log_fill"] <= 0.5, f"a log was {run.report['highest_log_fill']} full")
     h.check(run.card["index_writes"] == r["recycles"], f"{run.card['index_writes']} stores, {r['recycles']} reported")
     lines = open(run.audit).read().splitlines()
@@ -175,9 +175,9 @@ def overrun():
     """What was dropped is in intervals, and the frame count knows how many runs."""
     run = Run(["--cores", 2, "--programs", PROGRAMS or 5000, "--rate", 2500, "--zones-per-kernel", 1], meanwhile=held_up).every_loss_reported()
     missing = len(runs(run.truth) - runs(run.csv))
-    # What came after the last look, when the workload's host resets the cores at its end, no count shows.
-    h.check(0 < run.recycle["missing_runs"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
-    print(f"{missing} runs are missing, {run.recycle['missing_runs']} by count")
+    # What came after the last poll, when the workload's host resets the cores at its end, no count shows.
+    h.check(0 < run.recycle["missing_launches"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
+    print(f"{missing} runs are missing, {run.recycle['missing_launches']} by count")
 
 
 def host_reads():

@@ -72,7 +72,7 @@ def main():
                         f"{WAITING_MIB}MiB")
     began, samples = time.monotonic(), []
     while time.monotonic() - began < SECONDS:
-        time.sleep(1)                     # between two looks
+        time.sleep(1)                     # between two polls
         h.check(collector.poll() is None, "the collector ended")
         samples.append((time.monotonic() - began, resident_mib(collector.pid), disk_mib()))
     collector.terminate()

@@ -57,9 +57,9 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       const size_t before = s.names.size();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-        s.names.add_note(text.substr(0, end));
+        s.names.add_zone_string(text.substr(0, end));
       if (s.names.size() == before) return;
-      s.meaning.names_changed();
+      s.semantics.names_changed();
       format.names_changed();
       return;
     }
@@ -101,8 +101,8 @@ uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
   uint32_t chip = wanted;
   while (chips_.contains(chip) && chips_[chip] != device) ++chip;
   if (chip != wanted)
-    notes_.push_back(device + " is chip " + std::to_string(chip) + " in this output, because " +
-                     chips_[wanted] + " is chip " + std::to_string(wanted) + " already");
+    remarks_.push_back(device + " is chip " + std::to_string(chip) + " in this output, because " +
+                       chips_[wanted] + " is chip " + std::to_string(wanted) + " already");
   chips_[chip] = device;
   return chip;
 }
@@ -170,7 +170,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
 }
 
 std::vector<std::string> Pipeline::notices() const {
-  std::vector<std::string> all = notes_;
+  std::vector<std::string> all = remarks_;
   for (const auto& [id, s] : sessions_)
     if (!s.described && !s.lanes.empty())
       all.push_back(
@@ -178,7 +178,7 @@ std::vector<std::string> Pipeline::notices() const {
           ": what describes its run (card, clock rate, cores) did not come; a device CSV has no head "
           "then, and zones are numbers where their names stood beside it");
   for (const auto& [id, s] : sessions_)
-    for (const std::string& notice : s.meaning.notices()) all.push_back(notice);
+    for (const std::string& notice : s.semantics.notices()) all.push_back(notice);
   for (const auto& [id, s] : sessions_)
     if (host_clock_ && s.times.without_bound())
       all.push_back("chip " + std::to_string(s.chip) + ": " + std::to_string(s.times.without_bound()) +
@@ -189,7 +189,7 @@ std::vector<std::string> Pipeline::notices() const {
 }
 
 void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s) {
-  if (h.notes & shm::kRecovered) return;  // taken from behind a rewound index: gaps are in the loss account
+  if (h.flags & shm::kRecovered) return;  // taken from behind a rewound index: gaps are in the loss account
   LaneProgress& p = s.lanes[lane_key(h, span)];
   if (p.begun && p.epoch == h.epoch && span.word_offset > p.next_word)
     missing_words_ += span.word_offset - p.next_word;
@@ -284,7 +284,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.epoch = h.epoch;
-  events.meanings = s.meaning.of(events, h.generation);
+  events.semantics = s.semantics.of(events, h.generation);
   if (host_clock_) {
     marker_times_.clear();
     for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);

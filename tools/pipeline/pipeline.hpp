@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tools/pipeline/format.hpp"
-#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/host_semantics.hpp"
 #include "tools/pipeline/source.hpp"
 
 namespace ttc::tools {
@@ -85,7 +85,7 @@ class Pipeline {
   };
   // What is known of one collector's run on one device.
   struct SessionState {
-    explicit SessionState(std::optional<markers::MetalDate> date) : meaning(names, date) {}
+    explicit SessionState(std::optional<markers::MetalDate> date) : semantics(names, date) {}
     SessionState(const SessionState&) = delete;
     SessionState& operator=(const SessionState&) = delete;
     uint32_t chip = 0;
@@ -93,7 +93,7 @@ class Pipeline {
     bool described = false;   // its session chunk came
     bool clock_model = true;  // false: the collector said that it makes none, so nothing waits for it
     markers::ZoneNames names;
-    MeaningStage meaning;
+    HostSemanticsStage semantics;
     HostTimes times;
     std::bitset<0x10000> zone_ids;  // delivered
     std::unordered_map<uint32_t, LaneProgress> lanes;
@@ -125,7 +125,7 @@ class Pipeline {
   uint64_t delivered_ = 0;
   uint64_t missing_words_ = 0;
   std::string complaint_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace ttc::tools

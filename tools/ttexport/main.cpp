@@ -252,7 +252,7 @@ int run(const Options& o) {
   for (const std::string& c : complaints) say(kOk, c);
   for (const std::string& n : pipeline.notices()) say(kOk, n);
   if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
-  for (const std::string& n : format->notes()) say(kOk, n);
+  for (const std::string& n : format->remarks()) say(kOk, n);
   const bool filtered =
       !everything || !filter.zones.empty() || !filter.riscs.empty() || !filter.host_ids.empty();
   if (filtered && pipeline.markers() == 0)

@@ -25,13 +25,13 @@ struct SessionLosses {
 };
 
 struct LossTotals {
-  uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
+  uint64_t intervals = 0, words = 0, launches = 0, unknown = 0;
   void add(shm::LossPrecision precision, uint64_t of, uint64_t words_more, uint64_t runs_more) {
     intervals += of;
     if (precision == shm::LossPrecision::exact_words)
       words += words_more;
-    else if (precision == shm::LossPrecision::bounded_runs)
-      runs += runs_more;
+    else if (precision == shm::LossPrecision::bounded_launches)
+      launches += runs_more;
     else
       unknown += of;
   }
@@ -39,18 +39,18 @@ struct LossTotals {
 
 LossTotals totals_of(const SessionLosses& run) {
   LossTotals t;
-  for (const auto& [id, r] : run.lost) t.add(r.precision, 1, r.words, r.runs);
+  for (const auto& [id, r] : run.lost) t.add(r.precision, 1, r.words, r.launches);
   return t;
 }
 LossTotals totals_before(const SessionLosses& run) {
   LossTotals t;
-  for (const shm::LossTotal& b : run.before) t.add(b.precision, b.intervals, b.words, b.runs);
+  for (const shm::LossTotal& b : run.before) t.add(b.precision, b.intervals, b.words, b.launches);
   return t;
 }
 
 std::string in_words(const LossTotals& t) {
   return std::to_string(t.intervals) + " intervals: " + std::to_string(t.words) + " words exactly, at most " +
-         std::to_string(t.runs) + " launches, " + std::to_string(t.unknown) + " of unknown size\n";
+         std::to_string(t.launches) + " launches, " + std::to_string(t.unknown) + " of unknown size\n";
 }
 
 std::string until(const shm::LossRecord& r) {
@@ -61,8 +61,8 @@ std::string amount(const shm::LossRecord& r) {
   switch (r.precision) {
     case shm::LossPrecision::exact_words:
       return std::to_string(r.words) + " words";
-    case shm::LossPrecision::bounded_runs:
-      return "at most " + std::to_string(r.runs) + " launches";
+    case shm::LossPrecision::bounded_launches:
+      return "at most " + std::to_string(r.launches) + " launches";
     default:
       return "not known";
   }
@@ -98,7 +98,7 @@ json to_json(const shm::LossRecord& r) {
          {"from_cycles", r.from_cycles},
          {"to_cycles", r.to_cycles == shm::kOpenEnd ? json() : json(r.to_cycles)}};
   if (r.precision == shm::LossPrecision::exact_words) j["words"] = r.words;
-  if (r.precision == shm::LossPrecision::bounded_runs) j["runs"] = r.runs;
+  if (r.precision == shm::LossPrecision::bounded_launches) j["launches"] = r.launches;
   return j;
 }
 
@@ -111,13 +111,13 @@ json to_json(uint64_t session, const SessionLosses& run) {
          {"session", session},
          {"lost", std::move(lost)},
          {"words", t.words},
-         {"runs_at_most", t.runs},
+         {"launches_at_most", t.launches},
          {"intervals_of_unknown_size", t.unknown}};
   if (run.before.empty()) return j;
   const LossTotals before = totals_before(run);
   j["before"] = {{"intervals", before.intervals},
                  {"words", before.words},
-                 {"runs_at_most", before.runs},
+                 {"launches_at_most", before.launches},
                  {"intervals_of_unknown_size", before.unknown}};
   return j;
 }

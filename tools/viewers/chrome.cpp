@@ -90,7 +90,7 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
 }
 
 void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep& step,
-                 const MarkerMeaning* more) {
+                 const HostSemantics* more) {
   const markers::Marker& m = f.events.markers[step.marker];
   const Label& label = label_of(f.labels.of(m));
   const bool instant = step.kind == ZoneStep::Kind::mark;
@@ -137,7 +137,7 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
 }
 
 void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
-  auto meaning = f.events.meanings.begin();
+  auto semantics = f.events.semantics.begin();
   for (const ZoneStep& step : f.steps) {
     if (step.aside) begin_aside(is);
     if (step.kind == ZoneStep::Kind::end) {
@@ -152,9 +152,9 @@ void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
       out_.advance(static_cast<size_t>(at - start));
       continue;
     }
-    while (meaning != f.events.meanings.end() && meaning->marker < step.marker) ++meaning;
-    const bool has = meaning != f.events.meanings.end() && meaning->marker == step.marker;
-    put(is, f, step, has ? &*meaning : nullptr);
+    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
+    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
+    put(is, f, step, has ? &*semantics : nullptr);
   }
 }
 
@@ -177,7 +177,7 @@ void Chrome::loss(const TimelineLane& is, const TimelineLoss& loss) {
   at = put_text(put_text(at, R"(","precision":")"), to_string(r.precision));
   at = put_number(put_text(at, R"(","until, ns later":)"), loss.to_ns - loss.from_ns);
   at = put_number(put_text(at, R"(,"words":)"), r.words);
-  at = put_number(put_text(at, R"(,"runs at most":)"), r.runs);
+  at = put_number(put_text(at, R"(,"launches at most":)"), r.launches);
   at = put_text(at, "}}");
   out_.advance(static_cast<size_t>(at - start));
 }

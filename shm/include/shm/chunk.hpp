@@ -31,7 +31,7 @@ enum class ChunkKind : uint16_t {
 };
 
 // What was noticed on the way to these words.
-enum ChunkNotes : uint32_t {
+enum ChunkFlags : uint32_t {
   kRetried = 1,    // a frame had not landed at first and was read again
   kRecovered = 2,  // read after a host reset, from behind the new end of the log
   kNewEpoch = 4,   // first chunk of this core after a host reset was noticed
@@ -55,7 +55,7 @@ struct ChunkHeader {
   uint16_t reserved1 = 0;
   uint64_t read_time_ns = 0;  // CLOCK_MONOTONIC_RAW when the control words were read
   uint32_t run_counter = 0;   // of the core at that time
-  uint32_t notes = 0;
+  uint32_t flags = 0;
   uint64_t reserved2 = 0;
 };
 static_assert(sizeof(ChunkHeader) == 64);
@@ -78,19 +78,19 @@ struct SpanEntry {
 static_assert(sizeof(SpanEntry) == 80);
 
 enum class LossCause : uint8_t {
-  dropped_on_card = 0,      // the log was full
-  rewound_before_read = 1,  // the host reset the indices over unread words
-  unparsable = 2,           // words that are no frame, skipped
-  card_gone = 3,            // the card vanished unannounced
-  not_read = 4,             // visible on the card when collecting ended, not read any more
-  unreadable = 5,           // the core's tile or its DRAM gave no true answers when collecting ended
-  reader_lapped = 6,        // the ring was overwritten before this reader had read it
-  disk_too_slow = 7,        // whole blocks were dropped, by the rule of --keep
-  not_kept = 8,             // outside of the bounds that were set for the capture, or the disk took no more
-  file_damaged = 9,         // a part of the capture file is unreadable
+  dropped_on_card = 0,  // the log was full
+  host_reset = 1,       // the host reset the indices over unread words
+  unparsable = 2,       // words that are no frame, skipped
+  card_gone = 3,        // the card vanished unannounced
+  not_read = 4,         // visible on the card when collecting ended, not read any more
+  unreadable = 5,       // the core's tile or its DRAM gave no true answers when collecting ended
+  reader_lapped = 6,    // the ring was overwritten before this reader had read it
+  disk_too_slow = 7,    // whole blocks were dropped, by the rule of --keep
+  not_kept = 8,         // outside of the bounds that were set for the capture, or the disk took no more
+  file_damaged = 9,     // a part of the capture file is unreadable
   kinds
 };
-enum class LossPrecision : uint8_t { exact_words = 0, bounded_runs = 1, unknown = 2 };
+enum class LossPrecision : uint8_t { exact_words = 0, bounded_launches = 1, unknown = 2 };
 const char* to_string(LossCause cause);
 const char* to_string(LossPrecision precision);
 
@@ -109,8 +109,8 @@ struct LossRecord {
   uint32_t device = 0;
   uint64_t from_cycles = 0;  // 44-bit device time of the last marker known good before
   uint64_t to_cycles = kOpenEnd;
-  uint64_t words = 0;  // exact: how many
-  uint64_t runs = 0;   // bounded: at most this many launches
+  uint64_t words = 0;     // exact: how many
+  uint64_t launches = 0;  // bounded: at most this many launches
 };
 static_assert(sizeof(LossRecord) == 56);
 
@@ -119,7 +119,7 @@ struct LossTotal {
   LossCause cause = LossCause::dropped_on_card;
   LossPrecision precision = LossPrecision::unknown;
   uint8_t reserved[6] = {};
-  uint64_t intervals = 0, words = 0, runs = 0;
+  uint64_t intervals = 0, words = 0, launches = 0;
 };
 static_assert(sizeof(LossTotal) == 32);
 

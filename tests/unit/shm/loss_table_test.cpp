@@ -73,8 +73,8 @@ bool take(shm::Reader& reader, Account& account, unsigned wait_ms = 0) {
 std::string text_of(const LossRecord& r) {
   return std::to_string(r.id) + ": " + std::to_string(r.core_x) + "-" + std::to_string(r.core_y) + "/" +
          std::to_string(r.risc) + " " + to_string(r.cause) + " " + std::to_string(r.from_cycles) + ".." +
-         std::to_string(r.to_cycles) + " " + std::to_string(r.words) + " " + std::to_string(r.runs) + " of " +
-         std::to_string(r.device);
+         std::to_string(r.to_cycles) + " " + std::to_string(r.words) + " " + std::to_string(r.launches) +
+         " of " + std::to_string(r.device);
 }
 std::vector<std::string> texts_of(const Account& account) {
   std::vector<std::string> texts;
@@ -121,8 +121,8 @@ TEST(LossTable, the_largest_account_there_can_be_is_there_for_whoever_comes_late
 TEST(LossTable, an_interval_that_grows_takes_no_more_room) {
   Losing losing(64 << 10);
   const LossAccount::Where here{1, 2, 3, 4};
-  for (uint64_t runs = 1; runs < uint64_t{1} << 40; runs *= 2)
-    losing.account().open(here, LossCause::dropped_on_card, 100, runs);
+  for (uint64_t launches = 1; launches < uint64_t{1} << 40; launches *= 2)
+    losing.account().open(here, LossCause::dropped_on_card, 100, launches);
   for (uint64_t i = 0; i < 10'000; ++i)
     losing.account().record(here, LossCause::unparsable, LossPrecision::exact_words, 10 * i, 10 * i + 5, 1,
                             0);

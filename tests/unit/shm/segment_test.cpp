@@ -93,7 +93,7 @@ TEST(Counters, are_labelled_by_their_own_names) {
   EXPECT_STREQ(label(Counter::link_bytes_per_s), "link_bytes_per_s");
   EXPECT_STREQ(label(Counter::clock_samples), "clock_samples");
   EXPECT_STREQ(label(Counter::clock_hz), "clock_hz");
-  EXPECT_STREQ(label(Counter::late_looks), "late_looks");
+  EXPECT_STREQ(label(Counter::missed_poll_deadlines), "missed_poll_deadlines");
 }
 
 TEST(Segment, a_reader_gets_what_the_writer_published) {

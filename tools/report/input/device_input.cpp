@@ -175,9 +175,9 @@ void LogFeed::tell_skipped(const tools::DeviceLogReader& reader, const std::stri
     const auto& s = reader.skipped(reason);
     if (s.lines == 0) continue;
     account_.skipped_lines += s.lines;
-    account_.notes.push_back(path + ": " + std::to_string(s.lines) + " lines were skipped because they " +
-                             std::string(to_string(reason)) + ", the first is line " +
-                             std::to_string(s.first_line));
+    account_.remarks.push_back(path + ": " + std::to_string(s.lines) + " lines were skipped because they " +
+                               std::string(to_string(reason)) + ", the first is line " +
+                               std::to_string(s.first_line));
   }
 }
 
@@ -333,11 +333,11 @@ void EventFormat::frame(const tools::FrameEvents& f) {
   // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
   batch_.resize(f.markers.size());
   Event* next = batch_.data();
-  auto meaning = f.meanings.begin();
+  auto semantics = f.semantics.begin();
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
-    const tools::MarkerMeaning* more =
-        meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
+    const tools::HostSemantics* more =
+        semantics != f.semantics.end() && semantics->marker == i ? &*semantics++ : nullptr;
     const bool payload = m.type == MarkerType::zone_total || m.type == MarkerType::ts_data ||
                          m.type == MarkerType::ts_data_16b;
     Event& e = *next;
@@ -417,16 +417,16 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     format.end();
     account.markers += pipeline.markers();
     account.missing_words += pipeline.missing_words();
-    for (const std::string& c : source->complaints()) account.notes.push_back(c);
+    for (const std::string& c : source->complaints()) account.remarks.push_back(c);
     account.damaged = account.damaged || !source->complaints().empty() || !pipeline.complaint().empty();
-    for (const std::string& n : pipeline.notices()) account.notes.push_back(n);
-    if (!pipeline.complaint().empty()) account.notes.push_back(pipeline.complaint());
+    for (const std::string& n : pipeline.notices()) account.remarks.push_back(n);
+    if (!pipeline.complaint().empty()) account.remarks.push_back(pipeline.complaint());
     if (source->broke_off()) book.broke_off();
     book.finish();
     account.losses = tools::losses_of(pipeline, &book);
     if (pipeline.missing_words())
-      account.notes.push_back(std::to_string(pipeline.missing_words()) +
-                              " words were missed, because this reader was too slow");
+      account.remarks.push_back(std::to_string(pipeline.missing_words()) +
+                                " words were missed, because this reader was too slow");
   } catch (const InputError&) {
     throw;
   } catch (const tools::SourceError& e) {

@@ -43,7 +43,7 @@ struct Piece {
   uint64_t first_frame = 0, frames = 1;
   uint32_t epoch = 0;
   uint64_t frames_before_epoch = 0;
-  uint32_t notes = 0;
+  uint32_t remarks = 0;
 };
 
 std::vector<uint64_t> chunk_of(const Piece& p) {
@@ -68,7 +68,7 @@ std::vector<uint64_t> chunk_of(const Piece& p) {
   h.flat_id = 3;
   h.epoch = p.epoch;
   h.span_count = 1;
-  h.notes = p.notes;
+  h.flags = p.remarks;
   std::vector<uint64_t> chunk((h.bytes + 7) / 8);
   auto* at = reinterpret_cast<char*>(chunk.data());
   std::memcpy(at, &h, sizeof h);

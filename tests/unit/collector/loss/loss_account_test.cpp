@@ -51,10 +51,10 @@ TEST(LossAccount, an_open_interval_grows_under_the_same_id_and_closes_once) {
   a.losses.open(kHere, LossCause::dropped_on_card, 100, 3);
   EXPECT_TRUE(a.losses.is_open(kHere, LossCause::dropped_on_card));
   EXPECT_EQ(a.published.back().to_cycles, shm::kOpenEnd);
-  EXPECT_EQ(a.published.back().precision, LossPrecision::bounded_runs);
+  EXPECT_EQ(a.published.back().precision, LossPrecision::bounded_launches);
   a.losses.open(kHere, LossCause::dropped_on_card, 200, 7);
   EXPECT_EQ(a.published.back().id, 0u);
-  EXPECT_EQ(a.published.back().runs, 7u);
+  EXPECT_EQ(a.published.back().launches, 7u);
   EXPECT_EQ(a.published.back().from_cycles, 100u);
   EXPECT_EQ(a.losses.intervals().size(), 1u);
   const size_t before = a.published.size();
@@ -62,7 +62,7 @@ TEST(LossAccount, an_open_interval_grows_under_the_same_id_and_closes_once) {
   EXPECT_EQ(a.published.size(), before);
   a.losses.close(kHere, LossCause::dropped_on_card, 400);
   EXPECT_EQ(a.published.back().to_cycles, 400u);
-  EXPECT_EQ(a.published.back().runs, 7u);
+  EXPECT_EQ(a.published.back().launches, 7u);
   EXPECT_FALSE(a.losses.is_open(kHere, LossCause::dropped_on_card));
   const size_t closed = a.published.size();
   a.losses.close(kHere, LossCause::dropped_on_card, 500);
@@ -74,27 +74,28 @@ TEST(LossAccount, an_open_interval_grows_under_the_same_id_and_closes_once) {
 
 TEST(LossAccount, a_long_loss_does_not_fill_the_ring_with_itself) {
   Account a;
-  for (uint64_t runs = 1; runs <= 100000; ++runs) a.losses.open(kHere, LossCause::dropped_on_card, 1, runs);
+  for (uint64_t launches = 1; launches <= 100000; ++launches)
+    a.losses.open(kHere, LossCause::dropped_on_card, 1, launches);
   EXPECT_LE(a.published.size(), 20u);
-  EXPECT_GE(a.published.back().runs, 50000u);
+  EXPECT_GE(a.published.back().launches, 50000u);
   a.losses.tell_open();
-  EXPECT_EQ(a.published.back().runs, 100000u);
+  EXPECT_EQ(a.published.back().launches, 100000u);
   EXPECT_EQ(a.losses.intervals().size(), 1u);
 }
 
 TEST(LossAccount, lanes_and_causes_are_open_apart) {
   Account a;
   const LossAccount::Where others[] = {{2, 2, 3, 4}, {1, 3, 3, 4}, {1, 2, 4, 4}};
-  a.losses.open(kHere, LossCause::rewound_before_read, 1, 0);
+  a.losses.open(kHere, LossCause::host_reset, 1, 0);
   EXPECT_EQ(a.published.back().precision, LossPrecision::unknown);
   EXPECT_FALSE(a.losses.is_open(kHere, LossCause::dropped_on_card));
   for (const auto& where : others) {
-    EXPECT_FALSE(a.losses.is_open(where, LossCause::rewound_before_read));
-    a.losses.open(where, LossCause::rewound_before_read, 1, 0);
+    EXPECT_FALSE(a.losses.is_open(where, LossCause::host_reset));
+    a.losses.open(where, LossCause::host_reset, 1, 0);
   }
-  a.losses.close(others[0], LossCause::rewound_before_read, 2);
-  EXPECT_TRUE(a.losses.is_open(kHere, LossCause::rewound_before_read));
-  EXPECT_EQ(a.losses.count(LossCause::rewound_before_read), 4u);
+  a.losses.close(others[0], LossCause::host_reset, 2);
+  EXPECT_TRUE(a.losses.is_open(kHere, LossCause::host_reset));
+  EXPECT_EQ(a.losses.count(LossCause::host_reset), 4u);
   EXPECT_EQ(a.losses.count(LossCause::dropped_on_card), 0u);
 }
 
@@ -123,7 +124,7 @@ TEST(LossAccount, the_last_record_of_each_id_is_the_interval) {
   for (const LossRecord& r : a.published) last[r.id] = r;
   ASSERT_EQ(last.size(), a.losses.intervals().size());
   for (const LossRecord& r : a.losses.intervals()) {
-    EXPECT_EQ(last[r.id].runs, r.runs);
+    EXPECT_EQ(last[r.id].launches, r.launches);
     EXPECT_EQ(last[r.id].to_cycles, r.to_cycles);
   }
 }

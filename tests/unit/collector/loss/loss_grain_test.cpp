@@ -145,7 +145,7 @@ TEST(LossGrain, what_was_lost_before_a_reset_counts) {
 TEST(LossGrain, launches_of_open_intervals_add_up_and_every_one_is_inside) {
   std::map<uint64_t, LossRecord> told;
   LossAccount account([&](const LossRecord& r) { told[r.id] = r; });
-  uint64_t runs = 0;
+  uint64_t launches = 0;
   std::vector<LossRecord> all;
   for (uint64_t i = 0; i < 2000; ++i) {
     const uint64_t from = 1000 * i + 1;
@@ -153,15 +153,15 @@ TEST(LossGrain, launches_of_open_intervals_add_up_and_every_one_is_inside) {
     EXPECT_EQ(told.rbegin()->second.to_cycles, shm::kOpenEnd) << "while it lasts nobody knows where it ends";
     account.open(kCoreHere, LossCause::dropped_on_card, from + 10, 5);
     account.close(kCoreHere, LossCause::dropped_on_card, from + 500);
-    runs += 5;
+    launches += 5;
     all.emplace_back();
     all.back().risc = kCoreHere.risc, all.back().from_cycles = from, all.back().to_cycles = from + 500;
   }
   EXPECT_LE(told.size(), 32 * 8u);
   std::vector<LossRecord> intervals;
   uint64_t sum = 0;
-  for (const auto& [id, r] : told) intervals.push_back(r), sum += r.runs;
-  EXPECT_EQ(sum, runs);
+  for (const auto& [id, r] : told) intervals.push_back(r), sum += r.launches;
+  EXPECT_EQ(sum, launches);
   EXPECT_NE(intervals.back().to_cycles, shm::kOpenEnd);
   for (const LossRecord& loss : all) ASSERT_TRUE(inside(loss, intervals));
 }

@@ -393,7 +393,7 @@ TEST_F(CaptureLimits, by_time_also_when_the_clock_goes_back) {
   CaptureOptions o = options();
   o.memory_bytes = 64 << 20;
   std::atomic<uint64_t> reads{0};
-  o.now_ns = [&] {  // a second a look, and now and then an hour back
+  o.now_ns = [&] {  // a second a poll, and now and then an hour back
     const uint64_t n = reads++;
     return 10'000'000'000'000 + n * 1'000'000'000 - (n % 50 > 40 ? 3600'000'000'000 : 0);
   };
@@ -420,8 +420,8 @@ TEST_F(CaptureLimits, a_file_removed_underneath_is_begun_anew_and_told) {
   for (unsigned n = 0; n < 100; ++n) ring.publish(100);
   ring.end();
   writer.finish();
-  ASSERT_EQ(writer.notes().size(), 1u);
-  EXPECT_NE(writer.notes()[0].find("removed"), std::string::npos);
+  ASSERT_EQ(writer.remarks().size(), 1u);
+  EXPECT_NE(writer.remarks()[0].find("removed"), std::string::npos);
   const FilesAccount a = account_of(files());
   EXPECT_GE(a.words, 100u * 100 * 20);
   EXPECT_TRUE(a.indexed);

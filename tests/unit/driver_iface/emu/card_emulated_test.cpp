@@ -243,7 +243,7 @@ TEST(EmulatedCard, violations_are_told_as_text_and_the_first_few_are_kept) {
   EXPECT_NE(texts[0].find("(0,10)"), std::string::npos) << texts[0];
 }
 
-TEST(EmulatedCard, looks_at_a_tile_are_counted_for_that_tile) {
+TEST(EmulatedCard, polls_at_a_tile_are_counted_for_that_tile) {
   EmulatedCard card(options("looks"));
   card.set_log_geometry({0, 128, 4096, 1024, 2});  // the control vector is at 0
   card.announce();

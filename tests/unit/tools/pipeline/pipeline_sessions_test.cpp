@@ -127,14 +127,14 @@ TEST(PipelineSessions, losses_of_two_devices_with_the_same_id_are_two) {
 // Two workloads may have zones whose different strings share a hash: markers of one must not get the other's.
 TEST(PipelineSessions, names_stay_with_their_session) {
   std::ifstream log(std::string(TTC_TEST_DATA) + "/firmware_lane/zone_src_locations.log");
-  std::string notes;
-  for (std::string line; std::getline(log, line);) notes.append(markers::note_in(line)).append("\n");
-  ASSERT_GT(notes.size(), 100u);
+  std::string remarks;
+  for (std::string line; std::getline(log, line);) remarks.append(markers::zone_string_in(line)).append("\n");
+  ASSERT_GT(remarks.size(), 100u);
   Pipeline pipeline({}, false);
   Notebook book;
   pipeline.push(session_chunk(1, "emu:a", 0), book);
   pipeline.push(session_chunk(2, "emu:b", 1), book);
-  pipeline.push(text_chunk(ChunkKind::names, 1, notes), book);
+  pipeline.push(text_chunk(ChunkKind::names, 1, remarks), book);
   for (const uint32_t chip : {0u, 1u}) pipeline.push(lane_chunk(chip + 1, chip), book);
   EXPECT_GT(book.zones[0]["NCRISC-FW"], 0u);
   EXPECT_TRUE(book.zones[1].empty());
@@ -179,11 +179,11 @@ TEST(PipelineSessions, device_csv_says_whose_clock_its_head_does_not_tell) {
   Pipeline pipeline({}, false);
   pipeline.push(session_chunk(1, "emu:a", 0), csv);
   pipeline.push(session_chunk(2, "emu:b", 1), csv);
-  EXPECT_TRUE(csv.notes().empty());
+  EXPECT_TRUE(csv.remarks().empty());
   pipeline.push(session_chunk(3, "emu:c", 2, 1350), csv);
-  ASSERT_EQ(csv.notes().size(), 1u);
+  ASSERT_EQ(csv.remarks().size(), 1u);
   for (const char* word : {"emu:c", "1350 MHz", "1000 MHz", "--chip 2"})
-    EXPECT_NE(csv.notes()[0].find(word), std::string::npos) << word;
+    EXPECT_NE(csv.remarks()[0].find(word), std::string::npos) << word;
 }
 
 }  // namespace

@@ -232,7 +232,7 @@ TEST(ReplayNames, a_name_that_hashes_to_its_id_comes_back_as_it_is) {
   EXPECT_FALSE(names.add(named(0x2F6D, "BRISC-FW", "fw/brisc.cc", 417, 3)));
   EXPECT_FALSE(names.add(named(12345, "", "", 0, 4, markers::MarkerType::ts_data)));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
   EXPECT_EQ(result.other_file.rows + result.lost.rows + result.gained.rows, 0u);
 }
 
@@ -240,9 +240,9 @@ TEST(ReplayNames, an_id_that_is_no_hash_keeps_name_and_line) {
   ReplayNames names;
   for (uint64_t line = 5; line < 8; ++line) names.add(named(1, "MAIN", "cut/../path.cc", 40, line));
   const auto result = names.finish();
-  ASSERT_EQ(result.notes.size(), 1u);
-  EXPECT_EQ(markers::hash16(result.notes[0]), 1);
-  const auto source = markers::parse_note(result.notes[0]);
+  ASSERT_EQ(result.zone_strings.size(), 1u);
+  EXPECT_EQ(markers::hash16(result.zone_strings[0]), 1);
+  const auto source = markers::parse_zone_string(result.zone_strings[0]);
   ASSERT_TRUE(source);
   EXPECT_EQ(source->name, "MAIN");
   EXPECT_EQ(source->line, 40u);
@@ -256,7 +256,7 @@ TEST(ReplayNames, a_comma_that_an_export_replaced_is_put_back) {
   ReplayNames names;
   names.add(named(id, "Z", "/a;b.cc", 7, 3));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"Z,/a,b.cc,7,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"Z,/a,b.cc,7,KERNEL_PROFILER"});
   EXPECT_EQ(result.other_file.rows + result.lost.rows, 0u);
 }
 
@@ -266,7 +266,7 @@ TEST(ReplayNames, what_the_host_renamed_is_logged_under_its_own_name) {
   EXPECT_TRUE(names.add(named(id, "CQ-DISPATCH:3:CMD_GO", "d.cc", 9, 3)));
   EXPECT_TRUE(names.add(named(id, "CQ-DISPATCH:4:CMD_GO", "d.cc", 9, 4)));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"CQ-DISPATCH,d.cc,9,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"CQ-DISPATCH,d.cc,9,KERNEL_PROFILER"});
   EXPECT_EQ(result.lost.rows, 0u);
 }
 
@@ -277,7 +277,7 @@ TEST(ReplayNames, of_two_names_of_one_id_the_true_one_stays) {
   names.add(named(0x2F6D, "", "", 0, 5));
   names.add(named(9, "EVENT-NAME", "x.cc", 1, 6, markers::MarkerType::ts_event));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
   EXPECT_EQ(result.lost.rows, 2u);
   EXPECT_EQ(result.lost.first_line, 3u);
   EXPECT_EQ(result.gained.rows, 1u);
@@ -499,7 +499,7 @@ TEST(ReplayPlan, every_id_of_a_real_log_is_the_hash_of_its_name) {
   std::ifstream in(TTC_TEST_DATA "/device_log/n300_brisc.csv", std::ios::binary);
   ASSERT_TRUE(in);
   const auto p = plan_replay(in, "n300_brisc.csv", {});
-  EXPECT_EQ(p.names.notes.size(), 2u);
+  EXPECT_EQ(p.names.zone_strings.size(), 2u);
   EXPECT_EQ(p.names.other_file.rows + p.names.lost.rows + p.names.gained.rows, 0u);
   EXPECT_EQ(p.account.unplayed_rows(), 0u);
   ASSERT_EQ(p.launches.size(), 5u);

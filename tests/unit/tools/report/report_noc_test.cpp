@@ -94,7 +94,7 @@ class NocTracesTest : public testing::Test {
     return only;
   }
   bool told(const std::string& part) const {
-    for (const std::string& n : traces_.notes())
+    for (const std::string& n : traces_.remarks())
       if (n.find(part) != n.npos) return true;
     return false;
   }

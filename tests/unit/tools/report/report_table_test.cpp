@@ -109,10 +109,10 @@ TEST(ReportHost, reads_messages_traces_and_signposts) {
   EXPECT_EQ(log.signposts[0].header, "warm up");
   EXPECT_EQ(log.signposts[0].message, "second line");
   EXPECT_EQ(log.replays_ns.at({3, 5}), (std::vector<uint64_t>{500, 700}));
-  std::string notes;
-  for (const std::string& n : log.notes) notes += n + "\n";
+  std::string remarks;
+  for (const std::string& n : log.remarks) remarks += n + "\n";
   for (const char* part : {"64 KiB", "not described before", "comma in a path", "in line "})
-    EXPECT_NE(notes.find(part), std::string::npos) << part << " is not in\n" << notes;
+    EXPECT_NE(remarks.find(part), std::string::npos) << part << " is not in\n" << remarks;
 }
 
 DeviceRow device_op(uint32_t id, uint64_t start, uint64_t ns, std::optional<uint32_t> session = {}) {
@@ -205,9 +205,9 @@ TEST(ReportOpsTable, hifi3_has_a_peak_and_a_bad_cell_costs_that_cell_only) {
   EXPECT_EQ(report.rows[2].device_us, 0.0);
   EXPECT_FALSE(report.rows[3].figures.flops_percent.has_value());
   EXPECT_FALSE(report.rows[3].gap_us.has_value());
-  ASSERT_FALSE(report.notes.empty());
-  EXPECT_NE(report.notes[0].find("2 cells"), std::string::npos) << report.notes[0];
-  EXPECT_NE(report.notes[0].find("row 3"), std::string::npos) << report.notes[0];
+  ASSERT_FALSE(report.remarks.empty());
+  EXPECT_NE(report.remarks[0].find("2 cells"), std::string::npos) << report.remarks[0];
+  EXPECT_NE(report.remarks[0].find("row 3"), std::string::npos) << report.remarks[0];
 }
 
 TEST(ReportOpsTable, every_op_has_a_limit_with_its_rule) {
@@ -230,8 +230,8 @@ TEST(ReportOpsTable, an_empty_default_window_falls_back_and_says_so) {
   const OpReport report = make_report(t, {});
   ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_EQ(report.rows[0].op.code, "A");
-  ASSERT_FALSE(report.notes.empty());
-  EXPECT_NE(report.notes[0].find("'first'"), std::string::npos) << report.notes[0];
+  ASSERT_FALSE(report.remarks.empty());
+  EXPECT_NE(report.remarks[0].find("'first'"), std::string::npos) << report.remarks[0];
 }
 
 TEST(ReportOpsTable, the_same_signpost_twice_is_a_window_between_both) {

@@ -32,12 +32,12 @@ namespace ttc::tools {
 // False where the id is the event itself or a fixed one, not the hash of a name.
 bool named_by_id(const markers::Marker& marker);
 
-class MeaningStage {
+class HostSemanticsStage {
  public:
-  MeaningStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date);
+  HostSemanticsStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date);
 
   // Valid until the next call. `generation` of the layout decides the date where none was given.
-  std::span<const MarkerMeaning> of(const FrameEvents& frame, unsigned generation);
+  std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
   void names_changed();
 
   // Once per run, for people: which ids stood for more than one name, and what was done about it.
@@ -58,7 +58,7 @@ class MeaningStage {
 
   uint16_t traits_in(std::span<const markers::Marker> all) const;
   void look_up(uint16_t id);
-  MarkerMeaning& row(uint32_t marker);
+  HostSemantics& row(uint32_t marker);
   void walk(const FrameEvents& frame, markers::MetalDate date);
   void zone(const FrameEvents& frame, uint32_t index, std::string_view processor, DispatchLane& lane);
   void close(uint16_t id, uint32_t index);
@@ -73,7 +73,7 @@ class MeaningStage {
   std::optional<markers::MetalDate> date_;
   std::vector<uint16_t> traits_;                                        // by id, looked up on first sight
   std::map<std::pair<uint16_t, std::string_view>, std::string> marks_;  // by id, processor
-  std::vector<MarkerMeaning> rows_;
+  std::vector<HostSemantics> rows_;
   size_t used_ = 0;  // of rows_, whose strings are kept for their memory
   std::vector<OpenZone> open_;
   std::unordered_map<uint64_t, DispatchLane> lanes_;

@@ -1,4 +1,4 @@
-#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/host_semantics.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -132,15 +132,16 @@ bool named_by_id(const Marker& m) {
          (m.id != markers::kPerfCounterId && m.id != markers::kNocTraceId && m.id != markers::kNocDebugId);
 }
 
-MeaningStage::MeaningStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date)
+HostSemanticsStage::HostSemanticsStage(const markers::ZoneNames& names,
+                                       std::optional<markers::MetalDate> date)
     : names_(names), date_(date), traits_(1 << 16, kUnknown) {}
 
-void MeaningStage::names_changed() {
+void HostSemanticsStage::names_changed() {
   std::fill(traits_.begin(), traits_.end(), kUnknown);
   marks_.clear();
 }
 
-void MeaningStage::look_up(uint16_t id) {
+void HostSemanticsStage::look_up(uint16_t id) {
   uint16_t known = 0;
   for (const markers::ZoneSource& source : names_.sources(id)) known |= traits_of(source.name);
   if (names_.ambiguous(id)) known |= kCollision;
@@ -149,14 +150,14 @@ void MeaningStage::look_up(uint16_t id) {
 }
 
 // One pass without branches over all markers; nearly every frame ends here.
-uint16_t MeaningStage::traits_in(std::span<const Marker> all) const {
+uint16_t HostSemanticsStage::traits_in(std::span<const Marker> all) const {
   uint16_t seen = 0;
   for (const Marker& m : all)
     seen |= static_cast<uint16_t>(traits_[m.id] | (m.type == MarkerType::ts_data_16b ? kWide : 0));
   return seen;
 }
 
-std::span<const MarkerMeaning> MeaningStage::of(const FrameEvents& frame, unsigned generation) {
+std::span<const HostSemantics> HostSemanticsStage::of(const FrameEvents& frame, unsigned generation) {
   used_ = 0;
   uint16_t seen = traits_in(frame.markers);
   if (seen & kUnknown) {
@@ -171,10 +172,10 @@ std::span<const MarkerMeaning> MeaningStage::of(const FrameEvents& frame, unsign
   return {rows_.data(), used_};
 }
 
-MarkerMeaning& MeaningStage::row(uint32_t marker) {
+HostSemantics& HostSemanticsStage::row(uint32_t marker) {
   if (used_ > 0 && rows_[used_ - 1].marker == marker) return rows_[used_ - 1];
   if (used_ == rows_.size()) rows_.emplace_back();
-  MarkerMeaning& fresh = rows_[used_++];
+  HostSemantics& fresh = rows_[used_++];
   fresh.marker = marker;
   fresh.host_id.reset();
   fresh.name.clear();
@@ -182,7 +183,7 @@ MarkerMeaning& MeaningStage::row(uint32_t marker) {
   return fresh;
 }
 
-void MeaningStage::walk(const FrameEvents& frame, markers::MetalDate date) {
+void HostSemanticsStage::walk(const FrameEvents& frame, markers::MetalDate date) {
   const std::string_view processor = markers::risc_name(frame.core_kind, frame.risc, frame.mode);
   DispatchLane nothing;
   DispatchLane& lane = may_dispatch(frame) ? lanes_[lane_of(frame)] : nothing;
@@ -203,8 +204,8 @@ void MeaningStage::walk(const FrameEvents& frame, markers::MetalDate date) {
   lane.cut->row.reset();
 }
 
-void MeaningStage::zone(const FrameEvents& frame, uint32_t index, std::string_view processor,
-                        DispatchLane& lane) {
+void HostSemanticsStage::zone(const FrameEvents& frame, uint32_t index, std::string_view processor,
+                              DispatchLane& lane) {
   const Marker& m = frame.markers[index];
   uint16_t named = traits_[m.id];
   if (named & kCollision) named = traits_of(names_.choose(m.id, processor).source->name);
@@ -229,7 +230,7 @@ void MeaningStage::zone(const FrameEvents& frame, uint32_t index, std::string_vi
   open_.push_back(std::move(opened));
 }
 
-void MeaningStage::close(uint16_t id, uint32_t index) {
+void HostSemanticsStage::close(uint16_t id, uint32_t index) {
   while (!open_.empty() && open_.back().id != id) {
     const bool deeper =
         std::any_of(open_.begin(), open_.end(), [&](const OpenZone& zone) { return zone.id == id; });
@@ -245,8 +246,8 @@ void MeaningStage::close(uint16_t id, uint32_t index) {
   open_.pop_back();
 }
 
-void MeaningStage::data(const FrameEvents& frame, uint32_t index, DispatchLane& lane,
-                        markers::MetalDate date) {
+void HostSemanticsStage::data(const FrameEvents& frame, uint32_t index, DispatchLane& lane,
+                              markers::MetalDate date) {
   const Marker& m = frame.markers[index];
   const uint64_t first = frame.batch.payload(m.payload);
   if (!open_.empty() && open_.back().dispatch) amend(frame, m, lane, date, row(index).meta);
@@ -257,8 +258,8 @@ void MeaningStage::data(const FrameEvents& frame, uint32_t index, DispatchLane& 
 }
 
 // Any data inside the zone amends it once more, even data that says nothing about the command.
-void MeaningStage::amend(const FrameEvents& frame, const Marker& m, DispatchLane& lane,
-                         markers::MetalDate date, std::string& meta) {
+void HostSemanticsStage::amend(const FrameEvents& frame, const Marker& m, DispatchLane& lane,
+                               markers::MetalDate date, std::string& meta) {
   const uint64_t value = frame.batch.payload(m.payload);
   const uint16_t says = traits_[m.id];
   if (says & kCommand) {
@@ -274,7 +275,7 @@ void MeaningStage::amend(const FrameEvents& frame, const Marker& m, DispatchLane
   }
   OpenZone& zone = open_.back();
   if (!zone.row) return;
-  MarkerMeaning& start = rows_[*zone.row];
+  HostSemantics& start = rows_[*zone.row];
   if (start.name.empty()) start.name = zone.name;
   start.host_id = lane.runtime_id;
   if (frame.risc != 0)
@@ -284,20 +285,20 @@ void MeaningStage::amend(const FrameEvents& frame, const Marker& m, DispatchLane
         ':' + std::to_string(lane.runtime_id) + ':' + (lane.subtype.empty() ? lane.command : lane.subtype);
 }
 
-void MeaningStage::mark_collisions(const FrameEvents& frame) {
+void HostSemanticsStage::mark_collisions(const FrameEvents& frame) {
   const std::string_view processor = markers::risc_name(frame.core_kind, frame.risc, frame.mode);
   for (uint32_t i = 0; i < frame.markers.size(); ++i) mark_collision(frame.markers[i], i, processor);
 }
 
-void MeaningStage::mark_collision(const Marker& m, uint32_t index, std::string_view processor) {
+void HostSemanticsStage::mark_collision(const Marker& m, uint32_t index, std::string_view processor) {
   if (!(traits_[m.id] & kCollision) || !named_by_id(m)) return;
   const std::string& mark = mark_of(m.id, processor);
   if (mark.empty()) return;
-  MarkerMeaning& marked = row(index);
+  HostSemantics& marked = row(index);
   if (marked.meta.empty()) marked.meta = mark;
 }
 
-const std::string& MeaningStage::mark_of(uint16_t id, std::string_view processor) {
+const std::string& HostSemanticsStage::mark_of(uint16_t id, std::string_view processor) {
   const auto [it, fresh] = marks_.try_emplace({id, processor});
   if (!fresh) return it->second;
   collisions_.insert(id);
@@ -310,7 +311,7 @@ const std::string& MeaningStage::mark_of(uint16_t id, std::string_view processor
   return it->second;
 }
 
-std::vector<std::string> MeaningStage::notices() const {
+std::vector<std::string> HostSemanticsStage::notices() const {
   if (collisions_.empty()) return {};
   std::string text = std::to_string(collisions_.size()) +
                      " marker ids stand for more than one zone; the processor decides which name a row has, "

@@ -109,7 +109,7 @@ class Meaning : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path()); }
 
-  void know(const std::string& text) { notes_ += text + '\n'; }
+  void know(const std::string& text) { remarks_ += text + '\n'; }
   void log(uint8_t risc, const Frame& frame) { lanes_.emplace_back(risc, frame.words()); }
 
   // Rows without the columns they have in common: from the RISC on.
@@ -121,7 +121,7 @@ class Meaning : public testing::Test {
     Pipeline pipeline({}, false, date_);
     DeviceCsv csv(out, options);
     pipeline.push(text_of_chunk(shm::ChunkKind::session, R"({"arch":"wormhole_b0","aiclk_mhz":1000})"), csv);
-    if (!notes_.empty()) pipeline.push(text_of_chunk(shm::ChunkKind::names, notes_), csv);
+    if (!remarks_.empty()) pipeline.push(text_of_chunk(shm::ChunkKind::names, remarks_), csv);
     std::map<uint8_t, markers::LaneDecoder> past;  // for the digests, as the collector keeps them
     markers::Batch scratch;
     const device::Format& format = markers::layout_by_generation(generation_)->format;
@@ -155,7 +155,7 @@ class Meaning : public testing::Test {
   static std::string path() {
     return std::filesystem::temp_directory_path() / ("meaning_test-" + std::to_string(getpid()) + ".csv");
   }
-  std::string notes_;
+  std::string remarks_;
   std::vector<std::pair<uint8_t, std::vector<uint32_t>>> lanes_;
 };
 
