@@ -1,7 +1,7 @@
 # Sourced by tools/check and tools/quickstart: packages and configuration. Says what it installs.
 
 # What each part needs on Debian 12.
-build_packages="g++ cmake ninja-build libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev liblz4-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev libcairo2-dev fonts-dejavu-core python3"
+build_packages="g++ cmake ninja-build libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev liblz4-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev libcairo2-dev fonts-dejavu-core python3"
 check_packages="$build_packages chromium python3-pandas clang clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin"
 
 install_packages() {

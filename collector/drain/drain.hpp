@@ -1,42 +1,41 @@
-// The drain: visits cores, takes what is new in their DRAM logs, verifies it and publishes it. Observe only.
+// The drain: polls cores, takes what is new in their DRAM logs, verifies it and publishes it. It only reads.
 //
-// One visit, in round trips (a line is one):
+// One poll of a core, in round trips to the card (a line is one):
 //
-//   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two.
-//   Unchanged:
-//      that was all.
-//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the
-//   words
-//      just before them that were delivered earlier (the witness: still there, or the host has rewound
-//      unseen)
-//   3. the RUN_COUNTER line again: a rewind in between makes the visit void
+//   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two. When they
+//      are unchanged, the poll ends here.
+//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the words
+//      just in front of them that were delivered earlier (the witness: while it is intact the host has not
+//      reset the log since)
+//   3. the RUN_COUNTER line again: a host reset in between makes the poll void
 //
-// Frames are published when they verified: syntax, identity, times later than everything delivered before in
-// the lane. The index moves before the data (format sheet 5.7), so a frame that does not verify yet is read
-// again on the next visit; only when it still does not after kGiveUpNs is it counted as unparsable. Payload
-// words and the frames of a RISC that sat out carry nothing that could be verified: lanes that have them are
-// read only up to the index seen kLandedNs ago.
+// A frame is published when it verified: syntax, identity, times later than everything delivered before in the
+// lane. The device raises the index before the data lands (tt-metal tools/profiler/kernel_profiler.hpp,
+// finish_profiler), so a frame that does not verify is read again by the next poll. Only when it still does
+// not verify after kGiveUpNs are its words counted as unparsable. Payload words, and the frames of a RISC that
+// sat a launch out, carry nothing that could be verified: lanes that have them are read only up to the index
+// that was seen kLandedNs ago.
 //
-// A rewind (RUN_COUNTER or an index smaller than known, or a broken witness) starts a new epoch. What the
-// host rewound over is still in DRAM until it is overwritten and is recovered where the chain of frames is
-// unbroken.
+// A host reset (RUN_COUNTER or an index smaller than known, or a damaged witness) starts a new epoch. What the
+// host reset the index over is still in DRAM until it is overwritten, and is recovered where the chain of
+// frames is unbroken.
 //
-// An epoch that began and ended between two looks leaves no trace in the vector. It shows elsewhere:
-//   - L1 still holds the core's last run: on the first quiet look of an epoch it must be one that was
-//   delivered
-//   - the first frame of an epoch must follow the last look that found everything delivered within
-//   kBlindSpotNs
-//   - the host resets all cores at once: a reset noticed on one core, or a look that came late, makes a quiet
-//   core
-//     check its witness. The front of its empty log is looked at before its indices are: a frame there is of
-//     this epoch only if they show it
-//   - a core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
-//   further
-//     apart than half of what it takes to fill a buffer
-//   - what accumulates in L1 is in no log: a DEVICE_END that goes back while no index moves, or a push that
-//   does not begin with what was copied before, has a reset in front of it
-// Where one of these fails the gap is reported as possibly lost. What stays unseen: an epoch within
-// kBlindSpotNs.
+// An epoch that began and ended between two polls leaves no trace in the control vector. The drain finds it
+// by these rules; where one of them fails, the gap is reported as possibly lost:
+//
+//   - L1 still holds the core's last run: on the first quiet poll of an epoch it must be one that was
+//     delivered.
+//   - The first frame of an epoch must follow the last poll that found everything delivered within
+//     kBlindSpotNs.
+//   - The host resets all cores at once: a reset noticed on one core, or a late poll, makes the drain check
+//     the witness of a quiet core. The front of its empty log is read before its indices are: a frame there is
+//     of this epoch only if the indices cover it.
+//   - A core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
+//     further apart than half of what it takes to fill a buffer.
+//   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, or a push that
+//     does not begin with what was copied before, has a reset in front of it.
+//
+// What stays unseen: an epoch within kBlindSpotNs.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -86,6 +85,10 @@ struct Carried {
 
 class Drain {
  public:
+  // The assumption that a core does not regain the same counters after a host reset within this time. An epoch
+  // that began and ended between two polls closer together than this stays unseen.
+  static constexpr uint64_t kBlindSpotNs = 2'500'000;
+
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
         shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
   // For the drain that goes on after this one, when its account is closed.
@@ -128,7 +131,6 @@ class Drain {
   static constexpr uint64_t kGiveUpNs = 100'000'000;
   static constexpr uint32_t kGiveUpLooks = 16;          // a starved collector may look once in that time
   static constexpr uint64_t kCeilingAgeNs = 1'000'000;  // where a frame is doubted, or an epoch recovered
-  static constexpr uint64_t kBlindSpotNs = 2'500'000;
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
   static constexpr uint64_t kLandedNs = 45'000;  // a posted write of a core is in DRAM within microseconds

@@ -71,8 +71,7 @@ void GuardedCard::try_again() {
   for (TileState& tile : states_) tile.rests = tile.rests && for_good(tile);
 }
 
-// --- was it slow?
-// ---------------------------------------------------------------------------------------------
+// --- was it slow? ------------------------------------------------------------------------------------------
 
 void GuardedCard::begin() {
   stalled_ = false;
@@ -102,8 +101,7 @@ uint64_t GuardedCard::unanswered_of(uint64_t lines) const {
   return stalled_ ? std::min<uint64_t>(lines, kCopyBlockBytes / kLineBytes) : 1;
 }
 
-// --- what is the matter?
-// --------------------------------------------------------------------------------------
+// --- what is the matter? -----------------------------------------------------------------------------------
 
 bool GuardedCard::node_id_answers(Coord tile) {
   const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
@@ -200,8 +198,7 @@ Access GuardedCard::judge_all_ones(Window window, uint32_t offset, std::span<uin
   return word == ~uint64_t{0} ? doubt(at.tile) : card_->copy(window, offset, out);
 }
 
-// --- the accesses
-// ---------------------------------------------------------------------------------------------
+// --- the accesses ------------------------------------------------------------------------------------------
 
 Access GuardedCard::aim(Window window, Coord tile, uint64_t address) {
   if (lost_) return Access::gone;

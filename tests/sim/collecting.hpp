@@ -1,10 +1,10 @@
 // One schedule from attach to the last word: the collector's real drain on a scheduled card, what a reader of
-// the ring decodes, and the judgement of it.
+// the ring decodes, and the judgement of it:
 //
-//   - what is delivered was emitted, bit for bit, and is delivered once
-//   - what was pushed and is not delivered lies inside a reported loss interval of its lane (else: a silent
-//   loss)
-//   - an interval that has anything in it does not hold delivered markers alone
+//   - What is delivered was emitted, bit for bit, and is delivered once.
+//   - What was pushed and is not delivered lies inside a reported loss interval of its lane (else: a silent
+//     loss).
+//   - An interval that has anything in it does not hold delivered markers alone.
 //
 // Stated exception (DESIGN.md): see excused().
 #pragma once
@@ -55,15 +55,15 @@ class Collecting : tools::Format {
   // One segment serves every schedule: making one costs more than running one.
   struct Shared {
     Shared()
-        : name("sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))),
-          segment(name, "sim", 1,
+        : name{"sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))},
+          segment(name.text, "sim", 1,
                   {.ring_bytes = 1u << 20, .standing_bytes = 4096, .mode = 0600, .group = ""}),
-          reader(name, shm::StartAt::newest) {}
-    ~Shared() {
-      segment.end();
-      shm::remove_segment(name);
-    }
-    std::string name;
+          reader(name.text, shm::StartAt::newest) {}
+    ~Shared() { segment.end(); }
+    struct Name {  // goes after the writer, whose segment cannot be removed
+      std::string text;
+      ~Name() { shm::remove_segment(text); }
+    } name;
     shm::SegmentWriter segment;
     shm::Reader reader;
     std::vector<uint64_t> chunk;
@@ -124,7 +124,7 @@ class Collecting : tools::Format {
     std::array<uint64_t, kRiscs> frames;                         // delivered so far
     std::array<uint32_t, kRiscs + 1> first_vector, last_vector;  // indices and RUN_COUNTER around it
   };
-  static constexpr uint64_t kBlindSpotNs = 2'500'000;
+  static constexpr uint64_t kBlindSpotNs = collect::Drain::kBlindSpotNs;
   static constexpr uint32_t kQuietLooks = 20;  // more than the drain lets a witness rest
   static constexpr uint32_t kMostLooks = 300;  // a lane may wait for 100 ms before it is given up
   static constexpr uint64_t kIdleNs = 1'000'000;

@@ -152,8 +152,7 @@ class Recorder {
     return std::move(history_);
   }
 
-  // --- Port
-  // -------------------------------------------------------------------------------------------------
+  // --- Port ------------------------------------------------------------------------------------------------
   static constexpr uint32_t control_address() { return kControlAddress; }
   static constexpr uint32_t buffer_address() { return kControlAddress + 4 * F.control_words; }
   uint32_t load(uint32_t address) {

@@ -178,8 +178,7 @@ void DeviceLogReader::find_order() {
   tails_.resize(1);
 }
 
-// --- lines
-// --------------------------------------------------------------------------------------------------
+// --- lines -------------------------------------------------------------------------------------------------
 
 // False when nothing was added.
 bool DeviceLogReader::refill() {
@@ -236,8 +235,7 @@ void DeviceLogReader::split(std::string_view text) {
   }
 }
 
-// --- rows
-// ---------------------------------------------------------------------------------------------------
+// --- rows --------------------------------------------------------------------------------------------------
 
 std::string_view DeviceLogReader::field(LogColumn c) const {
   return head_.has(c) ? fields_[static_cast<size_t>(head_.place[static_cast<size_t>(c)])]

@@ -1,17 +1,17 @@
 // Reads profile_log_device.csv, every variant of it, line by line in constant memory.
 //
-//   era          columns  what its header adds to "PCIe slot .. time[cycles since reset]"
-//   2023         6        nothing; preamble "Chip clock is at 1.2 GHz"
-//   2023-24      12       stat value, Run ID, zone name, zone phase (begin, end, sum), source line, source
-//   file early 2025   13       stat value or data, run ID, run host ID, zone name, zone phase or type, ...
-//   mid 2025     13       data, run host ID, zone name, type (ZONE_START ...), source line, source file, meta
-//   data late 2025 on 15       also trace id, trace id counter; in 2026 the preamble ends with Max Compute
-//   Cores
+//   era           columns  what its header adds to "PCIe slot .. time[cycles since reset]"
+//   2023          6        nothing; preamble "Chip clock is at 1.2 GHz"
+//   2023-24       12       stat value, Run ID, zone name, zone phase (begin, end, sum), source line, source file
+//   early 2025    13       stat value or data, run ID, run host ID, zone name, zone phase or type, ...
+//   mid 2025      13       data, run host ID, zone name, type (ZONE_START ...), source line, source file,
+//                          meta data
+//   late 2025 on  15       also trace id, trace id counter; in 2026 the preamble ends with Max Compute Cores
 //
-// Columns are found by the names in the header, so an order or a further column of a later era does no harm.
-// The format has no quoting: a comma in a path makes a row too long, which is told and never guessed at.
+// Columns are found by the names in the header, so another order or a further column does no harm. The format
+// has no quoting: a comma in a path makes a row too long. Such a row is reported and not guessed at.
 // Source: tt-metal tt_metal/impl/profiler/profiler.cpp (2024, 2025, @28a871b),
-// docs/source/tt-metalium/tools/device_program_profiler.rst@04b3405; report sheet 1.1.
+// docs/source/tt-metalium/tools/device_program_profiler.rst@04b3405.
 #pragma once
 #include <array>
 #include <cstdint>

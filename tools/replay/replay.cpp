@@ -51,8 +51,7 @@ void ReplayPlayer::set_buffer(const Core& core, uint32_t risc, uint32_t word, ui
                       value);
 }
 
-// --- one launch
-// ---------------------------------------------------------------------------------------------
+// --- one launch --------------------------------------------------------------------------------------------
 
 void ReplayPlayer::stamp(const Core& core, uint32_t risc, uint16_t trace_counter) {
   set_buffer(core, risc, kIdIdentity, world_.format().identity(risc, core.where->flat_id, trace_counter));
@@ -158,8 +157,7 @@ void ReplayPlayer::play(const Step& step) {
   }
 }
 
-// --- all of them
-// --------------------------------------------------------------------------------------------
+// --- all of them -------------------------------------------------------------------------------------------
 
 void ReplayPlayer::append_steps(const ReplayLaunch& l, std::vector<Step>& steps) {
   steps.push_back({Step::open, l.begin, &l});
@@ -200,8 +198,7 @@ void ReplayPlayer::play(const std::atomic<bool>& stop) {
   host_read(true);
 }
 
-// --- clock and host
-// -----------------------------------------------------------------------------------------
+// --- clock and host ----------------------------------------------------------------------------------------
 
 // Never back: launches overlap, and a launch's markers are only visible when it has ended.
 void ReplayPlayer::clock_to(uint64_t cycles) {
@@ -254,8 +251,7 @@ void ReplayPlayer::host_read(bool last) {
   pace_cycles_ = world_.card().clock();
 }
 
-// --- waiting for another process
-// ------------------------------------------------------------------------------
+// --- waiting for another process ---------------------------------------------------------------------------
 
 bool ReplayPlayer::wait(const std::function<bool()>& done) {
   while (!done()) {

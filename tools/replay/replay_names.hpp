@@ -2,8 +2,8 @@
 //
 // A device knows ids only, so a name comes back exactly when NAME,FILE,LINE,KERNEL_PROFILER hashes to the id
 // of its row. What a file can hold beyond that, and what becomes of it:
-//   renamed     tt-metal appends ":..." to names of dispatch zones. The zone's own name goes into the log;
-//   from
+//
+//   renamed     tt-metal appends ":..." to names of dispatch zones. The zone's own name goes into the log; from
 //               that and the commands on the markers an exporter makes the longer one again
 //   other_file  nothing hashes to the id (path edited, cut): name and line come back, the file with a "#..."
 //               that makes the hash right

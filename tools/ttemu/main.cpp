@@ -67,7 +67,7 @@ int say(Exit code, const std::string& what) {
 // the process was started with. So the process starts itself again with the variable set.
 void ensure_profiler_directory(const std::string& card, char** argv) {
   if (const char* set = std::getenv("TT_METAL_PROFILER_DIR"); set && *set) return;
-  const std::string base = "/tmp/ttemu-" + std::to_string(getuid());
+  const std::string base = std::filesystem::temp_directory_path() / ("ttemu-" + std::to_string(getuid()));
   mkdir(base.c_str(), 0700);
   struct stat info {};
   if (lstat(base.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid())

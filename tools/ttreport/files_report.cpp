@@ -1,9 +1,8 @@
 // ttreport files: the folder that `python -m tracy -r` leaves, written from what was collected.
 //
 //   ROOT/.logs/                    profile_log_device.csv (beside it profile_log_device.losses.csv, when
-//   markers
-//                                  may be missing), cpp_device_perf_report.csv, noc_trace_*.json, and what
-//                                  lay beside the input: tracy_ops_*.csv, *.tracy, topology.json, ...
+//                                  markers may be missing), cpp_device_perf_report.csv, noc_trace_*.json, and
+//                                  what lay beside the input: tracy_ops_*.csv, *.tracy, topology.json, ...
 //   ROOT/reports/[NAME/][TIME/]    ops_perf_results[_NAME][_TIME].csv, per_core_op_to_op_times[...].csv,
 //                                  profile_log_device.csv (and its losses), tracy_profile_log_host.tracy,
 //                                  npe_viz

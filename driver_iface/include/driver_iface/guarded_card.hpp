@@ -1,22 +1,19 @@
-// A card whose tiles are left alone when they misbehave. Loads that an endpoint does not answer stall the CPU
-// and come back as 0xFFFFFFFF; about a hundred of them can hang the NoC or the host (driver sheet 0.4, 0.5,
-// 5). So:
+// A card whose tiles are left alone when they misbehave. A load that no endpoint answers stalls the CPU and
+// returns 0xFFFFFFFF (tt-umd device/pcie/device_memcpy.cpp: about 700 ms a read); about a hundred of them can
+// hang the NoC or the host. The guard bounds their number:
 //
-//   - a copy or a run of registers that is all-ones throughout, words the caller doubts, or a load that took
-//     longer than kSlowNs: the tile is not touched again for kFirstBackoffNs, doubling when trouble is back
-//     before the tile was good for as long as it had rested.
-//     Until then every access to it is `suspect`. What a slow load brought is still delivered.
-//   - before anything else is loaded, the card itself is asked (Card::check()); and before it is believed to
-//   be the
-//     tile's trouble, the node id register of another tile is loaded: when that is all-ones too, the card is
-//     gone
-//   - the first thing loaded from a Tensix or Ethernet tile is its node id register, a single load
-//   - loads that came back as all-ones are counted over all tiles. After kMostUnanswered of them silent tiles
-//   are left alone for good; after kLetGoAt, because still others turned silent, the card counts as gone. A
-//   new GuardedCard, of a card opened again, begins anew
+//   - Trouble is a copy or a run of registers that is all-ones throughout, words the caller doubts, or a load
+//     that took longer than kSlowNs. The tile is then not touched for kFirstBackoffNs; the time doubles when
+//     trouble is back before the tile was good for as long as it had rested. Until then every access to it
+//     returns Access::suspect. What a slow load returned is still delivered.
+//   - After trouble the card is checked before anything else is loaded (Card::check()). Then the node id
+//     register of other tiles is loaded; when those are all-ones too, the card is gone and not the tile.
+//   - The first thing loaded from a Tensix or Ethernet tile is its node id register, by a single load.
+//   - Loads that returned all-ones are counted over all tiles. After kMostUnanswered of them silent tiles are
+//     left alone for good. After kLetGoAt, because still others turned silent, the card counts as gone. A new
+//     GuardedCard over a card opened again starts counting at zero.
 //   - DRAM may hold all-ones: a word of the tile that was something else before decides whether the tile
-//   answers;
-//     then the copy is made once more
+//     answers; the copy is then made once more.
 //
 // Time in which this thread waited for a CPU, or on the way to an emulated card, does not count as slow.
 #pragma once

@@ -484,8 +484,7 @@ TEST(Decoder, the_zone_pair_of_quick_push_is_known_in_front_of_a_damaged_sentine
   EXPECT_TRUE(d[2].flags & kQuickPush);
 }
 
-// --- lengths
-// ---------------------------------------------------------------------------------------------------
+// --- lengths -----------------------------------------------------------------------------------------------
 
 TEST(Decoder, an_overrun_frame_of_514_words_is_decoded_and_counted) {
   Log log;
@@ -545,8 +544,7 @@ TEST(Decoder, a_frame_head_that_is_cut_is_unparsable) {
   }
 }
 
-// --- damage
-// ----------------------------------------------------------------------------------------------------
+// --- damage ------------------------------------------------------------------------------------------------
 
 Log five_frames() {
   Log log;

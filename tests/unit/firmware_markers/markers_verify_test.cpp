@@ -384,8 +384,7 @@ TEST(Verify, other_lanes_frames_and_foreign_packets_are_refused) {
   EXPECT_EQ(Verified(invalid, {}).walk.whole_words, 0u);
 }
 
-// --- frames behind a rewound index
-// --------------------------------------------------------------------------------
+// --- frames behind a rewound index -------------------------------------------------------------------------
 
 struct Recovered {
   Recovered(const Words& words, FrameDigest before, size_t at = 0)

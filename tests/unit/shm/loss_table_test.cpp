@@ -27,25 +27,25 @@ using shm::StartAt;
 // A collector's segment with an account that goes into it.
 class Losing {
  public:
-  explicit Losing(uint64_t ring_bytes) : segment_(name_, "test", 7, options(ring_bytes)) {
+  explicit Losing(uint64_t ring_bytes) : segment_(name_.text, "test", 7, options(ring_bytes)) {
     segment_.add_standing(shm::ChunkKind::session, "{}");
   }
-  ~Losing() {
-    segment_.end();
-    shm::remove_segment(name_);
-  }
+  ~Losing() { segment_.end(); }
   static shm::SegmentOptions options(uint64_t ring_bytes) {
     shm::SegmentOptions o;
     o.ring_bytes = ring_bytes;
     o.standing_bytes = 4096;
     return o;
   }
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return name_.text; }
   LossAccount& account() { return account_; }
   shm::SegmentWriter& segment() { return segment_; }
 
  private:
-  const std::string name_ = "test-losses-" + std::to_string(getpid());
+  struct Name {  // goes after the writer, whose segment cannot be removed
+    const std::string text = "test-losses-" + std::to_string(getpid());
+    ~Name() { shm::remove_segment(text); }
+  } name_;
   shm::SegmentWriter segment_;
   Publisher publisher_{segment_, 3, 4};
   LossAccount account_{[this](const LossRecord& r) { publisher_.publish_loss(r); }};

@@ -528,14 +528,12 @@ TEST(Segment, a_blocked_reader_is_woken) {
   const Name name("wake");
   SegmentWriter writer(name, "emu:card", 1, small());
   Reader reader(name.text(), StartAt::oldest);
-  const auto begin = std::chrono::steady_clock::now();
   std::thread thread([&] {
     publish(writer.ring(), 0);
     writer.wake_readers();
   });
   std::vector<uint64_t> chunk;
-  EXPECT_EQ(reader.next(chunk, 5000), Next::chunk);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_EQ(reader.next(chunk, 3'600'000), Next::chunk);  // one that slept on would run into ctest's limit
   thread.join();
 }
 

@@ -350,8 +350,7 @@ Bottleneck bottleneck(const OpRow& op) {
   return b;
 }
 
-// --- fidelity
-// ------------------------------------------------------------------------------------------------
+// --- fidelity ----------------------------------------------------------------------------------------------
 
 FidelityAdvice judge_fidelity(const OpRow& op) {
   const auto bits = [](const std::string& type) {

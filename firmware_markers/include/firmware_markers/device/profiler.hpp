@@ -1,12 +1,12 @@
-// Device side: writes the on-card profiler formats from a RISC-V core, with the order of accesses the real
-// firmware of each generation has (format sheet 5.1, 5.2, 5.4). Freestanding: <stdint.h> only. The same code,
-// on a host Port, is the firmware of the emulated card. How to use it in a kernel of your own: DEVICE.md.
+// Device side: writes the on-card profiler formats from a RISC-V core, with the order of accesses that the real
+// firmware of each generation has. Freestanding: <stdint.h> only. The same code, on a host Port, is the
+// firmware of the emulated card. How to use it in a kernel of your own: DEVICE.md.
 //
 // A Port is the machine underneath. Addresses are bytes in this core's own L1:
 //
-//   uint32_t control_address(), buffer_address()       of the control vector and of RISC 0's buffer; the
-//   other
-//                                                      RISCs' buffers follow, 2048 bytes each
+//   uint32_t control_address()                         of the control vector
+//   uint32_t buffer_address()                          of RISC 0's buffer; the other RISCs' buffers follow,
+//                                                      2048 bytes each
 //   uint32_t load(uint32_t address)
 //   void     store(uint32_t address, uint32_t value)
 //   uint32_t clock_high(), clock_low()                 0xFFB121F4 (live), 0xFFB121F0; high is read first
@@ -20,8 +20,9 @@
 // One Profiler per RISC; RISC 0 (BRISC, ERISC0) also opens and finishes launches. Not thread-safe: a core has
 // no threads.
 //
-// Source: tt-metal kernel_profiler.hpp of early 2025, mid 2025, 2026 (@6a16835d); accumulate mode from PR
-// #48506, issue #57102 and measurements (format sheet 5.4), its threshold is ours.
+// Source: tt-metal tt_metal/tools/profiler/kernel_profiler.hpp of early 2025, mid 2025 and 2026 (@6a16835d);
+// accumulate mode: tt-metal PR #48506, issue #57102 and measurements on the public simulator. Its threshold
+// (kAccumulateReserveWords) is chosen here.
 #pragma once
 #include <stdint.h>
 

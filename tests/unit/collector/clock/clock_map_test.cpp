@@ -112,6 +112,23 @@ TEST(ClockMap, batch_takes_the_same_wrap_as_single_in_a_piece_of_two_hours) {
   }
 }
 
+// A card counts on while its host is started anew.
+TEST(ClockMap, a_marker_from_before_the_hosts_boot_is_not_in_the_far_future) {
+  const uint64_t from = uint64_t{1} << 43;
+  const HostTime second = 16'000'000'000;
+  const ClockSegment s = piece(from, second, from + 1'000'000, second + 16'000'000);
+  ClockMap map;
+  map.update({}, {&s, 1});
+  const uint64_t old = from - 3'600'000'000'000;  // an hour at 1 GHz
+  const auto single = map.at(old, second + 16'000'000);
+  EXPECT_EQ(single.quality.kind, BoundKind::none);
+  EXPECT_EQ(single.host, 1u);
+  std::vector<HostTime> out(1);
+  std::vector<ClockMap::Run> runs;
+  map.convert({{old}}, second + 16'000'000, out, runs);
+  EXPECT_EQ(out[0], 1u);
+}
+
 TEST(ClockMap, outside_of_everything_measured_there_is_no_bound) {
   ClockMap map;
   EXPECT_EQ(map.at(5, 5).quality.kind, BoundKind::none);

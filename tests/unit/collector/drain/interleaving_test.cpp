@@ -182,9 +182,9 @@ void all_histories(const std::function<bool(const HistoryOptions&, const History
               }
 }
 
-// Nothing happens in the middle of a poll.
+// Nothing happens in the middle of a poll. A tenth of them in an ordinary run.
 TEST_F(Interleaving, between_looks) {
-  OneIn some(kSanitized ? 200 : 1);
+  OneIn some(kSanitized ? 200 : long_run() ? 1 : 10);
   all_histories([&](const HistoryOptions& o, const History& h) {
     for (const uint32_t pace : kPaces)
       if (some.turn() && !check(o, h, Paced(pace))) return false;
@@ -196,7 +196,7 @@ TEST_F(Interleaving, between_looks) {
 // Something happens before one load in the middle of a poll: any load, of any schedule above. A fixed part of
 // them in an ordinary run, an eighth in the long one.
 TEST_F(Interleaving, within_one_look) {
-  OneIn schedules(kSanitized ? 200 : long_run() ? 1 : 3), loads_of(long_run() ? 8 : 60);
+  OneIn schedules(kSanitized ? 200 : long_run() ? 1 : 30), loads_of(long_run() ? 8 : 60);
   all_histories([&](const HistoryOptions& o, const History& h) {
     for (const uint32_t pace : kPaces) {
       if (!schedules.turn()) continue;
@@ -237,7 +237,7 @@ TEST_F(Interleaving, within_two_looks) {
 TEST_F(Interleaving, at_random) {
   const char* given = std::getenv("TTC_RANDOM");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  uint64_t left = given ? 1 : kSanitized ? 2'000 : long_run() ? 1'000'000 : 40'000;
+  uint64_t left = given ? 1 : kSanitized ? 2'000 : long_run() ? 1'000'000 : 4'000;
   std::cout << "seeds from " << seed << "\n";
   for (; left > 0; ++seed) {
     Random schedule(seed);

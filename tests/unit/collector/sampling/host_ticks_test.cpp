@@ -25,6 +25,13 @@ TEST(HostTicks, limits_hold_raw) {
   EXPECT_LT(narrowest, 100'000);
 }
 
+TEST(HostTime, before_reaches_back_to_the_boot_and_not_behind_it) {
+  EXPECT_EQ(before(100, 30), 70u);
+  EXPECT_EQ(before(100, 100), 0u);
+  EXPECT_EQ(before(100, 101), 0u);
+  EXPECT_EQ(before(100, ~uint64_t{0}), 0u);
+}
+
 TEST(HostTicks, clocks_are_compared_with_an_error_that_holds) {
   const HostTicks::Clocks c = HostTicks::compare();
   const uint64_t raw = raw_now_ns(), real = host_clock_ns(CLOCK_REALTIME);

@@ -29,7 +29,7 @@ class KmdCard : public testing::TestWithParam<const char*> {
  protected:
   KmdCard() {
     static int number = 0;
-    notices = "/tmp/ttc-kmd-" + std::to_string(getpid()) + "-" + std::to_string(number++);
+    notices = testing::TempDir() + "ttc-kmd-" + std::to_string(getpid()) + "-" + std::to_string(number++);
     model.set_notice_directory(notices);
     kmd::use_system(model);
   }

@@ -21,9 +21,9 @@ using testing_support::tell_listeners;
 class ResetNoticeTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/ttc-notice-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory = std::string(name) + "/listeners";
+    std::string name = testing::TempDir() + "ttc-notice-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory = name + "/listeners";
     parent = name;
   }
   void TearDown() override {

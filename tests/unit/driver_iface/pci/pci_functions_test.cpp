@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 class Machine : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/ttc-machine-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern), nullptr);
+    std::string pattern = testing::TempDir() + "ttc-machine-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     root = pattern;
-    chmod(pattern, 0755);
+    chmod(pattern.c_str(), 0755);
     fs::create_directories(root + "/sys/bus/pci/devices");
     fs::create_directories(root + "/proc");
     fs::create_directories(root + "/dev");
