@@ -85,7 +85,7 @@ void crash_after(const std::string& name, uint64_t chunks, int how = SIGKILL) {
 
 // The labels stand in the enumeration's order; two lists that grew apart once gave counters each other's
 // names.
-TEST(Counters, AreLabelledByTheirOwnNames) {
+TEST(Counters, are_labelled_by_their_own_names) {
   EXPECT_STREQ(label(Counter::sweeps), "sweeps");
   EXPECT_STREQ(label(Counter::markers), "markers");
   EXPECT_STREQ(label(Counter::unreadable_intervals), "unreadable_intervals");

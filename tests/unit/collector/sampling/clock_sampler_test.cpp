@@ -65,7 +65,7 @@ class TileCard : public card::Card {
 constexpr size_t kSegments = 40;
 constexpr uint64_t kSamplePeriod = 5'000'000;  // 200 samples a second, so that the test is short
 
-TEST(ClockSampler, TilesOfOneOriginAreOneDomainOthersGetTheirOwn) {
+TEST(ClockSampler, tiles_of_one_origin_are_one_domain_others_get_their_own) {
   TileCard card;
   card.origin = {
       {{1, 1}, 0},         {{1, 2}, 0}, {{2, 1}, 7'000'000'000}, {{2, 2}, 0}, {{3, 1}, 7'000'000'000},
@@ -87,7 +87,7 @@ TEST(ClockSampler, TilesOfOneOriginAreOneDomainOthersGetTheirOwn) {
   EXPECT_NE(sampler.take_domains().find("[1,2,1]"), std::string::npos);
 }
 
-TEST(ClockSampler, ATileThatDoesNotAnswerIsNoReasonToStop) {
+TEST(ClockSampler, a_tile_that_does_not_answer_is_no_reason_to_stop) {
   TileCard card;
   card.origin = {{{1, 1}, 0}, {{1, 2}, 0}};
   card.dead[{1, 2}] = true;
@@ -100,7 +100,7 @@ TEST(ClockSampler, ATileThatDoesNotAnswerIsNoReasonToStop) {
   EXPECT_EQ(sampler.figures().stats.samples, 1u);
 }
 
-TEST(ClockSampler, StaysWithinItsRoundTrips) {
+TEST(ClockSampler, stays_within_its_round_trips) {
   for (const double rate : {2.0, 16.0, 32.0}) {
     TileCard card;
     std::vector<Coord> tiles;
@@ -121,7 +121,7 @@ TEST(ClockSampler, StaysWithinItsRoundTrips) {
 
 // Short runs are over before every tile had its turn: at the end those that are left are compared, or only
 // the reference tile's markers would have times.
-TEST(ClockPublisher, ACardThatGoesAwayEarlyIsAskedForItsOtherTilesFirst) {
+TEST(ClockPublisher, a_card_that_goes_away_early_is_asked_for_its_other_tiles_first) {
   TileCard card;
   card.base = uint64_t{1} << 40;
   std::vector<card::Coord> tiles;
@@ -156,7 +156,7 @@ TEST(ClockPublisher, ACardThatGoesAwayEarlyIsAskedForItsOtherTilesFirst) {
 }
 
 // Publishes for real and follows the model live: every count the card showed lies where its segment says.
-TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
+TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
   TileCard card;
   card.base =
       (uint64_t{1} << 32) * 1000 - raw_now_ns() % (uint64_t{1} << 32) - 200'000'000;  // rolls over on the way
@@ -220,7 +220,7 @@ TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
 }
 
 // A told change of AICLK brings the next samples sooner, and then the period is what it was.
-TEST(ClockPublisher, AnotherAiclkIsLookedIntoSooner) {
+TEST(ClockPublisher, another_aiclk_is_looked_into_sooner) {
   TileCard card;
   card.origin = {{{1, 1}, 0}};
   card.aiclk_mhz = 1000;
@@ -249,7 +249,7 @@ TEST(ClockPublisher, AnotherAiclkIsLookedIntoSooner) {
   shm::remove_segment(name);
 }
 
-TEST(LiveClock, ForeignWordsEndTheList) {
+TEST(LiveClock, foreign_words_end_the_list) {
   EXPECT_TRUE(live_clock({}).empty());
   EXPECT_TRUE(live_clock(std::vector<uint64_t>{~uint64_t{0}, 1, 2}).empty());
   EXPECT_TRUE(live_clock(std::vector<uint64_t>{8, 1}).empty());

@@ -1,8 +1,8 @@
-#include "tools/pipeline/text_escape.hpp"
+#include "collector/draw/text_escape.hpp"
 
 #include <cstdio>
 
-namespace ttc::tools {
+namespace ttc::draw {
 namespace {
 
 // Bytes of the character at `at`; 0: it is none, or an overlong form, a surrogate, or cut.
@@ -52,16 +52,21 @@ std::string for_json(std::string_view text) {
 }
 
 std::string for_markup(std::string_view text) {
-  return escaped(text, [](char c, std::string& out) {
+  std::string out = escaped(text, [](char c, std::string& to) {
     if (c == '<')
-      out += "&lt;";
+      to += "&lt;";
+    else if (c == '>')
+      to += "&gt;";  // "]]>" is an error in XML content
     else if (c == '&')
-      out += "&amp;";
+      to += "&amp;";
     else if (c == '"')
-      out += "&quot;";
+      to += "&quot;";
     else
-      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      to += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   });
+  for (const std::string_view excluded : {"\xef\xbf\xbe", "\xef\xbf\xbf"})  // U+FFFE and U+FFFF, not in XML
+    for (size_t at = 0; (at = out.find(excluded, at)) != out.npos;) out.replace(at, excluded.size(), "?");
+  return out;
 }
 
-}  // namespace ttc::tools
+}  // namespace ttc::draw
