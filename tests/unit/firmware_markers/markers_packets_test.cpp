@@ -13,10 +13,15 @@ namespace {
 
 using namespace device;
 
-constexpr uint8_t kRisc = 2, kFlat = 9;
-constexpr uint32_t kSeeds = 400;
+constexpr uint8_t kRisc2 = 2, kFlatId9 = 9;
+constexpr uint32_t kPacketSeeds = 400;
 
 using Words = std::vector<uint32_t>;
+
+struct Dice : std::mt19937 {
+  using std::mt19937::mt19937;
+  uint32_t operator()() { return static_cast<uint32_t>(std::mt19937::operator()()); }
+};
 
 void put(Words& words, uint32_t type, uint32_t id, uint64_t time) {
   words.push_back(marker_high(type, id, static_cast<uint32_t>(time >> 32)));
@@ -25,7 +30,7 @@ void put(Words& words, uint32_t type, uint32_t id, uint64_t time) {
 
 Words head_of(uint64_t time) {
   const Format& format = layout_by_generation(4)->format;
-  Words words{0, 0, format.identity(kRisc, kFlat, 0), 7};
+  Words words{0, 0, format.identity(kRisc2, kFlatId9, 0), 7};
   put(words, kZoneStart, 1, time);
   put(words, kZoneEnd, 1, time + 1000000);
   put(words, kZoneStart, 2, time + 1);
@@ -34,7 +39,7 @@ Words head_of(uint64_t time) {
 }
 
 // A frame of packets of all types. The seed decides all of it.
-Words random_frame(std::mt19937& random) {
+Words random_frame(Dice& random) {
   uint64_t time = (uint64_t{random()} << 32 | random()) & (kClockMask >> 1);
   Words words = head_of(time);
   for (uint32_t left = random() % 60; left; --left) {
@@ -63,7 +68,7 @@ std::vector<Packet> packets_of(std::span<const uint32_t> words, size_t at, size_
 
 // The custom markers of the first frame, as the decoder has them.
 std::vector<Marker> decoded(std::span<const uint32_t> words, Batch& batch) {
-  LaneDecoder decoder({&layout_by_generation(4)->format, kRisc, kFlat});
+  LaneDecoder decoder({&layout_by_generation(4)->format, kRisc2, kFlatId9});
   batch.clear();
   decoder.decode_buffer(words, batch);
   std::vector<Marker> customs;
@@ -165,9 +170,9 @@ TEST(Packets, unset_slots_padding_and_totals_have_no_time) {
 
 TEST(Packets, of_random_frames_are_the_markers_that_the_decoder_finds) {
   size_t all = 0;
-  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint32_t seed = 1; seed <= kPacketSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    Dice random(seed);
     const Words words = random_frame(random);
     size_t end = 0;
     all += packets_of(words, kFirstCustomWord, &end).size();
@@ -175,14 +180,14 @@ TEST(Packets, of_random_frames_are_the_markers_that_the_decoder_finds) {
     expect_as_decoded(words);
     if (HasFailure()) return;
   }
-  EXPECT_GT(all, 10 * kSeeds);
+  EXPECT_GT(all, 10 * kPacketSeeds);
 }
 
 TEST(Packets, of_damaged_frames_are_the_markers_that_the_decoder_finds) {
   size_t cut_short = 0;
-  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint32_t seed = 1; seed <= kPacketSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    Dice random(seed);
     Words words = random_frame(random);
     if (words.size() == kFirstCustomWord) continue;
     for (uint32_t damaged = 1 + random() % 4; damaged; --damaged) {
@@ -196,7 +201,7 @@ TEST(Packets, of_damaged_frames_are_the_markers_that_the_decoder_finds) {
     expect_as_decoded(words);
     if (HasFailure()) return;
   }
-  EXPECT_GT(cut_short, kSeeds / 10);
+  EXPECT_GT(cut_short, kPacketSeeds / 10);
 }
 
 }  // namespace
