@@ -1,7 +1,7 @@
 // Every Tenstorrent function on this machine's PCI buses, with a driver or without, and what the kernel tells
 // about it: sysfs, /proc, /dev. Nothing here opens a card. Of config space only what libpci takes from sysfs
 // is used; a function without a driver is listed and never read. A driver's attribute (clock, serial,
-// firmware) costs the driver one read of the chip, as any monitor's look does (driver sheet 1.6).
+// firmware) costs the driver one read of the chip, as any monitor's look does (tt-kmd enumerate.c).
 //
 // Works for any user. What this user may not see, or the driver does not tell, is left empty and named in
 // `hidden`.
@@ -71,7 +71,7 @@ enum class Look : uint8_t { everything, place };
 // By PCI address. No PCI bus is no error. Throws InventoryError when there is one that cannot be read.
 std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {}, Look look = Look::everything);
 
-// The product of a 64-bit board id, as on the box; empty when the code is not known (driver sheet 4.1).
+// The product of a 64-bit board id, as on the box; empty when the code is not known.
 std::string board_of_serial(uint64_t board_id);
 
 }  // namespace ttc::card
