@@ -16,7 +16,8 @@ MemoryImage open_image(const std::string& directory) {
   }
 }
 
-constexpr uint32_t kNominalMhz[2] = {1000, 1350};  // the image does not tell its clock (format sheet 8)
+// The image does not hold its clock rate.
+constexpr uint32_t kNominalMhz[2] = {1000, 1350};
 
 void put_text(std::vector<uint64_t>& chunk, shm::ChunkHeader h, std::string_view text) {
   h.bytes = static_cast<uint32_t>(sizeof h + text.size());

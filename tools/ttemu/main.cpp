@@ -270,7 +270,7 @@ int run_replay(Options& o) {
   return code == kOk && left_out ? kRowsLeftOut : code;
 }
 
-// The mailbox that tt-metal had when its profiler was of this generation (format sheet 1.3).
+// The mailbox that tt-metal had when its profiler was of this generation (tt-metal dev_msgs.h).
 std::string usual_mailbox(const std::string& generation, const std::string& arch) {
   if (CLI::detail::to_lower(generation) == "g1-16") return arch == "blackhole" ? "M1-early" : "M0";
   if (CLI::detail::to_lower(generation) == "g1") return "M1";

@@ -1,4 +1,4 @@
-// Frames: what one push of one RISC's L1 buffer leaves in the DRAM log (format sheet 3.4).
+// Frames: what one push of one RISC's L1 buffer leaves in the DRAM log (tt-metal kernel_profiler.hpp).
 //
 //   word 0,1   0 0            sentinel; may be damaged by an overrun of the RISC before (3.5)
 //   word 2     identity       RISC and flat id of the lane, trace counter

@@ -461,7 +461,7 @@ TEST(Recovered, nothing_behind_its_own_fw_end_belongs_to_a_frame) {
   EXPECT_EQ(Recovered(words, known_until(500)).length, 20u);
 }
 
-// One event and zones until the buffer is full: the last END has no room (format sheet 3.5).
+// One event and zones until the buffer is full: the last END has no room (tt-metal kernel_profiler.hpp).
 TEST(Recovered, the_last_frame_is_recovered_with_what_overran_its_buffer) {
   Words words = run(1, 1000, 125);
   Words event;
