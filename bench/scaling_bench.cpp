@@ -335,7 +335,7 @@ std::vector<Stroke> panel(const std::vector<Result>& results, uint32_t charged, 
   return strokes;
 }
 
-Figure draw(const Chip& chip, const std::vector<Result>& results) {
+Figure figure_of(const Chip& chip, const std::vector<Result>& results) {
   const auto none = [](const Cost&) { return 0.0; };
   Figure f;
   f.title = std::string("Cost of collecting from ") + chip.what + ", " + chip.generation;
@@ -395,7 +395,7 @@ int main(int argc, char** argv) {
   if (once()) wormhole.cores = {1}, blackhole.cores = {1, 140};
   measure(wormhole);
   const std::vector<Result> results = measure(blackhole);
-  if (svg.empty() || write_svg(svg, draw(blackhole, results))) return 0;
+  if (svg.empty() || write_svg(svg, figure_of(blackhole, results))) return 0;
   std::fprintf(stderr, "scaling_bench: cannot write the figure to %s: %s; try another place\n", svg.c_str(),
                std::strerror(errno));
   return 1;

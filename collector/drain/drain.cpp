@@ -105,7 +105,7 @@ card::Transactions Drain::transactions() const {
   return t;
 }
 
-LossAccount::Where Drain::where(const CoreState& core, uint32_t risc) const {
+LossLog::Where Drain::where(const CoreState& core, uint32_t risc) const {
   return {core.core.at.x, core.core.at.y, static_cast<uint8_t>(risc), core.epoch};
 }
 

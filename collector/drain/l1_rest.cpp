@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/drain/drain.hpp"
+#include "firmware_markers/packets.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -21,11 +22,15 @@ constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or 
 uint64_t last_time(std::span<const uint32_t> buffer) {
   using namespace markers;
   uint64_t last = marker_time(buffer[device::kFwStartWord], buffer[device::kFwStartWord + 1]);
-  for (uint32_t w = device::kFwEndWord; w + 2 <= buffer.size(); w += 2)
-    if (is_marker(buffer[w]) && !is_blank(buffer[w]) &&
-        (last == 0 || is_blank(buffer[device::kFwStartWord]) ||
-         clock_difference(marker_time(buffer[w], buffer[w + 1]), last) > 0))
-      last = marker_time(buffer[w], buffer[w + 1]);
+  const auto take = [&](const Packet& p) {
+    if (p.timed() &&
+        (last == 0 || is_blank(buffer[device::kFwStartWord]) || clock_difference(p.time(), last) > 0))
+      last = p.time();
+    return Walking::on;
+  };
+  for (const size_t slot : {device::kFwEndWord, device::kKernelStartWord, device::kKernelEndWord})
+    if (const Packet p = packet_at(buffer, slot); p.words != 0) take(p);
+  for_each_packet(buffer, device::kFirstCustomWord, take);
   return last;
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 namespace ttc::collect {
 
@@ -11,7 +11,7 @@ using shm::ChunkKind;
 using shm::Counter;
 
 // The table takes the largest account there can be; shm/loss_table.hpp has the arithmetic.
-static_assert(shm::kLossTableRecords >= LossGrain::kMost + 160 * 5 * 6 * 3);
+static_assert(shm::kLossTableRecords >= LossMerge::kMost + 160 * 5 * 6 * 3);
 
 ChunkHeader Publisher::header(ChunkKind kind, uint64_t bytes) {
   ChunkHeader h;

@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "collector/capture/capture_file.hpp"
-#include "collector/record/drop_account.hpp"
+#include "collector/record/dropped_blocks.hpp"
 #include "collector/record/test_point.hpp"
 
 namespace ttc::collect {

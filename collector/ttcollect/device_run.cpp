@@ -12,7 +12,7 @@
 #include "collector/attach/metal_sync.hpp"
 #include "collector/host/environment_facts.hpp"
 #include "collector/host/host_place.hpp"
-#include "collector/ttcollect/probe.hpp"
+#include "collector/inspect/probe.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
 

@@ -9,11 +9,11 @@
 #include "collector/attach/attach.hpp"
 #include "collector/attach/zone_logs.hpp"
 #include "collector/host/host_fit.hpp"
+#include "collector/inspect/device_list.hpp"
 #include "collector/io/event_flag.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "collector/sampling/clock_publisher.hpp"
 #include "collector/sampling/link_probe.hpp"
-#include "collector/ttcollect/device_list.hpp"
 #include "collector/ttcollect/run.hpp"
 #include "driver_iface/pci_functions.hpp"
 

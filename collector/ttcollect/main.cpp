@@ -10,13 +10,13 @@
 #include <fstream>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/inspect/device_list.hpp"
+#include "collector/inspect/inventory.hpp"
+#include "collector/inspect/probe.hpp"
+#include "collector/inspect/sync_run.hpp"
 #include "collector/ttcollect/capture_commands.hpp"
 #include "collector/ttcollect/capture_options.hpp"
-#include "collector/ttcollect/device_list.hpp"
-#include "collector/ttcollect/inventory.hpp"
-#include "collector/ttcollect/probe.hpp"
 #include "collector/ttcollect/report.hpp"
-#include "collector/ttcollect/sync_run.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "collector/ttcollect/probe.hpp"
+#include "collector/inspect/probe.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {

@@ -137,7 +137,7 @@ def steps(arguments):
     with open(info) as lines:
         samples = list(csv.DictReader(lines, skipinitialspace=True))
     h.check(len(samples) > 5, f"{len(samples)} rows in sync_device_info.csv")
-    largest = max([70_000_000, *(Fraction(r[-3]) for r in rows if r[-3])])    # hard ones are no better than a period
+    largest = max([70_000_000, *(scaled(r[-3]) // 10**DECIMALS + 1 for r in rows if r[-3])])    # hard ones are no better than a period
     for s in samples:
         truth = true_host_ns(pieces, int(s["device"]))
         got = int(s["host_start"]) + Fraction(s["host_real"])

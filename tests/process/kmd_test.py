@@ -24,7 +24,7 @@ def case(function):
 
 class OnModel:
     def __init__(self, arch, name, card, *arguments, minor=10, memory="metal"):
-        self.asic = f"7{os.getpid():x}{h._serial[0]:x}"
+        self.asic = f"7{os.getpid():07d}{h._serial[0] % 100:02d}"
         self.live = h.remove_at_end(("blackhole-" if arch == "blackhole" else "wormhole-") + self.asic)
         self.notices = h.work("notices-" + self.asic)
         import subprocess

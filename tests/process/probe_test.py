@@ -48,7 +48,7 @@ def through_the_driver():
         card = h.start("ttemu", "--name", name, "--arch", arch, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
         while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
             h.check(card.poll() is None, "ttemu ended")
-        asic = f"5{os.getpid():x}"
+        asic = f"5{os.getpid():07d}"
         h.remove_at_end(("blackhole-" if arch == "blackhole" else "wormhole-") + asic)
         code, out, err = h.run("ttcollect_on_model", name, card.pid, asic, 10, h.work("notices"), "metal",
                                "--", "probe", "--device", "0", "--samples", 20, "--json")

@@ -108,7 +108,7 @@ class Collecting : tools::Format {
     coverage_.recovered = shared_.segment.get(shm::Counter::recovered_words) != 0;
     coverage_.unparsable = drain.losses().count(shm::LossCause::unparsable);
     coverage_.rewound = drain.losses().count(shm::LossCause::host_reset);
-    for (const auto& [id, record] : pipeline_.losses()) losses_.push_back(record);
+    losses_ = pipeline_.losses();
     return judge();
   }
 

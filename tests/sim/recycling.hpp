@@ -118,7 +118,7 @@ class Recycled : tools::Format {
     collect(drain, publisher);
     drain.close_account(false);
     read_ring(publisher);
-    for (const auto& [id, record] : pipeline_.losses()) losses_.push_back(record);
+    losses_ = pipeline_.losses();
     totals.add(recycling.account);
     ++totals.runs;
     if (audit_ != recycling.account.recycles) return "an audit line is missing";

@@ -41,6 +41,7 @@ class OwnDirectory : public testing::Environment {
     std::string pattern = fs::temp_directory_path() / "ttc-unit-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr) << pattern;
     directory_ = pattern;
+    fs::permissions(directory_, fs::perms(0755));  // tests that act as another user read in it
     setenv("TMPDIR", directory_.c_str(), 1);       // std::filesystem::temp_directory_path()
     setenv("TEST_TMPDIR", directory_.c_str(), 1);  // testing::TempDir()
   }

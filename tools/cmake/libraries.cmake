@@ -18,6 +18,9 @@ function(ttc_library name header library package)
 endfunction()
 
 find_package(Threads REQUIRED)
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)  # Boost's own CMake package: newer releases of CMake have no FindBoost
+endif()
 find_package(Boost 1.74 QUIET)
 ttc_need(Boost_FOUND "Boost.Interprocess" libboost-dev)
 add_library(ttc_boost INTERFACE)

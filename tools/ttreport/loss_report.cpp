@@ -9,7 +9,7 @@
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
-#include "ttcollect/loss_book.hpp"
+#include "ttcollect/loss_view.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -20,8 +20,8 @@ using json = nlohmann::ordered_json;
 struct SessionLosses {
   std::string device;
   uint32_t chip = 0;
-  std::map<uint64_t, shm::LossRecord> lost;  // by interval
-  std::vector<shm::LossTotal> before;        // when the first of these files was begun
+  collect::LossView::Intervals lost;
+  std::vector<shm::LossTotal> before;  // when the first of these files was begun
 };
 
 struct LossTotals {
@@ -139,19 +139,18 @@ class LossReport : public Report {
 
   int run() override {
     const auto source = open_source(from_, false);
-    collect::LossBook book(source->loss_cause());
+    collect::LossView view(source->loss_cause());
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;) {
-      if (source->lost_beginning()) book.lost_beginning();
-      book.push(chunk);
+      if (source->lost_beginning()) view.lost_beginning();
+      view.push(chunk);
       take(chunk);
     }
-    if (source->broke_off()) book.broke_off();
-    book.finish();
-    for (const auto& [session, records] : book.sessions()) runs_[session].lost = records;
-    const collect::ChunkGaps& gaps = book.gaps();
+    if (source->broke_off()) view.broke_off();
+    view.finish();
+    for (const auto& [session, intervals] : view.all()) runs_[session].lost = intervals;
     const std::vector<std::string> complaints = source->complaints();
     Output out(output_, false);
-    out.append(as_json_ ? all_as_json(gaps, complaints) : all_as_text(gaps));
+    out.append(as_json_ ? all_as_json(view, complaints) : all_as_text(view));
     out.commit();
     for (const std::string& c : complaints) say(kOk, c);
     return complaints.empty() ? kOk : kSourceDamaged;
@@ -173,21 +172,21 @@ class LossReport : public Report {
     if (j.contains("chip") && j["chip"].is_number_unsigned()) run.chip = j["chip"];
   }
 
-  std::string all_as_text(const collect::ChunkGaps& gaps) const {
+  std::string all_as_text(const collect::LossView& view) const {
     std::string text;
     for (const auto& [session, run] : runs_) text += table_of(session, run);
     if (runs_.empty()) text = "no device was recorded\n";
-    if (gaps.missing_chunks()) text += std::to_string(gaps.missing_chunks()) + " chunks did not come\n";
-    if (gaps.chunks_before())
-      text += "this recording begins " + std::to_string(gaps.chunks_before()) + " chunks after its run\n";
+    if (view.missing_chunks()) text += std::to_string(view.missing_chunks()) + " chunks did not come\n";
+    if (view.chunks_before())
+      text += "this recording begins " + std::to_string(view.chunks_before()) + " chunks after its run\n";
     return text;
   }
-  std::string all_as_json(const collect::ChunkGaps& gaps, const std::vector<std::string>& complaints) const {
+  std::string all_as_json(const collect::LossView& view, const std::vector<std::string>& complaints) const {
     json devices = json::array();
     for (const auto& [session, run] : runs_) devices.push_back(to_json(session, run));
     return json{{"devices", std::move(devices)},
-                {"missing_chunks", gaps.missing_chunks()},
-                {"chunks_before", gaps.chunks_before()},
+                {"missing_chunks", view.missing_chunks()},
+                {"chunks_before", view.chunks_before()},
                 {"complaints", complaints}}
                .dump() +
            "\n";

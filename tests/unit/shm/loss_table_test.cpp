@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/loss/loss_account.hpp"
+#include "collector/loss/loss_log.hpp"
 #include "collector/publish/publisher.hpp"
 #include "shm/reader.hpp"
 #include "shm/segment.hpp"
@@ -38,7 +38,7 @@ class Losing {
     return o;
   }
   const std::string& name() const { return name_.text; }
-  LossAccount& account() { return account_; }
+  LossLog& account() { return account_; }
   shm::SegmentWriter& segment() { return segment_; }
 
  private:
@@ -48,7 +48,7 @@ class Losing {
   } name_;
   shm::SegmentWriter segment_;
   Publisher publisher_{segment_, 3, 4};
-  LossAccount account_{[this](const LossRecord& r) { publisher_.publish_loss(r); }};
+  LossLog account_{[this](const LossRecord& r) { publisher_.publish_loss(r); }};
 };
 
 using Account = std::map<uint64_t, LossRecord>;
@@ -104,7 +104,7 @@ TEST(LossTable, the_largest_account_there_can_be_is_there_for_whoever_comes_late
           ++now;
         }
   const std::vector<LossRecord>& intervals = losing.account().intervals();
-  EXPECT_GT(intervals.size(), LossGrain::kMost);
+  EXPECT_GT(intervals.size(), LossMerge::kMost);
   EXPECT_LE(intervals.size(), shm::kLossTableRecords);
   for (const StartAt start : {StartAt::newest, StartAt::oldest}) {
     shm::Reader late(losing.name(), start);
@@ -120,7 +120,7 @@ TEST(LossTable, the_largest_account_there_can_be_is_there_for_whoever_comes_late
 
 TEST(LossTable, an_interval_that_grows_takes_no_more_room) {
   Losing losing(64 << 10);
-  const LossAccount::Where here{1, 2, 3, 4};
+  const LossLog::Where here{1, 2, 3, 4};
   for (uint64_t launches = 1; launches < uint64_t{1} << 40; launches *= 2)
     losing.account().open(here, LossCause::dropped_on_card, 100, launches);
   for (uint64_t i = 0; i < 10'000; ++i)
@@ -176,7 +176,7 @@ TEST(LossTable, whoever_stays_to_the_end_has_the_account_whenever_he_came) {
     });
   std::mt19937_64 dice(1);
   for (uint64_t i = 0; i < 20'000; ++i) {
-    const LossAccount::Where where{static_cast<uint8_t>(dice() % 8), 1, static_cast<uint8_t>(dice() % 5), 0};
+    const LossLog::Where where{static_cast<uint8_t>(dice() % 8), 1, static_cast<uint8_t>(dice() % 5), 0};
     if (dice() % 3)
       losing.account().record(where, LossCause::unparsable, LossPrecision::exact_words, i, i + 3, 1, 0);
     else if (losing.account().is_open(where, LossCause::dropped_on_card))

@@ -287,6 +287,12 @@ TEST_F(Machine, a_umd_workload_owns_the_card_while_it_lives_and_holds_the_lock) 
   EXPECT_EQ(only().umd_owner_pid, 0);
 }
 
+// Root again at the end, also after an exception.
+struct AnotherUser {
+  AnotherUser() { EXPECT_EQ(seteuid(65534), 0); }
+  ~AnotherUser() { EXPECT_EQ(seteuid(0), 0); }
+};
+
 TEST_F(Machine, what_this_user_may_not_see_is_said) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
   card("0000:01:00.0", "0x401e", 0);
@@ -298,9 +304,10 @@ TEST_F(Machine, what_this_user_may_not_see_is_said) {
                                   std::string("/dev/shm/TT_UMD_LOCK.CHIP_IN_USE_0_PCIe")})
     ASSERT_EQ(chmod((root + path).c_str(), 0), 0);
   ASSERT_EQ(chmod((root + "/proc/100/fd").c_str(), 0), 0);
-  ASSERT_EQ(seteuid(65534), 0);
-  const auto functions = found();
-  ASSERT_EQ(seteuid(0), 0);
+  const auto functions = [this] {
+    const AnotherUser other;
+    return found();
+  }();
   ASSERT_EQ(functions.size(), 1u);
   const std::string hidden = all(functions[0].hidden);
   EXPECT_NE(hidden.find("tt_serial, tt_aiclk (Permission denied)"), std::string::npos) << hidden;

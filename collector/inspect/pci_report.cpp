@@ -1,4 +1,4 @@
-#include "collector/ttcollect/pci_report.hpp"
+#include "collector/inspect/pci_report.hpp"
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 // Intervals of what may be missing: identity, growth, closing, and that everything is published.
-#include "collector/loss/loss_account.hpp"
+#include "collector/loss/loss_log.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@ using shm::LossRecord;
 
 struct Account {
   std::vector<LossRecord> published;
-  LossAccount losses{[this](const LossRecord& r) { published.push_back(r); }};
+  LossLog losses{[this](const LossRecord& r) { published.push_back(r); }};
 };
-constexpr LossAccount::Where kHere{1, 2, 3, 4};
+constexpr LossLog::Where kHere{1, 2, 3, 4};
 
-TEST(LossAccount, a_record_is_published_once_with_everything_in_it) {
+TEST(LossLog, a_record_is_published_once_with_everything_in_it) {
   Account a;
   const uint64_t id = a.losses.record(kHere, LossCause::unparsable, LossPrecision::exact_words, 10, 20, 6, 0);
   ASSERT_EQ(a.published.size(), 1u);
@@ -37,7 +37,7 @@ TEST(LossAccount, a_record_is_published_once_with_everything_in_it) {
   EXPECT_FALSE(a.losses.is_open(kHere, LossCause::unparsable));
 }
 
-TEST(LossAccount, every_interval_has_an_id_of_its_own) {
+TEST(LossLog, every_interval_has_an_id_of_its_own) {
   Account a;
   EXPECT_EQ(a.losses.record(kHere, LossCause::unparsable, LossPrecision::exact_words, 1, 2, 1, 0), 0u);
   EXPECT_EQ(a.losses.record(kHere, LossCause::unparsable, LossPrecision::exact_words, 1, 2, 1, 0), 1u);
@@ -46,7 +46,7 @@ TEST(LossAccount, every_interval_has_an_id_of_its_own) {
   for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(a.losses.intervals()[i].id, i);
 }
 
-TEST(LossAccount, an_open_interval_grows_under_the_same_id_and_closes_once) {
+TEST(LossLog, an_open_interval_grows_under_the_same_id_and_closes_once) {
   Account a;
   a.losses.open(kHere, LossCause::dropped_on_card, 100, 3);
   EXPECT_TRUE(a.losses.is_open(kHere, LossCause::dropped_on_card));
@@ -72,7 +72,7 @@ TEST(LossAccount, an_open_interval_grows_under_the_same_id_and_closes_once) {
   EXPECT_EQ(a.losses.intervals().size(), 2u);
 }
 
-TEST(LossAccount, a_long_loss_does_not_fill_the_ring_with_itself) {
+TEST(LossLog, a_long_loss_does_not_fill_the_ring_with_itself) {
   Account a;
   for (uint64_t launches = 1; launches <= 100000; ++launches)
     a.losses.open(kHere, LossCause::dropped_on_card, 1, launches);
@@ -83,9 +83,9 @@ TEST(LossAccount, a_long_loss_does_not_fill_the_ring_with_itself) {
   EXPECT_EQ(a.losses.intervals().size(), 1u);
 }
 
-TEST(LossAccount, lanes_and_causes_are_open_apart) {
+TEST(LossLog, lanes_and_causes_are_open_apart) {
   Account a;
-  const LossAccount::Where others[] = {{2, 2, 3, 4}, {1, 3, 3, 4}, {1, 2, 4, 4}};
+  const LossLog::Where others[] = {{2, 2, 3, 4}, {1, 3, 3, 4}, {1, 2, 4, 4}};
   a.losses.open(kHere, LossCause::host_reset, 1, 0);
   EXPECT_EQ(a.published.back().precision, LossPrecision::unknown);
   EXPECT_FALSE(a.losses.is_open(kHere, LossCause::dropped_on_card));
@@ -99,7 +99,7 @@ TEST(LossAccount, lanes_and_causes_are_open_apart) {
   EXPECT_EQ(a.losses.count(LossCause::dropped_on_card), 0u);
 }
 
-TEST(LossAccount, extreme_coordinates_do_not_collide) {
+TEST(LossLog, extreme_coordinates_do_not_collide) {
   Account a;
   a.losses.open({255, 255, 255, 0}, LossCause::card_gone, 1, 0);
   a.losses.open({255, 255, 0, 0}, LossCause::card_gone, 1, 0);
@@ -107,12 +107,12 @@ TEST(LossAccount, extreme_coordinates_do_not_collide) {
   EXPECT_EQ(a.losses.intervals().size(), 3u);
 }
 
-TEST(LossAccount, the_last_record_of_each_id_is_the_interval) {
+TEST(LossLog, the_last_record_of_each_id_is_the_interval) {
   Account a;
   uint64_t seed = 5;
   for (int i = 0; i < 1000; ++i) {
     seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    const LossAccount::Where where{static_cast<uint8_t>(seed % 3), 1, static_cast<uint8_t>(seed / 8 % 5), 0};
+    const LossLog::Where where{static_cast<uint8_t>(seed % 3), 1, static_cast<uint8_t>(seed / 8 % 5), 0};
     const auto cause = static_cast<LossCause>(seed / 64 % static_cast<unsigned>(LossCause::kinds));
     if (seed / 1024 % 3)
       a.losses.open(where, cause, static_cast<uint64_t>(i), seed / 4096 % 9);

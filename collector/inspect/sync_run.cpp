@@ -1,4 +1,4 @@
-#include "collector/ttcollect/sync_run.hpp"
+#include "collector/inspect/sync_run.hpp"
 
 #include <signal.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collector/ttcollect/device_list.hpp"
+#include "collector/inspect/device_list.hpp"
 #include "driver_iface/guarded_card.hpp"
 #include "ttcollect/host_time.hpp"
 

@@ -1,6 +1,6 @@
-// The account of what may be missing, per lane. Every interval goes out as a loss chunk when it is opened,
-// when its count has doubled, when it closes and at the end, so that ring, file and final report say the
-// same. Bounded: see LossGrain.
+// The collector's log of what may be missing, per lane. Every interval goes out as a loss chunk when it is
+// opened, when its count has doubled, when it closes and at the end, so that ring, file and final report say
+// the same. Bounded: see LossMerge.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,16 +8,17 @@
 #include <map>
 #include <vector>
 
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 namespace ttc::collect {
 
-class LossAccount {
+class LossLog {
  public:
   using Publish = std::function<void(const shm::LossRecord&)>;
   // `earlier`: intervals of the same session that are closed or will stay open; ids go on behind them.
-  explicit LossAccount(Publish publish, std::vector<shm::LossRecord> earlier = {});
+  explicit LossLog(Publish publish, std::vector<shm::LossRecord> earlier = {});
 
+  // A lane of the one device that this account is of: no device in it.
   struct Where {
     uint8_t core_x, core_y, risc;
     uint32_t epoch;
@@ -41,6 +42,7 @@ class LossAccount {
     uint64_t launches = 0;  // of this loss; its interval may hold earlier ones
     uint64_t ended = 0;     // where the interval ended before; 0: it is a new one
   };
+  // Unique: eight bits each of x, y, RISC and cause. Epochs share an open interval.
   static uint32_t key(const Where& where, shm::LossCause cause);
   static shm::LossRecord loss_of(const Where& where, shm::LossCause cause, shm::LossPrecision precision,
                                  uint64_t from_cycles, uint64_t to_cycles);
@@ -49,7 +51,7 @@ class LossAccount {
   Publish publish_;
   std::vector<shm::LossRecord> intervals_;  // by id
   std::array<uint64_t, static_cast<size_t>(shm::LossCause::kinds)> counts_{};
-  LossGrain grain_;
+  LossMerge merge_;
   std::map<uint32_t, Open> open_;  // by lane and cause
 };
 

@@ -1,4 +1,4 @@
-#include "collector/ttcollect/probe.hpp"
+#include "collector/inspect/probe.hpp"
 
 #include <cstdio>
 

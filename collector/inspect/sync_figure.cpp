@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "collector/draw/axis.hpp"
-#include "collector/ttcollect/sync_run.hpp"
+#include "collector/inspect/sync_run.hpp"
 
 namespace ttc::collect {
 namespace {

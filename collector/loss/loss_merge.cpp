@@ -1,16 +1,16 @@
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 #include <algorithm>
 
 namespace ttc::collect {
 
-LossGrain::Key LossGrain::key_of(uint64_t session, const shm::LossRecord& r) {
+LossMerge::Key LossMerge::key_of(uint64_t session, const shm::LossRecord& r) {
   return {session, uint64_t{r.device} << 40 | uint64_t{r.core_x} << 32 | uint64_t{r.core_y} << 24 |
                        uint64_t{r.risc} << 16 | uint64_t{static_cast<uint8_t>(r.cause)} << 8 |
                        static_cast<uint8_t>(r.precision)};
 }
 
-std::optional<uint64_t> LossGrain::joins(uint64_t session, const shm::LossRecord& loss) {
+std::optional<uint64_t> LossMerge::joins(uint64_t session, const shm::LossRecord& loss) {
   Latest& last = latest_[key_of(session, loss)];
   // An interval ends behind its beginning: where the clock of 44 bits has come round, another one begins, or,
   // when there are too many, the last one takes in all times between.
@@ -27,7 +27,7 @@ std::optional<uint64_t> LossGrain::joins(uint64_t session, const shm::LossRecord
   return std::nullopt;
 }
 
-void LossGrain::had(uint64_t session, const shm::LossRecord& interval) {
+void LossMerge::had(uint64_t session, const shm::LossRecord& interval) {
   Latest& last = latest_[key_of(session, interval)];
   last = {interval.id, interval.from_cycles, ~uint64_t{0}, last.intervals + 1};
   ++intervals_;

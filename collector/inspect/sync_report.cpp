@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "collector/ttcollect/sync_run.hpp"
+#include "collector/inspect/sync_run.hpp"
 
 namespace ttc::collect {
 namespace {

@@ -1,4 +1,4 @@
-#include "collector/ttcollect/device_list.hpp"
+#include "collector/inspect/device_list.hpp"
 
 #include <algorithm>
 #include <set>

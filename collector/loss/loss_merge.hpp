@@ -1,4 +1,4 @@
-// How finely an account of losses is kept, so that it stays bounded however long a lane goes on losing. Of a
+// Merges intervals of loss, so that their number stays bounded however long a lane goes on losing. Of a
 // lane's losses of one cause and precision the first 32 are an interval each, the next 32 intervals take in
 // two losses each, the next 32 four, and so on: n losses make about 32 * log2(n / 32) intervals. When an
 // account has 65536 in all, each lane's last one takes in whatever comes: from then on only a lane that had
@@ -17,11 +17,11 @@
 
 namespace ttc::collect {
 
-class LossGrain {
+class LossMerge {
  public:
   static constexpr uint64_t kFine = 32;
   static constexpr uint64_t kMost = uint64_t{1} << 16;
-  explicit LossGrain(uint64_t most = kMost) : most_(most) {}
+  explicit LossMerge(uint64_t most = kMost) : most_(most) {}
 
   // The id of the interval that takes in this loss, or nothing: then it is an interval of its own, `loss.id`.
   // Losses of a lane come in the order of time.

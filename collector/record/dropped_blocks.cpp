@@ -1,8 +1,9 @@
-#include "collector/record/drop_account.hpp"
+#include "collector/record/dropped_blocks.hpp"
 
 #include <cstring>
 
-#include "firmware_markers/decoder.hpp"
+#include "collector/loss/span_time.hpp"
+#include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -16,25 +17,6 @@ bool may_be_given_up(shm::ChunkKind kind) {
 }
 
 }  // namespace
-
-uint64_t last_time_of(const shm::ChunkHeader& h, const shm::SpanEntry& span,
-                      std::span<const uint32_t> words) {
-  const markers::Layout* layout = markers::layout_by_generation(h.generation);
-  if (!layout || span.risc >= device::kMaxRiscs ||
-      h.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate))
-    return 0;
-  markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),
-                                static_cast<device::Mode>(h.firmware_mode)});
-  markers::FrameDigest digest;
-  std::memcpy(&digest, span.digest, sizeof digest);
-  decoder.resume(digest);
-  markers::Batch batch;
-  if (span.source == shm::SpanSource::l1_buffer)
-    decoder.decode_buffer(words, batch);
-  else
-    decoder.decode(words, batch);
-  return decoder.digest().last_time;
-}
 
 void add_loss_chunk(ChunkBatch& to, uint64_t session, const shm::LossRecord& record) {
   shm::ChunkHeader h;
@@ -62,13 +44,13 @@ void add_loss_totals_chunk(ChunkBatch& to, uint64_t session, std::span<const shm
   if (!totals.empty()) std::memcpy(room.data() + sizeof h / 8, totals.data(), totals.size_bytes());
 }
 
-void DropAccount::changed(size_t entry) {
+void DroppedBlocks::changed(size_t entry) {
   if (entries_[entry].told) untold_.push_back(entry);
   entries_[entry].told = false;
 }
 
-void DropAccount::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& span,
-                            std::span<const uint32_t> words, shm::LossCause cause) {
+void DroppedBlocks::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& span,
+                              std::span<const uint32_t> words, shm::LossCause cause) {
   markers::FrameDigest before;
   std::memcpy(&before, span.digest, sizeof before);
   const uint64_t from = before.known ? before.last_time : 0;
@@ -94,7 +76,7 @@ void DropAccount::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& spa
   r.from_cycles = from;
   r.to_cycles = last ? last + 1 : shm::kOpenEnd;
   r.words = words.size();
-  if (const auto into = grain_.joins(h.session, r)) {
+  if (const auto into = merge_.joins(h.session, r)) {
     const size_t entry = *into - kFirstId;
     take_in(entries_[entry].record, r);
     latest_[lane] = entry;
@@ -105,7 +87,7 @@ void DropAccount::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& spa
   entries_.push_back(e);
 }
 
-void DropAccount::drop(const ChunkBatch& chunks, shm::LossCause cause) {
+void DroppedBlocks::drop(const ChunkBatch& chunks, shm::LossCause cause) {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < chunks.size(); ++i) {
     const shm::ChunkHeader& h = shm::header_of(chunks[i]);
@@ -120,7 +102,7 @@ void DropAccount::drop(const ChunkBatch& chunks, shm::LossCause cause) {
   }
 }
 
-void DropAccount::add(uint64_t session, const shm::LossRecord& record) {
+void DroppedBlocks::add(uint64_t session, const shm::LossRecord& record) {
   const std::lock_guard lock(mutex_);
   const auto [it, fresh] = of_others_.try_emplace({session, record.id}, entries_.size());
   if (!fresh) {
@@ -131,7 +113,7 @@ void DropAccount::add(uint64_t session, const shm::LossRecord& record) {
   entries_.push_back({session, record, false});
 }
 
-ChunkBatch DropAccount::take() {
+ChunkBatch DroppedBlocks::take() {
   const std::lock_guard lock(mutex_);
   ChunkBatch taken = std::move(facts_);
   facts_ = {};
@@ -143,15 +125,15 @@ ChunkBatch DropAccount::take() {
   return taken;
 }
 
-uint64_t DropAccount::dropped_bytes() const {
+uint64_t DroppedBlocks::dropped_bytes() const {
   const std::lock_guard lock(mutex_);
   return dropped_bytes_;
 }
-uint64_t DropAccount::dropped_chunks() const {
+uint64_t DroppedBlocks::dropped_chunks() const {
   const std::lock_guard lock(mutex_);
   return dropped_chunks_;
 }
-std::vector<shm::LossRecord> DropAccount::records(uint64_t session) const {
+std::vector<shm::LossRecord> DroppedBlocks::records(uint64_t session) const {
   const std::lock_guard lock(mutex_);
   std::vector<shm::LossRecord> all;
   for (const Entry& e : entries_)

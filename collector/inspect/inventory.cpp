@@ -1,4 +1,4 @@
-#include "collector/ttcollect/inventory.hpp"
+#include "collector/inspect/inventory.hpp"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/ttcollect/device_list.hpp"
-#include "collector/ttcollect/pci_report.hpp"
+#include "collector/inspect/device_list.hpp"
+#include "collector/inspect/pci_report.hpp"
 #include "driver_iface/card.hpp"
 #include "shm/reader.hpp"
 

@@ -1,27 +1,27 @@
-#include "collector/loss/loss_account.hpp"
+#include "collector/loss/loss_log.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace ttc::collect {
 
-LossAccount::LossAccount(Publish publish, std::vector<shm::LossRecord> earlier)
+LossLog::LossLog(Publish publish, std::vector<shm::LossRecord> earlier)
     : publish_(std::move(publish)), intervals_(std::move(earlier)) {
   for (const shm::LossRecord& r : intervals_) {
     ++counts_[static_cast<size_t>(r.cause)];
-    grain_.had(0, r);
+    merge_.had(0, r);
   }
 }
 
-uint32_t LossAccount::key(const Where& w, shm::LossCause cause) {
+uint32_t LossLog::key(const Where& w, shm::LossCause cause) {
   return uint32_t{w.core_x} << 24 | uint32_t{w.core_y} << 16 | uint32_t{w.risc} << 8 |
          static_cast<uint32_t>(cause);
 }
 
 // To the lane's last interval, or as one of its own.
-shm::LossRecord& LossAccount::add(shm::LossRecord loss) {
+shm::LossRecord& LossLog::add(shm::LossRecord loss) {
   loss.id = intervals_.size();
-  if (const auto into = grain_.joins(0, loss)) {
+  if (const auto into = merge_.joins(0, loss)) {
     take_in(intervals_[*into], loss);
     return intervals_[*into];
   }
@@ -30,8 +30,8 @@ shm::LossRecord& LossAccount::add(shm::LossRecord loss) {
   return intervals_.back();
 }
 
-shm::LossRecord LossAccount::loss_of(const Where& w, shm::LossCause cause, shm::LossPrecision precision,
-                                     uint64_t from_cycles, uint64_t to_cycles) {
+shm::LossRecord LossLog::loss_of(const Where& w, shm::LossCause cause, shm::LossPrecision precision,
+                                 uint64_t from_cycles, uint64_t to_cycles) {
   shm::LossRecord r;
   r.core_x = w.core_x;
   r.core_y = w.core_y;
@@ -44,8 +44,8 @@ shm::LossRecord LossAccount::loss_of(const Where& w, shm::LossCause cause, shm::
   return r;
 }
 
-uint64_t LossAccount::record(const Where& w, shm::LossCause cause, shm::LossPrecision precision,
-                             uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t launches) {
+uint64_t LossLog::record(const Where& w, shm::LossCause cause, shm::LossPrecision precision,
+                         uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t launches) {
   shm::LossRecord loss = loss_of(w, cause, precision, from_cycles, to_cycles);
   loss.words = words;
   loss.launches = launches;
@@ -56,7 +56,7 @@ uint64_t LossAccount::record(const Where& w, shm::LossCause cause, shm::LossPrec
   return in.id;
 }
 
-void LossAccount::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, uint64_t launches) {
+void LossLog::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, uint64_t launches) {
   const auto it = open_.find(key(w, cause));
   if (it == open_.end()) {
     const auto precision = cause == shm::LossCause::dropped_on_card ? shm::LossPrecision::bounded_launches
@@ -78,11 +78,11 @@ void LossAccount::open(const Where& w, shm::LossCause cause, uint64_t from_cycle
   }
 }
 
-void LossAccount::tell_open() {
+void LossLog::tell_open() {
   for (const auto& [lane, open] : open_) publish_(intervals_[open.id]);
 }
 
-void LossAccount::close(const Where& w, shm::LossCause cause, uint64_t to_cycles) {
+void LossLog::close(const Where& w, shm::LossCause cause, uint64_t to_cycles) {
   const auto it = open_.find(key(w, cause));
   if (it == open_.end()) return;
   shm::LossRecord& r = intervals_[it->second.id];
@@ -93,7 +93,7 @@ void LossAccount::close(const Where& w, shm::LossCause cause, uint64_t to_cycles
   open_.erase(it);
 }
 
-bool LossAccount::is_open(const Where& w, shm::LossCause cause) const {
+bool LossLog::is_open(const Where& w, shm::LossCause cause) const {
   return open_.contains(key(w, cause));
 }
 

@@ -1,13 +1,13 @@
 // Accounts of losses that never stop: bounded in number, exact in their sums, and nothing missing outside.
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-#include "collector/loss/loss_account.hpp"
-#include "collector/record/drop_account.hpp"
+#include "collector/loss/loss_log.hpp"
+#include "collector/record/dropped_blocks.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -16,7 +16,7 @@ using shm::LossCause;
 using shm::LossPrecision;
 using shm::LossRecord;
 
-constexpr LossAccount::Where kCoreHere{1, 2, 3, 4};
+constexpr LossLog::Where kCoreHere{1, 2, 3, 4};
 
 bool inside(const LossRecord& loss, const std::vector<LossRecord>& intervals) {
   for (const LossRecord& r : intervals)
@@ -26,8 +26,8 @@ bool inside(const LossRecord& loss, const std::vector<LossRecord>& intervals) {
   return false;
 }
 
-TEST(LossGrain, the_first_losses_of_a_lane_are_told_one_by_one_and_then_ever_more_coarsely) {
-  LossAccount account([](const LossRecord&) {});
+TEST(LossMerge, the_first_losses_of_a_lane_are_told_one_by_one_and_then_ever_more_coarsely) {
+  LossLog account([](const LossRecord&) {});
   std::vector<uint64_t> intervals_after;
   for (uint64_t i = 0; i < 32 * (1 + 2 + 4 + 8); ++i) {
     account.record(kCoreHere, LossCause::unparsable, LossPrecision::exact_words, 100 * i, 100 * i + 50, 3, 0);
@@ -40,15 +40,15 @@ TEST(LossGrain, the_first_losses_of_a_lane_are_told_one_by_one_and_then_ever_mor
   EXPECT_EQ(intervals_after.back(), 128u);
 }
 
-TEST(LossGrain, a_card_that_never_stops_losing_costs_bounded_memory_and_nothing_falls_out) {
+TEST(LossMerge, a_card_that_never_stops_losing_costs_bounded_memory_and_nothing_falls_out) {
   constexpr uint64_t kLosses = 300'000;
   std::vector<LossRecord> all;
   uint64_t published = 0;
-  LossAccount account([&](const LossRecord&) { ++published; });
+  LossLog account([&](const LossRecord&) { ++published; });
   std::mt19937_64 dice(3);
   uint64_t words = 0, now = 1000;
   for (uint64_t i = 0; i < kLosses; ++i) {
-    LossAccount::Where where = kCoreHere;
+    LossLog::Where where = kCoreHere;
     where.risc = static_cast<uint8_t>(dice() % 5);
     const uint64_t from = now, n = 1 + dice() % 9;
     now += 10 + dice() % 90;
@@ -69,8 +69,8 @@ TEST(LossGrain, a_card_that_never_stops_losing_costs_bounded_memory_and_nothing_
   for (const LossRecord& loss : all) ASSERT_TRUE(inside(loss, account.intervals()));
 }
 
-TEST(LossGrain, in_all_there_are_no_more_than_the_most) {
-  LossGrain grain(100);
+TEST(LossMerge, in_all_there_are_no_more_than_the_most) {
+  LossMerge grain(100);
   uint64_t own = 0;
   LossRecord r;
   for (unsigned lane = 0; lane < 10; ++lane)
@@ -84,8 +84,8 @@ TEST(LossGrain, in_all_there_are_no_more_than_the_most) {
   EXPECT_GE(own, 100u);
 }
 
-TEST(LossGrain, lanes_causes_precisions_and_sessions_are_apart) {
-  LossGrain grain(0);  // all of one kind are one
+TEST(LossMerge, lanes_causes_precisions_and_sessions_are_apart) {
+  LossMerge grain(0);  // all of one kind are one
   LossRecord r;
   r.to_cycles = 5;
   EXPECT_FALSE(grain.joins(1, r));
@@ -102,8 +102,8 @@ TEST(LossGrain, lanes_causes_precisions_and_sessions_are_apart) {
   }
 }
 
-TEST(LossGrain, where_the_clock_comes_round_another_interval_begins) {
-  LossGrain grain;
+TEST(LossMerge, where_the_clock_comes_round_another_interval_begins) {
+  LossMerge grain;
   LossRecord r;
   r.from_cycles = (uint64_t{1} << 44) - 100, r.to_cycles = (uint64_t{1} << 44) - 50;
   EXPECT_FALSE(grain.joins(1, r));
@@ -111,8 +111,8 @@ TEST(LossGrain, where_the_clock_comes_round_another_interval_begins) {
   EXPECT_FALSE(grain.joins(1, r));
 }
 
-TEST(LossGrain, when_there_are_too_many_a_clock_that_comes_round_makes_no_more) {
-  LossGrain grain(1);
+TEST(LossMerge, when_there_are_too_many_a_clock_that_comes_round_makes_no_more) {
+  LossMerge grain(1);
   LossRecord r;
   r.from_cycles = 1000, r.to_cycles = 2000;
   EXPECT_FALSE(grain.joins(1, r));
@@ -126,25 +126,25 @@ TEST(LossGrain, when_there_are_too_many_a_clock_that_comes_round_makes_no_more) 
 }
 
 // A card that is reset over and over is collected from by one account after the other.
-TEST(LossGrain, what_was_lost_before_a_reset_counts) {
+TEST(LossMerge, what_was_lost_before_a_reset_counts) {
   std::vector<LossRecord> intervals;
   constexpr unsigned kLanes = 100 * 5;
   for (unsigned reset = 0; reset < 200; ++reset) {
-    LossAccount account([](const LossRecord&) {}, std::move(intervals));
+    LossLog account([](const LossRecord&) {}, std::move(intervals));
     for (uint8_t core = 0; core < 100; ++core)
       for (uint8_t risc = 0; risc < 5; ++risc)
         account.record({core, 1, risc, reset}, LossCause::card_gone, LossPrecision::unknown, 100,
                        shm::kOpenEnd, 0, 0);
     intervals = account.intervals();
   }
-  EXPECT_LE(intervals.size(), LossGrain::kMost + kLanes);
-  EXPECT_GE(intervals.size(), LossGrain::kMost);
+  EXPECT_LE(intervals.size(), LossMerge::kMost + kLanes);
+  EXPECT_GE(intervals.size(), LossMerge::kMost);
 }
 
 // Intervals that stay open for a while, as when the log is full, with launches counted meanwhile.
-TEST(LossGrain, launches_of_open_intervals_add_up_and_every_one_is_inside) {
+TEST(LossMerge, launches_of_open_intervals_add_up_and_every_one_is_inside) {
   std::map<uint64_t, LossRecord> told;
-  LossAccount account([&](const LossRecord& r) { told[r.id] = r; });
+  LossLog account([&](const LossRecord& r) { told[r.id] = r; });
   uint64_t launches = 0;
   std::vector<LossRecord> all;
   for (uint64_t i = 0; i < 2000; ++i) {
@@ -166,8 +166,8 @@ TEST(LossGrain, launches_of_open_intervals_add_up_and_every_one_is_inside) {
   for (const LossRecord& loss : all) ASSERT_TRUE(inside(loss, intervals));
 }
 
-TEST(LossGrain, what_a_disk_did_not_take_is_bounded_likewise) {
-  DropAccount drops;
+TEST(LossMerge, what_a_disk_did_not_take_is_bounded_likewise) {
+  DroppedBlocks drops;
   LossRecord r;
   for (uint64_t i = 0; i < 1000; ++i) {
     r.id = 1 + i % 3;  // of another's account: three that grow

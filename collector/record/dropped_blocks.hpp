@@ -1,5 +1,5 @@
 // What a capture did not keep, lane by lane: exactly which words, and between which times they lie. Blocks
-// that follow each other make one interval that grows; beyond that LossGrain bounds the account. What was no
+// that follow each other make one interval that grows; beyond that LossMerge bounds their number. What was no
 // device words in them is handed back, to be kept elsewhere. Any thread's.
 #pragma once
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "collector/capture/block_codec.hpp"
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 namespace ttc::collect {
 
-class DropAccount {
+class DroppedBlocks {
  public:
   static constexpr uint64_t kFirstId = uint64_t{1} << 49;  // apart from those of collectors and of gaps
 
@@ -46,7 +46,7 @@ class DropAccount {
   std::vector<Entry> entries_;
   std::map<LaneKey, size_t> latest_;                           // of each lane: its last interval
   std::map<std::pair<uint64_t, uint64_t>, size_t> of_others_;  // by session and id
-  LossGrain grain_;
+  LossMerge merge_;
   std::vector<size_t> untold_;
   ChunkBatch facts_;
   uint64_t dropped_bytes_ = 0, dropped_chunks_ = 0;
@@ -55,8 +55,5 @@ class DropAccount {
 // A loss record as a chunk for a file; like those of the standing area it counts in no sequence.
 void add_loss_chunk(ChunkBatch& to, uint64_t session, const shm::LossRecord& record);
 void add_loss_totals_chunk(ChunkBatch& to, uint64_t session, std::span<const shm::LossTotal> totals);
-
-// When the last marker of a span was; 0: that cannot be told.
-uint64_t last_time_of(const shm::ChunkHeader& h, const shm::SpanEntry& span, std::span<const uint32_t> words);
 
 }  // namespace ttc::collect
