@@ -133,26 +133,19 @@ class Recycled : tools::Format {
  private:
   static constexpr uint64_t kLoadNs = 250;
 
-  class TheCard : public card::Card {
+  class TheCard : public card::FakeCard {
    public:
-    explicit TheCard(Recycled& run) : run_(run) {
-      identity_.spec = identity_.live_name = "sim";
-      identity_.arch = card::arch_by_name(run.o_.blackhole ? "blackhole" : "wormhole_b0");
-      identity_.dram_views = identity_.arch->dram_views_without(0);
-      identity_.aiclk_mhz = 1000;
+    explicit TheCard(Recycled& run)
+        : FakeCard("sim", run.o_.blackhole ? "blackhole" : "wormhole_b0"), run_(run) {
+      tiles_ = {{{1, 2}, card::TileKind::tensix, false}};
     }
-    const card::Identity& identity() const override { return identity_; }
-    std::span<const card::Tile> tiles() const override { return {&kTile, 1}; }
-    card::Access aim(card::Window window, card::Coord, uint64_t address) override {
-      base_[static_cast<size_t>(window)] = address & ~(card::kWindowBytes - 1);
+    card::Access aim(card::Window window, card::Coord tile, uint64_t address) override {
+      place(window, tile, address);
       return card::Access::ok;
-    }
-    card::Access load_registers(card::Window, uint32_t, std::span<uint32_t>) override {
-      return card::Access::refused;
     }
     card::Access copy(card::Window window, uint32_t offset, std::span<uint64_t> out) override {
       const bool dram = window == card::Window::payload;
-      uint64_t address = base_[static_cast<size_t>(window)] + (offset & (card::kWindowBytes - 1));
+      uint64_t address = base_of(window) + (offset & (card::kWindowBytes - 1));
       for (size_t i = 0; i < out.size(); ++i, address += 8) {
         if (i == 0 || address % (4 * RecycledCore::kGranule) == 0)
           run_.happen(run_.world_.before_load(), kLoadNs);
@@ -165,21 +158,9 @@ class Recycled : tools::Format {
       cycles = run_.core_->now();
       return card::Access::ok;
     }
-    card::Health health() override { return card::Health::ok; }
-    int hangup_fd() const override { return -1; }
-    std::optional<card::DescriptorRange> descriptor_range(card::Coord, uint64_t, uint32_t) override {
-      return {};
-    }
-    card::Access release(const card::DescriptorRange&, std::span<const uint64_t>) override {
-      return card::Access::refused;
-    }
-    card::Transactions transactions() const override { return {}; }
 
    private:
-    static constexpr card::Tile kTile{{1, 2}, card::TileKind::tensix, false};
     Recycled& run_;
-    card::Identity identity_;
-    std::array<uint64_t, card::kWindows> base_{};
   };
 
   class Writer : public card::IndexWriter {
