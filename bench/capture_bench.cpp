@@ -11,7 +11,9 @@
 #include <zstd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "bench/machine.hpp"
 #include "bench/synthetic_log.hpp"
@@ -155,10 +157,11 @@ void measure(const char* name, const bench::LogShape& shape) {
 void measure_snapshot() {
   const Workload w = make({}, bench::working_set());
   const std::string name = "bench-snapshot-" + std::to_string(getpid());
-  const std::string path = "/tmp/" + name + ".ttc";
+  const std::string path = std::filesystem::temp_directory_path() / (name + ".ttc");
   shm::SegmentOptions options;
   options.ring_bytes = 2 * bench::working_set();
-  shm::SegmentWriter segment(name, "bench", 1, options);
+  auto writer = std::make_unique<shm::SegmentWriter>(name, "bench", 1, options);
+  shm::SegmentWriter& segment = *writer;
   segment.add_standing(shm::ChunkKind::session, "{}");
   for (const ChunkBatch& b : w.blocks)
     for (size_t i = 0; i < b.size(); ++i) {
@@ -181,13 +184,14 @@ void measure_snapshot() {
       "(target 500)\n",
       bench::working_set() >> 20, cut.back(), total[total.size() / 2], total.back());
   unlink(path.c_str());
-  segment.end();
+  writer.reset();  // only then the segment can be removed
   shm::remove_segment(name);
 }
 
 // Sparse, with a true index: opening reads header, trailer and index.
 void measure_open() {
-  const std::string path = "/tmp/bench-open-" + std::to_string(getpid()) + ".ttc";
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("bench-open-" + std::to_string(getpid()) + ".ttc");
   const uint64_t all = bench::once() ? 10'000'000 : 10'000'000'000, block_bytes = 272 << 10;
   FileHeader h;
   h.checksum = checksum_of(&h, offsetof(FileHeader, checksum));

@@ -15,7 +15,7 @@ using namespace ttc::bench;
 
 uint64_t export_all(std::span<const Chunk> chunks, const std::string& path) {
   tools::Output out(path, false);
-  tools::Pipeline pipeline({}, false);
+  tools::Pipeline pipeline({}, false, {}, {}, shm::LossCause::file_damaged);
   tools::DeviceCsv csv(out, {});
   for (const Chunk& chunk : chunks) pipeline.push(chunk, csv);
   csv.end();
@@ -34,7 +34,7 @@ struct NoFormat : tools::Format {
 };
 
 uint64_t decode_all(std::span<const Chunk> chunks) {
-  tools::Pipeline pipeline({}, false);
+  tools::Pipeline pipeline({}, false, {}, {}, shm::LossCause::file_damaged);
   NoFormat none;
   for (const Chunk& chunk : chunks) pipeline.push(chunk, none);
   return none.rows;

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <numeric>
 
 #include "bench/emulated_rig.hpp"
@@ -95,7 +96,8 @@ void measure(const char* generation, const char* arch, const char* board) {
     for (const bool busy : {false, true}) own_us[busy] = cost_of(emulated, nullptr, busy).own_us;
   }
   CountedDriver driver;
-  const std::string notices = "/tmp/ttc-driver-bench-" + std::to_string(getpid());
+  const std::string notices =
+      std::filesystem::temp_directory_path() / ("ttc-driver-bench-" + std::to_string(getpid()));
   driver.set_notice_directory(notices);
   card::kmd::use_system(driver);
   {

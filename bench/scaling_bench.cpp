@@ -29,7 +29,7 @@ using namespace ttc::bench;
 constexpr uint32_t kZones = 4;
 constexpr uint64_t kSweepEveryNs = 1'000'000;
 // A log of tt-metal's size holds so many of these launches (28 words each in 48 000 bytes). Who lets more of
-// them pass between two looks loses some.
+// them pass between two polls loses some.
 constexpr uint64_t kLogLaunches = 48'000 / (4 * 28);
 
 struct Rate {
@@ -335,11 +335,11 @@ std::vector<Stroke> panel(const std::vector<Result>& results, uint32_t charged, 
   return strokes;
 }
 
-Figure draw(const Chip& chip, const std::vector<Result>& results) {
+Figure figure_of(const Chip& chip, const std::vector<Result>& results) {
   const auto none = [](const Cost&) { return 0.0; };
   Figure f;
   f.title = std::string("Cost of collecting from ") + chip.what + ", " + chip.generation;
-  f.notes = {
+  f.remarks = {
       "Emulated card; every line of payload is charged a full round trip. A launch: 4 zones on 5 RISCs, "
       "560 bytes.",
       "Upper two rows: every core is looked at once a millisecond. Lower two: on the drain's own schedule.",
@@ -395,7 +395,7 @@ int main(int argc, char** argv) {
   if (once()) wormhole.cores = {1}, blackhole.cores = {1, 140};
   measure(wormhole);
   const std::vector<Result> results = measure(blackhole);
-  if (svg.empty() || write_svg(svg, draw(blackhole, results))) return 0;
+  if (svg.empty() || write_svg(svg, figure_of(blackhole, results))) return 0;
   std::fprintf(stderr, "scaling_bench: cannot write the figure to %s: %s; try another place\n", svg.c_str(),
                std::strerror(errno));
   return 1;

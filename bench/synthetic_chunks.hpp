@@ -26,12 +26,12 @@ inline Chunk text_chunk(shm::ChunkKind kind, const std::string& text) {
   return chunk;
 }
 
-inline std::string notes_of(const emulation::ZoneCatalog& zones) {
-  std::string notes;
-  for (const auto* z : zones.firmware_zones()) notes += z->note + '\n';
+inline std::string remarks_of(const emulation::ZoneCatalog& zones) {
+  std::string remarks;
+  for (const auto* z : zones.firmware_zones()) remarks += z->zone_string + '\n';
   for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
-    for (const auto* z : zones.kernel_zones_of(i)) notes += z->note + '\n';
-  return notes;
+    for (const auto* z : zones.kernel_zones_of(i)) remarks += z->zone_string + '\n';
+  return remarks;
 }
 
 // One lane, cut into spans, and the place of the next one.
@@ -85,7 +85,7 @@ inline std::vector<Chunk> make_chunks(const LogShape& shape, size_t bytes, uint8
       text_chunk(
           shm::ChunkKind::session,
           R"({"device":"emu:bench","chip":0,"arch":"wormhole_b0","aiclk_mhz":1000,"max_compute_cores":64})"),
-      text_chunk(shm::ChunkKind::names, notes_of(zones))};
+      text_chunk(shm::ChunkKind::names, remarks_of(zones))};
   markers::Batch scratch;
   std::vector<std::vector<LaneFeed>> feeds(cores);
   size_t least = ~size_t{0};

@@ -1,13 +1,16 @@
 # Sourced by tools/check and tools/quickstart: packages and configuration. Says what it installs.
 
-# What each part needs on Debian 12.
-build_packages="g++ cmake ninja-build libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev liblz4-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev libcairo2-dev fonts-dejavu-core python3"
-check_packages="$build_packages chromium python3-pandas clang clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin"
+# What a user's build needs on Debian 12 and 13, and a font for the pictures of ttreport.
+build_packages="g++ make cmake libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev liblz4-dev nlohmann-json3-dev zlib1g-dev libcairo2-dev fonts-dejavu-core"
+# What tools/check and the presets (TTC_DEVELOPER) need besides, on Debian 12.
+developer_packages="$build_packages ninja-build libgtest-dev libbenchmark-dev python3"
+check_packages="$developer_packages chromium python3-pandas clang clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin"
 
 install_packages() {
   local wanted missing=()
   case $1 in
     build) wanted=$build_packages ;;
+    developer) wanted=$developer_packages ;;
     check) wanted=$check_packages ;;
   esac
   for package in $wanted; do
@@ -29,6 +32,6 @@ golden_directory() {
   return 0
 }
 
-configure() {
-  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" >/dev/null
+configure() { # preset, more arguments...
+  cmake --preset "$1" -DTTC_GOLDEN="$(golden_directory)" "${@:2}" >/dev/null
 }

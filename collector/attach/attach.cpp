@@ -55,8 +55,8 @@ class Attaching {
       for (const CoreKind kind : {CoreKind::active_ethernet, CoreKind::idle_ethernet}) attach_ethernet(kind);
     look_again();
     for (const auto& [why, tiles] : left_out_)
-      result_.notes.push_back(std::to_string(tiles.size()) + " tiles left out, the first " +
-                              name_of(tiles.front()) + ": " + why);
+      result_.remarks.push_back(std::to_string(tiles.size()) + " tiles left out, the first " +
+                                name_of(tiles.front()) + ": " + why);
     std::sort(result_.cores.begin(), result_.cores.end(),
               [](const auto& x, const auto& y) { return x.flat_id < y.flat_id; });
     return std::move(result_);

@@ -37,11 +37,11 @@ struct Attachment {
   bool mode_given = false;  // by the user: what L1 looks like does not change it
   uint32_t dram_base = 0;   // of the logs, in every bank
   uint32_t core_count_per_dram = 0;
-  std::vector<AttachedCore> cores;  // by flat id, so that one pass meets each bank once
-  std::vector<std::string> notes;   // tiles left out and why
-  HostClock clock = raw_now_ns;     // the drain goes on with it
-  uint64_t begun_ns = 0;            // by that clock, before the first tile was read
-  uint64_t begun_cycles = 0;        // device time then: what was recorded later is ours to account for
+  std::vector<AttachedCore> cores;   // by flat id, so that one pass meets each bank once
+  std::vector<std::string> remarks;  // tiles left out and why
+  HostClock clock = raw_now_ns;      // the drain goes on with it
+  uint64_t begun_ns = 0;             // by that clock, before the first tile was read
+  uint64_t begun_cycles = 0;         // device time then: what was recorded later is ours to account for
 };
 
 // What a user may know better than discovery.

@@ -8,6 +8,8 @@ namespace ttc::collect {
 namespace {
 
 using card::Access;
+using card::Expected;
+using card::failed;
 using card::Window;
 
 constexpr uint32_t kSampleWords = 12;
@@ -21,6 +23,7 @@ constexpr uint32_t kCountsPerVisit = 256;
 struct RegionSize::Sample {
   std::array<uint32_t, kSampleWords> words;
   uint32_t log_words;  // HOST_BUFFER_END_INDEX: where in the log the sample ends
+  uint32_t risc;
 };
 
 // The first region of a bank lies where it lies, whatever P.
@@ -61,19 +64,18 @@ Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCor
 
 // Frames from the front to the end of a full log, without a gap: a region that is a little too long or too
 // short for the lane's begins in the middle of it, and goes on into another's.
-Access RegionSize::holds_whole_log(LogReader& logs, const markers::LogPlace& place, const markers::Lane& lane,
-                                   uint32_t log_words, bool& whole) {
+Expected<bool> RegionSize::holds_whole_log(LogReader& logs, const markers::LogPlace& place,
+                                           const markers::Lane& lane, uint32_t log_words) {
   struct TakeAll {
     bool sat_out_ok(uint32_t) const { return true; }
     bool take(const markers::VerifiedFrame&) const { return true; }
   };
   std::vector<uint64_t> raw((log_words + 1) / 2);
   const LogRead read{place.bank, place.address, raw};
-  if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+  if (const Access a = logs.read({&read, 1}); a != Access::ok) return failed(a);
   markers::FrameDigest digest;
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), log_words);
-  whole = markers::verify_frames(words, lane, {}, false, digest, TakeAll{}).clean;
-  return Access::ok;
+  return markers::verify_frames(words, lane, {}, false, digest, TakeAll{}).clean;
 }
 
 // Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
@@ -94,10 +96,11 @@ Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCo
       if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
       const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
       if (!markers::frame_starts(words, 0, lane)) continue;
-      bool whole = true;
-      if (full_words != 0)
-        if (const Access a = holds_whole_log(logs, place, lane, full_words, whole); a != Access::ok) return a;
-      if (!whole) continue;
+      if (full_words != 0) {
+        const Expected<bool> whole = holds_whole_log(logs, place, lane, full_words);
+        if (!whole) return whole.error();
+        if (!*whole) continue;
+      }
       const uint64_t time = markers::first_time(words, 0);
       if (best.bytes == 0 || markers::clock_difference(time, newest) > 0) newest = time, best = {way, bytes};
     }
@@ -133,6 +136,39 @@ void RegionSize::count_votes(card::Card& card) {
   }
 }
 
+Expected<markers::ControlVector> RegionSize::read_control(card::Card& card, const AttachedCore& core) const {
+  const uint32_t words = attachment_.layout->format.control_words;
+  std::vector<uint64_t> raw(words / 2);
+  Access a = card.aim(Window::control, core.at, core.control_address);
+  if (a == Access::ok) a = card.copy(Window::control, core.control_address & (card::kWindowBytes - 1), raw);
+  if (a != Access::ok) return failed(a);
+  return markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), words},
+                                       *attachment_.layout);
+}
+
+// The ends of the L1 buffers as the last run left them, of the RISCs whose words can prove something. The
+// control window must be aimed at the core.
+Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
+    card::Card& card, const AttachedCore& core, const markers::ControlVector& before) const {
+  std::vector<Sample> samples;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    const uint32_t end = before.device_end[r];
+    if (end < kSampleWords || end > device::kBufferWords || before.host_end[r] < end) continue;
+    std::array<uint64_t, kSampleWords / 2> buffer;
+    const uint32_t address = core.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
+    const Access a = card.copy(Window::control, address & (card::kWindowBytes - 1), buffer);
+    if (a != Access::ok) return failed(a);
+    Sample sample{{}, before.host_end[r], r};
+    std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, sample.words.begin());
+    // Low words are times or payload; unset slots and zeros are the same everywhere and prove nothing.
+    bool usable = false;
+    for (uint32_t w = 1; w < kSampleWords; w += 2)
+      usable = usable || (sample.words[w] != 0 && sample.words[w] != device::kUnsetWord);
+    if (usable) samples.push_back(sample);
+  }
+  return samples;
+}
+
 Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& host_end,
                          device::Mode mode) {
   if (known()) return Access::ok;
@@ -140,44 +176,20 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   const bool cleared =
       attachment_.layout->format.generation <= 1 || attachment_.layout->format.generation == 16;
   if (mode != device::Mode::normal || cleared) return try_fronts(card, logs, core, host_end, mode, false);
-  const device::Format& f = attachment_.layout->format;
-  std::vector<uint64_t> raw(f.control_words / 2);
-  const auto read_control = [&](markers::ControlVector& v) {
-    Access a = card.aim(Window::control, core.at, core.control_address);
-    if (a == Access::ok) a = card.copy(Window::control, core.control_address & (card::kWindowBytes - 1), raw);
-    v = markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), f.control_words},
-                                      *attachment_.layout);
-    return a;
-  };
-  markers::ControlVector before, after;
-  if (const Access a = read_control(before); a != Access::ok) return a;
+  const Expected<markers::ControlVector> before = read_control(card, core);
+  if (!before) return before.error();
   // Full logs: L1 holds runs that are in none.
-  if (before.dropped != 0) return try_fronts(card, logs, core, host_end, mode, true);
-  if (before.done != 1 || before.run_counter == 0)
+  if (before->dropped != 0) return try_fronts(card, logs, core, host_end, mode, true);
+  if (before->done != 1 || before->run_counter == 0)
     return Access::ok;  // a run is in flight: nothing holds still
+  const Expected<std::vector<Sample>> samples = read_samples(card, core, *before);
+  if (!samples) return samples.error();
+  const Expected<markers::ControlVector> after = read_control(card, core);
+  if (!after) return after.error();
+  if (after->run_counter != before->run_counter || after->done != 1) return Access::ok;
 
-  std::array<Sample, device::kMaxRiscs> samples{};
-  std::array<bool, device::kMaxRiscs> usable{};
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    const uint32_t end = before.device_end[r];
-    if (end < kSampleWords || end > device::kBufferWords || before.host_end[r] < end) continue;
-    std::array<uint64_t, kSampleWords / 2> buffer;
-    const uint32_t address = core.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
-    if (const Access a = card.copy(Window::control, address & (card::kWindowBytes - 1), buffer);
-        a != Access::ok)
-      return a;
-    std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, samples[r].words.begin());
-    samples[r].log_words = before.host_end[r];
-    // Low words are times or payload; unset slots and zeros are the same everywhere and prove nothing.
-    for (uint32_t w = 1; w < kSampleWords; w += 2)
-      usable[r] = usable[r] || (samples[r].words[w] != 0 && samples[r].words[w] != device::kUnsetWord);
-  }
-  if (const Access a = read_control(after); a != Access::ok) return a;
-  if (after.run_counter != before.run_counter || after.done != 1) return Access::ok;
-
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    if (usable[r])
-      if (const Access a = try_lane(card, logs, core, r, samples[r]); a != Access::ok) return a;
+  for (const Sample& sample : *samples)
+    if (const Access a = try_lane(card, logs, core, sample.risc, sample); a != Access::ok) return a;
   if (votes_.empty()) next_count_ = next_count_ >= kLongestCount ? 43 : next_count_ + kCountsPerVisit;
   count_votes(card);
   return Access::ok;

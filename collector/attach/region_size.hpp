@@ -18,9 +18,12 @@
 #include <map>
 #include <set>
 #include <span>
+#include <vector>
 
 #include "collector/attach/attach.hpp"
 #include "collector/io/log_reader.hpp"
+#include "driver_iface/expected.hpp"
+#include "firmware_markers/control_vector.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
@@ -48,8 +51,11 @@ class RegionSize {
   struct Sample;
   card::Access try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
                          device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words);
-  static card::Access holds_whole_log(LogReader& logs, const markers::LogPlace& place,
-                                      const markers::Lane& lane, uint32_t log_words, bool& whole);
+  card::Expected<std::vector<Sample>> read_samples(card::Card& card, const AttachedCore& core,
+                                                   const markers::ControlVector& before) const;
+  card::Expected<markers::ControlVector> read_control(card::Card& card, const AttachedCore& core) const;
+  static card::Expected<bool> holds_whole_log(LogReader& logs, const markers::LogPlace& place,
+                                              const markers::Lane& lane, uint32_t log_words);
   card::Access try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
                           const HostEnd& host_end, device::Mode mode, bool full);
   void count_votes(card::Card& card);

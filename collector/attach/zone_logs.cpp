@@ -69,8 +69,9 @@ void ZoneLogs::poll(File& file, const std::function<void(std::string_view)>& fou
   text.insert(0, file.partial);
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const std::string_view note = markers::note_in(std::string_view(text).substr(begin, end - begin));
-    if (!note.empty() && seen_.emplace(note).second) found(note);
+    const std::string_view zone_string =
+        markers::zone_string_in(std::string_view(text).substr(begin, end - begin));
+    if (!zone_string.empty() && seen_.emplace(zone_string).second) found(zone_string);
   }
   file.partial = text.size() - begin > kLongestLine ? std::string() : text.substr(begin);
 }

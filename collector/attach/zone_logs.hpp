@@ -24,9 +24,9 @@ class ZoneLogs {
   explicit ZoneLogs(std::string directory);
 
   // Reads what both files gained since the last call; each new note once.
-  void poll(const std::function<void(std::string_view note)>& found);
+  void poll(const std::function<void(std::string_view zone_string)>& found);
   const std::string& directory() const { return directory_; }
-  size_t notes() const { return seen_.size(); }
+  size_t zone_strings() const { return seen_.size(); }
 
  private:
   struct File {

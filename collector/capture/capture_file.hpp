@@ -3,18 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "collector/capture/block_codec.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {
-
-// One sentence: what, where, why, what to try.
-struct CaptureError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // A part of a file that no block could be made of.
 struct DamagedPart {

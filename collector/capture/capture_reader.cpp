@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "collector/capture/capture_file.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -45,19 +48,8 @@ std::string decode(const CaptureFile& file, size_t block, Take take, BlockDecode
   return {};
 }
 
-}  // namespace
-
-bool Wanted::wants(const BlockHeader& b) const {
-  return b.read_from_ns <= read_to_ns && b.read_to_ns >= read_from_ns && b.cycles_from <= cycles_to &&
-         b.cycles_to >= cycles_from && b.lane_from <= lane_to && b.lane_to >= lane_from;
-}
-bool Wanted::wants(const shm::ChunkHeader& c) const {
-  return c.kind != shm::ChunkKind::device_words ||
-         (c.read_time_ns >= read_from_ns && c.read_time_ns <= read_to_ns);
-}
-
 // Blocks decoded ahead, each by one of several threads, handed over in the file's order.
-struct CaptureReader::Ahead {
+struct Ahead {
   Ahead(const CaptureFile& source, std::vector<std::pair<size_t, Take>> list, unsigned threads)
       : file(source), todo(std::move(list)), most(kBlocksAhead * threads) {
     for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
@@ -121,145 +113,231 @@ struct CaptureReader::Ahead {
   std::vector<std::thread> workers;
 };
 
-CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsigned threads)
-    : file_(path), wanted_(wanted) {
-  if (file_.version() == 1) {
-    stream_.reset(std::fopen(path.c_str(), "rbe"));
-    if (!stream_) throw CaptureError("capture " + path + " cannot be opened: " + std::strerror(errno));
-    if (std::fseek(stream_.get(), sizeof(CaptureHeader), SEEK_SET) != 0)
+}  // namespace
+
+bool Wanted::wants(const BlockHeader& b) const {
+  return b.read_from_ns <= read_to_ns && b.read_to_ns >= read_from_ns && b.cycles_from <= cycles_to &&
+         b.cycles_to >= cycles_from && b.lane_from <= lane_to && b.lane_to >= lane_from;
+}
+bool Wanted::wants(const shm::ChunkHeader& c) const {
+  return c.kind != shm::ChunkKind::device_words ||
+         (c.read_time_ns >= read_from_ns && c.read_time_ns <= read_to_ns);
+}
+
+struct CaptureReader::Parts {
+  Parts(const std::string& path, const Wanted& what, unsigned threads);
+
+  bool next(std::vector<uint64_t>& chunk);
+  bool next_of_version_1(std::vector<uint64_t>& chunk);
+  bool next_batch();
+  void count_from(uint64_t first_ns);
+  void note_edges();
+  void note_damage(const std::string& why);
+  double progress() const;
+
+  struct Close {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  CaptureFile file;
+  Wanted wanted;
+  std::unique_ptr<std::FILE, Close> stream;  // of version 1
+  std::unique_ptr<Ahead> ahead;
+  BlockDecoder decoder;
+  ChunkBatch batch;
+  size_t in_batch = 0;
+  bool lasting = true;  // sessions and names come first
+  size_t block = 0;     // the next one
+  uint64_t offset = 0;
+  uint64_t blocks_read = 0, blocks_of_facts = 0;
+  uint64_t facts_first = 0;  // of those, read for sessions and names before anything else
+  bool cut = false;
+  bool lost_beginning = false, lost_end = false;
+  std::string damage;
+  size_t damaged_parts = 0;
+};
+
+CaptureReader::Parts::Parts(const std::string& path, const Wanted& what, unsigned threads)
+    : file(path), wanted(what) {
+  if (file.version() == 1) {
+    stream.reset(std::fopen(path.c_str(), "rbe"));
+    if (!stream) throw CaptureError("capture " + path + " cannot be opened: " + std::strerror(errno));
+    if (std::fseek(stream.get(), sizeof(CaptureHeader), SEEK_SET) != 0)
       throw CaptureError("capture " + path + " cannot be read: " + std::strerror(errno));
-    offset_ = sizeof(CaptureHeader);
+    offset = sizeof(CaptureHeader);
     return;
   }
-  for (const DamagedPart& part : file_.damage())
+  for (const DamagedPart& part : file.damage())
     note_damage("at byte " + std::to_string(part.from) + ": " + part.why);
   note_edges();
-  cut_ = file_.cut();
+  cut = file.cut();
   uint64_t first = ~uint64_t{0};
-  for (const IndexEntry& e : file_.blocks())
+  for (const IndexEntry& e : file.blocks())
     if (e.header.read_to_ns) first = std::min(first, e.header.read_from_ns);
   if (first != ~uint64_t{0}) count_from(first);
   if (threads == 0) return;
   std::vector<std::pair<size_t, Take>> todo;
-  for (size_t i = 0; i < file_.blocks().size(); ++i)
-    if (const Take take = take_of(file_.blocks()[i].header, wanted_); take != Take::nothing)
+  for (size_t i = 0; i < file.blocks().size(); ++i)
+    if (const Take take = take_of(file.blocks()[i].header, wanted); take != Take::nothing)
       todo.emplace_back(i, take);
-  ahead_ = std::make_unique<Ahead>(file_, std::move(todo), threads);
+  ahead = std::make_unique<Ahead>(file, std::move(todo), threads);
 }
 
-CaptureReader::~CaptureReader() = default;
-
-void CaptureReader::count_from(uint64_t first_ns) {
-  if (!wanted_.relative) return;
-  wanted_.relative = false;
-  wanted_.read_from_ns += first_ns;
-  if (wanted_.read_to_ns != ~uint64_t{0}) wanted_.read_to_ns += first_ns;
+void CaptureReader::Parts::count_from(uint64_t first_ns) {
+  if (!wanted.relative) return;
+  wanted.relative = false;
+  wanted.read_from_ns += first_ns;
+  if (wanted.read_to_ns != ~uint64_t{0}) wanted.read_to_ns += first_ns;
 }
 
 // Damaged parts in front of the first block and behind the last. The file's header holds no chunks.
-void CaptureReader::note_edges() {
-  const auto blocks = file_.blocks();
-  for (const DamagedPart& part : file_.damage()) {
+void CaptureReader::Parts::note_edges() {
+  const auto blocks = file.blocks();
+  for (const DamagedPart& part : file.damage()) {
     if (part.from < kCaptureAlign) continue;
-    lost_beginning_ |= blocks.empty() || part.from < blocks.front().offset;
-    lost_end_ |= blocks.empty() || part.from > blocks.back().offset;
+    lost_beginning |= blocks.empty() || part.from < blocks.front().offset;
+    lost_end |= blocks.empty() || part.from > blocks.back().offset;
   }
 }
 
-void CaptureReader::note_damage(const std::string& why) {
-  if (damaged_parts_++ == 0) damage_ = why;
+void CaptureReader::Parts::note_damage(const std::string& why) {
+  if (damaged_parts++ == 0) damage = why;
 }
 
-double CaptureReader::progress() const {
-  if (file_.version() != 1)
-    return file_.blocks().empty() ? 1
-                                  : static_cast<double>(block_) / static_cast<double>(file_.blocks().size());
-  return file_.bytes() ? static_cast<double>(offset_) / static_cast<double>(file_.bytes()) : 0;
+double CaptureReader::Parts::progress() const {
+  if (file.version() != 1)
+    return file.blocks().empty() ? 1 : static_cast<double>(block) / static_cast<double>(file.blocks().size());
+  return file.bytes() ? static_cast<double>(offset) / static_cast<double>(file.bytes()) : 0;
 }
 
-bool CaptureReader::next(std::vector<uint64_t>& chunk) {
-  if (stream_) return next_of_version_1(chunk);
+bool CaptureReader::Parts::next(std::vector<uint64_t>& chunk) {
+  if (stream) return next_of_version_1(chunk);
   for (;;) {
-    while (in_batch_ == batch_.size())
+    while (in_batch == batch.size())
       if (!next_batch()) return false;
-    const auto found = batch_[in_batch_++];
+    const auto found = batch[in_batch++];
     const shm::ChunkHeader& h = shm::header_of(found);
-    if (lasts(h) != lasting_ || !wanted_.wants(h)) continue;
+    if (lasts(h) != lasting || !wanted.wants(h)) continue;
     chunk.assign(found.begin(), found.end());
     return true;
   }
 }
 
 // The chunks of the next block that holds any that are wanted. False at the end.
-bool CaptureReader::next_batch() {
-  batch_.clear();
-  in_batch_ = 0;
-  for (; lasting_ && block_ < file_.blocks().size();) {
-    const size_t at = block_++;
-    if (!(file_.blocks()[at].header.kinds & kLastingBits)) continue;
-    if (const std::string why = decode(file_, at, Take::facts, decoder_, batch_);
+bool CaptureReader::Parts::next_batch() {
+  batch.clear();
+  in_batch = 0;
+  for (; lasting && block < file.blocks().size();) {
+    const size_t at = block++;
+    if (!(file.blocks()[at].header.kinds & kLastingBits)) continue;
+    if (const std::string why = decode(file, at, Take::facts, decoder, batch);
         !why.empty()) {  // where the block is read again it is told then
-      if (take_of(file_.blocks()[at].header, wanted_) == Take::nothing)
-        note_damage("at byte " + std::to_string(file_.blocks()[at].offset) + ": " + why);
+      if (take_of(file.blocks()[at].header, wanted) == Take::nothing)
+        note_damage("at byte " + std::to_string(file.blocks()[at].offset) + ": " + why);
       continue;
     }
-    ++blocks_of_facts_;
+    ++blocks_of_facts;
     return true;
   }
-  if (lasting_) lasting_ = false, block_ = 0, facts_first_ = blocks_of_facts_;
-  while (block_ < file_.blocks().size()) {
-    const size_t at = block_++;
-    const IndexEntry& e = file_.blocks()[at];
-    offset_ = e.offset + e.header.bytes;
-    const Take take = take_of(e.header, wanted_);
+  if (lasting) lasting = false, block = 0, facts_first = blocks_of_facts;
+  while (block < file.blocks().size()) {
+    const size_t at = block++;
+    const IndexEntry& e = file.blocks()[at];
+    offset = e.offset + e.header.bytes;
+    const Take take = take_of(e.header, wanted);
     if (take == Take::nothing) continue;
-    if (const std::string why = ahead_ ? ahead_->next(batch_) : decode(file_, at, take, decoder_, batch_);
+    if (const std::string why = ahead ? ahead->next(batch) : decode(file, at, take, decoder, batch);
         !why.empty()) {
       note_damage("at byte " + std::to_string(e.offset) + ": " + why);
-      lost_beginning_ |= blocks_read_ + blocks_of_facts_ == facts_first_;
-      lost_end_ |= at + 1 == file_.blocks().size();
+      lost_beginning |= blocks_read + blocks_of_facts == facts_first;
+      lost_end |= at + 1 == file.blocks().size();
       continue;
     }
-    ++(take == Take::facts ? blocks_of_facts_ : blocks_read_);
+    ++(take == Take::facts ? blocks_of_facts : blocks_read);
     return true;
   }
   return false;
 }
 
-bool CaptureReader::next_of_version_1(std::vector<uint64_t>& chunk) {
+bool CaptureReader::Parts::next_of_version_1(std::vector<uint64_t>& chunk) {
   for (;;) {
-    if (cut_ || !damage_.empty()) return false;  // nothing behind it can be found
+    if (cut || !damage.empty()) return false;  // nothing behind it can be found
     uint64_t first;
-    const size_t got = std::fread(&first, 1, sizeof first, stream_.get());
+    const size_t got = std::fread(&first, 1, sizeof first, stream.get());
     if (got != sizeof first) {
-      cut_ = got != 0;
+      cut = got != 0;
       return false;
     }
     const auto bytes_untrusted = static_cast<uint32_t>(first);
     if (bytes_untrusted < sizeof(shm::ChunkHeader) || bytes_untrusted > kLargestChunk) {
-      note_damage("at byte " + std::to_string(offset_) + ": a chunk cannot be " +
+      note_damage("at byte " + std::to_string(offset) + ": a chunk cannot be " +
                   std::to_string(bytes_untrusted) + " bytes long");
       return false;
     }
-    if (bytes_untrusted > file_.bytes() - std::min(file_.bytes(), offset_)) {
-      cut_ = true;  // never reserve memory for what is not there
+    if (bytes_untrusted > file.bytes() - std::min(file.bytes(), offset)) {
+      cut = true;  // never reserve memory for what is not there
       return false;
     }
     chunk.resize((bytes_untrusted + 7) / 8);
     chunk[0] = first;
-    if (std::fread(chunk.data() + 1, 8, chunk.size() - 1, stream_.get()) != chunk.size() - 1) {
-      cut_ = true;
+    if (std::fread(chunk.data() + 1, 8, chunk.size() - 1, stream.get()) != chunk.size() - 1) {
+      cut = true;
       return false;
     }
     if (const std::string why = shm::check_chunk(chunk); !why.empty()) {
-      note_damage("at byte " + std::to_string(offset_) + ": " + why);
+      note_damage("at byte " + std::to_string(offset) + ": " + why);
       return false;
     }
-    offset_ += chunk.size() * 8;
+    offset += chunk.size() * 8;
     if (const shm::ChunkHeader& h = shm::header_of(chunk); h.kind == shm::ChunkKind::device_words)
       count_from(h.read_time_ns);
-    if (wanted_.wants(shm::header_of(chunk))) return true;
+    if (wanted.wants(shm::header_of(chunk))) return true;
   }
+}
+
+CaptureReader::CaptureReader(const std::string& path, const Wanted& wanted, unsigned threads)
+    : parts_(std::make_unique<Parts>(path, wanted, threads)) {}
+CaptureReader::~CaptureReader() = default;
+CaptureReader::CaptureReader(CaptureReader&&) noexcept = default;
+CaptureReader& CaptureReader::operator=(CaptureReader&&) noexcept = default;
+
+bool CaptureReader::next(std::vector<uint64_t>& chunk) {
+  return parts_->next(chunk);
+}
+bool CaptureReader::cut() const {
+  return parts_->cut;
+}
+const std::string& CaptureReader::damage() const {
+  return parts_->damage;
+}
+size_t CaptureReader::damaged_parts() const {
+  return parts_->damaged_parts;
+}
+bool CaptureReader::lost_beginning() const {
+  return parts_->lost_beginning;
+}
+bool CaptureReader::broke_off() const {
+  return parts_->cut || parts_->lost_end || !parts_->file.indexed();
+}
+uint64_t CaptureReader::offset() const {
+  return parts_->offset;
+}
+double CaptureReader::progress() const {
+  return parts_->progress();
+}
+uint32_t CaptureReader::version() const {
+  return parts_->file.version();
+}
+bool CaptureReader::ended_in_order() const {
+  return parts_->file.indexed();
+}
+uint64_t CaptureReader::blocks_read() const {
+  return parts_->blocks_read;
+}
+uint64_t CaptureReader::blocks_of_facts() const {
+  return parts_->blocks_of_facts;
+}
+const CaptureFile& CaptureReader::file() const {
+  return parts_->file;
 }
 
 }  // namespace ttc::collect

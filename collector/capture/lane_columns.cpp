@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "collector/capture/key_codec.hpp"
-#include "firmware_markers/frame.hpp"
+#include "firmware_markers/packets.hpp"
 
 namespace ttc::collect {
 
@@ -200,19 +200,10 @@ bool ColumnEncoder::parse(const uint32_t* words, size_t left) {
     if (!markers::is_marker(high) || markers::packet_words(markers::packet_type(high)) != 2) return false;
     *key++ = key_of(high, words[5 + 2 * i]);
   }
-  for (size_t pos = device::kFirstCustomWord; pos + 2 <= left;) {
-    const uint32_t high = words[pos];
-    if (is_zone(high)) {
-      *key++ = high & kKeyMask;
-      pos += 2;
-      continue;
-    }
-    if (!markers::is_marker(high)) break;
-    const uint32_t length = markers::packet_words(markers::packet_type(high));
-    if (length == 0 || pos + length > left) break;
-    *key++ = key_of(high, words[pos + 1]);
-    pos += length;
-  }
+  markers::for_each_packet({words, left}, device::kFirstCustomWord, [&](const markers::Packet& p) {
+    *key++ = is_zone(p.high) ? p.high & kKeyMask : key_of(p.high, p.low);
+    return markers::Walking::on;
+  });
   parsed_keys_ = static_cast<size_t>(key - parsed_.data());
   return true;
 }

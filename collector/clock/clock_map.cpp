@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "ttcollect/host_time.hpp"
+
 namespace ttc::collect {
 namespace {
 
 // Markers keep 44 bits (tt-metal kernel_profiler.hpp).
 constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;
 constexpr uint64_t kNewestAhead = uint64_t{1} << 43;
+
+// The earliest time of a marker: a card may have counted before its host was started, and 0 is no time.
+constexpr HostTime kFirstTick = 1;
 
 constexpr size_t kKept = size_t{1} << 17;  // 8 MiB; two hours at 16 a second
 
@@ -132,7 +137,8 @@ ClockMap::Converted ClockMap::outside(uint64_t cycles, uint32_t era, HostTime se
     const auto nearest =
         std::find_if(first, behind, [&](const ClockSegment& s) { return cycles < s.from_cycles; });
     const ClockSegment& s = nearest == behind ? last : *nearest;
-    return {s.host_from - ticks_for(s, s.from_cycles - cycles), {}};
+    const HostTime host = before(s.host_from, ticks_for(s, s.from_cycles - cycles));
+    return {std::max(host, kFirstTick), {}};
   }
   Converted c{last.host_to + ticks_for(last, static_cast<uint64_t>(ahead)), {}};
   if (last.hard_bound == kNoBound || head_.largest_hz == 0 || seen_by < last.host_to) return c;

@@ -68,7 +68,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   frames_ = carried.frames;
   epochs_ = carried.epochs;
   retries_ = carried.retries;
-  late_looks_ = carried.late_looks;
+  missed_poll_deadlines_ = carried.missed_poll_deadlines;
   sweeps_ = carried.sweeps;
   recovered_words_ = carried.recovered_words;
   unparsable_words_ = carried.unparsable_words;
@@ -84,7 +84,7 @@ Carried Drain::carry() const {
             frames_,
             epochs_ + 1,
             retries_,
-            late_looks_,
+            missed_poll_deadlines_,
             sweeps_,
             recovered_words_,
             unparsable_words_,
@@ -105,7 +105,7 @@ card::Transactions Drain::transactions() const {
   return t;
 }
 
-LossAccount::Where Drain::where(const CoreState& core, uint32_t risc) const {
+LossLog::Where Drain::where(const CoreState& core, uint32_t risc) const {
   return {core.core.at.x, core.core.at.y, static_cast<uint8_t>(risc), core.epoch};
 }
 
@@ -300,7 +300,7 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
         losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words,
                        lane.digest.last_time, shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
     }
-  if (options_.recycling) options_.recycling->account.missing_runs += missing_runs();
+  if (options_.recycling) options_.recycling->account.missing_launches += missing_launches();
   losses_.tell_open();
   tell_losses();
   store_counters();
@@ -323,12 +323,12 @@ void Drain::store_counters() {
   segment_.set(Counter::frames, frames_);
   segment_.set(Counter::epochs, epochs_);
   segment_.set(Counter::retries, retries_);
-  segment_.set(Counter::late_looks, late_looks_);
+  segment_.set(Counter::missed_poll_deadlines, missed_poll_deadlines_);
   segment_.set(Counter::recovered_words, recovered_words_);
   segment_.set(Counter::unparsable_words, unparsable_words_);
-  segment_.set(Counter::dropped_on_card_runs, dropped_runs_);
-  segment_.set(Counter::lost_intervals, losses_.intervals().size());
-  segment_.set(Counter::rewound_intervals, losses_.count(LossCause::rewound_before_read));
+  segment_.set(Counter::dropped_on_card_launches, dropped_runs_);
+  segment_.set(Counter::loss_intervals, losses_.intervals().size());
+  segment_.set(Counter::host_reset_intervals, losses_.count(LossCause::host_reset));
   segment_.set(Counter::card_gone_intervals, losses_.count(LossCause::card_gone));
   segment_.set(Counter::unreadable_intervals, losses_.count(LossCause::unreadable));
   segment_.heartbeat(monotonic_now_ns());

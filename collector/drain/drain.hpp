@@ -51,7 +51,7 @@
 #include "collector/attach/region_size.hpp"
 #include "collector/drain/sweep_stats.hpp"
 #include "collector/io/log_reader.hpp"
-#include "collector/loss/loss_account.hpp"
+#include "collector/loss/loss_log.hpp"
 #include "collector/publish/publisher.hpp"
 #include "collector/recycle/recycling.hpp"
 #include "collector/sampling/device_time.hpp"
@@ -76,7 +76,8 @@ struct DrainOptions {
 // theirs: a lane's words are told apart by (session, lane, epoch, offset).
 struct Carried {
   uint32_t first_epoch = 0;
-  uint64_t programs = 0, markers = 0, frames = 0, epochs = 0, retries = 0, late_looks = 0, sweeps = 0;
+  uint64_t programs = 0, markers = 0, frames = 0, epochs = 0, retries = 0, missed_poll_deadlines = 0,
+           sweeps = 0;
   uint64_t recovered_words = 0, unparsable_words = 0, dropped_runs = 0;
   std::vector<shm::LossRecord> lost;
   card::Transactions transactions;
@@ -102,7 +103,7 @@ class Drain {
   // attachment's clock) could not be read any more.
   void close_account(bool card_vanished, uint64_t ended_ns = 0);
 
-  const LossAccount& losses() const { return losses_; }
+  const LossLog& losses() const { return losses_; }
   const RegionSize& region_size() const { return region_size_; }
   const DurationStats& sweep_times() const { return sweep_times_; }
   uint64_t programs() const { return programs_; }
@@ -112,7 +113,7 @@ class Drain {
   uint64_t retries() const { return retries_; }
   // Looks at Tensix cores that came so late after the one before that an epoch may have gone by unseen: this
   // process, or the card, was kept waiting.
-  uint64_t late_looks() const { return late_looks_; }
+  uint64_t missed_poll_deadlines() const { return missed_poll_deadlines_; }
   uint64_t sweeps() const { return sweeps_; }
   card::Transactions transactions() const;  // all drains' of the segment
   size_t cores() const { return cores_.size(); }
@@ -268,7 +269,7 @@ class Drain {
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool near_full(const Snapshot& snap) const;
   bool runs_missing(const CoreState& core, const Snapshot& snap) const;
-  LossAccount::Where where(const CoreState& core, uint32_t risc) const;
+  LossLog::Where where(const CoreState& core, uint32_t risc) const;
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
   // Up to this word of a log any frame fits, overrun or not.
@@ -386,7 +387,7 @@ class Drain {
   void count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& outcome);
   void take_resolved(CoreState& core, const CoreRecycle& recycle);
   static void forget_laps(CoreState& core);
-  uint64_t missing_runs() const;
+  uint64_t missing_launches() const;
 
   // l1_rest.cpp
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
@@ -410,7 +411,7 @@ class Drain {
   shm::SegmentWriter& segment_;
   DrainOptions options_;
   RegionSize region_size_;
-  LossAccount losses_;
+  LossLog losses_;
   std::vector<shm::LossRecord> untold_losses_;
   std::vector<ControlPart> poll_parts_;
   ControlPart dropped_part_;
@@ -432,7 +433,8 @@ class Drain {
   double highest_fill_ = 0;
   std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled
 
-  uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, late_looks_ = 0, sweeps_ = 0;
+  uint64_t programs_ = 0, markers_ = 0, frames_ = 0, epochs_ = 0, retries_ = 0, missed_poll_deadlines_ = 0,
+           sweeps_ = 0;
   uint64_t recovered_words_ = 0, unparsable_words_ = 0, dropped_runs_ = 0;
   card::Transactions earlier_transactions_;  // of carried drains
 };

@@ -294,7 +294,7 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   if (!unrewound) note_rewind(core, false);
   // Held up for so long that an epoch may have passed: looked at again.
   const bool held_up = attachment_.clock() - snap.read_time_ns > kBlindSpotNs;
-  if (held_up) ++late_looks_;
+  if (held_up) ++missed_poll_deadlines_;
   if (!unrewound || held_up) return Access::ok;
   const bool proven =
       std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; });

@@ -86,10 +86,9 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
   if (missed)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
-        losses_.open(where(core, r), LossCause::rewound_before_read,
+        losses_.open(where(core, r), LossCause::host_reset,
                      core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
-  losses_.close(where(core, risc), LossCause::rewound_before_read,
-                gap_end(lane, frame, lane.digest.last_time));
+  losses_.close(where(core, risc), LossCause::host_reset, gap_end(lane, frame, lane.digest.last_time));
   if (quick_push) return;
   lane.entered_until = launch ? fw_end_time(frame) : 0;
   const bool later = core.entered && markers::clock_difference(time, core.entered->begins) > 0;
@@ -104,7 +103,7 @@ void Drain::account_older_launches(CoreState& core) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
     if (until != 0 && markers::clock_difference(core.entered->begins, until) > 0)
-      losses_.record(where(core, r), LossCause::rewound_before_read, shm::LossPrecision::unknown, until,
+      losses_.record(where(core, r), LossCause::host_reset, shm::LossPrecision::unknown, until,
                      core.entered->begins, 0, 0);
   }
 }

@@ -50,7 +50,7 @@ Access Drain::look_at(CoreState& core, Look& look) {
   if (a != Access::ok) return a;
   core.looked_late = late;
   core.ask_all = core.ask_all || late;
-  if (late && core.core.kind == markers::CoreKind::tensix) ++late_looks_;
+  if (late && core.core.kind == markers::CoreKind::tensix) ++missed_poll_deadlines_;
   core.previous_look_ns = std::exchange(core.look_ns, look.begun_ns);
   return Access::ok;
 }

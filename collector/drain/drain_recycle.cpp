@@ -113,9 +113,9 @@ Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
   for (const LaneState& lane : core.lanes)
     if (lane.stuck_since_ns != 0) return Access::ok;
   auto attempt = std::make_unique<CoreRecycle>(recycle_deps(), recycle_core(core));
-  CoreRecycle::Step step = CoreRecycle::Step::not_now;
-  const Access a = attempt->begin(state.baseline, step);
-  if (step == CoreRecycle::Step::going) {
+  const card::Expected<CoreRecycle::Step> step = attempt->begin(state.baseline);
+  if (!step) return step.error();
+  if (*step == CoreRecycle::Step::going) {
     ++recycling.account.recycles;
     recycling.account.slow += attempt->slow();
     state.under_way = std::move(attempt);
@@ -123,7 +123,7 @@ Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
     state.refused = attempt->why();
     tell_refusal(core);
   }
-  return a;
+  return Access::ok;
 }
 
 // A reason is told with the first core it holds for; the account counts the others.
@@ -171,8 +171,9 @@ void Drain::reopen_recycle(CoreState& core) {
 Access Drain::go_on_recycling(CoreState& core) {
   RecycleState& state = core.recycling;
   RecycleAccount& account = options_.recycling->account;
-  CoreRecycle::Step step = CoreRecycle::Step::going;
-  if (const Access a = state.under_way->go_on(step); a != Access::ok) return a;
+  const card::Expected<CoreRecycle::Step> answer = state.under_way->go_on();
+  if (!answer) return answer.error();
+  const CoreRecycle::Step step = *answer;
   core.look_ns = attachment_.clock();
   if (step == CoreRecycle::Step::going) return Access::ok;
   const std::unique_ptr<CoreRecycle> ended = std::move(state.under_way);
@@ -203,7 +204,7 @@ Access Drain::go_on_recycling(CoreState& core) {
 
 // What was recorded until now may have lain where nobody will look for it.
 void Drain::lose_until_now(const CoreState& core, uint32_t risc) {
-  losses_.record(where(core, risc), LossCause::rewound_before_read, shm::LossPrecision::unknown,
+  losses_.record(where(core, risc), LossCause::host_reset, shm::LossPrecision::unknown,
                  core.lanes[risc].digest.last_time, device_time_.at(attachment_.clock()), 0, 0);
 }
 
@@ -343,7 +344,7 @@ void Drain::forget_laps(CoreState& core) {
 
 // The referee's last word. Only cores that are recycled, or would be: elsewhere frames and runs need not go
 // together.
-uint64_t Drain::missing_runs() const {
+uint64_t Drain::missing_launches() const {
   uint64_t runs = 0;
   if (attachment_.mode != device::Mode::normal) return runs;
   for (const CoreState& core : cores_)

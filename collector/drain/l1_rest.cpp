@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/drain/drain.hpp"
+#include "firmware_markers/packets.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -21,11 +22,15 @@ constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or 
 uint64_t last_time(std::span<const uint32_t> buffer) {
   using namespace markers;
   uint64_t last = marker_time(buffer[device::kFwStartWord], buffer[device::kFwStartWord + 1]);
-  for (uint32_t w = device::kFwEndWord; w + 2 <= buffer.size(); w += 2)
-    if (is_marker(buffer[w]) && !is_blank(buffer[w]) &&
-        (last == 0 || is_blank(buffer[device::kFwStartWord]) ||
-         clock_difference(marker_time(buffer[w], buffer[w + 1]), last) > 0))
-      last = marker_time(buffer[w], buffer[w + 1]);
+  const auto take = [&](const Packet& p) {
+    if (p.timed() &&
+        (last == 0 || is_blank(buffer[device::kFwStartWord]) || clock_difference(p.time(), last) > 0))
+      last = p.time();
+    return Walking::on;
+  };
+  for (const size_t slot : {device::kFwEndWord, device::kKernelStartWord, device::kKernelEndWord})
+    if (const Packet p = packet_at(buffer, slot); p.words != 0) take(p);
+  for_each_packet(buffer, device::kFirstCustomWord, take);
   return last;
 }
 
@@ -85,7 +90,7 @@ Access Drain::watch_l1(CoreState& core, const Snapshot& snap) {
 void Drain::l1_was_reset(CoreState& core, uint32_t risc) {
   LaneState& lane = core.lanes[risc];
   publish_rest(core, risc, std::exchange(lane.l1_rest, {}));
-  losses_.open(where(core, risc), shm::LossCause::rewound_before_read, known_until(lane), 0);
+  losses_.open(where(core, risc), shm::LossCause::host_reset, known_until(lane), 0);
   lane.first_of_epoch = true;
 }
 
@@ -101,8 +106,8 @@ void Drain::compare_with_l1(CoreState& core, uint32_t risc, std::span<const uint
   const uint64_t first = markers::first_custom_time(frame);
   if (markers::clock_difference(until.last_time, last_time(rest)) < 0) return;  // older than the copy
   if (markers::clock_difference(first, kept) > 0 && markers::clock_difference(kept, known_until(lane)) > 0) {
-    losses_.open(where(core, risc), shm::LossCause::rewound_before_read, known_until(lane), 0);
-    losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+    losses_.open(where(core, risc), shm::LossCause::host_reset, known_until(lane), 0);
+    losses_.close(where(core, risc), shm::LossCause::host_reset, first);
   }
   lane.l1_rest.clear();
 }
@@ -162,13 +167,13 @@ void Drain::account_begun_anew(CoreState& core, uint32_t risc, std::span<const u
     if (now.size() >= rest.size() && std::equal(rest.begin() + kHead, rest.end(), now.begin() + kHead))
       return;
     last = last_time(rest);
-  } else if (!losses_.is_open(where(core, risc), shm::LossCause::rewound_before_read)) {
+  } else if (!losses_.is_open(where(core, risc), shm::LossCause::host_reset)) {
     const bool late =
         core.l1_late_ns != 0 && markers::clock_difference(first, device_time_.at(core.l1_late_ns)) > 0;
     if (lane.delivered ? !late : !host_has_read(core)) return;
   }
-  losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
-  losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+  losses_.open(where(core, risc), shm::LossCause::host_reset, last, 0);
+  losses_.close(where(core, risc), shm::LossCause::host_reset, first);
   publish_rest(core, risc, lane.l1_rest);
 }
 
@@ -197,8 +202,8 @@ Access Drain::extend_l1_rest(CoreState& core, uint32_t risc) {
     const bool began_before =
         unseen_since == 0 || markers::clock_difference(first, device_time_.at(unseen_since)) < 0;
     if (!began_before) {
-      losses_.open(where(core, risc), shm::LossCause::rewound_before_read, last, 0);
-      losses_.close(where(core, risc), shm::LossCause::rewound_before_read, first);
+      losses_.open(where(core, risc), shm::LossCause::host_reset, last, 0);
+      losses_.close(where(core, risc), shm::LossCause::host_reset, first);
     }
     publish_rest(core, risc, rest);
     rest.assign(now.begin(), now.begin() + kHead);

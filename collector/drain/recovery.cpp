@@ -133,7 +133,7 @@ Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
 
 void Drain::may_be_lost(CoreState& core) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    losses_.open(where(core, r), LossCause::rewound_before_read, core.lanes[r].digest.last_time, 0);
+    losses_.open(where(core, r), LossCause::host_reset, core.lanes[r].digest.last_time, 0);
 }
 
 // The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the
@@ -151,7 +151,7 @@ void Drain::account_partly_recovered(const CoreState& core) {
     const LaneState& lane = core.lanes[r];
     const bool as_far = lane.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
     if (lane.delivered && !as_far)
-      losses_.open(where(core, r), LossCause::rewound_before_read, lane.digest.last_time, 0);
+      losses_.open(where(core, r), LossCause::host_reset, lane.digest.last_time, 0);
   }
 }
 
@@ -447,7 +447,7 @@ Access Drain::account_unseen_front(CoreState& core, uint32_t risc) {
   Snapshot now;
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
   if (now.host_end[risc] == 0)
-    losses_.open(where(core, risc), LossCause::rewound_before_read, core.lanes[risc].digest.last_time, 0);
+    losses_.open(where(core, risc), LossCause::host_reset, core.lanes[risc].digest.last_time, 0);
   return Access::ok;
 }
 
@@ -459,7 +459,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
     return account_unseen_front(core, risc);
   const uint64_t last = lane.digest.last_time;
   const auto lost_from = [&](uint64_t from) {
-    losses_.open(where(core, risc), LossCause::rewound_before_read, from, 0);
+    losses_.open(where(core, risc), LossCause::host_reset, from, 0);
   };
   if (!region_size_.known() || !lane.digest.known) {
     // Without a time to go by, older bytes cannot be told from lost ones.
@@ -479,7 +479,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
     if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
     if (nothing_taken && chain.begins && out_of_sight_before(core, chain.earlier_until)) {
       lost_from(last);
-      losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
+      losses_.close(where(core, risc), LossCause::host_reset, *chain.begins);
     }
     // Visible once, and not found again.
     if (seen > chain.at || chain.incomplete) lost_from(lane.digest.last_time);
@@ -492,7 +492,7 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap)
   chain.at = *survivor;
   if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
   // The gap ends where the survivors begin; behind them nothing was written any more.
-  if (chain.begins) losses_.close(where(core, risc), LossCause::rewound_before_read, *chain.begins);
+  if (chain.begins) losses_.close(where(core, risc), LossCause::host_reset, *chain.begins);
   if (chain.incomplete) lost_from(lane.digest.last_time);
   return Access::ok;
 }

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "firmware_markers/decoder.hpp"
+#include "collector/loss/span_time.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -43,7 +43,7 @@ void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
 void ChunkGaps::push(std::span<const uint64_t> chunk) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   Session& s = sessions_[h.session];
-  if (is_standing(h.kind) || h.notes & shm::kStanding) return;
+  if (is_standing(h.kind) || h.flags & shm::kStanding) return;
   s.device = h.device;
   count(s, h);
   s.ended |= h.kind == shm::ChunkKind::end;
@@ -51,9 +51,10 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
     Lane& lane = s.lanes[lane_key(h, span.risc)];
     // What was taken from behind a rewound index, or from L1, says nothing of what lies before it in the log.
-    const bool in_log = span.source == shm::SpanSource::dram_log && !(h.notes & shm::kRecovered);
+    const bool in_log = span.source == shm::SpanSource::dram_log && !(h.flags & shm::kRecovered);
+    if (in_log) count_words(lane.log, h.epoch, span);
     if (in_log && (lane.begun ? lane.in_doubt : s.gap)) {
-      settle(s, h, span, lane);
+      resolve(s, h, span, lane);
       lane.in_doubt = false;
     }
     lane.header = h;
@@ -64,9 +65,15 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
   }
 }
 
-void ChunkGaps::settle(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane) {
+void ChunkGaps::count_words(LogEnd& log, uint32_t epoch, const shm::SpanEntry& span) {
+  if (log.begun && log.epoch == epoch && span.word_offset > log.next_word)
+    missing_words_ += span.word_offset - log.next_word;
+  log = {epoch, span.word_offset + span.word_count, true};
+}
+
+void ChunkGaps::resolve(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane) {
   const markers::FrameDigest before = digest_of(span);
-  const uint64_t from = lane.begun ? last_time(lane) : 0;
+  const uint64_t from = lane.begun ? last_time_of(lane.header, lane.span, lane.words) : 0;
   const uint64_t until = before.known ? before.last_time : 0;  // of the last marker in front of this span
   const bool same_log = lane.begun && lane.header.epoch == h.epoch &&
                         lane.span.source == shm::SpanSource::dram_log && h.firmware_mode == 0;
@@ -79,17 +86,17 @@ void ChunkGaps::settle(Session& s, const shm::ChunkHeader& h, const shm::SpanEnt
     record.precision = shm::LossPrecision::exact_words;
     record.words = span.word_offset - next_word;
   }
-  tell(h.session, s, record);
+  put(h.session, s, record);
 }
 
-void ChunkGaps::tell(uint64_t session, Session& s, shm::LossRecord record) {
-  record.id = kFirstId + s.told.size();
-  if (const auto into = grain_.joins(session, record)) {
-    shm::LossRecord& r = s.told[*into - kFirstId];
+void ChunkGaps::put(uint64_t session, Session& s, shm::LossRecord record) {
+  record.id = kFirstId + s.found.size();
+  if (const auto into = merge_.joins(session, record)) {
+    shm::LossRecord& r = s.found[*into - kFirstId];
     take_in(r, record);
     return found_(session, r);
   }
-  s.told.push_back(record);
+  s.found.push_back(record);
   found_(session, record);
 }
 
@@ -104,22 +111,6 @@ shm::LossRecord ChunkGaps::record_for(const Session& s, const shm::ChunkHeader& 
   return record;
 }
 
-uint64_t ChunkGaps::last_time(const Lane& lane) {
-  const markers::Layout* layout = markers::layout_by_generation(lane.header.generation);
-  if (!layout || lane.span.risc >= device::kMaxRiscs ||
-      lane.header.firmware_mode > static_cast<uint8_t>(device::Mode::accumulate))
-    return 0;
-  markers::LaneDecoder decoder({&layout->format, lane.span.risc, static_cast<uint8_t>(lane.header.flat_id),
-                                static_cast<device::Mode>(lane.header.firmware_mode)});
-  decoder.resume(digest_of(lane.span));
-  markers::Batch batch;
-  if (lane.span.source == shm::SpanSource::l1_buffer)
-    decoder.decode_buffer(lane.words, batch);
-  else
-    decoder.decode(lane.words, batch);
-  return decoder.digest().last_time;
-}
-
 void ChunkGaps::broke_off() {
   for (auto& [id, s] : sessions_)
     for (auto& [key, lane] : s.lanes) lane.in_doubt |= !s.ended;
@@ -131,8 +122,8 @@ void ChunkGaps::finish() {
       if (!lane.in_doubt) continue;
       lane.in_doubt = false;
       shm::LossRecord record = record_for(s, lane.header, lane.span.risc);
-      record.from_cycles = last_time(lane);
-      tell(id, s, record);
+      record.from_cycles = last_time_of(lane.header, lane.span, lane.words);
+      put(id, s, record);
     }
 }
 

@@ -1,9 +1,5 @@
-// What is missing in a stream of chunks that was whole when it was published: a reader was lapped, a disk was
-// too slow, a part of a file is damaged. A jump of the sequence puts every lane of the session in doubt; the
-// lane's next span settles it, because it says where it lies in the lane's log and how late the frame before
-// it was.
-//
-// A lane that is still in doubt at the end gets an interval without an end: something may be missing there.
+// Finds what is missing in a stream of chunks, by their sequence (ttcollect/loss_view.hpp). The only place
+// that looks for gaps: LossView has one for readers, and a recorder that is lapped one of its own.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,15 +7,15 @@
 #include <span>
 #include <vector>
 
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
 
 class ChunkGaps {
  public:
-  // `found` gets each interval, with `cause`, and again when it has grown (LossGrain); ids count from
-  // kFirstId, apart from those of collectors.
+  // `found` gets each interval, with `cause`, and again when it has grown (LossMerge). Ids begin with
+  // kFirstId, above those of collectors.
   ChunkGaps(shm::LossCause cause, std::function<void(uint64_t session, const shm::LossRecord&)> found)
       : cause_(cause), found_(std::move(found)) {}
 
@@ -28,21 +24,25 @@ class ChunkGaps {
   // Chunks of any number of sessions, each checked, in the order of their publication. Standing chunks count
   // their sequence apart and never go missing.
   void push(std::span<const uint64_t> chunk);
-  // In front of the first chunk others stood that are lost: lanes of a session that began before are in
-  // doubt.
   void lost_beginning() { beginning_lost_ = true; }
-  // Nothing will come. Lanes that are in doubt still get their interval.
   void finish();
-  // Before finish(): the stream broke off. Every lane of a session whose end did not come is in doubt.
   void broke_off();
 
   uint64_t missing_chunks() const { return missing_chunks_; }
-  // Published before the first one that came: a recorder that keeps the newest only, a reader that came late.
   uint64_t chunks_before() const { return chunks_before_; }
+  uint64_t missing_words() const { return missing_words_; }
 
  private:
-  // The latest span of a lane, as it came: when its last marker was is asked only where something is missing.
+  // Where the latest span of a lane's log ends.
+  struct LogEnd {
+    uint32_t epoch = 0;
+    uint32_t next_word = 0;
+    bool begun = false;
+  };
+  // The latest span of a lane, as it came: the time of its last marker is computed only where something is
+  // missing.
   struct Lane {
+    LogEnd log;
     shm::ChunkHeader header;
     shm::SpanEntry span;
     std::vector<uint32_t> words;
@@ -52,7 +52,7 @@ class ChunkGaps {
   struct Session {
     uint64_t next_sequence = 0;
     uint32_t device = 0;
-    std::vector<shm::LossRecord> told;  // by id from kFirstId on
+    std::vector<shm::LossRecord> found;  // by id from kFirstId on
     bool begun = false;
     bool ended = false;
     bool gap = false;                // there ever was one: lanes not seen before are in doubt
@@ -60,18 +60,19 @@ class ChunkGaps {
   };
 
   void count(Session& s, const shm::ChunkHeader& h);
-  void settle(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane);
+  void count_words(LogEnd& log, uint32_t epoch, const shm::SpanEntry& span);
+  void resolve(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane);
   shm::LossRecord record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc) const;
-  void tell(uint64_t session, Session& s, shm::LossRecord record);
-  static uint64_t last_time(const Lane& lane);
+  void put(uint64_t session, Session& s, shm::LossRecord record);
 
   shm::LossCause cause_;
   std::function<void(uint64_t, const shm::LossRecord&)> found_;
   std::map<uint64_t, Session> sessions_;
-  LossGrain grain_;
+  LossMerge merge_;
   bool beginning_lost_ = false;
   uint64_t missing_chunks_ = 0;
   uint64_t chunks_before_ = 0;
+  uint64_t missing_words_ = 0;
 };
 
 }  // namespace ttc::collect

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "collector/loss/loss_grain.hpp"
+#include "collector/loss/loss_merge.hpp"
 
 namespace ttc::collect {
 
@@ -11,7 +11,7 @@ using shm::ChunkKind;
 using shm::Counter;
 
 // The table takes the largest account there can be; shm/loss_table.hpp has the arithmetic.
-static_assert(shm::kLossTableRecords >= LossGrain::kMost + 160 * 5 * 6 * 3);
+static_assert(shm::kLossTableRecords >= LossMerge::kMost + 160 * 5 * 6 * 3);
 
 ChunkHeader Publisher::header(ChunkKind kind, uint64_t bytes) {
   ChunkHeader h;
@@ -41,7 +41,7 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   h.epoch = core.epoch;
   h.run_counter = core.run_counter;
   h.read_time_ns = core.read_time_ns;
-  h.notes = core.notes;
+  h.flags = core.flags;
   h.span_count = static_cast<uint8_t>(spans.size());
   uint64_t* at = claim + sizeof h / 8;
   for (const Span& span : spans) {

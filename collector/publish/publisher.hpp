@@ -24,7 +24,7 @@ class Publisher {
     uint32_t epoch;
     uint32_t run_counter;
     uint64_t read_time_ns;
-    uint32_t notes;
+    uint32_t flags;
   };
   struct Span {
     uint8_t risc;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "collector/capture/capture_file.hpp"
-#include "collector/record/drop_account.hpp"
+#include "collector/record/dropped_blocks.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -19,7 +19,7 @@ const CaptureOutput::Ended kNobodyWaits = [](QueuedBlock*, int) {};
 CaptureCopy::CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, bool plain)
     : path_(path),
       temporary_(path + ".part-" + std::to_string(getpid())),
-      book_(cause),
+      losses_(cause),
       output_(
           temporary_, session, {},
           [plain](const std::string& name) { return open_capture_disk(name, plain); }, monotonic_now_ns) {
@@ -32,7 +32,7 @@ CaptureCopy::~CaptureCopy() {
 
 void CaptureCopy::add(std::span<const uint64_t> chunk) {
   if (!block_.chunks.empty() && block_.chunks.bytes() + chunk.size_bytes() > kBlockBytes) put_block();
-  book_.push(chunk);
+  losses_.push(chunk);
   block_.chunks.add(chunk);
   ++chunks_;
 }
@@ -47,9 +47,9 @@ void CaptureCopy::put_block() {
 }
 
 void CaptureCopy::finish() {
-  book_.finish();
+  losses_.finish();
   ChunkBatch found;
-  for (const auto& [session, records] : book_.found())
+  for (const auto& [session, records] : losses_.found())
     for (const auto& [id, record] : records) add_loss_chunk(found, session, record);
   if (!block_.chunks.empty()) put_block();
   output_.finish(found, kNobodyWaits);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "collector/record/capture_output.hpp"
-#include "ttcollect/loss_book.hpp"
+#include "ttcollect/loss_view.hpp"
 
 namespace ttc::collect {
 
@@ -19,12 +19,12 @@ class CaptureCopy {
 
   void add(std::span<const uint64_t> chunk);
   // What was added broke off: what came behind it on any lane is missing.
-  void lost_beginning() { book_.lost_beginning(); }
-  void broke_off() { book_.broke_off(); }
+  void lost_beginning() { losses_.lost_beginning(); }
+  void broke_off() { losses_.broke_off(); }
   // Adds the records of what was found missing, ends the file, gives it its name. Throws CaptureError.
   void finish();
 
-  const LossBook& book() const { return book_; }
+  const LossView& losses() const { return losses_; }
   uint64_t bytes() const { return output_.bytes(); }
   uint64_t chunks() const { return chunks_; }
   uint64_t markers() const { return markers_; }
@@ -33,7 +33,7 @@ class CaptureCopy {
   void put_block();
 
   std::string path_, temporary_;
-  LossBook book_;
+  LossView losses_;
   CaptureOutput output_;
   BlockEncoder encoder_;
   QueuedBlock block_;

@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "collector/capture/capture_file.hpp"
-#include "collector/record/drop_account.hpp"
+#include "collector/record/dropped_blocks.hpp"
 #include "collector/record/test_point.hpp"
 
 namespace ttc::collect {
@@ -192,8 +192,8 @@ void CaptureOutput::tend(const Ended& ended) {
   if (bounds_.max_age_ns)
     while (!parts_.empty() && passed(parts_.front().last_ns, now) > bounds_.max_age_ns) remove_oldest();
   if (disk_->removed()) {
-    notes_.push_back(file_name_ +
-                     " was removed while it was written; it is begun anew, and what was in it is gone");
+    remarks_.push_back(file_name_ +
+                       " was removed while it was written; it is begun anew, and what was in it is gone");
     wait_all(ended);
     open_file();
     put_facts({});
@@ -235,7 +235,7 @@ void CaptureOutput::add_losses(ChunkBatch& to) const {
     const shm::LossRecord& r = loss.record;
     shm::LossTotal& total = totals[key.first][{r.cause, r.precision}];
     total.cause = r.cause, total.precision = r.precision;
-    ++total.intervals, total.words += r.words, total.runs += r.runs;
+    ++total.intervals, total.words += r.words, total.launches += r.launches;
     if (r.to_cycles == shm::kOpenEnd || loss.part + 1 >= part_) add_loss_chunk(to, key.first, r);
   }
   if (part_ == 0) return;

@@ -52,7 +52,7 @@ class CaptureOutput {
   void finish(const ChunkBatch& last_facts, const Ended& ended);
 
   const std::string& error() const { return error_; }  // the first one, as a sentence part
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::string>& remarks() const { return remarks_; }
   std::string how() const { return how_; }
   uint64_t bytes() const { return bytes_total_; }                   // written, of all files
   const std::vector<std::string>& files() const { return files_; }  // complete ones that are still there
@@ -106,7 +106,7 @@ class CaptureOutput {
   uint64_t bytes_total_ = 0;
   bool full_ = false;
   std::string error_, how_;
-  std::vector<std::string> notes_, files_;
+  std::vector<std::string> remarks_, files_;
 };
 
 }  // namespace ttc::collect

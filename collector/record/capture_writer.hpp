@@ -18,7 +18,7 @@
 #include "collector/loss/chunk_gaps.hpp"
 #include "collector/record/block_queue.hpp"
 #include "collector/record/capture_output.hpp"
-#include "collector/record/drop_account.hpp"
+#include "collector/record/dropped_blocks.hpp"
 #include "shm/reader.hpp"
 
 namespace ttc::collect {
@@ -73,7 +73,7 @@ class CaptureWriter {
   // After finish().
   std::string error() const { return output_->error(); }
   std::string backend() const { return how_; }
-  const std::vector<std::string>& notes() const { return output_->notes(); }
+  const std::vector<std::string>& remarks() const { return output_->remarks(); }
   const std::vector<std::string>& files() const { return output_->files(); }
   uint64_t most_memory() const { return queue_.most_bytes_seen(); }
 
@@ -89,7 +89,7 @@ class CaptureWriter {
 
   const CaptureOptions options_;
   BlockQueue queue_;
-  DropAccount drops_;
+  DroppedBlocks drops_;
   std::unique_ptr<CaptureOutput> output_;  // the writing thread's; from finish() on anybody's
   std::string how_;
   std::atomic<uint64_t> file_bytes_{0};

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "collector/capture/capture_file.hpp"
-#include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -45,7 +44,7 @@ void FlightRecorder::ask(const std::string& why) {
 
 // A recording is due when the time after the trigger is over.
 void FlightRecorder::trigger(const std::string& why) {
-  const uint64_t now = monotonic_now_ns();
+  const uint64_t now = options_.clock();
   if (due_ns_ || (last_ns_ && now - last_ns_ < options_.every_ns)) {
     ++held_back_;
     return;
@@ -85,11 +84,11 @@ bool FlightRecorder::follow(Track& t) {
   return true;
 }
 
-void FlightRecorder::look_at(Track& t) {
-  if (const auto why = t.watch.at(raw_now_ns())) trigger(*why);
+void FlightRecorder::poll_track(Track& t) {
+  if (const auto why = t.watch.at(options_.clock())) trigger(*why);
 }
 
-void FlightRecorder::look_at_workload(Track& t) {
+void FlightRecorder::poll_workload(Track& t) {
   if (!options_.rules.exit || t.told_exit || !t.workload.over()) return;
   t.told_exit = true;
   trigger("the workload (pid " + std::to_string(t.workload.pid()) + ") has exited");
@@ -98,8 +97,9 @@ void FlightRecorder::look_at_workload(Track& t) {
 void FlightRecorder::record() {
   SnapshotOptions o;
   o.last_bytes = options_.bytes;
-  if (options_.pre_ns) o.last_ns = options_.pre_ns + (monotonic_now_ns() - why_ns_);
+  if (options_.pre_ns) o.last_ns = options_.pre_ns + (options_.clock() - why_ns_);
   o.plain = options_.plain;
+  o.clock = options_.clock;
   std::vector<std::string> names;
   {
     const std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ void FlightRecorder::run() {
     bool finishing = false;
     {
       std::unique_lock lock(mutex_);
-      if (asked_) due_for(*asked_, monotonic_now_ns());
+      if (asked_) due_for(*asked_, options_.clock());
       asked_.reset();
       finishing = finishing_;
       for (const auto& t : tracks_) {
@@ -134,9 +134,9 @@ void FlightRecorder::run() {
       }
     }
     bool news = false;
-    for (Track* t : active) news |= follow(*t), look_at(*t);
-    for (Track* t : all) look_at_workload(*t);  // a workload may end after what was collected from it
-    if (due_ns_ && (monotonic_now_ns() >= due_ns_ || (finishing && active.empty()))) record();
+    for (Track* t : active) news |= follow(*t), poll_track(*t);
+    for (Track* t : all) poll_workload(*t);  // a workload may end after what was collected from it
+    if (due_ns_ && (options_.clock() >= due_ns_ || (finishing && active.empty()))) record();
     if (finishing && active.empty()) return;
     std::unique_lock lock(mutex_);
     if (!news) changed_.wait_for(lock, kLook, [this] { return asked_.has_value(); });

@@ -29,6 +29,7 @@ struct FlightOptions {
   uint64_t every_ns = 10'000'000'000;  // at most one recording in so long; what triggers sooner is counted
   std::string path;                    // run.ttc: recordings are run.0001.ttc, ...
   bool plain = false;
+  HostClock clock = raw_now_ns;  // chunks are dated in it
 };
 
 struct FlightRecording {
@@ -65,8 +66,8 @@ class FlightRecorder {
 
   void run();
   bool follow(Track& track);
-  void look_at(Track& track);
-  void look_at_workload(Track& track);
+  void poll_track(Track& track);
+  void poll_workload(Track& track);
   void trigger(const std::string& why);
   void due_for(const std::string& why, uint64_t now_ns);
   void record();
@@ -82,7 +83,7 @@ class FlightRecorder {
   // The thread's own.
   std::string why_;       // of the recording that is due
   uint64_t why_ns_ = 0;   // when that was seen
-  uint64_t due_ns_ = 0;   // CLOCK_MONOTONIC, as the others; 0: none is
+  uint64_t due_ns_ = 0;   // of options_.clock, as the others; 0: none is
   uint64_t last_ns_ = 0;  // when the latest was triggered
   std::vector<FlightRecording> recordings_;
   uint64_t held_back_ = 0;

@@ -4,7 +4,6 @@
 
 #include "collector/record/capture_copy.hpp"
 #include "shm/reader.hpp"
-#include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -41,9 +40,9 @@ SnapshotResult take_snapshot(const std::vector<std::string>& live_names, const s
   r.path = path;
   const uint64_t began = monotonic_now_ns();
   for (const auto& s : stretches) s->end = s->reader.tail();
-  const uint64_t cut_raw = raw_now_ns();
+  const uint64_t cut_raw = options.clock();
   r.cut_ns = monotonic_now_ns() - began;
-  const uint64_t from_ns = cut_raw > options.last_ns ? cut_raw - options.last_ns : 0;
+  const uint64_t from_ns = before(cut_raw, options.last_ns);
   CaptureCopy to(path, stretches.front()->reader.info().session, shm::LossCause::reader_lapped,
                  options.plain);
   for (const auto& s : stretches) {

@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "ttcollect/host_time.hpp"
+
 namespace ttc::collect {
 
 struct SnapshotOptions {
   uint64_t last_bytes = ~uint64_t{0};  // of each ring; whole chunks
   uint64_t last_ns = ~uint64_t{0};     // of words: read within so long before the cut
   bool plain = false;
+  HostClock clock = raw_now_ns;  // of the cut, as chunks are dated
 };
 
 struct SnapshotResult {

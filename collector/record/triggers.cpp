@@ -87,7 +87,7 @@ std::optional<std::string> TriggerWatch::push(std::span<const uint64_t> chunk) {
       return words(chunk);
     case shm::ChunkKind::names:
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-        names_.add_note(text.substr(0, end));
+        names_.add_zone_string(text.substr(0, end));
       return std::nullopt;
     case shm::ChunkKind::session: {
       const auto j = nlohmann::json::parse(text, nullptr, false);
@@ -101,7 +101,7 @@ std::optional<std::string> TriggerWatch::push(std::span<const uint64_t> chunk) {
       const uint32_t key = uint32_t{r.core_x} << 16 | uint32_t{r.core_y} << 8 | r.risc;
       if (const auto lane = lanes_.find(key); lane != lanes_.end()) lane->second.open.clear();
       if (rules_.reset && r.cause == shm::LossCause::card_gone) return "the card was reset or went away";
-      if (rules_.loss && !(h.notes & shm::kStanding))
+      if (rules_.loss && !(h.flags & shm::kStanding))
         return std::string("loss: ") + to_string(r.cause) + " on " + lane_name(key);
       return std::nullopt;
     }

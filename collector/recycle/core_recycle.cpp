@@ -7,10 +7,12 @@ namespace ttc::collect {
 namespace {
 
 using card::Access;
+using card::Expected;
+using card::failed;
 using card::Window;
 
 constexpr uint32_t kSettleAgain = 16;
-constexpr int kSettleTries = 4;      // in a row, for a snapshot without a finish under way
+constexpr int kSettleTries = 4;      // in a row, for a control sample without a finish under way
 constexpr uint32_t kMagicWords = 8;  // in front of the vector, where the magic word is (tt-metal dev_msgs.h)
 constexpr uint32_t kLongestFrame = device::kBufferWords + 8;
 
@@ -57,7 +59,8 @@ Access CoreRecycle::read_words(uint32_t first, uint32_t words, uint32_t* out) {
 }
 
 // The order is the protocol's.
-Access CoreRecycle::snapshot(Snapshot& s) {
+Expected<CoreRecycle::ControlSample> CoreRecycle::sample_control() {
+  ControlSample s;
   const device::Format& f = deps_.attachment.layout->format;
   s.read_ns = deps_.attachment.clock();
   s.transport_ns = deps_.card.transactions().transport_ns;
@@ -66,11 +69,12 @@ Access CoreRecycle::snapshot(Snapshot& s) {
   if (a == Access::ok) a = read_words(f.done, 1, &s.done);
   if (a == Access::ok) a = read_words(f.run_counter, 1, &s.runs_after);
   if (a == Access::ok && (s.runs_after == ~0u || s.index[0] == ~0u)) a = deps_.card.doubt(core_.core.at);
-  return a;
+  if (a != Access::ok) return failed(a);
+  return s;
 }
 
 // What of the vector, and of the words in front of it, no run and no recycle changes.
-Access CoreRecycle::check_vector(std::vector<uint32_t>& baseline, bool& holds) {
+Expected<bool> CoreRecycle::fixed_words_hold(std::vector<uint32_t>& baseline) {
   const device::Format& f = deps_.attachment.layout->format;
   std::array<uint64_t, (80 + kMagicWords) / 2> raw;
   const uint32_t address = core_.core.control_address - 4 * kMagicWords;
@@ -78,13 +82,12 @@ Access CoreRecycle::check_vector(std::vector<uint32_t>& baseline, bool& holds) {
   if (a == Access::ok)
     a = deps_.card.copy(Window::control, address & (card::kWindowBytes - 1),
                         {raw.data(), (kMagicWords + f.control_words) / 2u});
-  if (a != Access::ok) return a;
+  if (a != Access::ok) return failed(a);
   const auto* magic = reinterpret_cast<const uint32_t*>(raw.data());
   const uint32_t* v = magic + kMagicWords;
   const auto refuse = [&](const std::string& why) {
-    holds = false;
     why_ = why;
-    return Access::ok;
+    return false;
   };
   if (v[f.dram_address] != deps_.attachment.dram_base || v[f.flat_id] != core_.core.flat_id ||
       v[f.core_count_per_dram] != deps_.attachment.core_count_per_dram)
@@ -100,31 +103,32 @@ Access CoreRecycle::check_vector(std::vector<uint32_t>& baseline, bool& holds) {
   for (uint32_t w = 0; w < kMagicWords; ++w) now.push_back(magic[w] == markers::kWorkerMagic ? magic[w] : 0);
   if (baseline.empty()) baseline = now;
   if (baseline != now) return refuse("the fixed words of its control vector have changed");
-  holds = true;
-  return Access::ok;
+  return true;
 }
 
-Access CoreRecycle::begin(std::vector<uint32_t>& baseline, Step& step) {
+Expected<CoreRecycle::Step> CoreRecycle::begin(std::vector<uint32_t>& baseline) {
   began_ns_ = deps_.attachment.clock();
   const uint64_t trips = deps_.card.transactions().round_trips;
-  step = Step::not_now;
-  const Access a = arm(baseline, step);
+  const Expected<Step> step = arm(baseline);
   trips_ += deps_.card.transactions().round_trips - trips;
-  return a;
+  return step;
 }
 
-Access CoreRecycle::arm(std::vector<uint32_t>& baseline, Step& step) {
-  bool holds = false;
-  if (const Access a = check_vector(baseline, holds); a != Access::ok || !holds) return a;
+Expected<CoreRecycle::Step> CoreRecycle::arm(std::vector<uint32_t>& baseline) {
+  const Expected<bool> holds = fixed_words_hold(baseline);
+  if (!holds) return failed(holds.error());
+  if (!*holds) return Step::not_now;
   for (int i = 0; i < kSettleTries; ++i) {
-    if (const Access a = snapshot(before_); a != Access::ok) return a;
-    if (before_.settled()) break;
+    const Expected<ControlSample> sample = sample_control();
+    if (!sample) return failed(sample.error());
+    before_ = *sample;
+    if (before_.idle()) break;
   }
   const auto most = static_cast<double>(core_.capacity) * deps_.limits.any_moment_fill;
   const bool urgent = std::any_of(before_.index.begin(), before_.index.end(),
                                   [&](uint32_t index) { return static_cast<double>(index) >= most; });
-  if (!before_.settled() && !urgent) return Access::ok;
-  return clear(step);
+  if (!before_.idle() && !urgent) return Step::not_now;
+  return clear();
 }
 
 // What asking an emulated card takes is not the card's doing; behind a slow link everything takes longer.
@@ -136,11 +140,11 @@ uint64_t CoreRecycle::store_within() const {
   return std::max(deps_.limits.store_within_ns, 5 * deps_.card.line_allowance_ns());
 }
 
-Access CoreRecycle::clear(Step& step) {
+Expected<CoreRecycle::Step> CoreRecycle::clear() {
   const auto least = static_cast<uint32_t>(static_cast<double>(core_.capacity) * deps_.limits.least_fill);
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint32_t index = before_.index[r];
-    if (index < core_.lanes[r].pos) return Access::ok;  // a rewind: the drain's to deal with
+    if (index < core_.lanes[r].pos) return Step::not_now;  // a host reset: the drain deals with it
     if (core_.lanes[r].pos >= least && index + deps_.limits.keep_clear_words <= core_.capacity &&
         core_.lanes[r].digest.known)
       cleared_ |= 1u << r;
@@ -152,26 +156,26 @@ Access CoreRecycle::clear(Step& step) {
       why_ =
           "its log is filled beyond the mark that is kept clear: the next frame may not fit, the host must "
           "rewind";
-    return Access::ok;
+    return Step::not_now;
   }
   if (since_before() > store_within()) {
     cleared_ = 0;
-    return Access::ok;  // held up: from the beginning
+    return Step::not_now;  // held up: from the beginning
   }
   const Access a = deps_.writer.clear(core_.place, cleared_);
   if (a != Access::ok) {
-    if (a == Access::refused) why_ = "the card refused the store";
-    return a == Access::refused ? Access::ok : a;
+    if (a != Access::refused) return failed(a);
+    why_ = "the card refused the store";
+    return Step::not_now;
   }
   const uint64_t took = since_before();
   slow_ = took > store_within();
   tell("clear lanes " + bits(cleared_) + " indices " + indices(before_.index) + " runs " +
-       number(before_.runs_after) + (before_.settled() ? " settled" : " unsettled") + " store after " +
+       number(before_.runs_after) + (before_.idle() ? " settled" : " unsettled") + " store after " +
        number(took) + " ns" + (slow_ ? " SLOW" : ""));
   last_runs_ = before_.runs_after;
   phase_ = Phase::settle;
-  step = Step::going;
-  return Access::ok;
+  return Step::going;
 }
 
 CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
@@ -187,7 +191,7 @@ CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t c
 }
 
 // The host's reset is the only thing that takes RUN_COUNTER back.
-bool CoreRecycle::gone_back(const Snapshot& s) {
+bool CoreRecycle::gone_back(const ControlSample& s) {
   const bool back = s.runs_before < last_runs_ || s.runs_after < s.runs_before;
   last_runs_ = s.runs_after;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -195,49 +199,42 @@ bool CoreRecycle::gone_back(const Snapshot& s) {
   return back;
 }
 
-Access CoreRecycle::go_on(Step& step) {
-  step = Step::going;
+Expected<CoreRecycle::Step> CoreRecycle::go_on() {
   const uint64_t trips = deps_.card.transactions().round_trips;
-  const Access a = step_on(step);
+  const Expected<Step> step = step_on();
   trips_ += deps_.card.transactions().round_trips - trips;
-  return a;
+  return step;
 }
 
-Access CoreRecycle::step_on(Step& step) {
+Expected<CoreRecycle::Step> CoreRecycle::step_on() {
   switch (phase_) {
     case Phase::settle:
-      return settle(step);
+      return settle();
     case Phase::grace: {
-      Snapshot s;
-      if (const Access a = snapshot(s); a != Access::ok) return a;
-      if (gone_back(s)) {
-        step = end(Step::rewound, {});
-        return Access::ok;
-      }
-      if (s.read_ns < counts_ns_ + deps_.limits.grace_ns) return Access::ok;
+      const Expected<ControlSample> s = sample_control();
+      if (!s) return failed(s.error());
+      if (gone_back(*s)) return end(Step::rewound, {});
+      if (s->read_ns < counts_ns_ + deps_.limits.grace_ns) return Step::going;
       phase_ = Phase::resolve;
-      resolve_since_ns_ = s.read_ns;
+      resolve_since_ns_ = s->read_ns;
       [[fallthrough]];
     }
     case Phase::resolve:
-      return resolve(step);
+      return resolve();
   }
-  return Access::ok;
+  return Step::going;
 }
 
-Access CoreRecycle::settle(Step& step) {
-  Snapshot s;
-  if (const Access a = snapshot(s); a != Access::ok) return a;
-  if (gone_back(s)) {
-    step = end(Step::rewound, {});
-    return Access::ok;
-  }
-  if (!first_runs_) first_runs_ = s.runs_before;
-  if (!s.settled() && s.runs_before == *first_runs_) return Access::ok;
-  counts_ = s;
+Expected<CoreRecycle::Step> CoreRecycle::settle() {
+  const Expected<ControlSample> s = sample_control();
+  if (!s) return failed(s.error());
+  if (gone_back(*s)) return end(Step::rewound, {});
+  if (!first_runs_) first_runs_ = s->runs_before;
+  if (!s->idle() && s->runs_before == *first_runs_) return Step::going;
+  counts_ = *s;
   counts_ns_ = deps_.attachment.clock();
   phase_ = Phase::grace;
-  return Access::ok;
+  return Step::going;
 }
 
 // New frames of the lane at counts_, by its own constant.
@@ -291,13 +288,13 @@ bool CoreRecycle::agrees_with_brisc(uint32_t r, const LaneOutcome& brisc, const 
   const auto agree = [&](size_t less) {
     if (brisc.frames.size() < less) return false;
     const size_t runs = brisc.frames.size() - brisc.announced, mine = other.frames.size() - other.announced;
-    const bool counted = mine + less == runs || (!before_.settled() && mine + less == runs + 1);
+    const bool counted = mine + less == runs || (!before_.idle() && mine + less == runs + 1);
     if (!counted && core_.lanes[r].frames != 0) return false;
     for (size_t i = 1; i <= std::min(brisc.frames.size() - less, other.frames.size()); ++i)
       if (launch(brisc, less + i) != launch(other, i)) return false;
     return true;
   };
-  return agree(0) || (!counts_.settled() && agree(1));
+  return agree(0) || (!counts_.idle() && agree(1));
 }
 
 std::vector<LaneOutcome> CoreRecycle::readings(uint32_t r) const {
@@ -328,8 +325,7 @@ std::string CoreRecycle::nothing_fits(uint32_t r) const {
          std::to_string(crossing().most) + " frames came since";
 }
 
-// True: one reading was chosen, or it is a surprise.
-bool CoreRecycle::choose(Step& step) {
+CoreRecycle::Step CoreRecycle::choose() {
   std::array<std::vector<LaneOutcome>, device::kMaxRiscs> found;
   std::string missing;
   for (uint32_t r = 0; r < core_.core.riscs && missing.empty(); ++r) {
@@ -351,23 +347,20 @@ bool CoreRecycle::choose(Step& step) {
   }
   if (missing.empty()) {
     for (uint32_t r = 0; r < core_.core.riscs; ++r) {
-      if (found[r].size() > 1) {
-        step = end(Step::surprise, "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
+      if (found[r].size() > 1)
+        return end(Step::surprise, "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
                                        to_string(found[r][0].verdict) + ", " +
                                        to_string(found[r][1].verdict) + ")");
-        return true;
-      }
       result_.lanes[r] = std::move(found[r].front());
     }
-    return chosen_ = true;
+    return Step::resolved;
   }
-  if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return false;
-  step = end(Step::surprise, missing);
-  return true;
+  if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
+  return end(Step::surprise, missing);
 }
 
 // A core that acted on a cached index has come back to the old place since counts_.
-bool CoreRecycle::moved_back(const Snapshot& after) const {
+bool CoreRecycle::moved_back(const ControlSample& after) const {
   for (uint32_t r = 0; r < core_.core.riscs; ++r)
     if (cleared_ >> r & 1 && counts_.index[r] < core_.lanes[r].pos && after.index[r] > before_.index[r])
       return true;
@@ -375,7 +368,7 @@ bool CoreRecycle::moved_back(const Snapshot& after) const {
 }
 
 // The lane whose old place holds words that are still to be read, and that the new lap has reached.
-std::optional<uint32_t> CoreRecycle::overtaken(const Snapshot& after) const {
+std::optional<uint32_t> CoreRecycle::overtaken(const ControlSample& after) const {
   for (uint32_t r = 0; r < core_.core.riscs; ++r) {
     const uint32_t pos = core_.lanes[r].pos;
     if (!(cleared_ >> r & 1) || counts_.index[r] >= pos || after.index[r] <= pos) continue;
@@ -384,26 +377,29 @@ std::optional<uint32_t> CoreRecycle::overtaken(const Snapshot& after) const {
   return std::nullopt;
 }
 
-Access CoreRecycle::resolve(Step& step) {
+Expected<CoreRecycle::Step> CoreRecycle::resolve() {
   result_.lanes = {};
-  if (const Access a = read_places(); a != Access::ok) return a;
-  Snapshot after;
-  if (const Access a = snapshot(after); a != Access::ok) return a;
-  bool back = gone_back(after);
-  for (uint32_t r = 0; r < core_.core.riscs; ++r) back = back || after.index[r] < counts_.index[r];
-  if (back) {
-    step = end(Step::rewound, {});
-  } else if (moved_back(after)) {
-    if (++settled_again_ > kSettleAgain) step = end(Step::surprise, "its indices do not settle");
+  if (const Access a = read_places(); a != Access::ok) return failed(a);
+  const Expected<ControlSample> after = sample_control();
+  if (!after) return failed(after.error());
+  bool back = gone_back(*after);
+  for (uint32_t r = 0; r < core_.core.riscs; ++r) back = back || after->index[r] < counts_.index[r];
+  if (back) return end(Step::rewound, {});
+  if (moved_back(*after)) {
     phase_ = Phase::settle;
     first_runs_.reset();
-  } else if (overtaken(after) || (choose(step) && overtaken(after))) {
-    step = end(Step::surprise, "RISC " + number(*overtaken(after)) +
-                                   ": the new lap reached words that were still to be read");
-  } else if (chosen_ && step == Step::going) {
-    step = take();
+    if (++settled_again_ > kSettleAgain) return end(Step::surprise, "its indices do not settle");
+    return Step::going;
   }
-  return Access::ok;
+  const auto reached = [&](uint32_t risc) {
+    return end(Step::surprise,
+               "RISC " + number(risc) + ": the new lap reached words that were still to be read");
+  };
+  if (const auto risc = overtaken(*after)) return reached(*risc);
+  const Step step = choose();
+  if (step != Step::resolved) return step;
+  if (const auto risc = overtaken(*after)) return reached(*risc);  // now by the reading that was chosen
+  return take();
 }
 
 CoreRecycle::Step CoreRecycle::take() {
@@ -416,7 +412,7 @@ CoreRecycle::Step CoreRecycle::take() {
   }
   result_.index = counts_.index;
   result_.runs = counts_.runs_before;
-  result_.settled = counts_.settled();
+  result_.settled = counts_.idle();
   result_.cleared = cleared_;
   result_.read_time_ns = counts_.read_ns;
   return Step::resolved;

@@ -13,6 +13,7 @@
 #include "collector/attach/attach.hpp"
 #include "collector/io/log_reader.hpp"
 #include "collector/recycle/recycle_resolve.hpp"
+#include "driver_iface/expected.hpp"
 #include "driver_iface/index_writer.hpp"
 
 namespace ttc::collect {
@@ -20,7 +21,7 @@ namespace ttc::collect {
 // Where the numbers are from: RECYCLE.md.
 struct RecycleLimits {
   uint64_t grace_ns = 1'000'000;       // a posted write has landed
-  uint64_t store_within_ns = 50'000;   // of the snapshot it rests on
+  uint64_t store_within_ns = 50'000;   // of the control sample it rests on
   uint64_t patience_ns = 100'000'000;  // for words that do not fit yet
   uint64_t rest_ns = 5'000'000;  // of a core after a recycle, while its log is not filled to any_moment_fill
   uint32_t keep_clear_words = 520;  // of a lane's end: the longest frame
@@ -68,8 +69,8 @@ class CoreRecycle {
   CoreRecycle(Deps deps, const RecycleCore& core) : deps_(std::move(deps)), core_(core) {}
 
   // ARM and CLEAR. `baseline`: the vector's fixed words when they were last compared; filled on first use.
-  card::Access begin(std::vector<uint32_t>& baseline, Step& step);
-  card::Access go_on(Step& step);
+  card::Expected<Step> begin(std::vector<uint32_t>& baseline);
+  card::Expected<Step> go_on();
   struct Result {
     std::array<LaneOutcome, device::kMaxRiscs> lanes;
     std::array<std::vector<uint32_t>, device::kMaxRiscs> old_place, front;  // what the frames point into
@@ -96,35 +97,35 @@ class CoreRecycle {
   bool slow() const { return slow_; }
 
  private:
-  struct Snapshot {
+  struct ControlSample {
     uint32_t runs_before = 0, runs_after = 0;
     std::array<uint32_t, device::kMaxRiscs> index{};
     uint32_t done = 0;
     uint64_t read_ns = 0;       // before the first load
     uint64_t transport_ns = 0;  // likewise: the card's account of it
-    bool settled() const { return runs_before == runs_after && done == 1; }
+    bool idle() const { return runs_before == runs_after && done == 1; }
     // Runs whose frames an index can show at most.
-    int64_t most() const { return int64_t{runs_after} + (settled() ? 0 : 1); }
+    int64_t most() const { return int64_t{runs_after} + (idle() ? 0 : 1); }
   };
   card::Access read_words(uint32_t first, uint32_t words, uint32_t* out);
-  card::Access snapshot(Snapshot& s);
-  card::Access check_vector(std::vector<uint32_t>& baseline, bool& holds);
-  card::Access clear(Step& step);
-  card::Access arm(std::vector<uint32_t>& baseline, Step& step);
-  card::Access step_on(Step& step);
-  card::Access settle(Step& step);
-  card::Access resolve(Step& step);
+  card::Expected<ControlSample> sample_control();
+  card::Expected<bool> fixed_words_hold(std::vector<uint32_t>& baseline);  // false: why_ says what differs
+  card::Expected<Step> clear();
+  card::Expected<Step> arm(std::vector<uint32_t>& baseline);
+  card::Expected<Step> step_on();
+  card::Expected<Step> settle();
+  card::Expected<Step> resolve();
   card::Access read_places();
   FrameRange allowed(uint32_t risc) const;
   FrameRange crossing() const;
-  bool choose(Step& step);
-  bool moved_back(const Snapshot& after) const;
-  std::optional<uint32_t> overtaken(const Snapshot& after) const;
+  Step choose();  // resolved: result_ holds the one reading that fits; going: words have yet to land
+  bool moved_back(const ControlSample& after) const;
+  std::optional<uint32_t> overtaken(const ControlSample& after) const;
   Step take();
   std::vector<LaneOutcome> readings(uint32_t risc) const;
   std::string nothing_fits(uint32_t risc) const;
   bool agrees_with_brisc(uint32_t risc, const LaneOutcome& brisc, const LaneOutcome& other) const;
-  bool gone_back(const Snapshot& s);
+  bool gone_back(const ControlSample& s);
   uint64_t since_before() const;
   uint64_t store_within() const;
   void tell(const std::string& what) const;
@@ -134,13 +135,12 @@ class CoreRecycle {
   RecycleCore core_;
   enum class Phase : uint8_t { settle, grace, resolve } phase_ = Phase::settle;
   uint32_t cleared_ = 0;
-  Snapshot before_;                                         // the store rests on it
-  Snapshot counts_;                                         // that counts
+  ControlSample before_;                                    // the store rests on it
+  ControlSample counts_;                                    // that counts
   std::array<uint32_t, device::kMaxRiscs> highest_seen_{};  // in the new lap
-  std::optional<uint32_t> first_runs_;                      // in the first snapshot after the store
+  std::optional<uint32_t> first_runs_;                      // in the first control sample after the store
   uint32_t last_runs_ = 0;
   uint32_t settled_again_ = 0;
-  bool chosen_ = false;
   uint64_t counts_ns_ = 0, resolve_since_ns_ = 0, began_ns_ = 0, trips_ = 0;
   bool slow_ = false, crossed_ = false;
   Result result_;

@@ -18,12 +18,12 @@ struct RecycleAccount {
   uint64_t crossed = 0;    // recycles during which a run was under way or passed unread
   uint64_t recovered = 0;  // frames taken from an old place after the store
   std::array<uint64_t, static_cast<size_t>(Verdict::kinds)> verdicts{};  // of cleared lanes
-  uint64_t provisional = 0;   // lanes found empty that the core might still write behind (Blackhole)
-  uint64_t withdrawn = 0;     // of them, those it did write behind
-  uint64_t slow = 0;          // stores later than they should be after the look they rest on
-  uint64_t surprises = 0;     // cores that are only observed since
-  uint64_t rewound = 0;       // recycles that a reset of the host cut short
-  uint64_t missing_runs = 0;  // that cores have counted and of which no frame came; known at the end
+  uint64_t provisional = 0;       // lanes found empty that the core might still write behind (Blackhole)
+  uint64_t withdrawn = 0;         // of them, those it did write behind
+  uint64_t slow = 0;              // stores later than they should be after the poll they rest on
+  uint64_t surprises = 0;         // cores that are only observed since
+  uint64_t rewound = 0;           // recycles that a reset of the host cut short
+  uint64_t missing_launches = 0;  // that cores have counted and of which no frame came; known at the end
   uint64_t round_trips = 0, total_ns = 0, longest_ns = 0;  // from ARM to the verdict
 };
 

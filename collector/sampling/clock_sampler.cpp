@@ -14,7 +14,8 @@ namespace {
 using card::Access;
 using card::Window;
 
-constexpr double kLooksASecond = 16;  // at most; of tiles that are no reference, 12 round trips a tile
+constexpr double kTileSamplesPerSecond =
+    16;  // at most; of tiles that are no reference, 12 round trips a tile
 constexpr unsigned kFirstLooks = 3;
 constexpr unsigned kTileReads = 2;  // of a tile that is compared, and of the reference on either side
 constexpr size_t kWidthsKept = 4096;
@@ -40,7 +41,7 @@ ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, con
     : card_(card), rate_hz_(options.rate_hz), first_era_(options.first_era) {
   rules_.period_ns = static_cast<uint64_t>(1e9 / options.rate_hz);
   wanted_reads_ = std::clamp(options.reads, 1u, static_cast<unsigned>(ClockEstimator::kMostReads));
-  periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kLooksASecond));
+  periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kTileSamplesPerSecond));
   rules_.reads_a_sample = reads();
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
   tiles_.front().domain = 0;
@@ -50,13 +51,14 @@ ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, con
 
 // Of a sample: as many as the round trips of a second allow.
 unsigned ClockSampler::reads() const {
-  const double trips = (kMostRoundTrips - looks() * kLooksASecond * 3 * (kTileReads + 2)) / rate_hz_;
+  const double trips =
+      (kMostRoundTrips - tile_samples_per_period() * kTileSamplesPerSecond * 3 * (kTileReads + 2)) / rate_hz_;
   const double fit = trips / static_cast<double>(std::max<size_t>(domains_.size(), 1)) - 2;
   return std::min(wanted_reads_, static_cast<unsigned>(std::max(fit, 1.0)));
 }
 
 // At once. More until every tile had its first.
-unsigned ClockSampler::looks() const {
+unsigned ClockSampler::tile_samples_per_period() const {
   return first_round_over() || domains_.size() > 2 ? 1 : kFirstLooks;
 }
 
@@ -114,7 +116,7 @@ Access ClockSampler::sample(Domain& domain) {
 // --- domains
 
 // The tile between two looks at the reference. Over these microseconds the frequency is taken as steady.
-Access ClockSampler::look_at(TileClock& tile) {
+Access ClockSampler::sample_tile(TileClock& tile) {
   host_.anchor();
   std::vector<ClockRead> first, other, second;
   const card::Coord reference = domains_.front().reference;
@@ -134,17 +136,17 @@ Access ClockSampler::look_at(TileClock& tile) {
 }
 
 void ClockSampler::join_domain(TileClock& tile, double least, double most) {
-  const bool agrees = tile.looked && std::max(tile.least, least) <= std::min(tile.most, most);
+  const bool agrees = tile.sampled && std::max(tile.least, least) <= std::min(tile.most, most);
   tile.least = agrees ? std::max(tile.least, least) : least;  // otherwise the tile was reset since
   tile.most = agrees ? std::min(tile.most, most) : most;
-  tile.looked = true;
+  tile.sampled = true;
   const uint8_t before = tile.domain;
   if (tile.least <= 0 && 0 <= tile.most) {
     tile.domain = 0;
   } else {
     tile.domain = kNoDomain;
     for (const TileClock& other : tiles_)
-      if (&other != &tile && other.looked && other.domain != 0 && other.domain != kNoDomain &&
+      if (&other != &tile && other.sampled && other.domain != 0 && other.domain != kNoDomain &&
           other.least <= tile.most && tile.least <= other.most)
         tile.domain = other.domain;
     if (tile.domain == kNoDomain && domains_.size() < kMostDomains) {
@@ -158,7 +160,7 @@ void ClockSampler::join_domain(TileClock& tile, double least, double most) {
 Access ClockSampler::look_at_next() {
   if (next_tile_ >= tiles_.size()) next_tile_ = 1;
   ++looks_made_;
-  return look_at(tiles_[next_tile_++]);
+  return sample_tile(tiles_[next_tile_++]);
 }
 
 Access ClockSampler::finish_first_round() {
@@ -183,9 +185,9 @@ uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
   double least = 0, most = 0, reference_least = 0, reference_most = 0;
   const auto number = static_cast<size_t>(&domain - domains_.data());
   for (const TileClock& t : tiles_)
-    if (t.looked && t.at == domain.reference) reference_least = t.least, reference_most = t.most;
+    if (t.sampled && t.at == domain.reference) reference_least = t.least, reference_most = t.most;
   for (const TileClock& t : tiles_) {
-    if (!t.looked || t.domain != number || t.at == domain.reference) continue;
+    if (!t.sampled || t.domain != number || t.at == domain.reference) continue;
     least = std::min(least, t.least - reference_most);
     most = std::max(most, t.most - reference_least);
   }
@@ -221,7 +223,7 @@ Access ClockSampler::sample() {
   for (Domain& d : domains_)
     if (sample(d) == Access::gone) return Access::gone;
   if (tiles_.size() == 1 || ++periods_ % periods_a_look_ != 0) return Access::ok;
-  for (unsigned i = looks(); i > 0; --i)
+  for (unsigned i = tile_samples_per_period(); i > 0; --i)
     if (look_at_next() == Access::gone) return Access::gone;
   return Access::ok;
 }

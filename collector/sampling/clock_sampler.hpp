@@ -80,16 +80,16 @@ class ClockSampler {
   struct TileClock {
     card::Coord at;
     uint8_t domain = kNoDomain;
-    bool looked = false;
+    bool sampled = false;
     // Its counter less the domain reference's, in cycles: constant while neither is reset.
     double least = 0, most = 0;
   };
 
   card::Access read_tile(card::Coord tile, unsigned reads, std::vector<ClockRead>& burst);
   unsigned reads() const;
-  unsigned looks() const;
+  unsigned tile_samples_per_period() const;
   card::Access look_at_next();
-  card::Access look_at(TileClock& tile);
+  card::Access sample_tile(TileClock& tile);
   void join_domain(TileClock& tile, double least, double most);
   card::Access sample(Domain& domain);
   uint64_t spread_ticks(const Domain& domain) const;

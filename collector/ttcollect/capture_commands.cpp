@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "collector/capture/capture_file.hpp"
 #include "collector/record/capture_copy.hpp"
 #include "collector/record/play.hpp"
 #include "collector/record/snapshot.hpp"
@@ -164,7 +165,7 @@ int tell_recovered(const CaptureCopy& copy, const std::string& from, const std::
                    const std::vector<std::string>& complaints) {
   for (const std::string& c : complaints) say(kOk, c);
   size_t missing = 0;
-  for (const auto& [session, records] : copy.book().found())
+  for (const auto& [session, records] : copy.losses().found())
     for (const auto& [id, r] : records)
       if (missing++ < kShownLosses) say(kOk, "missing: " + describe(r));
   if (missing > kShownLosses)

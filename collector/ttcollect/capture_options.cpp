@@ -147,7 +147,7 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
   time("--durable", b.durable_ns, "sync the file so often, so that a power cut costs no more than that");
 }
 
-std::string settle_capture_options(TypedCapture& t, const std::string& output) {
+std::string resolve_capture_options(TypedCapture& t, const std::string& output) {
   CaptureBounds& b = t.options.bounds;
   if (bounds_a_file(t) && (output.empty() || t.flight.bytes)) {
     const std::string which =
@@ -174,7 +174,7 @@ std::string settle_capture_options(TypedCapture& t, const std::string& output) {
   return {};
 }
 
-std::string settle_flight_options(TypedCapture& t, const std::string& output, uint64_t& ring_bytes) {
+std::string resolve_flight_options(TypedCapture& t, const std::string& output, uint64_t& ring_bytes) {
   FlightOptions& f = t.flight;
   if (f.bytes == 0)
     return t.triggers.empty() && !f.pre_ns && !f.post_ns && f.every_ns == FlightOptions{}.every_ns

@@ -23,11 +23,11 @@ CLI::Option* add_time_option(CLI::App& app, const std::string& name, uint64_t& n
 void add_capture_options(CLI::App& app, TypedCapture& typed);
 
 // Completes typed.options. What is wrong with them as a sentence; empty when nothing is.
-std::string settle_capture_options(TypedCapture& typed, const std::string& output);
+std::string resolve_capture_options(TypedCapture& typed, const std::string& output);
 
 // Likewise of a flight recorder, which takes `output` for the name of its recordings; `ring_bytes` becomes
 // large enough for it.
-std::string settle_flight_options(TypedCapture& typed, const std::string& output, uint64_t& ring_bytes);
+std::string resolve_flight_options(TypedCapture& typed, const std::string& output, uint64_t& ring_bytes);
 
 // What the memory is good for: rate times stall.
 std::string flight_arithmetic(const FlightOptions& options, uint64_t ring_bytes);

@@ -12,7 +12,7 @@
 #include "collector/attach/metal_sync.hpp"
 #include "collector/host/environment_facts.hpp"
 #include "collector/host/host_place.hpp"
-#include "collector/ttcollect/probe.hpp"
+#include "collector/inspect/probe.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -28,7 +28,7 @@ constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
 constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one look at all tiles is thousands of round trips
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
-constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two looks
+constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two polls
 
 constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
@@ -111,7 +111,7 @@ void DeviceRun::choose_place() {
 std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
   if (id.spec.starts_with("emu:")) return std::nullopt;
   try {
-    return function_of(id, card::tenstorrent_functions({}, card::Look::place));
+    return function_of(id, card::tenstorrent_functions({}, card::Detail::place));
   } catch (const card::InventoryError& e) {
     note(e.what());
     return std::nullopt;
@@ -206,8 +206,8 @@ void DeviceRun::make_drain(Carried carried) {
   loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
   if (!fallback.empty()) note(fallback + "; using poll and plain reads");
   const card::Identity& id = card_->identity();
-  for (const std::string& n : id.notes) note(n);
-  for (const std::string& n : attachment_.notes) note(n);
+  for (const std::string& n : id.remarks) note(n);
+  for (const std::string& n : attachment_.remarks) note(n);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   start_sampler();
   options_.drain.tell = [this](const std::string& text) { note(text); };
@@ -392,13 +392,13 @@ void DeviceRun::note(const std::string& text) const {
 
 // New zone strings go out together, one chunk for all that appeared at once.
 void DeviceRun::poll_names() {
-  std::string notes;
+  std::string remarks;
   names_->poll([&](std::string_view text) {
-    notes.append(text);
-    notes += '\n';
+    remarks.append(text);
+    remarks += '\n';
   });
-  if (notes.empty()) return;
-  if (!segment_->add_standing(shm::ChunkKind::names, notes) && !names_full_) {
+  if (remarks.empty()) return;
+  if (!segment_->add_standing(shm::ChunkKind::names, remarks) && !names_full_) {
     names_full_ = true;
     note("the segment's room for zone names is used up; later zones are shown by number");
   }
@@ -414,7 +414,7 @@ void DeviceRun::let_go() {
 LiveFigures DeviceRun::figures() const {
   if (!segment_) return last_figures_;
   return {segment_->get(Counter::cores),           segment_->get(Counter::programs),
-          segment_->get(Counter::markers),         segment_->get(Counter::lost_intervals),
+          segment_->get(Counter::markers),         segment_->get(Counter::loss_intervals),
           segment_->get(Counter::sweep_ns_p50),    segment_->get(Counter::round_trips),
           segment_->get(Counter::card_bytes),      segment_->get(Counter::window_moves),
           segment_->get(Counter::link_bytes_per_s)};
@@ -435,7 +435,7 @@ void DeviceRun::take_account() {
   r.frames = drain_->frames();
   r.epochs = drain_->epochs();
   r.retries = drain_->retries();
-  r.late_looks = drain_->late_looks();
+  r.missed_poll_deadlines = drain_->missed_poll_deadlines();
   r.sweeps = drain_->sweeps();
   r.recovered_words = segment_->get(Counter::recovered_words);
   r.transactions = drain_->transactions();
@@ -454,7 +454,7 @@ void DeviceRun::take_account() {
   if (recycling_) r.recycle = recycling_->account;
   r.not_recycled = drain_->not_recycled();
   r.highest_fill = std::max(r.highest_fill, drain_->highest_fill());
-  r.names += names_->notes();
+  r.names += names_->zone_strings();
   r.returns = returns_;
   r.loop = loop_->name();
   r.synced = sampler_ != nullptr;

@@ -9,11 +9,11 @@
 #include "collector/attach/attach.hpp"
 #include "collector/attach/zone_logs.hpp"
 #include "collector/host/host_fit.hpp"
+#include "collector/inspect/device_list.hpp"
 #include "collector/io/event_flag.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "collector/sampling/clock_publisher.hpp"
 #include "collector/sampling/link_probe.hpp"
-#include "collector/ttcollect/device_list.hpp"
 #include "collector/ttcollect/run.hpp"
 #include "driver_iface/pci_functions.hpp"
 
@@ -21,7 +21,7 @@ namespace ttc::collect {
 
 // What a live line shows, out of the segment's counters.
 struct LiveFigures {
-  uint64_t cores = 0, programs = 0, markers = 0, lost_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
+  uint64_t cores = 0, programs = 0, markers = 0, loss_intervals = 0, sweep_p50_ns = 0, round_trips = 0;
   uint64_t card_bytes = 0, window_moves = 0, link_bytes_per_s = 0;
 };
 

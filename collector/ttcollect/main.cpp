@@ -10,13 +10,13 @@
 #include <fstream>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/inspect/device_list.hpp"
+#include "collector/inspect/inventory.hpp"
+#include "collector/inspect/probe.hpp"
+#include "collector/inspect/sync_run.hpp"
 #include "collector/ttcollect/capture_commands.hpp"
 #include "collector/ttcollect/capture_options.hpp"
-#include "collector/ttcollect/device_list.hpp"
-#include "collector/ttcollect/inventory.hpp"
-#include "collector/ttcollect/probe.hpp"
 #include "collector/ttcollect/report.hpp"
-#include "collector/ttcollect/sync_run.hpp"
 
 namespace {
 
@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
                "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
                "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest");
   app.add_flag("--json", as_json, "print one JSON object at the end");
-  app.add_flag("--quiet,-q", o.quiet, "no live line, no notes");
+  app.add_flag("--quiet,-q", o.quiet, "no live line, no remarks");
   collect::add_time_option(app, "--wait", o.wait_ns,
                            "wait up to this long for cards and profilers to appear: 30s");
   app.add_option("--layout", o.layout, "profiler generation, instead of discovery; help lists them")
@@ -214,9 +214,9 @@ int main(int argc, char** argv) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{256} << 10, uint64_t{1} << 31));
   app.add_option("--group", o.group, "group that may read the segment (mode 0640)");
-  app.add_option("--idle-us", idle_us, "longest time between two looks at a core; worst case of the latency")
+  app.add_option("--idle-us", idle_us, "longest time between two polls of a core; worst case of the latency")
       ->check(CLI::Range(10.0, 1e6));
-  app.add_option("--busy-us", busy_us, "time between two looks at a core that had news")
+  app.add_option("--busy-us", busy_us, "time between two polls of a core that had news")
       ->check(CLI::Range(0.0, 1e6));
   std::string cpus;
   CLI::Option* cpu_option = app.add_option(
@@ -287,9 +287,9 @@ int main(int argc, char** argv) {
   if (const std::string wrong = read_cpus(cpus, o.cpus); !wrong.empty()) return say(kUsage, wrong);
   if (const std::string wrong = read_share(recycle_at, o.recycle_at); !wrong.empty())
     return say(kUsage, wrong);
-  if (const std::string wrong = settle_capture_options(capture, o.output); !wrong.empty())
+  if (const std::string wrong = resolve_capture_options(capture, o.output); !wrong.empty())
     return say(kUsage, wrong);
-  if (const std::string wrong = settle_flight_options(capture, o.output, o.ring_bytes); !wrong.empty())
+  if (const std::string wrong = resolve_flight_options(capture, o.output, o.ring_bytes); !wrong.empty())
     return say(kUsage, wrong);
   o.capture = capture.options;
   o.flight = capture.flight;

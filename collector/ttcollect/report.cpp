@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "collector/ttcollect/probe.hpp"
+#include "collector/inspect/probe.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -30,7 +30,7 @@ json to_json(const shm::LossRecord& r) {
   j["to_cycles"] = r.to_cycles == shm::kOpenEnd ? markers::kClockMask : r.to_cycles;
   j["open"] = r.to_cycles == shm::kOpenEnd;
   j["words"] = r.words;
-  j["runs"] = r.runs;
+  j["launches"] = r.launches;
   return j;
 }
 
@@ -115,7 +115,7 @@ json recycling_json(const DeviceResult& r) {
           {"slow", a.slow},
           {"surprises", a.surprises},
           {"cut_short_by_host", a.rewound},
-          {"missing_runs", a.missing_runs},
+          {"missing_launches", a.missing_launches},
           {"round_trips", a.round_trips},
           {"mean_ns", a.recycles ? a.total_ns / a.recycles : 0},
           {"longest_ns", a.longest_ns},
@@ -136,7 +136,7 @@ std::string recycling_in_words(const DeviceResult& r) {
       static_cast<unsigned long long>(a.verdicts[static_cast<size_t>(Verdict::torn)]),
       static_cast<unsigned long long>(a.verdicts[static_cast<size_t>(Verdict::lost_write)]),
       static_cast<unsigned long long>(a.withdrawn), static_cast<unsigned long long>(a.surprises),
-      static_cast<unsigned long long>(a.missing_runs),
+      static_cast<unsigned long long>(a.missing_launches),
       a.recycles ? static_cast<double>(a.round_trips) / static_cast<double>(a.recycles) : 0.0,
       a.recycles ? static_cast<double>(a.total_ns) / 1e6 / static_cast<double>(a.recycles) : 0.0);
   std::string words = text;
@@ -169,7 +169,7 @@ json to_json(const DeviceResult& r) {
               {"highest_log_fill", r.highest_fill},
               {"card_returns", r.returns},
               {"retries", r.retries},
-              {"late_looks", r.late_looks},
+              {"missed_poll_deadlines", r.missed_poll_deadlines},
               {"recovered_words", r.recovered_words},
               {"zone_names", r.names},
               {"sweeps", r.sweeps},
@@ -224,7 +224,7 @@ void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
     all.cores += d.cores;
     all.programs += d.programs;
     all.markers += d.markers;
-    all.lost_intervals += d.lost_intervals;
+    all.loss_intervals += d.loss_intervals;
     all.round_trips += d.round_trips;
     all.card_bytes += d.card_bytes;
     all.window_moves += d.window_moves;
@@ -242,7 +242,7 @@ void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
                 "%llu cores  %.0f programs/s  %.0f markers/s  %llu lost intervals  sweep p50 %.0f us  "
                 "%.0f reads/s  %.1f MB/s (%.2g %% of the link)  %.0f re-aims/s",
                 static_cast<unsigned long long>(all.cores), rate(all.programs, last_.programs),
-                rate(all.markers, last_.markers), static_cast<unsigned long long>(all.lost_intervals),
+                rate(all.markers, last_.markers), static_cast<unsigned long long>(all.loss_intervals),
                 static_cast<double>(all.sweep_p50_ns) / 1e3, rate(all.round_trips, last_.round_trips),
                 bytes_per_s / 1e6,
                 all.link_bytes_per_s ? 100 * bytes_per_s / static_cast<double>(all.link_bytes_per_s) : 0.0,
@@ -267,7 +267,7 @@ std::string to_json(const RunResult& r) {
                       {"bytes", r.capture->bytes},
                       {"dropped_bytes", r.capture->dropped_bytes},
                       {"most_memory", r.capture->most_memory},
-                      {"notes", r.capture->notes}};
+                      {"remarks", r.capture->remarks}};
   for (const FlightRecording& f : r.recordings)
     all["recordings"].push_back({{"file", f.file.path},
                                  {"why", f.why},
@@ -298,7 +298,7 @@ std::string to_text(const CaptureResult& c) {
                 static_cast<double>(c.dropped_bytes) / 1e6);
   std::string all = text;
   for (const std::string& f : c.files) all += "\n" + f;
-  for (const std::string& n : c.notes) all += "\n" + n;
+  for (const std::string& n : c.remarks) all += "\n" + n;
   return all;
 }
 

@@ -301,7 +301,7 @@ class Supervisor {
     for (const Device* d : refused) r.left_out.push_back({d->run.spec(), d->why});
     if (capture_)
       r.capture = CaptureResult{capture_->files(), capture_->file_bytes(), capture_->dropped_bytes(),
-                                capture_->most_memory(), capture_->notes()};
+                                capture_->most_memory(), capture_->remarks()};
     r.viewer_failure = viewer_failure_;
     r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
     if (flight_) r.recordings = flight_->recordings();

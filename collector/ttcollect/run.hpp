@@ -51,7 +51,7 @@ struct DeviceResult {
   uint32_t bytes_per_risc = 0;
   size_t cores = 0, lanes = 0;
   uint64_t programs = 0, markers = 0, frames = 0, chunks = 0, bytes = 0;
-  uint64_t epochs = 0, retries = 0, late_looks = 0, sweeps = 0, recovered_words = 0;
+  uint64_t epochs = 0, retries = 0, missed_poll_deadlines = 0, sweeps = 0, recovered_words = 0;
   card::Transactions transactions;
   card::Transactions before_collecting;  // of them: attaching and the probe
   LinkProbe link;
@@ -95,7 +95,7 @@ struct CaptureResult {
   uint64_t bytes = 0;              // written
   uint64_t dropped_bytes = 0;      // of chunks, by rule
   uint64_t most_memory = 0;        // that waited at once
-  std::vector<std::string> notes;
+  std::vector<std::string> remarks;
 };
 
 struct RunResult {

@@ -70,7 +70,7 @@ class KmdCard : public Card {
       : system_(system), opened_(open_windows(system, spec, options)), arch_(*opened_->arch) {
     identity_.spec = spec;
     identity_.arch = &arch_;
-    identity_.notes = std::move(opened_->notes);
+    identity_.remarks = std::move(opened_->remarks);
     if (!card_answers())
       throw OpenError(
           spec +
@@ -84,7 +84,7 @@ class KmdCard : public Card {
     std::string why;
     notice_ = ResetNotice::listen(system.notice_directory(), why);
     if (notice_) announced_at_open_ = notice_->announced();
-    if (!why.empty()) identity_.notes.push_back(why);
+    if (!why.empty()) identity_.remarks.push_back(why);
     copy_ = copy_of(widest_copy());
   }
 
@@ -305,8 +305,8 @@ class KmdCard : public Card {
   // A load that stalls holds the CPU; a thread that waits for one does not count.
   class Stopwatch {
    public:
-    explicit Stopwatch(uint64_t now) { look(now); }
-    void look(uint64_t now) {
+    explicit Stopwatch(uint64_t now) { update(now); }
+    void update(uint64_t now) {
       if (now - looked_ns_ < kCpuEveryNs) return;
       looked_ns_ = now;
       cpu_ns_ = now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -325,7 +325,7 @@ class KmdCard : public Card {
     transactions_.round_trips += lines_touched(offset, out.size_bytes());
     transactions_.bytes += out.size_bytes();
     while (!out.empty()) {
-      cpu_time_.look(begun);
+      cpu_time_.update(begun);
       // Blocks end where lines do, so that none is fetched twice.
       const size_t words = std::min<size_t>(out.size(), (kCopyBlockBytes - offset % kLineBytes) / 8);
       const auto* source = reinterpret_cast<const volatile uint64_t*>(from);
@@ -360,8 +360,8 @@ class KmdCard : public Card {
         static_cast<uint32_t>(std::strtoul(text("tt_aiclk").value_or("0").c_str(), nullptr, 10));
     if (identity_.aiclk_mhz == 0) {
       identity_.aiclk_mhz = wormhole ? 1000 : 1350;
-      identity_.notes.push_back("the card does not tell its clock; " + std::to_string(identity_.aiclk_mhz) +
-                                " MHz, the nominal one, is assumed");
+      identity_.remarks.push_back("the card does not tell its clock; " + std::to_string(identity_.aiclk_mhz) +
+                                  " MHz, the nominal one, is assumed");
     }
     identity_.max_compute_cores =
         static_cast<uint32_t>(std::count_if(tiles().begin(), tiles().end(), [](const Tile& t) {
@@ -371,9 +371,9 @@ class KmdCard : public Card {
     // Who opened it first, of those who still have it: the workload, as far as can be told.
     const auto pids = holders(system_, node);
     identity_.workload_pid = pids.empty() ? 0 : pids.back();
-    identity_.notes.insert(identity_.notes.end(), tiles_->notes().begin(), tiles_->notes().end());
+    identity_.remarks.insert(identity_.remarks.end(), tiles_->remarks().begin(), tiles_->remarks().end());
     if (identity_.board == "n300")
-      identity_.notes.push_back(
+      identity_.remarks.push_back(
           "the second chip of an n300 is no PCI function: reading it takes writes to an Ethernet queue that "
           "the "
           "workload shares, so it is not collected. Instead: let the workload's own device log cover it, or "

@@ -80,22 +80,22 @@ class Opening {
   // What an older driver lacks, and what that means here.
   void degrade() {
     const Version& v = result_->version;
-    auto& notes = result_->notes;
-    notes.push_back("driver " + to_string(v));
+    auto& remarks = result_->remarks;
+    remarks.push_back("driver " + to_string(v));
     if (v.major > kOldestMajor || v.minor > kNewestKnownMinor)
-      notes.back() += ", newer than what this build was written for (2.10)";
+      remarks.back() += ", newer than what this build was written for (2.10)";
     if (!v.at_least(2, 5))
-      notes.push_back(
+      remarks.push_back(
           "this driver does not tell who has the card open (2.5 does), so where the workload keeps its zone "
           "names is "
           "not known either: --metal-home");
     if (!v.at_least(2, 6))
-      notes.push_back(
+      remarks.push_back(
           "this driver knows no power votes (2.6 does): tiles stay clocked as firmware pleases, and a reset "
           "is "
           "noticed by its all-ones, not by the driver's word");
     else if (!v.at_least(2, 7))
-      notes.push_back(
+      remarks.push_back(
           "this driver does not revoke mappings at a reset (2.7 does): it is noticed by all-ones and at the "
           "next "
           "question to the driver, a tenth of a second later at most");
@@ -118,7 +118,7 @@ class Opening {
   void vote() {
     if (!result_->version.at_least(2, 6)) return;
     if (!options_.power_vote) {
-      result_->notes.push_back(
+      result_->remarks.push_back(
           "no power vote (--no-power-vote): when the workload ends, firmware may gate the tiles while they "
           "are "
           "still read");
@@ -128,14 +128,14 @@ class Opening {
     v.power_flags = kPowerDramPhy | kPowerTensix;
     const int error = result_->device.vote(v);
     if (error == 0)
-      result_->notes.push_back(
+      result_->remarks.push_back(
           "power vote: memory and Tensix clocks stay on while this runs (one firmware message)");
     else if (error == -EINVAL)
-      result_->notes.push_back("power vote: kept by the driver; this firmware takes no such messages");
+      result_->remarks.push_back("power vote: kept by the driver; this firmware takes no such messages");
     else if (error == -ENODEV)
       fail("the card is being reset; --wait waits until it is back");
     else
-      result_->notes.push_back("power vote failed: " + reason(error));
+      result_->remarks.push_back("power vote failed: " + reason(error));
   }
 
   void take_windows() {

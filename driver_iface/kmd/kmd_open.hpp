@@ -32,7 +32,7 @@ struct Opened {
   const Arch* arch = nullptr;
   MappedWindow window[kWindows];
   const volatile uint8_t* node_id_page = nullptr;  // 4 KiB of BAR0 around Arch::bar0_node_id
-  std::vector<std::string> notes;
+  std::vector<std::string> remarks;
 };
 
 inline constexpr size_t kPageBytes = 4096;

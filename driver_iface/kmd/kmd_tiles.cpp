@@ -70,20 +70,20 @@ TileMap::TileMap(const Arch& arch, bool translated, const LoadAt& load, const st
   };
   for (uint8_t x = 0; x < arch.grid_x; ++x)
     for (uint8_t y = 0; y < arch.grid_y; ++y)
-      if (has_l1({x, y})) look_at({x, y}, load);
+      if (has_l1({x, y})) probe_tile({x, y}, load);
   for (uint8_t x = 0; x < arch.grid_x; ++x)
     for (uint8_t y = 0; y < arch.grid_y; ++y)
       if (has_l1({x, y})) tiles_.push_back({{x, y}, arch.kind_at({x, y}), !entry({x, y}).present});
   if (misplaced_)
-    notes_.push_back(std::to_string(misplaced_) +
-                     " tiles do not say the coordinates they were asked at and are left out");
+    remarks_.push_back(std::to_string(misplaced_) +
+                       " tiles do not say the coordinates they were asked at and are left out");
   if (silent_)
-    notes_.push_back(std::to_string(silent_) + " tiles do not answer; they and their whole " +
-                     (arch.name == "blackhole" ? "columns" : "rows") + " are left out");
+    remarks_.push_back(std::to_string(silent_) + " tiles do not answer; they and their whole " +
+                       (arch.name == "blackhole" ? "columns" : "rows") + " are left out");
 }
 
 // A tile is taken when it says who it is and that its clock is not off for good.
-void TileMap::look_at(Coord asked, const LoadAt& load) {
+void TileMap::probe_tile(Coord asked, const LoadAt& load) {
   const TileKind kind = arch_.kind_at(asked);
   if (kind == TileKind::ethernet && disabled(ethernet_tiles_, asked.x)) return;
   const uint8_t line = arch_.name == "blackhole" ? asked.x : asked.y;
@@ -123,7 +123,7 @@ void TileMap::read_telemetry(const LoadAt& load) {
   const bool there = in_memory(table, 8) && in_memory(values, 4);
   const uint32_t version = there ? word(table) : ~0u, count = there ? word(table + 4) : ~0u;
   if ((version >> 16 & 0xff) > 1 || count > kMostTags || !in_memory(table, 8 + 4 * uint64_t{count})) {
-    notes_.push_back(
+    remarks_.push_back(
         "the card's telemetry table is not there or not of a known version; what is fused off is taken from "
         "the "
         "tiles alone");

@@ -24,7 +24,7 @@ class TileMap {
   TileMap(const Arch& arch, bool translated, const LoadAt& load, const std::string& spec);
 
   const std::vector<Tile>& tiles() const { return tiles_; }  // Tensix and Ethernet in flat id order
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::string>& remarks() const { return remarks_; }
   bool harvested(Coord tile) const;
   uint32_t channels_off() const { return channels_off_; }  // of memory, a bit each
   // Ways in which the memory channels may be numbered, and the one that is used; 0 is tt-metal's.
@@ -41,7 +41,7 @@ class TileMap {
   Entry& entry(Coord tile) { return entries_[size_t{tile.y} * arch_.grid_x + tile.x]; }
   const Entry& entry(Coord tile) const { return entries_[size_t{tile.y} * arch_.grid_x + tile.x]; }
   void read_telemetry(const LoadAt& load);
-  void look_at(Coord asked, const LoadAt& load);
+  void probe_tile(Coord asked, const LoadAt& load);
   bool renumbers_memory() const;
   Coord dram_aim(Coord port) const;
 
@@ -50,7 +50,7 @@ class TileMap {
   std::string spec_;
   std::vector<Entry> entries_;  // by y * grid_x + x, physical
   std::vector<Tile> tiles_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> remarks_;
   std::optional<uint32_t> tensix_columns_, ethernet_tiles_,
       dram_channels_;          // enabled, of Blackhole's telemetry
   uint32_t channels_off_ = 0;  // of memory, a bit each

@@ -31,10 +31,10 @@ NodeUsers::NodeUsers(const SystemRoots& roots) : roots_(roots) {
   std::error_code none;  // without /proc nobody is seen, and of() says so
   for (const fs::directory_entry& entry : fs::directory_iterator(roots.proc, none))
     if (const auto pid = as_number(entry.path().filename().string()))
-      look_at(entry.path().string(), static_cast<int>(*pid));
+      read_process(entry.path().string(), static_cast<int>(*pid));
 }
 
-void NodeUsers::look_at(const std::string& process, int pid) {
+void NodeUsers::read_process(const std::string& process, int pid) {
   std::error_code error;
   fs::directory_iterator descriptors(process + "/fd", error);
   if (error == std::errc::permission_denied) ++closed_to_us_;

@@ -21,7 +21,7 @@ class NodeUsers {
     unsigned descriptors = 0;
     bool all_power_aware = true;
   };
-  void look_at(const std::string& process, int pid);
+  void read_process(const std::string& process, int pid);
   std::map<int, unsigned> told_by_driver(unsigned ordinal, bool& told) const;
   std::map<int, unsigned> windows_of(unsigned ordinal) const;
 

@@ -132,24 +132,24 @@ PciFunction describe(const SystemRoots& roots, const ScannedFunction& scanned, c
   return f;
 }
 
-void add_notes(PciFunction& f) {
-  if (f.arch == "grayskull") f.notes.push_back("Grayskull is not supported, by driver 2.x neither");
-  if (f.arch.empty()) f.notes.push_back("a device id that this version does not know");
+void add_remarks(PciFunction& f) {
+  if (f.arch == "grayskull") f.remarks.push_back("Grayskull is not supported, by driver 2.x neither");
+  if (f.arch.empty()) f.remarks.push_back("a device id that this version does not know");
   if (f.driver.empty())
-    f.notes.push_back("no driver is bound, so it is not read; load tt-kmd (modprobe tenstorrent)");
+    f.remarks.push_back("no driver is bound, so it is not read; load tt-kmd (modprobe tenstorrent)");
   else if (f.driver != kDriver)
-    f.notes.push_back("bound to " + f.driver + " instead of tt-kmd, so it is not read");
+    f.remarks.push_back("bound to " + f.driver + " instead of tt-kmd, so it is not read");
   else if (!f.ordinal)
-    f.notes.push_back("the driver has no node for it; the kernel log tells why it gave up on this card");
+    f.remarks.push_back("the driver has no node for it; the kernel log tells why it gave up on this card");
   if (f.board.starts_with("n300"))
-    f.notes.push_back(
+    f.remarks.push_back(
         "its second chip is no PCI function and cannot be read without writing to this one; it is not "
         "collected from");
   const auto narrower = [](const std::string& now, const std::string& best) {
     return !now.empty() && !best.empty() && std::atof(now.c_str()) < std::atof(best.c_str());
   };
   if (narrower(f.link.speed, f.best_link.speed) || narrower(f.link.width, f.best_link.width))
-    f.notes.push_back("the link runs below its best; reads are slower for it");
+    f.remarks.push_back("the link runs below its best; reads are slower for it");
 }
 
 }  // namespace
@@ -189,17 +189,17 @@ std::string board_of_serial(uint64_t board_id) {
   }
 }
 
-std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots, Look look) {
+std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots, Detail detail) {
   const std::vector<ScannedFunction> scanned = scan_pci(roots.sys, kVendor);
   std::vector<PciFunction> functions;
   if (scanned.empty()) return functions;
   std::optional<NodeUsers> users;
-  if (look == Look::everything) users.emplace(roots);
+  if (detail == Detail::everything) users.emplace(roots);
   unsigned chip = 0;
   for (const ScannedFunction& s : scanned) {
     functions.push_back(describe(roots, s, users ? &*users : nullptr));
     if (functions.back().ordinal) functions.back().chip = chip++;
-    add_notes(functions.back());
+    add_remarks(functions.back());
   }
   return functions;
 }

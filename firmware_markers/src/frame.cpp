@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "firmware_markers/packets.hpp"
 #include "packet_pair.hpp"
 
 namespace ttc::markers {
@@ -190,41 +191,42 @@ class SumsOnce {
   uint32_t count_ = 0;
 };
 
-// Where the markers of a frame that begin at word `pos` stop being markers, or words.size(). In a frame of
-// one launch padding is the last of them; other blank words are slots of an older frame.
+// Padding closes a frame; other blank words are slots of an older one.
+Walking at_blank(const Packet& blank) {
+  return blank.low == 0 ? Walking::ends_here : Walking::ended_here;
+}
+
+// Where the markers of a frame that begin at word `pos` stop being markers, or words.size(). Only a frame of
+// one launch is closed by padding.
 size_t markers_end(std::span<const uint32_t> words, size_t pos, const Lane& lane) {
   SumsOnce sums;
-  while (pos + 2 <= words.size() && is_marker(words[pos])) {
-    if (is_blank(words[pos]) && lane.mode == Mode::normal) return words[pos + 1] == 0 ? pos + 2 : pos;
-    const uint32_t length = packet_words(packet_type(words[pos]));
-    if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
-    pos += length;
-  }
-  return pos;
+  return for_each_packet(words, pos, [&](const Packet& packet) {
+    if (packet.blank() && lane.mode == Mode::normal) return at_blank(packet);
+    return sums.take(packet.high) ? Walking::on : Walking::ended_here;
+  });
 }
 
 // Where the markers of a fresh frame stop being later than one another, or pass the frame's own FW end.
 size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, uint64_t latest) {
-  const auto time_in = [&](size_t word) { return marker_time(words[word], words[word + 1]); };
+  const auto slot_time = [&](size_t slot) { return marker_time(words[at + slot], words[at + slot + 1]); };
   const bool has_end = words[at + kFwEndWord] != kUnsetWord && lane.mode == Mode::normal;
-  const uint64_t fw_end = has_end ? time_in(at + kFwEndWord) : 0;
-  size_t pos = at + kFirstCustomWord;
+  const uint64_t fw_end = has_end ? slot_time(kFwEndWord) : 0;
+  // No time to go by, but a sum of cycles cannot exceed the run it was taken in.
+  const auto sum_holds = [&](uint32_t sum) {
+    return has_end && sum <= clock_difference(fw_end, slot_time(kFwStartWord));
+  };
   SumsOnce sums;
-  while (pos + 2 <= words.size() && pos - at < kBufferWords + kOverrunWords && is_marker(words[pos])) {
-    if (is_blank(words[pos])) return words[pos + 1] == 0 ? pos + 2 : pos;  // padding closes a frame
-    const uint32_t length = packet_words(packet_type(words[pos]));
-    if (length == 0 || pos + length > words.size() || !sums.take(words[pos])) break;
-    if (packet_type(words[pos]) == kZoneTotal) {
-      // No time to go by, but a sum of cycles cannot exceed the run it was taken in.
-      if (!has_end || words[pos + 1] > clock_difference(fw_end, time_in(at + kFwStartWord))) break;
-    } else {
-      const uint64_t time = time_in(pos);
-      if (clock_difference(time, latest) <= 0 || (has_end && clock_difference(time, fw_end) >= 0)) break;
-      latest = time;
-    }
-    pos += length;
-  }
-  return pos;
+  return for_each_packet(words, at + kFirstCustomWord, [&](const Packet& packet) {
+    if (packet.at - at >= kBufferWords + kOverrunWords) return Walking::ended_here;
+    if (packet.blank()) return at_blank(packet);
+    if (!sums.take(packet.high)) return Walking::ended_here;
+    if (!packet.timed()) return sum_holds(packet.low) ? Walking::on : Walking::ended_here;
+    const uint64_t time = packet.time();
+    if (clock_difference(time, latest) <= 0 || (has_end && clock_difference(time, fw_end) >= 0))
+      return Walking::ended_here;
+    latest = time;
+    return Walking::on;
+  });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace ttc::markers {
 
-std::string_view note_in(std::string_view line) {
+std::string_view zone_string_in(std::string_view line) {
   constexpr std::string_view kMark = "'#pragma message: ";
   const size_t at = line.find(kMark);
   if (at == std::string_view::npos) return {};
@@ -16,16 +16,16 @@ std::string_view note_in(std::string_view line) {
   return rest;
 }
 
-std::optional<ZoneSource> parse_note(std::string_view note) {
-  const size_t name_end = note.find(',');
-  const size_t tail = note.rfind(',');
+std::optional<ZoneSource> parse_zone_string(std::string_view zone_string) {
+  const size_t name_end = zone_string.find(',');
+  const size_t tail = zone_string.rfind(',');
   if (name_end == std::string_view::npos || tail <= name_end) return std::nullopt;
-  if (note.substr(tail + 1) != "KERNEL_PROFILER") return std::nullopt;
-  const size_t line_at = note.rfind(',', tail - 1);
+  if (zone_string.substr(tail + 1) != "KERNEL_PROFILER") return std::nullopt;
+  const size_t line_at = zone_string.rfind(',', tail - 1);
   if (line_at == std::string_view::npos || line_at <= name_end) return std::nullopt;
-  const std::string_view line = note.substr(line_at + 1, tail - line_at - 1);
-  ZoneSource source{std::string(note.substr(0, name_end)),
-                    std::string(note.substr(name_end + 1, line_at - name_end - 1)), 0};
+  const std::string_view line = zone_string.substr(line_at + 1, tail - line_at - 1);
+  ZoneSource source{std::string(zone_string.substr(0, name_end)),
+                    std::string(zone_string.substr(name_end + 1, line_at - name_end - 1)), 0};
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), source.line);
   if (error != std::errc{} || end != line.data() + line.size()) return std::nullopt;
   return source;
@@ -40,13 +40,13 @@ bool could_run_on(std::string_view name, std::string_view processor) {
   return true;
 }
 
-bool ZoneNames::add_note(std::string_view note) {
-  auto source = parse_note(note);
+bool ZoneNames::add_zone_string(std::string_view zone_string) {
+  auto source = parse_zone_string(zone_string);
   if (!source) {
     ++malformed_;
     return false;
   }
-  auto& sources = by_hash_[hash16(note)];
+  auto& sources = by_hash_[hash16(zone_string)];
   if (std::find(sources.begin(), sources.end(), *source) != sources.end()) return false;
   sources.push_back(std::move(*source));
   ++count_;

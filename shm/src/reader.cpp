@@ -170,7 +170,7 @@ struct Reader::Impl {
   }
 
   // To be called after the ring's tail was loaded: what the table does not show yet is in the ring behind it.
-  void look_at_losses() {
+  void poll_losses() {
     losses_due = false;
     loss_position = 0;
     loss_end = header->losses.load(std::memory_order_acquire);  // records below it were stored as a whole
@@ -187,7 +187,7 @@ struct Reader::Impl {
     ChunkHeader h;
     h.bytes = sizeof h + sizeof record;
     h.kind = ChunkKind::loss;
-    h.notes = kStanding;
+    h.flags = kStanding;
     h.session = info.session;
     h.device = record.device;
     h.core_x = record.core_x;
@@ -211,13 +211,13 @@ struct Reader::Impl {
     next_sequence = h.sequence + 1;
   }
 
-  // One look without waiting.
-  Next look(std::vector<uint64_t>& chunk) {
+  // One poll without waiting.
+  Next poll(std::vector<uint64_t>& chunk) {
     if (!damage.empty()) return Next::damaged;
     // The tail first: names published before a ring chunk are then delivered before it.
     const uint64_t tail = cursor->tail();
     if (next_standing(chunk)) return Next::chunk;
-    if (losses_due) look_at_losses();
+    if (losses_due) poll_losses();
     if (damage.empty() && next_loss(chunk)) return Next::chunk;
     if (!damage.empty()) return Next::damaged;
     switch (cursor->next_before(tail, chunk)) {
@@ -236,7 +236,7 @@ struct Reader::Impl {
       damage = "ring chunk: " + why;
       return Next::damaged;
     }
-    if (!(header_of(chunk).notes & kStanding)) count(header_of(chunk));
+    if (!(header_of(chunk).flags & kStanding)) count(header_of(chunk));
     return Next::chunk;
   }
 
@@ -310,10 +310,10 @@ Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
     // Loaded before the polls: what is published after them has raised it, so that the futex does not sleep.
     const uint32_t wake = impl_->header->wake.load(std::memory_order_acquire);
     const Next final = impl_->finality();
-    if (const Next found = impl_->look(chunk); found != Next::timeout) return found;
+    if (const Next found = impl_->poll(chunk); found != Next::timeout) return found;
     if (final != Next::timeout) return final;
     for (unsigned spin = 0; spin < kSpins; ++spin)
-      if (const Next found = impl_->look(chunk); found != Next::timeout) return found;
+      if (const Next found = impl_->poll(chunk); found != Next::timeout) return found;
     const auto left = deadline - Clock::now();
     if (left <= Clock::duration::zero()) return Next::timeout;
     // A dying writer wakes nobody: look again now and then.

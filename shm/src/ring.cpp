@@ -143,8 +143,8 @@ const char* to_string(LossCause cause) {
   switch (cause) {
     case LossCause::dropped_on_card:
       return "dropped on card";
-    case LossCause::rewound_before_read:
-      return "rewound before read";
+    case LossCause::host_reset:
+      return "host reset before read";
     case LossCause::unparsable:
       return "unparsable";
     case LossCause::card_gone:
@@ -170,7 +170,7 @@ const char* to_string(LossPrecision precision) {
   switch (precision) {
     case LossPrecision::exact_words:
       return "exact";
-    case LossPrecision::bounded_runs:
+    case LossPrecision::bounded_launches:
       return "bounded";
     default:
       return "unknown";

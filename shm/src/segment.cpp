@@ -138,9 +138,9 @@ const char* label(Counter counter) {
                                      "epochs",
                                      "retries",
                                      "recovered_words",
-                                     "lost_intervals",
-                                     "dropped_on_card_runs",
-                                     "rewound_intervals",
+                                     "loss_intervals",
+                                     "dropped_on_card_launches",
+                                     "host_reset_intervals",
                                      "unparsable_words",
                                      "card_gone_intervals",
                                      "unreadable_intervals",
@@ -158,7 +158,7 @@ const char* label(Counter counter) {
                                      "clock_eras",
                                      "clock_hz",
                                      "clock_bound_ns",
-                                     "late_looks"};
+                                     "missed_poll_deadlines"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }
@@ -272,7 +272,7 @@ bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
   ChunkHeader chunk;
   chunk.bytes = static_cast<uint32_t>(bytes);
   chunk.kind = kind;
-  chunk.notes = kStanding;
+  chunk.flags = kStanding;
   chunk.sequence = mapped_->sequence++;
   chunk.session = h.session;
   uint64_t* to = mapped_->standing + at / 8;

@@ -13,12 +13,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t end = rest.find('\n');
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    const std::string_view found = note_in(line);
+    const std::string_view found = zone_string_in(line);
     for (const std::string_view note :
          {found, line}) {  // lines as they are, too: fewer bytes to a valid note
       const uint64_t malformed = names.malformed();
-      const bool added = names.add_note(note);
-      const auto source = parse_note(note);
+      const bool added = names.add_zone_string(note);
+      const auto source = parse_zone_string(note);
       if (source.has_value() != (names.malformed() == malformed)) std::abort();
       if (added && !source) std::abort();
       if (source && !names.find(hash16(note))) std::abort();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -16,7 +17,8 @@
 using namespace ttc::report;
 
 namespace {
-const std::string kFile = "/tmp/report_programs_fuzz-" + std::to_string(getpid());
+const std::string kFile =
+    std::filesystem::temp_directory_path() / ("report_programs_fuzz-" + std::to_string(getpid()));
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

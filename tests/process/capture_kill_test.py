@@ -89,7 +89,7 @@ def judge(name, files, closely, ring_holds_all=True):
 def run_once(card, collector_program, options, environment, wait, closely=True, ring="8MiB", ring_holds_all=True):
     for old in glob.glob(h.work("kill*")):
         os.unlink(old)
-    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "20s", "--quiet", "--ring", ring,
+    collector = h.start(collector_program, "--device", "emu:" + card, "--wait", "10min", "--quiet", "--ring", ring,
                         "-o", h.work("kill.ttc"), *options, env={**os.environ, **environment})
     wait(collector)
     collector.kill()
@@ -101,7 +101,7 @@ def run_once(card, collector_program, options, environment, wait, closely=True, 
 
 def start_card(*options):
     name = h.card_name()
-    return name, h.start("ttemu", "--name", name, "--programs", 0, "--cores", 2, "--linger", 30, "-q",
+    return name, h.start("ttemu", "--name", name, "--programs", 0, "--cores", 2, "-q",
                          *(options or ("--rate", 400, "--host-reads", "every:100")), stdout=None, stderr=None)
 
 
@@ -138,7 +138,9 @@ def random_moments():
         while not glob.glob(h.work("kill*")):
             h.check(collector.poll() is None and time.monotonic() < deadline, "nothing is captured")
             time.sleep(0.001)
-        time.sleep(0.1 + 0.35 * dice.random())   # the random moment, not a synchronisation; a block is made each 0.2 s
+        if dice.random() < 0.5:   # half of them after the first block, however long it takes
+            h.wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 8192, "a block is written", collector)
+        time.sleep(0.45 * dice.random())   # the random moment, not a synchronisation; a block is made each 0.2 s
 
     for i in range(count):
         run_once(name, "ttcollect", ("--durable", "100ms") if dice.random() < 0.3 else (), {}, wait, i % 10 == 0)

@@ -18,7 +18,7 @@ HOST = ["host time [ns]", "host time bound [ns]", "host time bound kind", "host 
 
 def start_card(name, *arguments):
     return h.start("ttemu", "--name", name, "--cores", 4, "--programs", 700, "--rate", 160, "--host-reads", "every:150", "--wait-observer", "--json",
-                   "--truth", h.work(name + ".truth.csv"), "--pace", "--linger", 5, *arguments)
+                   "--truth", h.work(name + ".truth.csv"), "--pace", *arguments)
 
 
 def end_well(process):
@@ -48,9 +48,23 @@ def plain_text(path):
         return [next(lines)] + [line.rstrip("\n").rsplit(",", 4)[0] + "\n" for line in lines]
 
 
+def piece_of(pieces, cycles):
+    return [p for p in pieces if p["cycles"] <= cycles][-1]
+
+
 def true_host_ns(pieces, cycles):
-    piece = [p for p in pieces if p["cycles"] <= cycles][-1]
+    piece = piece_of(pieces, cycles)
     return piece["host_ns"] + Fraction((cycles - piece["cycles"]) * 10**9, piece["hz"])
+
+
+DECIMALS = 6    # more than any time has
+
+
+def scaled(text):
+    """Decimals as a whole number: a Fraction a marker takes longer than all the rest."""
+    whole, _, rest = text.partition(".")
+    h.check(len(rest) <= DECIMALS, f"{text} has more than {DECIMALS} decimals")
+    return int(whole + rest.ljust(DECIMALS, "0"))
 
 
 def judge(rows, pieces):
@@ -64,14 +78,16 @@ def judge(rows, pieces):
             continue
         cycles = int(row[5])
         # The counter shows a number for a whole cycle, and the card's own arithmetic rounds to a nanosecond.
-        error = abs(Fraction(host) - true_host_ns(pieces, cycles))
-        h.check(error <= Fraction(bound) + 1, f"off by {float(error)} ns, the bound is {bound}: {row}")
+        piece, ns = piece_of(pieces, cycles), scaled(host)
+        hz, unit = piece["hz"], 10**DECIMALS
+        off = abs((ns - piece["host_ns"] * unit) * hz - (cycles - piece["cycles"]) * 10**9 * unit)    # times hz and unit
+        h.check(off <= (scaled(bound) + unit) * hz, f"off by {off / hz / unit} ns, the bound is {bound}: {row}")
         if kind == "conditional":
-            worst = max(worst, error)
-        h.check(times.setdefault(cycles, host) == host, f"two times for {cycles} cycles")
-    ordered = [Fraction(times[c]) for c in sorted(times)]
+            worst = max(worst, off / hz / unit)
+        h.check(times.setdefault(cycles, ns) == ns, f"two times for {cycles} cycles")
+    ordered = [times[c] for c in sorted(times)]
     h.check(all(a < b for a, b in zip(ordered, ordered[1:])), "the mapping is not strictly monotone")
-    return kinds, float(worst)
+    return kinds, worst
 
 
 def judge_report(report):
@@ -83,9 +99,9 @@ def judge_report(report):
 def steps(arguments):
     name, ttc = h.card_name(), h.work("steps.ttc")
     card = start_card(name, "--drift-ppm", 37, "--clock-step", "1500:500", "--clock-step", "2700:1000", *arguments)
-    follower = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--time", "host",
+    follower = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "--time", "host",
                        "-o", h.work("live.csv"))
-    out, _ = end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "-o", ttc))
+    out, _ = end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "-o", ttc))
     report = h.device(out)["clock"]
     pieces = json.loads(end_well(card)[0])["clock"]
     end_well(follower)
@@ -115,16 +131,17 @@ def steps(arguments):
 
     # Other clocks differ by one number; tt-metal's form of it holds the same relation.
     real = timed_rows(export(ttc, "real.csv", "--time", "host", "--host-clock", "realtime")[0])
-    apart = {round(float(Fraction(b[-4]) - Fraction(a[-4]))) for a, b in zip(rows, real) if a[-4] and a[-1] == "1"}
+    apart = {(scaled(b[-4]) - scaled(a[-4])) // 10**DECIMALS for a, b in zip(rows, real) if a[-4] and a[-1] == "1"}
     h.check(apart and max(apart) - min(apart) < 1_000_000 and min(apart) != 0, f"REALTIME less RAW: {sorted(apart)[:5]}")
     info, _ = export(ttc, "sync_device_info.csv", "--format", "sync-info")
     with open(info) as lines:
         samples = list(csv.DictReader(lines, skipinitialspace=True))
     h.check(len(samples) > 5, f"{len(samples)} rows in sync_device_info.csv")
+    largest = max([70_000_000, *(scaled(r[-3]) // 10**DECIMALS + 1 for r in rows if r[-3])])    # hard ones are no better than a period
     for s in samples:
         truth = true_host_ns(pieces, int(s["device"]))
         got = int(s["host_start"]) + Fraction(s["host_real"])
-        h.check(abs(truth - got) < 70_000_000, f"{s}")  # hard ones are no better than a period
+        h.check(abs(truth - got) < largest, f"{s}")
         h.check(0.4 < float(s["frequency"]) < 1.1, f"{s}")
 
 
@@ -144,7 +161,7 @@ def two():
     a, b, ttc = h.card_name(), h.card_name(), h.work("two.ttc")
     cards = [start_card(a, "--drift-ppm", -150), start_card(b, "--drift-ppm", 180, "--arch", "blackhole", "--aiclk", 1350,
                                                             "--generation", "G3")]
-    end_well(h.start("ttcollect", "--device", f"emu:{a},emu:{b}", "--wait", "20s", "--quiet", "-o", ttc))
+    end_well(h.start("ttcollect", "--device", f"emu:{a},emu:{b}", "--wait", "10min", "--quiet", "-o", ttc))
     pieces = [json.loads(end_well(card)[0])["clock"] for card in cards]
     rows = timed_rows(export(ttc, "two.csv", "--time", "host")[0])
     for chip in (0, 1):
@@ -156,7 +173,7 @@ def two():
 def none():
     name, ttc = h.card_name(), h.work("none.ttc")
     card = start_card(name)
-    report = h.device(end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
+    report = h.device(end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
                                        "--no-sync", "-o", ttc))[0])
     end_well(card)
     h.check("clock" not in report, "--no-sync still reports a clock")
@@ -171,7 +188,7 @@ def sync():
     endless = ["--cores", 2, "--programs", 0, "--rate", 100, "--json"]
     cards = [h.start("ttemu", "--name", a, "--drift-ppm", 50, "--clock-step", "60:900", "--clock-step", "2000:1000", *endless),
              h.start("ttemu", "--name", b, "--drift-ppm", -50, *endless)]
-    collector = h.start("ttcollect", "--device", "emu:" + a, "--wait", "20s", "--quiet", "--for", "5s")
+    collector = h.start("ttcollect", "--device", "emu:" + a, "--wait", "10min", "--quiet", "--for", "5s")
     while f"emu:{b}" not in h.run("ttcollect", "list")[1]:
         h.check(cards[1].poll() is None, "the second card ended")
     out, _ = end_well(h.start("ttcollect", "sync", "--device", f"emu:{a},emu:{b}", "--for", "4s", "--json", "--svg", svg))
@@ -179,7 +196,8 @@ def sync():
     h.check([d["spec"] for d in result["devices"]] == ["emu:" + a, "emu:" + b], out[:300])
     for device, ppm in zip(result["devices"], (50, -50)):
         print({k: v for k, v in device.items() if k not in ("segments", "aiclk_mhz")})
-        h.check(len(device["segments"]) > 20 and device["segments"][0][0] == 0, "next to no segments")
+        taken = device["samples"] - device["wide_samples"]    # a busy machine has fewer
+        h.check(len(device["segments"]) > taken / 2 > 0 and device["segments"][0][0] == 0, "next to no segments")
         h.check(device["round_trips"] <= 1000 * device["seconds"] + 1500, "too many round trips")
         h.check(device["hz"] == 0 or abs(device["drift_ppm"] - ppm) < 5, f"drift is {device['drift_ppm']}, not {ppm} ppm")
         h.check({mhz for _, mhz in device["aiclk_mhz"]} <= {900, 1000}, "AICLK is something else")

@@ -117,6 +117,7 @@ def unplug_strict():
 def no_window_at_attach():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window", "--linger", 0)
+    h.wait_for_card(name, card)   # the time that is given is for a window
     code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "1s", "--quiet")
     h.check(code == 3 and "no window is left" in err and "detach another observer" in err, f"{code}: {err}")
     card.terminate()
@@ -131,9 +132,8 @@ def no_window_for_a_while():
 @case
 def no_window_for_the_second():
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window:observers=1",
-                   "--linger", 5)
-    first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json")
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window:observers=1")
+    first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json")
     while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
         h.check(first.poll() is None, "the first collector ended")
     code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--quiet")

@@ -4,6 +4,7 @@
 After each kill the others go on or end with one clear sentence, a restart works at once, the card has seen no
 violation, and nothing stale stands in the way.
 """
+import json
 import random
 import sys
 import time
@@ -16,15 +17,15 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrang
 
 def start_card(name):
     return h.start("ttemu", "--name", name, "--programs", 0, "--rate", 2000, "--cores", 6, "--host-reads", "every:50",
-                   "--json", "--linger", 2)
+                   "--json")
 
 
 def start_collector(name):
-    return h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "--ring", "1MiB")
+    return h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "1MiB")
 
 
 def start_reader(name):
-    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait-ms", 20000, "-o", "/dev/null")
+    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait-ms", 600000, "-o", "/dev/null")
 
 
 def one_sentence(who, err):
@@ -34,14 +35,11 @@ def one_sentence(who, err):
 
 def wait_for_chunks(name):
     """Until the collector has published something; ttmon is the witness."""
-    for _ in range(2000):
+    def published():
         code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
-        if code == 0:
-            import json
-            j = json.loads(out)
-            if j["state"] == "live" and j["counters"]["chunks"] > 0:
-                return
-    h.fail("the collector publishes nothing")
+        shown = json.loads(out) if code == 0 else {}
+        return shown.get("state") == "live" and shown["counters"]["chunks"] > 0
+    h.wait_until(published, "chunks of the collector")
 
 
 def main():

@@ -26,10 +26,10 @@ class Run:
         name = h.card_name()
         truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
         process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
-                          "--linger", 20, *[word for fault in faults for word in ("--fault", fault)], *card)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "--anomalies",
+                          *[word for fault in faults for word in ("--fault", fault)], *card)
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "--anomalies",
                            "-o", csv)
-        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json",
+        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
                             "--ring", "64MiB", *collect)
         if stalls is not None:
             threading.Thread(target=stall, args=(collector, stalls), daemon=True).start()

@@ -14,6 +14,7 @@ import sys
 
 import harness as h
 
+FIRST, SECOND = (600, 900) if h.LONG else (300, 450)    # programs of two cards
 PACED = ["--cores", 6, "--host-reads", "every:150", "--pace", "--quiet"]
 
 
@@ -62,10 +63,7 @@ def counters(name):
 
 
 def wait_until(what, condition):
-    for _ in range(4000):
-        if condition():
-            return
-    h.fail("never came: " + what)
+    h.wait_until(condition, what)
 
 
 def collecting(name):
@@ -81,11 +79,11 @@ def equal():
     a, b = h.card_name(), h.card_name()
     truths = [h.work(n + ".truth.csv") for n in (a, b)]
     ttc, csv = h.work("both.ttc"), h.work("both.csv")
-    cards = [start_card(a, "--programs", 600, "--truth", truths[0], "--wait-observer"),
-             start_card(b, "--programs", 900, "--truth", truths[1], "--wait-observer",
+    cards = [start_card(a, "--programs", FIRST, "--truth", truths[0], "--wait-observer"),
+             start_card(b, "--programs", SECOND, "--truth", truths[1], "--wait-observer",
                         "--arch", "blackhole", "--aiclk", 1350, "--generation", "G3")]
-    exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 20000, "--follow", "-o", csv)
-    collector = h.start("ttcollect", "--device", "emu:" + a, "--device", "emu:" + b, "--wait", "20s", "--quiet",
+    exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 600000, "--follow", "-o", csv)
+    collector = h.start("ttcollect", "--device", "emu:" + a, "--device", "emu:" + b, "--wait", "10min", "--quiet",
                         "--json", "-o", ttc)
     report = json.loads(end_well(collector)[0])
     for card in cards:
@@ -95,12 +93,12 @@ def equal():
     same(h.rows(csv), want, "live")
     h.check("1350 MHz" in told and "--chip 1" in told, f"nothing is said of the second device's clock: {told}")
 
-    # Losses that were suspected because a look came late are the drain's business (equality_test.py).
+    # Losses that were suspected because a poll came late are the drain's business (equality_test.py).
     told_of = [(d["spec"], d["chip"], d["arch"], d["layout"], d["card_vanished"]) for d in report["devices"]]
     h.check(told_of == [("emu:" + a, 0, "wormhole_b0", "G4", False), ("emu:" + b, 1, "blackhole", "G3", False)],
             f"the report is about something else: {told_of}")
     h.check(report["left_out"] == [] and report["duration_s"] > 0, "left_out or duration_s is wrong")
-    h.check([d["programs"] for d in report["devices"]] == [600, 900], "programs are wrong")
+    h.check([d["programs"] for d in report["devices"]] == [FIRST, SECOND], "programs are wrong")
     file_bytes = report["capture"]["bytes"]
     h.check(os.path.getsize(ttc) == file_bytes, f"the file has {os.path.getsize(ttc)} bytes, not {file_bytes}")
     h.check(file_bytes < sum(d["output"]["bytes"] for d in report["devices"]) / 4, "hardly anything was compressed")
@@ -129,8 +127,8 @@ def own_numbers():
     truths = [h.work(n + ".truth.csv") for n in (a, b)]
     csv = h.work("joined.csv")
     cards = [start_card(n, "--programs", 300, "--truth", t, "--wait-observer") for n, t in zip((a, b), truths)]
-    exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 20000, "--follow", "-o", csv)
-    collectors = [h.start("ttcollect", "--device", "emu:" + n, "--wait", "20s", "--quiet") for n in (a, b)]
+    exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 600000, "--follow", "-o", csv)
+    collectors = [h.start("ttcollect", "--device", "emu:" + n, "--wait", "10min", "--quiet") for n in (a, b)]
     for process in collectors + cards:
         end_well(process)
     _, told = end_well(exporter)
@@ -145,7 +143,7 @@ def vanish():
     truth, ttc, csv = h.work(b + ".truth.csv"), h.work("vanish.ttc"), h.work("vanish.csv")
     cards = [start_card(a, "--programs", 0, "--rate", 1000),
              start_card(b, "--programs", 0, "--rate", 1000, "--truth", truth, "--arch", "blackhole", "--wait-observer")]
-    collector = h.start("ttcollect", "--device", devices(a, b), "--wait", "20s", "--quiet", "--json", "-o", ttc)
+    collector = h.start("ttcollect", "--device", devices(a, b), "--wait", "10min", "--quiet", "--json", "-o", ttc)
     wait_until("chunks of both cards", lambda: collecting(a) and collecting(b))
     # ttmon without a name shows every live collector, these two among them.
     out, _ = end_well(h.start("ttmon", "--once", "--json"))
@@ -198,7 +196,7 @@ def together():
 
     # The second one is another collector's: the first is not started either.
     other = start_card(b, "--programs", 0, "--rate", 500)
-    owner = h.start("ttcollect", "--device", "emu:" + b, "--wait", "20s", "--quiet")
+    owner = h.start("ttcollect", "--device", "emu:" + b, "--wait", "10min", "--quiet")
     wait_until("chunks of the owner", lambda: collecting(b))
     refused(5, [f"pid {owner.pid}", "emu-" + b], "-d", devices(a, b), "-o", ttc, "--quiet")
     h.check(not left_behind(a) and not os.path.exists(ttc), f"half started: {left_behind(a)}")
@@ -208,12 +206,11 @@ def together():
 
     # --for and the card that is waited for: nothing begins before both are there.
     wait_name = h.card_name()
-    both = h.start("ttcollect", "-d", devices(a, wait_name), "--wait", "20s", "--for", "300ms", "--json", "--quiet")
-    wait_until("the first card has an observer", lambda: both.poll() is None)
+    both = h.start("ttcollect", "-d", devices(a, wait_name), "--wait", "10min", "--for", "300ms", "--json", "--quiet")
     late = start_card(wait_name, "--programs", 0, "--rate", 500)
     report = json.loads(end_well(both)[0])
     h.check([d["ended"] for d in report["devices"]] == ["the time given by --for is over"] * 2, str(report))
-    h.check(0.3 <= report["duration_s"] < 10, f"--for 300ms took {report['duration_s']} s")
+    h.check(0.3 <= report["duration_s"], f"--for 300ms took {report['duration_s']} s")
     for process in (card, other, late):
         process.terminate()
         end_well(process)
@@ -257,7 +254,7 @@ def every_present():
         end_well(process)
 
     # Started before any card: takes the first that comes.
-    waiting = h.start("ttcollect", "-d", "all", "--wait", "20s", "--json", "--quiet")
+    waiting = h.start("ttcollect", "-d", "all", "--wait", "10min", "--json", "--quiet")
     card = start_card(a, "--programs", 100, "--wait-observer")
     h.check([d["spec"] for d in json.loads(end_well(waiting)[0])["devices"]] == ["emu:" + a], "another card")
     end_well(card)

@@ -152,7 +152,7 @@ def judge(world, stalls):
               stalls=world.seed if stalls else None)
     run.losses_reported(but=run.unseen, least=0)
     if world.paced and not world.faults:
-        # The card waits for its reader, unless a log is full. (On a busy host a look may come so late that an epoch could
+        # The card waits for its reader, unless a log is full. (On a busy host a poll may come so late that an epoch could
         # have passed: that may be said, but nothing may be missing.)
         dropped = [r for r in run.lost if r["cause"] == "dropped on card"]
         missing = h.outside_intervals(set(run.truth) - set(run.got) - set(run.unseen), dropped)

@@ -67,12 +67,12 @@ def main():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 8, "--programs", 0, "--host-reads", "every:500", "--pace", 64, "--wait-observer",
                    "-q", stdout=None, stderr=None)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--quiet", "--json", "--ring", "16MiB", "-o",
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "16MiB", "-o",
                         h.work("soak.ttc"), "--rotate", "8MiB", "--max-size", f"{BOUND_MIB}MiB", "--keep", "newest", "--memory",
                         f"{WAITING_MIB}MiB")
     began, samples = time.monotonic(), []
     while time.monotonic() - began < SECONDS:
-        time.sleep(1)                     # between two looks
+        time.sleep(1)                     # between two polls
         h.check(collector.poll() is None, "the collector ended")
         samples.append((time.monotonic() - began, resident_mib(collector.pid), disk_mib()))
     collector.terminate()

@@ -14,6 +14,7 @@ def expect(code, words, tool, *arguments):
 
 
 def main():
+    os.chdir(h.work(""))
     for tool in ("ttcollect", "ttexport", "ttmon", "ttemu"):
         expect(0, ["Exit codes"], tool, "--help")
         expect(0, [tool], tool, "--version")
@@ -72,9 +73,9 @@ def main():
 
     # A second card and a second collector of the same name are refused, and say by whom.
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--linger", 1)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "20s", "--json")
-    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 20000, "--follow", "-o", "/dev/null")
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500)
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
+    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", "/dev/null")
     while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
         h.check(collector.poll() is None, "the collector ended")
     expect(3, ["already running"], "ttemu", "--name", name)
@@ -93,7 +94,7 @@ def main():
     # An output that cannot be completed leaves nothing under its name.
     target = h.work("cut.csv")
     with open(h.work("cut.ttc"), "wb") as file:
-        file.write(b"ttccap01"[::1] + b"\0" * 10)
+        file.write(b"ttccap01" + b"\0" * 10)
     got = h.run("ttexport", "--from", h.work("cut.ttc"), "-o", target)
     h.check(got[0] == 3 and not os.path.exists(target), f"a broken capture: {got}")
     print("ok")

@@ -55,15 +55,15 @@ class Collecting : tools::Format {
   // One segment serves every schedule: making one costs more than running one.
   struct Shared {
     Shared()
-        : name("sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))),
-          segment(name, "sim", 1,
+        : name{"sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))},
+          segment(name.text, "sim", 1,
                   {.ring_bytes = 1u << 20, .standing_bytes = 4096, .mode = 0600, .group = ""}),
-          reader(name, shm::StartAt::newest) {}
-    ~Shared() {
-      segment.end();
-      shm::remove_segment(name);
-    }
-    std::string name;
+          reader(name.text, shm::StartAt::newest) {}
+    ~Shared() { segment.end(); }
+    struct Name {  // goes after the writer, whose segment cannot be removed
+      std::string text;
+      ~Name() { shm::remove_segment(text); }
+    } name;
     shm::SegmentWriter segment;
     shm::Reader reader;
     std::vector<uint64_t> chunk;
@@ -107,8 +107,8 @@ class Collecting : tools::Format {
     coverage_.points = card_.points();
     coverage_.recovered = shared_.segment.get(shm::Counter::recovered_words) != 0;
     coverage_.unparsable = drain.losses().count(shm::LossCause::unparsable);
-    coverage_.rewound = drain.losses().count(shm::LossCause::rewound_before_read);
-    for (const auto& [id, record] : pipeline_.losses()) losses_.push_back(record);
+    coverage_.rewound = drain.losses().count(shm::LossCause::host_reset);
+    losses_ = pipeline_.losses();
     return judge();
   }
 
@@ -117,7 +117,7 @@ class Collecting : tools::Format {
   const std::vector<Delivered>& delivered() const { return delivered_; }
 
  private:
-  // A look: the card's state around one sweep.
+  // A poll: the card's state around one sweep.
   struct Look {
     uint64_t begun_ns, ended_ns;
     uint32_t begun_at, ended_at;                                 // position in the history
@@ -187,7 +187,7 @@ class Collecting : tools::Format {
       if (std::exchange(chunk_epoch_, h.epoch) != h.epoch) read_to_ = {};
       for (const shm::SpanEntry& span : shm::spans_of(shared_.chunk)) {
         if (span.risc < kRiscs) ++lane_chunks_[span.risc];
-        if (!(h.notes & shm::kRecovered)) read_to_[span.risc] = span.word_offset + span.word_count;
+        if (!(h.flags & shm::kRecovered)) read_to_[span.risc] = span.word_offset + span.word_count;
       }
     }
     if (fault_.empty()) fault_ = pipeline_.complaint();
@@ -282,7 +282,7 @@ class Collecting : tools::Format {
     return false;
   }
   // The stated exceptions: a reset took it within the blind spot of its becoming visible; the host reset the
-  // core and something was announced anew between two looks that were closer than that; or the core had not
+  // core and something was announced anew between two polls that were closer than that; or the core had not
   // delivered anything when looks were further apart.
   bool excused(const Delivered& d) const {
     const auto visible = visible_at(d);

@@ -23,7 +23,7 @@ class World {
     uint64_t ns = 0;        // that pass without it
   };
   virtual Step before_load() { return {}; }
-  virtual Step before_store() { return {}; }    // between the look it rests on and the store
+  virtual Step before_store() { return {}; }    // between the poll it rests on and the store
   virtual Step between_stores() { return {}; }  // of one clear
   virtual bool sixteen_at_once() { return true; }
   virtual Step between_looks(bool recycling) { return {recycling ? 0u : 400u, 0}; }
@@ -32,12 +32,12 @@ class World {
 
 struct RecycleTotals {
   uint64_t runs = 0, equal = 0, recycles = 0, slow = 0, provisional = 0, withdrawn = 0, surprises = 0,
-           lossy = 0, rewound = 0, recovered = 0, silent = 0, needless = 0, missing_runs = 0;
+           lossy = 0, rewound = 0, recovered = 0, silent = 0, needless = 0, missing_launches = 0;
   std::array<uint64_t, static_cast<size_t>(collect::Verdict::kinds)> verdicts{};
   void add(const collect::RecycleAccount& a) {
     recycles += a.recycles, slow += a.slow, provisional += a.provisional, withdrawn += a.withdrawn;
     surprises += a.surprises, rewound += a.rewound, recovered += a.recovered;
-    missing_runs += a.missing_runs;
+    missing_launches += a.missing_launches;
     for (size_t v = 0; v < verdicts.size(); ++v) verdicts[v] += a.verdicts[v];
   }
   uint64_t of(collect::Verdict v) const { return verdicts[static_cast<size_t>(v)]; }
@@ -50,7 +50,7 @@ struct RecycleTotals {
       out << (v > 1 ? ", " : " ") << collect::to_string(static_cast<collect::Verdict>(v)) << " "
           << verdicts[v];
     out << "; " << recovered << " frames recovered, " << provisional << " provisional, " << withdrawn
-        << " withdrawn; " << missing_runs << " runs missing by count";
+        << " withdrawn; " << missing_launches << " runs missing by count";
     return out.str();
   }
 };
@@ -118,7 +118,7 @@ class Recycled : tools::Format {
     collect(drain, publisher);
     drain.close_account(false);
     read_ring(publisher);
-    for (const auto& [id, record] : pipeline_.losses()) losses_.push_back(record);
+    losses_ = pipeline_.losses();
     totals.add(recycling.account);
     ++totals.runs;
     if (audit_ != recycling.account.recycles) return "an audit line is missing";
@@ -217,7 +217,7 @@ class Recycled : tools::Format {
     return full && !core_->in_launch() && looks_ < held_since_ + kPatientLooks;
   }
   static constexpr uint64_t kPatientLooks = 40;
-  // The bounds of the protocol: the log is not filled between two looks, and the new lap does not reach what
+  // The bounds of the protocol: the log is not filled between two polls, and the new lap does not reach what
   // was not read before the store.
   uint32_t last_launch() const {
     if (!o_.within_bound) return ~0u;
@@ -369,8 +369,8 @@ class Recycled : tools::Format {
     for (const PushedMarker& d : delivered_)
       if (d.risc == 0) runs.insert(d.host_id);
     const uint64_t missing = core_->runs() - runs.size();
-    if (missing == account.missing_runs) return {};
-    return std::to_string(missing) + " runs did not come, " + std::to_string(account.missing_runs) +
+    if (missing == account.missing_launches) return {};
+    return std::to_string(missing) + " runs did not come, " + std::to_string(account.missing_launches) +
            " are missing by the account";
   }
   bool in_blind_spot(const PushedMarker& d) const {

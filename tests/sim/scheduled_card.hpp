@@ -31,7 +31,7 @@ class Schedule {
 // tests.
 enum class Lie : uint8_t {
   none,
-  clock_runs_ahead,  // every look seems long after the one before: nothing waits for landing
+  clock_runs_ahead,  // every poll seems long after the one before: nothing waits for landing
   vector_lags,       // the vector is served as it was when the payload before it had not been read yet
 };
 
@@ -83,7 +83,7 @@ class ScheduledCard : public card::Card {
       apply(e);
     }
   }
-  // Around a look: a host that resets needs longer to launch as much again than a look takes.
+  // Around a poll: a host that resets needs longer to launch as much again than a poll takes.
   void look_begins() { in_look_ = true, reset_in_look_ = false; }
   void look_ends() { in_look_ = false; }
   void pass(uint64_t ns) {

@@ -298,7 +298,7 @@ bool DeviceLogReader::parse_type(DeviceLogRow& row) const {
     case kMainEnd2023:
     case kKernelEnd2023:
       row.type = MarkerType::zone_end;
-      row.id = row.timer_id == kMainEnd2023 ? kMainStart2023 : kKernelStart2023;
+      row.id = static_cast<uint16_t>(row.timer_id == kMainEnd2023 ? kMainStart2023 : kKernelStart2023);
       return true;
     default:
       row.type = static_cast<MarkerType>(row.timer_id >> 16);

@@ -97,7 +97,7 @@ void CorePort::emit(const Stored& stored) {
 void CorePort::settle_unseen() {
   const auto struck = [&](const Stored& s) { return s.strikes != world_.unseen().strikes(core_.flat_id); };
   std::erase_if(kept_, [&](const Stored& s) {
-    if (struck(s) && !world_.looked_before_reset(core_, s.looks)) world_.unseen().add(s.record);
+    if (struck(s) && !world_.looked_before_reset(core_, s.polls)) world_.unseen().add(s.record);
     return struck(s);
   });
   for (const Stored& s : stored_) {

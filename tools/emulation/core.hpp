@@ -55,7 +55,7 @@ class CorePort {
     TruthRecord record;
     uint32_t word;     // of the RISC's buffer, where its last word is
     uint32_t strikes;  // of the host, when it was stored
-    uint64_t looks;    // of observers, likewise
+    uint64_t polls;    // of observers, likewise
   };
   void emit(const Stored& stored);
   bool tear_would_show(uint64_t roll_over) const;

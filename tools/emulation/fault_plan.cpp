@@ -38,7 +38,7 @@ struct Key {
   const char* name;
   Form form;
   const char* standard;  // "" where the key must be given
-  const char* meaning;
+  const char* semantics;
 };
 
 struct Value {
@@ -51,7 +51,7 @@ using Values = std::map<std::string_view, Value>;
 
 struct Row {
   const char* name;
-  const char* meaning;
+  const char* semantics;
   std::vector<Key> keys;
   void (*add)(const Row&, const Values&, FaultPlan&);
   bool of_workload = false;
@@ -143,12 +143,12 @@ const std::vector<Row>& table() {
        }},
       {"reset",
        "the card is reset: indices, L1 and DRAM are lost, the clock restarts, observers are out for good",
-       {{"after", Form::moment, "", kAfter.meaning},
+       {{"after", Form::moment, "", kAfter.semantics},
         {"notice", Form::duration, "0ns", "announced so long before; 0ns: not"}},
        of_card<FaultKind::reset>},
       {"unplug",
        "the card goes away without a word",
-       {{"after", Form::moment, "", kAfter.meaning}},
+       {{"after", Form::moment, "", kAfter.semantics}},
        of_card<FaultKind::unplug>},
       {"no-window",
        "opening is refused because all windows are taken",
@@ -329,7 +329,7 @@ void add_fault(FaultPlan& plan, std::string_view spec) {
   }
   for (const Key& key : row->keys) {
     if (values.count(key.name)) continue;
-    if (!*key.standard) throw wrong(std::string(key.name) + " must be given: " + key.meaning);
+    if (!*key.standard) throw wrong(std::string(key.name) + " must be given: " + key.semantics);
     values.emplace(key.name, *value_in(key.form, key.standard));
   }
   row->add(*row, values, plan);
@@ -368,11 +368,11 @@ std::string fault_help() {
       "trips of "
       "all\nobservers, which does not depend on how fast anything runs.\n";
   for (const Row& row : table()) {
-    text += "\n" + std::string(row.name) + "  " + row.meaning + "\n";
+    text += "\n" + std::string(row.name) + "  " + row.semantics + "\n";
     for (const Key& k : row.keys) {
       const std::string given =
           *k.standard ? std::string(k.name) + "=" + k.standard : std::string(k.name) + "=...";
-      text += "    " + given + std::string(given.size() < 20 ? 20 - given.size() : 1, ' ') + k.meaning +
+      text += "    " + given + std::string(given.size() < 20 ? 20 - given.size() : 1, ' ') + k.semantics +
               "; " + to_string(k.form) + "\n";
     }
   }

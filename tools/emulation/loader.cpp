@@ -8,7 +8,7 @@ namespace {
 
 // Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that
 // reads twice before it believes, or had to retry, comes to its end.
-constexpr uint64_t kLooksAfter = 24;
+constexpr uint64_t kPollsAfter = 24;
 constexpr auto kImageStep = std::chrono::microseconds(50);
 
 card::Coord at(const tools::MemoryImage::Core& core) {
@@ -85,7 +85,7 @@ bool ImageLoader::wait_read(const std::atomic<bool>& stop, uint64_t no_observer_
   };
   if (!wait([&] { return unread_words() == 0; })) return false;
   for (const auto& core : image_.cores) {
-    const uint64_t enough = card_.control_reads(at(core)) + kLooksAfter;
+    const uint64_t enough = card_.control_reads(at(core)) + kPollsAfter;
     if (!wait([&] { return card_.control_reads(at(core)) >= enough; })) return false;
   }
   return true;

@@ -8,9 +8,9 @@ namespace {
 
 constexpr uint32_t kUnknownWord = 0x5a5a5a5a;
 constexpr uint32_t kStalled = 0xffffffff;
-// Discovery reads some 4 KiB of every core. Twice that: whatever else an observer reads first, one look has
+// Discovery reads some 4 KiB of every core. Twice that: whatever else an observer reads first, one poll has
 // been in vain from the first core to the last.
-constexpr uint64_t kLinesOfTwoLooks = 2 * 70;
+constexpr uint64_t kLinesOfTwoPolls = 2 * 70;
 
 void fill(World& world, const WorldCore& core, uint32_t value) {
   for (uint32_t w = 0; w < world.format().control_words; ++w)
@@ -47,7 +47,7 @@ void show_profiler_state(World& world, const std::string& state) {
 
 void await_profiler(World& world, const std::string& state, const std::atomic<bool>& stop) {
   if (state == "on") return;
-  const uint64_t looked_in_vain = kLinesOfTwoLooks * world.cores().size();
+  const uint64_t looked_in_vain = kLinesOfTwoPolls * world.cores().size();
   while (!stop && !world.card().lost() &&
          (state != "late" || world.card().account().round_trips < looked_in_vain))
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // observers set the pace

@@ -14,8 +14,8 @@ namespace ttc::emulation {
 
 class Unseen {
  public:
-  // A look may take two copies, and one that began before the words landed may be counted after it.
-  static constexpr uint64_t kReadsOfALook = 4;
+  // A poll may take two copies, and one that began before the words landed may be counted after it.
+  static constexpr uint64_t kReadsOfAPoll = 4;
 
   // `log` null: nothing is told apart.
   Unseen(const card::EmulatedCard& card, TruthLog* log) : card_(card), log_(log), cores_(256) {}
@@ -32,7 +32,7 @@ class Unseen {
 
  private:
   struct Landed {
-    uint64_t looks;  // of observers, when they did
+    uint64_t polls;  // of observers, when they did
     std::vector<TruthRecord> markers;
   };
   struct Core {

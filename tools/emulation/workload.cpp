@@ -14,17 +14,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kWaitStep = std::chrono::microseconds(20);
 // Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice
 // at a reset.
-constexpr uint32_t kLooksToNotice = 24;
+constexpr uint32_t kPollsToNotice = 24;
 // An observer that looks so often and fetches nothing has what it wants: pacing waits for it, but not for
 // ever.
-constexpr uint64_t kLooksInVain = 400;
+constexpr uint64_t kPollsInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
-constexpr uint64_t kLooksBeforeLaunch = 4;
+constexpr uint64_t kPollsBeforeLaunch = 4;
 constexpr uint64_t kCloselyNs = 500'000;
 
-// Ethernet cores are looked at a few times a second only; that, too, makes a look worth more.
-uint64_t looks_at(const EmulatedCore& core, uint64_t looks) {
-  return core.where().kind == markers::CoreKind::tensix ? looks : std::max<uint64_t>(2, looks / 4);
+// Ethernet cores are looked at a few times a second only; that, too, makes a poll worth more.
+uint64_t polls_at(const EmulatedCore& core, uint64_t polls) {
+  return core.where().kind == markers::CoreKind::tensix ? polls : std::max<uint64_t>(2, polls / 4);
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void Workload::run_on(EmulatedCore& core, Launch launch) {
 }
 
 void Workload::wait_after_read(const EmulatedCore& core) {
-  if (paced_ && first_after_read_) wait_looks(core, looks_at(core, kLooksBeforeLaunch));
+  if (paced_ && first_after_read_) wait_polls(core, polls_at(core, kPollsBeforeLaunch));
 }
 
 void Workload::launch() {
@@ -128,7 +128,7 @@ bool Workload::wait_step() {
 void Workload::wait_unread(size_t at_most) {
   for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) {
-      const uint64_t enough = world_.card().control_reads(core->where().at) + looks_at(*core, kLooksInVain);
+      const uint64_t enough = world_.card().control_reads(core->where().at) + polls_at(*core, kPollsInVain);
       while (core->unread_programs() > at_most) {
         if (world_.card().control_reads(core->where().at) > enough) core->forget_unread();
         if (!wait_step()) return;
@@ -136,12 +136,12 @@ void Workload::wait_unread(size_t at_most) {
     }
 }
 
-void Workload::wait_looks(const EmulatedCore& core, uint64_t looks) {
+void Workload::wait_polls(const EmulatedCore& core, uint64_t polls) {
   const auto count = [&] { return world_.card().control_reads(core.where().at); };
-  for (uint64_t enough = count() + looks;;) {
+  for (uint64_t enough = count() + polls;;) {
     const uint64_t before_ns = collect::monotonic_now_ns();
     if (!wait_step()) return;
-    // What comes next must follow a look closely. Where this thread was kept waiting, that is not known.
+    // What comes next must follow a poll closely. Where this thread was kept waiting, that is not known.
     if (count() >= enough && collect::monotonic_now_ns() - before_ns < kCloselyNs) return;
     if (count() >= enough) enough = count() + 1;
   }
@@ -149,13 +149,13 @@ void Workload::wait_looks(const EmulatedCore& core, uint64_t looks) {
 
 // A paced card gives observers the time for some looks at every core; silicon would not.
 void Workload::wait_noticed() {
-  std::vector<uint64_t> looks_before;
+  std::vector<uint64_t> polls_before;
   for (auto* group : {&cores_, &ethernet_, &dispatch_})
-    for (auto& core : *group) looks_before.push_back(world_.card().control_reads(core->where().at));
+    for (auto& core : *group) polls_before.push_back(world_.card().control_reads(core->where().at));
   size_t i = 0;
   for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) {
-      const uint64_t enough = looks_before[i++] + looks_at(*core, kLooksToNotice);
+      const uint64_t enough = polls_before[i++] + polls_at(*core, kPollsToNotice);
       while (world_.card().control_reads(core->where().at) < enough)
         if (!wait_step()) return;
     }

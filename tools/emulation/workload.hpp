@@ -49,7 +49,7 @@ class Workload {
   void wait_after_read(const EmulatedCore& core);
   void wait_unread(size_t at_most);
   void wait_noticed();
-  void wait_looks(const EmulatedCore& core, uint64_t looks);
+  void wait_polls(const EmulatedCore& core, uint64_t polls);
   bool wait_step();  // false: give up
 
   World& world_;

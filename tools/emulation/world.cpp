@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr size_t kNothing = ~size_t{0};
-constexpr uint64_t kLooksToAttach = 64;  // an observer reads a vector some dozen times before it collects
+constexpr uint64_t kPollsToAttach = 64;  // an observer reads a vector some dozen times before it collects
 constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
 
 }  // namespace
@@ -23,7 +23,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
       resets_(256, 0),
-      looks_at_reset_(256, kLooksToAttach),
+      polls_at_reset_(256, kPollsToAttach),
       recycled_(256 * device::kMaxRiscs, 0),
       pushed_(256 * device::kMaxRiscs, 0),
       unseen_(card, unseen),
@@ -104,7 +104,7 @@ void World::is_dispatch_core(const WorldCore& core) {
 
 void World::begin_reset(const WorldCore& core) {
   reset_ns_ = collect::raw_now_ns();
-  looks_at_reset_[core.flat_id] = card_.control_reads(core.at);
+  polls_at_reset_[core.flat_id] = card_.control_reads(core.at);
   unseen_.strike(core.at, core.flat_id);
   ++resets_[core.flat_id];
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
@@ -228,10 +228,10 @@ void World::draw_next_reset() {
 // A clock that moves by what is done alone does not show how long an observer was kept waiting: there resets
 // wait for its looks. (Ethernet cores are looked at a few times a second only.)
 bool World::looked_at_since_reset() const {
-  constexpr uint64_t kLooks = 4;
+  constexpr uint64_t kPolls = 4;
   return card_.observers() == 0 || std::all_of(cores_.begin(), cores_.end(), [&](const WorldCore& core) {
            return core.kind != markers::CoreKind::tensix ||
-                  card_.control_reads(core.at) >= looks_at_reset_[core.flat_id] + kLooks;
+                  card_.control_reads(core.at) >= polls_at_reset_[core.flat_id] + kPolls;
          });
 }
 

@@ -78,8 +78,8 @@ class World {
   // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();
   // Did an observer look at the vector between `looks` of it and the last reset?
-  bool looked_before_reset(const WorldCore& core, uint64_t looks) const {
-    return looks_at_reset_[core.flat_id] >= looks + Unseen::kReadsOfALook;
+  bool looked_before_reset(const WorldCore& core, uint64_t polls) const {
+    return polls_at_reset_[core.flat_id] >= polls + Unseen::kReadsOfAPoll;
   }
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
   // Tells the laps of a lane's log apart: the host's resets, and a collector's where one recycles.
@@ -125,7 +125,7 @@ class World {
   uint32_t cores_per_bank_ = 0;
   std::vector<WorldCore> cores_, ethernet_;
   std::vector<uint32_t> resets_;
-  std::vector<uint64_t> looks_at_reset_;  // by flat id: looks of observers at the vector so far
+  std::vector<uint64_t> polls_at_reset_;  // by flat id: looks of observers at the vector so far
   std::vector<uint32_t> recycled_;        // by lane: times it began anew without the host
   std::vector<uint32_t> pushed_;          // by lane
   std::set<uint8_t> dispatch_;            // by flat id

@@ -30,8 +30,8 @@ constexpr Source kSources[] = {
 };
 
 Zone zone(const std::string& name, const std::string& file, unsigned line) {
-  const std::string note = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
-  return {note, markers::hash16(note)};
+  const std::string zone_string = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
+  return {zone_string, markers::hash16(zone_string)};
 }
 
 }  // namespace
@@ -90,8 +90,9 @@ std::vector<const Zone*> ZoneCatalog::kernel_zones_of(uint32_t index) const {
 
 std::string colliding_note(const Zone& zone) {
   for (unsigned line = 1;; ++line) {  // one of 65536 has it, so this ends soon
-    std::string note = "LOOKALIKE,emulated/kernels/other.cpp," + std::to_string(line) + ",KERNEL_PROFILER";
-    if (note != zone.note && markers::hash16(note) == zone.id) return note;
+    std::string zone_string =
+        "LOOKALIKE,emulated/kernels/other.cpp," + std::to_string(line) + ",KERNEL_PROFILER";
+    if (zone_string != zone.zone_string && markers::hash16(zone_string) == zone.id) return zone_string;
   }
 }
 
@@ -105,12 +106,12 @@ ZoneLog::ZoneLog(const std::string& directory, const WorkloadFaults::Names& faul
 void ZoneLog::compiled(const std::vector<const Zone*>& zones) {
   if (path_.empty()) return;
   std::ofstream log(path_, std::ios::app);
-  const auto write = [&](const std::string& note) {
-    log << "emulated/profiler.hpp:21:9: note: '#pragma message: " << note << "'\n";
+  const auto write = [&](const std::string& zone_string) {
+    log << "emulated/profiler.hpp:21:9: note: '#pragma message: " << zone_string << "'\n";
   };
   for (const Zone* z : zones) {
     if (std::mt19937_64(faults_.seed * 65536 + z->id)() % 100 < faults_.missing_percent) continue;
-    write(z->note);
+    write(z->zone_string);
     if (collisions_ == faults_.collisions) continue;
     ++collisions_;
     write(colliding_note(*z));

@@ -12,8 +12,8 @@
 namespace ttc::emulation {
 
 struct Zone {
-  std::string note;  // NAME,FILE,LINE,KERNEL_PROFILER
-  uint16_t id;       // its hash
+  std::string zone_string;  // NAME,FILE,LINE,KERNEL_PROFILER
+  uint16_t id;              // its hash
 };
 
 struct CatalogOptions {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/host_semantics.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -81,10 +81,10 @@ void DeviceCsv::begin(const Session& s) {
   losses_.begin(s);
   if (head_) {  // a later device is appended to the same table
     if (s.arch != head_->arch || s.aiclk_mhz != head_->aiclk_mhz)
-      notes_.push_back("chip " + std::to_string(s.chip) + " (" + s.device + ") is " + s.arch + " at " +
-                       std::to_string(s.aiclk_mhz) + " MHz, but the one head line of a device CSV says " +
-                       head_->arch + " at " + std::to_string(head_->aiclk_mhz) +
-                       " MHz; export it apart with --chip " + std::to_string(s.chip));
+      remarks_.push_back("chip " + std::to_string(s.chip) + " (" + s.device + ") is " + s.arch + " at " +
+                         std::to_string(s.aiclk_mhz) + " MHz, but the one head line of a device CSV says " +
+                         head_->arch + " at " + std::to_string(head_->aiclk_mhz) +
+                         " MHz; export it apart with --chip " + std::to_string(s.chip));
     return;
   }
   head_ = s;
@@ -177,10 +177,11 @@ void DeviceCsv::frame(const FrameEvents& f) {
                                 static_cast<size_t>(put_launch(middle, f.host_id, f.trace_counter) - middle));
 
   Tails& tails = tails_of(f.names);
-  auto meaning = f.meanings.begin();
+  auto semantics = f.semantics.begin();
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
-    const MarkerMeaning* more = meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
+    const HostSemantics* more =
+        semantics != f.semantics.end() && semantics->marker == i ? &*semantics++ : nullptr;
     const Tail& rest = tail(tails, m, f.names, processor, processor_key);
     char* const row =
         out_.room(kLongestColumns + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
@@ -194,7 +195,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
                              m.type == markers::MarkerType::ts_data_16b;
     at = put(at, has_payload ? f.batch.payload(m.payload) : 0);
     if (more) {
-      at = put_meaning(at, *more, f, rest);
+      at = put_semantics(at, *more, f, rest);
     } else {
       at = put(at, launch);
       at = put(at, rest.text);
@@ -237,8 +238,8 @@ char* DeviceCsv::put_launch(char* at, uint32_t host_id, uint16_t trace_counter) 
 }
 
 // Zones are renamed since the log has trace columns. Meta data are older.
-char* DeviceCsv::put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f,
-                             const Tail& rest) const {
+char* DeviceCsv::put_semantics(char* at, const HostSemantics& more, const FrameEvents& f,
+                               const Tail& rest) const {
   at = put_launch(at, era_.trace_columns ? more.host_id.value_or(f.host_id) : f.host_id, f.trace_counter);
   if (era_.trace_columns && !more.name.empty()) {
     *at++ = ',';

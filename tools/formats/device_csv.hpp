@@ -32,7 +32,7 @@ class DeviceCsv : public Format {
     current_ = nullptr;
   }
   void end() override {}
-  std::vector<std::string> notes() const override { return notes_; }
+  std::vector<std::string> remarks() const override { return remarks_; }
 
   // What sets one era's table apart.
   struct Era {
@@ -61,7 +61,7 @@ class DeviceCsv : public Format {
   Tails& tails_of(const markers::ZoneNames& names);
   char* put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const;
   char* put_host_time(char* at, const FrameEvents& f, uint32_t marker) const;
-  char* put_meaning(char* at, const MarkerMeaning& more, const FrameEvents& f, const Tail& rest) const;
+  char* put_semantics(char* at, const HostSemantics& more, const FrameEvents& f, const Tail& rest) const;
 
   Output& out_;
   const Era& era_;
@@ -71,7 +71,7 @@ class DeviceCsv : public Format {
   std::string_view wide_data_;   // what 16-byte data was called at the time
   std::optional<Session> head_;  // the device the head speaks of
   LossCsv losses_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> remarks_;
   std::map<const markers::ZoneNames*, Tails> tails_;
   const markers::ZoneNames* current_ = nullptr;  // whose tails were used last
   Tails* current_tails_ = nullptr;

@@ -31,7 +31,7 @@ std::string LossCsv::text(std::span<const shm::LossRecord> losses) const {
         std::to_string(r.from_cycles),
         r.to_cycles == shm::kOpenEnd ? "" : std::to_string(r.to_cycles),
         r.precision == shm::LossPrecision::exact_words ? std::to_string(r.words) : "",
-        r.precision == shm::LossPrecision::bounded_runs ? std::to_string(r.runs) : ""};
+        r.precision == shm::LossPrecision::bounded_launches ? std::to_string(r.launches) : ""};
     for (const std::string& column : columns) text += (&column == columns ? "" : ",") + column;
     text += '\n';
   }

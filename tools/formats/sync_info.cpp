@@ -41,7 +41,7 @@ void SyncInfo::clock(uint32_t chip, const collect::ClockMap& map) {
   }
 }
 
-std::vector<std::string> SyncInfo::notes() const {
+std::vector<std::string> SyncInfo::remarks() const {
   if (rows_) return {};
   return {"this source holds no clock model (collected with --no-sync, or for less than a second)"};
 }

@@ -23,7 +23,7 @@ class SyncInfo : public Format {
   void names_changed() override {}
   void clock(uint32_t chip, const collect::ClockMap& map) override;
   void end() override {}
-  std::vector<std::string> notes() const override;
+  std::vector<std::string> remarks() const override;
 
  private:
   struct Device {

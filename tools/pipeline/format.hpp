@@ -34,7 +34,7 @@ struct Session {
 };
 
 // What a marker means beyond its id, as tt-metal's own log tells it. Most markers have none.
-struct MarkerMeaning {
+struct HostSemantics {
   uint32_t marker = 0;              // index into FrameEvents::markers
   std::optional<uint32_t> host_id;  // instead of the frame's
   std::string name;                 // instead of the zone's; empty: the zone's
@@ -50,10 +50,10 @@ struct FrameEvents {
   uint32_t host_id;  // as the card had it
   uint16_t
       trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not say
-  std::span<const markers::Marker> markers;      // nothing stale, nothing repeated
-  const markers::Batch& batch;                   // for payload()
-  const markers::ZoneNames& names;               // of the session; stays where it is as long as the pipeline
-  std::span<const MarkerMeaning> meanings = {};  // by marker
+  std::span<const markers::Marker> markers;       // nothing stale, nothing repeated
+  const markers::Batch& batch;                    // for payload()
+  const markers::ZoneNames& names;                // of the session; stays where it is as long as the pipeline
+  std::span<const HostSemantics> semantics = {};  // by marker
   std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
   int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
   uint32_t epoch = 0;                               // host resets of the core seen so far
@@ -90,7 +90,7 @@ class Format {
   // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
   virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }
   // What the output cannot say about what went into it, as sentences.
-  virtual std::vector<std::string> notes() const { return {}; }
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 struct FormatEntry {

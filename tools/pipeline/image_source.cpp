@@ -51,7 +51,7 @@ void ImageSource::make_session(std::vector<uint64_t>& chunk) {
 
 void ImageSource::make_names(std::vector<uint64_t>& chunk) {
   std::string text;
-  for (const std::string& note : image_.notes) text += note + "\n";
+  for (const std::string& zone_string : image_.zone_strings) text += zone_string + "\n";
   put_text(chunk, header(shm::ChunkKind::names), text);
 }
 

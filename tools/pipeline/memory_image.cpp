@@ -114,7 +114,8 @@ void MemoryImage::read_description() {
 void MemoryImage::read_notes() {
   std::ifstream log(directory + "/zone_src_locations.log");
   for (std::string line; std::getline(log, line);)
-    if (const auto note = markers::note_in(line); !note.empty()) notes.emplace_back(note);
+    if (const auto zone_string = markers::zone_string_in(line); !zone_string.empty())
+      zone_strings.emplace_back(zone_string);
 }
 
 std::vector<uint32_t> MemoryImage::file(unsigned epoch, const std::string& name) const {

@@ -47,7 +47,7 @@ class MemoryImage {
   uint32_t cores_per_bank = 0, bytes_per_risc = 0, dram_base = 0;
   unsigned epochs = 0;
   std::vector<Core> cores;
-  std::vector<std::string> notes;  // zone strings of its log
+  std::vector<std::string> zone_strings;  // zone strings of its log
 
   // Throws ImageError when the vector is missing or too short for the layout.
   CoreMemory load(const Core& core, unsigned epoch) const;

@@ -33,6 +33,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   if (h.kind == ChunkKind::session) return session(h, body, format);
   SessionState& s = state_of(h);
   if (!s.wanted) return;
+  const shm::LossRecord* const loss = losses_.push(chunk);
   switch (h.kind) {
     case ChunkKind::device_words:
       if (!host_clock_ || !s.clock_model) return words(chunk, s, format);
@@ -57,21 +58,17 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       const size_t before = s.names.size();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-        s.names.add_note(text.substr(0, end));
+        s.names.add_zone_string(text.substr(0, end));
       if (s.names.size() == before) return;
-      s.meaning.names_changed();
+      s.semantics.names_changed();
       format.names_changed();
       return;
     }
     case ChunkKind::loss: {
-      shm::LossRecord record;
-      std::memcpy(&record, body.data(), sizeof record);
+      if (!loss) return;  // reported before
+      shm::LossRecord record = *loss;
       record.device = s.chip;
-      const auto [known, fresh] = losses_.try_emplace({h.session, record.id}, record);
-      if (!fresh && std::memcmp(&known->second, &record, sizeof record) == 0) return;  // told twice
-      known->second = record;
-      format.loss(record);
-      return;
+      return format.loss(record);
     }
     default:
       return;  // a kind of a later version: skipped by its length
@@ -84,6 +81,19 @@ void Pipeline::release(SessionState& s, Format& format, bool all) {
 
 void Pipeline::finish(Format& format) {
   for (auto& [session, s] : sessions_) release(s, format, true);
+  losses_.finish();
+}
+
+std::vector<shm::LossRecord> Pipeline::losses() const {
+  std::vector<shm::LossRecord> all;
+  for (const auto* sessions : {&losses_.reported(), &losses_.found()})
+    for (const auto& [session, intervals] : *sessions)
+      for (const auto& [id, interval] : intervals) {
+        if (!filter_.wants(interval.core_x, interval.core_y, interval.risc)) continue;
+        all.push_back(interval);
+        all.back().device = sessions_.at(session).chip;
+      }
+  return all;
 }
 
 // Words of a session that never described itself keep the number their chunks carry.
@@ -101,8 +111,8 @@ uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
   uint32_t chip = wanted;
   while (chips_.contains(chip) && chips_[chip] != device) ++chip;
   if (chip != wanted)
-    notes_.push_back(device + " is chip " + std::to_string(chip) + " in this output, because " +
-                     chips_[wanted] + " is chip " + std::to_string(wanted) + " already");
+    remarks_.push_back(device + " is chip " + std::to_string(chip) + " in this output, because " +
+                       chips_[wanted] + " is chip " + std::to_string(wanted) + " already");
   chips_[chip] = device;
   return chip;
 }
@@ -170,15 +180,15 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
 }
 
 std::vector<std::string> Pipeline::notices() const {
-  std::vector<std::string> all = notes_;
+  std::vector<std::string> all = remarks_;
   for (const auto& [id, s] : sessions_)
-    if (!s.described && !s.lanes.empty())
+    if (!s.described && s.words_came)
       all.push_back(
           "chip " + std::to_string(s.chip) +
           ": what describes its run (card, clock rate, cores) did not come; a device CSV has no head "
           "then, and zones are numbers where their names stood beside it");
   for (const auto& [id, s] : sessions_)
-    for (const std::string& notice : s.meaning.notices()) all.push_back(notice);
+    for (const std::string& notice : s.semantics.notices()) all.push_back(notice);
   for (const auto& [id, s] : sessions_)
     if (host_clock_ && s.times.without_bound())
       all.push_back("chip " + std::to_string(s.chip) + ": " + std::to_string(s.times.without_bound()) +
@@ -186,16 +196,6 @@ std::vector<std::string> Pipeline::notices() const {
                     (s.times.known() ? "they lie outside of what its clock model covers"
                                      : "this source holds no clock model of it (--no-sync?)"));
   return all;
-}
-
-void Pipeline::account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s) {
-  if (h.notes & shm::kRecovered) return;  // taken from behind a rewound index: gaps are in the loss account
-  LaneProgress& p = s.lanes[lane_key(h, span)];
-  if (p.begun && p.epoch == h.epoch && span.word_offset > p.next_word)
-    missing_words_ += span.word_offset - p.next_word;
-  p.epoch = h.epoch;
-  p.next_word = span.word_offset + span.word_count;
-  p.begun = true;
 }
 
 void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& format) {
@@ -221,7 +221,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
                    ", which this build does not know";
       continue;
     }
-    if (span.source == shm::SpanSource::dram_log) account(h, span, s);
+    s.words_came = true;
     if (!filter_.wants(h.core_x, h.core_y, span.risc)) continue;
     markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),
                                   static_cast<device::Mode>(h.firmware_mode)});
@@ -234,7 +234,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
     else
       decoder.decode(shm::words_of(chunk, span), batch_);
     anomalies_.add(decoder.anomalies());
-    if (h.firmware_mode != 0) skip_repeats(s.lanes[lane_key(h, span)].until);
+    if (h.firmware_mode != 0) skip_repeats(s.until[lane_key(h, span)]);
     for (const markers::Frame& frame : batch_.frames()) emit(h, frame, s, format);
   }
 }
@@ -289,7 +289,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.epoch = h.epoch;
-  events.meanings = s.meaning.of(events, h.generation);
+  events.semantics = s.semantics.of(events, h.generation);
   if (host_clock_) {
     marker_times_.clear();
     for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);

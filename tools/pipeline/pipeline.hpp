@@ -1,4 +1,4 @@
-// source -> decode -> name -> meaning -> time -> filter -> format, once for every tool.
+// source -> losses -> decode -> name -> meaning -> time -> filter -> format, once for every tool.
 //
 // Chunks of several devices may alternate: names, progress and losses are kept by session. Two devices that
 // their collectors gave the same chip number are told apart by giving the later one the next free number.
@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "tools/pipeline/format.hpp"
-#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/host_semantics.hpp"
 #include "tools/pipeline/source.hpp"
+#include "ttcollect/loss_view.hpp"
 
 namespace ttc::tools {
 
@@ -45,30 +46,35 @@ struct Filter {
 
 class Pipeline {
  public:
-  // `date`: of the workload's tt-metal, where the user knows it.
+  // `date`: of the workload's tt-metal, where the user knows it. `missing`: the cause of what is missing
+  // between chunks (LossView); none: gaps are not looked for.
   Pipeline(const Filter& filter, bool keep_duplicates, std::optional<markers::MetalDate> date = {},
-           std::optional<HostClock> host_clock = {})
-      : filter_(filter), keep_duplicates_(keep_duplicates), date_(date), host_clock_(host_clock) {}
+           std::optional<HostClock> host_clock = {}, std::optional<shm::LossCause> missing = {})
+      : filter_(filter),
+        keep_duplicates_(keep_duplicates),
+        date_(date),
+        host_clock_(host_clock),
+        losses_(missing) {}
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
 
+  // What the source reports about its beginning, before push(), and its end, before finish(); see LossView.
+  void lost_beginning() { losses_.lost_beginning(); }
+  void broke_off() { losses_.broke_off(); }
+
   // No chunk will come: what still waits is delivered as well as it can be.
   void finish(Format& format);
 
   uint64_t markers() const { return delivered_; }
   markers::Anomalies anomalies() const { return anomalies_; }
-  // By session and interval; of the devices that the filter wants.
-  const std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord>& losses() const { return losses_; }
-  // As numbered in the output; `otherwise` where the session never described itself.
-  uint32_t chip_of(uint64_t session, uint32_t otherwise) const {
-    const auto s = sessions_.find(session);
-    return s == sessions_.end() ? otherwise : s->second.chip;
-  }
-  // Words that should have come and did not, e.g. because this reader was lapped.
-  uint64_t missing_words() const { return missing_words_; }
+  // Of the devices that the filter wants.
+  const collect::LossView& loss_view() const { return losses_; }
+  // After finish(): the intervals on lanes that the filter wants, first those with a record, then those found
+  // missing. `device` is the number of the chip in the output.
+  std::vector<shm::LossRecord> losses() const;
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.
   size_t unnamed_ids() const;
   size_t ambiguous_ids() const;
@@ -77,15 +83,9 @@ class Pipeline {
   std::vector<std::string> notices() const;
 
  private:
-  struct LaneProgress {
-    uint32_t epoch = 0;
-    uint32_t next_word = 0;
-    bool begun = false;
-    uint64_t until = 0;  // latest time delivered, where L1 is read too
-  };
   // What is known of one collector's run on one device.
   struct SessionState {
-    explicit SessionState(std::optional<markers::MetalDate> date) : meaning(names, date) {}
+    explicit SessionState(std::optional<markers::MetalDate> date) : semantics(names, date) {}
     SessionState(const SessionState&) = delete;
     SessionState& operator=(const SessionState&) = delete;
     uint32_t chip = 0;
@@ -93,10 +93,11 @@ class Pipeline {
     bool described = false;   // its session chunk came
     bool clock_model = true;  // false: the collector said that it makes none, so nothing waits for it
     markers::ZoneNames names;
-    MeaningStage meaning;
+    HostSemanticsStage semantics;
     HostTimes times;
     std::bitset<0x10000> zone_ids;  // delivered
-    std::unordered_map<uint32_t, LaneProgress> lanes;
+    bool words_came = false;
+    std::unordered_map<uint32_t, uint64_t> until;  // by lane: latest time delivered, where L1 is read too
   };
 
   template <class Which>
@@ -107,7 +108,6 @@ class Pipeline {
   void words(std::span<const uint64_t> chunk, SessionState& s, Format& format);
   void release(SessionState& s, Format& format, bool all);
   void skip_repeats(uint64_t& until);
-  void account(const shm::ChunkHeader& h, const shm::SpanEntry& span, SessionState& s);
   void sort_by_time();
   void emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format);
 
@@ -121,11 +121,10 @@ class Pipeline {
   std::vector<markers::Marker> ordered_;
   std::vector<uint64_t> marker_times_;
   markers::Anomalies anomalies_;
-  std::map<std::pair<uint64_t, uint64_t>, shm::LossRecord> losses_;
+  collect::LossView losses_;
   uint64_t delivered_ = 0;
-  uint64_t missing_words_ = 0;
   std::string complaint_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace ttc::tools

@@ -73,7 +73,7 @@ class FileSource : public Source {
     std::vector<std::string> all;
     if (reader_.cut())
       all.push_back(path_ + " ends inside a chunk or block at byte " + std::to_string(reader_.offset()));
-    else if (reader_.file().version() != 1 && !reader_.file().indexed())
+    else if (reader_.version() != 1 && !reader_.ended_in_order())
       all.push_back(path_ + " was not ended in order: its collector was killed, or still writes it");
     if (!reader_.damage().empty()) all.push_back(path_ + " is damaged " + reader_.damage());
     if (reader_.damaged_parts() > 1)

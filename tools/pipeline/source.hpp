@@ -25,7 +25,7 @@ class Source {
   virtual std::vector<std::string> complaints() const = 0;
   // How much of it has come, 0 to 1; nothing where that is not known.
   virtual std::optional<double> progress() const { return std::nullopt; }
-  // For the account of losses (LossBook): chunks in front of the first that came are lost; at the end: it did
+  // For LossView: chunks in front of the first that came are lost; at the end: it did
   // not end in order, or what stood behind the last chunk is lost.
   virtual bool lost_beginning() const { return false; }
   virtual bool broke_off() const { return false; }

@@ -15,9 +15,9 @@ using namespace device;
 constexpr auto kReplayStep = std::chrono::microseconds(20);
 constexpr auto kClockStep = std::chrono::microseconds(50);  // how finely the clock follows at a given speed
 // An observer that looks so often and fetches nothing has what it can get.
-constexpr uint64_t kReplayLooksInVain = 1000;
+constexpr uint64_t kReplayPollsInVain = 1000;
 // Looks at every core in which an observer that reads twice before it believes has come to its end.
-constexpr uint64_t kReplayLooksToNotice = 24;
+constexpr uint64_t kReplayPollsToNotice = 24;
 // The clock jumps between launches, and an observer that samples it now and then would take a jump for time
 // in which it missed something. After a reset, where that matters, it gets the time for some samples.
 constexpr uint64_t kNoticeClockNs = 25'000'000;
@@ -25,9 +25,9 @@ constexpr uint64_t kJumpNs = 1'000'000;
 // An observer learns the size of the log from lanes other than the first: these are too few.
 constexpr size_t kFewLanes = 3;
 
-// Ethernet cores are looked at a few times a second only; that, too, makes a look worth more.
-uint64_t looks_at(const WorldCore& core, uint64_t looks) {
-  return core.kind == markers::CoreKind::tensix ? looks : std::max<uint64_t>(2, looks / 4);
+// Ethernet cores are looked at a few times a second only; that, too, makes a poll worth more.
+uint64_t polls_at(const WorldCore& core, uint64_t polls) {
+  return core.kind == markers::CoreKind::tensix ? polls : std::max<uint64_t>(2, polls / 4);
 }
 
 }  // namespace
@@ -228,14 +228,14 @@ void ReplayPlayer::let_notice_clock(Core& core, uint64_t at) {
   if (core.entered || host_reads_ == 0) return;
   core.entered = true;
   if (at <= noticed_cycles_ + kJumpNs * (options_.hz / 1'000'000) / 1000) return;
-  wait_looks(4, kNoticeClockNs);
+  wait_polls(4, kNoticeClockNs);
   noticed_cycles_ = world_.card().clock();
 }
 
 void ReplayPlayer::host_read(bool last) {
   world_.land_all();
   wait_read();
-  wait_looks(kReplayLooksToNotice, 0);  // what was fetched is also judged by now
+  wait_polls(kReplayPollsToNotice, 0);  // what was fetched is also judged by now
   for (auto& [at, core] : cores_) {
     for (uint32_t r = 0; r < core.where->riscs; ++r) {
       const uint32_t end = control(core, world_.format().host_end + r);
@@ -246,7 +246,7 @@ void ReplayPlayer::host_read(bool last) {
     core.entered = false;
   }
   ++host_reads_;
-  if (!last) wait_looks(kReplayLooksToNotice, 0);
+  if (!last) wait_polls(kReplayPollsToNotice, 0);
   pace_host_ns_ = collect::monotonic_now_ns();  // the time that observers needed is not the workload's
   pace_cycles_ = world_.card().clock();
 }
@@ -272,7 +272,7 @@ bool ReplayPlayer::wait(const std::function<bool()>& done) {
 void ReplayPlayer::wait_read() {
   for (const auto& [at, core] : cores_) {
     if (!core.used) continue;
-    const uint64_t enough = world_.card().control_reads(at) + looks_at(*core.where, kReplayLooksInVain);
+    const uint64_t enough = world_.card().control_reads(at) + polls_at(*core.where, kReplayPollsInVain);
     const auto read = [&, &at = at, &core = core] {
       if (world_.card().control_reads(at) > enough) return true;
       for (uint32_t r = 0; r < core.where->riscs; ++r)
@@ -284,11 +284,11 @@ void ReplayPlayer::wait_read() {
   }
 }
 
-void ReplayPlayer::wait_looks(uint64_t looks, uint64_t at_least_ns) {
+void ReplayPlayer::wait_polls(uint64_t polls, uint64_t at_least_ns) {
   const uint64_t until = collect::monotonic_now_ns() + at_least_ns;
   std::map<card::Coord, uint64_t> enough;
   for (const auto& [at, core] : cores_)
-    if (core.used) enough[at] = world_.card().control_reads(at) + looks_at(*core.where, looks);
+    if (core.used) enough[at] = world_.card().control_reads(at) + polls_at(*core.where, polls);
   for (const auto& [at, reads] : enough)
     if (!wait([&, &at = at, &reads = reads] { return world_.card().control_reads(at) >= reads; })) return;
   wait([&] { return collect::monotonic_now_ns() >= until; });

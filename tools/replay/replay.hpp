@@ -63,7 +63,7 @@ class ReplayPlayer {
   void let_notice_clock(Core& core, uint64_t at);
   bool wait(const std::function<bool()>& done);
   void wait_read();
-  void wait_looks(uint64_t looks, uint64_t at_least_ns);
+  void wait_polls(uint64_t polls, uint64_t at_least_ns);
 
   uint32_t control(const Core& core, uint32_t word) const;
   void set_control(const Core& core, uint32_t word, uint32_t value);

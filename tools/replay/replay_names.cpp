@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "firmware_markers/zone_names.hpp"
-#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/host_semantics.hpp"
 
 namespace ttc::emulation {
 namespace {
@@ -16,7 +16,7 @@ constexpr uint32_t kMostTries = 1u << 21;  // a 16-bit hash is met after 2^16 on
 constexpr std::string_view kProcessorNames[] = {"BRISC",   "NCRISC", "TRISC_0",        "TRISC_1",
                                                 "TRISC_2", "ERISC",  "TENSIX_RISC_AGG"};
 
-std::string note_of(std::string_view name, std::string_view file, uint32_t line) {
+std::string zone_string_of(std::string_view name, std::string_view file, uint32_t line) {
   return std::string(name) + "," + std::string(file) + "," + std::to_string(line) + ",KERNEL_PROFILER";
 }
 
@@ -60,15 +60,15 @@ ReplayNames::Spelling ReplayNames::spelling_of(uint16_t id, std::string_view nam
   Spelling s{std::string(name),
              std::string(row.source_file),
              row.source_line,
-             note_of(name, row.source_file, row.source_line),
+             zone_string_of(name, row.source_file, row.source_line),
              false,
              {}};
-  s.exact = markers::hash16(s.note) == id;
+  s.exact = markers::hash16(s.zone_string) == id;
   if (s.exact) return s;
   std::string path(row.source_file);  // an export writes a semicolon for a comma in a path
   std::replace(path.begin(), path.end(), ';', ',');
-  const std::string note = note_of(name, path, row.source_line);
-  if (markers::hash16(note) == id) s.note = note, s.exact = true;
+  const std::string zone_string = zone_string_of(name, path, row.source_line);
+  if (markers::hash16(zone_string) == id) s.zone_string = zone_string, s.exact = true;
   return s;
 }
 
@@ -105,7 +105,7 @@ bool ReplayNames::add(const tools::DeviceLogRow& row) {
 }
 
 // Where no spelling is the id's own, the first one is bent to be.
-std::string ReplayNames::chosen_note(uint16_t id, const Zone& zone) {
+std::string ReplayNames::chosen_zone_string(uint16_t id, const Zone& zone) {
   const Spelling& first = zone.spellings.front();
   return bent_note(first.name, first.file, first.source_line, id).value_or(std::string());
 }
@@ -120,13 +120,14 @@ ReplayNames::Result ReplayNames::finish() const {
     markers::ZoneNames names;
     std::string bent;
     for (const Spelling& s : zone.spellings)
-      if (s.exact && names.add_note(s.note)) result.notes.push_back(s.note);
-    if (names.size() == 0 && names.add_note(bent = chosen_note(id, zone))) result.notes.push_back(bent);
+      if (s.exact && names.add_zone_string(s.zone_string)) result.zone_strings.push_back(s.zone_string);
+    if (names.size() == 0 && names.add_zone_string(bent = chosen_zone_string(id, zone)))
+      result.zone_strings.push_back(bent);
     for (size_t p = 0; p < kProcessors; ++p) {
       const markers::ZoneSource* source = names.choose(id, kProcessorNames[p]).source;
       if (source) result.gained.add(zone.unnamed[p].first_line, zone.unnamed[p].rows);
       for (const Spelling& s : zone.spellings) {
-        if (source && s.exact && markers::parse_note(s.note) == *source) continue;
+        if (source && s.exact && markers::parse_zone_string(s.zone_string) == *source) continue;
         Trouble& trouble =
             source && !bent.empty() && &s == &zone.spellings.front() ? result.other_file : result.lost;
         trouble.add(s.rows[p].first_line, s.rows[p].rows);

@@ -32,7 +32,7 @@ class ReplayNames {
     void add(uint64_t line, uint64_t count = 1);
   };
   struct Result {
-    std::vector<std::string> notes;  // NAME,FILE,LINE,KERNEL_PROFILER
+    std::vector<std::string> zone_strings;  // NAME,FILE,LINE,KERNEL_PROFILER
     Trouble other_file, lost, gained;
   };
   Result finish() const;
@@ -42,8 +42,8 @@ class ReplayNames {
   struct Spelling {
     std::string name, file;
     uint32_t source_line;
-    std::string note;  // with the file as the compiler may have spelled it
-    bool exact;        // the note hashes to the id
+    std::string zone_string;  // with the file as the compiler may have spelled it
+    bool exact;               // the note hashes to the id
     std::array<Trouble, kProcessors> rows;
   };
   struct Zone {
@@ -54,7 +54,7 @@ class ReplayNames {
   static constexpr size_t kMostSpellings = 64;  // of one id
 
   static Spelling spelling_of(uint16_t id, std::string_view name, const tools::DeviceLogRow& row);
-  static std::string chosen_note(uint16_t id, const Zone& zone);
+  static std::string chosen_zone_string(uint16_t id, const Zone& zone);
 
   std::unordered_map<uint16_t, Zone> zones_;
   Trouble nameless_kinds_;

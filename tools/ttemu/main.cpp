@@ -67,7 +67,7 @@ int say(Exit code, const std::string& what) {
 // the process was started with. So the process starts itself again with the variable set.
 void ensure_profiler_directory(const std::string& card, char** argv) {
   if (const char* set = std::getenv("TT_METAL_PROFILER_DIR"); set && *set) return;
-  const std::string base = "/tmp/ttemu-" + std::to_string(getuid());
+  const std::string base = std::filesystem::temp_directory_path() / ("ttemu-" + std::to_string(getuid()));
   mkdir(base.c_str(), 0700);
   struct stat info {};
   if (lstat(base.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid())
@@ -126,7 +126,8 @@ int run_image(Options& o) {
   std::filesystem::create_directories(log_directory());
   {
     std::ofstream log(log_directory() + "/zone_src_locations.log", std::ios::trunc);
-    for (const std::string& note : image.notes) log << "'#pragma message: " << note << "'\n";
+    for (const std::string& zone_string : image.zone_strings)
+      log << "'#pragma message: " << zone_string << "'\n";
   }
   loader.reset();
   loader.load_epoch(0);
@@ -181,9 +182,9 @@ int run_workload(Options& o) {
   leave(card, o.linger_s);
 
   markers::ZoneNames names;
-  for (const auto* zone : zones.firmware_zones()) names.add_note(zone->note);
+  for (const auto* zone : zones.firmware_zones()) names.add_zone_string(zone->zone_string);
   for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
-    for (const auto* zone : zones.kernel_zones_of(i)) names.add_note(zone->note);
+    for (const auto* zone : zones.kernel_zones_of(i)) names.add_zone_string(zone->zone_string);
   uint32_t cores = 0;
   for (const card::Tile& t : card.tiles()) cores += t.kind == card::TileKind::tensix && !t.harvested;
   const emulation::TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores};
@@ -220,12 +221,13 @@ void fit_card(Options& o, const emulation::ReplayPlan& plan) {
     for (const uint8_t line : emulation::unused_rows(plan, *board)) o.harvest.push_back(line);
 }
 
-void write_zone_log(const std::vector<std::string>& notes) {
+void write_zone_log(const std::vector<std::string>& zone_strings) {
   std::vector<emulation::Zone> zones;
-  zones.reserve(notes.size());
-  for (const std::string& note : notes) zones.push_back({note, markers::hash16(note)});
+  zones.reserve(zone_strings.size());
+  for (const std::string& zone_string : zone_strings)
+    zones.push_back({zone_string, markers::hash16(zone_string)});
   std::vector<const emulation::Zone*> compiled;
-  compiled.reserve(notes.size());
+  compiled.reserve(zone_strings.size());
   for (const emulation::Zone& zone : zones) compiled.push_back(&zone);
   emulation::ZoneLog(log_directory()).compiled(compiled);
 }
@@ -249,7 +251,7 @@ int run_replay(Options& o) {
     for (const std::string& text : emulation::sentences_about(plan, o.replay, o.world)) say(kOk, text);
   emulation::TruthLog nothing("");
   emulation::World world(card, o.world, nothing);
-  write_zone_log(plan.names.notes);
+  write_zone_log(plan.names.zone_strings);
   o.play.hz = o.card.hz;
   o.play.no_observer_ns = o.work.no_observer_ns;
   emulation::ReplayPlayer player(world, plan, o.play);

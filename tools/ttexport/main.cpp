@@ -19,7 +19,6 @@
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/svg_timeline.hpp"
 #include "tools/viewers/tracy_feed.hpp"
-#include "ttcollect/loss_book.hpp"
 
 namespace {
 
@@ -197,12 +196,11 @@ int serve(const Options& o) {
   return kOk;
 }
 
-// With a filter chunks are left out on purpose, and then only records count.
-std::vector<shm::LossRecord> wanted_losses(const tools::Pipeline& pipeline, const collect::LossBook* book,
-                                           const tools::Filter& filter) {
-  std::vector<shm::LossRecord> all = tools::losses_of(pipeline, book);
-  std::erase_if(all, [&](const auto& r) { return !filter.wants(r.core_x, r.core_y, r.risc); });
-  return all;
+// The cause of chunks that are missing. None where chunks of a capture are left out on purpose: then only
+// records count.
+std::optional<shm::LossCause> missing_cause(const tools::Source& source, bool everything) {
+  const bool live = source.loss_cause() == shm::LossCause::reader_lapped;
+  return everything || live ? std::optional(source.loss_cause()) : std::nullopt;
 }
 
 int run(const Options& o) {
@@ -213,17 +211,16 @@ int run(const Options& o) {
                                   [&](const auto& e) { return o.format == e.name; });
   std::optional<tools::HostClock> host_clock;
   if (entry->timeline || o.format_options.host_times) host_clock = tools::host_clock_by_name(o.host_clock);
-  tools::Pipeline pipeline(filter, o.keep_duplicates, o.format_options.metal_date, host_clock);
+  const bool everything = o.between.empty() && filter.cycles_from == 0 && filter.cycles_to == ~uint64_t{0} &&
+                          filter.cores.empty() && !filter.chip;
+  tools::Pipeline pipeline(filter, o.keep_duplicates, o.format_options.metal_date, host_clock,
+                           missing_cause(*source, everything));
   tools::FormatOptions format_options = o.format_options;
   if (entry->one_window)
     format_options.earliest_ns =
         tools::earliest_in(o.from, o.wait_ms, filter, format_options.metal_date, ~uint64_t{0}, false)
             .ns.value_or(0);
   const std::unique_ptr<tools::Format> format = entry->make(out, format_options);
-  const bool everything = o.between.empty() && filter.cycles_from == 0 && filter.cycles_to == ~uint64_t{0} &&
-                          filter.cores.empty() && !filter.chip;
-  std::optional<collect::LossBook> book;
-  if (everything && o.format == "device-csv") book.emplace(source->loss_cause());
   std::vector<uint64_t> chunk;
   auto bar = std::make_unique<ProgressBar>(*source);
   for (;;) {
@@ -233,18 +230,16 @@ int run(const Options& o) {
     if (next == tools::Source::Next::idle)
       out.flush();  // quiet: let a watcher of the file see what there is
     else {
-      if (book && source->lost_beginning()) book->lost_beginning();
-      if (book) book->push(chunk);
+      if (source->lost_beginning()) pipeline.lost_beginning();
       pipeline.push(chunk, *format);
     }
   }
-  if (book && source->broke_off()) book->broke_off();
-  if (book) book->finish();
+  if (source->broke_off()) pipeline.broke_off();
   bar.reset();
   pipeline.finish(*format);
   format->end();
   out.commit();
-  const auto losses = wanted_losses(pipeline, book ? &*book : nullptr, filter);
+  const auto losses = pipeline.losses();
   if (const std::string path = tools::put_losses_beside(o.output, *format, losses); !path.empty())
     say(kOk, std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
 
@@ -252,24 +247,24 @@ int run(const Options& o) {
   for (const std::string& c : complaints) say(kOk, c);
   for (const std::string& n : pipeline.notices()) say(kOk, n);
   if (!pipeline.complaint().empty()) say(kOk, pipeline.complaint());
-  for (const std::string& n : format->notes()) say(kOk, n);
+  for (const std::string& n : format->remarks()) say(kOk, n);
   const bool filtered =
       !everything || !filter.zones.empty() || !filter.riscs.empty() || !filter.host_ids.empty();
   if (filtered && pipeline.markers() == 0)
     say(kOk, "no marker passes the filters; without them `ttexport --from " + o.from.front() +
                  "` shows what cores, times and zones there are");
-  if (!pipeline.losses().empty())
-    say(kOk,
-        std::to_string(pipeline.losses().size()) + " intervals of lost markers are reported in this source");
+  const collect::LossView& view = pipeline.loss_view();
+  if (const size_t reported = view.reported_count())
+    say(kOk, std::to_string(reported) + " intervals of lost markers are reported in this source");
   if (const size_t ambiguous = pipeline.ambiguous_ids())
     say(kOk,
         std::to_string(ambiguous) + " zone ids belong to more than one zone; the first name known is shown");
   if (o.anomalies) tell_anomalies(pipeline);
   // What a capture lacks stands in its account of losses.
   if (source->loss_cause() == shm::LossCause::reader_lapped) {
-    if (pipeline.missing_words())
-      return say(kReaderLost, std::to_string(pipeline.missing_words()) + " words were missed");
-    if (book && book->gaps().missing_chunks())
+    if (view.missing_words())
+      return say(kReaderLost, std::to_string(view.missing_words()) + " words were missed");
+    if (view.missing_chunks())
       return say(kReaderLost, "of the chunks that were missed none is known to have held words");
   }
   return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;

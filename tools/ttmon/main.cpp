@@ -28,10 +28,10 @@ volatile std::sig_atomic_t stop_asked = 0;
 
 using Readers = std::vector<shm::Reader>;
 
-// What a collector did to its card between two looks, a second.
+// What a collector did to its card between two polls, a second.
 struct Footprint {
   double reads = 0, bytes = 0, re_aims = 0, link_percent = 0;
-  bool known = false;  // there were two looks
+  bool known = false;  // there were two polls
 };
 
 class Footprints {
@@ -40,9 +40,9 @@ class Footprints {
   Footprint of(const shm::Reader& reader) {
     using shm::Counter;
     const auto count = [&](Counter c) { return static_cast<double>(reader.counter(c)); };
-    const Look now{std::chrono::steady_clock::now(), reader.info().session, count(Counter::round_trips),
-                   count(Counter::card_bytes), count(Counter::window_moves)};
-    const Look before = std::exchange(looks_[reader.info().live_name], now);
+    const Sample now{std::chrono::steady_clock::now(), reader.info().session, count(Counter::round_trips),
+                     count(Counter::card_bytes), count(Counter::window_moves)};
+    const Sample before = std::exchange(samples_[reader.info().live_name], now);
     const double seconds = std::chrono::duration<double>(now.at - before.at).count();
     if (before.session != now.session || seconds <= 0) return {};
     Footprint f{(now.reads - before.reads) / seconds, (now.bytes - before.bytes) / seconds,
@@ -52,12 +52,12 @@ class Footprints {
   }
 
  private:
-  struct Look {
+  struct Sample {
     std::chrono::steady_clock::time_point at;
     uint64_t session = 0;
     double reads = 0, bytes = 0, re_aims = 0;
   };
-  std::map<std::string, Look> looks_;  // by live name
+  std::map<std::string, Sample> samples_;  // by live name
 };
 
 std::string state_of(const shm::Reader& reader) {
@@ -67,7 +67,7 @@ std::string state_of(const shm::Reader& reader) {
 
 // The account of losses as it stands in the segment, by cause.
 struct Lost {
-  uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
+  uint64_t intervals = 0, words = 0, launches = 0, unknown = 0;
 };
 std::map<std::string, Lost> losses_of(const shm::Reader& of) {
   std::map<uint64_t, shm::LossRecord> records;
@@ -88,8 +88,8 @@ std::map<std::string, Lost> losses_of(const shm::Reader& of) {
     ++l.intervals;
     if (r.precision == shm::LossPrecision::exact_words)
       l.words += r.words;
-    else if (r.precision == shm::LossPrecision::bounded_runs)
-      l.runs += r.runs;
+    else if (r.precision == shm::LossPrecision::bounded_launches)
+      l.launches += r.launches;
     else
       ++l.unknown;
   }
@@ -103,7 +103,7 @@ void show_losses(const shm::Reader& reader) {
     std::printf(
         "  lost: %-20s %llu intervals: %llu words exactly, at most %llu launches, %llu of unknown size\n",
         cause.c_str(), static_cast<unsigned long long>(l.intervals), static_cast<unsigned long long>(l.words),
-        static_cast<unsigned long long>(l.runs), static_cast<unsigned long long>(l.unknown));
+        static_cast<unsigned long long>(l.launches), static_cast<unsigned long long>(l.unknown));
 }
 
 // Of the domains that have anything to show.
@@ -147,8 +147,10 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader, Footprints& footprint
   }
   j["lost"] = nlohmann::ordered_json::object();
   for (const auto& [cause, l] : losses_of(reader))
-    j["lost"][cause] = {
-        {"intervals", l.intervals}, {"words", l.words}, {"runs_at_most", l.runs}, {"unknown", l.unknown}};
+    j["lost"][cause] = {{"intervals", l.intervals},
+                        {"words", l.words},
+                        {"launches_at_most", l.launches},
+                        {"unknown", l.unknown}};
   if (const Footprint f = footprints.of(reader); f.known)
     j["footprint"] = {{"reads_per_s", f.reads},
                       {"bytes_per_s", f.bytes},
@@ -182,7 +184,7 @@ void show_clocks(const shm::Reader& reader) {
 void show_table(const Readers& readers, Footprints& footprints) {
   using shm::Counter;
   constexpr Counter kColumns[] = {Counter::cores,  Counter::programs,       Counter::markers,
-                                  Counter::chunks, Counter::lost_intervals, Counter::sweep_ns_p50};
+                                  Counter::chunks, Counter::loss_intervals, Counter::sweep_ns_p50};
   std::printf("%-28s %-11s %8s", "segment", "state", "pid");
   for (const Counter c : kColumns) std::printf(" %14s", shm::label(c));
   std::printf(" %10s %8s %8s\n", "reads/s", "MB/s", "link %");
@@ -269,7 +271,7 @@ int main(int argc, char** argv) {
   app.add_option("name", name, "live name, with or without live: (default: every live collector)");
   app.add_flag("--once", once, "print once and exit");
   app.add_flag("--json", json, "one JSON object a line, one line a collector");
-  app.add_option("--interval", interval_s, "seconds between two looks")->check(CLI::Range(0.05, 3600.0));
+  app.add_option("--interval", interval_s, "seconds between two polls")->check(CLI::Range(0.05, 3600.0));
   tools::TopOptions top;
   CLI::App* top_cmd = app.add_subcommand("top", "which zones and programs take the time");
   top_cmd->add_option("name", top.from, "live names, or --from (default: every live collector)");

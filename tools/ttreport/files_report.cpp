@@ -133,11 +133,11 @@ class FilesReport : public Report {
     if (noc) {
       const size_t written = noc->write(logs, run);
       say(kOk, std::to_string(written) + " NoC traces were written");
-      for (const std::string& n : noc->notes()) say(kOk, n);
+      for (const std::string& n : noc->remarks()) say(kOk, n);
     }
     const fs::path folder = write_reports(root, logs, run, gaps);
     losses_beside(folder / kLog, from_log, run, device_csv);
-    for (const std::string& n : device_csv.notes()) say(kOk, n);
+    for (const std::string& n : device_csv.remarks()) say(kOk, n);
     return tell(run);
   }
 
@@ -157,7 +157,7 @@ class FilesReport : public Report {
     void events(const report::LaneEvents& batch) override { traces_->events(batch); }
     void clock(uint32_t chip, const collect::ClockMap& map) override { traces_->clock(chip, map); }
     size_t write(const fs::path& directory, const report::Run& run) { return traces_->write(directory, run); }
-    std::vector<std::string> notes() const { return traces_->notes(); }
+    std::vector<std::string> remarks() const { return traces_->remarks(); }
 
    private:
     void make() { traces_.emplace(zones_ ? *zones_ : none_, date_); }

@@ -393,7 +393,7 @@ class HtmlReport : public Report {
     if (!run.host.empty())
       put("Host data", std::to_string(run.host.ops.size()) + " messages of ops, " +
                            std::to_string(run.host.signposts.size()) + " signposts");
-    for (const std::string& n : report.notes) put("Note", n);
+    for (const std::string& n : report.remarks) put("Note", n);
     const std::time_t now = std::time(nullptr);
     std::tm parts{};
     gmtime_r(&now, &parts);

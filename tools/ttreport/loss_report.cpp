@@ -9,7 +9,7 @@
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
-#include "ttcollect/loss_book.hpp"
+#include "ttcollect/loss_view.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -20,18 +20,18 @@ using json = nlohmann::ordered_json;
 struct SessionLosses {
   std::string device;
   uint32_t chip = 0;
-  std::map<uint64_t, shm::LossRecord> lost;  // by interval
-  std::vector<shm::LossTotal> before;        // when the first of these files was begun
+  collect::LossView::Intervals lost;
+  std::vector<shm::LossTotal> before;  // when the first of these files was begun
 };
 
 struct LossTotals {
-  uint64_t intervals = 0, words = 0, runs = 0, unknown = 0;
+  uint64_t intervals = 0, words = 0, launches = 0, unknown = 0;
   void add(shm::LossPrecision precision, uint64_t of, uint64_t words_more, uint64_t runs_more) {
     intervals += of;
     if (precision == shm::LossPrecision::exact_words)
       words += words_more;
-    else if (precision == shm::LossPrecision::bounded_runs)
-      runs += runs_more;
+    else if (precision == shm::LossPrecision::bounded_launches)
+      launches += runs_more;
     else
       unknown += of;
   }
@@ -39,18 +39,18 @@ struct LossTotals {
 
 LossTotals totals_of(const SessionLosses& run) {
   LossTotals t;
-  for (const auto& [id, r] : run.lost) t.add(r.precision, 1, r.words, r.runs);
+  for (const auto& [id, r] : run.lost) t.add(r.precision, 1, r.words, r.launches);
   return t;
 }
 LossTotals totals_before(const SessionLosses& run) {
   LossTotals t;
-  for (const shm::LossTotal& b : run.before) t.add(b.precision, b.intervals, b.words, b.runs);
+  for (const shm::LossTotal& b : run.before) t.add(b.precision, b.intervals, b.words, b.launches);
   return t;
 }
 
 std::string in_words(const LossTotals& t) {
   return std::to_string(t.intervals) + " intervals: " + std::to_string(t.words) + " words exactly, at most " +
-         std::to_string(t.runs) + " launches, " + std::to_string(t.unknown) + " of unknown size\n";
+         std::to_string(t.launches) + " launches, " + std::to_string(t.unknown) + " of unknown size\n";
 }
 
 std::string until(const shm::LossRecord& r) {
@@ -61,8 +61,8 @@ std::string amount(const shm::LossRecord& r) {
   switch (r.precision) {
     case shm::LossPrecision::exact_words:
       return std::to_string(r.words) + " words";
-    case shm::LossPrecision::bounded_runs:
-      return "at most " + std::to_string(r.runs) + " launches";
+    case shm::LossPrecision::bounded_launches:
+      return "at most " + std::to_string(r.launches) + " launches";
     default:
       return "not known";
   }
@@ -98,7 +98,7 @@ json to_json(const shm::LossRecord& r) {
          {"from_cycles", r.from_cycles},
          {"to_cycles", r.to_cycles == shm::kOpenEnd ? json() : json(r.to_cycles)}};
   if (r.precision == shm::LossPrecision::exact_words) j["words"] = r.words;
-  if (r.precision == shm::LossPrecision::bounded_runs) j["runs"] = r.runs;
+  if (r.precision == shm::LossPrecision::bounded_launches) j["launches"] = r.launches;
   return j;
 }
 
@@ -111,13 +111,13 @@ json to_json(uint64_t session, const SessionLosses& run) {
          {"session", session},
          {"lost", std::move(lost)},
          {"words", t.words},
-         {"runs_at_most", t.runs},
+         {"launches_at_most", t.launches},
          {"intervals_of_unknown_size", t.unknown}};
   if (run.before.empty()) return j;
   const LossTotals before = totals_before(run);
   j["before"] = {{"intervals", before.intervals},
                  {"words", before.words},
-                 {"runs_at_most", before.runs},
+                 {"launches_at_most", before.launches},
                  {"intervals_of_unknown_size", before.unknown}};
   return j;
 }
@@ -139,19 +139,18 @@ class LossReport : public Report {
 
   int run() override {
     const auto source = open_source(from_, false);
-    collect::LossBook book(source->loss_cause());
+    collect::LossView view(source->loss_cause());
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;) {
-      if (source->lost_beginning()) book.lost_beginning();
-      book.push(chunk);
+      if (source->lost_beginning()) view.lost_beginning();
+      view.push(chunk);
       take(chunk);
     }
-    if (source->broke_off()) book.broke_off();
-    book.finish();
-    for (const auto& [session, records] : book.sessions()) runs_[session].lost = records;
-    const collect::ChunkGaps& gaps = book.gaps();
+    if (source->broke_off()) view.broke_off();
+    view.finish();
+    for (const auto& [session, intervals] : view.all()) runs_[session].lost = intervals;
     const std::vector<std::string> complaints = source->complaints();
     Output out(output_, false);
-    out.append(as_json_ ? all_as_json(gaps, complaints) : all_as_text(gaps));
+    out.append(as_json_ ? all_as_json(view, complaints) : all_as_text(view));
     out.commit();
     for (const std::string& c : complaints) say(kOk, c);
     return complaints.empty() ? kOk : kSourceDamaged;
@@ -173,21 +172,21 @@ class LossReport : public Report {
     if (j.contains("chip") && j["chip"].is_number_unsigned()) run.chip = j["chip"];
   }
 
-  std::string all_as_text(const collect::ChunkGaps& gaps) const {
+  std::string all_as_text(const collect::LossView& view) const {
     std::string text;
     for (const auto& [session, run] : runs_) text += table_of(session, run);
     if (runs_.empty()) text = "no device was recorded\n";
-    if (gaps.missing_chunks()) text += std::to_string(gaps.missing_chunks()) + " chunks did not come\n";
-    if (gaps.chunks_before())
-      text += "this recording begins " + std::to_string(gaps.chunks_before()) + " chunks after its run\n";
+    if (view.missing_chunks()) text += std::to_string(view.missing_chunks()) + " chunks did not come\n";
+    if (view.chunks_before())
+      text += "this recording begins " + std::to_string(view.chunks_before()) + " chunks after its run\n";
     return text;
   }
-  std::string all_as_json(const collect::ChunkGaps& gaps, const std::vector<std::string>& complaints) const {
+  std::string all_as_json(const collect::LossView& view, const std::vector<std::string>& complaints) const {
     json devices = json::array();
     for (const auto& [session, run] : runs_) devices.push_back(to_json(session, run));
     return json{{"devices", std::move(devices)},
-                {"missing_chunks", gaps.missing_chunks()},
-                {"chunks_before", gaps.chunks_before()},
+                {"missing_chunks", view.missing_chunks()},
+                {"chunks_before", view.chunks_before()},
                 {"complaints", complaints}}
                .dump() +
            "\n";

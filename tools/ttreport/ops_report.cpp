@@ -173,7 +173,7 @@ class OpsReport : public Report {
     }
     if (csv_.empty() && !to_stdout) print(report);
     if (!no_summary_) write_summary(report, to_stdout);
-    for (const std::string& n : report.notes) say(kOk, n);
+    for (const std::string& n : report.remarks) say(kOk, n);
     return code;
   }
 
@@ -217,13 +217,13 @@ class OpsReport : public Report {
     uint64_t row = 0;
     for (const std::string& path : run_options_.from) {
       std::vector<uint64_t> lines;
-      const Cells cells = read_cells(path, lines, all.notes);
+      const Cells cells = read_cells(path, lines, all.remarks);
       for (uint64_t& id : lines) id += row;
       row = lines.empty() ? row : lines.back() - 1;  // one head for all of them
       OpTable one = op_table(cells, lines, offset);
       for (const OpRow& r : one.rows)
         if (r.device) offset = std::max(offset, *r.device + 1);
-      one.notes.insert(one.notes.begin(), all.notes.begin(), all.notes.end());
+      one.remarks.insert(one.remarks.begin(), all.remarks.begin(), all.remarks.end());
       one.rows.insert(one.rows.begin(), std::make_move_iterator(all.rows.begin()),
                       std::make_move_iterator(all.rows.end()));
       all = std::move(one);
@@ -413,7 +413,7 @@ class OpsReport : public Report {
             {"verdict", t.verdict},
             {"verdict_rule", t.verdict_rule},
             {"rows", std::move(rows)},
-            {"notes", report.notes}};
+            {"remarks", report.remarks}};
   }
 
   RunOptions run_options_;

@@ -50,7 +50,7 @@ class TimelineReport : public Report {
     out.commit();
     const auto complaints = source->complaints();
     for (const std::string& c : complaints) say(kOk, c);
-    for (const std::string& n : timeline.notes()) say(kOk, n);
+    for (const std::string& n : timeline.remarks()) say(kOk, n);
     return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
   }
 

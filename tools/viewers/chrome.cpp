@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "tools/pipeline/text_escape.hpp"
+#include "collector/draw/text_escape.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -50,8 +50,8 @@ void Chrome::metadata(const char* what, uint32_t pid, uint32_t tid, const std::s
 
 void Chrome::device(const Session& s) {
   metadata("process_name", s.chip + 1, 0,
-           R"("name":"chip )" + std::to_string(s.chip) + " (" + for_json(s.arch) + ", " + for_json(s.device) +
-               ")\"");
+           R"("name":"chip )" + std::to_string(s.chip) + " (" + draw::for_json(s.arch) + ", " +
+               draw::for_json(s.device) + ")\"");
   metadata("process_sort_index", s.chip + 1, 0, R"("sort_index":)" + std::to_string(s.chip));
 }
 
@@ -78,10 +78,10 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
   if (labels_.size() <= l.number) labels_.resize(l.number + 1);
   Label& label = labels_[l.number];
   if (!label.name.empty()) return label;
-  const std::string source = l.file.empty() ? "" : for_json(l.file) + ":" + std::to_string(l.line);
+  const std::string source = l.file.empty() ? "" : draw::for_json(l.file) + ":" + std::to_string(l.line);
   label.bare = std::string(R"(,"cat":")") + kKindNames[static_cast<size_t>(l.kind)] + "\"";
   if (!source.empty()) label.bare += R"(,"loc":")" + source + "\"";
-  label.name = R"(,"name":")" + for_json(l.name) + "\"" + label.bare;
+  label.name = R"(,"name":")" + draw::for_json(l.name) + "\"" + label.bare;
   char hash[40];
   std::snprintf(hash, sizeof hash, R"(,"zone hash":"0x%04x")", unsigned{l.hash});
   if (l.hashed) label.zone = hash;
@@ -90,17 +90,17 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
 }
 
 void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep& step,
-                 const MarkerMeaning* more) {
+                 const HostSemantics* more) {
   const markers::Marker& m = f.events.markers[step.marker];
   const Label& label = label_of(f.labels.of(m));
   const bool instant = step.kind == ZoneStep::Kind::mark;
   std::string own_name;
   if (more && !more->name.empty())
-    own_name = R"(,"name":")" + for_json(more->name) + "\"";
+    own_name = R"(,"name":")" + draw::for_json(more->name) + "\"";
   else if (instant && step.flaw != Flaw::none)
-    own_name = R"(,"name":")" + for_json(f.labels.of(m).name) + " (" + to_string(step.flaw) + ")\"";
+    own_name = R"(,"name":")" + draw::for_json(f.labels.of(m).name) + " (" + to_string(step.flaw) + ")\"";
   const std::string meta =
-      more && !more->meta.empty() ? R"(,"meta data":")" + for_json(more->meta) + "\"" : "";
+      more && !more->meta.empty() ? R"(,"meta data":")" + draw::for_json(more->meta) + "\"" : "";
   char* const start =
       out_.room(kLongestNumbers + label.name.size() + label.zone.size() + own_name.size() + meta.size());
   char* at = put_text(start, R"(,
@@ -137,7 +137,7 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
 }
 
 void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
-  auto meaning = f.events.meanings.begin();
+  auto semantics = f.events.semantics.begin();
   for (const ZoneStep& step : f.steps) {
     if (step.aside) begin_aside(is);
     if (step.kind == ZoneStep::Kind::end) {
@@ -152,9 +152,9 @@ void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
       out_.advance(static_cast<size_t>(at - start));
       continue;
     }
-    while (meaning != f.events.meanings.end() && meaning->marker < step.marker) ++meaning;
-    const bool has = meaning != f.events.meanings.end() && meaning->marker == step.marker;
-    put(is, f, step, has ? &*meaning : nullptr);
+    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
+    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
+    put(is, f, step, has ? &*semantics : nullptr);
   }
 }
 
@@ -177,7 +177,7 @@ void Chrome::loss(const TimelineLane& is, const TimelineLoss& loss) {
   at = put_text(put_text(at, R"(","precision":")"), to_string(r.precision));
   at = put_number(put_text(at, R"(","until, ns later":)"), loss.to_ns - loss.from_ns);
   at = put_number(put_text(at, R"(,"words":)"), r.words);
-  at = put_number(put_text(at, R"(,"runs at most":)"), r.runs);
+  at = put_number(put_text(at, R"(,"launches at most":)"), r.launches);
   at = put_text(at, "}}");
   out_.advance(static_cast<size_t>(at - start));
 }
@@ -187,7 +187,7 @@ void Chrome::note(uint32_t chip, uint64_t ns, const std::string& text) {
   char* at = put_number(put_text(start, ",\n{\"ph\":\"i\",\"s\":\"p\",\"pid\":"), chip + 1);
   at = put_us(put_text(at, R"(,"tid":0,"ts":)"), ns);
   out_.advance(static_cast<size_t>(at - start));
-  out_.append(R"(,"name":")" + for_json(text) + R"(","cat":"note"})");
+  out_.append(R"(,"name":")" + draw::for_json(text) + R"(","cat":"note"})");
 }
 
 }  // namespace ttc::tools

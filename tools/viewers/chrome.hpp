@@ -34,7 +34,7 @@ class Chrome : public TimelineWriter {
   const Label& label_of(const ZoneLabel& label);
   void metadata(const char* what, uint32_t pid, uint32_t tid, const std::string& arguments);
   void put(const TimelineLane& lane, const TimelineFrame& frame, const ZoneStep& step,
-           const MarkerMeaning* meaning);
+           const HostSemantics* semantics);
   void begin_aside(const TimelineLane& lane);
 
   Output& out_;

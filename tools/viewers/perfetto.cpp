@@ -54,7 +54,7 @@ constexpr unsigned kRealtime = 1, kRaw = 5, kBoottime = 6, kLaneClock = 64;
 constexpr unsigned kGlobalSequence = 1;
 
 // Arguments, by the iid their names have in every sequence.
-enum Argument : unsigned { host_id = 1, zone_hash, value, value_2, replay, flaw, meaning, kArguments };
+enum Argument : unsigned { host_id = 1, zone_hash, value, value_2, replay, flaw, semantics, kArguments };
 constexpr const char* kArgumentNames[] = {"",        "host id",      "zone hash", "value",
                                           "value 2", "trace replay", "flaw",      "meta data"};
 static_assert(std::size(kArgumentNames) == kArguments);
@@ -281,7 +281,7 @@ void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw) {
 
 // A begin or an instant.
 void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& step,
-                         const MarkerMeaning* more) {
+                         const HostSemantics* more) {
   const markers::Marker& m = f.events.markers[step.marker];
   const ZoneLabel& label = f.labels.of(m);
   intern(s, label);
@@ -313,13 +313,13 @@ void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& st
   if (m.type == markers::MarkerType::ts_data_16b)
     at = put_annotation(at, Argument::value_2, f.events.batch.payload(m.payload + 1));
   if (step.flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(step.flaw));
-  if (more && !more->meta.empty()) at = put_annotation(at, Argument::meaning, more->meta);
+  if (more && !more->meta.empty()) at = put_annotation(at, Argument::semantics, more->meta);
   at = close(start + 1, close(event, at));
   out_.advance(static_cast<size_t>(at - start));
 }
 
 void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
-  auto meaning = f.events.meanings.begin();
+  auto semantics = f.events.semantics.begin();
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
     Sequence& s = sequence_of(is, step.aside, ns);
@@ -327,9 +327,9 @@ void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
       put_end(s, ns, step.flaw);
       continue;
     }
-    while (meaning != f.events.meanings.end() && meaning->marker < step.marker) ++meaning;
-    const bool has = meaning != f.events.meanings.end() && meaning->marker == step.marker;
-    put_event(s, f, step, has ? &*meaning : nullptr);
+    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
+    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
+    put_event(s, f, step, has ? &*semantics : nullptr);
   }
 }
 
@@ -362,8 +362,8 @@ void Perfetto::loss(const TimelineLane& is, const TimelineLoss& loss) {
     event.message(track_event::debug_annotations, number_annotation("to cycles", r.to_cycles));
   if (r.precision == shm::LossPrecision::exact_words)
     event.message(track_event::debug_annotations, number_annotation("words", r.words));
-  if (r.precision == shm::LossPrecision::bounded_runs)
-    event.message(track_event::debug_annotations, number_annotation("runs at most", r.runs));
+  if (r.precision == shm::LossPrecision::bounded_launches)
+    event.message(track_event::debug_annotations, number_annotation("launches at most", r.launches));
   put_global(loss.from_ns, event);
 }
 

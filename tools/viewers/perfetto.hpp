@@ -57,7 +57,7 @@ class Perfetto : public TimelineWriter {
   char* put_head(char* at, const Sequence& sequence, uint64_t ns);
   void put_end(const Sequence& sequence, uint64_t ns, Flaw flaw);
   void put_event(Sequence& sequence, const TimelineFrame& frame, const ZoneStep& step,
-                 const MarkerMeaning* meaning);
+                 const HostSemantics* semantics);
   void put_global(uint64_t ns, const ProtoMessage& event);
   void begin_globals();
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstdarg>
 #include <cstdio>
 
-#include "tools/pipeline/text_escape.hpp"
+#include "collector/draw/axis.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -14,27 +12,22 @@ namespace {
 constexpr double kLeft = 120, kWidth = 1000, kRight = 40, kTop = 64, kStep = 11, kGap = 5, kCoreGap = 9;
 constexpr double kNarrowest = 0.4;  // of what is drawn, so that it can be seen
 
-[[gnu::format(printf, 2, 3)]] void put(Output& out, const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  out.append(std::string_view(text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1)));
+std::string duration(uint64_t ns) {
+  return draw::duration_label(static_cast<double>(ns), 4);
 }
 
-std::string duration(uint64_t ns) {
-  char text[32];
-  const auto value = static_cast<double>(ns);
-  if (ns < 1000)
-    std::snprintf(text, sizeof text, "%.0f ns", value);
-  else if (ns < 1'000'000)
-    std::snprintf(text, sizeof text, "%.4g us", value / 1e3);
-  else if (ns < 1'000'000'000)
-    std::snprintf(text, sizeof text, "%.4g ms", value / 1e6);
-  else
-    std::snprintf(text, sizeof text, "%.4g s", value / 1e9);
+std::string colour(uint32_t rgb) {
+  char text[8];
+  std::snprintf(text, sizeof text, "#%06x", rgb & 0xffffff);
   return text;
+}
+
+// What fits `letters` characters; a cut name ends in a dot, and not within a UTF-8 character.
+std::string fitting(const std::string& name, size_t letters) {
+  if (name.size() <= letters) return name;
+  size_t shown = letters - 1;
+  while (shown > 0 && (name[shown] & 0xc0) == 0x80) --shown;
+  return name.substr(0, shown) + ".";
 }
 
 std::optional<uint64_t> parse_time(std::string_view text) {
@@ -50,14 +43,6 @@ std::optional<uint64_t> parse_time(std::string_view text) {
                                                     : 0;
   if (scale == 0 || value * scale > 1e15) return std::nullopt;
   return static_cast<uint64_t>(value * scale);
-}
-
-// 1, 2 or 5 times a power of ten, about ten of them in the window.
-double tick_of(double length) {
-  const double power = std::pow(10, std::floor(std::log10(length / 10)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (length / (power * factor) <= 12) return power * factor;
-  return power * 10;
 }
 
 }  // namespace
@@ -151,37 +136,29 @@ double SvgTimeline::x_of(uint64_t ns) const {
   return kLeft + kWidth * static_cast<double>(clipped - begin_ns_) / static_cast<double>(end_ns_ - begin_ns_);
 }
 
-void SvgTimeline::put_axis(double bottom) {
+void SvgTimeline::draw_axis(draw::Svg& svg, double bottom) const {
   const auto length = static_cast<double>(end_ns_ - begin_ns_);
-  const double tick = tick_of(length);
-  for (double at = 0; at <= length; at += tick) {
-    const double x = kLeft + kWidth * at / length;
-    put(out_, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.0f\" y2=\"%.1f\" stroke=\"#e4e7eb\"/>\n", x, x, kTop - 8,
-        bottom);
-    put(out_, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\" fill=\"#7b8794\">+%s</text>\n", x,
-        kTop - 12, duration(static_cast<uint64_t>(std::llround(at))).c_str());
+  const draw::Axis time(0, length, kLeft, kLeft + kWidth);
+  for (const draw::Tick& tick : draw::duration_ticks(0, length, 12)) {
+    const double x = time.at(tick.value);
+    svg.line({x, kTop - 8}, {x, bottom}, {{"stroke", draw::kGrid}});
+    svg.text({x, kTop - 12}, "+" + tick.label, {{"text-anchor", "middle"}, {"fill", draw::kDimInk}});
   }
 }
 
-void SvgTimeline::put_lane(const Lane& lane, double y) {
-  put(out_, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%u:%u,%u %s</text>\n", kLeft - 6, y + 8,
-      lane.is.chip, unsigned{lane.is.core_x}, unsigned{lane.is.core_y}, lane.is.processor.c_str());
+void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
+  const std::string where = std::to_string(lane.is.chip) + ":" + std::to_string(lane.is.core_x) + "," +
+                            std::to_string(lane.is.core_y) + " " + lane.is.processor;
+  svg.text({kLeft - 6, y + 8}, where, {{"text-anchor", "end"}});
   for (const Drawn& d : lane.drawn) {
     const double x = x_of(d.begin_ns), width = std::max(x_of(d.end_ns) - x, kNarrowest);
-    const double height = d.mark ? kStep * lane.depth : kStep - 1;
-    put(out_, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"#%06x\"%s><title>", x,
-        y + (d.mark ? 0 : d.depth * kStep), width, height, d.rgb, d.mark ? " opacity=\"0.7\"" : "");
-    out_.append(for_markup(d.tip));
-    out_.append("</title></rect>\n");
-    const size_t letters = static_cast<size_t>(std::max(0.0, width - 4) / 5.6);
+    const double top = y + (d.mark ? 0 : d.depth * kStep), height = d.mark ? kStep * lane.depth : kStep - 1;
+    draw::Attributes look = {{"fill", colour(d.rgb)}};
+    if (d.mark) look.emplace_back("opacity", 0.7);
+    svg.rect({x, top, width, height}, look, d.tip);
+    const auto letters = static_cast<size_t>(std::max(0.0, width - 4) / 5.6);
     if (d.mark || letters < 3) continue;
-    const bool whole = d.name.size() <= letters;
-    put(out_, "<text x=\"%.2f\" y=\"%.1f\" font-size=\"9\" pointer-events=\"none\">", x + 2,
-        y + d.depth * kStep + 8);
-    size_t shown = letters - 1;
-    while (!whole && shown > 0 && (d.name[shown] & 0xc0) == 0x80) --shown;  // not within a character
-    out_.append(for_markup(whole ? d.name : d.name.substr(0, shown) + "."));
-    out_.append("</text>\n");
+    svg.text({x + 2, top + 8}, fitting(d.name, letters), {{"font-size", 9}, {"pointer-events", "none"}});
   }
 }
 
@@ -209,20 +186,19 @@ void SvgTimeline::end() {
     y += kStep * shown[i]->depth + kGap;
   }
   const double height = y + 28;
-  put(out_,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-      "font-family=\"Helvetica,Arial,sans-serif\" font-size=\"10\" fill=\"#1f2933\">\n"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"12\" y=\"20\" font-size=\"13\">",
-      kLeft + kWidth + kRight, height, kLeft + kWidth + kRight, height);
-  out_.append(for_markup(title_));
-  put(out_, ": %s from %s after the first marker</text>\n", duration(end_ns_ - begin_ns_).c_str(),
-      duration(begin_ns_ - origin_ns_).c_str());
-  put_axis(y);
-  for (size_t i = 0; i < shown.size(); ++i) put_lane(*shown[i], tops[i]);
+  draw::Svg svg(kLeft + kWidth + kRight, height,
+                {{"font-family", "Helvetica,Arial,sans-serif"}, {"font-size", 10}, {"fill", draw::kInk}});
+  svg.text({12, 20},
+           title_ + ": " + duration(end_ns_ - begin_ns_) + " from " + duration(begin_ns_ - origin_ns_) +
+               " after the first marker",
+           {{"font-size", 13}});
+  draw_axis(svg, y);
+  for (size_t i = 0; i < shown.size(); ++i) draw_lane(svg, *shown[i], tops[i]);
   std::string foot = shown.empty() ? "Nothing lies in this window." : "";
   if (more) foot += std::to_string(more) + " more lanes have zones here (--core, --risc, --chip choose). ";
   if (left_out_) foot += std::to_string(left_out_) + " zones are not drawn; a shorter --window shows them.";
-  put(out_, "<text x=\"12\" y=\"%.1f\" fill=\"#7b8794\">%s</text>\n</svg>\n", height - 10, foot.c_str());
+  svg.text({12, height - 10}, foot, {{"fill", draw::kDimInk}});
+  out_.append(std::move(svg).finish());
 }
 
 }  // namespace ttc::tools

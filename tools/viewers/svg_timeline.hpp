@@ -6,6 +6,7 @@
 #pragma once
 #include <string>
 
+#include "collector/draw/svg.hpp"
 #include "tools/viewers/timeline.hpp"
 
 namespace ttc::tools {
@@ -56,8 +57,8 @@ class SvgTimeline : public TimelineWriter {
   }
   void draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw);
   void draw_mark(Lane& lane, uint64_t ns, const ZoneLabel& label, Flaw flaw, uint32_t host_id);
-  void put_axis(double bottom);
-  void put_lane(const Lane& lane, double y);
+  void draw_axis(draw::Svg& svg, double bottom) const;
+  void draw_lane(draw::Svg& svg, const Lane& lane, double y) const;
   double x_of(uint64_t ns) const;
 
   Output& out_;

@@ -194,8 +194,8 @@ void Timeline::end() {
   writer_->end();
 }
 
-std::vector<std::string> Timeline::notes() const {
-  std::vector<std::string> all = writer_->notes();
+std::vector<std::string> Timeline::remarks() const {
+  std::vector<std::string> all = writer_->remarks();
   for (const auto& [number, chip] : chips_)
     if (chip.clock_told && chip.cycles && !chip.lanes.empty())
       all.push_back("chip " + std::to_string(number) +

@@ -60,7 +60,7 @@ class TimelineWriter {
   // What people should see where it happened: epochs, the quality of the clock model.
   virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
   virtual void end() = 0;
-  virtual std::vector<std::string> notes() const { return {}; }
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 class Timeline : public Format {
@@ -74,7 +74,7 @@ class Timeline : public Format {
   void clock(uint32_t chip, const collect::ClockMap& map) override;
   void telemetry(uint32_t chip, const shm::TelemetryRecord& record) override;
   void end() override;
-  std::vector<std::string> notes() const override;
+  std::vector<std::string> remarks() const override;
 
  private:
   static constexpr uint64_t kWindowNs = 100'000'000;  // of programs/s

@@ -109,16 +109,16 @@ class Served {
       } else if (stop_) {
         break;  // everything there is has been sent
       }
-      look_after(*source, next == Source::Next::idle);
+      serve_idle(*source, next == Source::Next::idle);
     }
     if (!connection_.closed()) pipeline.finish(*timeline_);
     timeline_->end();
-    for (const std::string& note : timeline_->notes()) tracy_->tell(note);
+    for (const std::string& note : timeline_->remarks()) tracy_->tell(note);
     tell_losses(*source);
     markers_ = pipeline.markers();
   }
 
-  void look_after(const Source& source, bool idle) {
+  void serve_idle(const Source& source, bool idle) {
     tell_losses(source);
     client().answer();
     if (idle) {

@@ -220,7 +220,7 @@ void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step
   stream_.message(f.time_of(step), text_, tracy::colour(label.rgb));
 }
 
-std::string_view TracyTimeline::text_of(const TimelineFrame& f, const MarkerMeaning* more) {
+std::string_view TracyTimeline::text_of(const TimelineFrame& f, const HostSemantics* more) {
   if (!more) return frame_text_;
   text_ = "host id ";
   append_number(text_, more->host_id.value_or(f.events.host_id));
@@ -249,7 +249,7 @@ void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
     frame_text_ += ", trace replay ";
     append_number(frame_text_, f.events.trace_counter);
   }
-  auto meaning = f.events.meanings.begin();
+  auto semantics = f.events.semantics.begin();
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
     const bool aside = step.aside || f.late;
@@ -261,14 +261,14 @@ void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
       end_zone(row, ns, step.flaw);
       continue;
     }
-    while (meaning != f.events.meanings.end() && meaning->marker < step.marker) ++meaning;
-    const bool has = meaning != f.events.meanings.end() && meaning->marker == step.marker;
+    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
+    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
     const ZoneLabel& label = f.labels.of(f.events.markers[step.marker]);
     if (step.kind == ZoneStep::Kind::mark && step.flaw == Flaw::none) {
       event(row, f, step, label);
       continue;
     }
-    begin(row, ns, label, step.flaw, text_of(f, has ? &*meaning : nullptr));
+    begin(row, ns, label, step.flaw, text_of(f, has ? &*semantics : nullptr));
     if (step.kind == ZoneStep::Kind::mark) end_zone(row, ns, Flaw::none);
   }
 }
@@ -303,8 +303,8 @@ void TracyTimeline::loss(const TimelineLane& is, const TimelineLoss& loss) {
   std::string text =
       lanes_[is.number].name + ": markers lost, " + to_string(r.cause) + ", " + to_string(r.precision);
   if (r.precision == shm::LossPrecision::exact_words) text += ", " + std::to_string(r.words) + " words";
-  if (r.precision == shm::LossPrecision::bounded_runs)
-    text += ", at most " + std::to_string(r.runs) + " launches";
+  if (r.precision == shm::LossPrecision::bounded_launches)
+    text += ", at most " + std::to_string(r.launches) + " launches";
   if (loss.to_ns > loss.from_ns)
     text += ", within " + std::to_string(loss.to_ns - loss.from_ns) + " ns from here";
   own_message(can_show(loss.from_ns) ? loss.from_ns : latest_ns_, text, kLossColour);

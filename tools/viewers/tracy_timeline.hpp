@@ -72,7 +72,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void begin(Row& row, uint64_t ns, const ZoneLabel& label, Flaw flaw, std::string_view text);
   void end_zone(Row& row, uint64_t ns, Flaw flaw);
   void event(Row& row, const TimelineFrame& frame, const ZoneStep& step, const ZoneLabel& label);
-  std::string_view text_of(const TimelineFrame& frame, const MarkerMeaning* meaning);
+  std::string_view text_of(const TimelineFrame& frame, const HostSemantics* semantics);
   uint64_t location_of(const ZoneLabel& label, Flaw flaw, bool& overflown);
   void own_message(uint64_t ns, const std::string& text, uint32_t rgb);
   std::string context_name(const Lane& lane) const;

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "tools/pipeline/meaning.hpp"
+#include "tools/pipeline/host_semantics.hpp"
 
 namespace ttc::tools {
 namespace {

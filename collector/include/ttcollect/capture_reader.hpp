@@ -1,14 +1,22 @@
 // Reads a .ttc of any version chunk by chunk, in bounded memory. Every byte is foreign until checked.
 #pragma once
 #include <cstdint>
-#include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "collector/capture/capture_file.hpp"
+#include "shm/chunk.hpp"
+#include "ttcollect/capture_format.hpp"
 
 namespace ttc::collect {
+
+class CaptureFile;
+
+// One sentence: what, where, why, what to try.
+struct CaptureError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Which chunks of device words are wanted. Blocks that have none are not read, apart from their facts.
 struct Wanted {
@@ -26,53 +34,33 @@ class CaptureReader {
   // `threads` decode ahead of the caller; 0: none. Throws CaptureError: no file, no capture, newer version.
   explicit CaptureReader(const std::string& path, const Wanted& wanted = {}, unsigned threads = 0);
   ~CaptureReader();
+  CaptureReader(CaptureReader&&) noexcept;
+  CaptureReader& operator=(CaptureReader&&) noexcept;
 
   // Of a file of version 2 sessions, names and clock domains come first, as from a segment. False at the end.
   // `cut()` then tells whether the file ends in the middle of a chunk or block, `damage()`
   // whether something made no sense: in a file of version 1 nothing behind it can be found, in one of
   // version 2 the other blocks were read.
   bool next(std::vector<uint64_t>& chunk);
-  bool cut() const { return cut_; }
-  const std::string& damage() const { return damage_; }
-  size_t damaged_parts() const { return damaged_parts_; }
+  bool cut() const;
+  const std::string& damage() const;
+  size_t damaged_parts() const;
   // A part in front of everything that was delivered so far is damaged. Sessions and names aside.
-  bool lost_beginning() const { return lost_beginning_; }
+  bool lost_beginning() const;
   // At the end: something stood behind all that was delivered, or the file was not ended in order.
-  bool broke_off() const { return cut_ || lost_end_ || !file_.indexed(); }
-  uint64_t offset() const { return offset_; }  // of the next chunk or block
-  double progress() const;                     // 0 to 1
-  const CaptureFile& file() const { return file_; }
-  // Of a file of version 2.
-  uint64_t blocks_read() const { return blocks_read_; }
-  uint64_t blocks_of_facts() const { return blocks_of_facts_; }  // of them only the facts were read
+  bool broke_off() const;
+  uint64_t offset() const;  // of the next chunk or block
+  double progress() const;  // 0 to 1
+  uint32_t version() const;
+  bool ended_in_order() const;  // of versions 2 and 3: an index stands at the end
+  // Of a file of version 2 or 3.
+  uint64_t blocks_read() const;
+  uint64_t blocks_of_facts() const;  // of them only the facts were read
+  const CaptureFile& file() const;   // its blocks, for programs of the collector
 
  private:
-  struct Ahead;
-  struct Close {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  bool next_of_version_1(std::vector<uint64_t>& chunk);
-  bool next_batch();
-  void count_from(uint64_t first_ns);
-  void note_edges();
-  void note_damage(const std::string& why);
-
-  CaptureFile file_;
-  Wanted wanted_;
-  std::unique_ptr<std::FILE, Close> stream_;  // of version 1
-  std::unique_ptr<Ahead> ahead_;
-  BlockDecoder decoder_;
-  ChunkBatch batch_;
-  size_t in_batch_ = 0;
-  bool lasting_ = true;  // sessions and names come first
-  size_t block_ = 0;     // the next one
-  uint64_t offset_ = 0;
-  uint64_t blocks_read_ = 0, blocks_of_facts_ = 0;
-  uint64_t facts_first_ = 0;  // of those, read for sessions and names before anything else
-  bool cut_ = false;
-  bool lost_beginning_ = false, lost_end_ = false;
-  std::string damage_;
-  size_t damaged_parts_ = 0;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace ttc::collect

@@ -42,7 +42,7 @@ struct Identity {
   uint32_t max_compute_cores = 0;    // logical grid x * y
   std::vector<DramView> dram_views;  // by bank id, as tt-metal numbers them: fused-off channels have none
   int workload_pid = 0;              // 0: not known
-  std::vector<std::string> notes;    // what opening found worth telling, a sentence each
+  std::vector<std::string> remarks;  // what opening found worth telling, a sentence each
 };
 
 struct OpenOptions {

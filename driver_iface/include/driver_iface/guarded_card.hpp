@@ -46,7 +46,7 @@ class GuardedCard : public Card {
     uint64_t unanswered = 0;      // loads, each line of a copy being one
   };
   const Account& account() const { return account_; }
-  // Ends all backoffs but those for good: the next access to each tile is made. For a last look.
+  // Ends all backoffs but those for good: the next access to each tile is made. For a last poll.
   void try_again();
 
   const Identity& identity() const override { return card_->identity(); }

@@ -55,8 +55,8 @@ struct PciFunction {
   std::vector<Opener> openers;  // by pid
   int umd_owner_pid = 0;        // has started the device through UMD; 0: nobody
 
-  std::vector<std::string> notes;   // worth telling, a sentence part each
-  std::vector<std::string> hidden;  // what could not be seen and why, likewise
+  std::vector<std::string> remarks;  // worth telling, a sentence part each
+  std::vector<std::string> hidden;   // what could not be seen and why, likewise
 };
 
 // One sentence: what could not be looked at, and why.
@@ -66,10 +66,11 @@ struct InventoryError : std::runtime_error {
 
 // `place` leaves out what the driver would have to read from the chip (all its attributes but what names the
 // card) and who has the nodes open: for a collector that only wants to know where its card sits.
-enum class Look : uint8_t { everything, place };
+enum class Detail : uint8_t { everything, place };
 
 // By PCI address. No PCI bus is no error. Throws InventoryError when there is one that cannot be read.
-std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {}, Look look = Look::everything);
+std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {},
+                                               Detail detail = Detail::everything);
 
 // The product of a 64-bit board id, as on the box; empty when the code is not known.
 std::string board_of_serial(uint64_t board_id);

@@ -32,9 +32,9 @@ struct ZoneSource {
 };
 
 // The hashed string inside one log line; empty when the line carries no note.
-std::string_view note_in(std::string_view log_line);
+std::string_view zone_string_in(std::string_view log_line);
 // Takes NAME,FILE,LINE,KERNEL_PROFILER apart. FILE may contain commas, NAME may not.
-std::optional<ZoneSource> parse_note(std::string_view note);
+std::optional<ZoneSource> parse_zone_string(std::string_view zone_string);
 
 // False when the name begins with a processor's name and that is not `processor`'s (as risc_name() spells it;
 // TENSIX_RISC_AGG is any but Ethernet's).
@@ -43,7 +43,7 @@ bool could_run_on(std::string_view zone_name, std::string_view processor);
 class ZoneNames {
  public:
   // True when the note was new. Malformed notes are counted and refused.
-  bool add_note(std::string_view note);
+  bool add_zone_string(std::string_view zone_string);
   // First source seen for the hash, or null.
   const ZoneSource* find(uint16_t hash) const;
   bool ambiguous(uint16_t hash) const;

@@ -50,7 +50,7 @@ enum class ChunkKind : uint16_t {
 };
 
 // What the collector noticed on the way to these words, or bits that say where the chunk comes from.
-enum ChunkNotes : uint32_t {
+enum ChunkFlags : uint32_t {
   kRetried = 1,    // a frame had not landed at first and was read again
   kRecovered = 2,  // read after a host reset, from behind the new end of the log
   kNewEpoch = 4,   // first chunk of this core after a host reset was noticed
@@ -74,7 +74,7 @@ struct ChunkHeader {
   uint16_t reserved1 = 0;
   uint64_t read_time_ns = 0;  // CLOCK_MONOTONIC_RAW when the control words were read
   uint32_t run_counter = 0;   // of the core at that time
-  uint32_t notes = 0;
+  uint32_t flags = 0;
   uint64_t reserved2 = 0;
 };
 static_assert(offsetof(ChunkHeader, bytes) == 0 && offsetof(ChunkHeader, kind) == 4 &&
@@ -85,7 +85,7 @@ static_assert(offsetof(ChunkHeader, bytes) == 0 && offsetof(ChunkHeader, kind) =
               offsetof(ChunkHeader, span_count) == 31 && offsetof(ChunkHeader, epoch) == 32 &&
               offsetof(ChunkHeader, flat_id) == 36 && offsetof(ChunkHeader, reserved1) == 38 &&
               offsetof(ChunkHeader, read_time_ns) == 40 && offsetof(ChunkHeader, run_counter) == 48 &&
-              offsetof(ChunkHeader, notes) == 52 && offsetof(ChunkHeader, reserved2) == 56 &&
+              offsetof(ChunkHeader, flags) == 52 && offsetof(ChunkHeader, reserved2) == 56 &&
               sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader> &&
               std::is_standard_layout_v<ChunkHeader>);
 
@@ -112,22 +112,22 @@ static_assert(offsetof(SpanEntry, risc) == 0 && offsetof(SpanEntry, source) == 1
               std::is_trivially_copyable_v<SpanEntry> && std::is_standard_layout_v<SpanEntry>);
 
 enum class LossCause : uint8_t {
-  dropped_on_card = 0,      // the log was full
-  rewound_before_read = 1,  // the host reset the indices over unread words
-  unparsable = 2,           // words that are no frame, skipped
-  card_gone = 3,            // the card vanished unannounced
-  not_read = 4,             // visible on the card when collecting ended, not read any more
-  unreadable = 5,           // the core's tile or its DRAM gave no true answers when collecting ended
-  reader_lapped = 6,        // the ring was overwritten before this reader had read it
-  disk_too_slow = 7,        // whole blocks were dropped, by the rule of --keep
-  not_kept = 8,             // outside of the bounds that were set for the capture, or the disk took no more
-  file_damaged = 9,         // a part of the capture file is unreadable
+  dropped_on_card = 0,  // the log was full
+  host_reset = 1,       // the host reset the indices over unread words
+  unparsable = 2,       // words that are no frame, skipped
+  card_gone = 3,        // the card vanished unannounced
+  not_read = 4,         // visible on the card when collecting ended, not read any more
+  unreadable = 5,       // the core's tile or its DRAM gave no true answers when collecting ended
+  reader_lapped = 6,    // the ring was overwritten before this reader had read it
+  disk_too_slow = 7,    // whole blocks were dropped, by the rule of --keep
+  not_kept = 8,         // outside of the bounds that were set for the capture, or the disk took no more
+  file_damaged = 9,     // a part of the capture file is unreadable
   kinds
 };
 enum class LossPrecision : uint8_t {
-  exact_words = 0,   // LossRecord::words is how many words are missing
-  bounded_runs = 1,  // markers of at most LossRecord::runs launches are missing
-  unknown = 2,       // neither is known
+  exact_words = 0,       // LossRecord::words is how many words are missing
+  bounded_launches = 1,  // markers of at most LossRecord::launches launches are missing
+  unknown = 2,           // neither is known
 };
 const char* to_string(LossCause cause);
 const char* to_string(LossPrecision precision);
@@ -148,8 +148,8 @@ struct LossRecord {
   uint32_t device = 0;
   uint64_t from_cycles = 0;  // 44-bit device time of the last marker known good before
   uint64_t to_cycles = kOpenEnd;
-  uint64_t words = 0;  // exact: how many
-  uint64_t runs = 0;   // bounded: at most this many launches
+  uint64_t words = 0;     // exact: how many
+  uint64_t launches = 0;  // bounded: at most this many launches
 };
 static_assert(offsetof(LossRecord, id) == 0 && offsetof(LossRecord, core_x) == 8 &&
               offsetof(LossRecord, core_y) == 9 && offsetof(LossRecord, risc) == 10 &&
@@ -157,7 +157,7 @@ static_assert(offsetof(LossRecord, id) == 0 && offsetof(LossRecord, core_x) == 8
               offsetof(LossRecord, reserved) == 13 && offsetof(LossRecord, epoch) == 16 &&
               offsetof(LossRecord, device) == 20 && offsetof(LossRecord, from_cycles) == 24 &&
               offsetof(LossRecord, to_cycles) == 32 && offsetof(LossRecord, words) == 40 &&
-              offsetof(LossRecord, runs) == 48 && sizeof(LossRecord) == 56 &&
+              offsetof(LossRecord, launches) == 48 && sizeof(LossRecord) == 56 &&
               std::is_trivially_copyable_v<LossRecord> && std::is_standard_layout_v<LossRecord>);
 
 // The sum of all intervals of one cause and precision that were published before. The size is fixed: a
@@ -166,11 +166,11 @@ struct LossTotal {
   LossCause cause = LossCause::dropped_on_card;
   LossPrecision precision = LossPrecision::unknown;
   uint8_t reserved[6] = {};
-  uint64_t intervals = 0, words = 0, runs = 0;
+  uint64_t intervals = 0, words = 0, launches = 0;
 };
 static_assert(offsetof(LossTotal, cause) == 0 && offsetof(LossTotal, precision) == 1 &&
               offsetof(LossTotal, reserved) == 2 && offsetof(LossTotal, intervals) == 8 &&
-              offsetof(LossTotal, words) == 16 && offsetof(LossTotal, runs) == 24 &&
+              offsetof(LossTotal, words) == 16 && offsetof(LossTotal, launches) == 24 &&
               sizeof(LossTotal) == 32 && std::is_trivially_copyable_v<LossTotal> &&
               std::is_standard_layout_v<LossTotal>);
 

@@ -9,7 +9,7 @@
 // SegmentHeader::losses of them are in use. The words behind those are zero, or a record that is being stored
 // for the first time.
 //
-// The number of intervals is bounded by the account itself (collector/loss/loss_grain.hpp), so the table is
+// The number of intervals is bounded by the account itself (collector/loss/loss_merge.hpp), so the table is
 // as large as the largest account and never full: 65,536 intervals, and one of each lane, cause and precision
 // beyond that, which is at most 160 tiles of 5 RISCs, 6 causes and 3 precisions: 14,400.
 //

@@ -146,9 +146,9 @@ enum class Counter : uint32_t {
   epochs,
   retries,
   recovered_words,
-  lost_intervals,
-  dropped_on_card_runs,
-  rewound_intervals,
+  loss_intervals,
+  dropped_on_card_launches,
+  host_reset_intervals,
   unparsable_words,
   card_gone_intervals,
   unreadable_intervals,
@@ -165,8 +165,9 @@ enum class Counter : uint32_t {
   clock_violations,  // times the condition of bounds did not hold
   clock_eras,        // resets of the counter, or a host that slept
   clock_hz,
-  clock_bound_ns,  // of the latest final segment
-  late_looks,      // at Tensix cores, so long after the one before that an epoch may have gone by unseen
+  clock_bound_ns,         // of the latest final segment
+  missed_poll_deadlines,  // at Tensix cores, so long after the one before that an epoch may have gone by
+                          // unseen
   count
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);

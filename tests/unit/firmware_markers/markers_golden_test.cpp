@@ -43,7 +43,7 @@ Rows lines_of(const fs::path& path) {
 ZoneNames names_of(const fs::path& path) {
   ZoneNames names;
   for (const std::string& line : lines_of(path))
-    if (const auto note = note_in(line); !note.empty()) names.add_note(note);
+    if (const auto note = zone_string_in(line); !note.empty()) names.add_zone_string(note);
   return names;
 }
 

@@ -20,26 +20,26 @@ TEST(ZoneNames, hash_is_the_one_of_tt_metal) {
 
 TEST(ZoneNames, finds_the_note_inside_a_compiler_line) {
   const std::string line = std::string("a/b.hpp:30:22: note: '#pragma message: ") + kFwNote + "'";
-  EXPECT_EQ(note_in(line), kFwNote);
-  EXPECT_EQ(note_in(line + "\r"), kFwNote);
-  EXPECT_EQ(note_in(line + "\r\n"), kFwNote);
-  EXPECT_EQ(note_in("'#pragma message: x'"), "x");
+  EXPECT_EQ(zone_string_in(line), kFwNote);
+  EXPECT_EQ(zone_string_in(line + "\r"), kFwNote);
+  EXPECT_EQ(zone_string_in(line + "\r\n"), kFwNote);
+  EXPECT_EQ(zone_string_in("'#pragma message: x'"), "x");
 }
 
 TEST(ZoneNames, a_line_without_a_note_gives_none) {
   for (const char* line : {"", "note: something", "#pragma message: no quote before",
                            "'#pragma message: ", "'#pragma message: '"})
-    EXPECT_TRUE(note_in(line).empty()) << line;
+    EXPECT_TRUE(zone_string_in(line).empty()) << line;
 }
 
 TEST(ZoneNames, takes_a_note_apart) {
-  const auto source = parse_note(kFwNote);
+  const auto source = parse_zone_string(kFwNote);
   ASSERT_TRUE(source);
   EXPECT_EQ(*source, (ZoneSource{"BRISC-FW", "fw/brisc.cc", 417}));
 }
 
 TEST(ZoneNames, a_file_may_contain_commas) {
-  const auto source = parse_note("NAME,dir,with,commas/a,b.cpp,12,KERNEL_PROFILER");
+  const auto source = parse_zone_string("NAME,dir,with,commas/a,b.cpp,12,KERNEL_PROFILER");
   ASSERT_TRUE(source);
   EXPECT_EQ(*source, (ZoneSource{"NAME", "dir,with,commas/a,b.cpp", 12}));
 }
@@ -52,7 +52,7 @@ TEST(ZoneNames, malformed_notes_are_counted_and_refused) {
         "NAME,f.cpp,12,kernel_profiler", "NAME,f.cpp,,KERNEL_PROFILER", "NAME,f.cpp,12x,KERNEL_PROFILER",
         "NAME,f.cpp,-1,KERNEL_PROFILER", "NAME,f.cpp, 12,KERNEL_PROFILER",
         "NAME,f.cpp,4294967296,KERNEL_PROFILER", "NAME,f.cpp,12,KERNEL_PROFILER ", ",KERNEL_PROFILER"}) {
-    EXPECT_FALSE(names.add_note(note)) << note;
+    EXPECT_FALSE(names.add_zone_string(note)) << note;
     EXPECT_EQ(names.malformed(), ++refused) << note;
   }
   EXPECT_EQ(names.size(), 0u);
@@ -60,8 +60,8 @@ TEST(ZoneNames, malformed_notes_are_counted_and_refused) {
 
 TEST(ZoneNames, the_same_note_twice_is_one_name) {
   ZoneNames names;
-  EXPECT_TRUE(names.add_note(kFwNote));
-  EXPECT_FALSE(names.add_note(kFwNote));
+  EXPECT_TRUE(names.add_zone_string(kFwNote));
+  EXPECT_FALSE(names.add_zone_string(kFwNote));
   EXPECT_EQ(names.size(), 1u);
   EXPECT_EQ(names.malformed(), 0u);
   EXPECT_FALSE(names.ambiguous(0x2F6D));
@@ -88,12 +88,12 @@ TEST(ZoneNames, two_strings_of_one_hash_are_both_kept_and_ambiguous) {
   ASSERT_EQ(hash, hash16(second));
 
   ZoneNames names;
-  EXPECT_TRUE(names.add_note(first));
+  EXPECT_TRUE(names.add_zone_string(first));
   EXPECT_FALSE(names.ambiguous(hash));
-  EXPECT_TRUE(names.add_note(second));
+  EXPECT_TRUE(names.add_zone_string(second));
   EXPECT_TRUE(names.ambiguous(hash));
   EXPECT_EQ(names.size(), 2u);
-  EXPECT_EQ(*names.find(hash), *parse_note(first)) << "the first source seen";
+  EXPECT_EQ(*names.find(hash), *parse_zone_string(first)) << "the first source seen";
 }
 
 TEST(ZoneNames, a_name_that_begins_with_a_processor_runs_on_no_other) {
@@ -121,15 +121,15 @@ TEST(ZoneNames, choosing_between_strings_of_one_hash) {
   };
   ZoneNames names;
   EXPECT_EQ(names.choose(hash, "BRISC").source, nullptr);
-  names.add_note(note("BRISC-FW", 1));
+  names.add_zone_string(note("BRISC-FW", 1));
   EXPECT_EQ(names.choose(hash, "NCRISC").source->name, "BRISC-FW") << "the only one there is";
   EXPECT_FALSE(names.choose(hash, "NCRISC").undecided);
-  names.add_note(colliding("NCRISC-FW"));
+  names.add_zone_string(colliding("NCRISC-FW"));
   EXPECT_EQ(names.choose(hash, "NCRISC").source->name, "NCRISC-FW");
   EXPECT_FALSE(names.choose(hash, "NCRISC").undecided);
   EXPECT_EQ(names.choose(hash, "TRISC_1").source->name, "BRISC-FW") << "none fits: the first seen";
   EXPECT_TRUE(names.choose(hash, "TRISC_1").undecided);
-  names.add_note(colliding("STEP"));
+  names.add_zone_string(colliding("STEP"));
   EXPECT_TRUE(names.choose(hash, "NCRISC").undecided) << "STEP may run anywhere";
   EXPECT_EQ(names.choose(hash, "TRISC_1").source->name, "STEP");
   EXPECT_FALSE(names.choose(hash, "TRISC_1").undecided);

@@ -16,7 +16,7 @@ struct Table {
   ClockTableWriter writer{control, slots.get()};
 };
 
-TEST(ClockTable, NothingBeforeTheFirstThenTheLatest) {
+TEST(ClockTable, nothing_before_the_first_then_the_latest) {
   Table t;
   std::vector<uint64_t> words{1, 2};
   EXPECT_FALSE(read_clock_table(t.control, t.slots.get(), words));
@@ -30,7 +30,7 @@ TEST(ClockTable, NothingBeforeTheFirstThenTheLatest) {
   EXPECT_TRUE(words.empty());
 }
 
-TEST(ClockTable, ALengthThatCannotBeIsRefused) {
+TEST(ClockTable, a_length_that_cannot_be_is_refused) {
   Table t;
   t.writer.publish(std::vector<uint64_t>(3, 3));
   t.slots[kClockSlotWords] = kClockSlotWords;  // version 1
@@ -39,7 +39,7 @@ TEST(ClockTable, ALengthThatCannotBeIsRefused) {
 }
 
 // Every version holds its own number throughout, in a length that it decides: a mixture would show.
-TEST(ClockTable, ReadersSeeWholeVersionsThatNeverGoBack) {
+TEST(ClockTable, readers_see_whole_versions_that_never_go_back) {
   Table t;
   constexpr uint64_t kVersions = 20000;
   std::atomic<bool> torn{false};

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "collector/loss/loss_account.hpp"
+#include "collector/loss/loss_log.hpp"
 #include "collector/publish/publisher.hpp"
 #include "shm/reader.hpp"
 #include "shm/segment.hpp"
@@ -27,28 +27,28 @@ using shm::StartAt;
 // A collector's segment with an account that goes into it.
 class Losing {
  public:
-  explicit Losing(uint64_t ring_bytes) : segment_(name_, "test", 7, options(ring_bytes)) {
+  explicit Losing(uint64_t ring_bytes) : segment_(name_.text, "test", 7, options(ring_bytes)) {
     segment_.add_standing(shm::ChunkKind::session, "{}");
   }
-  ~Losing() {
-    segment_.end();
-    shm::remove_segment(name_);
-  }
+  ~Losing() { segment_.end(); }
   static shm::SegmentOptions options(uint64_t ring_bytes) {
     shm::SegmentOptions o;
     o.ring_bytes = ring_bytes;
     o.standing_bytes = 4096;
     return o;
   }
-  const std::string& name() const { return name_; }
-  LossAccount& account() { return account_; }
+  const std::string& name() const { return name_.text; }
+  LossLog& account() { return account_; }
   shm::SegmentWriter& segment() { return segment_; }
 
  private:
-  const std::string name_ = "test-losses-" + std::to_string(getpid());
+  struct Name {  // goes after the writer, whose segment cannot be removed
+    const std::string text = "test-losses-" + std::to_string(getpid());
+    ~Name() { shm::remove_segment(text); }
+  } name_;
   shm::SegmentWriter segment_;
   Publisher publisher_{segment_, 3, 4};
-  LossAccount account_{[this](const LossRecord& r) { publisher_.publish_loss(r); }};
+  LossLog account_{[this](const LossRecord& r) { publisher_.publish_loss(r); }};
 };
 
 using Account = std::map<uint64_t, LossRecord>;
@@ -73,8 +73,8 @@ bool take(shm::Reader& reader, Account& account, unsigned wait_ms = 0) {
 std::string text_of(const LossRecord& r) {
   return std::to_string(r.id) + ": " + std::to_string(r.core_x) + "-" + std::to_string(r.core_y) + "/" +
          std::to_string(r.risc) + " " + to_string(r.cause) + " " + std::to_string(r.from_cycles) + ".." +
-         std::to_string(r.to_cycles) + " " + std::to_string(r.words) + " " + std::to_string(r.runs) + " of " +
-         std::to_string(r.device);
+         std::to_string(r.to_cycles) + " " + std::to_string(r.words) + " " + std::to_string(r.launches) +
+         " of " + std::to_string(r.device);
 }
 std::vector<std::string> texts_of(const Account& account) {
   std::vector<std::string> texts;
@@ -104,7 +104,7 @@ TEST(LossTable, the_largest_account_there_can_be_is_there_for_whoever_comes_late
           ++now;
         }
   const std::vector<LossRecord>& intervals = losing.account().intervals();
-  EXPECT_GT(intervals.size(), LossGrain::kMost);
+  EXPECT_GT(intervals.size(), LossMerge::kMost);
   EXPECT_LE(intervals.size(), shm::kLossTableRecords);
   for (const StartAt start : {StartAt::newest, StartAt::oldest}) {
     shm::Reader late(losing.name(), start);
@@ -120,9 +120,9 @@ TEST(LossTable, the_largest_account_there_can_be_is_there_for_whoever_comes_late
 
 TEST(LossTable, an_interval_that_grows_takes_no_more_room) {
   Losing losing(64 << 10);
-  const LossAccount::Where here{1, 2, 3, 4};
-  for (uint64_t runs = 1; runs < uint64_t{1} << 40; runs *= 2)
-    losing.account().open(here, LossCause::dropped_on_card, 100, runs);
+  const LossLog::Where here{1, 2, 3, 4};
+  for (uint64_t launches = 1; launches < uint64_t{1} << 40; launches *= 2)
+    losing.account().open(here, LossCause::dropped_on_card, 100, launches);
   for (uint64_t i = 0; i < 10'000; ++i)
     losing.account().record(here, LossCause::unparsable, LossPrecision::exact_words, 10 * i, 10 * i + 5, 1,
                             0);
@@ -176,7 +176,7 @@ TEST(LossTable, whoever_stays_to_the_end_has_the_account_whenever_he_came) {
     });
   std::mt19937_64 dice(1);
   for (uint64_t i = 0; i < 20'000; ++i) {
-    const LossAccount::Where where{static_cast<uint8_t>(dice() % 8), 1, static_cast<uint8_t>(dice() % 5), 0};
+    const LossLog::Where where{static_cast<uint8_t>(dice() % 8), 1, static_cast<uint8_t>(dice() % 5), 0};
     if (dice() % 3)
       losing.account().record(where, LossCause::unparsable, LossPrecision::exact_words, i, i + 3, 1, 0);
     else if (losing.account().is_open(where, LossCause::dropped_on_card))

@@ -86,7 +86,7 @@ void crash_after(const std::string& name, uint64_t chunks, int how = SIGKILL) {
 
 // The labels stand in the enumeration's order; two lists that grew apart once gave counters each other's
 // names.
-TEST(Counters, AreLabelledByTheirOwnNames) {
+TEST(Counters, are_labelled_by_their_own_names) {
   EXPECT_STREQ(label(Counter::sweeps), "sweeps");
   EXPECT_STREQ(label(Counter::markers), "markers");
   EXPECT_STREQ(label(Counter::unreadable_intervals), "unreadable_intervals");
@@ -94,7 +94,7 @@ TEST(Counters, AreLabelledByTheirOwnNames) {
   EXPECT_STREQ(label(Counter::link_bytes_per_s), "link_bytes_per_s");
   EXPECT_STREQ(label(Counter::clock_samples), "clock_samples");
   EXPECT_STREQ(label(Counter::clock_hz), "clock_hz");
-  EXPECT_STREQ(label(Counter::late_looks), "late_looks");
+  EXPECT_STREQ(label(Counter::missed_poll_deadlines), "missed_poll_deadlines");
 }
 
 // The clock was read twice an attempt. Where the deadline passed in between, an attempt that had found the
@@ -565,14 +565,12 @@ TEST(Segment, a_blocked_reader_is_woken) {
   const Name name("wake");
   SegmentWriter writer(name, "emu:card", 1, small());
   Reader reader(name.text(), StartAt::oldest);
-  const auto begin = std::chrono::steady_clock::now();
   std::thread thread([&] {
     publish(writer.ring(), 0);
     writer.wake_readers();
   });
   std::vector<uint64_t> chunk;
-  EXPECT_EQ(reader.next(chunk, 5000), Next::chunk);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  EXPECT_EQ(reader.next(chunk, 3'600'000), Next::chunk);  // one that slept on would run into ctest's limit
   thread.join();
 }
 

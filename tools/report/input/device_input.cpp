@@ -10,7 +10,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "tools/formats/losses_beside.hpp"
 #include "tools/pipeline/pipeline.hpp"
 
 namespace ttc::report {
@@ -175,9 +174,9 @@ void LogFeed::tell_skipped(const tools::DeviceLogReader& reader, const std::stri
     const auto& s = reader.skipped(reason);
     if (s.lines == 0) continue;
     account_.skipped_lines += s.lines;
-    account_.notes.push_back(path + ": " + std::to_string(s.lines) + " lines were skipped because they " +
-                             std::string(to_string(reason)) + ", the first is line " +
-                             std::to_string(s.first_line));
+    account_.remarks.push_back(path + ": " + std::to_string(s.lines) + " lines were skipped because they " +
+                               std::string(to_string(reason)) + ", the first is line " +
+                               std::to_string(s.first_line));
   }
 }
 
@@ -333,11 +332,11 @@ void EventFormat::frame(const tools::FrameEvents& f) {
   // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
   batch_.resize(f.markers.size());
   Event* next = batch_.data();
-  auto meaning = f.meanings.begin();
+  auto semantics = f.semantics.begin();
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
-    const tools::MarkerMeaning* more =
-        meaning != f.meanings.end() && meaning->marker == i ? &*meaning++ : nullptr;
+    const tools::HostSemantics* more =
+        semantics != f.semantics.end() && semantics->marker == i ? &*semantics++ : nullptr;
     const bool payload = m.type == MarkerType::zone_total || m.type == MarkerType::ts_data ||
                          m.type == MarkerType::ts_data_16b;
     Event& e = *next;
@@ -393,8 +392,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
                                         std::chrono::duration<double>(options.for_seconds.value_or(0)));
   try {
     const auto source = tools::open_source(from, follow, options.wait_ms);
-    tools::Pipeline pipeline({}, false, options.metal_date);
-    collect::LossBook book(source->loss_cause());
+    tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
     std::vector<uint64_t> chunk;
     uint64_t bytes = 0, count = 0;
     double total = 0;
@@ -406,27 +404,26 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
       const auto next = source->next(chunk);
       if (next == tools::Source::Next::end || (follow && Clock::now() >= until)) break;
       if (next == tools::Source::Next::idle) continue;
+      if (source->lost_beginning()) pipeline.lost_beginning();
       pipeline.push(chunk, format);
-      if (source->lost_beginning()) book.lost_beginning();
-      book.push(chunk);
       bytes += chunk.size() * 8;
       if (options.progress && total > 0 && ++count % 256 == 0)
         options.progress(std::min(1.0, static_cast<double>(bytes) / total));
     }
+    if (source->broke_off()) pipeline.broke_off();
     pipeline.finish(format);
     format.end();
+    const uint64_t missing_words = pipeline.loss_view().missing_words();
     account.markers += pipeline.markers();
-    account.missing_words += pipeline.missing_words();
-    for (const std::string& c : source->complaints()) account.notes.push_back(c);
+    account.missing_words += missing_words;
+    for (const std::string& c : source->complaints()) account.remarks.push_back(c);
     account.damaged = account.damaged || !source->complaints().empty() || !pipeline.complaint().empty();
-    for (const std::string& n : pipeline.notices()) account.notes.push_back(n);
-    if (!pipeline.complaint().empty()) account.notes.push_back(pipeline.complaint());
-    if (source->broke_off()) book.broke_off();
-    book.finish();
-    account.losses = tools::losses_of(pipeline, &book);
-    if (pipeline.missing_words())
-      account.notes.push_back(std::to_string(pipeline.missing_words()) +
-                              " words were missed, because this reader was too slow");
+    for (const std::string& n : pipeline.notices()) account.remarks.push_back(n);
+    if (!pipeline.complaint().empty()) account.remarks.push_back(pipeline.complaint());
+    account.losses = pipeline.losses();
+    if (missing_words)
+      account.remarks.push_back(std::to_string(missing_words) +
+                                " words were missed, because this reader was too slow");
   } catch (const InputError&) {
     throw;
   } catch (const tools::SourceError& e) {

@@ -23,7 +23,7 @@ struct InputError : tools::SourceError {
 struct InputAccount {
   uint64_t markers = 0;
   uint64_t skipped_lines = 0;
-  std::vector<std::string> notes;       // sentences for people
+  std::vector<std::string> remarks;     // sentences for people
   std::vector<shm::LossRecord> losses;  // `device` is the chip
   uint64_t missing_words = 0;           // this reader was lapped
   // What a chip's clock model claims; only captures and live sources have one.

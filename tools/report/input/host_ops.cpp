@@ -39,10 +39,10 @@ struct Skips {
   void add(uint64_t line) {
     if (count++ == 0) first = line;
   }
-  void tell(std::vector<std::string>& notes) const {
+  void tell(std::vector<std::string>& remarks) const {
     if (count)
-      notes.push_back(name + ": " + std::to_string(count) + " " + what + ", the first in line " +
-                      std::to_string(first));
+      remarks.push_back(name + ": " + std::to_string(count) + " " + what + ", the first in line " +
+                        std::to_string(first));
   }
 };
 
@@ -73,9 +73,9 @@ class OpsData {
   }
 
   void tell() const {
-    bad_json_.tell(log_.notes);
-    unknown_.tell(log_.notes);
-    odd_.tell(log_.notes);
+    bad_json_.tell(log_.remarks);
+    unknown_.tell(log_.remarks);
+    odd_.tell(log_.remarks);
   }
 
  private:
@@ -190,7 +190,7 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
   if (!file.next(fields)) throw InputError(name + " is empty; the messages of a Tracy capture were expected");
   if (fields[0] != "MessageName") {
     // csvexport says in a sentence that a capture holds no messages.
-    log.notes.push_back(name + " holds no messages: its first line is no 'MessageName;total_ns'");
+    log.remarks.push_back(name + " holds no messages: its first line is no 'MessageName;total_ns'");
     return;
   }
   OpsData data(name, log);
@@ -215,7 +215,7 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
     data.message(fields[0], *ns, file.line());
   }
   data.tell();
-  ragged.tell(log.notes);
+  ragged.tell(log.remarks);
 }
 
 void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
@@ -273,8 +273,8 @@ void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
       for (const size_t i : known->second) log.ops[i].children_ns[zone] += *took;
     }
   }
-  ragged.tell(log.notes);
-  strangers.tell(log.notes);
+  ragged.tell(log.remarks);
+  strangers.tell(log.remarks);
 }
 
 }  // namespace ttc::report

@@ -39,7 +39,7 @@ struct HostLog {
   std::vector<Signpost> signposts;
   // When a trace was replayed, by device and trace, in order.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> replays_ns;
-  std::vector<std::string> notes;
+  std::vector<std::string> remarks;
   bool empty() const { return ops.empty() && signposts.empty(); }
 };
 

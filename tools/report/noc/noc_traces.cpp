@@ -418,7 +418,7 @@ size_t NocTraces::write(const std::string& directory, const Run& run) {
   return written;
 }
 
-std::vector<std::string> NocTraces::notes() const {
+std::vector<std::string> NocTraces::remarks() const {
   std::vector<std::string> all;
   for (const auto& [why, count] : left_out_)
     all.push_back("left out of the NoC traces: " + std::to_string(count) + " " + why);

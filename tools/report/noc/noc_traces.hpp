@@ -38,7 +38,7 @@ class NocTraces : public Listener {
   // Reads a sync_device_info.csv that lies there, and writes a topology.json for a single device where there
   // is none. Returns how many traces were written.
   size_t write(const std::string& directory, const Run& run);
-  std::vector<std::string> notes() const;
+  std::vector<std::string> remarks() const;
 
  private:
   struct Record {

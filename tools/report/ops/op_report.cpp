@@ -34,13 +34,14 @@ Architecture choose_architecture(const OpTable& table, const ReportOptions& opti
     }
   }
   if (archs.size() > 1)
-    report.notes.push_back("the table names several architectures (" + list(archs) +
-                           "); peaks are those of " + name);
+    report.remarks.push_back("the table names several architectures (" + list(archs) +
+                             "); peaks are those of " + name);
   if (counts.size() > 1)
-    report.notes.push_back("the table names several numbers of worker cores; peaks are those of the first, " +
-                           python_rounded(cores, 0));
+    report.remarks.push_back(
+        "the table names several numbers of worker cores; peaks are those of the first, " +
+        python_rounded(cores, 0));
   if (!name.empty() && !options.arch.empty() && architecture(name) != architecture(options.arch))
-    report.notes.push_back("--arch " + options.arch + " is left aside: the table says " + name);
+    report.remarks.push_back("--arch " + options.arch + " is left aside: the table says " + name);
   if (name.empty()) name = options.arch.empty() ? "wormhole" : options.arch;
   const Architecture* known = architecture(name);
   if (!known)
@@ -83,7 +84,7 @@ Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bo
   if (!o.start_signpost.empty()) {
     const size_t at = place_of(o.start_signpost, 0);
     if (at == rows.size()) {
-      report.notes.push_back("there is no signpost '" + o.start_signpost + "' to start at");
+      report.remarks.push_back("there is no signpost '" + o.start_signpost + "' to start at");
     } else {
       begin = at + 1;
       cut = true;
@@ -92,9 +93,9 @@ Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bo
   if (!o.end_signpost.empty()) {
     const size_t at = place_of(o.end_signpost, o.end_signpost == o.start_signpost ? 1 : 0);
     if (at == rows.size()) {
-      report.notes.push_back("there is no " +
-                             std::string(o.end_signpost == o.start_signpost ? "second " : "") + "signpost '" +
-                             o.end_signpost + "' to end at");
+      report.remarks.push_back("there is no " +
+                               std::string(o.end_signpost == o.start_signpost ? "second " : "") +
+                               "signpost '" + o.end_signpost + "' to end at");
     } else {
       end = at;
       cut = true;
@@ -114,8 +115,8 @@ Rows window(const Rows& rows, const ReportOptions& o, OpReport& report) {
   if (names.empty()) {
     for (const std::string& wish : {o.start_signpost, o.end_signpost})
       if (!wish.empty())
-        report.notes.push_back("there are no signposts here, and so none called '" + wish +
-                               "'; all ops are shown");
+        report.remarks.push_back("there are no signposts here, and so none called '" + wish +
+                                 "'; all ops are shown");
     return rows;
   }
   bool cut = false;
@@ -124,13 +125,13 @@ Rows window(const Rows& rows, const ReportOptions& o, OpReport& report) {
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     const Rows candidate = behind(rows, *name);
     if (ops_in(candidate) == 0) continue;
-    report.notes.push_back(
+    report.remarks.push_back(
         "the ops after signpost '" + *name + "' are shown" +
         (name == names.rbegin() ? "" : ", because none follow the last one, '" + names.back() + "'") +
         "; --ignore-signposts shows all");
     return without_signposts(candidate, o);
   }
-  report.notes.push_back("no op follows a signpost; all ops are shown");
+  report.remarks.push_back("no op follows a signpost; all ops are shown");
   return without_signposts(rows, o);
 }
 
@@ -183,9 +184,9 @@ std::vector<OpRow> merged(const Rows& rows, OpReport& report) {
     }
   }
   if (misaligned)
-    report.notes.push_back("the devices did not run the same ops: " + std::to_string(misaligned) +
-                           " steps do not match, the first at " + first +
-                           "; --no-merge-devices keeps the devices apart");
+    report.remarks.push_back("the devices did not run the same ops: " + std::to_string(misaligned) +
+                             " steps do not match, the first at " + first +
+                             "; --no-merge-devices keeps the devices apart");
   std::stable_sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.id < b.id; });
   return all;
 }
@@ -354,7 +355,7 @@ Busy busy_time(const std::vector<const OpRow*>& ops) {
 
 OpReport make_report(const OpTable& table, const ReportOptions& options) {
   OpReport report;
-  report.notes = table.notes;
+  report.remarks = table.remarks;
   report.arch = choose_architecture(table, options, report);
   Rows rows;
   for (const OpRow& r : table.rows) rows.push_back(&r);

@@ -48,7 +48,7 @@ struct OpReport {
   std::vector<ReportRow> rows;
   Totals totals;
   size_t devices = 0;
-  std::vector<std::string> notes;  // what was chosen and why, for people
+  std::vector<std::string> remarks;  // what was chosen and why, for people
 };
 
 // Throws InputError for an architecture that is not known.

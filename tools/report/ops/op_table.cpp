@@ -65,10 +65,10 @@ class Reader {
       first_ = "row " + std::to_string(id_) + ", column '" + column + "', '" + cell.substr(0, 40) + "'";
     return std::nullopt;
   }
-  void tell(std::vector<std::string>& notes) const {
+  void tell(std::vector<std::string>& remarks) const {
     if (bad_)
-      notes.push_back(std::to_string(bad_) +
-                      " cells were left aside because they hold no plausible number, the first: " + first_);
+      remarks.push_back(std::to_string(bad_) +
+                        " cells were left aside because they hold no plausible number, the first: " + first_);
   }
 
  private:
@@ -168,7 +168,7 @@ OpTable op_table(const Cells& cells, const std::vector<uint64_t>& lines, uint32_
                               : "program";
     table.rows.push_back(std::move(op));
   }
-  r.tell(table.notes);
+  r.tell(table.remarks);
   return table;
 }
 

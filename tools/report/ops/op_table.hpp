@@ -46,7 +46,7 @@ struct OpTable {
   std::vector<OpRow> rows;
   bool has_arch = false, has_worker_cores = false;  // columns of 2025 and later
   bool padded_names = false;                        // columns W_PAD[LOGICAL] instead of W
-  std::vector<std::string> notes;
+  std::vector<std::string> remarks;
 };
 
 // `lines`: IDs of the rows; empty: numbered from 2. `device_offset` is added to every device id.

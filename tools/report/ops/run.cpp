@@ -86,7 +86,7 @@ void read_host(const RunOptions& options, const std::vector<std::string>& from, 
     if (zones)
       read_ops_times(zones, times, run.host);
     else
-      run.host.notes.push_back("there is no " + times.string() + "; host times stay empty");
+      run.host.remarks.push_back("there is no " + times.string() + "; host times stay empty");
     return;
   }
   if (!options.host.empty())
@@ -149,7 +149,7 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
 
 }  // namespace
 
-Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& notes) {
+Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& remarks) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw InputError(path + " cannot be read: " + std::strerror(errno));
   CsvFile file(in);
@@ -167,9 +167,10 @@ Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vec
     cells.rows.push_back(fields);
   }
   if (ragged)
-    notes.push_back(path + ": " + std::to_string(ragged) +
-                    " rows were skipped because they do not have the " + std::to_string(cells.header.size()) +
-                    " columns of the head, the first in line " + std::to_string(first));
+    remarks.push_back(path + ": " + std::to_string(ragged) +
+                      " rows were skipped because they do not have the " +
+                      std::to_string(cells.header.size()) + " columns of the head, the first in line " +
+                      std::to_string(first));
   return cells;
 }
 
@@ -180,7 +181,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   if (is_ops_results(from.front())) {
     run.kind = InputKind::ops_results;
     if (from.size() > 1) throw InputError("several tables of ops are taken by `ttreport ops` only");
-    run.table = read_cells(from.front(), run.lines, run.account.notes);
+    run.table = read_cells(from.front(), run.lines, run.account.remarks);
     return run;
   }
   std::error_code ignored;
@@ -189,7 +190,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     std::ifstream in(from.front(), std::ios::binary);
     CppReport report = read_cpp_report(in, from.front());
     run.rows = std::move(report.rows);
-    run.account.notes = std::move(report.notes);
+    run.account.remarks = std::move(report.remarks);
   } else {
     read_zones(options, from, listeners, run);
   }
@@ -218,8 +219,8 @@ OpTable table_of(const Run& run) {
 }
 
 std::vector<std::string> notices(const Run& run) {
-  std::vector<std::string> all = run.account.notes;
-  all.insert(all.end(), run.host.notes.begin(), run.host.notes.end());
+  std::vector<std::string> all = run.account.remarks;
+  all.insert(all.end(), run.host.remarks.begin(), run.host.remarks.end());
   if (!run.account.losses.empty())
     all.push_back(std::to_string(run.account.losses.size()) +
                   " intervals of lost markers are reported in this source (`ttreport loss` lists them)");

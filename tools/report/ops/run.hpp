@@ -69,6 +69,6 @@ OpTable table_of(const Run& run);
 std::vector<std::string> notices(const Run& run);
 
 // A table with a header of names out of a CSV file of ops. Throws InputError.
-Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& notes);
+Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& remarks);
 
 }  // namespace ttc::report

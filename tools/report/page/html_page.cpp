@@ -1,6 +1,13 @@
 #include "tools/report/page/html_page.hpp"
 
-#include "tools/pipeline/text_escape.hpp"
+#include <map>
+#include <string_view>
+
+#include "collector/draw/text_escape.hpp"
+
+namespace ttc::embedded {
+extern const std::string_view page_html, page_css, page_js;  // ttc_embed of CMakeLists.txt
+}
 
 namespace ttc::report {
 
@@ -20,22 +27,37 @@ std::string base64(const void* bytes, size_t size) {
   return out;
 }
 
-std::string html_page(const std::string& title, const nlohmann::ordered_json& data) {
-  // Names come from files: bad bytes become a mark, and nothing in them ends the script element.
+namespace {
+
+// The template with each {{name}} replaced by its value. Values are not searched for names.
+std::string fill(std::string_view page, const std::map<std::string_view, std::string_view>& values) {
+  std::string out;
+  for (size_t at = 0;;) {
+    const size_t name = page.find("{{", at);
+    out += page.substr(at, name - at);
+    if (name == page.npos) return out;
+    const size_t end = page.find("}}", name);
+    out += values.at(page.substr(name + 2, end - name - 2));
+    at = end + 2;
+  }
+}
+
+// JSON inside a script element. Bad bytes of names become a replacement character; no name ends the element.
+std::string script_json(const nlohmann::ordered_json& data) {
   std::string text = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) text.replace(at, 2, "<\\/");
   for (size_t at = 0; (at = text.find("<!--", at)) != std::string::npos; at += 7)
     text.replace(at, 4, "\\u003c!--");
-  std::string page =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      tools::for_markup(title) + "</title>\n<style>\n";
-  page += kHtmlStyle;
-  page += "</style>\n</head>\n<body>\n";
-  page += kHtmlBody;
-  page += "<script type=\"application/json\" id=\"data\">" + text + "</script>\n<script>\n";
-  page += kHtmlScript;
-  return page + "</script>\n</body>\n</html>\n";
+  return text;
+}
+
+}  // namespace
+
+std::string html_page(const std::string& title, const nlohmann::ordered_json& data) {
+  return fill(embedded::page_html, {{"title", draw::for_markup(title)},
+                                    {"style", embedded::page_css},
+                                    {"data", script_json(data)},
+                                    {"script", embedded::page_js}});
 }
 
 }  // namespace ttc::report

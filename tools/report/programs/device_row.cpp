@@ -190,7 +190,7 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
     all.rows.push_back(std::move(r));
   }
   if (skipped)
-    all.notes.push_back(
+    all.remarks.push_back(
         name + ": " + std::to_string(skipped) +
         " lines were skipped because they have too few columns or no program, the first is line " +
         std::to_string(first));

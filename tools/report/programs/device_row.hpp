@@ -49,7 +49,7 @@ void write_cpp_report(std::vector<DeviceRow> rows, tools::Output& out);
 
 struct CppReport {
   std::vector<DeviceRow> rows;
-  std::vector<std::string> notes;  // rows that were left out, with line and reason
+  std::vector<std::string> remarks;  // rows that were left out, with line and reason
 };
 // `name` is for sentences. Throws InputError when it is no such file.
 CppReport read_cpp_report(std::istream& in, const std::string& name);

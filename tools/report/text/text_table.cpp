@@ -83,7 +83,7 @@ std::string thousands(double value, int decimals) {
   const size_t first = text.starts_with('-') ? 1 : 0;
   while (at > first + 3) {
     at -= 3;
-    text.insert(at, ",");
+    text.insert(at, 1, ',');
   }
   return text;
 }

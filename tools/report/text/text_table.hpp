@@ -1,6 +1,7 @@
 // Tables for terminals: columns as wide as they must be, colours where they are welcome, less important
 // columns left out where the terminal is narrow.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 

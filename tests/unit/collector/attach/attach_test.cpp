@@ -79,9 +79,9 @@ TEST_F(Attach, silent_tiles_are_waited_for_together_and_touched_three_times_each
   const Attachment a = attach(*observer, options);
   EXPECT_EQ(a.cores.size(), all.size() - silent.size());
   for (const AttachedCore& core : a.cores) EXPECT_FALSE(silent.count(core.at));
-  ASSERT_EQ(a.notes.size(), 1u);
-  EXPECT_NE(a.notes[0].find("10 tiles left out"), std::string::npos) << a.notes[0];
-  EXPECT_NE(a.notes[0].find("it cannot be read"), std::string::npos) << a.notes[0];
+  ASSERT_EQ(a.remarks.size(), 1u);
+  EXPECT_NE(a.remarks[0].find("10 tiles left out"), std::string::npos) << a.remarks[0];
+  EXPECT_NE(a.remarks[0].find("it cannot be read"), std::string::npos) << a.remarks[0];
   EXPECT_EQ(rests.size(), 2u) << "not so often for every tile";
   EXPECT_LE(silent_loads(), 3 * silent.size());
   EXPECT_EQ(guard->account().suspect_tiles, silent.size());
@@ -94,7 +94,7 @@ TEST_F(Attach, a_tile_that_answers_again_is_taken) {
   open({all[0], all[7]}, 150'000'000);
   const Attachment a = attach(*observer, options);
   EXPECT_EQ(a.cores.size(), all.size());
-  EXPECT_TRUE(a.notes.empty()) << a.notes.front();
+  EXPECT_TRUE(a.remarks.empty()) << a.remarks.front();
   EXPECT_EQ(rests.size(), 2u);  // 110 ms were too short, 320 were not
   EXPECT_LE(silent_loads(), 4u);
 }

@@ -27,7 +27,7 @@ constexpr const char* kHead =
     "core_y,device,host_tracy,host_real,write_overhead,host_start,delay,frequency,tracy_ratio,"
     "tracy_base_time,device_frequency_ratio,device_shift\n";
 
-TEST_F(MetalSync, TheLastSampleOfTheDeviceCounts) {
+TEST_F(MetalSync, the_last_sample_of_the_device_counts) {
   const std::string text =
       std::string(kHead) +
       "    0,    1,    2,  10,  20,  30.00, 0, 5, 1.00,   0.999000000000000,  1.0, 0,1.0,0\n"
@@ -38,7 +38,7 @@ TEST_F(MetalSync, TheLastSampleOfTheDeviceCounts) {
   EXPECT_FALSE(hz(text, 1));
 }
 
-TEST_F(MetalSync, WhatIsNoSampleIsNone) {
+TEST_F(MetalSync, what_is_no_sample_is_none) {
   EXPECT_FALSE(metal_sync_hz(directory_ + "/nowhere", 0));
   EXPECT_FALSE(hz("", 0));
   EXPECT_FALSE(hz(kHead, 0));

@@ -39,7 +39,7 @@ class ZoneLogsTest : public testing::Test {
     logs.poll([&](std::string_view n) { found.emplace_back(n); });
     return found;
   }
-  static std::vector<std::string> notes(std::initializer_list<const char*> names) {
+  static std::vector<std::string> remarks(std::initializer_list<const char*> names) {
     std::vector<std::string> list;
     for (const char* n : names) list.push_back(note(n));
     return list;
@@ -52,7 +52,7 @@ TEST_F(ZoneLogsTest, files_that_are_not_there_yet_are_no_trouble) {
   ZoneLogs logs(directory);
   EXPECT_EQ(poll(logs), Notes{});
   append(new_log(), line("A"));
-  EXPECT_EQ(poll(logs), notes({"A"}));
+  EXPECT_EQ(poll(logs), remarks({"A"}));
   ZoneLogs nowhere("");
   EXPECT_EQ(poll(nowhere), Notes{});
   ZoneLogs missing("/nonexistent/directory");
@@ -62,11 +62,11 @@ TEST_F(ZoneLogsTest, files_that_are_not_there_yet_are_no_trouble) {
 TEST_F(ZoneLogsTest, a_growing_file_gives_each_new_note_once) {
   ZoneLogs logs(directory);
   append(old_log(), line("A") + line("B"));
-  EXPECT_EQ(poll(logs), notes({"A", "B"}));
+  EXPECT_EQ(poll(logs), remarks({"A", "B"}));
   EXPECT_EQ(poll(logs), Notes{});
   append(old_log(), line("B") + "some other compiler output\n" + line("C"));
-  EXPECT_EQ(poll(logs), notes({"C"}));
-  EXPECT_EQ(logs.notes(), 3u);
+  EXPECT_EQ(poll(logs), remarks({"C"}));
+  EXPECT_EQ(logs.zone_strings(), 3u);
 }
 
 TEST_F(ZoneLogsTest, a_line_written_in_pieces_is_one_line) {
@@ -77,9 +77,9 @@ TEST_F(ZoneLogsTest, a_line_written_in_pieces_is_one_line) {
     ASSERT_EQ(poll(logs), Notes{}) << i;
   }
   append(old_log(), "\n" + line("NEXT").substr(0, 20));
-  EXPECT_EQ(poll(logs), notes({"PIECES"}));
+  EXPECT_EQ(poll(logs), remarks({"PIECES"}));
   append(old_log(), line("NEXT").substr(20));
-  EXPECT_EQ(poll(logs), notes({"NEXT"}));
+  EXPECT_EQ(poll(logs), remarks({"NEXT"}));
 }
 
 TEST_F(ZoneLogsTest, both_files_are_followed_and_their_partial_lines_kept_apart) {
@@ -89,27 +89,27 @@ TEST_F(ZoneLogsTest, both_files_are_followed_and_their_partial_lines_kept_apart)
   EXPECT_EQ(poll(logs), Notes{});
   append(old_log(), line("OLD").substr(30));
   append(new_log(), line("NEW").substr(35) + line("OLD"));
-  EXPECT_EQ(poll(logs), notes({"OLD", "NEW"}));
+  EXPECT_EQ(poll(logs), remarks({"OLD", "NEW"}));
 }
 
 TEST_F(ZoneLogsTest, a_truncated_file_is_read_from_its_start) {
   ZoneLogs logs(directory);
   append(old_log(), line("A") + line("B") + line("CUT").substr(0, 30));
-  EXPECT_EQ(poll(logs), notes({"A", "B"}));
+  EXPECT_EQ(poll(logs), remarks({"A", "B"}));
   fs::resize_file(old_log(), 0);
   EXPECT_EQ(poll(logs), Notes{});
   append(old_log(), line("D"));
-  EXPECT_EQ(poll(logs), notes({"D"}));
+  EXPECT_EQ(poll(logs), remarks({"D"}));
 }
 
 TEST_F(ZoneLogsTest, a_replaced_file_is_read_from_its_start_also_when_it_is_longer) {
   ZoneLogs logs(directory);
   append(old_log(), line("A") + "partial");
-  EXPECT_EQ(poll(logs), notes({"A"}));
+  EXPECT_EQ(poll(logs), remarks({"A"}));
   const fs::path beside = directory / "beside";
   append(beside, line("B") + line("A") + line("C") + line("D"));
   fs::rename(beside, old_log());
-  EXPECT_EQ(poll(logs), notes({"B", "C", "D"}));
+  EXPECT_EQ(poll(logs), remarks({"B", "C", "D"}));
   fs::remove(old_log());
   EXPECT_EQ(poll(logs), Notes{});
 }
@@ -122,7 +122,7 @@ TEST_F(ZoneLogsTest, text_without_line_ends_and_binary_text_are_survived_in_boun
   }
   append(old_log(),
          "\n" + std::string("\0\xff'#pragma message: \n", 21) + "'#pragma message: '\n" + line("AFTER"));
-  EXPECT_EQ(poll(logs), notes({"AFTER"}));
+  EXPECT_EQ(poll(logs), remarks({"AFTER"}));
 }
 
 TEST_F(ZoneLogsTest, crlf_line_ends_do_not_get_into_the_note) {
@@ -130,7 +130,7 @@ TEST_F(ZoneLogsTest, crlf_line_ends_do_not_get_into_the_note) {
   std::string text = line("CRLF");
   text.insert(text.size() - 1, "\r");
   append(old_log(), text);
-  EXPECT_EQ(poll(logs), notes({"CRLF"}));
+  EXPECT_EQ(poll(logs), remarks({"CRLF"}));
 }
 
 TEST_F(ZoneLogsTest, a_directory_in_place_of_a_file_is_no_trouble) {
@@ -138,7 +138,7 @@ TEST_F(ZoneLogsTest, a_directory_in_place_of_a_file_is_no_trouble) {
   ZoneLogs logs(directory);
   EXPECT_EQ(poll(logs), Notes{});
   append(new_log(), line("A"));
-  EXPECT_EQ(poll(logs), notes({"A"}));
+  EXPECT_EQ(poll(logs), remarks({"A"}));
 }
 
 TEST_F(ZoneLogsTest, metal_home_is_searched_where_logs_can_be) {
@@ -219,7 +219,7 @@ TEST_F(ZoneLogsTest, the_logs_of_a_process_are_found_through_its_directory) {
   append(directory / "generated/profiler/.logs/zone_src_locations.log", line("FOUND"));
   const Workload workload(directory, {});
   ZoneLogs logs(zone_log_directory_of(workload.pid()));
-  EXPECT_EQ(poll(logs), notes({"FOUND"}));
+  EXPECT_EQ(poll(logs), remarks({"FOUND"}));
 }
 
 TEST_F(ZoneLogsTest, a_process_that_is_not_there_has_no_directory) {

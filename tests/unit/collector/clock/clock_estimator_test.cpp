@@ -55,7 +55,7 @@ struct Scene {
   HostTime at = kStart;
 };
 
-TEST(ClockEstimator, SegmentsJoinWithoutGap) {
+TEST(ClockEstimator, segments_join_without_gap) {
   Scene s;
   s.truth.change(kStart + 3 * kSecond, 0.5e9);
   s.sample_until(kStart + 6 * kSecond);
@@ -68,7 +68,7 @@ TEST(ClockEstimator, SegmentsJoinWithoutGap) {
   }
 }
 
-TEST(ClockEstimator, AStepIsFoundWithinTwoPeriodsAndSplitThere) {
+TEST(ClockEstimator, a_step_is_found_within_two_periods_and_split_there) {
   for (const double hz : {0.5e9, 1.35e9, 1.00625e9, 0.99375e9}) {
     Scene s;
     const HostTime step = kStart + 3 * kSecond + kPeriod * 4 / 10;
@@ -95,7 +95,7 @@ TEST(ClockEstimator, AStepIsFoundWithinTwoPeriodsAndSplitThere) {
   }
 }
 
-TEST(ClockEstimator, ViolationTurnsBoundsHardBackwards) {
+TEST(ClockEstimator, violation_turns_bounds_hard_backwards) {
   Scene s;
   // Two changes within a dwell of four periods: each alone would have been fine.
   const HostTime first = kStart + 3 * kSecond + kPeriod / 3, second = first + 5 * kPeriod / 2;
@@ -113,7 +113,7 @@ TEST(ClockEstimator, ViolationTurnsBoundsHardBackwards) {
   EXPECT_EQ(s.at_time(second + 8 * kPeriod).kind, BoundKind::conditional);
 }
 
-TEST(ClockEstimator, ABlipBetweenTwoSamplesIsAViolation) {
+TEST(ClockEstimator, a_blip_between_two_samples_is_a_violation) {
   Scene s;
   const HostTime blip = kStart + 3 * kSecond + kPeriod / 3;
   s.truth.change(blip, 0.5e9);
@@ -125,7 +125,7 @@ TEST(ClockEstimator, ABlipBetweenTwoSamplesIsAViolation) {
   EXPECT_EQ(s.at_time(blip + kPeriod / 40).kind, BoundKind::hard);
 }
 
-TEST(ClockEstimator, CounterThatStands) {
+TEST(ClockEstimator, counter_that_stands) {
   Scene s;
   const HostTime stop = kStart + 3 * kSecond + kPeriod / 3, go = stop + 2 * kSecond;
   s.truth.change(stop, 0);
@@ -145,7 +145,7 @@ TEST(ClockEstimator, CounterThatStands) {
   }
 }
 
-TEST(ClockEstimator, AResetBeginsAnEra) {
+TEST(ClockEstimator, a_reset_begins_an_era) {
   Scene s;
   s.truth.reset(kStart + 4 * kSecond, 1000);
   s.sample_until(kStart + 8 * kSecond);
@@ -161,7 +161,7 @@ TEST(ClockEstimator, AResetBeginsAnEra) {
               16000);
 }
 
-TEST(ClockEstimator, AClockThatOutrunsTheChipIsASleepingHost) {
+TEST(ClockEstimator, a_clock_that_outruns_the_chip_is_a_sleeping_host) {
   Scene s;
   s.sample_until(kStart + 3 * kSecond);
   s.truth.reset(s.at - kPeriod / 2,
@@ -172,7 +172,7 @@ TEST(ClockEstimator, AClockThatOutrunsTheChipIsASleepingHost) {
   EXPECT_EQ(s.estimator.stats().violations, 0u);
 }
 
-TEST(ClockEstimator, AGapIsHardAndNothingIsBelievedAcrossIt) {
+TEST(ClockEstimator, a_gap_is_hard_and_nothing_is_believed_across_it) {
   Scene s;
   s.sample_until(kStart + 3 * kSecond);
   const HostTime gap = s.at;
@@ -183,7 +183,7 @@ TEST(ClockEstimator, AGapIsHardAndNothingIsBelievedAcrossIt) {
   EXPECT_EQ(s.at_time(gap - 10 * kPeriod).kind, BoundKind::conditional);
 }
 
-TEST(ClockEstimator, ASampleWithoutATightReadIsLeftOut) {
+TEST(ClockEstimator, a_sample_without_a_tight_read_is_left_out) {
   Scene s;
   s.sample_until(kStart + 3 * kSecond);
   const ClockRead wide{s.at, s.at + 16 * 5'000'000, s.truth.cycles(s.at + 16 * 4'900'000)};
@@ -195,7 +195,7 @@ TEST(ClockEstimator, ASampleWithoutATightReadIsLeftOut) {
   EXPECT_EQ(s.estimator.stats().violations + s.estimator.stats().steps, 0u);
 }
 
-TEST(ClockEstimator, WhatWasSeenIsAnUpperLimit) {
+TEST(ClockEstimator, what_was_seen_is_an_upper_limit) {
   // Reads with a constant skew: the truth is always at their end. Markers seen early narrow the family from
   // above.
   const auto bound = [](bool with_markers) {
@@ -220,7 +220,7 @@ TEST(ClockEstimator, WhatWasSeenIsAnUpperLimit) {
   EXPECT_LT(bound(true), bound(false) * 3 / 4);
 }
 
-TEST(ClockEstimator, ProvisionalSegmentsFollowTheFinalOnes) {
+TEST(ClockEstimator, provisional_segments_follow_the_final_ones) {
   Scene s;
   s.sample_until(kStart + 5 * kSecond);
   const auto later = s.estimator.provisional();
@@ -234,7 +234,7 @@ TEST(ClockEstimator, ProvisionalSegmentsFollowTheFinalOnes) {
   EXPECT_EQ(later[later.size() - 3].kind, BoundKind::conditional);
 }
 
-TEST(ClockEstimator, AWeekAtOneSampleAMinuteKeepsUpWithTheCounter) {
+TEST(ClockEstimator, a_week_at_one_sample_a_minute_keeps_up_with_the_counter) {
   // Long segments and large numbers: what matters is the arithmetic, so the truth is a straight line.
   ClockMap map;
   const uint64_t week_s = 7 * 24 * 3600;

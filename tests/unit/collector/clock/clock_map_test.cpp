@@ -27,7 +27,7 @@ std::vector<char> body(const ClockHead& head, std::span<const ClockSegment> segm
   return bytes;
 }
 
-TEST(ClockSegment, RoundsByLessThanATickAndStaysStrictlyMonotone) {
+TEST(ClockSegment, rounds_by_less_than_a_tick_and_stays_strictly_monotone) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 20000; ++i) {
     const uint64_t cycles = 1 + (random() >> (10 + random() % 50)) % (uint64_t{1} << 43);
@@ -51,7 +51,7 @@ TEST(ClockSegment, RoundsByLessThanATickAndStaysStrictlyMonotone) {
   }
 }
 
-TEST(ClockMap, BatchAndSingleAgreeOverWrapsAndSegmentEnds) {
+TEST(ClockMap, batch_and_single_agree_over_wraps_and_segment_ends) {
   std::vector<ClockSegment> segments;
   uint64_t cycles = (uint64_t{3} << 44) - 700'000'000;  // the markers' 44 bits wrap on the way
   HostTime host = 1'000'000'000'000;
@@ -92,7 +92,7 @@ TEST(ClockMap, BatchAndSingleAgreeOverWrapsAndSegmentEnds) {
 }
 
 // Long pieces, seen early: what is more than 2^43 cycles ahead is a wrap older.
-TEST(ClockMap, BatchTakesTheSameWrapAsSingleInAPieceOfTwoHours) {
+TEST(ClockMap, batch_takes_the_same_wrap_as_single_in_a_piece_of_two_hours) {
   constexpr HostTime kHost = 1'000'000'000'000'000;
   constexpr uint64_t kLong = (uint64_t{1} << 43) - 1;
   const uint64_t from = uint64_t{5} << 44;
@@ -112,7 +112,24 @@ TEST(ClockMap, BatchTakesTheSameWrapAsSingleInAPieceOfTwoHours) {
   }
 }
 
-TEST(ClockMap, OutsideOfEverythingMeasuredThereIsNoBound) {
+// A card counts on while its host is started anew.
+TEST(ClockMap, a_marker_from_before_the_hosts_boot_is_not_in_the_far_future) {
+  const uint64_t from = uint64_t{1} << 43;
+  const HostTime second = 16'000'000'000;
+  const ClockSegment s = piece(from, second, from + 1'000'000, second + 16'000'000);
+  ClockMap map;
+  map.update({}, {&s, 1});
+  const uint64_t old = from - 3'600'000'000'000;  // an hour at 1 GHz
+  const auto single = map.at(old, second + 16'000'000);
+  EXPECT_EQ(single.quality.kind, BoundKind::none);
+  EXPECT_EQ(single.host, 1u);
+  std::vector<HostTime> out(1);
+  std::vector<ClockMap::Run> runs;
+  map.convert({{old}}, second + 16'000'000, out, runs);
+  EXPECT_EQ(out[0], 1u);
+}
+
+TEST(ClockMap, outside_of_everything_measured_there_is_no_bound) {
   ClockMap map;
   EXPECT_EQ(map.at(5, 5).quality.kind, BoundKind::none);
   const ClockSegment s = piece(1'000'000, 160'000'000, 2'000'000, 176'000'000);
@@ -132,7 +149,7 @@ TEST(ClockMap, OutsideOfEverythingMeasuredThereIsNoBound) {
   EXPECT_LE(late.host - late.quality.bound, 176'000'000u + 10'000 * 16 * 10 / 14);
 }
 
-TEST(ClockMap, ProvisionalSegmentsAreReplacedFinalOnesStay) {
+TEST(ClockMap, provisional_segments_are_replaced_final_ones_stay) {
   ClockMap map;
   const ClockSegment a = piece(100, 10'000, 200, 12'000);
   const ClockSegment guess[] = {piece(200, 12'000, 300, 14'000, 0), piece(300, 14'000, 400, 16'000, 0)};
@@ -150,7 +167,7 @@ TEST(ClockMap, ProvisionalSegmentsAreReplacedFinalOnesStay) {
   EXPECT_EQ(map.segments().back().from_cycles, 200u);
 }
 
-TEST(ClockMap, TheSameCyclesInTwoErasAreToldApartByWhenTheyWereSeen) {
+TEST(ClockMap, the_same_cycles_in_two_eras_are_told_apart_by_when_they_were_seen) {
   ClockMap map;
   ClockSegment old = piece(1000, 1'000'000, 2000, 1'020'000), fresh = piece(1000, 5'000'000, 2000, 5'020'000);
   fresh.era = 1;
@@ -161,7 +178,7 @@ TEST(ClockMap, TheSameCyclesInTwoErasAreToldApartByWhenTheyWereSeen) {
   EXPECT_EQ(map.at(1500, 3'000'000).quality.kind, BoundKind::none);  // the reset is somewhere here
 }
 
-TEST(ClockBody, ForeignBytesAreRefused) {
+TEST(ClockBody, foreign_bytes_are_refused) {
   const ClockSegment good = piece(1000, 1'000'000, 2000, 1'020'000);
   EXPECT_EQ(check_clock_body(body({}, {&good, 1})), "");
   EXPECT_NE(check_clock_body({}), "");

@@ -180,7 +180,7 @@ void judge(const World& w, uint64_t seed, size_t markers, Tally& tally) {
   }
 }
 
-TEST(ClockWorlds, BoundsContainTheTruth) {
+TEST(ClockWorlds, bounds_contain_the_truth) {
   const uint64_t first = first_seed(1);
   const size_t worlds = std::getenv("TTC_SEED") ? 1 : long_run() ? 700 : 70, markers = 15000;
   std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
@@ -236,7 +236,7 @@ Accuracy accuracy(const LinkOptions& link, double step_every_s, uint64_t seed, s
   return {off[off.size() / 2], off[off.size() * 99 / 100], bound[bound.size() / 2]};
 }
 
-TEST(ClockWorlds, ErrorIsSmallWhereAsymmetryIsSymmetric) {
+TEST(ClockWorlds, error_is_small_where_asymmetry_is_symmetric) {
   for (const unsigned reads : {1u, 8u})
     for (const double steps : {0.0, 5.0})
       for (uint64_t seed = first_seed(11); seed < first_seed(11) + 3; ++seed) {

@@ -2,7 +2,7 @@
 // (tests/sim/history.hpp, scheduled_card.hpp, collecting.hpp).
 //
 // Exhaustive up to a bound, in the manner of preemption-bounded model checking: in each schedule the card
-// moves on at a fixed pace between looks, and in up to one (TTC_LONG: two) places in the middle of a look.
+// moves on at a fixed pace between looks, and in up to one (TTC_LONG: two) places in the middle of a poll.
 // The reset begins at every access of the firmware, the posted writes land in several orders and as late as
 // they may.
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ struct Paced : Schedule {
   uint64_t loads = 0;
 };
 
-// A stalling adversary: mostly nothing, sometimes much, in a look, between looks, and with the clock running
+// A stalling adversary: mostly nothing, sometimes much, in a poll, between looks, and with the clock running
 // on.
 struct Random : Schedule {
   explicit Random(uint64_t seed) : random(seed) {
@@ -109,7 +109,7 @@ struct Random : Schedule {
   uint32_t quick;
 };
 
-// Of this adversary's schedules, one in fifty thousand or fewer still hides a loss: a look is held up across
+// Of this adversary's schedules, one in fifty thousand or fewer still hides a loss: a poll is held up across
 // a reset, and what is found behind it fits. They are known by their numbers and must not become more
 // (DESIGN.md).
 constexpr uint64_t kSilentAtMost = 50'000;
@@ -182,9 +182,9 @@ void all_histories(const std::function<bool(const HistoryOptions&, const History
               }
 }
 
-// Nothing happens in the middle of a look.
+// Nothing happens in the middle of a poll. A tenth of them in an ordinary run.
 TEST_F(Interleaving, between_looks) {
-  OneIn some(kSanitized ? 200 : 1);
+  OneIn some(kSanitized ? 200 : long_run() ? 1 : 10);
   all_histories([&](const HistoryOptions& o, const History& h) {
     for (const uint32_t pace : kPaces)
       if (some.turn() && !check(o, h, Paced(pace))) return false;
@@ -193,10 +193,10 @@ TEST_F(Interleaving, between_looks) {
   expect_covered();
 }
 
-// Something happens before one load in the middle of a look: any load, of any schedule above. A fixed part of
+// Something happens before one load in the middle of a poll: any load, of any schedule above. A fixed part of
 // them in an ordinary run, an eighth in the long one.
 TEST_F(Interleaving, within_one_look) {
-  OneIn schedules(kSanitized ? 200 : long_run() ? 1 : 3), loads_of(long_run() ? 8 : 60);
+  OneIn schedules(kSanitized ? 200 : long_run() ? 1 : 30), loads_of(long_run() ? 8 : 60);
   all_histories([&](const HistoryOptions& o, const History& h) {
     for (const uint32_t pace : kPaces) {
       if (!schedules.turn()) continue;
@@ -237,7 +237,7 @@ TEST_F(Interleaving, within_two_looks) {
 TEST_F(Interleaving, at_random) {
   const char* given = std::getenv("TTC_RANDOM");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  uint64_t left = given ? 1 : kSanitized ? 2'000 : long_run() ? 1'000'000 : 40'000;
+  uint64_t left = given ? 1 : kSanitized ? 2'000 : long_run() ? 1'000'000 : 4'000;
   std::cout << "seeds from " << seed << "\n";
   for (; left > 0; ++seed) {
     Random schedule(seed);

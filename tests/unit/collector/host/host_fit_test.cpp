@@ -95,8 +95,8 @@ TEST(HostFit, follows_the_cards_node_and_does_nothing_where_it_is_not_told) {
 }
 
 TEST(WorkloadThreads, are_read_from_proc) {
-  char pattern[] = "/tmp/ttc-proc-XXXXXX";
-  ASSERT_NE(mkdtemp(pattern), nullptr);
+  std::string pattern = testing::TempDir() + "ttc-proc-XXXXXX";
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
   const std::string task = std::string(pattern) + "/77/task/";
   const auto thread = [&](const char* tid, const char* stat, const char* cpus) {
     fs::create_directories(task + tid);

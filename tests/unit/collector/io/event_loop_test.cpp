@@ -194,11 +194,9 @@ TEST_P(EventLoops, events_that_come_during_reads_are_not_lost) {
     for (size_t i = 0; i < 40; ++i) reads.push_back({file.fd(), 8 * i, out[i]});
     ASSERT_TRUE(events->read_all(reads));
     ASSERT_EQ(out[39][7], 46u);
-    // It is there already: a wait of any length returns at once.
-    const auto begin = Clock::now();
-    const Events got = events->wait(3'000 * kMillisecond);
+    // It is there already: a wait of any length returns at once. One that slept would run into ctest's limit.
+    const Events got = events->wait(3'600'000 * kMillisecond);
     EXPECT_TRUE(round % 2 ? got.signal : got.hangup) << round;
-    ASSERT_LT(Clock::now() - begin, std::chrono::seconds(2)) << "slept on an event it had already seen";
     uint64_t value;
     ASSERT_EQ(read(round % 2 ? a : b, &value, 8), 8);
     events->wait(0);

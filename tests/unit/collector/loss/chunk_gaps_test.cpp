@@ -8,6 +8,7 @@
 
 #include "firmware_markers/device/format.hpp"
 #include "firmware_markers/layout.hpp"
+#include "ttcollect/loss_view.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -43,7 +44,7 @@ struct Piece {
   uint64_t first_frame = 0, frames = 1;
   uint32_t epoch = 0;
   uint64_t frames_before_epoch = 0;
-  uint32_t notes = 0;
+  uint32_t remarks = 0;
 };
 
 std::vector<uint64_t> chunk_of(const Piece& p) {
@@ -68,7 +69,7 @@ std::vector<uint64_t> chunk_of(const Piece& p) {
   h.flat_id = 3;
   h.epoch = p.epoch;
   h.span_count = 1;
-  h.notes = p.notes;
+  h.flags = p.remarks;
   std::vector<uint64_t> chunk((h.bytes + 7) / 8);
   auto* at = reinterpret_cast<char*>(chunk.data());
   std::memcpy(at, &h, sizeof h);
@@ -180,6 +181,86 @@ TEST(ChunkGaps, a_stream_that_broke_off_leaves_every_lane_open) {
 
 TEST(ChunkGaps, standing_chunks_do_not_count) {
   EXPECT_TRUE(find({{0}, {9, 1, 1, 1, 0, 0, shm::kStanding}, {1, 0, 1}}).lost.empty());
+}
+
+TEST(ChunkGaps, words_between_two_spans_of_an_epoch_are_counted) {
+  const auto missing = [](const std::vector<Piece>& pieces) {
+    ChunkGaps gaps(shm::LossCause::reader_lapped, [](uint64_t, const LossRecord&) {});
+    for (const Piece& p : pieces) gaps.push(chunk_of(p));
+    return gaps.missing_words();
+  };
+  EXPECT_EQ(missing({{0}, {1, 0, 1}, {2, 0, 2}}), 0u);
+  EXPECT_EQ(missing({{0}, {3, 0, 3}, {4, 0, 5}}), 36u);
+  EXPECT_EQ(missing({{0}, {3, 1, 3}}), 0u);                            // a lane's first
+  EXPECT_EQ(missing({{0}, {3, 0, 4, 1, 1, 0}}), 0u);                   // of another epoch
+  EXPECT_EQ(missing({{0}, {3, 0, 4, 1, 0, 0, shm::kRecovered}}), 0u);  // behind a rewound index
+}
+
+std::vector<uint64_t> loss_chunk_of(const LossRecord& record) {
+  ChunkHeader h;
+  h.bytes = sizeof h + sizeof record;
+  h.kind = shm::ChunkKind::loss;
+  h.flags = shm::kStanding;
+  h.session = 5;
+  std::vector<uint64_t> chunk(h.bytes / 8);
+  std::memcpy(chunk.data(), &h, sizeof h);
+  std::memcpy(chunk.data() + sizeof h / 8, &record, sizeof record);
+  EXPECT_EQ(shm::check_chunk(chunk), "");
+  return chunk;
+}
+
+TEST(LossView, returns_an_interval_once_and_again_when_it_has_grown) {
+  LossView view(shm::LossCause::file_damaged);
+  LossRecord record;
+  record.id = 3;
+  record.words = 10;
+  EXPECT_EQ(view.push(chunk_of({0})), nullptr);
+  ASSERT_NE(view.push(loss_chunk_of(record)), nullptr);
+  EXPECT_EQ(view.push(loss_chunk_of(record)), nullptr);
+  record.words = 11;
+  const LossRecord* grown = view.push(loss_chunk_of(record));
+  ASSERT_NE(grown, nullptr);
+  EXPECT_EQ(grown->words, 11u);
+  view.finish();
+  EXPECT_EQ(view.reported_count(), 1u);
+  EXPECT_EQ(view.reported().at(5).at(3).words, 11u);
+  EXPECT_TRUE(view.found().empty());
+}
+
+TEST(LossView, what_a_record_covers_is_not_found_again_and_the_rest_has_ids_of_its_own) {
+  LossRecord of_lane_0;                // all that is missing of RISC 0
+  of_lane_0.id = ChunkGaps::kFirstId;  // as of a gap that a recorder found
+  of_lane_0.core_x = 1, of_lane_0.core_y = 2;
+  of_lane_0.from_cycles = last_time_of(0);
+  of_lane_0.to_cycles = last_time_of(2) + 1;
+  LossView view(shm::LossCause::file_damaged);
+  view.push(loss_chunk_of(of_lane_0));
+  for (const Piece& p : std::vector<Piece>{{0}, {1, 1}, {4, 0, 3}, {5, 1, 4}}) view.push(chunk_of(p));
+  view.finish();
+  ASSERT_EQ(view.found().at(5).size(), 1u);
+  const auto& [id, found] = *view.found().at(5).begin();
+  EXPECT_EQ(found.risc, 1);
+  EXPECT_EQ(found.words, 36u);
+  EXPECT_EQ(found.cause, shm::LossCause::file_damaged);
+  EXPECT_EQ(id, found.id);
+  EXPECT_GT(id, of_lane_0.id);
+  EXPECT_EQ(view.all().at(5).size(), 2u);
+  EXPECT_EQ(view.missing_chunks(), 2u);
+  EXPECT_EQ(view.missing_words(), 60u);
+}
+
+TEST(LossView, looks_for_no_gaps_where_chunks_were_left_out_on_purpose) {
+  LossView view(std::nullopt);
+  LossRecord record;
+  record.id = 3;
+  view.lost_beginning();
+  EXPECT_NE(view.push(loss_chunk_of(record)), nullptr);
+  for (const Piece& p : std::vector<Piece>{{0}, {4, 0, 3}}) view.push(chunk_of(p));
+  view.broke_off();
+  view.finish();
+  EXPECT_EQ(view.reported_count(), 1u);
+  EXPECT_TRUE(view.found().empty());
+  EXPECT_EQ(view.missing_chunks() + view.missing_words(), 0u);
 }
 
 }  // namespace

@@ -12,11 +12,12 @@
 #include <mutex>
 #include <set>
 
+#include "collector/capture/capture_file.hpp"
 #include "collector/publish/publisher.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "tests/support/capture_blocks.hpp"
 #include "ttcollect/capture_reader.hpp"
-#include "ttcollect/loss_book.hpp"
+#include "ttcollect/loss_view.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -145,7 +146,7 @@ struct FilesAccount {
 
 FilesAccount account_of(const std::vector<std::string>& files) {
   FilesAccount a;
-  LossBook book(shm::LossCause::file_damaged);
+  LossView view(shm::LossCause::file_damaged);
   for (const std::string& path : files) {
     CaptureReader reader(path);
     EXPECT_EQ(reader.damage(), "") << path;
@@ -153,7 +154,7 @@ FilesAccount account_of(const std::vector<std::string>& files) {
     a.sessions = 0;
     for (Chunk c; reader.next(c);) {
       ++a.chunks;
-      book.push(c);
+      view.push(c);
       const shm::ChunkHeader& h = shm::header_of(c);
       if (h.kind == shm::ChunkKind::session) ++a.sessions;
       if (h.kind == shm::ChunkKind::end) ++a.ends;
@@ -162,9 +163,9 @@ FilesAccount account_of(const std::vector<std::string>& files) {
     }
     EXPECT_EQ(a.sessions, 1u) << path << " is not complete by itself";
   }
-  for (const auto& [id, r] : book.sessions().at(77)) a.lost.push_back(r), a.lost_words += r.words;
-  book.finish();
-  for (const auto& [session, found] : book.found()) a.unexplained += found.size();
+  for (const auto& [id, r] : view.reported().at(77)) a.lost.push_back(r), a.lost_words += r.words;
+  view.finish();
+  for (const auto& [session, found] : view.found()) a.unexplained += found.size();
   return a;
 }
 
@@ -393,7 +394,7 @@ TEST_F(CaptureLimits, by_time_also_when_the_clock_goes_back) {
   CaptureOptions o = options();
   o.memory_bytes = 64 << 20;
   std::atomic<uint64_t> reads{0};
-  o.now_ns = [&] {  // a second a look, and now and then an hour back
+  o.now_ns = [&] {  // a second a poll, and now and then an hour back
     const uint64_t n = reads++;
     return 10'000'000'000'000 + n * 1'000'000'000 - (n % 50 > 40 ? 3600'000'000'000 : 0);
   };
@@ -420,8 +421,8 @@ TEST_F(CaptureLimits, a_file_removed_underneath_is_begun_anew_and_told) {
   for (unsigned n = 0; n < 100; ++n) ring.publish(100);
   ring.end();
   writer.finish();
-  ASSERT_EQ(writer.notes().size(), 1u);
-  EXPECT_NE(writer.notes()[0].find("removed"), std::string::npos);
+  ASSERT_EQ(writer.remarks().size(), 1u);
+  EXPECT_NE(writer.remarks()[0].find("removed"), std::string::npos);
   const FilesAccount a = account_of(files());
   EXPECT_GE(a.words, 100u * 100 * 20);
   EXPECT_TRUE(a.indexed);

@@ -68,7 +68,7 @@ std::map<uint64_t, Seen> read_back(const std::string& path) {
       ++s.sessions;
       continue;
     }
-    if (h.notes & shm::kStanding) continue;  // the ring's are counted
+    if (h.flags & shm::kStanding) continue;  // the ring's are counted
     s.sequences.push_back(h.sequence);
     s.chips.push_back(h.device);
   }

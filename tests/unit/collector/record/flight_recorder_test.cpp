@@ -12,12 +12,11 @@
 #include "collector/publish/publisher.hpp"
 #include "tests/support/capture_blocks.hpp"
 #include "ttcollect/capture_reader.hpp"
-#include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 namespace {
 
-constexpr uint64_t kHour = 3'600'000'000'000;
+constexpr uint64_t kHour = 3'600'000'000'000, kSecond = 1'000'000'000;
 
 class Flight : public testing::Test {
  protected:
@@ -30,6 +29,7 @@ class Flight : public testing::Test {
     options_.bytes = 512 << 10;
     options_.every_ns = kHour;
     options_.path = base_ + ".ttc";
+    options_.clock = [this] { return now_ns_++; };
   }
   ~Flight() override {
     for (const FlightRecording& r : told_) std::remove(r.file.path.c_str());
@@ -51,7 +51,7 @@ class Flight : public testing::Test {
     uint64_t time = 1000;
     std::mt19937_64 dice(1);
     append_frame(words, 0, host_id, time, 1, dice);
-    const Chunk chunk = words_chunk(1, 2, sequence_++, {{3, offset_, words}}, raw_now_ns() - before_ns);
+    const Chunk chunk = words_chunk(1, 2, sequence_++, {{3, offset_, words}}, now_ns_ - before_ns);
     offset_ += static_cast<uint32_t>(words.size());
     uint64_t* at = segment_->ring().claim(chunk.size() * 8);
     for (size_t i = 0; i < chunk.size(); ++i) shm::store_word(at + i, chunk[i]);
@@ -79,6 +79,7 @@ class Flight : public testing::Test {
     return count;
   }
 
+  std::atomic<uint64_t> now_ns_{10 * kHour};  // since the machine was started; goes on when it is asked for
   const std::string name_ = "test-flight-" + std::to_string(getpid());
   const std::string base_ = testing::TempDir() + name_;
   std::unique_ptr<shm::SegmentWriter> segment_;
@@ -112,6 +113,17 @@ TEST_F(Flight, a_loss_is_recorded_at_once_and_the_next_is_held_back) {
   EXPECT_EQ(told_[0].why, "loss: dropped on card on 0-0 RISC 0");
   EXPECT_EQ(words_in(told_[0].file.path), 1u);
   EXPECT_EQ(recorder_->held_back(), 1u);
+}
+
+TEST_F(Flight, a_loss_after_the_time_between_two_recordings_is_recorded_again) {
+  start("loss");
+  publish_loss();
+  await_recordings(1);
+  now_ns_ += options_.every_ns;
+  publish_loss();
+  await_recordings(2);
+  end();
+  EXPECT_EQ(recorder_->held_back(), 0u);
 }
 
 TEST_F(Flight, a_lane_that_falls_silent) {
@@ -149,6 +161,35 @@ TEST_F(Flight, pre_time_leaves_out_what_was_read_before) {
   end();
   ASSERT_EQ(told_.size(), 1u);
   EXPECT_EQ(words_in(told_[0].file.path), 2u);
+}
+
+TEST_F(Flight, pre_time_longer_than_the_machine_is_up_leaves_nothing_out) {
+  now_ns_ = kSecond;
+  options_.pre_ns = kHour;
+  start("loss");
+  publish_words(kSecond);
+  publish_words(kSecond / 2);
+  publish_words(0);
+  publish_loss();
+  await_recordings(1);
+  end();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(words_in(told_[0].file.path), 3u);
+}
+
+TEST_F(Flight, a_snapshot_of_longer_than_the_machine_is_up_leaves_nothing_out) {
+  now_ns_ = kSecond;
+  publish_words(kSecond);
+  publish_words(kSecond / 4);
+  publish_words(0);
+  for (const auto& [last_ns, words] : {std::pair{kHour, 3u}, std::pair{kSecond / 2, 2u}}) {
+    SnapshotOptions o;
+    o.last_ns = last_ns;
+    o.clock = options_.clock;
+    take_snapshot({name_}, base_ + ".snap.ttc", o);
+    EXPECT_EQ(words_in(base_ + ".snap.ttc"), words) << last_ns;
+    std::remove((base_ + ".snap.ttc").c_str());
+  }
 }
 
 TEST_F(Flight, without_pre_time_all_that_is_kept_is_recorded) {

@@ -47,11 +47,11 @@ Chunk names() {
 Chunk session(unsigned mhz) {
   return fact_chunk(shm::ChunkKind::session, 0, "{\"aiclk_mhz\":" + std::to_string(mhz) + "}");
 }
-Chunk loss(shm::LossCause cause, uint32_t notes = 0) {
+Chunk loss(shm::LossCause cause, uint32_t flags = 0) {
   shm::LossRecord r;
   r.core_x = 1, r.core_y = 2, r.risc = 3, r.cause = cause;
   Chunk chunk = fact_chunk(shm::ChunkKind::loss, 0, std::string(reinterpret_cast<const char*>(&r), sizeof r));
-  reinterpret_cast<shm::ChunkHeader*>(chunk.data())->notes = notes;
+  reinterpret_cast<shm::ChunkHeader*>(chunk.data())->flags = flags;
   return chunk;
 }
 

@@ -28,7 +28,7 @@ Collecting::Shared& shared() {
   return s;
 }
 
-// The core moves on by exactly `offset` accesses between the look and the first store, as the first recycle
+// The core moves on by exactly `offset` accesses between the poll and the first store, as the first recycle
 // of the run does it; later ones are not disturbed.
 struct AtOffset : World {
   AtOffset(uint64_t accesses, bool together, uint64_t spacing, uint32_t accesses_between_looks = 37)
@@ -194,7 +194,7 @@ TEST_F(Recycling, counts_the_runs_that_never_came) {
     if (!check(world.options, world, "seed " + std::to_string(seed))) return;
   }
   std::cout << totals.text() << "\n";
-  EXPECT_GT(totals.missing_runs, 0u);
+  EXPECT_GT(totals.missing_launches, 0u);
   EXPECT_GT(totals.lossy, 0u);
   EXPECT_EQ(totals.silent, 0u);
 }

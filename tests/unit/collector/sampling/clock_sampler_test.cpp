@@ -62,9 +62,10 @@ class TileCard : public card::Card {
   card::Transactions transactions_;
 };
 
+constexpr size_t kSegments = 40;
 constexpr uint64_t kSamplePeriod = 5'000'000;  // 200 samples a second, so that the test is short
 
-TEST(ClockSampler, TilesOfOneOriginAreOneDomainOthersGetTheirOwn) {
+TEST(ClockSampler, tiles_of_one_origin_are_one_domain_others_get_their_own) {
   TileCard card;
   card.origin = {
       {{1, 1}, 0},         {{1, 2}, 0}, {{2, 1}, 7'000'000'000}, {{2, 2}, 0}, {{3, 1}, 7'000'000'000},
@@ -86,7 +87,7 @@ TEST(ClockSampler, TilesOfOneOriginAreOneDomainOthersGetTheirOwn) {
   EXPECT_NE(sampler.take_domains().find("[1,2,1]"), std::string::npos);
 }
 
-TEST(ClockSampler, ATileThatDoesNotAnswerIsNoReasonToStop) {
+TEST(ClockSampler, a_tile_that_does_not_answer_is_no_reason_to_stop) {
   TileCard card;
   card.origin = {{{1, 1}, 0}, {{1, 2}, 0}};
   card.dead[{1, 2}] = true;
@@ -99,7 +100,7 @@ TEST(ClockSampler, ATileThatDoesNotAnswerIsNoReasonToStop) {
   EXPECT_EQ(sampler.figures().stats.samples, 1u);
 }
 
-TEST(ClockSampler, StaysWithinItsRoundTrips) {
+TEST(ClockSampler, stays_within_its_round_trips) {
   for (const double rate : {2.0, 16.0, 32.0}) {
     TileCard card;
     std::vector<Coord> tiles;
@@ -120,7 +121,7 @@ TEST(ClockSampler, StaysWithinItsRoundTrips) {
 
 // Short runs are over before every tile had its turn: at the end those that are left are compared, or only
 // the reference tile's markers would have times.
-TEST(ClockPublisher, ACardThatGoesAwayEarlyIsAskedForItsOtherTilesFirst) {
+TEST(ClockPublisher, a_card_that_goes_away_early_is_asked_for_its_other_tiles_first) {
   TileCard card;
   card.base = uint64_t{1} << 40;
   std::vector<card::Coord> tiles;
@@ -155,7 +156,7 @@ TEST(ClockPublisher, ACardThatGoesAwayEarlyIsAskedForItsOtherTilesFirst) {
 }
 
 // Publishes for real and follows the model live: every count the card showed lies where its segment says.
-TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
+TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
   TileCard card;
   card.base =
       (uint64_t{1} << 32) * 1000 - raw_now_ns() % (uint64_t{1} << 32) - 200'000'000;  // rolls over on the way
@@ -173,29 +174,33 @@ TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
     std::vector<uint64_t> words;
     EXPECT_FALSE(reader.clock(words));
     std::vector<std::pair<uint64_t, uint64_t>> shown;  // count, RAW ns
-    for (int polls = 0; polls < 80;) {
+    ClockMap from_chunks;
+    const auto take_chunks = [&] {
+      for (std::vector<uint64_t> chunk; reader.next(chunk, 0) == shm::Reader::Next::chunk;)
+        if (shm::header_of(chunk).kind == shm::ChunkKind::clock) {
+          ASSERT_EQ(check_clock_body(shm::body_of(chunk)), "");
+          from_chunks.update(shm::body_of(chunk));
+        }
+    };
+    const auto rolled_over = [&] { return shown.front().first >> 32 != shown.back().first >> 32; };
+    // Samples whose reads took long are left out, more of them the slower the machine is. Where none is taken
+    // any more the test runs into ctest's limit.
+    while (from_chunks.segments().size() <= kSegments || !rolled_over()) {
       const uint64_t now = monotonic_now_ns();
       if (now < clock.next_due_ns()) continue;
       ASSERT_EQ(clock.poll(now), Access::ok);
-      ++polls;
       const uint64_t raw = raw_now_ns();
       shown.emplace_back(raw + card.base, raw);
       ASSERT_TRUE(reader.clock(words));
       const auto maps = live_clock(words);
       ASSERT_EQ(maps.size(), 1u);
+      take_chunks();
     }
     clock.close(true, true);
     ASSERT_TRUE(reader.clock(words));
     const auto live = live_clock(words);
     ASSERT_EQ(live.size(), 1u);
-    ClockMap from_chunks;
-    std::vector<uint64_t> chunk;
-    while (reader.next(chunk, 0) == shm::Reader::Next::chunk)
-      if (shm::header_of(chunk).kind == shm::ChunkKind::clock) {
-        ASSERT_EQ(check_clock_body(shm::body_of(chunk)), "");
-        from_chunks.update(shm::body_of(chunk));
-      }
-    EXPECT_GT(from_chunks.segments().size(), 40u);
+    take_chunks();
     size_t bounded = 0;
     for (const auto& [count, raw] : shown) {
       const HostTime truth = raw * kHostTicksPerNs;
@@ -208,14 +213,14 @@ TEST(ClockPublisher, LiveReadersConvertWhatTheCardShows) {
         EXPECT_EQ(a.host, b.host);
       }
     }
-    EXPECT_GT(bounded, 60u);
+    EXPECT_EQ(bounded, shown.size());
     segment.end();
   }
   shm::remove_segment(name);
 }
 
 // A told change of AICLK brings the next samples sooner, and then the period is what it was.
-TEST(ClockPublisher, AnotherAiclkIsLookedIntoSooner) {
+TEST(ClockPublisher, another_aiclk_is_looked_into_sooner) {
   TileCard card;
   card.origin = {{{1, 1}, 0}};
   card.aiclk_mhz = 1000;
@@ -244,7 +249,7 @@ TEST(ClockPublisher, AnotherAiclkIsLookedIntoSooner) {
   shm::remove_segment(name);
 }
 
-TEST(LiveClock, ForeignWordsEndTheList) {
+TEST(LiveClock, foreign_words_end_the_list) {
   EXPECT_TRUE(live_clock({}).empty());
   EXPECT_TRUE(live_clock(std::vector<uint64_t>{~uint64_t{0}, 1, 2}).empty());
   EXPECT_TRUE(live_clock(std::vector<uint64_t>{8, 1}).empty());

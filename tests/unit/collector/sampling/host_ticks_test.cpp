@@ -11,7 +11,7 @@
 namespace ttc::collect {
 namespace {
 
-TEST(HostTicks, LimitsHoldRaw) {
+TEST(HostTicks, limits_hold_raw) {
   HostTicks host;
   double narrowest = 1e18;
   for (int i = 0; i < 2000; ++i) {
@@ -25,7 +25,14 @@ TEST(HostTicks, LimitsHoldRaw) {
   EXPECT_LT(narrowest, 100'000);
 }
 
-TEST(HostTicks, ClocksAreComparedWithAnErrorThatHolds) {
+TEST(HostTime, before_reaches_back_to_the_boot_and_not_behind_it) {
+  EXPECT_EQ(before(100, 30), 70u);
+  EXPECT_EQ(before(100, 100), 0u);
+  EXPECT_EQ(before(100, 101), 0u);
+  EXPECT_EQ(before(100, ~uint64_t{0}), 0u);
+}
+
+TEST(HostTicks, clocks_are_compared_with_an_error_that_holds) {
   const HostTicks::Clocks c = HostTicks::compare();
   const uint64_t raw = raw_now_ns(), real = host_clock_ns(CLOCK_REALTIME);
   // Both moved on together since; NTP may bend REALTIME by 500 ppm.

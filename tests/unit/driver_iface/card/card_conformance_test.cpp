@@ -84,7 +84,7 @@ class DriverRig : public EmulatedRig {
   DriverRig(const char* arch, const char* board) : EmulatedRig(arch, board, false) {
     kmd::ModelNode node;
     node.card = spec_.substr(4);
-    model_.set_notice_directory("/tmp/ttc-notice-" + std::to_string(getpid()));
+    model_.set_notice_directory(testing::TempDir() + "ttc-notice-" + std::to_string(getpid()));
     model_.add(node);
     kmd::use_system(model_);
     spec_ = "pci:" + node.pci;

@@ -243,7 +243,7 @@ TEST(EmulatedCard, violations_are_told_as_text_and_the_first_few_are_kept) {
   EXPECT_NE(texts[0].find("(0,10)"), std::string::npos) << texts[0];
 }
 
-TEST(EmulatedCard, looks_at_a_tile_are_counted_for_that_tile) {
+TEST(EmulatedCard, polls_at_a_tile_are_counted_for_that_tile) {
   EmulatedCard card(options("looks"));
   card.set_log_geometry({0, 128, 4096, 1024, 2});  // the control vector is at 0
   card.announce();
@@ -586,10 +586,8 @@ TEST_P(RawSocket, an_observer_that_does_not_read_its_answers_does_not_stop_the_c
   for (uint64_t last = now_ns(); now_ns() - last < 20'000'000;)
     if (lazy.send_bytes(&r, sizeof r, MSG_DONTWAIT)) last = now_ns();
   auto other = std::async(std::launch::async, [&] { open_card("emu:" + name); });
-  EXPECT_EQ(other.wait_for(std::chrono::seconds(2)), std::future_status::ready)
-      << "the card waits for the lazy one";
+  EXPECT_NO_THROW(other.get());  // a card that waits for the lazy one runs into ctest's limit
   lazy.close();
-  EXPECT_NO_THROW(other.get());
 }
 
 INSTANTIATE_TEST_SUITE_P(Emulated, RawSocket, testing::Bool(),

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "driver_iface/emulated_card.hpp"
@@ -74,14 +75,14 @@ TEST_F(IndexWriterTest, there_is_one_and_its_end_frees_the_card) {
   auto first = open_index_writer("emu:" + name(), place());
   EXPECT_THROW(open_index_writer("emu:" + name(), place()), OpenError);
   first.reset();
-  for (int i = 0; i < 2000 && !first; ++i) {  // the card notices the end of the connection by itself
+  // The card notices the end of the connection by itself. One that never does runs into ctest's limit.
+  while (!first) {
     try {
       first = open_index_writer("emu:" + name(), place());
     } catch (const OpenError&) {
-      usleep(1000);
+      sched_yield();
     }
   }
-  ASSERT_TRUE(first);
   EXPECT_EQ(first->clear(0, 1), Access::ok);
 }
 

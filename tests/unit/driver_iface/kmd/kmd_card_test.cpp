@@ -29,7 +29,7 @@ class KmdCard : public testing::TestWithParam<const char*> {
  protected:
   KmdCard() {
     static int number = 0;
-    notices = "/tmp/ttc-kmd-" + std::to_string(getpid()) + "-" + std::to_string(number++);
+    notices = testing::TempDir() + "ttc-kmd-" + std::to_string(getpid()) + "-" + std::to_string(number++);
     model.set_notice_directory(notices);
     kmd::use_system(model);
   }
@@ -78,8 +78,8 @@ class KmdCard : public testing::TestWithParam<const char*> {
     EXPECT_EQ(why.find('\n'), std::string::npos);
   }
   bool noted(const std::string& part) const {
-    const auto& notes = card->identity().notes;
-    return std::any_of(notes.begin(), notes.end(),
+    const auto& remarks = card->identity().remarks;
+    return std::any_of(remarks.begin(), remarks.end(),
                        [&](const std::string& n) { return n.find(part) != std::string::npos; });
   }
   Coord tensix(size_t nth = 0) const {
@@ -551,7 +551,7 @@ TEST_P(KmdCard, unplugging_is_noticed_and_the_card_can_come_back_under_its_numbe
   EXPECT_EQ(card->health(), Health::gone);
 }
 
-// The notice comes before the reset: there is time for a last look, and closing leaves nothing in its way.
+// The notice comes before the reset: there is time for a last poll, and closing leaves nothing in its way.
 TEST_P(KmdCard, an_announced_reset_leaves_time_to_let_go) {
   add();
   open();

@@ -126,7 +126,7 @@ TEST_F(OnSimulator, every_tile_it_has_is_found_under_its_own_name) {
   // It simulates chips without harvesting; two of Blackhole's Ethernet tiles are absent.
   EXPECT_EQ(tensix, arch()->name == "blackhole" ? 140u : 80u);
   EXPECT_EQ(ethernet, arch()->name == "blackhole" ? 12u : 16u);
-  for (const std::string& note : map.notes()) ADD_FAILURE() << note;
+  for (const std::string& note : map.remarks()) ADD_FAILURE() << note;
 }
 
 TEST_F(OnSimulator, memory_of_every_tile_is_where_a_window_shows_it) {

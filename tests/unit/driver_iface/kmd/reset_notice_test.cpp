@@ -21,9 +21,9 @@ using testing_support::tell_listeners;
 class ResetNoticeTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/ttc-notice-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory = std::string(name) + "/listeners";
+    std::string name = testing::TempDir() + "ttc-notice-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory = name + "/listeners";
     parent = name;
   }
   void TearDown() override {
@@ -95,7 +95,7 @@ TEST_F(ResetNoticeTest, what_killed_collectors_left_is_removed_and_nothing_else)
   ASSERT_EQ(mkdir(directory.c_str(), 0777), 0);
   const std::string stale = left_behind();
   ASSERT_TRUE(exists(stale));
-  const std::string foreign = directory + "/client_12x.sock", other = directory + "/notes.txt";
+  const std::string foreign = directory + "/client_12x.sock", other = directory + "/remarks.txt";
   for (const std::string& path : {foreign, other}) fclose(fopen(path.c_str(), "w"));
   auto notice = ResetNotice::listen(directory, why);
   ASSERT_TRUE(notice) << why;

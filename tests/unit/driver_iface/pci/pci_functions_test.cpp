@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 class Machine : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/ttc-machine-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern), nullptr);
+    std::string pattern = testing::TempDir() + "ttc-machine-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     root = pattern;
-    chmod(pattern, 0755);
+    chmod(pattern.c_str(), 0755);
     fs::create_directories(root + "/sys/bus/pci/devices");
     fs::create_directories(root + "/proc");
     fs::create_directories(root + "/dev");
@@ -136,7 +136,7 @@ TEST_F(Machine, everything_the_kernel_tells_of_a_card) {
   EXPECT_TRUE(f.openers.empty());
   EXPECT_EQ(f.umd_owner_pid, 0);
   EXPECT_TRUE(f.hidden.empty()) << all(f.hidden);
-  EXPECT_NE(all(f.notes).find("below its best"), std::string::npos);
+  EXPECT_NE(all(f.remarks).find("below its best"), std::string::npos);
 }
 
 TEST_F(Machine, chips_are_counted_by_pci_address_and_not_by_node) {
@@ -168,7 +168,7 @@ TEST_F(Machine, a_function_without_a_driver_is_listed_and_said_so) {
   EXPECT_EQ(f.driver, "");
   EXPECT_FALSE(f.ordinal);
   EXPECT_FALSE(f.aiclk_mhz);
-  EXPECT_NE(all(f.notes).find("no driver is bound"), std::string::npos);
+  EXPECT_NE(all(f.remarks).find("no driver is bound"), std::string::npos);
 }
 
 TEST_F(Machine, config_space_is_not_touched) {
@@ -187,7 +187,7 @@ TEST_F(Machine, a_look_at_the_place_alone_makes_the_driver_read_no_chip) {
   put(attributes(0) + "tt_serial", "0100018511732042\n");
   process(100, "workload", "/dev/tenstorrent/0", "0100002");
   umd_lock(0, 101, 100);
-  const auto functions = tenstorrent_functions(roots_below(root), Look::place);
+  const auto functions = tenstorrent_functions(roots_below(root), Detail::place);
   ASSERT_EQ(functions.size(), 1u);
   EXPECT_EQ(functions[0].numa_node, 1);
   EXPECT_EQ(functions[0].node, "/dev/tenstorrent/0");
@@ -208,7 +208,7 @@ TEST_F(Machine, another_driver_grayskull_and_an_unknown_id_are_named) {
   ASSERT_EQ(functions.size(), 4u);
   const char* kSays[] = {"bound to vfio-pci", "Grayskull is not supported", "device id", "kernel log"};
   for (size_t i = 0; i < 4; ++i)
-    EXPECT_NE(all(functions[i].notes).find(kSays[i]), std::string::npos) << all(functions[i].notes);
+    EXPECT_NE(all(functions[i].remarks).find(kSays[i]), std::string::npos) << all(functions[i].remarks);
 }
 
 TEST_F(Machine, a_function_that_vanishes_while_looking_is_left_out) {
@@ -287,6 +287,12 @@ TEST_F(Machine, a_umd_workload_owns_the_card_while_it_lives_and_holds_the_lock) 
   EXPECT_EQ(only().umd_owner_pid, 0);
 }
 
+// Root again at the end, also after an exception.
+struct AnotherUser {
+  AnotherUser() { EXPECT_EQ(seteuid(65534), 0); }
+  ~AnotherUser() { EXPECT_EQ(seteuid(0), 0); }
+};
+
 TEST_F(Machine, what_this_user_may_not_see_is_said) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
   card("0000:01:00.0", "0x401e", 0);
@@ -298,9 +304,10 @@ TEST_F(Machine, what_this_user_may_not_see_is_said) {
                                   std::string("/dev/shm/TT_UMD_LOCK.CHIP_IN_USE_0_PCIe")})
     ASSERT_EQ(chmod((root + path).c_str(), 0), 0);
   ASSERT_EQ(chmod((root + "/proc/100/fd").c_str(), 0), 0);
-  ASSERT_EQ(seteuid(65534), 0);
-  const auto functions = found();
-  ASSERT_EQ(seteuid(0), 0);
+  const auto functions = [this] {
+    const AnotherUser other;
+    return found();
+  }();
   ASSERT_EQ(functions.size(), 1u);
   const std::string hidden = all(functions[0].hidden);
   EXPECT_NE(hidden.find("tt_serial, tt_aiclk (Permission denied)"), std::string::npos) << hidden;

@@ -61,7 +61,7 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-TEST(device_log_reader, reads_the_15_columns_of_today) {
+TEST(DeviceLogReader, reads_the_15_columns_of_today) {
   const auto r =
       read("ARCH: blackhole, CHIP_FREQ[MHz]: 1350, Max Compute Cores: 110\n" + k15 +
            "3,1,2,TRISC_2,22845,17592186044415,18446744073709551615,1027,7,11,A-ZONE,TS_DATA_16B,396,/p/"
@@ -94,7 +94,7 @@ TEST(device_log_reader, reads_the_15_columns_of_today) {
   EXPECT_FALSE(r.rows[1].trace_id);
 }
 
-TEST(device_log_reader, reads_the_13_columns_of_mid_2025) {
+TEST(DeviceLogReader, reads_the_13_columns_of_mid_2025) {
   const auto r = read(kPreamble + k13 + "0,1,1,BRISC,12345,99,3105098146250761,1024,,TS_DATA,0,,\n");
   EXPECT_EQ(r.head.max_compute_cores, 0u);
   ASSERT_EQ(r.rows.size(), 1u);
@@ -103,7 +103,7 @@ TEST(device_log_reader, reads_the_13_columns_of_mid_2025) {
   EXPECT_FALSE(r.head.has(LogColumn::trace_id));
 }
 
-TEST(device_log_reader, reads_the_13_columns_of_early_2025_with_their_two_ids) {
+TEST(DeviceLogReader, reads_the_13_columns_of_early_2025_with_their_two_ids) {
   for (const std::string words : {"stat value, run ID, run host ID,  zone name, zone phase",
                                   "data, run ID, run host ID,  zone name, type"}) {
     const auto r = read(kPreamble + kFirst + ", " + words + ", source line, source file\n" +
@@ -117,7 +117,7 @@ TEST(device_log_reader, reads_the_13_columns_of_early_2025_with_their_two_ids) {
   }
 }
 
-TEST(device_log_reader, reads_the_12_padded_columns_of_2023_to_2024) {
+TEST(DeviceLogReader, reads_the_12_padded_columns_of_2023_to_2024) {
   const auto r = read("ARCH: grayskull, CHIP_FREQ[MHz]: 1202\n" + kFirst +
                       ", stat value, Run ID, zone name, zone phase, source line, source file\n"
                       "0,1,1,BRISC,53427 ,11233712278980,0,4,BRISC-FW    ,begin,315,tt-metal/brisc.cc\n"
@@ -135,7 +135,7 @@ TEST(device_log_reader, reads_the_12_padded_columns_of_2023_to_2024) {
   EXPECT_EQ(r.rows[2].source_line, 40u);
 }
 
-TEST(device_log_reader, reads_the_6_columns_of_2023_and_their_fixed_ids) {
+TEST(DeviceLogReader, reads_the_6_columns_of_2023_and_their_fixed_ids) {
   const auto r = read("Chip clock is at 1.2 GHz\n" + kFirst +
                       "\n0,1,1,NCRISC,1,100\n0,1,1,NCRISC,2,110\n0,1,1,NCRISC,3,120\n0,1,1,NCRISC,4,130\n"
                       "0,1,1,NCRISC,65541,125\n");
@@ -154,7 +154,7 @@ TEST(device_log_reader, reads_the_6_columns_of_2023_and_their_fixed_ids) {
   EXPECT_FALSE(r.rows[0].run_host_id);
 }
 
-TEST(device_log_reader, takes_the_line_ends_padding_and_letters_people_have) {
+TEST(DeviceLogReader, takes_the_line_ends_padding_and_letters_people_have) {
   const auto r = read(
       "\xef\xbb\xbf"
       "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\r\n" +
@@ -170,7 +170,7 @@ TEST(device_log_reader, takes_the_line_ends_padding_and_letters_people_have) {
   EXPECT_EQ(r.rows[1].meta_text, "");
 }
 
-TEST(device_log_reader, finds_columns_by_name_and_lets_further_ones_be) {
+TEST(DeviceLogReader, finds_columns_by_name_and_lets_further_ones_be) {
   const auto r =
       read(kPreamble +
            "core_y, core_x, PCIe slot, colour, time[cycles since reset], timer_id, RISC processor type\n"
@@ -181,7 +181,7 @@ TEST(device_log_reader, finds_columns_by_name_and_lets_further_ones_be) {
   EXPECT_EQ(r.rows[0].time_cycles, 77u);
 }
 
-TEST(device_log_reader, says_why_and_where_a_line_is_no_row) {
+TEST(DeviceLogReader, says_why_and_where_a_line_is_no_row) {
   const std::string good = "0,1,1,BRISC,5,100,0,1,Z,ZONE_END,1,/a.cc,\n";
   const auto r =
       read(kPreamble + k13 + good + "0,1,1,BRISC,5\n" + "0,1,1,BRISC,5,100,0,1,Z,ZONE_END,1,/a,b.cc,\n" +
@@ -200,7 +200,7 @@ TEST(device_log_reader, says_why_and_where_a_line_is_no_row) {
   EXPECT_EQ(r.skipped, want);
 }
 
-TEST(device_log_reader, counts_what_it_skipped_and_keeps_the_first_line) {
+TEST(DeviceLogReader, counts_what_it_skipped_and_keeps_the_first_line) {
   std::istringstream in(kPreamble + k13 + "x\nx\n0,1,1,BRISC,5,100,0,1,Z,ZONE_END,1,/a.cc,\n");
   DeviceLogReader reader(in, "test.csv");
   DeviceLogRow row;
@@ -213,7 +213,7 @@ TEST(device_log_reader, counts_what_it_skipped_and_keeps_the_first_line) {
 }
 
 // Lines around the size of the buffer, of any length, and a file much larger than it.
-TEST(device_log_reader, needs_no_more_memory_for_longer_lines_or_files) {
+TEST(DeviceLogReader, needs_no_more_memory_for_longer_lines_or_files) {
   const std::string head = kPreamble + k13;
   for (const size_t length : {DeviceLogReader::kLongestLine - 1, DeviceLogReader::kLongestLine,
                               DeviceLogReader::kLongestLine + 1, 2 * DeviceLogReader::kLongestLine,
@@ -236,7 +236,7 @@ TEST(device_log_reader, needs_no_more_memory_for_longer_lines_or_files) {
   for (uint64_t i = 0; i < kRows; ++i) ASSERT_EQ(r.rows[i].time_cycles, i * 7);
 }
 
-TEST(device_log_reader, refuses_in_a_sentence_what_is_no_device_log) {
+TEST(DeviceLogReader, refuses_in_a_sentence_what_is_no_device_log) {
   EXPECT_NE(refusal("").find("test.csv is empty"), std::string::npos);
   EXPECT_NE(refusal("PROGRAM,NAME\n1,2\n").find("line 1 is 'PROGRAM,NAME'"), std::string::npos);
   EXPECT_NE(refusal("ARCH: x, CHIP_FREQ[MHz]: fast\n" + k13).find("line 1"), std::string::npos);
@@ -252,7 +252,7 @@ TEST(device_log_reader, refuses_in_a_sentence_what_is_no_device_log) {
   EXPECT_EQ(terminal.find('\x1b'), std::string::npos);
 }
 
-TEST(device_log_reader, reads_a_piece_of_a_real_log_to_its_last_row) {
+TEST(DeviceLogReader, reads_a_piece_of_a_real_log_to_its_last_row) {
   std::ifstream in(TTC_TEST_DATA "/device_log/n300_brisc.csv", std::ios::binary);
   ASSERT_TRUE(in);
   DeviceLogReader reader(in, "n300_brisc.csv");
@@ -271,7 +271,7 @@ TEST(device_log_reader, reads_a_piece_of_a_real_log_to_its_last_row) {
 }
 
 // Rows whose text was met before are read another way; nothing about them may differ.
-TEST(device_log_reader, rows_read_alike_whether_their_text_was_met_before_or_not) {
+TEST(DeviceLogReader, rows_read_alike_whether_their_text_was_met_before_or_not) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);

@@ -173,9 +173,9 @@ TEST(ZoneNotes, a_colliding_note_has_the_hash_and_another_string) {
   const ZoneCatalog zones(20, {});
   for (const Zone* zone : zones.kernel_zones_of(3)) {
     const std::string note = colliding_note(*zone);
-    EXPECT_NE(note, zone->note);
+    EXPECT_NE(note, zone->zone_string);
     EXPECT_EQ(markers::hash16(note), zone->id);
-    EXPECT_TRUE(markers::parse_note(note));
+    EXPECT_TRUE(markers::parse_zone_string(note));
   }
 }
 

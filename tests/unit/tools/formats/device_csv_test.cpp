@@ -111,7 +111,7 @@ std::string id(uint32_t type, uint32_t hash) {
   return std::to_string(type << 16 | hash);
 }
 
-TEST(device_csv, has_15_columns_in_time_order) {
+TEST(DeviceCsv, has_15_columns_in_time_order) {
   const std::string fw = id(0, kFw), kernel = id(0, kKernel), zone = id(0, kZone);
   EXPECT_EQ(exported({}),
             "ARCH: blackhole, CHIP_FREQ[MHz]: 1350, Max Compute Cores: 110\n"
@@ -143,7 +143,7 @@ TEST(device_csv, has_15_columns_in_time_order) {
                 fw + ",200,0,1024,,3,BRISC-FW,ZONE_END,417,fw/brisc.cc,\n");
 }
 
-TEST(device_csv, had_13_columns_in_log_order) {
+TEST(DeviceCsv, had_13_columns_in_log_order) {
   const std::string fw = id(0, kFw), kernel = id(0, kKernel), zone = id(0, kZone);
   EXPECT_EQ(exported({13, {}, {}}),
             "ARCH: blackhole, CHIP_FREQ[MHz]: 1350\n"
@@ -175,7 +175,7 @@ TEST(device_csv, had_13_columns_in_log_order) {
                 zone + ",100,33,1024,STEP,ZONE_TOTAL,12,/k/a;b.cpp,\n");
 }
 
-TEST(device_csv, had_12_columns_with_phases_and_wide_ids) {
+TEST(DeviceCsv, had_12_columns_with_phases_and_wide_ids) {
   EXPECT_EQ(exported({12, {}, {}}),
             "ARCH: blackhole, CHIP_FREQ[MHz]: 1350\n"
             "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], stat value, "
@@ -212,7 +212,7 @@ TEST(device_csv, had_12_columns_with_phases_and_wide_ids) {
                 id(2, kZone) + ",100,33,1024,STEP,sum,12,/k/a;b.cpp\n");
 }
 
-TEST(device_csv, had_6_columns_with_fixed_ids_for_the_firmwares_zones) {
+TEST(DeviceCsv, had_6_columns_with_fixed_ids_for_the_firmwares_zones) {
   EXPECT_EQ(exported({6, {}, {}}),
             "Chip clock is at 1.35 GHz\n"
             "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset]\n"
@@ -240,7 +240,7 @@ TEST(device_csv, had_6_columns_with_fixed_ids_for_the_firmwares_zones) {
                 "0,1,2,BRISC,4,200\n");
 }
 
-TEST(device_csv, takes_another_order_when_told) {
+TEST(DeviceCsv, takes_another_order_when_told) {
   const auto times = [](const std::string& text) {
     std::vector<std::string> all;
     for (size_t at = text.find("\n0,1,2"); at != std::string::npos; at = text.find("\n0,1,2", at + 1)) {

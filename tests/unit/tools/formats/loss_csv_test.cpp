@@ -23,7 +23,7 @@ shm::LossRecord loss(uint32_t device, uint8_t x, uint8_t risc, shm::LossCause ca
                      shm::LossPrecision precision) {
   shm::LossRecord r;
   r.device = device, r.core_x = x, r.core_y = 2, r.risc = risc, r.cause = cause, r.precision = precision;
-  r.from_cycles = 100, r.to_cycles = 200, r.words = 12, r.runs = 3;
+  r.from_cycles = 100, r.to_cycles = 200, r.words = 12, r.launches = 3;
   return r;
 }
 
@@ -33,7 +33,7 @@ TEST(LossCsv, each_kind_of_row_as_it_is_documented) {
   table.begin(chip(1));
   std::vector<shm::LossRecord> losses{
       loss(0, 1, 0, shm::LossCause::unparsable, shm::LossPrecision::exact_words),
-      loss(1, 1, 4, shm::LossCause::dropped_on_card, shm::LossPrecision::bounded_runs),
+      loss(1, 1, 4, shm::LossCause::dropped_on_card, shm::LossPrecision::bounded_launches),
       loss(1, 9, 0, shm::LossCause::card_gone, shm::LossPrecision::unknown)};
   losses[2].to_cycles = shm::kOpenEnd;
   EXPECT_EQ(table.text(losses),

@@ -75,7 +75,7 @@ class ImageWriter {
     }
     for_all([&](EmulatedCore& core) { begin(core.where()); });
     write_meta();
-    write_notes();
+    write_remarks();
   }
   ~ImageWriter() {
     std::filesystem::remove_all(directory());
@@ -198,11 +198,11 @@ class ImageWriter {
     std::ofstream(directory() + "/meta.json") << j;
   }
 
-  void write_notes() {
+  void write_remarks() {
     std::ofstream log(directory() + "/zone_src_locations.log");
     const auto note = [&](const Zone* zone) {
-      log << "'#pragma message: " << zone->note << "'\n";
-      names_.add_note(zone->note);
+      log << "'#pragma message: " << zone->zone_string << "'\n";
+      names_.add_zone_string(zone->zone_string);
     };
     for (const Zone* zone : zones_.firmware_zones()) note(zone);
     for (uint32_t i = 0; i < zones_.kernel_zones(); ++i)

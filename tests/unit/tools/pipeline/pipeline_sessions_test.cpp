@@ -119,9 +119,9 @@ TEST(PipelineSessions, losses_of_two_devices_with_the_same_id_are_two) {
   pipeline.push(loss_chunk(1, 0, 7), book);
   pipeline.push(loss_chunk(2, 0, 7), book);
   pipeline.push(loss_chunk(2, 0, 7), book);  // the same interval again: a standing copy
-  EXPECT_EQ(pipeline.losses().size(), 2u);
+  ASSERT_EQ(pipeline.losses().size(), 2u);
   EXPECT_EQ(book.lost, (std::vector<uint32_t>{0, 1}));
-  EXPECT_EQ(pipeline.losses().at({2, 7}).device, 1u);
+  EXPECT_EQ(pipeline.losses()[1].device, 1u);
 }
 
 // They were decoded as if they came from the DRAM log.
@@ -140,14 +140,14 @@ TEST(PipelineSessions, words_of_a_source_of_a_later_version_are_left_out_and_rep
 // Two workloads may have zones whose different strings share a hash: markers of one must not get the other's.
 TEST(PipelineSessions, names_stay_with_their_session) {
   std::ifstream log(std::string(TTC_TEST_DATA) + "/firmware_lane/zone_src_locations.log");
-  std::string notes;
-  for (std::string line; std::getline(log, line);) notes.append(markers::note_in(line)).append("\n");
-  ASSERT_GT(notes.size(), 100u);
+  std::string remarks;
+  for (std::string line; std::getline(log, line);) remarks.append(markers::zone_string_in(line)).append("\n");
+  ASSERT_GT(remarks.size(), 100u);
   Pipeline pipeline({}, false);
   Notebook book;
   pipeline.push(session_chunk(1, "emu:a", 0), book);
   pipeline.push(session_chunk(2, "emu:b", 1), book);
-  pipeline.push(text_chunk(ChunkKind::names, 1, notes), book);
+  pipeline.push(text_chunk(ChunkKind::names, 1, remarks), book);
   for (const uint32_t chip : {0u, 1u}) pipeline.push(lane_chunk(chip + 1, chip), book);
   EXPECT_GT(book.zones[0]["NCRISC-FW"], 0u);
   EXPECT_TRUE(book.zones[1].empty());
@@ -155,7 +155,7 @@ TEST(PipelineSessions, names_stay_with_their_session) {
 }
 
 TEST(PipelineSessions, words_missed_are_counted_by_session) {
-  Pipeline pipeline({}, false);
+  Pipeline pipeline({}, false, {}, {}, shm::LossCause::reader_lapped);
   Notebook book;
   // Both sessions say chip 0 and take turns: neither's offsets are gaps of the other.
   pipeline.push(lane_chunk(1, 0), book);
@@ -163,9 +163,9 @@ TEST(PipelineSessions, words_missed_are_counted_by_session) {
   const uint32_t words = shm::spans_of(first)[0].word_count;
   pipeline.push(lane_chunk(2, 0), book);
   pipeline.push(lane_chunk(1, 0, words), book);
-  EXPECT_EQ(pipeline.missing_words(), 0u);
+  EXPECT_EQ(pipeline.loss_view().missing_words(), 0u);
   pipeline.push(lane_chunk(2, 0, words + 12), book);
-  EXPECT_EQ(pipeline.missing_words(), 12u);
+  EXPECT_EQ(pipeline.loss_view().missing_words(), 12u);
 }
 
 TEST(PipelineSessions, one_chip_can_be_asked_for) {
@@ -192,11 +192,11 @@ TEST(PipelineSessions, device_csv_says_whose_clock_its_head_does_not_tell) {
   Pipeline pipeline({}, false);
   pipeline.push(session_chunk(1, "emu:a", 0), csv);
   pipeline.push(session_chunk(2, "emu:b", 1), csv);
-  EXPECT_TRUE(csv.notes().empty());
+  EXPECT_TRUE(csv.remarks().empty());
   pipeline.push(session_chunk(3, "emu:c", 2, 1350), csv);
-  ASSERT_EQ(csv.notes().size(), 1u);
+  ASSERT_EQ(csv.remarks().size(), 1u);
   for (const char* word : {"emu:c", "1350 MHz", "1000 MHz", "--chip 2"})
-    EXPECT_NE(csv.notes()[0].find(word), std::string::npos) << word;
+    EXPECT_NE(csv.remarks()[0].find(word), std::string::npos) << word;
 }
 
 }  // namespace

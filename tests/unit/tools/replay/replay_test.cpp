@@ -98,7 +98,7 @@ void expect_back(const Rows& rows, bool by_time) {
   EXPECT_EQ(printed(lane.decoded(by_time)), printed(rows));
 }
 
-TEST(replay_frames, a_launch_in_log_order_comes_back_in_log_order) {
+TEST(ReplayFrames, a_launch_in_log_order_comes_back_in_log_order) {
   const Rows rows{row(kZoneStart, kFw, 100),
                   row(kZoneEnd, kFw, 200),
                   row(kZoneStart, kKernel, 110),
@@ -116,7 +116,7 @@ TEST(replay_frames, a_launch_in_log_order_comes_back_in_log_order) {
   EXPECT_EQ(frames_of(rows).last_time, 200u);
 }
 
-TEST(replay_frames, a_launch_in_time_order_comes_back_in_time_order) {
+TEST(ReplayFrames, a_launch_in_time_order_comes_back_in_time_order) {
   const Rows rows{row(kZoneStart, kFw, 100),   row(kZoneStart, kKernel, 110), row(kTsData, 12345, 120, 7),
                   row(kZoneEnd, kKernel, 190), row(kTsEvent, 9, 195),         row(kZoneEnd, kFw, 200)};
   expect_back(rows, true);
@@ -126,14 +126,14 @@ TEST(replay_frames, a_launch_in_time_order_comes_back_in_time_order) {
   EXPECT_EQ(launch.frames[0].slots[2], marker_high(kZoneEnd, kFw, 0));
 }
 
-TEST(replay_frames, a_launch_whose_end_is_not_in_the_file_stays_open) {
+TEST(ReplayFrames, a_launch_whose_end_is_not_in_the_file_stays_open) {
   const Rows rows{row(kZoneStart, kFw, 100), row(kZoneStart, kKernel, 110), row(kTsData, 12345, 120, 7)};
   expect_back(rows, false);
   EXPECT_FALSE(frames_of(rows).finished);
 }
 
 // On dispatch cores the host gives rows of one run different ids: pieces without an FW zone of their own.
-TEST(replay_frames, a_piece_without_a_firmware_zone_is_carried_by_its_first_zone) {
+TEST(ReplayFrames, a_piece_without_a_firmware_zone_is_carried_by_its_first_zone) {
   expect_back({row(kZoneStart, kZone, 100), row(kTsData, 1, 110, 5), row(kZoneEnd, kZone, 120)}, true);
   expect_back({row(kZoneStart, kKernel, 100), row(kZoneEnd, kKernel, 120)}, true);
   const Rows data_first{row(kTsData, 1, 90, 5), row(kZoneStart, kZone, 100)};
@@ -148,7 +148,7 @@ TEST(replay_frames, a_piece_without_a_firmware_zone_is_carried_by_its_first_zone
   }
 }
 
-TEST(replay_frames, a_quick_push_in_the_file_ends_a_frame) {
+TEST(ReplayFrames, a_quick_push_in_the_file_ends_a_frame) {
   const Rows rows{row(kZoneStart, kFw, 100),   row(kZoneStart, kKernel, 110), row(kTsData, 1, 120, 7),
                   row(kZoneStart, kPush, 130), row(kZoneEnd, kPush, 131),     row(kZoneEnd, kFw, 200),
                   row(kZoneEnd, kKernel, 190), row(kTsData, 1, 150, 8)};
@@ -156,7 +156,7 @@ TEST(replay_frames, a_quick_push_in_the_file_ends_a_frame) {
   EXPECT_EQ(frames_of(rows).frames.size(), 2u);
 }
 
-TEST(replay_frames, starts_that_quick_push_repeats_are_not_played_twice) {
+TEST(ReplayFrames, starts_that_quick_push_repeats_are_not_played_twice) {
   const Rows rows{row(kZoneStart, kFw, 100), row(kZoneStart, kKernel, 110), row(kTsData, 1, 120, 7),
                   row(kZoneStart, kFw, 100), row(kZoneStart, kKernel, 110), row(kTsData, 1, 130, 7)};
   const FramesOfLaunch launch = frames_of(rows);
@@ -166,11 +166,11 @@ TEST(replay_frames, starts_that_quick_push_repeats_are_not_played_twice) {
 }
 
 // What a frame may not have, because an observer would not believe it.
-TEST(replay_frames, a_marker_behind_the_firmwares_end_takes_its_end_out_of_the_slot) {
+TEST(ReplayFrames, a_marker_behind_the_firmwares_end_takes_its_end_out_of_the_slot) {
   expect_back({row(kZoneStart, kFw, 100), row(kZoneEnd, kFw, 200), row(kTsEvent, 9, 210)}, true);
 }
 
-TEST(replay_frames, any_launch_of_any_length_comes_back) {
+TEST(ReplayFrames, any_launch_of_any_length_comes_back) {
   const auto seed = std::random_device{}();
   std::mt19937 dice(seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -227,22 +227,22 @@ tools::DeviceLogRow named(uint16_t id, std::string_view name, std::string_view f
   return r;
 }
 
-TEST(replay_names, a_name_that_hashes_to_its_id_comes_back_as_it_is) {
+TEST(ReplayNames, a_name_that_hashes_to_its_id_comes_back_as_it_is) {
   ReplayNames names;
   EXPECT_FALSE(names.add(named(0x2F6D, "BRISC-FW", "fw/brisc.cc", 417, 3)));
   EXPECT_FALSE(names.add(named(12345, "", "", 0, 4, markers::MarkerType::ts_data)));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
   EXPECT_EQ(result.other_file.rows + result.lost.rows + result.gained.rows, 0u);
 }
 
-TEST(replay_names, an_id_that_is_no_hash_keeps_name_and_line) {
+TEST(ReplayNames, an_id_that_is_no_hash_keeps_name_and_line) {
   ReplayNames names;
   for (uint64_t line = 5; line < 8; ++line) names.add(named(1, "MAIN", "cut/../path.cc", 40, line));
   const auto result = names.finish();
-  ASSERT_EQ(result.notes.size(), 1u);
-  EXPECT_EQ(markers::hash16(result.notes[0]), 1);
-  const auto source = markers::parse_note(result.notes[0]);
+  ASSERT_EQ(result.zone_strings.size(), 1u);
+  EXPECT_EQ(markers::hash16(result.zone_strings[0]), 1);
+  const auto source = markers::parse_zone_string(result.zone_strings[0]);
   ASSERT_TRUE(source);
   EXPECT_EQ(source->name, "MAIN");
   EXPECT_EQ(source->line, 40u);
@@ -251,33 +251,33 @@ TEST(replay_names, an_id_that_is_no_hash_keeps_name_and_line) {
   EXPECT_EQ(result.other_file.first_line, 5u);
 }
 
-TEST(replay_names, a_comma_that_an_export_replaced_is_put_back) {
+TEST(ReplayNames, a_comma_that_an_export_replaced_is_put_back) {
   const uint16_t id = markers::hash16("Z,/a,b.cc,7,KERNEL_PROFILER");
   ReplayNames names;
   names.add(named(id, "Z", "/a;b.cc", 7, 3));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"Z,/a,b.cc,7,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"Z,/a,b.cc,7,KERNEL_PROFILER"});
   EXPECT_EQ(result.other_file.rows + result.lost.rows, 0u);
 }
 
-TEST(replay_names, what_the_host_renamed_is_logged_under_its_own_name) {
+TEST(ReplayNames, what_the_host_renamed_is_logged_under_its_own_name) {
   const uint16_t id = markers::hash16("CQ-DISPATCH,d.cc,9,KERNEL_PROFILER");
   ReplayNames names;
   EXPECT_TRUE(names.add(named(id, "CQ-DISPATCH:3:CMD_GO", "d.cc", 9, 3)));
   EXPECT_TRUE(names.add(named(id, "CQ-DISPATCH:4:CMD_GO", "d.cc", 9, 4)));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"CQ-DISPATCH,d.cc,9,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"CQ-DISPATCH,d.cc,9,KERNEL_PROFILER"});
   EXPECT_EQ(result.lost.rows, 0u);
 }
 
-TEST(replay_names, of_two_names_of_one_id_the_true_one_stays) {
+TEST(ReplayNames, of_two_names_of_one_id_the_true_one_stays) {
   ReplayNames names;
   names.add(named(0x2F6D, "IMPOSTOR", "x.cc", 1, 3));
   names.add(named(0x2F6D, "BRISC-FW", "fw/brisc.cc", 417, 4));
   names.add(named(0x2F6D, "", "", 0, 5));
   names.add(named(9, "EVENT-NAME", "x.cc", 1, 6, markers::MarkerType::ts_event));
   const auto result = names.finish();
-  EXPECT_EQ(result.notes, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
+  EXPECT_EQ(result.zone_strings, std::vector<std::string>{"BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER"});
   EXPECT_EQ(result.lost.rows, 2u);
   EXPECT_EQ(result.lost.first_line, 3u);
   EXPECT_EQ(result.gained.rows, 1u);
@@ -293,7 +293,7 @@ tools::DeviceLogRow with_meta(uint16_t id, markers::MarkerType type, std::string
   return r;
 }
 
-TEST(replay_meta, the_second_half_of_16_byte_data_is_read_from_what_was_made_of_it) {
+TEST(ReplayMeta, the_second_half_of_16_byte_data_is_read_from_what_was_made_of_it) {
   const auto wide = markers::MarkerType::ts_data_16b;
   EXPECT_EQ(meta_of(with_meta(7, wide, "{\"data_2\":18446744073709551615}")).second_half, ~uint64_t{0});
   EXPECT_EQ(meta_of(with_meta(9090, wide, "{\"counter type\":255;\"ref cnt\":1;\"value\":2}")).second_half,
@@ -321,7 +321,7 @@ TEST(replay_meta, the_second_half_of_16_byte_data_is_read_from_what_was_made_of_
   EXPECT_FALSE(meta_of(with_meta(7, wide, "{\"sub_device_id\":1}")).comes_back);
 }
 
-TEST(replay_meta, knows_what_comes_back_by_itself) {
+TEST(ReplayMeta, knows_what_comes_back_by_itself) {
   const auto data = markers::MarkerType::ts_data;
   EXPECT_TRUE(meta_of(with_meta(7, data, "")).comes_back);
   EXPECT_TRUE(meta_of(with_meta(7, data, "{\"workers_runtime_id\":7}")).comes_back);
@@ -361,7 +361,7 @@ std::string fw(int x, const std::string& risc, uint64_t from, uint64_t to, int h
   return line(x, risc, from, host, name, "ZONE_START") + line(x, risc, to, host, name, "ZONE_END");
 }
 
-TEST(replay_plan, the_riscs_of_a_launch_find_each_other_and_launches_come_by_their_end) {
+TEST(ReplayPlan, the_riscs_of_a_launch_find_each_other_and_launches_come_by_their_end) {
   const auto p =
       plan(fw(1, "BRISC", 100, 200, 5) + fw(1, "BRISC", 300, 400, 5) + fw(1, "NCRISC", 110, 190, 5) +
            fw(1, "NCRISC", 310, 450, 5) + fw(2, "BRISC", 90, 250, 5) + fw(2, "TRISC_1", 95, 240, 5));
@@ -379,7 +379,7 @@ TEST(replay_plan, the_riscs_of_a_launch_find_each_other_and_launches_come_by_the
   EXPECT_EQ(p.account.unplayed_rows(), 0u);
 }
 
-TEST(replay_plan, a_launch_goes_on_in_a_later_dump) {
+TEST(ReplayPlan, a_launch_goes_on_in_a_later_dump) {
   const auto p = plan(line(1, "BRISC", 100, 0, "BRISC-FW", "ZONE_START") + fw(2, "BRISC", 90, 250, 5) +
                       line(1, "BRISC", 400, 0, "BRISC-FW", "ZONE_END"));
   ASSERT_EQ(p.launches.size(), 2u);
@@ -388,7 +388,7 @@ TEST(replay_plan, a_launch_goes_on_in_a_later_dump) {
 }
 
 // tt-metal's rows of a dispatch zone: START carries the id and command of the launch it serves.
-TEST(replay_plan, a_zone_the_host_renamed_stays_in_its_own_launch) {
+TEST(ReplayPlan, a_zone_the_host_renamed_stays_in_its_own_launch) {
   const uint16_t id = markers::hash16("CQ-DISPATCH,/a.cc,1,KERNEL_PROFILER");
   const std::string zone = "0,1,1,BRISC," + std::to_string(id) + ",";
   const auto p = plan(line(1, "BRISC", 100, 0, "BRISC-FW", "ZONE_START") + zone +
@@ -402,7 +402,7 @@ TEST(replay_plan, a_zone_the_host_renamed_stays_in_its_own_launch) {
   EXPECT_EQ(p.account.not_carried[static_cast<size_t>(NotCarried::meta)].rows, 0u);
 }
 
-TEST(replay_plan, the_clock_may_come_round) {
+TEST(ReplayPlan, the_clock_may_come_round) {
   const uint64_t top = markers::kClockMask;
   const auto p = plan(fw(1, "BRISC", top - 100, top - 50, 1) + fw(1, "BRISC", top - 10, 20, 2) +
                       fw(1, "BRISC", 40, 50, 3));
@@ -411,7 +411,7 @@ TEST(replay_plan, the_clock_may_come_round) {
   EXPECT_EQ(p.launches[2].begin, top + 1 + 40);
 }
 
-TEST(replay_plan, rows_no_device_could_hold_are_counted_by_reason) {
+TEST(ReplayPlan, rows_no_device_could_hold_are_counted_by_reason) {
   const auto p = plan(fw(1, "BRISC", 100, 200, 5) + line(1, "BRISC", 100, 5, "A", "ZONE_START", "", 3) +
                       line(1, "TENSIX_RISC_AGG", 100, 5, "A", "ZONE_START") +
                       line(1, "BRISC", uint64_t{1} << 44, 5, "A", "ZONE_START") +
@@ -430,14 +430,14 @@ TEST(replay_plan, rows_no_device_could_hold_are_counted_by_reason) {
   EXPECT_EQ(p.launches[0].rows, 2u);
 }
 
-TEST(replay_plan, the_chip_can_be_chosen) {
+TEST(ReplayPlan, the_chip_can_be_chosen) {
   const std::string rows =
       line(1, "BRISC", 100, 5, "A", "ZONE_START", "", 3) + line(1, "BRISC", 200, 5, "B", "ZONE_START", "", 4);
   EXPECT_EQ(plan(rows).chip, 3u);
   EXPECT_EQ(plan(rows, 4).launches.at(0).begin, 200u);
 }
 
-TEST(replay_plan, columns_that_no_marker_carries_are_counted) {
+TEST(ReplayPlan, columns_that_no_marker_carries_are_counted) {
   const auto p = plan(
       "0,1,1,BRISC,9,100,3,5,7,65536,,ZONE_START,0,,{\"sub_device_id\":1}\n"
       "0,1,1,BRISC,9,110,3,5,7,65536,,TS_DATA_16B,0,,{\"data_2\":18446744073709551615}\n"
@@ -453,7 +453,7 @@ TEST(replay_plan, columns_that_no_marker_carries_are_counted) {
   EXPECT_EQ(p.launches[0].lanes.at(0).frames.at(0).customs.at(5), ~0u);
 }
 
-TEST(replay_plan, launches_on_tiles_that_are_not_there_are_taken_out) {
+TEST(ReplayPlan, launches_on_tiles_that_are_not_there_are_taken_out) {
   auto p = plan(fw(1, "BRISC", 100, 200, 5) + fw(2, "BRISC", 100, 200, 5) + fw(3, "BRISC", 100, 200, 5) +
                 fw(4, "ERISC", 100, 200, 5) + fw(5, "ERISC", 100, 200, 5));
   EXPECT_TRUE(p.has_ethernet());
@@ -471,7 +471,7 @@ TEST(replay_plan, launches_on_tiles_that_are_not_there_are_taken_out) {
   EXPECT_EQ(p.account.unplayed[static_cast<size_t>(Unplayed::absent_core)].first_line, 3u);
 }
 
-TEST(replay_plan, rows_of_tiles_the_file_does_not_use_are_the_ones_fused_off) {
+TEST(ReplayPlan, rows_of_tiles_the_file_does_not_use_are_the_ones_fused_off) {
   std::string rows;
   for (int y : {1, 2, 3, 4, 5, 7, 8, 9, 11})
     rows += "0,1," + std::to_string(y) + ",BRISC,9,100,0,5,,,,ZONE_START,0,,\n";
@@ -480,7 +480,7 @@ TEST(replay_plan, rows_of_tiles_the_file_does_not_use_are_the_ones_fused_off) {
             (std::vector<uint8_t>{16, 15}));
 }
 
-TEST(replay_plan, a_log_without_launches_counts_them) {
+TEST(ReplayPlan, a_log_without_launches_counts_them) {
   std::istringstream in(
       "Chip clock is at 1 GHz\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since "
       "reset]\n"
@@ -495,11 +495,11 @@ TEST(replay_plan, a_log_without_launches_counts_them) {
   EXPECT_EQ(p.account.unplayed_rows(), 0u);
 }
 
-TEST(replay_plan, every_id_of_a_real_log_is_the_hash_of_its_name) {
+TEST(ReplayPlan, every_id_of_a_real_log_is_the_hash_of_its_name) {
   std::ifstream in(TTC_TEST_DATA "/device_log/n300_brisc.csv", std::ios::binary);
   ASSERT_TRUE(in);
   const auto p = plan_replay(in, "n300_brisc.csv", {});
-  EXPECT_EQ(p.names.notes.size(), 2u);
+  EXPECT_EQ(p.names.zone_strings.size(), 2u);
   EXPECT_EQ(p.names.other_file.rows + p.names.lost.rows + p.names.gained.rows, 0u);
   EXPECT_EQ(p.account.unplayed_rows(), 0u);
   ASSERT_EQ(p.launches.size(), 5u);

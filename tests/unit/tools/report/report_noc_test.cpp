@@ -94,7 +94,7 @@ class NocTracesTest : public testing::Test {
     return only;
   }
   bool told(const std::string& part) const {
-    for (const std::string& n : traces_.notes())
+    for (const std::string& n : traces_.remarks())
       if (n.find(part) != n.npos) return true;
     return false;
   }
@@ -107,7 +107,7 @@ class NocTracesTest : public testing::Test {
   std::optional<size_t> written_;
 };
 
-TEST_F(NocTracesTest, PlacesArePhysicalWhateverTheCoreUsed) {
+TEST_F(NocTracesTest, places_are_physical_whatever_the_core_used) {
   // Row 3 is harvested: virtual row 20 is physical row 4. DRAM at 5,11 seen from NOC_1 is 4,0.
   for (const int y : {1, 2, 4}) kernel(1, y, {});
   kernel(2, 1,
@@ -125,7 +125,7 @@ TEST_F(NocTracesTest, PlacesArePhysicalWhateverTheCoreUsed) {
   EXPECT_EQ(e[0]["num_bytes"], 64);
 }
 
-TEST_F(NocTracesTest, BlackholeHasItsOwnPlaces) {
+TEST_F(NocTracesTest, blackhole_has_its_own_places) {
   add_device(0, "blackhole", 130);
   for (const int x : {1, 2, 4}) kernel(x, 2, {});  // column 3 is harvested
   kernel(5, 2, {local(kRead, 3, 7), local(kRead, 18, 15), local(kRead, 22, 25)});
@@ -139,7 +139,7 @@ TEST_F(NocTracesTest, BlackholeHasItsOwnPlaces) {
   EXPECT_EQ(e[2]["dy"], 1);
 }
 
-TEST_F(NocTracesTest, ASendOverTheFabricIsOneEvent) {
+TEST_F(NocTracesTest, a_send_over_the_fabric_is_one_event) {
   // Low latency: two hops forward, then written on one device; the packet goes to the router at 9,0.
   kernel(1, 1, {fabric(19, 18, 1), route_1d(0b01'10'10), local(kWrite, 25, 16, kNoc1, 4)});
   const json e = events();
@@ -154,7 +154,7 @@ TEST_F(NocTracesTest, ASendOverTheFabricIsOneEvent) {
   EXPECT_TRUE(told("topology.json"));
 }
 
-TEST_F(NocTracesTest, RoutesOfALineAndOfAMesh) {
+TEST_F(NocTracesTest, routes_of_a_line_and_of_a_mesh) {
   kernel(1, 1,
          {fabric(18, 18, 0), route_1d(2 << 4 | 3), local(kWrite, 18, 17),  //
           fabric(18, 18, 2), word({k2D, 1, 2, 0, 1}), local(kWrite, 24, 16)});
@@ -165,7 +165,7 @@ TEST_F(NocTracesTest, RoutesOfALineAndOfAMesh) {
             json({{"eth_chan", 2}, {"ns_hops", 1}, {"e_hops", 2}, {"w_hops", 0}, {"is_mcast", true}}));
 }
 
-TEST_F(NocTracesTest, ChunksOfAScatteredWriteShareThePacket) {
+TEST_F(NocTracesTest, chunks_of_a_scattered_write_share_the_packet) {
   const auto chunk = [](int x, int bytes) {
     return word({kScatter, x, 18, 0, bytes, bytes >> 8, 2, kNoc0 | 1 << 4});
   };
@@ -178,7 +178,7 @@ TEST_F(NocTracesTest, ChunksOfAScatteredWriteShareThePacket) {
   EXPECT_EQ(e[0]["dst"][1]["dx"], 2);
 }
 
-TEST_F(NocTracesTest, AMuxPassesOn) {
+TEST_F(NocTracesTest, a_mux_passes_on) {
   kernel(1, 1, {fabric(18, 18, 1), route_1d(1), local(kWrite, 19, 18)});  // to the core 2,1
   kernel(2, 1, {local(kWrite, 25, 17, kNoc1)});
   const json e = events();
@@ -187,7 +187,7 @@ TEST_F(NocTracesTest, AMuxPassesOn) {
   EXPECT_EQ(e[0]["fabric_send"]["fabric_mux"], json({{"x", 2}, {"y", 1}, {"noc", "NOC_1"}}));
 }
 
-TEST_F(NocTracesTest, WhatIsIncompleteIsToldAndTheRestKept) {
+TEST_F(NocTracesTest, what_is_incomplete_is_told_and_the_rest_kept) {
   kernel(1, 1, {fabric(18, 18, 1), local(kRead, 18, 18), route_1d(1), fabric(18, 18, 1), route_1d(1)});
   const json e = events();
   ASSERT_EQ(e.size(), 1u);
@@ -196,7 +196,7 @@ TEST_F(NocTracesTest, WhatIsIncompleteIsToldAndTheRestKept) {
   EXPECT_TRUE(told("routings of the fabric without their write"));
 }
 
-TEST_F(NocTracesTest, EventsFarApartAreNoGroup) {
+TEST_F(NocTracesTest, events_far_apart_are_no_group) {
   const auto event = [](uint64_t time, uint64_t w) {
     return Event{time, w, 0, markers::kNocTraceId, MarkerType::ts_data, ZoneClass::none};
   };
@@ -207,7 +207,7 @@ TEST_F(NocTracesTest, EventsFarApartAreNoGroup) {
   EXPECT_TRUE(told("implausibly far apart"));
 }
 
-TEST_F(NocTracesTest, ZonesNestAndEveryProcessorHasOne) {
+TEST_F(NocTracesTest, zones_nest_and_every_processor_has_one) {
   const Event read{2000, local(kRead, 18, 18), 0, markers::kNocTraceId, MarkerType::ts_data, ZoneClass::none};
   feed(1, 1, {zone(900, false, 2), zone(1000, true), zone(1100, true, 2), read, zone(3000, false)});
   feed(2, 1, {read});
@@ -221,7 +221,7 @@ TEST_F(NocTracesTest, ZonesNestAndEveryProcessorHasOne) {
   EXPECT_TRUE(told("1 events of processors that have no zone"));
 }
 
-TEST_F(NocTracesTest, PlacesThatAreNoneAreLeftOut) {
+TEST_F(NocTracesTest, places_that_are_none_are_left_out) {
   kernel(1, 1, {local(kRead, 14, 3), local(kRead, 18, 18)});
   EXPECT_EQ(events().size(), 1u);
   EXPECT_TRUE(told("1 events that went to a place the chip does not have"));
@@ -240,7 +240,7 @@ collect::ClockMap clock(uint64_t cycles, double cycles_per_ns) {
   return map;
 }
 
-TEST_F(NocTracesTest, TimesOfSeveralDevicesAreThoseOfTheLowest) {
+TEST_F(NocTracesTest, times_of_several_devices_are_those_of_the_lowest) {
   add_device(1, "wormhole_b0");
   traces_.clock(0, clock(1000, 1.0));
   traces_.clock(1, clock(501'000, 1.25));
@@ -252,7 +252,7 @@ TEST_F(NocTracesTest, TimesOfSeveralDevicesAreThoseOfTheLowest) {
   EXPECT_FALSE(told("nothing relates"));
 }
 
-TEST_F(NocTracesTest, SyncInfoOfTheWorkloadRelatesDevicesToo) {
+TEST_F(NocTracesTest, sync_info_of_the_workload_relates_devices_too) {
   add_device(1, "wormhole_b0");
   std::ofstream(directory_ + "/sync_device_info.csv")
       << "device id,core_x, core_y,device,host_tracy,host_real,write_overhead,host_start,delay,frequency,"
@@ -265,7 +265,7 @@ TEST_F(NocTracesTest, SyncInfoOfTheWorkloadRelatesDevicesToo) {
   EXPECT_EQ(events(1)[0]["timestamp"], 1000);
 }
 
-TEST_F(NocTracesTest, DevicesThatNothingRelatesAreTold) {
+TEST_F(NocTracesTest, devices_that_nothing_relates_are_told) {
   add_device(1, "wormhole_b0");
   std::ofstream(directory_ + "/sync_device_info.csv")  // as of runs whose devices were not compared
       << "device id,device_frequency_ratio,device_shift\n0,1.0,0\n1,1.0,0\n";
@@ -275,7 +275,7 @@ TEST_F(NocTracesTest, DevicesThatNothingRelatesAreTold) {
   EXPECT_TRUE(told("nothing relates"));
 }
 
-TEST_F(NocTracesTest, OneDeviceHasATopologyOfItsOwn) {
+TEST_F(NocTracesTest, one_device_has_a_topology_of_its_own) {
   kernel(1, 1, {word({kMulticast, 18, 18, 18, 18, kNoc0, 2})});
   ASSERT_EQ(events().size(), 1u);
   std::ifstream in(directory_ + "/topology.json");

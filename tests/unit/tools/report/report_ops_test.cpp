@@ -69,7 +69,7 @@ std::string launch(int x, const char* risc, uint64_t begin, uint64_t length, uin
          row15(x, risc, 10, begin + 200 + length, host, name + "-FW", "ZONE_END", counter, "", chip);
 }
 
-TEST(report_ops, a_program_reaches_from_its_first_start_to_its_last_end) {
+TEST(ReportOps, a_program_reaches_from_its_first_start_to_its_last_end) {
   const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
                         launch(2, "BRISC", 1040, 900, 7) + launch(2, "TRISC_1", 1010, 300, 7));
   ASSERT_EQ(run.rows.size(), 1u);
@@ -94,7 +94,7 @@ TEST(report_ops, a_program_reaches_from_its_first_start_to_its_last_end) {
   EXPECT_EQ(r.gap_ns, 0);
 }
 
-TEST(report_ops, gaps_go_by_time_and_are_empty_where_programs_overlap) {
+TEST(ReportOps, gaps_go_by_time_and_are_empty_where_programs_overlap) {
   const auto run = read(std::string(k15) + launch(1, "BRISC", 5000, 500, 8) +
                         launch(1, "BRISC", 1000, 500, 7) + launch(2, "BRISC", 5300, 500, 9));
   ASSERT_EQ(run.rows.size(), 3u);
@@ -105,12 +105,12 @@ TEST(report_ops, gaps_go_by_time_and_are_empty_where_programs_overlap) {
   EXPECT_EQ(op_table(run.table, {}).rows[2].gap, -200);
 }
 
-TEST(report_ops, rounds_nanoseconds_as_tt_metal_does) {
+TEST(ReportOps, rounds_nanoseconds_as_tt_metal_does) {
   EXPECT_EQ(to_ns(5726, 1350), 4241u);  // golden: 2569131976497 .. 2569131982223
   EXPECT_EQ(to_ns(4543, 1350), 3365u);
 }
 
-TEST(report_ops, replays_are_sessions_of_their_trace) {
+TEST(ReportOps, replays_are_sessions_of_their_trace) {
   const auto run =
       read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7, "1") + launch(1, "BRISC", 9000, 510, 7, "2"));
   ASSERT_EQ(run.rows.size(), 2u);
@@ -125,7 +125,7 @@ std::string row13(int x, const char* risc, int id, uint64_t time, uint32_t host,
          ",0," + std::to_string(host) + "," + name + "," + type + ",1,f.cc," + meta + "\n";
 }
 
-TEST(report_ops, the_same_launch_again_is_another_execution) {
+TEST(ReportOps, the_same_launch_again_is_another_execution) {
   std::string text = k13;
   for (int x = 1; x <= 3; ++x)
     for (uint64_t k = 0; k < 4; ++k) {
@@ -144,7 +144,7 @@ TEST(report_ops, the_same_launch_again_is_another_execution) {
   }
 }
 
-TEST(report_ops, dispatch_zones_belong_to_the_program_they_serve) {
+TEST(ReportOps, dispatch_zones_belong_to_the_program_they_serve) {
   std::string text = std::string(k15) + launch(1, "BRISC", 1000, 500, 7);
   text += row15(9, "BRISC", 30, 400, 7, "CQ-DISPATCH:7:CQ_DISPATCH_CMD_WRITE", "ZONE_START");
   text += row15(9, "BRISC", 30, 480, 0, "CQ-DISPATCH:7:CQ_DISPATCH_CMD_WRITE", "ZONE_END");
@@ -159,7 +159,7 @@ TEST(report_ops, dispatch_zones_belong_to_the_program_they_serve) {
   EXPECT_EQ(run.rows[0].go_signal_ns, 40u);
 }
 
-TEST(report_ops, before_zones_were_renamed_meta_data_say_whom_dispatch_served) {
+TEST(ReportOps, before_zones_were_renamed_meta_data_say_whom_dispatch_served) {
   std::string text = k13;
   text += row13(1, "BRISC", 10, 1000, 7, "BRISC-FW", "ZONE_START") +
           row13(1, "BRISC", 11, 1010, 7, "BRISC-KERNEL", "ZONE_START") +
@@ -175,7 +175,7 @@ TEST(report_ops, before_zones_were_renamed_meta_data_say_whom_dispatch_served) {
   EXPECT_EQ(run.rows[0].dispatch_ns, 120u);
 }
 
-TEST(report_ops, a_small_budget_closes_the_oldest_and_says_what_came_late) {
+TEST(ReportOps, a_small_budget_closes_the_oldest_and_says_what_came_late) {
   std::string text = k15;
   for (int x = 1; x <= 2; ++x)
     for (uint32_t op = 1; op <= 400; ++op) text += launch(x, "BRISC", 10000 * op, 500, op);
@@ -189,7 +189,7 @@ TEST(report_ops, a_small_budget_closes_the_oldest_and_says_what_came_late) {
                           [](const std::string& s) { return s.find("--memory") != std::string::npos; }));
 }
 
-TEST(report_ops, the_smoke_log_gives_the_figures_of_its_report) {
+TEST(ReportOps, the_smoke_log_gives_the_figures_of_its_report) {
   RunOptions options;
   options.from = {std::string(TTC_TEST_DATA) + "/device_log/n300_brisc.csv"};
   options.no_host = true;
@@ -200,7 +200,7 @@ TEST(report_ops, the_smoke_log_gives_the_figures_of_its_report) {
   EXPECT_EQ(run.rows[0].kernel_ns, 8181u);
 }
 
-TEST(report_ops, core_gaps_are_cycles_less_1500) {
+TEST(ReportOps, core_gaps_are_cycles_less_1500) {
   CoreGaps gaps;
   RunListeners listeners;
   listeners.programs.push_back([&](const auto& op, auto cores) { gaps.program(op, cores); });
@@ -217,7 +217,7 @@ TEST(report_ops, core_gaps_are_cycles_less_1500) {
                       std::to_string(20100 - 10600 - 1500) + ",\r\n");
 }
 
-TEST(report_ops, zones_nest_and_what_has_no_partner_is_counted) {
+TEST(ReportOps, zones_nest_and_what_has_no_partner_is_counted) {
   ZoneStats stats;
   RunListeners listeners;
   listeners.zones.push_back(&stats);
@@ -241,7 +241,7 @@ TEST(report_ops, zones_nest_and_what_has_no_partner_is_counted) {
   EXPECT_EQ(stats.unclosed(), 2u);
 }
 
-TEST(report_ops, heat_says_who_waited_and_who_was_behind) {
+TEST(ReportOps, heat_says_who_waited_and_who_was_behind) {
   HeatMap heat;
   RunListeners listeners;
   listeners.programs.push_back([&](const auto& op, auto cores) { heat.program(op, cores); });
@@ -256,7 +256,7 @@ TEST(report_ops, heat_says_who_waited_and_who_was_behind) {
   EXPECT_EQ(second.start, 100u);
 }
 
-TEST(report_ops, rows_that_are_none_are_counted_with_reason_and_line) {
+TEST(ReportOps, rows_that_are_none_are_counted_with_reason_and_line) {
   const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
                         "0,1,1,BRISC,10\n"
                         "0,1,1,BRISC,10,nan,0,7,,,BRISC-FW,ZONE_START,1,f.cc,\n"
@@ -272,7 +272,7 @@ TEST(report_ops, rows_that_are_none_are_counted_with_reason_and_line) {
     EXPECT_NE(all.find(part), std::string::npos) << part << " is not in\n" << all;
 }
 
-TEST(report_ops, line_ends_may_be_either_and_names_may_be_utf8) {
+TEST(ReportOps, line_ends_may_be_either_and_names_may_be_utf8) {
   std::string text = std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
                      row15(1, "BRISC", 60, 1200, 7,
                            "\xc3\x9c"
@@ -295,7 +295,7 @@ TEST(report_ops, line_ends_may_be_either_and_names_may_be_utf8) {
   }
 }
 
-TEST(report_ops, several_devices_of_one_log_are_kept_apart) {
+TEST(ReportOps, several_devices_of_one_log_are_kept_apart) {
   const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7, "", 0) +
                         launch(1, "BRISC", 900, 300, 7, "", 4));
   ASSERT_EQ(run.rows.size(), 2u);
@@ -305,7 +305,7 @@ TEST(report_ops, several_devices_of_one_log_are_kept_apart) {
   EXPECT_EQ(run.rows[1].gap_ns, 0);
 }
 
-TEST(report_ops, counters_become_shares_over_the_cores) {
+TEST(ReportOps, counters_become_shares_over_the_cores) {
   const auto counter = [](int x, int value) {
     return row15(
         x, "TRISC_1", 9090, 1200, 7, "", "TS_DATA", "",
@@ -344,7 +344,7 @@ Run counted(const std::vector<std::pair<CoreCounters, CoreCounters>>& programs,
   return read(text);
 }
 
-TEST(report_ops, a_metric_is_made_of_the_counters_of_one_core) {
+TEST(ReportOps, a_metric_is_made_of_the_counters_of_one_core) {
   const auto run = counted({{{{"SRCA_WRITE_AVAILABLE", 400},
                               {"SRCA_WRITE_ACTUAL", 300},
                               {"SRCB_WRITE_AVAILABLE", 200},
@@ -387,7 +387,7 @@ TEST(report_ops, a_metric_is_made_of_the_counters_of_one_core) {
   EXPECT_FALSE(c.contains("Stall Overlap T0 Avg (ratio)"));
 }
 
-TEST(report_ops, a_device_settles_which_alternative_of_a_metric_it_uses) {
+TEST(ReportOps, a_device_settles_which_alternative_of_a_metric_it_uses) {
   // The packer was busy in the second program alone; what stands in for it is no alternative any more.
   const CoreCounters idle = {{"PACKER_BUSY", 0},
                              {"PACKER_DEST_READ_AVAILABLE", 200},
@@ -406,7 +406,7 @@ TEST(report_ops, a_device_settles_which_alternative_of_a_metric_it_uses) {
   EXPECT_FALSE(never.rows.at(0).counters.contains("Math Pipeline Utilization Avg (%)"));
 }
 
-TEST(report_ops, counters_that_count_unrelated_things_are_not_compared) {
+TEST(ReportOps, counters_that_count_unrelated_things_are_not_compared) {
   const auto backpressure = [](int granted) {
     const auto run = counted({{{{"L1_0_UNPACKER_0", 1000}, {"L1_0_UNPACKER_0_GRANT", granted}}, {}}});
     return run.rows.at(0).counters.contains("L1 Unpacker Backpressure Avg (%)");
@@ -415,7 +415,7 @@ TEST(report_ops, counters_that_count_unrelated_things_are_not_compared) {
   EXPECT_FALSE(backpressure(50));
 }
 
-TEST(report_ops, counters_of_another_execution_are_another_row) {
+TEST(ReportOps, counters_of_another_execution_are_another_row) {
   std::string text = k13;
   const auto row13 = [](const char* risc, int id, uint64_t time, const std::string& name, const char* type,
                         const std::string& meta = "") {
@@ -438,7 +438,7 @@ TEST(report_ops, counters_of_another_execution_are_another_row) {
   EXPECT_NEAR(run.rows[1].counters.at("FPU Util Max (%)"), 30, 1e-9);
 }
 
-TEST(report_ops, every_metric_has_four_columns_of_its_own) {
+TEST(ReportOps, every_metric_has_four_columns_of_its_own) {
   std::set<std::string> names;
   const std::vector<std::string> columns = all_counter_columns();
   for (const std::string& name : columns) EXPECT_TRUE(names.insert(name).second) << name;
@@ -446,7 +446,7 @@ TEST(report_ops, every_metric_has_four_columns_of_its_own) {
   EXPECT_GT(columns.size(), 4 * 90u);
 }
 
-TEST(report_ops, readers_of_the_joined_table_can_have_a_devices_alone) {
+TEST(ReportOps, readers_of_the_joined_table_can_have_a_devices_alone) {
   const LogFile file(std::string(k15) + launch(1, "BRISC", 1000, 500, 7));
   RunOptions options;
   options.from = {file.path};
@@ -461,7 +461,7 @@ TEST(report_ops, readers_of_the_joined_table_can_have_a_devices_alone) {
   EXPECT_EQ(run.table.rows[0][0], "Program 7");
 }
 
-TEST(report_ops, sums_of_waits_are_told_in_ns) {
+TEST(ReportOps, sums_of_waits_are_told_in_ns) {
   std::string text =
       std::string(k15) + launch(1, "TRISC_0", 1000, 500, 7) + launch(1, "TRISC_2", 1000, 500, 7);
   text +=

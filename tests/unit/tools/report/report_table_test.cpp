@@ -25,7 +25,7 @@ std::vector<Fields> rows_of(const std::string& text, char separator = ',', char 
   return rows;
 }
 
-TEST(report_csv, quotes_commas_and_line_ends) {
+TEST(ReportCsv, quotes_commas_and_line_ends) {
   EXPECT_EQ(rows_of("a,b\r\n\"x, y\",\"say \"\"no\"\"\"\r\n\r\n,\n"),
             (std::vector<Fields>{{"a", "b"}, {"x, y", "say \"no\""}, {"", ""}}));
   EXPECT_EQ(rows_of("`one\ntwo`;3\n", ';', '`'), (std::vector<Fields>{{"one\ntwo", "3"}}));
@@ -38,7 +38,7 @@ TEST(report_csv, quotes_commas_and_line_ends) {
   EXPECT_EQ(file.line(), 1u);
 }
 
-TEST(report_csv, what_is_written_reads_back) {
+TEST(ReportCsv, what_is_written_reads_back) {
   for (const std::string value : {"", "plain", "a,b", "\"", "two\nlines", "loc(\"x\")"}) {
     std::string row;
     append_csv(row, value);
@@ -47,7 +47,7 @@ TEST(report_csv, what_is_written_reads_back) {
   }
 }
 
-TEST(report_python, spells_as_python_does) {
+TEST(ReportPython, spells_as_python_does) {
   using nlohmann::ordered_json;
   EXPECT_EQ(python_repr(ordered_json::parse(R"({"k":"v","n":[1,2.0,1.5e-7],"t":true,"z":null,"q":"it's"})")),
             R"({'k': 'v', 'n': [1, 2.0, 1.5e-07], 't': True, 'z': None, 'q': "it's"})");
@@ -95,7 +95,7 @@ HostLog host_log() {
   return log;
 }
 
-TEST(report_host, reads_messages_traces_and_signposts) {
+TEST(ReportHost, reads_messages_traces_and_signposts) {
   const HostLog log = host_log();
   ASSERT_EQ(log.ops.size(), 3u);
   EXPECT_EQ(log.ops[0].call_count, 1027u);
@@ -109,10 +109,10 @@ TEST(report_host, reads_messages_traces_and_signposts) {
   EXPECT_EQ(log.signposts[0].header, "warm up");
   EXPECT_EQ(log.signposts[0].message, "second line");
   EXPECT_EQ(log.replays_ns.at({3, 5}), (std::vector<uint64_t>{500, 700}));
-  std::string notes;
-  for (const std::string& n : log.notes) notes += n + "\n";
+  std::string remarks;
+  for (const std::string& n : log.remarks) remarks += n + "\n";
   for (const char* part : {"64 KiB", "not described before", "comma in a path", "in line "})
-    EXPECT_NE(notes.find(part), std::string::npos) << part << " is not in\n" << notes;
+    EXPECT_NE(remarks.find(part), std::string::npos) << part << " is not in\n" << remarks;
 }
 
 DeviceRow device_op(uint32_t id, uint64_t start, uint64_t ns, std::optional<uint32_t> session = {}) {
@@ -139,7 +139,7 @@ std::string cell(const Cells& cells, size_t row, const std::string& column) {
                                   : cells.rows[row][static_cast<size_t>(at - cells.header.begin())];
 }
 
-TEST(report_join, a_missing_device_row_leaves_cells_empty_and_replays_are_rows) {
+TEST(ReportJoin, a_missing_device_row_leaves_cells_empty_and_replays_are_rows) {
   JoinSummary summary;
   const Cells cells = join_results({device_op(1027, 1000, 500), device_op(2051, 5000, 600, 1),
                                     device_op(2051, 9000, 610, 2), device_op(9219, 1, 5)},
@@ -189,7 +189,7 @@ std::string matmul(const char* fidelity, const char* ns, const char* gap = "100"
          "5120,BFLOAT16,DEV_0_L1_INTERLEAVED\n";
 }
 
-TEST(report_ops_table, hifi3_has_a_peak_and_a_bad_cell_costs_that_cell_only) {
+TEST(ReportOpsTable, hifi3_has_a_peak_and_a_bad_cell_costs_that_cell_only) {
   const OpReport report =
       make_report(op_table(table(std::string(kHead) + matmul("HiFi3", "50000") + matmul("HiFi2", "5e1x") +
                                  matmul("HiFi2", "-7") + matmul("Wonder", "50000", "nan")),
@@ -205,12 +205,12 @@ TEST(report_ops_table, hifi3_has_a_peak_and_a_bad_cell_costs_that_cell_only) {
   EXPECT_EQ(report.rows[2].device_us, 0.0);
   EXPECT_FALSE(report.rows[3].figures.flops_percent.has_value());
   EXPECT_FALSE(report.rows[3].gap_us.has_value());
-  ASSERT_FALSE(report.notes.empty());
-  EXPECT_NE(report.notes[0].find("2 cells"), std::string::npos) << report.notes[0];
-  EXPECT_NE(report.notes[0].find("row 3"), std::string::npos) << report.notes[0];
+  ASSERT_FALSE(report.remarks.empty());
+  EXPECT_NE(report.remarks[0].find("2 cells"), std::string::npos) << report.remarks[0];
+  EXPECT_NE(report.remarks[0].find("row 3"), std::string::npos) << report.remarks[0];
 }
 
-TEST(report_ops_table, every_op_has_a_limit_with_its_rule) {
+TEST(ReportOpsTable, every_op_has_a_limit_with_its_rule) {
   const OpReport report = make_report(
       op_table(table(std::string(kHead) + matmul("HiFi2", "38000") + matmul("LoFi", "1")), {}), {});
   EXPECT_EQ(report.rows[0].limit.what, "dram");
@@ -223,18 +223,18 @@ std::string op(const char* code, const char* type, int start, const char* gap = 
          ",,1000,,,,,,,,,,,,,,,,,,\n";
 }
 
-TEST(report_ops_table, an_empty_default_window_falls_back_and_says_so) {
+TEST(ReportOpsTable, an_empty_default_window_falls_back_and_says_so) {
   const OpTable t = op_table(table(std::string(kHead) + op("first", "signpost", 1) +
                                    op("A", "tt_dnn_device", 2) + op("last", "signpost", 3)),
                              {});
   const OpReport report = make_report(t, {});
   ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_EQ(report.rows[0].op.code, "A");
-  ASSERT_FALSE(report.notes.empty());
-  EXPECT_NE(report.notes[0].find("'first'"), std::string::npos) << report.notes[0];
+  ASSERT_FALSE(report.remarks.empty());
+  EXPECT_NE(report.remarks[0].find("'first'"), std::string::npos) << report.remarks[0];
 }
 
-TEST(report_ops_table, the_same_signpost_twice_is_a_window_between_both) {
+TEST(ReportOpsTable, the_same_signpost_twice_is_a_window_between_both) {
   ReportOptions options;
   options.start_signpost = options.end_signpost = "s";
   const OpReport report = make_report(
@@ -246,7 +246,7 @@ TEST(report_ops_table, the_same_signpost_twice_is_a_window_between_both) {
   EXPECT_EQ(report.rows[0].op.code, "A");
 }
 
-TEST(report_ops_table, equal_keys_keep_their_order) {
+TEST(ReportOpsTable, equal_keys_keep_their_order) {
   std::string text = kHead;
   for (int i = 0; i < 60; ++i) text += op(("op" + std::to_string(i)).c_str(), "tt_dnn_device", 5);
   ReportOptions options;
@@ -255,7 +255,7 @@ TEST(report_ops_table, equal_keys_keep_their_order) {
   for (size_t i = 0; i < 60; ++i) EXPECT_EQ(report.rows[i].op.code, "op" + std::to_string(i));
 }
 
-TEST(report_ops_table, overlapping_ops_count_once) {
+TEST(ReportOpsTable, overlapping_ops_count_once) {
   std::vector<OpRow> ops(2);
   ops[0].kernel = 1000;
   ops[0].firmware = 1200;
@@ -270,7 +270,7 @@ TEST(report_ops_table, overlapping_ops_count_once) {
   EXPECT_NEAR(busy.span_us, 1.6, 1e-9);
 }
 
-TEST(report_ops_table, host_bound_is_said_with_its_rule) {
+TEST(ReportOpsTable, host_bound_is_said_with_its_rule) {
   const OpReport report = make_report(
       op_table(table(std::string(kHead) + op("A", "tt_dnn_device", 1) + op("B", "tt_dnn_device", 2, "99000")),
                {}),
@@ -279,7 +279,7 @@ TEST(report_ops_table, host_bound_is_said_with_its_rule) {
   EXPECT_NE(report.totals.verdict_rule.find("70 %"), std::string::npos);
 }
 
-TEST(report_diff, significance_needs_spread_and_samples) {
+TEST(ReportDiff, significance_needs_spread_and_samples) {
   EXPECT_NEAR(welch_p({5, 10, 0, 0, 0, 1}, {5, 12, 0, 0, 0, 1}), 0.01340,
               1e-4);  // t 3.162, 8 degrees of freedom
   std::string slow = kHead, fast = kHead;
@@ -293,7 +293,7 @@ TEST(report_diff, significance_needs_spread_and_samples) {
   EXPECT_FALSE(same.rows[0].significant(0.05));
 }
 
-TEST(report_steps, windows_lie_between_signposts) {
+TEST(ReportSteps, windows_lie_between_signposts) {
   std::string text = kHead;
   for (int i = 0; i < 5; ++i)
     text += op("step", "signpost", i * 100000 + (i > 0 ? 900000 : 0)) +
@@ -307,7 +307,7 @@ TEST(report_steps, windows_lie_between_signposts) {
   EXPECT_NEAR(*all.steps[1].dispatch_us(), 99, 1e-9);
 }
 
-TEST(report_text, columns_fit_the_width_and_colours_only_where_asked) {
+TEST(ReportText, columns_fit_the_width_and_colours_only_where_asked) {
   TextTable t({{"Name", true, 0, 6}, {"Value"}, {"Less", false, 1}});
   t.row({{"\xc3\xbc"
           "berlang und breit",
@@ -323,7 +323,7 @@ TEST(report_text, columns_fit_the_width_and_colours_only_where_asked) {
   EXPECT_EQ(thousands(-1234567.5, 1), "-1,234,567.5");
 }
 
-TEST(report_html, nothing_in_the_data_ends_the_page) {
+TEST(ReportHtml, nothing_in_the_data_ends_the_page) {
   const std::string page = html_page("a </title> <b>", {{"name", "</script><!-- \xff"}});
   EXPECT_EQ(page.find("</script><!--"), std::string::npos);
   EXPECT_EQ(page.find("a </title>"), std::string::npos);

@@ -11,7 +11,7 @@
 namespace ttc::tracy {
 namespace {
 
-TEST(TracyDialects, EveryNumberHasOneRowButThatOfTheOldFork) {
+TEST(TracyDialects, every_number_has_one_row_but_that_of_the_old_fork) {
   std::map<uint32_t, int> rows;
   for (const Dialect& d : dialects()) ++rows[d.protocol];
   for (const auto& [protocol, count] : rows) EXPECT_EQ(count, protocol == 66 ? 2 : 1) << protocol;
@@ -20,7 +20,7 @@ TEST(TracyDialects, EveryNumberHasOneRowButThatOfTheOldFork) {
   for (const uint32_t unknown : {0u, 63u, 65u, 77u, 84u, ~0u}) EXPECT_EQ(dialect_for(unknown, true), nullptr);
 }
 
-TEST(TracyDialects, NoTwoItemsOfADialectShareANumber) {
+TEST(TracyDialects, no_two_items_of_a_dialect_share_a_number) {
   for (const Dialect& d : dialects()) {
     std::set<uint8_t> taken;
     for (size_t i = 0; i < static_cast<size_t>(Item::kCount); ++i) {
@@ -33,7 +33,7 @@ TEST(TracyDialects, NoTwoItemsOfADialectShareANumber) {
 }
 
 // tracy public/common/TracyQueue.hpp, the cells that tell dialects apart.
-TEST(TracyDialects, NumbersAndLengthsAreTheSheets) {
+TEST(TracyDialects, numbers_and_lengths_are_those_of_the_queue_headers) {
   const Dialect &d64 = *dialect_for(64, true), &fork = *dialect_for(66, true), &d69 = *dialect_for(69, true),
                 &d79 = *dialect_for(79, true), &d82 = *dialect_for(82, true), &d83 = *dialect_for(83, true);
   EXPECT_EQ(d64.id(Item::string_data), 98);
@@ -84,7 +84,7 @@ T at(const std::string& items, size_t offset) {
 
 // Protocols with short forms leave out of each longer one what the shorter cover, and never of negative
 // times.
-TEST(TracyStream, ZoneTimesTakeTheFormOfTheirRange) {
+TEST(TracyStream, zone_times_take_the_form_of_their_range) {
   const struct {
     int64_t delta;
     uint8_t id;
@@ -114,7 +114,7 @@ TEST(TracyStream, ZoneTimesTakeTheFormOfTheirRange) {
   }
 }
 
-TEST(TracyStream, AThreadStartsCountingAnewAndIsNamedOnce) {
+TEST(TracyStream, a_thread_starts_counting_anew_and_is_named_once) {
   Collected sink;
   Stream stream(*dialect_for(74, true), sink);
   stream.thread(7);
@@ -130,7 +130,7 @@ TEST(TracyStream, AThreadStartsCountingAnewAndIsNamedOnce) {
   EXPECT_EQ(at<int64_t>(sink.items, 5 + 17 + 9 + 5 + 1), 2000);
 }
 
-TEST(TracyStream, LongTextsAreCutAndShortOnesHaveAShortForm) {
+TEST(TracyStream, long_texts_are_cut_and_short_ones_have_a_short_form) {
   for (const uint32_t protocol : {74u, 82u})
     for (const size_t length : {size_t{0}, size_t{255}, size_t{256}, size_t{65000}, size_t{200000}}) {
       Collected sink;
@@ -149,7 +149,7 @@ TEST(TracyStream, LongTextsAreCutAndShortOnesHaveAShortForm) {
 }
 
 // Items never straddle blocks, however they fall.
-TEST(TracyStream, BlocksHoldWholeItems) {
+TEST(TracyStream, blocks_hold_whole_items) {
   Collected sink;
   Stream stream(*dialect_for(74, true), sink);
   stream.thread(1);
@@ -174,7 +174,7 @@ std::string query(Query kind, uint64_t key, uint32_t extra = 0) {
   return out;
 }
 
-TEST(TracyClient, QuestionsInPiecesAreAnsweredInTheirOrder) {
+TEST(TracyClient, questions_in_pieces_are_answered_in_their_order) {
   Collected sink;
   Fixed names;
   Client client(*dialect_for(82, true), sink, names);
@@ -202,7 +202,7 @@ TEST(TracyClient, QuestionsInPiecesAreAnsweredInTheirOrder) {
   EXPECT_FALSE(client.finished());
 }
 
-TEST(TracyClient, EndsWhenTheServerLetsGoAndSaysWhatItDidNotUnderstand) {
+TEST(TracyClient, ends_when_the_server_lets_go_and_says_what_it_did_not_understand) {
   Collected sink;
   Fixed names;
   Client polite(*dialect_for(64, true), sink, names), odd(*dialect_for(64, true), sink, names),
@@ -224,7 +224,7 @@ TEST(TracyClient, EndsWhenTheServerLetsGoAndSaysWhatItDidNotUnderstand) {
   EXPECT_TRUE(flooded.finished());
 }
 
-TEST(TracyHandshake, ComesInPiecesAndForeignOnesAreKnownAtTheFirstWrongByte) {
+TEST(TracyHandshake, comes_in_pieces_and_foreign_ones_are_known_at_the_first_wrong_byte) {
   const std::string good = std::string(kHandshake) + std::string("\x52\0\0\0", 4);
   for (size_t cut = 0; cut < good.size(); ++cut) {
     Handshake h;
@@ -245,7 +245,7 @@ TEST(TracyHandshake, ComesInPiecesAndForeignOnesAreKnownAtTheFirstWrongByte) {
   }
 }
 
-TEST(TracyWelcome, HasTheLengthOfItsDialect) {
+TEST(TracyWelcome, has_the_length_of_its_dialect) {
   for (const Dialect& d : dialects()) {
     const std::string bytes = welcome_bytes(d, {5, 6, std::string(200, 'p'), std::string(5000, 'h')});
     EXPECT_EQ(bytes.size(), d.welcome_bytes() + 16) << d.servers;

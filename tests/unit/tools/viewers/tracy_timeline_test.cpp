@@ -105,7 +105,7 @@ struct Trace {
   markers::ZoneNames names;
 };
 
-TEST(TracyTimeline, NamesBeyondTheLimitShareALocationAndAreTexts) {
+TEST(TracyTimeline, names_beyond_the_limit_share_a_location_and_are_texts) {
   for (const uint32_t protocol : {74u, 82u}) {
     Trace trace(protocol);
     const TimelineLane lane = trace.lane(0);
@@ -121,7 +121,7 @@ TEST(TracyTimeline, NamesBeyondTheLimitShareALocationAndAreTexts) {
   }
 }
 
-TEST(TracyTimeline, WhatLiesOutsideOfTheTraceIsLeftOutAndTold) {
+TEST(TracyTimeline, what_lies_outside_of_the_trace_is_left_out_and_told) {
   Trace trace(69);
   const TimelineLane lane = trace.lane(0);
   trace.zone(lane, 7, -5);
@@ -132,7 +132,7 @@ TEST(TracyTimeline, WhatLiesOutsideOfTheTraceIsLeftOutAndTold) {
   EXPECT_TRUE(trace.sent.said("2 launches lie outside"));
 }
 
-TEST(TracyTimeline, LateLaunchesGoBesideTheLaneAsLongAsTheyAreInOrderThere) {
+TEST(TracyTimeline, late_launches_go_beside_the_lane_as_long_as_they_are_in_order_there) {
   Trace trace(82);
   const TimelineLane lane = trace.lane(0);
   trace.zone(lane, 7, 10'000);
@@ -144,7 +144,7 @@ TEST(TracyTimeline, LateLaunchesGoBesideTheLaneAsLongAsTheyAreInOrderThere) {
   EXPECT_TRUE(trace.sent.said("1 launches came too late"));
 }
 
-TEST(TracyTimeline, ADeviceContextWhoseTimesWouldGoBackIsLeftForAnother) {
+TEST(TracyTimeline, a_device_context_whose_times_would_go_back_is_left_for_another) {
   Trace trace(66);
   const TimelineLane brisc = trace.lane(0, 1, 0), ncrisc = trace.lane(1, 1, 1), other = trace.lane(2, 2, 0);
   trace.zone(brisc, 7, 1'000'000'000);
@@ -161,7 +161,7 @@ TEST(TracyTimeline, ADeviceContextWhoseTimesWouldGoBackIsLeftForAnother) {
   EXPECT_TRUE(trace.sent.said("Device: 0, Logical (1,0) Physical (2,1)"));
 }
 
-TEST(TracyTimeline, LanesBeyondTheThreadsOfATraceAreLeftOutAndTold) {
+TEST(TracyTimeline, lanes_beyond_the_threads_of_a_trace_are_left_out_and_told) {
   Trace trace(82);
   const TimelineLane fits = trace.lane(32'000), does_not = trace.lane(33'000);
   trace.zone(fits, 7, 100);

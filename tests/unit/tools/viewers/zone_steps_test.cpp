@@ -51,13 +51,13 @@ struct Lane {
   }
 };
 
-TEST(ZoneSteps, NestedZonesPair) {
+TEST(ZoneSteps, nested_zones_pair) {
   Lane lane;
   EXPECT_EQ(lane.frame("FKA.akf"), "(F (K (A !. )a )k )f");
   EXPECT_EQ(lane.zones.open(), 0u);
 }
 
-TEST(ZoneSteps, PartnersAreNamed) {
+TEST(ZoneSteps, partners_are_named) {
   ZoneSteps zones;
   const auto markers = markers_of("FAaf");
   const auto steps = zones.of(markers, 'F', false);
@@ -68,18 +68,18 @@ TEST(ZoneSteps, PartnersAreNamed) {
   EXPECT_EQ(steps[3].other, 0u);
 }
 
-TEST(ZoneSteps, AStartWithoutEndIsAMark) {
+TEST(ZoneSteps, a_start_without_end_is_a_mark) {
   Lane lane;
   EXPECT_EQ(lane.frame("FABbf"), "(F !A:no-end (B )b )f");
   EXPECT_EQ(lane.zones.open(), 0u);
 }
 
-TEST(ZoneSteps, AnEndWithoutStartIsAMark) {
+TEST(ZoneSteps, an_end_without_start_is_a_mark) {
   Lane lane;
   EXPECT_EQ(lane.frame("Faf"), "(F !a:no-start )f");
 }
 
-TEST(ZoneSteps, OverlappingZonesKeepBothTimesBesideTheLane) {
+TEST(ZoneSteps, overlapping_zones_keep_both_times_beside_the_lane) {
   Lane lane;
   EXPECT_EQ(lane.frame("FABabf"), "(F (A ('B:overlap )a )'b:overlap )f");
   EXPECT_EQ(lane.frame("FABCacbf"), "(F (A ('B:overlap ('C:overlap )a )'c:overlap )'b:overlap )f")
@@ -88,27 +88,27 @@ TEST(ZoneSteps, OverlappingZonesKeepBothTimesBesideTheLane) {
       << "where they do not nest there either, both markers are shown";
 }
 
-TEST(ZoneSteps, AZoneMayGoOnInLaterFrames) {
+TEST(ZoneSteps, a_zone_may_go_on_in_later_frames) {
   Lane lane;
   EXPECT_EQ(lane.frame("FKA"), "(F (K (A");
   EXPECT_EQ(lane.frame("aBb"), ")a (B )b");
   EXPECT_EQ(lane.frame("kf"), ")k )f");
 }
 
-TEST(ZoneSteps, ANewLaunchClosesWhatWillNotEnd) {
+TEST(ZoneSteps, a_new_launch_closes_what_will_not_end) {
   Lane lane;
   EXPECT_EQ(lane.frame("FKA"), "(F (K (A");
   EXPECT_EQ(lane.frame("FKkf"), ")_:no-end )_:no-end )_:no-end (F (K )k )f");
   EXPECT_EQ(lane.frame("FKFkf"), "!F:no-end !K:no-end (F !k:no-start )f") << "within a frame, too";
 }
 
-TEST(ZoneSteps, AZoneOfAnEarlierFrameIsClosedWithTheOneAroundIt) {
+TEST(ZoneSteps, a_zone_of_an_earlier_frame_is_closed_with_the_one_around_it) {
   Lane lane;
   EXPECT_EQ(lane.frame("FKA"), "(F (K (A");
   EXPECT_EQ(lane.frame("kaf"), ")_:no-end )k !a:no-start )f");
 }
 
-TEST(ZoneSteps, ALateFrameTouchesNoOpenZone) {
+TEST(ZoneSteps, a_late_frame_touches_no_open_zone) {
   Lane lane;
   EXPECT_EQ(lane.frame("FK"), "(F (K");
   EXPECT_EQ(lane.frame("FAaK", 'F', true), "!F:no-end (A )a !K:no-end");
@@ -116,7 +116,7 @@ TEST(ZoneSteps, ALateFrameTouchesNoOpenZone) {
 }
 
 // Whatever comes: every marker is shown once, and begins and ends nest on the lane and beside it.
-TEST(ZoneSteps, AnythingNestsAndNothingIsLostOrInvented) {
+TEST(ZoneSteps, anything_nests_and_nothing_is_lost_or_invented) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);

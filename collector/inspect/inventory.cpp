@@ -1,0 +1,87 @@
+#include "collector/inspect/inventory.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/inspect/device_list.hpp"
+#include "collector/inspect/pci_report.hpp"
+#include "driver_iface/card.hpp"
+#include "shm/reader.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+const char* state_of(const shm::SegmentInfo& s) {
+  if (!s.refused.empty()) return "unreadable";
+  if (s.alive) return "live";
+  return s.ended ? "ended" : "crash remains";
+}
+
+// The chip number its collector gave the device; nothing when the segment does not say.
+std::optional<uint32_t> chip_in(const std::string& live_name) {
+  try {
+    shm::Reader reader(live_name, shm::StartAt::newest);
+    std::vector<uint64_t> chunk;  // the session comes first
+    if (reader.next(chunk, 0) != shm::Reader::Next::chunk ||
+        shm::header_of(chunk).kind != shm::ChunkKind::session)
+      return std::nullopt;
+    const auto text = shm::body_of(chunk);
+    const auto session = json::parse(text.begin(), text.end(), nullptr, false);
+    if (!session.is_object() || !session.contains("chip") || !session["chip"].is_number_unsigned())
+      return std::nullopt;
+    return session["chip"].get<uint32_t>();
+  } catch (const shm::SegmentError&) {
+    return std::nullopt;  // went away, or is no segment: listed as such
+  }
+}
+
+json describe(const shm::SegmentInfo& s) {
+  const auto chip = s.refused.empty() ? chip_in(s.live_name) : std::nullopt;
+  return {{"live", s.live_name},  {"device", s.device_spec}, {"chip", chip ? json(*chip) : json()},
+          {"state", state_of(s)}, {"pid", s.writer_pid},     {"bytes", s.bytes}};
+}
+
+void print(const json& segment) {
+  const std::string chip = segment["chip"].is_null() ? "" : "chip " + segment["chip"].dump() + "  ";
+  std::printf("segment  live:%s  %s  %s%s, pid %lld, %llu MiB\n", segment["live"].get<std::string>().c_str(),
+              segment["device"].get<std::string>().c_str(), chip.c_str(),
+              segment["state"].get<std::string>().c_str(), segment["pid"].get<long long>(),
+              segment["bytes"].get<unsigned long long>() >> 20);
+}
+
+}  // namespace
+
+void list(bool as_json, const card::SystemRoots& roots) {
+  const std::vector<card::PciFunction> functions = card::tenstorrent_functions(roots);
+  json out{{"pci", json::array()}, {"cards", json::array()}, {"segments", json::array()}};
+  for (const card::PciFunction& f : functions) out["pci"].push_back(to_json(f));
+  const std::string all[] = {"all"};
+  for (const ChosenDevice& card : choose_devices(all, card::present_cards()))
+    out["cards"].push_back({{"spec", card.spec}, {"chip", card.chip}});
+  for (const shm::SegmentInfo& s : shm::list_segments()) out["segments"].push_back(describe(s));
+  if (as_json) {
+    std::printf("%s\n", out.dump().c_str());
+    return;
+  }
+  for (const card::PciFunction& f : functions) std::printf("%s\n", to_text(f).c_str());
+  for (const json& card : out["cards"])
+    std::printf("card     %s  chip %u of --device all\n", card["spec"].get<std::string>().c_str(),
+                card["chip"].get<uint32_t>());
+  for (const json& segment : out["segments"]) print(segment);
+  if (out["pci"].empty() && out["cards"].empty() && out["segments"].empty())
+    std::printf("no card and no segment; start an emulated card with ttemu --name NAME\n");
+}
+
+void clean() {
+  for (const shm::SegmentInfo& s : shm::list_segments()) {
+    if (s.alive) continue;
+    if (shm::remove_segment(s.live_name)) std::printf("removed live:%s\n", s.live_name.c_str());
+  }
+}
+
+}  // namespace ttc::collect

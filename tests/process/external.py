@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""What other people's programs make of our exports. Usage: external.py CASE
+
+The programs are executables in the directory that TTC_TOOLS names, under the names of NAMES (tests/README.md). A case
+whose program is not there is skipped. The case `lookup` needs none: it runs the others with programs made here.
+"""
+import csv
+import os
+import re
+import subprocess
+import sys
+
+import harness as h
+import viewers_test as viewers
+
+TOOLS = os.environ.get("TTC_TOOLS", "")
+# The case, and the pattern of the names of the executables that it runs.
+NAMES = {"tracy": r"tracy-capture-.+", "perfetto": r"trace_processor_shell", "chrome": r"speedscope-count",
+         "perf_report": r"tt-perf-report", "device_log": r"process_device_log", "npe": r"npe_analyze_noc_trace_dir"}
+
+
+def found(pattern):
+    """Paths of the executables of such names, at least one."""
+    if not TOOLS:
+        h.skip("external tools absent (TTC_TOOLS)")
+    if not os.path.isdir(TOOLS):
+        h.fail(f"TTC_TOOLS={TOOLS} is no directory")
+    paths = [os.path.join(os.path.abspath(TOOLS), name) for name in sorted(os.listdir(TOOLS)) if re.fullmatch(pattern, name)]
+    paths = [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
+    if not paths:
+        h.skip(f"no {pattern.replace('.+', 'VERSION')} in TTC_TOOLS")
+    return paths
+
+
+def call(*command, **options):
+    """What it printed; another exit code than 0 fails the test."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=h.LIMIT_S, check=False,
+                          cwd=h.work(""), **options)
+    h.check(done.returncode == 0, f"{' '.join(map(str, command))} ended with {done.returncode}: "
+                                  f"{done.stdout[-1000:]}{done.stderr[-1000:]}")
+    return done.stdout
+
+
+def last_number(text):
+    numbers = re.findall(r"-?\d+", text)
+    h.check(numbers, f"no number in {text!r}")
+    return int(numbers[-1])
+
+
+def equal(got, want, what):
+    h.check(got == want, f"{what}: {got}, by the card {want}")
+    h.check(want > 100, f"{what}: next to nothing")
+    print(f"{what}: {got}")
+
+
+def tracy():
+    """A capture made by a real server holds every zone; counted where tracy-csvexport-VERSION is there, too."""
+    captures = found(NAMES["tracy"])
+    ttc, rows = viewers.collect(["--no-sync"], programs=25)
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    for capture in captures:
+        version = os.path.basename(capture)[len("tracy-capture-"):]
+        process, port = viewers.feed(ttc, "--once", *(["--tracy-66", "fork"] if "fork" in version else []))
+        trace = h.work(f"{version}.tracy")
+        call(capture, "-a", "127.0.0.1", "-p", port, "-o", trace, "-f")
+        code, _, err = h.finish(process)
+        h.check(code == 0 and "everything was sent" in err, f"{version}: ttexport ended with {code}: {err}")
+        h.check(os.path.getsize(trace) > 0, f"{version}: the trace is empty")
+        to_csv = os.path.join(os.path.dirname(capture), "tracy-csvexport-" + version)
+        if "fork" in version or not os.access(to_csv, os.X_OK):    # of the fork's device zones it tells nothing
+            print(f"{version}: captured, not counted")
+            continue
+        table = list(csv.DictReader(call(to_csv, trace).splitlines()))
+        equal(sum(int(row["counts"]) for row in table), len(zones), f"Tracy {version}, zones")
+
+
+def perfetto():
+    shell = found(NAMES["perfetto"])[0]
+    ttc, rows = viewers.collect(["--no-sync"])
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    trace, _ = viewers.export(ttc, "perfetto")
+
+    def ask(query):
+        with open(h.work("query.sql"), "w", encoding="utf-8") as file:
+            file.write(query)
+        return last_number(call(shell, "-q", h.work("query.sql"), trace))
+
+    # Events are slices without a duration there.
+    equal(ask("select count(*) as n from slice where dur > 0;"), sum(z[3] > z[2] for z in zones), "Perfetto, zones")
+    errors = ask("select ifnull(sum(value), 0) as n from stats where severity = 'error';")
+    h.check(errors == 0, f"{errors} errors while the trace was read")
+
+
+def chrome():
+    counter = found(NAMES["chrome"])[0]
+    ttc, rows = viewers.collect(["--no-sync"])
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    trace, _ = viewers.export(ttc, "chrome")
+    equal(last_number(call(counter, trace)), len(zones), "speedscope, zones")
+
+
+def metal_files(*card_arguments, more=()):
+    """The folder that tt-metal's tools would leave of a run of 120 programs."""
+    ttc, _ = viewers.collect(card_arguments=card_arguments, programs=120)
+    code, out, err = h.run("ttreport", "files", ttc, "-o", h.work("files"), "--no-date", *more)
+    h.check(code == 0, f"ttreport files ended with {code}: {out}{err}")
+    return h.work("files")
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def perf_report():
+    reader = found(NAMES["perf_report"])[0]
+    table = os.path.join(metal_files(), "reports", "ops_perf_results.csv")
+    ours, theirs = rows_of(table), h.work("theirs.csv")
+    call(reader, "--csv", theirs, table)
+    equal(len(rows_of(theirs)), len(ours), "tt-perf-report, ops")
+
+
+def device_log():
+    reader = found(NAMES["device_log"])[0]
+    log = os.path.join(metal_files(), ".logs", "profile_log_device.csv")
+    call(reader, "-d", log, "-o", "ttcollect", "--no-print-stats", "--no-artifacts")
+    print("process_device_log reads the log")
+
+
+def npe():
+    reader = found(NAMES["npe"])[0]
+    logs = os.path.join(metal_files("--noc-events", 20, more=("--noc-traces",)), ".logs")
+    traces = [name for name in os.listdir(logs) if name.startswith("noc_trace_")]
+    h.check(traces, "no trace was written")
+    call(reader, logs, "-q")
+    print(f"tt-npe reads {len(traces)} traces")
+
+
+# Programs for lookup(): each reads the real export with the reader of our own tests, so that what is compared is what a
+# real program would count. LESS=1 makes it lose one.
+FAKES = {
+    "tt-perf-report": """
+import csv
+rows = list(csv.reader(open(sys.argv[-1], newline="")))
+csv.writer(open(sys.argv[sys.argv.index("--csv") + 1], "w", newline="")).writerows(rows[:len(rows) - less])
+""",
+    "trace_processor_shell": """
+import perfetto_check
+query = open(sys.argv[sys.argv.index("-q") + 1]).read()
+trace = perfetto_check.Trace(sys.argv[-1])
+print('"n"')
+print(sum(z[3] > z[2] for z in trace.zones) - less if "from slice" in query else 0)
+""",
+    "speedscope-count": """
+import viewers_test
+print("zones:", len(viewers_test.chrome_zones(sys.argv[1])[0]) - less)
+""",
+    "tracy-capture-0.0": """
+import tracy_server
+server = tracy_server.Server(82, int(sys.argv[sys.argv.index("-p") + 1])).run()
+open(sys.argv[sys.argv.index("-o") + 1], "w").write(str(len(server.zones) - less))
+""",
+    "tracy-csvexport-0.0": """
+print("name,src_file,src_line,total_ns,total_perc,counts,mean_ns,min_ns,max_ns,std_ns")
+print("a,a.cc,1,1,1,100,1,1,1,1")
+print("b,b.cc,1,1,1,%d,1,1,1,1" % (int(open(sys.argv[1]).read()) - 100))
+""",
+}
+
+
+def lookup():
+    """Absent: skipped with the reason. There: run, and judged by what it counts and by how it ends."""
+    directory = h.work("tools")
+    os.mkdir(directory)
+
+    def put(name, text, mode=0o755):
+        path = os.path.join(directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!{sys.executable} -B\nimport os, sys\nsys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
+                       f"less = int(os.environ.get('LESS', 0))\n{text}")
+        os.chmod(path, mode)
+
+    def expect(name, code, words, **variables):
+        environment = {k: v for k, v in os.environ.items() if k != "TTC_TOOLS"}
+        done = subprocess.run([sys.executable, "-B", __file__, name], capture_output=True, text=True, check=False,
+                              timeout=h.LIMIT_S, env={**environment, **variables})
+        h.check(done.returncode == code and words in done.stdout,
+                f"{name} with {variables}: exit {done.returncode} instead of {code}: {done.stdout}{done.stderr}")
+
+    for name in NAMES:
+        expect(name, h.SKIP, "skipped: external tools absent (TTC_TOOLS)")
+        expect(name, h.SKIP, "in TTC_TOOLS", TTC_TOOLS=directory)
+    expect("perfetto", 1, "is no directory", TTC_TOOLS=h.work("nothing"))
+    put("tt-perf-report", FAKES["tt-perf-report"], mode=0o644)
+    expect("perf_report", h.SKIP, "no tt-perf-report in TTC_TOOLS", TTC_TOOLS=directory)
+    for name, text in FAKES.items():
+        put(name, text)
+    cases = {"perf_report": "tt-perf-report, ops", "chrome": "speedscope, zones", "tracy": "Tracy 0.0, zones"}
+    if viewers.perfetto_check.available():
+        cases["perfetto"] = "Perfetto, zones"
+    for name, words in cases.items():
+        expect(name, 0, words, TTC_TOOLS=directory)
+        expect(name, 1, words, TTC_TOOLS=directory, LESS="1")
+    for name in ("process_device_log", "npe_analyze_noc_trace_dir"):
+        put(name, "sys.exit(0 if os.path.exists(sys.argv[1] if sys.argv[1] != '-d' else sys.argv[2]) and not less else 3)")
+    for name in ("device_log", "npe"):
+        expect(name, 0, "reads", TTC_TOOLS=directory)
+        expect(name, 1, "ended with 3", TTC_TOOLS=directory, LESS="1")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print("ok")

@@ -1,0 +1,83 @@
+// The meaning stage: what tt-metal's host makes of markers beyond their names (its profiler.cpp@28a871b,
+// processDeviceMarkerData and readTsData16BMarkerData), so that our rows read like its own.
+//
+//   dispatch cores    TS_DATA inside a zone whose name has DISPATCH tells the command, its subtype or the
+//                     program's runtime id. It gets that as meta data and amends the zone: each one appends
+//                     :ID:COMMAND (BRISC) or :COMMAND (NCRISC) to the name of START, which takes over the
+//                     runtime id as its run host id; END copies the name of START.
+//   perf counters     id 9090: type, reference cycles and value as meta data
+//   NoC debugging     16-byte events of ids 12345 and 23456: addresses, counter, posted
+//   trace-only        zones named *-FW and *-KERNEL are TRACE-FW and TRACE-KERNEL
+//   collisions        a name that two strings claim and the processor does not decide is marked
+//
+// A plain NoC event has neither name nor meta data there, and has none here. A frame that holds none of this,
+// which is nearly every one, costs a table look-up per marker.
+//
+// tt-metal looks at a whole run at once, we at a frame. A dispatch zone lies in one frame by construction of
+// the firmware; where one is cut all the same, its START is already written under the plain name, and END
+// copies that.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/pipeline/format.hpp"
+
+namespace ttc::tools {
+
+// False where the id is the event itself or a fixed one, not the hash of a name.
+bool named_by_id(const markers::Marker& marker);
+
+class HostSemanticsStage {
+ public:
+  HostSemanticsStage(const markers::ZoneNames& names, std::optional<markers::MetalDate> date);
+
+  // Valid until the next call. `generation` of the layout decides the date where none was given.
+  std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
+  void names_changed();
+
+  // Once per run, for people: which ids stood for more than one name, and what was done about it.
+  std::vector<std::string> notices() const;
+
+ private:
+  struct OpenZone {
+    uint16_t id;
+    std::string name;           // as START's row has it
+    std::optional<size_t> row;  // of START in rows_; none: it was written in an earlier frame
+    bool dispatch;
+  };
+  struct DispatchLane {
+    std::string command, subtype;
+    uint32_t runtime_id = 0;
+    std::optional<OpenZone> cut;  // a dispatch zone that was open when the last frame ended
+  };
+
+  uint16_t traits_in(std::span<const markers::Marker> all) const;
+  void look_up(uint16_t id);
+  HostSemantics& row(uint32_t marker);
+  void walk(const FrameEvents& frame, markers::MetalDate date);
+  void zone(const FrameEvents& frame, uint32_t index, std::string_view processor, DispatchLane& lane);
+  void close(uint16_t id, uint32_t index);
+  void data(const FrameEvents& frame, uint32_t index, DispatchLane& lane, markers::MetalDate date);
+  void amend(const FrameEvents& frame, const markers::Marker& marker, DispatchLane& lane,
+             markers::MetalDate date, std::string& meta);
+  void mark_collisions(const FrameEvents& frame);
+  void mark_collision(const markers::Marker& marker, uint32_t index, std::string_view processor);
+  const std::string& mark_of(uint16_t id, std::string_view processor);
+
+  const markers::ZoneNames& names_;
+  std::optional<markers::MetalDate> date_;
+  std::vector<uint16_t> traits_;                                        // by id, looked up on first sight
+  std::map<std::pair<uint16_t, std::string_view>, std::string> marks_;  // by id, processor
+  std::vector<HostSemantics> rows_;
+  size_t used_ = 0;  // of rows_, whose strings are kept for their memory
+  std::vector<OpenZone> open_;
+  std::unordered_map<uint64_t, DispatchLane> lanes_;
+  std::set<uint16_t> collisions_;
+};
+
+}  // namespace ttc::tools
