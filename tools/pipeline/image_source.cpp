@@ -5,6 +5,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -46,7 +48,7 @@ void ImageSource::make_session(std::vector<uint64_t>& chunk) {
                          {"arch", image_.placement->arch},      {"board", ""},
                          {"aiclk_mhz", kNominalMhz[blackhole]}, {"max_compute_cores", image_.cores.size()},
                          {"layout", image_.layout->name}};
-  put_text(chunk, header(shm::ChunkKind::session), j.dump());
+  put_text(chunk, header(shm::ChunkKind::session), program::json_text(j));
 }
 
 void ImageSource::make_names(std::vector<uint64_t>& chunk) {
