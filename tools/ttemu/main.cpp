@@ -2,7 +2,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 
+#include "tools/device_log/device_log_reader.hpp"
+#include "tools/pipeline/memory_image.hpp"
 #include "tools/ttemu/runs.hpp"
 
 namespace {
