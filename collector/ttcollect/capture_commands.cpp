@@ -306,8 +306,8 @@ int CaptureCommands::snapshot() {
   if (names.empty())
     return say(Exit::kNoSource, "no collector is running; name a segment that was left behind");
   SnapshotOptions options;
-  options.last_bytes = last_.bytes;
-  options.last_ns = last_.nanoseconds;
+  if (last_.bytes) options.last_bytes = last_.bytes;  // what was not asked for bounds nothing
+  if (last_.nanoseconds) options.last_ns = last_.nanoseconds;
   std::string to = output_;
   if (to.empty()) {
     std::string date = when(static_cast<uint64_t>(std::time(nullptr)) * 1'000'000'000);
