@@ -31,6 +31,8 @@ class Reader {
   // timeout_ms: spins briefly, then sleeps on the wake word. `ended` and `writer_died` come after everything
   // published was delivered.
   Next next(std::vector<uint64_t>& chunk, unsigned timeout_ms);
+  // How long next() sleeps at most before it checks whether the writer has died; 100 ms at first.
+  void set_recheck(unsigned ms);
 
   // Positions in the ring, for readers of a stretch of it: everything below tail() is published, next() comes
   // to position(), and what ends at or below a position can be passed over.
