@@ -102,7 +102,7 @@ class PanelWriter {
     for (const double v : f_.x_ticks) below.push_back({v, draw::svg_number(v)});
     plot.draw(svg_, below, draw::log_number_ticks(plot.y.low(), plot.y.high(), 8));
     const draw::Area& area = plot.area;
-    const double middle_y = area.y + kPlotH / 2, label_x = area.x - 46;
+    const double middle_y = area.y + kPlotH / 2, label_x = area.x - 50;
     svg_.text({area.x + kPlotW / 2, area.bottom() + 32}, f_.x_label,
               {{"text-anchor", "middle"}, {"fill", draw::kDimInk}});
     svg_.text(

@@ -8,7 +8,7 @@ namespace ttc::collect {
 namespace {
 
 // The variables that make tt-metal compile the profiler into its kernels. The first two count as set when
-// they begin with 1, the third is a number (format sheet 9).
+// they begin with 1, the third is a number (tt-metal llrt/rtoptions.cpp).
 bool switched_on(const Environment& env) {
   return value_in(env, "TT_METAL_DEVICE_PROFILER").starts_with('1') ||
          value_in(env, "TT_METAL_DEVICE_PROFILER_NOC_EVENTS").starts_with('1') ||

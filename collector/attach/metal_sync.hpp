@@ -1,6 +1,6 @@
 // What tt-metal's own host-device sync found for a device, where the workload ran it: it leaves its samples
-// in sync_device_info.csv beside the zone logs (report sheet 1.3). Read from that file, never from the words
-// the sync uses on the card (FW_RESET): nothing of it is disturbed.
+// in sync_device_info.csv beside the zone logs (tt-metal impl/profiler/tt_metal_profiler.cpp). Read from that
+// file, never from the words the sync uses on the card (FW_RESET): nothing of it is disturbed.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -13,7 +13,7 @@ using card::failed;
 using card::Window;
 
 constexpr uint32_t kSampleWords = 12;
-// Format sheet 4.1: the defaults with and without sums, halves for debug dump.
+// tt-metal profiler_common.h: the defaults with and without sums, halves for debug dump.
 constexpr std::array<uint32_t, 4> kUsual = {48000, 64000, 24000, 32000};
 constexpr uint32_t kLongestCount = 20000;  // program support counts above this are for the flag
 constexpr uint32_t kCountsPerVisit = 256;

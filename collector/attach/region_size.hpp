@@ -1,9 +1,9 @@
 // Where the logs are in DRAM: two things that the card does not tell, measured together.
 //
-// Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card (format
-// sheet 4.1). They are measured: the end of a lane's L1 buffer, as the last run left it, stands in DRAM at
-// the end of the lane's log, and where that is depends on P. A lane whose region is the first of its bank
-// says nothing.
+// Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card
+// (tt-metal profiler_common.h). They are measured: the end of a lane's L1 buffer, as the last run left it,
+// stands in DRAM at the end of the lane's log, and where that is depends on P. A lane whose region is the
+// first of its bank says nothing.
 //
 // Blackhole cards may number their memory channels in more than one way (driver_iface/card.hpp): the way is
 // right under which the sample is found.

@@ -1,9 +1,9 @@
 // The zone source logs of a workload, followed while they grow (kernels are compiled mid-run).
 //
-// Where they are (format sheet 6): $TT_METAL_PROFILER_DIR, else $TT_METAL_HOME/generated/profiler, else
-// generated/profiler below the working directory, then .logs/. Variables and directory are those of the
-// workload, read from /proc/PID; absolute paths are taken below /proc/PID/root, so a workload in a container
-// works too.
+// Where they are (tt-metal impl/profiler/profiler_paths.hpp, kernel_profiler.hpp): $TT_METAL_PROFILER_DIR,
+// else $TT_METAL_HOME/generated/profiler, else generated/profiler below the working directory, then .logs/.
+// Variables and directory are those of the workload, read from /proc/PID; absolute paths are taken below
+// /proc/PID/root, so a workload in a container works too.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -7,7 +7,8 @@
 namespace ttc::collect {
 namespace {
 
-constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;  // markers keep 44 bits (format sheet 3)
+// Markers keep 44 bits (tt-metal kernel_profiler.hpp).
+constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;
 constexpr uint64_t kNewestAhead = uint64_t{1} << 43;
 
 // The earliest time of a marker: a card may have counted before its host was started, and 0 is no time.

@@ -4,20 +4,20 @@
 //
 //   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two. When they
 //      are unchanged, the poll ends here.
-//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the words
-//      just in front of them that were delivered earlier (the witness: while it is intact the host has not
-//      reset the log since)
+//   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the
+//      words just in front of them that were delivered earlier (the witness: while it is intact the host has
+//      not reset the log since)
 //   3. the RUN_COUNTER line again: a host reset in between makes the poll void
 //
-// A frame is published when it verified: syntax, identity, times later than everything delivered before in the
-// lane. The device raises the index before the data lands (tt-metal tools/profiler/kernel_profiler.hpp,
+// A frame is published when it verified: syntax, identity, times later than everything delivered before in
+// the lane. The device raises the index before the data lands (tt-metal tools/profiler/kernel_profiler.hpp,
 // finish_profiler), so a frame that does not verify is read again by the next poll. Only when it still does
-// not verify after kGiveUpNs are its words counted as unparsable. Payload words, and the frames of a RISC that
-// sat a launch out, carry nothing that could be verified: lanes that have them are read only up to the index
-// that was seen kLandedNs ago.
+// not verify after kGiveUpNs are its words counted as unparsable. Payload words, and the frames of a RISC
+// that sat a launch out, carry nothing that could be verified: lanes that have them are read only up to the
+// index that was seen kLandedNs ago.
 //
-// A host reset (RUN_COUNTER or an index smaller than known, or a damaged witness) starts a new epoch. What the
-// host reset the index over is still in DRAM until it is overwritten, and is recovered where the chain of
+// A host reset (RUN_COUNTER or an index smaller than known, or a damaged witness) starts a new epoch. What
+// the host reset the index over is still in DRAM until it is overwritten, and is recovered where the chain of
 // frames is unbroken.
 //
 // An epoch that began and ended between two polls leaves no trace in the control vector. The drain finds it
@@ -28,8 +28,8 @@
 //   - The first frame of an epoch must follow the last poll that found everything delivered within
 //     kBlindSpotNs.
 //   - The host resets all cores at once: a reset noticed on one core, or a late poll, makes the drain check
-//     the witness of a quiet core. The front of its empty log is read before its indices are: a frame there is
-//     of this epoch only if the indices cover it.
+//     the witness of a quiet core. The front of its empty log is read before its indices are: a frame there
+//     is of this epoch only if the indices cover it.
 //   - A core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
 //     further apart than half of what it takes to fill a buffer.
 //   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, or a push that
@@ -85,8 +85,8 @@ struct Carried {
 
 class Drain {
  public:
-  // The assumption that a core does not regain the same counters after a host reset within this time. An epoch
-  // that began and ended between two polls closer together than this stays unseen.
+  // The assumption that a core does not regain the same counters after a host reset within this time. An
+  // epoch that began and ended between two polls closer together than this stays unseen.
   static constexpr uint64_t kBlindSpotNs = 2'500'000;
 
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,

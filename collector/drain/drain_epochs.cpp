@@ -16,8 +16,8 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 
 }  // namespace
 
-// The per-RISC DRAM address words are 0 until the host's first results read (format sheet 2): while they are,
-// no epoch can have been missed.
+// The per-RISC DRAM address words are 0 until the host's first results read (tt-metal profiler_common.h):
+// while they are, no epoch can have been missed.
 bool Drain::host_has_read(const CoreState& core) {
   std::array<uint32_t, 68> words{};
   const device::Format& f = attachment_.layout->format;
@@ -109,8 +109,8 @@ void Drain::account_older_launches(CoreState& core) {
 }
 
 // Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
-// (RISCs with a NoC of their own, format sheet 3.5) it may be the second of its run: then what the first one
-// held lies between the run's start and this one's own markers.
+// (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) it may be the second of its run: then what
+// the first one held lies between the run's start and this one's own markers.
 uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
   if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);
   const uint64_t first = markers::first_time(frame, 0);

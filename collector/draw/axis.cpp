@@ -104,14 +104,16 @@ void Plot::draw(Svg& to, const std::vector<Tick>& below, const std::vector<Tick>
     to.text({area.x - 6, y.at(tick.value) + 4}, tick.label,
             {{"text-anchor", "end"}, {"fill", kDimInk}, {"font-size", 11}});
   }
+  const auto half_of = [](const Tick& tick) { return 3.2 * static_cast<double>(tick.label.size()) + 2; };
   double free_from = -1e9;
   for (const Tick& tick : below) {
-    const double at = x.at(tick.value), half = 3.2 * static_cast<double>(tick.label.size());
+    const double at = x.at(tick.value), half = half_of(tick);
     to.line({at, area.bottom()}, {at, area.bottom() + 4}, {{"stroke", kFrame}});
-    if (at - half < free_from) continue;
+    const double free_to = x.at(below.back().value) - half_of(below.back());
+    if (at - half < free_from || (&tick != &below.back() && at + half > free_to)) continue;
     to.text({at, area.bottom() + 17}, tick.label,
             {{"text-anchor", "middle"}, {"fill", kDimInk}, {"font-size", 11}});
-    free_from = at + half + 4;
+    free_from = at + half;
   }
   to.rect(area, {{"fill", "none"}, {"stroke", kFrame}});
 }

@@ -51,7 +51,8 @@ struct Plot {
         y(vertical.low, vertical.high, where.bottom(), where.y, vertical.scale) {}
 
   Point at(double value_x, double value_y) const { return {x.at(value_x), y.at(value_y)}; }
-  // Frame, grid lines, labels below and to the left. Below, a label without room for it is left out.
+  // Frame, grid lines, labels below and to the left. Below, a label between the first and
+  // the last is left out where it would overlap another.
   void draw(Svg& to, const std::vector<Tick>& below, const std::vector<Tick>& left) const;
 
   Area area;

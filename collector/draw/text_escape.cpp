@@ -2,30 +2,17 @@
 
 #include <cstdio>
 
+#include "collector/program/utf8.hpp"
+
 namespace ttc::draw {
 namespace {
-
-// Bytes of the character at `at`; 0: it is none, or an overlong form, a surrogate, or cut.
-size_t character(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char c = byte(at);
-  if (c < 0x80) return 1;
-  const size_t length = c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
-  if (length == 0 || length > text.size() - at) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  const unsigned char next = byte(at + 1);
-  const bool bad = (c == 0xe0 && next < 0xa0) || (c == 0xed && next >= 0xa0) || (c == 0xf0 && next < 0x90) ||
-                   (c == 0xf4 && next >= 0x90);
-  return bad ? 0 : length;
-}
 
 template <class One>
 std::string escaped(std::string_view text, const One& ascii) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
-    const size_t length = character(text, at);
+    const size_t length = program::utf8_length(text, at);
     if (length == 1)
       ascii(text[at], out);
     else

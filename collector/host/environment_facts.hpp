@@ -1,7 +1,7 @@
 // What a recording was made on and of, for whoever looks at it later: machine, driver, tool, workload. Part
 // of the session description, so that every file and segment has it.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "driver_iface/pci_functions.hpp"

@@ -2,8 +2,8 @@
 //
 // Near: among the CPUs of the card's NUMA node, because each load of the card crosses to the other socket
 // otherwise. Away: a load that the card does not answer stalls its CPU for most of a second, and a dispatch
-// thread of the workload must not wait behind it (driver sheet 5, 8). A set of CPUs and not one, so that the
-// kernel can still move the thread off a busy CPU.
+// thread of the workload must not wait behind it (tt-umd issues 1673, 2981, 3419). A set of CPUs and not one,
+// so that the kernel can still move the thread off a busy CPU.
 #pragma once
 #include <string>
 #include <vector>

@@ -8,6 +8,8 @@
 
 #include "collector/inspect/device_list.hpp"
 #include "collector/inspect/pci_report.hpp"
+#include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
 #include "driver_iface/card.hpp"
 #include "shm/reader.hpp"
 
@@ -47,9 +49,11 @@ json describe(const shm::SegmentInfo& s) {
 }
 
 void print(const json& segment) {
-  const std::string chip = segment["chip"].is_null() ? "" : "chip " + segment["chip"].dump() + "  ";
-  std::printf("segment  live:%s  %s  %s%s, pid %lld, %llu MiB\n", segment["live"].get<std::string>().c_str(),
-              segment["device"].get<std::string>().c_str(), chip.c_str(),
+  const std::string chip =
+      segment["chip"].is_null() ? "" : "chip " + program::json_text(segment["chip"]) + "  ";
+  std::printf("segment  live:%s  %s  %s%s, pid %lld, %llu MiB\n",
+              program::printable(segment["live"].get<std::string>()).c_str(),
+              program::printable(segment["device"].get<std::string>()).c_str(), chip.c_str(),
               segment["state"].get<std::string>().c_str(), segment["pid"].get<long long>(),
               segment["bytes"].get<unsigned long long>() >> 20);
 }
@@ -65,13 +69,13 @@ void list(bool as_json, const card::SystemRoots& roots) {
     out["cards"].push_back({{"spec", card.spec}, {"chip", card.chip}});
   for (const shm::SegmentInfo& s : shm::list_segments()) out["segments"].push_back(describe(s));
   if (as_json) {
-    std::printf("%s\n", out.dump().c_str());
+    std::printf("%s\n", program::json_text(out).c_str());
     return;
   }
   for (const card::PciFunction& f : functions) std::printf("%s\n", to_text(f).c_str());
   for (const json& card : out["cards"])
-    std::printf("card     %s  chip %u of --device all\n", card["spec"].get<std::string>().c_str(),
-                card["chip"].get<uint32_t>());
+    std::printf("card     %s  chip %u of --device all\n",
+                program::printable(card["spec"].get<std::string>()).c_str(), card["chip"].get<uint32_t>());
   for (const json& segment : out["segments"]) print(segment);
   if (out["pci"].empty() && out["cards"].empty() && out["segments"].empty())
     std::printf("no card and no segment; start an emulated card with ttemu --name NAME\n");
@@ -80,7 +84,8 @@ void list(bool as_json, const card::SystemRoots& roots) {
 void clean() {
   for (const shm::SegmentInfo& s : shm::list_segments()) {
     if (s.alive) continue;
-    if (shm::remove_segment(s.live_name)) std::printf("removed live:%s\n", s.live_name.c_str());
+    if (shm::remove_segment(s.live_name))
+      std::printf("removed live:%s\n", program::printable(s.live_name).c_str());
   }
 }
 

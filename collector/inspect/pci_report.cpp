@@ -1,6 +1,7 @@
 #include "collector/inspect/pci_report.hpp"
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace ttc::collect {
 namespace {

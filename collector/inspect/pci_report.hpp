@@ -1,6 +1,6 @@
 // PCI functions as `ttcollect list` shows them.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "driver_iface/pci_functions.hpp"

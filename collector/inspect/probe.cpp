@@ -1,7 +1,9 @@
 #include "collector/inspect/probe.hpp"
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
 #include "driver_iface/guarded_card.hpp"
 
 namespace ttc::collect {
@@ -89,7 +91,7 @@ void probe(const std::string& device, const card::OpenOptions& open, uint32_t sa
   if (as_json) {
     json out{{"device", id.spec}, {"arch", id.arch->name}, {"board", id.board}};
     out.update(to_json(measured));
-    std::printf("%s\n", out.dump().c_str());
+    std::printf("%s\n", program::json_text(out).c_str());
     return;
   }
   std::printf("%s  %s  %s  tile (%u,%u); looking at the clock costs %u ns, which is in every figure\n",

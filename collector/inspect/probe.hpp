@@ -1,6 +1,6 @@
 // `ttcollect probe`, and how a probe's figures are shown.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "collector/sampling/link_probe.hpp"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/inspect/sync_run.hpp"
+#include "collector/program/json_text.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -172,7 +173,7 @@ std::string sync_json(const std::vector<SyncResult>& results) {
       between.push_back(
           {{"chips", {results[i].chip, results[j].chip}},
            {"conditional_bound_ns_p99", between_ns(summary_of(results[i]), summary_of(results[j]))}});
-  return json{{"devices", std::move(devices)}, {"between", std::move(between)}}.dump();
+  return program::json_text(json{{"devices", std::move(devices)}, {"between", std::move(between)}});
 }
 
 }  // namespace ttc::collect

@@ -18,6 +18,7 @@ class LossLog {
   // `earlier`: intervals of the same session that are closed or will stay open; ids go on behind them.
   explicit LossLog(Publish publish, std::vector<shm::LossRecord> earlier = {});
 
+  // A lane of the one device that this account is of: no device in it.
   struct Where {
     uint8_t core_x, core_y, risc;
     uint32_t epoch;
@@ -41,6 +42,7 @@ class LossLog {
     uint64_t launches = 0;  // of this loss; its interval may hold earlier ones
     uint64_t ended = 0;     // where the interval ended before; 0: it is a new one
   };
+  // Unique: eight bits each of x, y, RISC and cause. Epochs share an open interval.
   static uint32_t key(const Where& where, shm::LossCause cause);
   static shm::LossRecord loss_of(const Where& where, shm::LossCause cause, shm::LossPrecision precision,
                                  uint64_t from_cycles, uint64_t to_cycles);

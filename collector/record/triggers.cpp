@@ -1,33 +1,18 @@
 #include "collector/record/triggers.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "collector/program/units.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
 namespace {
 
 constexpr std::string_view kCardEnded = "the card ";  // how the end of a run begins when its card ended it
-
-// 0: it is no time.
-uint64_t time_in(const std::string& text) {
-  size_t used = 0;
-  double number = 0;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {  // std::stod's way of saying that it is no number
-    return 0;
-  }
-  const std::string unit = text.substr(used);
-  const double ns = unit == "ns" ? 1 : unit == "us" ? 1e3 : unit == "ms" ? 1e6 : unit == "s" ? 1e9 : 0;
-  if (ns == 0 || !(number > 0) || number * ns > 1e18) return 0;
-  return static_cast<uint64_t>(number * ns);
-}
 
 std::string in_us(uint64_t ns) {
   char text[40];
@@ -47,8 +32,13 @@ std::string add_trigger(const std::string& text, TriggerRules& rules) {
       "' is no trigger; it takes zone>100us, zone:NAME, zone:NAME>100us, loss, silent>2s, exit, reset";
   const size_t more = text.find('>');
   const std::string what = text.substr(0, more);
-  const uint64_t time = more == std::string::npos ? 0 : time_in(text.substr(more + 1));
-  if (more != std::string::npos && !time) return wrong;
+  uint64_t time = 0;
+  if (more != std::string::npos) {
+    const program::ParsedUnits parsed = program::parse_duration(text.substr(more + 1));
+    time = parsed.value.value_or(0);
+    if (!parsed.value) return wrong + ": " + parsed.error;
+    if (time == 0) return wrong;
+  }
   const bool zone = what == "zone" || (what.starts_with("zone:") && what.size() > 5);
   const std::string name = what.size() > 5 ? what.substr(5) : "";
   if (zone && time)

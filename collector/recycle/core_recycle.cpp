@@ -13,7 +13,7 @@ using card::Window;
 
 constexpr uint32_t kSettleAgain = 16;
 constexpr int kSettleTries = 4;      // in a row, for a control sample without a finish under way
-constexpr uint32_t kMagicWords = 8;  // in front of the vector, where the magic word is (format sheet 1.5)
+constexpr uint32_t kMagicWords = 8;  // in front of the vector, where the magic word is (tt-metal dev_msgs.h)
 constexpr uint32_t kLongestFrame = device::kBufferWords + 8;
 
 std::string number(uint64_t value) {

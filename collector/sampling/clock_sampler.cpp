@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "collector/program/json_text.hpp"
 #include "driver_iface/allow_list.hpp"
 #include "firmware_markers/frame.hpp"
 
@@ -176,7 +177,7 @@ std::string ClockSampler::take_domains() {
     domains.push_back({{"domain", d}, {"reference", {domains_[d].reference.x, domains_[d].reference.y}}});
   for (const TileClock& t : tiles_)
     if (t.domain != 0) others.push_back({t.at.x, t.at.y, t.domain});
-  return nlohmann::json{{"domains", domains}, {"tiles", others}}.dump();
+  return program::json_text(nlohmann::json{{"domains", domains}, {"tiles", others}});
 }
 
 // The domain's tiles against its reference: what a marker of any of them may be off besides.

@@ -1,10 +1,10 @@
 // Samples the clocks of one card, sorts its tiles into clock domains and keeps a model of each. The device
 // thread's, between two sweeps; it waits for nothing. clock_publisher.hpp tells readers.
 //
-// One sample of a tile: live high, then low several times with host time around each, live high again (format
-// sheet 8; the latch is left to device code, except that low's loads set it, as any do). Where both highs
-// agree every low belongs to them. Round trips: reads + 2 a sample and domain, and once a period a look at
-// one other tile.
+// One sample of a tile: live high, then low several times with host time around each, live high again
+// (tt-isa-documentation WormholeB0/TensixTile/DebugTimestamper.md; the latch is left to device code, except
+// that low's loads set it, as any do). Where both highs agree every low belongs to them. Round trips: reads +
+// 2 a sample and domain, and once a period a look at one other tile.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 // How long reading a card takes from here: single loads of every width through either mapping, and each kind
 // of access as the collector makes it, through all its checks. The spread between hosts is larger than a
-// factor of five (driver sheet 10), so every session carries a short version.
+// factor of five (tt-umd tests/microbenchmark), so every session carries a short version.
 //
 // Reads L1 of one Tensix tile far behind the profiler, DRAM far behind the logs, the node id register and the
 // wall clock. A tile that turns suspect on the way ends the rows that need it; nothing is tried again.

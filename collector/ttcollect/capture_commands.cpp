@@ -11,10 +11,13 @@
 #include <set>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/program/json_text.hpp"
+#include "collector/program/output_guard.hpp"
+#include "collector/program/printable.hpp"
 #include "collector/record/capture_copy.hpp"
 #include "collector/record/play.hpp"
 #include "collector/record/snapshot.hpp"
-#include "collector/ttcollect/capture_options.hpp"
+#include "collector/ttcollect/program.hpp"
 #include "shm/reader.hpp"
 #include "ttcollect/capture_reader.hpp"
 
@@ -22,13 +25,6 @@ namespace ttc::collect {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-enum Exit { kOk = 0, kUsage = 2, kNoSource = 3, kDamaged = 4, kOutput = 6 };
-
-int say(int code, const std::string& what) {
-  std::fprintf(stderr, "ttcollect: %s\n", what.c_str());
-  return code;
-}
 
 std::string without_live(const std::string& name) {
   return name.starts_with("live:") ? name.substr(5) : name;
@@ -134,7 +130,8 @@ std::string to_text(const json& j) {
     if (key == "sessions") continue;
     char line[100];
     std::snprintf(line, sizeof line, "%-18s", key.c_str());
-    text += line + (value.is_string() ? value.get<std::string>() : value.dump()) + "\n";
+    const std::string shown = value.is_string() ? value.get<std::string>() : program::json_text(value);
+    text += line + program::printable(shown) + "\n";
   }
   for (const auto& s : j["sessions"]) {
     char line[100];
@@ -142,11 +139,11 @@ std::string to_text(const json& j) {
     for (const char* key :
          {"session", "device", "chip", "arch", "board", "aiclk_mhz", "layout", "mode", "cores"})
       if (s.contains(key)) brief[key] = s[key];
-    text += "session           " + brief.dump() + "\n";
+    text += "session           " + program::printable(program::json_text(brief)) + "\n";
     if (s.contains("environment") && s["environment"].is_object())
       for (const auto& [key, value] : s["environment"].items()) {
-        std::snprintf(line, sizeof line, "  %-16.16s", key.c_str());
-        text += line + value.dump() + "\n";
+        std::snprintf(line, sizeof line, "  %-16.16s", program::printable(key).c_str());
+        text += line + program::printable(program::json_text(value)) + "\n";
       }
   }
   return text;
@@ -163,27 +160,27 @@ constexpr size_t kShownLosses = 5;
 
 int tell_recovered(const CaptureCopy& copy, const std::string& from, const std::string& to,
                    const std::vector<std::string>& complaints) {
-  for (const std::string& c : complaints) say(kOk, c);
+  for (const std::string& c : complaints) say(Exit::kOk, c);
   size_t missing = 0;
   for (const auto& [session, records] : copy.losses().found())
     for (const auto& [id, r] : records)
-      if (missing++ < kShownLosses) say(kOk, "missing: " + describe(r));
+      if (missing++ < kShownLosses) say(Exit::kOk, "missing: " + describe(r));
   if (missing > kShownLosses)
-    say(kOk, "and " + std::to_string(missing - kShownLosses) + " more; ttreport loss --from " + to +
-                 " lists them");
-  return say(kOk, from + ": " + std::to_string(copy.chunks()) + " chunks with " +
-                      std::to_string(copy.markers()) + " markers are in " + to +
-                      (missing              ? ""
-                       : complaints.empty() ? "; nothing is missing"
-                                            : "; of no lane that is in it anything is missing"));
+    say(Exit::kOk, "and " + std::to_string(missing - kShownLosses) + " more; ttreport loss --from " + to +
+                       " lists them");
+  return say(Exit::kOk, from + ": " + std::to_string(copy.chunks()) + " chunks with " +
+                            std::to_string(copy.markers()) + " markers are in " + to +
+                            (missing              ? ""
+                             : complaints.empty() ? "; nothing is missing"
+                                                  : "; of no lane that is in it anything is missing"));
 }
 
 int recover_segment(const std::string& name, const std::string& to) {
   shm::Reader reader(name, shm::StartAt::oldest);
   if (reader.writer_alive())
-    return say(kUsage, "live:" + name + " is being collected (pid " +
-                           std::to_string(reader.info().writer_pid) + "); ttcollect snapshot " + name +
-                           " takes what it has");
+    return say(Exit::kUsage, "live:" + name + " is being collected (pid " +
+                                 std::to_string(reader.info().writer_pid) + "); ttcollect snapshot " + name +
+                                 " takes what it has");
   CaptureCopy copy(to, reader.info().session, shm::LossCause::not_read);
   std::vector<std::string> complaints;
   std::vector<uint64_t> chunk;
@@ -217,11 +214,6 @@ int recover_file(const std::string& from, const std::string& to) {
   return tell_recovered(copy, from, to, complaints);
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;  // what is not there is no other's
-  return std::filesystem::equivalent(a, b, ignored);
-}
-
 }  // namespace
 
 CaptureCommands::CaptureCommands(CLI::App& app) {
@@ -242,15 +234,9 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
       app.add_subcommand("snapshot", "write what live collectors have in their rings, while they go on");
   snapshot_->add_option("name", names_, "live names (default: every live collector)");
   snapshot_->add_option("--output,-o", output_, "default: NAME-DATE.ttc");
-  snapshot_
-      ->add_option("--last", last_,
-                   "only the last so much of each ring, or what was read in so long: 64MiB, 10s")
-      ->check([](const std::string& text) {
-        uint64_t ignored;
-        return parse_size(text, ignored) || parse_time(text, ignored)
-                   ? std::string()
-                   : "'" + text + "' is neither a size (64MiB) nor a time (10s)";
-      });
+  program::add_size_or_duration_option(
+      *snapshot_, "--last", last_,
+      "only the last so much of each ring, or what was read in so long: 64MiB, 10s");
   snapshot_->add_flag("--json", json_, "say how long it took, as JSON");
 
   play_ = app.add_subcommand("play", "feed a capture into live rings, for readers to be tried on");
@@ -264,9 +250,9 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
       })
       ->capture_default_str();
   play_->add_option("--prefix", prefix_, "of the live names, before the device's")->capture_default_str();
-  play_->add_option("--ring", ring_bytes_, "size of each ring")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(uint64_t{256} << 10, uint64_t{1} << 31));
+  constexpr program::UnitRange kRing{uint64_t{256} << 10, uint64_t{1} << 31};
+  program::add_size_option(*play_, "--ring", ring_bytes_, "size of each ring: 32MiB (at least 256KiB)",
+                           kRing);
 }
 
 std::optional<int> CaptureCommands::run() {
@@ -276,9 +262,9 @@ std::optional<int> CaptureCommands::run() {
     if (*snapshot_) return snapshot();
     if (*play_) return play();
   } catch (const CaptureError& e) {
-    return say(*recover_ || *snapshot_ ? kOutput : kNoSource, e.what());
+    return say(*recover_ || *snapshot_ ? Exit::kOutput : Exit::kNoSource, e.what());
   } catch (const shm::SegmentError& e) {
-    return say(kNoSource, e.what());
+    return say(Exit::kNoSource, e.what());
   }
   return std::nullopt;
 }
@@ -290,9 +276,9 @@ int CaptureCommands::info() {
   CaptureReader reader(file_, old ? Wanted{} : facts_only);
   const Contents contents = contents_of(reader);
   const json j = to_json(reader, contents);
-  std::fputs((json_ ? j.dump() + "\n" : to_text(j)).c_str(), stdout);
+  std::fputs((json_ ? program::json_text(j) + "\n" : to_text(j)).c_str(), stdout);
   const bool whole = !reader.cut() && reader.damage().empty() && (old || reader.file().indexed());
-  return whole ? kOk : kDamaged;
+  return whole ? Exit::kOk : Exit::kDamaged;
 }
 
 int CaptureCommands::recover() {
@@ -302,11 +288,11 @@ int CaptureCommands::recover() {
   }
   std::string to = output_;
   if (to.empty()) to = std::filesystem::path(file_).replace_extension().string() + ".recovered.ttc";
-  if (same_file(file_, to)) return say(kUsage, "recover never writes over its source; give another -o");
+  program::refuse_output_over_input(to, std::vector<std::string>{file_});
   try {
     CaptureFile probe(file_);
   } catch (const CaptureError& e) {
-    return say(kNoSource, e.what());
+    return say(Exit::kNoSource, e.what());
   }
   return recover_file(file_, to);
 }
@@ -317,9 +303,11 @@ int CaptureCommands::snapshot() {
   if (names.empty())
     for (const shm::SegmentInfo& s : shm::list_segments())
       if (s.alive) names.push_back(s.live_name);
-  if (names.empty()) return say(kNoSource, "no collector is running; name a segment that was left behind");
+  if (names.empty())
+    return say(Exit::kNoSource, "no collector is running; name a segment that was left behind");
   SnapshotOptions options;
-  if (!last_.empty() && !parse_size(last_, options.last_bytes)) parse_time(last_, options.last_ns);
+  options.last_bytes = last_.bytes;
+  options.last_ns = last_.nanoseconds;
   std::string to = output_;
   if (to.empty()) {
     std::string date = when(static_cast<uint64_t>(std::time(nullptr)) * 1'000'000'000);
@@ -328,26 +316,25 @@ int CaptureCommands::snapshot() {
   }
   const SnapshotResult r = take_snapshot(names, to, options);
   if (json_)
-    std::printf("%s\n", json{{"file", r.path},
-                             {"cut_ns", r.cut_ns},
-                             {"total_ns", r.total_ns},
-                             {"ring_bytes", r.ring_bytes},
-                             {"file_bytes", r.file_bytes},
-                             {"chunks", r.chunks},
-                             {"markers", r.markers},
-                             {"lapped_bytes", r.lapped_bytes}}
-                            .dump()
+    std::printf("%s\n", program::json_text(json{{"file", r.path},
+                                                {"cut_ns", r.cut_ns},
+                                                {"total_ns", r.total_ns},
+                                                {"ring_bytes", r.ring_bytes},
+                                                {"file_bytes", r.file_bytes},
+                                                {"chunks", r.chunks},
+                                                {"markers", r.markers},
+                                                {"lapped_bytes", r.lapped_bytes}})
                             .c_str());
   else
     std::printf(
         "%s: %.2f MB of the rings, %llu markers, in %.2f MB; cut within %.3f ms, complete after %.0f ms\n",
-        r.path.c_str(), static_cast<double>(r.ring_bytes) / 1e6, static_cast<unsigned long long>(r.markers),
-        static_cast<double>(r.file_bytes) / 1e6, static_cast<double>(r.cut_ns) / 1e6,
-        static_cast<double>(r.total_ns) / 1e6);
+        program::printable(r.path).c_str(), static_cast<double>(r.ring_bytes) / 1e6,
+        static_cast<unsigned long long>(r.markers), static_cast<double>(r.file_bytes) / 1e6,
+        static_cast<double>(r.cut_ns) / 1e6, static_cast<double>(r.total_ns) / 1e6);
   if (r.lapped_bytes)
-    say(kOk, std::to_string(r.lapped_bytes) +
-                 " bytes were overwritten before they were written; a larger --ring helps");
-  return kOk;
+    say(Exit::kOk, std::to_string(r.lapped_bytes) +
+                       " bytes were overwritten before they were written; a larger --ring helps");
+  return Exit::kOk;
 }
 
 int CaptureCommands::play() {
@@ -357,19 +344,19 @@ int CaptureCommands::play() {
   options.ring_bytes = ring_bytes_;
   options.stop = [] { return stop_asked != 0; };
   for (const int s : {SIGINT, SIGTERM}) std::signal(s, [](int) { stop_asked = 1; });
-  const PlayResult r = collect::play(file_, options, [](const std::string& name) {
-    std::fprintf(stderr, "ttcollect: readers attach to live:%s\n", name.c_str());
-  });
-  say(kOk, std::to_string(r.chunks) + " chunks, " + std::to_string(r.bytes) + " bytes in " +
-               std::to_string(r.seconds) + " s");
+  const PlayResult r = collect::play(
+      file_, options, [](const std::string& name) { say(Exit::kOk, "readers attach to live:" + name); });
+  say(Exit::kOk, std::to_string(r.chunks) + " chunks, " + std::to_string(r.bytes) + " bytes in " +
+                     std::to_string(r.seconds) + " s");
   if (r.skipped_chunks)
-    say(kOk,
+    say(Exit::kOk,
         std::to_string(r.skipped_chunks) + " chunks are larger than the ring takes; give a larger --ring");
   if (r.untold_losses)
-    say(kOk, "the file tells of more intervals of loss than a segment keeps for readers that come late: " +
-                 std::to_string(r.untold_losses) + " times one was left out; `ttreport loss --from " + file_ +
-                 "` has all");
-  return r.damage.empty() ? kOk : say(kDamaged, file_ + " is damaged " + r.damage);
+    say(Exit::kOk,
+        "the file tells of more intervals of loss than a segment keeps for readers that come late: " +
+            std::to_string(r.untold_losses) + " times one was left out; `ttreport loss --from " + file_ +
+            "` has all");
+  return r.damage.empty() ? Exit::kOk : say(Exit::kDamaged, file_ + " is damaged " + r.damage);
 }
 
 }  // namespace ttc::collect

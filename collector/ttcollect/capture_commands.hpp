@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "collector/program/option_units.hpp"
+
 namespace ttc::collect {
 
 class CaptureCommands {
@@ -21,7 +23,8 @@ class CaptureCommands {
   int play();
 
   CLI::App *info_, *recover_, *snapshot_, *play_;
-  std::string file_, output_, last_, speed_ = "1", prefix_ = "play-";
+  program::SizeOrDuration last_;
+  std::string file_, output_, speed_ = "1", prefix_ = "play-";
   std::vector<std::string> names_;
   uint64_t ring_bytes_ = 32u << 20;
   bool json_ = false;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdio>
-#include <map>
 
 namespace ttc::collect {
 namespace {
@@ -14,31 +12,8 @@ namespace {
 // journal commit, a cache flush) do.
 constexpr double kRate = 100e6;  // bytes of chunks a second
 constexpr double kStall = 0.64;  // seconds
+constexpr const char* kCaptureFile = "Capture file (-o)";
 constexpr uint64_t kLargestFlight = uint64_t{1} << 30;
-
-bool parse_with_units(const std::string& text, const std::map<std::string, double>& units, uint64_t& value) {
-  size_t used = 0;
-  double number = 0;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {  // std::stod's way of saying that it is no number
-    return false;
-  }
-  const auto unit = units.find(text.substr(used));
-  if (unit == units.end() || !std::isfinite(number) || number <= 0 || number * unit->second > 1e18)
-    return false;
-  value = static_cast<uint64_t>(number * unit->second);
-  return value != 0;
-}
-
-std::string check_time(const std::string& text) {
-  uint64_t ignored;
-  return parse_time(text, ignored) ? "" : "'" + text + "' is no time; it takes 500ms, 5s, 10min, 2h, 1d";
-}
-std::string check_size(const std::string& text) {
-  uint64_t ignored;
-  return parse_size(text, ignored) ? "" : "'" + text + "' is no size; it takes 500kB, 64MiB, 2GB";
-}
 
 std::string mib(uint64_t bytes) {
   char text[40];
@@ -49,84 +24,53 @@ std::string mib(uint64_t bytes) {
 bool bounds_a_file(const TypedCapture& t) {
   const TypedCapture usual;
   const CaptureBounds& b = t.options.bounds;
-  return b.max_bytes || b.max_age_ns || b.durable_ns || !t.rotate.empty() || t.keep != usual.keep ||
-         t.options.memory_bytes != usual.options.memory_bytes || t.options.packers != usual.options.packers;
+  return b.max_bytes || b.max_age_ns || b.durable_ns || t.rotate.bytes || t.rotate.nanoseconds ||
+         t.keep != usual.keep || t.options.memory_bytes != usual.options.memory_bytes ||
+         t.options.packers != usual.options.packers;
 }
 
 }  // namespace
 
-bool parse_time(const std::string& text, uint64_t& ns) {
-  return parse_with_units(
-      text, {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}},
-      ns);
-}
-
-bool parse_size(const std::string& text, uint64_t& bytes) {
-  return parse_with_units(text,
-                          {{"B", 1},
-                           {"kB", 1e3},
-                           {"MB", 1e6},
-                           {"GB", 1e9},
-                           {"TB", 1e12},
-                           {"KiB", 1024},
-                           {"MiB", 1024. * 1024},
-                           {"GiB", 1024. * 1024 * 1024},
-                           {"TiB", 1024. * 1024 * 1024 * 1024}},
-                          bytes);
-}
-
-CLI::Option* add_time_option(CLI::App& app, const std::string& name, uint64_t& ns, const std::string& what) {
-  return app
-      .add_option_function<std::string>(
-          name, [&ns](const std::string& text) { parse_time(text, ns); }, what)
-      ->check(check_time)
-      ->type_name("TIME");
-}
-
 void add_capture_options(CLI::App& app, TypedCapture& t) {
   CaptureBounds& b = t.options.bounds;
   const auto size = [&](const char* name, uint64_t& to, const char* what) {
-    return app
-        .add_option_function<std::string>(
-            name, [&to](const std::string& text) { parse_size(text, to); }, what)
-        ->check(check_size)
-        ->type_name("SIZE")
-        ->group("Capture file (-o)");
+    program::add_size_option(app, name, to, what)->group(kCaptureFile);
   };
   const auto time = [&](const char* name, uint64_t& to, const char* what) {
-    return add_time_option(app, name, to, what)->group("Capture file (-o)");
+    program::add_duration_option(app, name, to, what)->group(kCaptureFile);
   };
   size("--max-size", b.max_bytes, "no more than this on the disk, all files of the run together");
   time("--max-age", b.max_age_ns, "with --rotate: remove files whose last block is older");
-  app.add_option(
-         "--rotate", t.rotate,
-         "a new file after so much or so long (64MiB, 10min): run.0000.ttc, run.0001.ttc, ...; each is\n"
-         "complete by itself and gets its name when it is")
-      ->check([](const std::string& text) {
-        uint64_t ignored;
-        return parse_size(text, ignored) || parse_time(text, ignored)
-                   ? std::string()
-                   : "'" + text + "' is neither a size (64MiB) nor a time (10min)";
-      })
-      ->type_name("SIZE|TIME")
-      ->group("Capture file (-o)");
+  program::add_size_or_duration_option(
+      app, "--rotate", t.rotate,
+      "a new file after so much or so long (64MiB, 10min): run.0000.ttc, run.0001.ttc, ...; each is\n"
+      "complete by itself and gets its name when it is")
+      ->group(kCaptureFile);
   app.add_option(
          "--keep", t.keep,
          "what stays when not all can: at --max-size (newest: with --rotate, the oldest file goes; oldest:\n"
          "nothing more is written), and when the disk is too slow for good. All else is reported as lost")
       ->check(CLI::IsMember({"newest", "oldest"}))
       ->capture_default_str()
-      ->group("Capture file (-o)");
+      ->group(kCaptureFile);
   size("--memory", t.options.memory_bytes, "at most this waits for the disk (default: 64MiB)");
   app.add_option("--pack-threads", t.options.packers, "threads that compress")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str()
-      ->group("Capture file (-o)");
+      ->group(kCaptureFile);
+  time("--durable", b.durable_ns, "sync the file so often, so that a power cut costs no more than that");
+}
+
+void add_flight_options(CLI::App& app, TypedCapture& t) {
   constexpr const char* kFlight = "Flight recorder";
-  size("--flight", t.flight.bytes,
-       "write nothing until asked (SIGUSR1, ttcollect snapshot) or triggered; then the last so much of each "
-       "ring,\n"
-       "as NAME.0001.ttc, ... (NAME.ttc is that of -o). The rings get twice as much")
+  const auto time = [&](const char* name, uint64_t& to, const char* what) {
+    program::add_duration_option(app, name, to, what)->group(kFlight);
+  };
+  program::add_size_option(
+      app, "--flight", t.flight.bytes,
+      "write nothing until asked (SIGUSR1, ttcollect snapshot) or triggered; then the last so much of each "
+      "ring,\n"
+      "as NAME.0001.ttc, ... (NAME.ttc is that of -o). The rings get twice as much")
       ->group(kFlight);
   app.add_option(
          "--trigger", t.triggers,
@@ -139,12 +83,9 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
       ->expected(1)
       ->take_all()
       ->group(kFlight);
-  time("--pre", t.flight.pre_ns, "record only so long before the trigger (default: all that --flight holds)")
-      ->group(kFlight);
-  time("--post", t.flight.post_ns, "and so long after it (default: nothing)")->group(kFlight);
-  time("--trigger-every", t.flight.every_ns, "at most one triggered recording in so long (default: 10s)")
-      ->group(kFlight);
-  time("--durable", b.durable_ns, "sync the file so often, so that a power cut costs no more than that");
+  time("--pre", t.flight.pre_ns, "record only so long before the trigger (default: all that --flight holds)");
+  time("--post", t.flight.post_ns, "and so long after it (default: nothing)");
+  time("--trigger-every", t.flight.every_ns, "at most one triggered recording in so long (default: 10s)");
 }
 
 std::string resolve_capture_options(TypedCapture& t, const std::string& output) {
@@ -159,7 +100,8 @@ std::string resolve_capture_options(TypedCapture& t, const std::string& output) 
     return "a capture cannot go to standard output: its blocks are written where they belong, not in a "
            "stream; "
            "name a file with -o";
-  if (!t.rotate.empty() && !parse_size(t.rotate, b.rotate_bytes)) parse_time(t.rotate, b.rotate_ns);
+  b.rotate_bytes = t.rotate.bytes;
+  b.rotate_ns = t.rotate.nanoseconds;
   b.keep = t.options.keep_in_memory = t.keep == "newest" ? Keep::newest : Keep::oldest;
   if (b.max_age_ns && !b.rotates()) return "--max-age removes whole files; say with --rotate how long one is";
   if (b.max_bytes && b.keep == Keep::newest && !b.rotates())

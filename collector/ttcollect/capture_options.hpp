@@ -4,23 +4,22 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "collector/program/option_units.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "collector/record/flight_recorder.hpp"
 
 namespace ttc::collect {
 
 struct TypedCapture {
-  std::string rotate;  // a size or a time
+  program::SizeOrDuration rotate;
   std::string keep = "oldest";
   CaptureOptions options;
   FlightOptions flight;
   std::vector<std::string> triggers;
 };
 
-// An option that takes 500ms, 5s, 10min, 2h; what is none of these is refused with a sentence.
-CLI::Option* add_time_option(CLI::App& app, const std::string& name, uint64_t& ns, const std::string& what);
-
 void add_capture_options(CLI::App& app, TypedCapture& typed);
+void add_flight_options(CLI::App& app, TypedCapture& typed);
 
 // Completes typed.options. What is wrong with them as a sentence; empty when nothing is.
 std::string resolve_capture_options(TypedCapture& typed, const std::string& output);
@@ -32,9 +31,5 @@ std::string resolve_flight_options(TypedCapture& typed, const std::string& outpu
 // What the memory is good for: rate times stall.
 std::string flight_arithmetic(const FlightOptions& options, uint64_t ring_bytes);
 std::string capture_arithmetic(const CaptureOptions& options, uint64_t ring_bytes);
-
-// 5s, 10min, 1h as nanoseconds; 64MiB, 1GB as bytes. False: it is neither.
-bool parse_time(const std::string& text, uint64_t& ns);
-bool parse_size(const std::string& text, uint64_t& bytes);
 
 }  // namespace ttc::collect

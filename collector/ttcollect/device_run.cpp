@@ -13,6 +13,8 @@
 #include "collector/host/environment_facts.hpp"
 #include "collector/host/host_place.hpp"
 #include "collector/inspect/probe.hpp"
+#include "collector/program/json_text.hpp"
+#include "collector/ttcollect/program.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -151,19 +153,19 @@ std::string DeviceRun::session_text() const {
   nlohmann::json cores = nlohmann::json::array();
   for (const AttachedCore& c : attachment_.cores)
     cores.push_back({c.at.x, c.at.y, c.flat_id, static_cast<uint8_t>(c.kind)});
-  return nlohmann::json{{"device", device_.spec},
-                        {"chip", device_.chip},
-                        {"arch", id.arch->name},
-                        {"board", id.board},
-                        {"aiclk_mhz", id.aiclk_mhz},
-                        {"max_compute_cores", id.max_compute_cores},
-                        {"layout", attachment_.layout->name},
-                        {"mode", std::string(markers::to_string(attachment_.mode))},
-                        {"clock_model", options_.sync},
-                        {"cores", std::move(cores)},
-                        {"link", to_json(link_)},
-                        {"environment", environment_facts(id.workload_pid, place_)}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // a command may be any bytes
+  return program::json_text(nlohmann::json{
+      {"device", device_.spec},
+      {"chip", device_.chip},
+      {"arch", id.arch->name},
+      {"board", id.board},
+      {"aiclk_mhz", id.aiclk_mhz},
+      {"max_compute_cores", id.max_compute_cores},
+      {"layout", attachment_.layout->name},
+      {"mode", std::string(markers::to_string(attachment_.mode))},
+      {"clock_model", options_.sync},
+      {"cores", std::move(cores)},
+      {"link", to_json(link_)},
+      {"environment", environment_facts(id.workload_pid, place_)}});  // a command may be any bytes
 }
 
 void DeviceRun::collect() {
@@ -387,7 +389,7 @@ DeviceRun::End DeviceRun::drain_until_halted() {
 }
 
 void DeviceRun::note(const std::string& text) const {
-  if (!options_.quiet) std::fprintf(stderr, "ttcollect: %s: %s\n", device_.spec.c_str(), text.c_str());
+  if (!options_.quiet) say(Exit::kOk, device_.spec + ": " + text);
 }
 
 // New zone strings go out together, one chunk for all that appeared at once.

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/inspect/probe.hpp"
+#include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -277,17 +279,17 @@ std::string to_json(const RunResult& r) {
                                  {"markers", f.file.markers},
                                  {"lapped_bytes", f.file.lapped_bytes},
                                  {"error", f.error}});
-  return all.dump();
+  return program::json_text(all);
 }
 
 std::string to_text(const FlightRecording& r) {
-  if (!r.error.empty()) return "no recording (" + r.why + "): " + r.error;
+  if (!r.error.empty()) return "no recording (" + program::printable(r.why) + "): " + r.error;
   char text[160];
   std::snprintf(text, sizeof text,
                 " (%.1f MB of rings, %llu markers; cut within %.3f ms, complete after %.0f ms): ",
                 static_cast<double>(r.file.ring_bytes) / 1e6, static_cast<unsigned long long>(r.file.markers),
                 static_cast<double>(r.file.cut_ns) / 1e6, static_cast<double>(r.file.total_ns) / 1e6);
-  return "recorded " + r.file.path + text + r.why;
+  return "recorded " + program::printable(r.file.path) + text + program::printable(r.why);
 }
 
 std::string to_text(const CaptureResult& c) {
@@ -297,7 +299,7 @@ std::string to_text(const CaptureResult& c) {
                 static_cast<double>(c.bytes) / 1e6, static_cast<double>(c.most_memory) / (1 << 20),
                 static_cast<double>(c.dropped_bytes) / 1e6);
   std::string all = text;
-  for (const std::string& f : c.files) all += "\n" + f;
+  for (const std::string& f : c.files) all += "\n" + program::printable(f);
   for (const std::string& n : c.remarks) all += "\n" + n;
   return all;
 }

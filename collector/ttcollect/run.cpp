@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "collector/ttcollect/device_run.hpp"
+#include "collector/ttcollect/program.hpp"
 #include "collector/ttcollect/report.hpp"
 #include "collector/ttcollect/viewer.hpp"
 #include "ttcollect/host_time.hpp"
@@ -236,17 +237,18 @@ class Supervisor {
     for (Device* d : devices) {
       flight_->add(d->run.live_name(), d->run.workload_pid());
       if (options_.flight.rules.exit && d->run.workload_pid() <= 0)
-        std::fprintf(stderr,
-                     "ttcollect: %s: which process uses this card cannot be seen, so --trigger exit will not "
-                     "act on it; run ttcollect as the workload's user or as root\n",
-                     d->run.live_name().c_str());
+        say(Exit::kOk,
+            d->run.live_name() +
+                ": which process uses this card cannot be seen, so --trigger exit will not act on it; "
+                "run ttcollect as the workload's user or as root");
     }
   }
   // On the recorder's thread.
   void tell(const FlightRecording& r) const {
     if (options_.quiet && r.error.empty()) return;
     // The live line stands there on a terminal.
-    std::fprintf(stderr, "%sttcollect: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", to_text(r).c_str());
+    if (isatty(STDERR_FILENO)) std::fputs("\r\033[K", stderr);
+    say_lines(to_text(r));
   }
 
   void go(Device& d) {
@@ -280,7 +282,7 @@ class Supervisor {
   }
   void tell_left_out(Device& d) {
     line_.clear();
-    std::fprintf(stderr, "ttcollect: %s%s\n", began_ ? "left out: " : "", d.why.c_str());
+    say(Exit::kOk, (began_ ? "left out: " : "") + d.why);
     told_.push_back(&d);
   }
 

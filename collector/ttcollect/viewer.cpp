@@ -27,15 +27,9 @@ std::string exporter_path() {
 
 // A process group of its own: Ctrl-C means the collector, which ends the viewer when the last words are out.
 Viewer::Viewer(const std::string& listen, const std::vector<std::string>& live_names) {
-  std::vector<std::string> words{exporter_path(),
-                                 "--format",
-                                 "tracy",
-                                 "--listen",
-                                 listen,
-                                 "--wait-ms",
-                                 "10000",
-                                 "--end-with-parent",
-                                 std::to_string(getpid())};
+  std::vector<std::string> words{
+      exporter_path(),         "--format", "tracy", "--listen", listen, "--wait", "10s", "--end-with-parent",
+      std::to_string(getpid())};
   for (const std::string& name : live_names) {
     words.emplace_back("--from");
     words.push_back("live:" + name);

@@ -1,12 +1,18 @@
-// The page an emulated card owns and shares with whoever opens it: identity, clock world, what has landed in
-// DRAM, and the account of every access. Card and observers are different processes of the same build, so
-// this is not an ABI; the size and version check in the greeting refuses a mismatch.
+// The page that an emulated card shares with the processes that open it: identity, clock world, what has
+// landed in DRAM, and the account of every access.
 //
-// Who writes: "card" fields only the card; "account" fields any observer's access layer, by atomic add.
+// Card and observers may be builds of different compilers but of one version: kPageVersion and the size, both
+// in the greeting (emu_wire.hpp), refuse any other. A change of this page or of a struct in it raises
+// kPageVersion; no reader of another version exists. The offsets are pinned so that no compiler differs.
+//
+// Who writes: the fields under "card" only the card; those under "account" the access layer of any observer,
+// by atomic add. `landed` is stored with release behind the words that have landed.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "driver_iface/arch.hpp"
 #include "driver_iface/card.hpp"
@@ -30,6 +36,10 @@ struct ClockWorld {
     uint64_t hz;
   } segment[kMaxSegments]{};
 };
+static_assert(offsetof(ClockWorld, is_virtual) == 0 && offsetof(ClockWorld, segments) == 4 &&
+              offsetof(ClockWorld, segment) == 8 && offsetof(ClockWorld::Segment, host_ns) == 0 &&
+              offsetof(ClockWorld::Segment, cycles) == 8 && offsetof(ClockWorld::Segment, hz) == 16 &&
+              sizeof(ClockWorld::Segment) == 24 && sizeof(ClockWorld) == 392);
 
 enum class ViolationKind : uint32_t {
   none,
@@ -49,6 +59,8 @@ struct Violation {
   uint32_t tile;  // x | y << 8
   uint64_t address;
 };
+static_assert(offsetof(Violation, kind) == 0 && offsetof(Violation, tile) == 4 &&
+              offsetof(Violation, address) == 8 && sizeof(Violation) == 16);
 inline constexpr uint32_t kKeptViolations = 64;
 
 struct Page {
@@ -77,8 +89,7 @@ struct Page {
   CardFault fault[kMaxFaults]{};
   std::atomic<uint64_t> attended_since{0};  // time_axis_ns() when the first observer was let in; 0: none yet
   std::atomic<uint32_t> resets{0};          // of the card
-  std::atomic<uint64_t> landing_due_ns{
-      0};  // host_now_ns() when the next posted write of a core lands; 0: none
+  std::atomic<uint64_t> landing_due_ns{0};  // host_now_ns() when the next posted write lands; 0: none
   // (host resets so far) << 32 | words, per lane. Landed: what a read can find. Read: what observers fetched.
   std::atomic<uint64_t> landed[kMaxFlatIds * kMaxRiscs]{};
 
@@ -96,6 +107,26 @@ struct Page {
   std::atomic<uint64_t> fault_began[kMaxFaults]{};  // attended_ns() + 1, for faults that last a while
   std::atomic<uint64_t> fault_hits[kMaxFaults]{};
 };
+static_assert(offsetof(Page, version) == 0 && offsetof(Page, bytes) == 4 && offsetof(Page, arch) == 8 &&
+              offsetof(Page, board) == 24 && offsetof(Page, aiclk_mhz) == 40 &&
+              offsetof(Page, max_compute_cores) == 44 && offsetof(Page, workload_pid) == 48 &&
+              offsetof(Page, round_trip_ns) == 52 && offsetof(Page, harvested) == 56 &&
+              offsetof(Page, clock) == 264 && offsetof(Page, virtual_cycles) == 656 &&
+              offsetof(Page, clock_zero) == 664 && offsetof(Page, leaving) == 672 &&
+              offsetof(Page, control_address) == 676 && offsetof(Page, control_bytes) == 1492 &&
+              offsetof(Page, index_offset) == 1496 && offsetof(Page, index_words) == 1500 &&
+              offsetof(Page, log_base) == 1504 && offsetof(Page, bytes_per_risc) == 1508 &&
+              offsetof(Page, cores_per_bank) == 1512 && offsetof(Page, faults) == 1516 &&
+              offsetof(Page, fault) == 1520 && offsetof(Page, attended_since) == 3056 &&
+              offsetof(Page, resets) == 3064 && offsetof(Page, landing_due_ns) == 3072 &&
+              offsetof(Page, landed) == 3080 && offsetof(Page, read) == 13320 &&
+              offsetof(Page, control_reads) == 23560 && offsetof(Page, latched_high) == 25192 &&
+              offsetof(Page, round_trips) == 26008 && offsetof(Page, register_loads) == 26016 &&
+              offsetof(Page, window_moves) == 26024 && offsetof(Page, descriptor_bytes) == 26032 &&
+              offsetof(Page, index_writes) == 26040 && offsetof(Page, violations) == 26048 &&
+              offsetof(Page, violation) == 26056 && offsetof(Page, fault_began) == 27080 &&
+              offsetof(Page, fault_hits) == 27208 && sizeof(Page) == 27336 &&
+              std::is_standard_layout_v<Page>);
 
 uint64_t host_now_ns();                   // CLOCK_MONOTONIC_RAW
 uint64_t device_now(const Page& page);    // cycles, 64 bits

@@ -1,9 +1,12 @@
-// What an observer and an emulated card say to each other over a SOCK_SEQPACKET socket in the abstract
-// namespace (nothing in the file system to go stale). One request, one answer. Both are the same build.
+// The messages between an observer and an emulated card, over a SOCK_SEQPACKET socket in the abstract
+// namespace (no name is left in the file system). One request, one answer. Both are of one version: the card
+// refuses a request whose `version` is not kPageVersion.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "driver_iface/emu/emu_page.hpp"
 
@@ -32,6 +35,12 @@ struct Request {
   uint32_t bytes = 0;
   uint32_t total_bytes = 0;  // copy: of all parts still to come, judged as a whole
 };
+static_assert(offsetof(Request, version) == 0 && offsetof(Request, op) == 4 &&
+              offsetof(Request, window) == 8 && offsetof(Request, windows_wanted) == 12 &&
+              offsetof(Request, x) == 16 && offsetof(Request, y) == 17 && offsetof(Request, reserved) == 18 &&
+              offsetof(Request, offset) == 20 && offsetof(Request, address) == 24 &&
+              offsetof(Request, bytes) == 32 && offsetof(Request, total_bytes) == 36 &&
+              sizeof(Request) == 40 && std::is_standard_layout_v<Request>);
 
 enum class Greeting : uint32_t {
   welcome,
@@ -47,8 +56,10 @@ struct Answer {
   uint32_t status = 0;   // Access, Health or Greeting by request
   uint32_t strict = 0;   // hello
   uint32_t bytes = 0;    // payload that follows
-  uint32_t took_us = 0;  // what the card took for the access; the rest is asking and answering
+  uint32_t took_us = 0;  // what the card took for the access; the rest is the message's way
 };
+static_assert(offsetof(Answer, status) == 0 && offsetof(Answer, strict) == 4 &&
+              offsetof(Answer, bytes) == 8 && offsetof(Answer, took_us) == 12 && sizeof(Answer) == 16);
 
 // Abstract socket address of a card.
 std::string socket_name(std::string_view card);

@@ -26,7 +26,7 @@ using namespace emu;
 
 constexpr uint32_t kWindowPool = 10;     // windows of the 2 MiB class
 constexpr int kWatchMs = 1;              // how closely faults that the card itself acts on are watched
-constexpr uint32_t kMaxWindowsEach = 4;  // more is not good manners (driver sheet 7)
+constexpr uint32_t kMaxWindowsEach = 4;  // more is not good manners (tt-metal llrt/tlb_config.cpp)
 
 [[noreturn]] void fail(const std::string& what) {
   throw OpenError("emulated card: " + what + ": " + std::strerror(errno));
@@ -256,7 +256,7 @@ struct EmulatedCard::Impl {
     hit(FaultKind::unplug);
   }
 
-  // As the driver does it (driver sheet 12.5): who was attached is out for good and gets no event. Who opens
+  // As the driver does it (tt-kmd memory.c): who was attached is out for good and gets no event. Who opens
   // the card afterwards finds what a chip holds after power-up: nothing.
   void reset_chip() {
     lost = true;
@@ -284,7 +284,7 @@ struct EmulatedCard::Impl {
     return taken;
   }
 
-  // A workload that holds every window of the class (driver sheet 12.4).
+  // A workload that holds every window of the class (tt-kmd memory.c).
   bool windows_withheld() {
     for (uint32_t i = 0; i < page->faults; ++i) {
       const CardFault& f = page->fault[i];

@@ -1,6 +1,6 @@
 // What tt-kmd and a process say to each other: our own structures, every offset pinned. Little endian,
 // natural alignment, "in" fields before "out" fields. Request numbers carry no size and no direction. Source:
-// driver sheet 1.3, 1.4; checked against tt-kmd ioctl.h@4af7192.
+// tt-kmd ioctl.h@4af7192, memory.c.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -80,12 +80,12 @@ struct FreeWindow {
 };
 static_assert(sizeof(FreeWindow) == 4);
 
-// Unicast: the target goes into x_end and y_end, the start stays zero (driver sheet 2.2).
+// Unicast: the target goes into x_end and y_end, the start stays zero (tt-kmd wormhole.c, blackhole.c).
 struct NocAim {
   uint64_t address = 0;  // a multiple of the window's size
   uint16_t x_end = 0, y_end = 0, x_start = 0, y_start = 0;
   uint8_t noc = 0, multicast = 0;
-  uint8_t ordering = 0;   // relaxed: as good as the others for reads (driver sheet 2.3)
+  uint8_t ordering = 0;   // relaxed: as good as the others for reads (tt-kmd ioctl.h)
   uint8_t linked = 0;     // never: it would lock up the driver's own window
   uint8_t static_vc = 0;  // ignored on Wormhole, must be clear on Blackhole
   uint8_t reserved[3] = {};

@@ -248,7 +248,7 @@ class KmdCard : public Card {
     return true;
   }
 
-  // A load that needs neither window nor NoC: is the link alive? (driver sheet 5)
+  // A load that needs neither window nor NoC: is the link alive?
   bool card_answers() {
     uint32_t id = ~0u;
     const bool loaded = load(opened_->node_id_page + arch_.bar0_node_id % kPageBytes, id);

@@ -1,6 +1,7 @@
 // Copying out of a window. A load is a round trip to the card whatever its width, so the widest there is;
-// every address is loaded once, and no load touches a byte outside of what was asked for (driver sheet 2.4,
-// 10, 12.7).
+// every address is loaded once, and no load touches a byte outside of what was asked for (tt-umd
+// device/pcie/silicon_tlb_window.cpp, tt-umd tests/microbenchmark, tt-isa-documentation
+// WormholeB0/PCIExpressTile).
 #pragma once
 #include <cstddef>
 #include <cstdint>

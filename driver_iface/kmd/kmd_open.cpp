@@ -114,7 +114,7 @@ class Opening {
   }
 
   // Before the first tile is touched: reading one whose clocks are gated can hang the NoC, and the workload's
-  // vote ends with the workload (driver sheet 0.2). Once, because every vote is a message to firmware.
+  // vote ends with the workload (tt-kmd ioctl.h). Once, because every vote is a message to firmware.
   void vote() {
     if (!result_->version.at_least(2, 6)) return;
     if (!options_.power_vote) {

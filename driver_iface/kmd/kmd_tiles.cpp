@@ -9,7 +9,7 @@
 namespace ttc::card::kmd {
 namespace {
 
-// Blackhole's harvest and channel order is the same row of columns (driver sheet 4.1, 4.3).
+// Blackhole's harvest and channel order is the same row of columns (tt-umd device/arch/*_implementation.hpp).
 constexpr std::array<uint8_t, 14> kBlackholeColumns = {1, 16, 2, 15, 3, 14, 4, 13, 5, 12, 6, 11, 7, 10};
 constexpr Coord kBlackholeArc{8, 0};
 constexpr uint32_t kTagTensixColumns = 34, kTagEthernetTiles = 35, kTagDramChannels = 36;
@@ -19,9 +19,8 @@ constexpr uint32_t kMostTags = 256;
 // the line is not asked.
 constexpr unsigned kMostSilent = 4;
 
-// Sources disagree (driver sheet 4.2): tt-umd blackhole_coordinate_manager.cpp@3ed9cb6, which tt-metal's
-// firmware goes by, and ttsim src/tile.cpp@56694c8, whose firmware may be given either. Both name memory
-// ports only.
+// Sources disagree: tt-umd blackhole_coordinate_manager.cpp@3ed9cb6, which tt-metal's firmware goes by, and
+// ttsim src/tile.cpp@56694c8, whose firmware may be given either. Both name memory ports only.
 struct MemoryNumbering {
   uint8_t first_x, second_x;     // of channels 0-3 and 4-7
   std::array<uint8_t, 4> group;  // of three rows, by channel

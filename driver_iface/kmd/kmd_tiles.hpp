@@ -1,5 +1,6 @@
 // Which tiles a real chip has, and under which coordinate a window reaches each: learnt from registers at
-// attaching (driver sheet 4.2, 4.3), because boards differ in what is fused off and Blackhole renumbers.
+// attaching (tt-umd device/arch/*_implementation.hpp), because boards differ in what is fused off and
+// Blackhole renumbers.
 #pragma once
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 // Advance notice of card resets, the only one there is: a process that resets cards through UMD first
 // connects to every stream socket client_<pid>.sock in a directory and sends one byte, 1 before and 2 after.
-// It means all cards of the machine. Source: tt-umd device/warm_reset.cpp@3ed9cb6 (driver sheet 1.5).
+// It means all cards of the machine. Source: tt-umd device/warm_reset.cpp@3ed9cb6.
 //
 // One socket a process, shared by its cards; thread-safe. Files of collectors that were killed are removed
 // when the next one starts, our own when the last card is closed.

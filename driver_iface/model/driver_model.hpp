@@ -1,6 +1,6 @@
 // A model of the kernel driver for tests: the rules of tt-kmd's interface as they were measured on the real
-// driver (driver sheet 12), with emulated cards as the chips behind its nodes. Never linked into a shipped
-// program.
+// driver (tt-kmd 2.10 in a virtual machine), with emulated cards as the chips behind its nodes. Never linked
+// into a shipped program.
 //
 // What is real: mappings (of the emulated card's memory, re-aimed under the reader), SIGBUS on revoked ones,
 // SIGSEGV on stores and on loads behind the end of L1. What is computed: registers. What is not modelled:

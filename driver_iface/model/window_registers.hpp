@@ -1,6 +1,6 @@
 // What a chip's window registers hold for an aim: as the driver writes them and the hardware understands
-// them. The product leaves that to the driver; the model and the simulator test need it. Source: driver
-// sheet 2.1, 2.2 (tt-kmd wormhole.c, blackhole.c@4af7192).
+// them. The product leaves that to the driver; the model and the simulator test need it. Source: tt-kmd
+// wormhole.c, blackhole.c@4af7192.
 #pragma once
 #include <array>
 #include <cstdint>

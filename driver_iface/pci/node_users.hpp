@@ -30,7 +30,7 @@ class NodeUsers {
   unsigned closed_to_us_ = 0;                     // processes whose descriptors are not ours to see
 };
 
-// The process that holds UMD's CHIP_IN_USE lock of a device, 0 when nobody does (driver sheet 6.3).
+// The process that holds UMD's CHIP_IN_USE lock of a device, 0 when no process does.
 int umd_owner(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden);
 
 }  // namespace ttc::card

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint16_t kVendor = 0x1E52;  // driver sheet 1.1
+constexpr uint16_t kVendor = 0x1E52;  // tt-kmd enumerate.c
 constexpr const char* kDriver = "tenstorrent";
 
 const char* arch_of(uint16_t device_id) {

@@ -270,8 +270,9 @@ bool is_of_launch(std::span<const uint32_t> words, size_t at, const FrameDigest&
          words[at + kFwStartWord + 1] == digest.guaranteed[1];
 }
 
-// A lane may push while a launch runs, but the frame with its end is the launch's last (format sheet 3): what
-// looks the same behind it are bytes of before. In the other modes an end is written many times.
+// A lane may push while a launch runs, but the frame with its end is the launch's last (tt-metal
+// kernel_profiler.hpp): what looks the same behind it are bytes of before. In the other modes an end is
+// written many times.
 bool launch_is_over(const Lane& lane, const FrameDigest& digest) {
   return lane.mode == Mode::normal && digest.guaranteed[kFwEndWord - kFwStartWord] != kUnsetWord;
 }

@@ -15,7 +15,7 @@ std::optional<MetalDate> parse_metal_date(std::string_view text) {
   return date;
 }
 
-// Format sheet 0. G3's last month before the re-spaced vector is June.
+// tt-metal profiler_common.h. G3's last month before the re-spaced vector is June.
 MetalDate usual_metal_date(unsigned generation) {
   switch (generation) {
     case 16:

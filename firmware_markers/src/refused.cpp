@@ -7,7 +7,8 @@
 namespace ttc::markers {
 namespace {
 
-// Sources: format sheet 0, 2 (G0, G3b, G4-diag, fork), 5.5 (debug dump); streaming sheet 1.6, 2.2.
+// Sources: tt-metal profiler_common.h of each period (G0, G3b, G4-diag, fork), kernel_profiler.hpp (debug
+// dump), STREAMING_PROFILER.md.
 constexpr uint32_t kStalled = 0xffffffff;
 constexpr uint32_t kForkVectorWords = 80;
 constexpr uint32_t kLargestFlag = 15;  // a dispatch flag is small, an address is not
@@ -35,7 +36,8 @@ Refused g0() {
           "2024 or newer"};
 }
 
-// Where G0 has its words, with what each may hold (format sheet 2). Its buffer was allocated anywhere.
+// Where G0 has its words, with what each may hold (tt-metal profiler_common.h). Its buffer was allocated
+// anywhere.
 bool looks_g0(std::span<const uint32_t> words) {
   constexpr size_t kDeviceEnd = 6, kReset = 12, kDram = 14, kX = 16, kY = 17, kFlat = 18, kDropped = 19,
                    kDone = 20, kWords = 32;

@@ -11,7 +11,7 @@ static_assert(sizeof(LossRecord) % 8 == 0);
 using Words = std::array<uint64_t, kLossRecordWords>;
 
 bool LossTableWriter::tell(const LossRecord& record) {
-  const uint64_t used = used_.load(std::memory_order_relaxed);
+  const uint64_t used = used_.load(std::memory_order_relaxed);  // only this writer stores to it
   const auto found = places_.find(record.id);
   const bool fresh = found == places_.end();
   if (fresh && (used + 1) * kLossRecordWords > words_.size()) return false;
@@ -19,12 +19,13 @@ bool LossTableWriter::tell(const LossRecord& record) {
   Words from;
   std::memcpy(from.data(), &record, sizeof record);
   for (size_t i = 0; i < from.size(); ++i) {
+    // Relaxed: `used` orders a new record, the ring's tail the new version of an old one (loss_table.hpp).
     __atomic_store_n(&words_[place * kLossRecordWords + i], from[i], __ATOMIC_RELAXED);
     if (i == from.size() / 2) test_point("loss_half_told");
   }
   if (fresh) {
     places_[record.id] = place;
-    used_.store(used + 1, std::memory_order_release);
+    used_.store(used + 1, std::memory_order_release);  // the record's words are seen before it
   }
   test_point("loss_told");
   return true;

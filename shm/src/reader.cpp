@@ -7,13 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
 #include <boost/interprocess/mapped_region.hpp>
 #include <boost/interprocess/shared_memory_object.hpp>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 #include <thread>
+#include <unordered_map>
 
+#include "attempts.hpp"
 #include "segment_file.hpp"
 
 namespace ttc::shm {
@@ -39,6 +43,7 @@ bool inside(uint64_t offset, uint64_t bytes, uint64_t total) {
 
 // Empty when sound.
 std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry& g) {
+  // Acquire: it was stored last, so the fields below are seen as the writer left them.
   if (h.magic.load(std::memory_order_acquire) != kMagic) return "it is not complete (no magic word)";
   if (h.abi_major != kAbiMajor)
     return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " +
@@ -59,8 +64,8 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   if (g.loss_offset && !inside(g.loss_offset, g.loss_bytes, mapped_bytes))
     return "its loss table lies outside";
   if (!g.loss_offset) g.loss_bytes = 0;
-  // A live writer moves both meanwhile: what was oldest first cannot be above tail, and what is oldest after
-  // tail was read cannot be more than a ring below it.
+  // A live writer raises both meanwhile: the first `oldest` cannot be above tail, and an `oldest` loaded after
+  // tail cannot be more than a ring below it. Acquire keeps the three loads in this order.
   const uint64_t oldest_before = h.ring.oldest.load(std::memory_order_acquire);
   const uint64_t tail = h.ring.tail.load(std::memory_order_acquire);
   const uint64_t oldest_after = h.ring.oldest.load(std::memory_order_acquire);
@@ -70,8 +75,27 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   return {};
 }
 
-std::string text_of(const char (&field)[64]) {
-  return {field, strnlen(field, sizeof field)};
+template <size_t N>
+std::string text_of(const char (&field)[N]) {
+  return {field, strnlen(field, N)};
+}
+
+constexpr uint64_t kNoSlot = ~uint64_t{0};
+using SlotPlaces = std::array<uint64_t, kCounters>;  // by Counter: its slot in the segment
+
+// Slots are found by their labels, so that counters may come, go and move between versions.
+SlotPlaces slots_by_label(const CounterSlot* slots_untrusted, uint64_t count) {
+  static const auto known = [] {
+    std::unordered_map<std::string_view, size_t> numbers;
+    for (size_t c = 0; c < kCounters; ++c) numbers.emplace(label(static_cast<Counter>(c)), c);
+    return numbers;
+  }();
+  SlotPlaces places;
+  places.fill(kNoSlot);
+  for (uint64_t i = 0; i < count; ++i)
+    if (const auto found = known.find(text_of(slots_untrusted[i].label)); found != known.end())
+      if (uint64_t& place = places[found->second]; place == kNoSlot) place = i;
+  return places;
 }
 
 }  // namespace
@@ -82,6 +106,7 @@ struct Reader::Impl {
   std::span<const std::byte> bytes;
   const SegmentHeader* header = nullptr;
   Geometry geometry{};
+  SlotPlaces slots{};
   std::unique_ptr<RingCursor> cursor;
   uint64_t standing_position = 0;
   bool losses_due = true;  // the table is to be looked at: at first, and when the ring's records were missed
@@ -103,6 +128,7 @@ struct Reader::Impl {
     header = reinterpret_cast<const SegmentHeader*>(bytes.data());
     if (const std::string why = check_header(*header, bytes.size(), geometry); !why.empty())
       throw SegmentError(why);
+    slots = slots_by_label(counters(), geometry.counters_count);
     cursor = std::make_unique<RingCursor>(
         header->ring, std::span(reinterpret_cast<const uint64_t*>(bytes.data() + geometry.ring_offset),
                                 geometry.ring_capacity / 8));
@@ -119,7 +145,12 @@ struct Reader::Impl {
     info.alive = fd >= 0 && writer_lock_held(fd);
   }
 
+  const CounterSlot* counters() const {
+    return reinterpret_cast<const CounterSlot*>(bytes.data() + geometry.counters_offset);
+  }
+
   bool next_standing(std::vector<uint64_t>& chunk) {
+    // Acquire: the chunks below it are whole. They never change again, so that copying them needs no check.
     const uint64_t tail_untrusted = header->standing_tail.load(std::memory_order_acquire);
     if (standing_position == tail_untrusted) return false;
     if (tail_untrusted > geometry.standing_capacity || tail_untrusted < standing_position)
@@ -139,11 +170,11 @@ struct Reader::Impl {
     return true;
   }
 
-  // After the ring's tail was loaded: what the table does not have yet lies behind that.
+  // To be called after the ring's tail was loaded: what the table does not show yet is in the ring behind it.
   void poll_losses() {
     losses_due = false;
     loss_position = 0;
-    loss_end = header->losses.load(std::memory_order_acquire);
+    loss_end = header->losses.load(std::memory_order_acquire);  // records below it were stored as a whole
     if (loss_end > geometry.loss_bytes / sizeof(LossRecord)) {
       loss_end = 0;
       fail("the loss table's end makes no sense");
@@ -210,8 +241,9 @@ struct Reader::Impl {
     return Next::chunk;
   }
 
-  // Nothing more will come. Looked at before the last look for chunks, so that none is missed.
+  // Whether nothing more will come. To be called before the last poll for chunks, so that none is missed.
   Next finality() const {
+    // Acquire: what was published before `ended` is seen by that poll.
     if (header->state.load(std::memory_order_acquire) == SegmentState::ended) return Next::ended;
     if (fd >= 0 && !writer_lock_held(fd)) return Next::writer_died;
     return Next::timeout;
@@ -235,8 +267,8 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
   clock_gettime(CLOCK_REALTIME, &realtime);
   const uint64_t began =
       static_cast<uint64_t>(realtime.tv_sec) * 1000000000u + static_cast<uint64_t>(realtime.tv_nsec);
-  for (;;) {  // await file, await size, await magic
-    std::string why;
+  // Awaits the file, its size, its magic word. Empty: attached.
+  const auto attach = [&](bool last) -> std::string {
     try {
       bip::shared_memory_object object(bip::open_only, segment_object(live_name).c_str(), bip::read_only);
       bip::offset_t size = 0;
@@ -249,25 +281,25 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
         impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()},
                      start);
         impl_->info.live_name = live_name;  // remains were renamed
-        // Asked to wait, what an earlier collector left is not what is waited for, until the time is over.
+        // A caller that waits does not wait for what an earlier collector left, until the time is over.
         const bool earlier = !impl_->info.alive && impl_->header->created_realtime_ns < began;
-        if (!earlier || Clock::now() >= deadline) return;
-        why = "its collector does not run";
+        return earlier && !last ? "its collector does not run" : "";
       }
-      why = "it has no size yet";
+      return "it has no size yet";
     } catch (const bip::interprocess_exception& e) {
-      why = e.get_error_code() == bip::not_found_error ? "there is no such segment" : e.what();
+      return e.get_error_code() == bip::not_found_error ? "there is no such segment" : e.what();
     } catch (const SegmentError& e) {
-      why = e.what();
+      return e.what();
     }
-    if (Clock::now() >= deadline)
-      throw SegmentError(std::string("cannot attach to live:")
-                             .append(live_name)
-                             .append(": ")
-                             .append(why)
-                             .append("; see `ttcollect list` for what is there"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // waiting for another process, not for a race
-  }
+  };
+  // Pauses because it waits for another process.
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  if (const std::string why = attempt_until(deadline, Clock::now, attach, pause); !why.empty())
+    throw SegmentError(std::string("cannot attach to live:")
+                           .append(live_name)
+                           .append(": ")
+                           .append(why)
+                           .append("; see `ttcollect list` for what is there"));
 }
 
 Reader::~Reader() = default;
@@ -276,6 +308,7 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {
+    // Loaded before the polls: what is published after them has raised it, so that the futex does not sleep.
     const uint32_t wake = impl_->header->wake.load(std::memory_order_acquire);
     const Next final = impl_->finality();
     if (const Next found = impl_->poll(chunk); found != Next::timeout) return found;
@@ -308,10 +341,8 @@ const SegmentInfo& Reader::info() const {
 }
 uint64_t Reader::counter(Counter c) const {
   const auto index = static_cast<size_t>(c);
-  if (index >= impl_->geometry.counters_count) return 0;
-  const auto* slots =
-      reinterpret_cast<const CounterSlot*>(impl_->bytes.data() + impl_->geometry.counters_offset);
-  return slots[index].value.load(std::memory_order_relaxed);
+  if (index >= kCounters || impl_->slots[index] == kNoSlot) return 0;
+  return impl_->counters()[impl_->slots[index]].value.load(std::memory_order_relaxed);  // see set()
 }
 bool Reader::clock(std::vector<uint64_t>& words) const {
   if (impl_->geometry.clock_offset == 0) return false;

@@ -27,6 +27,7 @@ RingWriter::RingWriter(RingControl& control, std::span<uint64_t> ring)
     : control_(control),
       ring_(ring.data()),
       mask_(ring.size_bytes() - 1),
+      // Relaxed: the only one that stores to these is this writer, or one that has ended.
       tail_(control.tail.load(std::memory_order_relaxed)),
       oldest_(control.oldest.load(std::memory_order_relaxed)) {}
 
@@ -39,6 +40,7 @@ void RingWriter::make_room(uint64_t end) {
     if (length == 0) std::abort();  // our own record: broken invariant, not an input
     oldest_ += length;
   } while (end - oldest_ > capacity());
+  // W1. Relaxed: the payload stores that follow are releases and carry it to every reader that sees one.
   control_.oldest.store(oldest_, std::memory_order_relaxed);
 }
 
@@ -50,7 +52,7 @@ uint64_t* RingWriter::claim(uint64_t bytes) {
     make_room(tail_ + left);
     store_word(ring_ + (tail_ & mask_) / 8, padding_word(left));
     tail_ += left;
-    control_.tail.store(tail_, std::memory_order_release);
+    control_.tail.store(tail_, std::memory_order_release);  // P, of the padding record
     test_point("ring_padded");
   }
   make_room(tail_ + length);
@@ -61,7 +63,7 @@ uint64_t* RingWriter::claim(uint64_t bytes) {
 void RingWriter::publish(uint64_t bytes) {
   test_point("ring_written");
   tail_ += align_record(bytes);
-  control_.tail.store(tail_, std::memory_order_release);
+  control_.tail.store(tail_, std::memory_order_release);  // P: the record's words are seen before it
   test_point("ring_published");
 }
 
@@ -92,9 +94,9 @@ Poll RingCursor::lap(uint64_t oldest) {
 void RingCursor::skip_to(uint64_t position) {
   const uint64_t end = std::min(position, tail());
   while (position_ < end) {
-    const uint64_t first = __atomic_load_n(ring_ + (position_ & mask_) / 8, __ATOMIC_ACQUIRE);
+    const uint64_t first = __atomic_load_n(ring_ + (position_ & mask_) / 8, __ATOMIC_ACQUIRE);  // R2
     const uint64_t length_untrusted = align_record(length_in(first));
-    if (position_ < control_->oldest.load(std::memory_order_relaxed)) return;  // next() tells
+    if (position_ < control_->oldest.load(std::memory_order_relaxed)) return;  // R1; next() reports the lap
     if (length_untrusted == 0 || length_untrusted > end - position_ ||
         length_untrusted > mask_ + 1 - (position_ & mask_))
       return;
@@ -105,18 +107,19 @@ void RingCursor::skip_to(uint64_t position) {
 Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
   for (;;) {
     if (position_ >= tail) return Poll::empty;
+    // Saves a copy that is lost already. Nothing rests on its order: R1 below decides.
     const uint64_t oldest = control_->oldest.load(std::memory_order_acquire);
     if (position_ < oldest) return lap(oldest);
     if (tail - position_ > mask_ + 1) return Poll::damaged;  // more than a ring can hold
 
     const uint64_t* record = ring_ + (position_ & mask_) / 8;
-    const uint64_t first = __atomic_load_n(record, __ATOMIC_ACQUIRE);
+    const uint64_t first = __atomic_load_n(record, __ATOMIC_ACQUIRE);  // R2: so R1 may judge the length, too
     const uint64_t bytes_untrusted = length_in(first);
     const uint64_t length_untrusted = align_record(bytes_untrusted);
     const bool fits = length_untrusted != 0 && length_untrusted <= mask_ + 1 - (position_ & mask_) &&
                       position_ + length_untrusted <= tail;
     if (!fits) {
-      // Either overwritten under our eyes or never sound.
+      // Either the writer overwrote it meanwhile, which R1 shows, or it never was sound.
       const uint64_t now_oldest = control_->oldest.load(std::memory_order_relaxed);
       return position_ < now_oldest ? lap(now_oldest) : Poll::damaged;
     }
@@ -127,7 +130,8 @@ Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
       continue;
     }
     chunk.resize((bytes_untrusted + 7) / 8);
-    for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = __atomic_load_n(record + i, __ATOMIC_ACQUIRE);
+    for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = __atomic_load_n(record + i, __ATOMIC_ACQUIRE);  // R2
+    // R1. Relaxed: an acquire load that saw an overwriting store has ordered this load behind W1.
     const uint64_t now_oldest = control_->oldest.load(std::memory_order_relaxed);
     if (position_ < now_oldest) return lap(now_oldest);
     position_ += length_untrusted;

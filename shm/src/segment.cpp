@@ -48,7 +48,11 @@ void clear_the_way(const std::string& live_name) {
   SegmentHeader header_untrusted;
   const bool whole = pread(fd, static_cast<void*>(&header_untrusted), sizeof header_untrusted, 0) ==
                      static_cast<ssize_t>(sizeof header_untrusted);
-  const auto pid = whole ? header_untrusted.writer_pid : 0;
+  // In a segment of another major version no field behind the version is where this build has it: whether it
+  // ended in order, or holds anything, is not known, so it is kept.
+  const bool foreign =
+      whole && header_untrusted.magic.load() == kMagic && header_untrusted.abi_major != kAbiMajor;
+  const auto pid = whole && !foreign ? header_untrusted.writer_pid : 0;
   const bool ended = whole && header_untrusted.state.load() == SegmentState::ended;
   const bool used = whole && header_untrusted.ring.tail.load() != 0;
   if (!free) {
@@ -56,7 +60,7 @@ void clear_the_way(const std::string& live_name) {
     throw SegmentError("another ttcollect (pid " + std::to_string(pid) + ") is collecting '" + live_name +
                        "'; readers can attach to it with --from live:" + live_name);
   }
-  if (!ended && used)
+  if (foreign || (!ended && used))
     std::filesystem::rename(segment_path(live_name), segment_path(live_name + kRemainsSuffix)),
         test_point("remains_moved");
   else
@@ -118,7 +122,6 @@ bool any_lock_held(int fd) {
 
 const char* label(Counter counter) {
   constexpr const char* kLabels[] = {"sweeps",
-                                     "sweep_ns_last",
                                      "sweep_ns_p50",
                                      "sweep_ns_p99",
                                      "sweep_ns_max",
@@ -255,7 +258,7 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   ring_ = std::make_unique<RingWriter>(
       h->ring, std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
   test_point("segment_built");
-  h->magic.store(kMagic, std::memory_order_release);
+  h->magic.store(kMagic, std::memory_order_release);  // last: who sees it sees the whole header
   test_point("segment_ready");
 }
 
@@ -263,7 +266,7 @@ SegmentWriter::~SegmentWriter() = default;
 
 bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
   SegmentHeader& h = *mapped_->header;
-  const uint64_t at = h.standing_tail.load(std::memory_order_relaxed);
+  const uint64_t at = h.standing_tail.load(std::memory_order_relaxed);  // only this writer stores to it
   const uint64_t bytes = sizeof(ChunkHeader) + text.size();
   if (at + align_record(bytes) > h.standing_capacity) return false;
   ChunkHeader chunk;
@@ -276,7 +279,7 @@ bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
   store_bytes(to, &chunk, sizeof chunk);
   store_bytes(to + sizeof chunk / 8, text.data(), text.size());
   test_point("standing_written");
-  h.standing_tail.store(at + align_record(bytes), std::memory_order_release);
+  h.standing_tail.store(at + align_record(bytes), std::memory_order_release);  // the chunk is seen before it
   return true;
 }
 
@@ -284,6 +287,7 @@ bool SegmentWriter::tell_loss(const LossRecord& record) {
   return mapped_->losses->tell(record);
 }
 
+// Relaxed: a counter is a figure of its own and announces nothing else.
 void SegmentWriter::set(Counter c, uint64_t value) {
   mapped_->counters[static_cast<size_t>(c)].value.store(value, std::memory_order_relaxed);
 }
@@ -302,12 +306,13 @@ void SegmentWriter::heartbeat(uint64_t ns) {
 
 void SegmentWriter::wake_readers() {
   std::atomic<uint32_t>& wake = mapped_->header->wake;
-  wake.fetch_add(1, std::memory_order_release);
+  wake.fetch_add(1, std::memory_order_release);  // who sees it sees what was published before
   syscall(SYS_futex, &wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void SegmentWriter::end() {
-  mapped_->header->state.store(SegmentState::ended, std::memory_order_release);
+  mapped_->header->state.store(SegmentState::ended,
+                               std::memory_order_release);  // all that was published first
   wake_readers();
 }
 uint64_t SegmentWriter::session() const {

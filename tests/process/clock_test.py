@@ -99,7 +99,7 @@ def judge_report(report):
 def steps(arguments):
     name, ttc = h.card_name(), h.work("steps.ttc")
     card = start_card(name, "--drift-ppm", 37, "--clock-step", "1500:500", "--clock-step", "2700:1000", *arguments)
-    follower = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "--time", "host",
+    follower = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--time", "host",
                        "-o", h.work("live.csv"))
     out, _ = end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "-o", ttc))
     report = h.device(out)["clock"]

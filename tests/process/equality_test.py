@@ -12,7 +12,7 @@ def collect(card_arguments, collect_arguments, live=True):
     name = h.card_name()
     truth, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth, "--wait-observer", "--json", *card_arguments)
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", csv)
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", csv)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
                         *([] if "--ring" in collect_arguments else ["--ring", "64MiB"]), *collect_arguments)
     code, out, err = h.finish(collector)
@@ -98,7 +98,7 @@ def golden(arguments):
             continue
         name, csv = h.card_name(), h.work(image + ".csv")
         card = h.start("ttemu", "--name", name, "--load", directory, "--quiet", *arguments)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", csv)
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", csv)
         collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json")
         for process in (collector, card, exporter):
             code, out, err = h.finish(process)

@@ -119,7 +119,7 @@ def unplug_strict():
 @case
 def no_window_at_attach():
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window", "--linger", 0)
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window", "--linger", "0s")
     h.wait_for_card(name, card)   # the time that is given is for a window
     code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "1s", "--quiet")
     h.check(code == 3 and "no window is left" in err and "detach another observer" in err, f"{code}: {err}")

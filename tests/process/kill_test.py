@@ -25,7 +25,7 @@ def start_collector(name):
 
 
 def start_reader(name):
-    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait-ms", 600000, "-o", "/dev/null")
+    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait", "600s", "-o", "/dev/null")
 
 
 def one_sentence(who, err):

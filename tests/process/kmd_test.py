@@ -60,7 +60,7 @@ class OnModel:
 def start_card(arch, truth, *arguments):
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--arch", arch, "--truth", truth, "--wait-observer", "--json",
-                   "--cores", 8, "--linger", 0, *arguments)
+                   "--cores", 8, "--linger", "0s", *arguments)
     while True:   # it must listen before the model can put it behind a node
         h.check(card.poll() is None, "the card ended")
         with open("/proc/net/unix") as sockets:

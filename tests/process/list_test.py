@@ -48,7 +48,7 @@ def main():
         h.check(code == 0 and words in out, f"'{words}' is not in: {out}")
 
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", "0s", "--quiet")
     while True:  # the tree of this machine, and the emulated card
         code, out, err = h.run("ttcollect", "list", "--json")
         h.check(code == 0 and card.poll() is None, f"{code} {err}")

@@ -34,7 +34,7 @@ class Run:
         truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
         process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
                           *[word for fault in faults for word in ("--fault", fault)], *card)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "--anomalies",
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--anomalies",
                            "-o", csv)
         collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
                             "--ring", "64MiB", *collect)

@@ -82,7 +82,7 @@ def equal():
     cards = [start_card(a, "--programs", FIRST, "--truth", truths[0], "--wait-observer"),
              start_card(b, "--programs", SECOND, "--truth", truths[1], "--wait-observer",
                         "--arch", "blackhole", "--aiclk", 1350, "--generation", "G3")]
-    exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 600000, "--follow", "-o", csv)
+    exporter = h.start("ttexport", "--from", live(a, b), "--wait", "600s", "--follow", "-o", csv)
     collector = h.start("ttcollect", "--device", "emu:" + a, "--device", "emu:" + b, "--wait", "10min", "--quiet",
                         "--json", "-o", ttc)
     report = json.loads(end_well(collector)[0])
@@ -127,7 +127,7 @@ def own_numbers():
     truths = [h.work(n + ".truth.csv") for n in (a, b)]
     csv = h.work("joined.csv")
     cards = [start_card(n, "--programs", 300, "--truth", t, "--wait-observer") for n, t in zip((a, b), truths)]
-    exporter = h.start("ttexport", "--from", live(a, b), "--wait-ms", 600000, "--follow", "-o", csv)
+    exporter = h.start("ttexport", "--from", live(a, b), "--wait", "600s", "--follow", "-o", csv)
     collectors = [h.start("ttcollect", "--device", "emu:" + n, "--wait", "10min", "--quiet") for n in (a, b)]
     for process in collectors + cards:
         end_well(process)

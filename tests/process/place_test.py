@@ -8,7 +8,7 @@ import harness as h
 
 def start_card():
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 200, "--linger", 0, "--quiet")
+    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 200, "--linger", "0s", "--quiet")
     while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
         h.check(card.poll() is None, "ttemu ended")
     return name, card

@@ -21,7 +21,7 @@ def watch(name):
     collector = h.start("ttcollect", "--device", "emu:" + name, "--json")
     while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
         h.check(collector.poll() is None, "the collector ended")
-    monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", 0.05)
+    monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", "0.05s")
     first = json.loads(monitor.stdout.readline())
     h.check("footprint" not in first, f"{first}")
     busy = 0    # looks between which the collector was given a CPU
@@ -32,7 +32,7 @@ def watch(name):
             busy += 1
     monitor.terminate()
     monitor.wait()
-    table = h.start("ttmon", "emu-" + name, "--interval", 0.05)
+    table = h.start("ttmon", "emu-" + name, "--interval", "0.05s")
     h.check(any("reads/s" in table.stdout.readline() for _ in range(200)), "no rates for people")
     table.terminate()
     table.wait()
@@ -45,7 +45,7 @@ def through_the_driver():
     """On the modelled driver: what the probe reads is on the allow-list, and nothing is left taken."""
     for arch in ("wormhole_b0", "blackhole"):
         name = h.card_name()
-        card = h.start("ttemu", "--name", name, "--arch", arch, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
+        card = h.start("ttemu", "--name", name, "--arch", arch, "--programs", 0, "--rate", 10, "--linger", "0s", "--quiet")
         while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
             h.check(card.poll() is None, "ttemu ended")
         asic = f"5{os.getpid():07d}"
@@ -85,7 +85,7 @@ def main():
     h.check(h.finish(card)[0] == 0, "the card did not end in order")
 
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", 0, "--quiet")
+    card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", "0s", "--quiet")
     while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
         h.check(card.poll() is None, "ttemu ended")
     code, out, err = h.run("ttcollect", "probe", "--device", "emu:" + name, "--samples", 20, "--json")

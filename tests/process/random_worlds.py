@@ -27,7 +27,7 @@ from contextlib import redirect_stdout
 import harness as h
 from live_run import Run
 
-# Generations, and the mailboxes they met in the field (format sheet 4).
+# Generations, and the mailboxes they met in the field (tt-metal profiler_common.h).
 LAYOUTS = [("G1-16", "M0"), ("G1-16", "M1"), ("G1", "M1-early"), ("G1", "M1"), ("G2", "M2-2025"), ("G3", "M2"), ("G3", "M3"),
            ("G3", "M4"), ("G4", "M4")]
 # Rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x) that can be fused off, and how many a board lacks at most.
@@ -135,7 +135,7 @@ class World:
         }
         if self.virtual:  # its clock only moves with the firmware, which waits for its reader
             del menu["all-ones"], menu["clock-stop"]
-        # An overrun shifts what is pushed in the middle of a run to where silicon's behaviour is undefined (format sheet 3.5).
+        # An overrun shifts what is pushed in the middle of a run to where silicon's behaviour is undefined (tt-metal kernel_profiler.hpp).
         if self.mode != "normal" or {"--noc-events", "--perf-counters", "--dispatch-cores"} & set(self.card):
             del menu["overrun"]
         for name in sorted(d.sample(sorted(menu), d.choice([1, 1, 2]))):

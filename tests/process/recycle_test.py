@@ -25,7 +25,7 @@ class Run:
         name = h.card_name()
         self.truth, self.csv, self.audit = (h.work(name + part) for part in (".truth.csv", ".csv", ".audit"))
         emulated = h.start("ttemu", "--name", name, "--truth", self.truth, "--wait-observer", "--json", *card)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", self.csv)
+        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", self.csv)
         self.peak_kb = 0
         asked = ["--recycle", "--audit", self.audit] if recycle else []
         collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json", "--ring", "64MiB", *asked,

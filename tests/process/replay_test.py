@@ -25,7 +25,7 @@ def replay(log, columns, *card_arguments, code=0, collect=()):
     name = h.card_name()
     back = h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--replay", log, "--json", *card_arguments)
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "--columns", columns,
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--columns", columns,
                        "-o", back)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "32MiB",
                         *collect)

@@ -181,7 +181,7 @@ def card():
     capture = h.work("run.ttc")
     process = h.start("ttemu", "--name", name, "--wait-observer", "--cores", 6, "--programs", 120, "--host-reads", "every:40",
                       "--pace", "--quiet", env={**os.environ, "TT_METAL_DEVICE_PROFILER": "1<&", "SECRET_TOKEN": "not for a report"})
-    reader = h.start("ttreport", "ops", "live:emu-" + name, "--wait-ms", 600000, "--for", 600, "--json", "-", "--no-summary")
+    reader = h.start("ttreport", "ops", "live:emu-" + name, "--wait", "600s", "--for", "600s", "--json", "-", "--no-summary")
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "-o", capture)
     code, out, err = h.finish(reader)  # ends with its collector
     h.check(code == 0 and json.loads(out)["totals"]["device_ops"] == 120, f"live: exit {code}, {out[:300]}{err}")

@@ -1,4 +1,4 @@
-"""A Tracy server of each dialect, as strict as can be: what the viewer sheet does not say it may receive ends the test.
+"""A Tracy server of each dialect, as strict as can be: what its dialect may not receive ends the test.
 
 Holds what it stored: zones with lane, name, source, text and depth; messages; plots. It asks for names as real servers do,
 with at most 64 questions open, and lets go only when it knows all names and no thread has an open zone.

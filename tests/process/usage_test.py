@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Wrong use gets one clear sentence and a documented exit code; nothing half-written stays."""
+import json
 import os
+import subprocess
 
 import harness as h
 
@@ -13,8 +15,97 @@ def expect(code, words, tool, *arguments):
         h.check(word in text, f"{tool} {arguments}: '{word}' is not in: {text}")
 
 
+def one_vocabulary():
+    """Durations and sizes are read by one rule in every program."""
+    for tool, arguments in (("ttcollect", ["-d", "emu:x", "--for"]), ("ttcollect", ["-d", "emu:x", "--wait"]),
+                            ("ttexport", ["--from", "x", "--wait"]), ("ttreport", ["ops", "x", "--wait"]),
+                            ("ttreport", ["ops", "x", "--for"]), ("ttmon", ["--interval"]), ("ttmon", ["top", "--interval"]),
+                            ("ttemu", ["--name", "x", "--linger"])):
+        expect(2, [f"{tool}: ", arguments[-1], "'5' has no unit", "500ms"], tool, *arguments, "5")
+        for value in ("nan", "-1s", "1e3s", "5 s"):
+            expect(2, [f"'{value}' is no duration"], tool, *arguments[:-1], arguments[-1] + "=" + value)
+        expect(2, ["too large"], tool, *arguments, "11575d")
+    for tool, arguments in (("ttcollect", ["-d", "emu:x", "--ring"]), ("ttcollect", ["play", "x", "--ring"]),
+                            ("ttreport", ["ops", "x", "--memory"])):
+        expect(2, ["'5' has no unit", "64MiB"], tool, *arguments, "5")
+        expect(2, ["there is no unit 'KB'"], tool, *arguments, "5KB")
+    expect(2, ["the least is 256KiB"], "ttcollect", "-d", "emu:x", "--ring", "256kB")
+
+
+def full_output():
+    """Text that standard output did not take is an error of every program."""
+    for code, tool, *arguments in ((6, "ttcollect", "list", "--json"), (6, "ttcollect", "--help"), (5, "ttexport", "--help"),
+                                   (5, "ttreport", "--help"), (5, "ttmon", "--help"), (5, "ttemu", "--fault", "help")):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([os.path.join(h.BIN, tool), *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+        h.check(done.returncode == code and done.stderr == f"{tool}: standard output cannot be written: No space left on device\n",
+                f"{tool} {arguments} into a full output: {done}")
+
+
+def foreign_names():
+    """Names of any bytes are shown as text that no terminal obeys."""
+    for tool, arguments in (("ttexport", ["--from"]), ("ttreport", ["ops"]), ("ttcollect", ["info"])):
+        done = subprocess.run([os.path.join(h.BIN, tool), *arguments, b"/nonexistent\xff\x1b[2J\n.ttc"], stderr=subprocess.PIPE)
+        h.check(done.returncode == 3 and b"nonexistent\\xff\\x1b[2J\\x0a.ttc" in done.stderr and b"\x1b" not in done.stderr
+                and done.stderr.count(b"\n") == 1, f"{tool} {arguments}: {done}")
+
+
+def output_over_input(capture):
+    """An output that is an input under any name is refused, and the input stays."""
+    link, hard = h.work("link.ttc"), h.work("hard.ttc")
+    os.symlink(capture, link)
+    os.link(capture, hard)
+    with open(capture, "rb") as file:
+        content = file.read()
+    reports = [("loss", "--from", capture, "-o"), ("ops", capture, "--csv"), ("ops", capture, "--json"),
+               ("kernels", capture, "--csv"), ("kernels", capture, "--json"), ("heatmap", capture, "-o"),
+               ("html", capture, "-o"), ("steps", capture, "--json"), ("timeline", capture, "-o"),
+               ("diff", capture, capture, "--json")]
+    for output in (capture, link, hard):
+        for command in [("ttexport", "--from", capture, "-o"), ("ttexport", "--from", capture, "--follow", "-o"),
+                        ("ttexport", "--from", capture, "--format", "perfetto", "--gzip", "-o"),
+                        ("ttcollect", "recover", capture, "-o"), *[("ttreport", *report) for report in reports]]:
+            expect(2, [f"output {output} is the input"], *command, output)
+    with open(capture, "rb") as file:
+        h.check(file.read() == content, "an input was changed")
+    h.check(os.path.islink(link) and os.path.samefile(hard, capture), "a link to an input was replaced")
+    with open(capture, "ab") as file:
+        done = subprocess.run([os.path.join(h.BIN, "ttexport"), "--from", capture], stdout=file, stderr=subprocess.PIPE, text=True)
+    h.check(done.returncode == 2 and "standard output is the input" in done.stderr, f"standard output: {done}")
+    # Tables of ops: of a report folder the file in it that is read, and the summary beside --csv.
+    folder = h.work("folder")
+    os.makedirs(folder)
+    table = os.path.join(folder, "ops_perf_results_1.csv")
+    with open(table, "w") as file:
+        file.write("OP CODE,OP TYPE,GLOBAL CALL COUNT\n")
+    expect(2, ["is the input"], "ttreport", "ops", folder, "--csv", table)
+    os.link(table, h.work("x_stacked.csv"))
+    expect(2, ["is the input"], "ttreport", "ops", folder, "--csv", h.work("x.csv"))
+    h.check(not os.path.exists(h.work("x.csv")), "a refused report left a table")
+
+
+def recorded():
+    """A short capture, and its JSON account of a run with a name of any bytes on its command line."""
+    name, path = h.card_name(), h.work("recorded.ttc")
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "20s", "--quiet", "--json", "-o", path)
+    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 50, "--wait-observer", "-q",
+                   "--truth", h.work("truth") + "\udcff.csv")
+    h.check(h.finish(card)[0] == 0, "the card did not end in order")
+    code, out, err = h.finish(collector)
+    h.check(code == 0, f"the collector failed: {code} {err}")
+    info = json.loads(subprocess.run([os.path.join(h.BIN, "ttcollect"), "info", path, "--json"], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+    return path, info
+
+
 def main():
     os.chdir(h.work(""))
+    one_vocabulary()
+    full_output()
+    foreign_names()
+    capture, info = recorded()
+    h.check("\ufffd.csv" in json.dumps(info, ensure_ascii=False), f"the command line is not in {info}")
+    output_over_input(capture)
     for tool in ("ttcollect", "ttexport", "ttmon", "ttemu"):
         expect(0, ["Exit codes"], tool, "--help")
         expect(0, [tool], tool, "--version")
@@ -32,8 +123,8 @@ def main():
     expect(2, ["G9"], "ttcollect", "--device", "emu:x", "--layout", "G9")
     capture = ("ttcollect", "--device", "emu:nobody")
     for words, flags in ((["name one with -o"], ["--max-size", "64MiB"]), (["standard output", "-o"], ["-o", "-"]),
-                         (["no size", "64MiB"], ["-o", "x", "--max-size", "0"]),
-                         (["no time", "10min"], ["-o", "x", "--max-age", "0s"]),
+                         (["too little", "1B"], ["-o", "x", "--max-size", "0"]),
+                         (["too little", "1ns"], ["-o", "x", "--max-age", "0s"]),
                          (["--rotate"], ["-o", "x", "--max-age", "1s"]), (["--rotate"], ["-o", "x", "--rotate", "5"]),
                          (["8 MiB"], ["-o", "x", "--rotate", "1KiB"]), (["8 MiB"], ["-o", "x", "--memory", "1MiB"]),
                          (["--rotate"], ["-o", "x", "--max-size", "64MiB", "--keep", "newest"]),
@@ -46,7 +137,7 @@ def main():
         expect(2, words, *capture, *flags)
     h.check(not os.path.exists("x") and not os.path.exists("-"), "wrong use left a file")
     expect(2, ["no speed"], "ttcollect", "play", "x", "--speed", "0")
-    expect(2, ["neither a size", "nor a time"], "ttcollect", "snapshot", "--last", "5")
+    expect(2, ["neither a size", "nor a duration"], "ttcollect", "snapshot", "--last", "5")
     expect(3, ["no such segment"], "ttcollect", "recover", "live:nobody", "-o", h.work("x.ttc"))
     expect(3, ["no such segment", "ttcollect list"], "ttexport", "--from", "live:nobody")
     expect(3, ["cannot be opened"], "ttexport", "--from", "/nonexistent.ttc")
@@ -75,7 +166,7 @@ def main():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
-    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", "/dev/null")
+    reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", "/dev/null")
     while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
         h.check(collector.poll() is None, "the collector ended")
     expect(3, ["already running"], "ttemu", "--name", name)

@@ -245,7 +245,7 @@ def follow():
                    "--wait-observer", "--quiet", "--truth", truth)
     collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync")
     kinds = ("perfetto", "chrome")
-    exporters = [h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "--format", k, "-o",
+    exporters = [h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--format", k, "-o",
                          h.work("follow." + k)) for k in kinds]
     grown = lambda k: os.path.exists(h.work("follow." + k)) and os.path.getsize(h.work("follow." + k)) > 1 << 20  # noqa: E731
     while not all(map(grown, kinds)):
@@ -461,7 +461,7 @@ def tracy_live():
     card = h.start("ttemu", "--name", name, "--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
                    "--wait-observer", "--quiet", "--fault", "host-reset:every=20000,apart=6ms,words=3")
     collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync", "--tracy=0")
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait-ms", 600000, "--follow", "-o", csv)
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", csv)
     server = tracy_server.Server(82, port).run()
     for process in (collector, card, exporter):
         code, _, err = h.finish(process)

@@ -8,17 +8,14 @@
 //
 // Stated exception (DESIGN.md): see excused().
 #pragma once
-#include <unistd.h>
-
 #include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "collector/drain/drain.hpp"
-#include "shm/reader.hpp"
+#include "tests/sim/ring_reading.hpp"
 #include "tests/sim/scheduled_card.hpp"
-#include "tools/pipeline/pipeline.hpp"
 
 namespace ttc::sim {
 
@@ -43,36 +40,12 @@ struct Coverage {
   }
 };
 
-struct Delivered {
-  uint32_t risc, type, id, host_id;
-  uint64_t time;
-  uint64_t data[2];
-  auto operator<=>(const Delivered&) const = default;
-};
-
-class Collecting : tools::Format {
+class Collecting : public RingReading {
  public:
-  // One segment serves every schedule: making one costs more than running one.
-  struct Shared {
-    Shared()
-        : name{"sim-" + std::to_string(getpid()) + "-" + std::to_string(reinterpret_cast<uintptr_t>(this))},
-          segment(name.text, "sim", 1,
-                  {.ring_bytes = 1u << 20, .standing_bytes = 4096, .mode = 0600, .group = ""}),
-          reader(name.text, shm::StartAt::newest) {}
-    ~Shared() { segment.end(); }
-    struct Name {  // goes after the writer, whose segment cannot be removed
-      std::string text;
-      ~Name() { shm::remove_segment(text); }
-    } name;
-    shm::SegmentWriter segment;
-    shm::Reader reader;
-    std::vector<uint64_t> chunk;
-  };
-
   // `attach_after`: visible events before the collector comes.
   Collecting(Shared& shared, const History& history, Schedule& schedule, uint32_t attach_after = 0,
              Lie lie = Lie::none)
-      : shared_(shared), history_(history), schedule_(schedule), card_(history, schedule, lie) {
+      : RingReading(shared), history_(history), schedule_(schedule), card_(history, schedule, lie) {
     card_.trace = std::getenv("TTC_SCHEDULE") || std::getenv("TTC_RANDOM");
     card_.play(attach_after);
     const device::Format& f = history.layout->format;
@@ -114,7 +87,7 @@ class Collecting : tools::Format {
 
   const Coverage& coverage() const { return coverage_; }
   const std::string& silent_loss() const { return silently_; }  // empty: none
-  const std::vector<Delivered>& delivered() const { return delivered_; }
+  const std::vector<SimMarker>& delivered() const { return delivered_; }
 
  private:
   // A poll: the card's state around one sweep.
@@ -172,34 +145,17 @@ class Collecting : tools::Format {
     if (due > card_.now()) card_.pass(due - card_.now());
   }
 
-  // --- what a reader sees: up to a mark of our own, so that nobody waits for more
-  void read_ring(collect::Publisher& publisher) {
-    publisher.publish_end("");
-    for (;;) {
-      if (shared_.reader.next(shared_.chunk, 0) != shm::Reader::Next::chunk) {
-        fault_ = "the ring could not be read: " + shared_.reader.damage();
-        return;
-      }
-      const shm::ChunkHeader& h = shm::header_of(shared_.chunk);
-      if (h.kind == shm::ChunkKind::end) break;
-      pipeline_.push(shared_.chunk, *this);
-      if (h.kind != shm::ChunkKind::device_words) continue;
-      if (std::exchange(chunk_epoch_, h.epoch) != h.epoch) read_to_ = {};
-      for (const shm::SpanEntry& span : shm::spans_of(shared_.chunk)) {
-        if (span.risc < kRiscs) ++lane_chunks_[span.risc];
-        if (!(h.flags & shm::kRecovered)) read_to_[span.risc] = span.word_offset + span.word_count;
-      }
+  // --- what a reader sees
+  void saw_chunk(const shm::ChunkHeader& h) override {
+    if (h.kind != shm::ChunkKind::device_words) return;
+    if (std::exchange(chunk_epoch_, h.epoch) != h.epoch) read_to_ = {};
+    for (const shm::SpanEntry& span : shm::spans_of(shared_.chunk)) {
+      if (span.risc < kRiscs) ++lane_chunks_[span.risc];
+      if (!(h.flags & shm::kRecovered)) read_to_[span.risc] = span.word_offset + span.word_count;
     }
-    if (fault_.empty()) fault_ = pipeline_.complaint();
   }
-  void begin(const tools::Session&) override {}
-  void frame(const tools::FrameEvents& f) override {
-    for (const markers::Marker& m : f.markers) {
-      Delivered d{f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, m.time_cycles, {0, 0}};
-      if (m.type == markers::MarkerType::ts_data) d.data[0] = f.batch.payload(m.payload);
-      delivered_.push_back(d);
-      if (card_.trace) std::printf("              %s\n", text(d).c_str());
-    }
+  void saw_marker(const SimMarker& m) override {
+    if (card_.trace) std::printf("              %s\n", text(m).c_str());
   }
   void loss(const shm::LossRecord& r) override {
     if (card_.trace)
@@ -207,35 +163,25 @@ class Collecting : tools::Format {
                   r.risc, shm::to_string(r.cause), (unsigned long long)r.from_cycles,
                   (unsigned long long)r.to_cycles, (unsigned long long)r.words);
   }
-  void names_changed() override {}
-  void end() override {}
 
   // --- judgement
   std::string judge() {
     if (!fault_.empty()) return fault_;
     // Never readable: a reset came between the end of a RISC and the end of its push. May come, need not be
     // accounted for.
-    std::vector<Delivered> truth, readable, unreadable;
+    std::vector<SimMarker> truth, readable, unreadable;
     for (size_t i = history_.prelude_markers; i < history_.markers.size(); ++i) {
       const TrueMarker& m = history_.markers[i];
-      const Delivered d{
-          m.risc, m.type, m.id, m.host_id, card_.clock_reading(m.clock), {m.data[0], m.data[1]}};
+      const SimMarker d{card_.clock_reading(m.clock), m.risc, m.type, m.id, m.host_id,
+                        {m.data[0], m.data[1]}};
       if (m.push >= 0) truth.push_back(d);
       (m.push >= 0 && history_.pushes[m.push].readable ? readable : unreadable).push_back(d);
     }
     std::sort(readable.begin(), readable.end());
-    std::sort(truth.begin(), truth.end());
-    std::sort(delivered_.begin(), delivered_.end());
-    if (const auto twice = std::adjacent_find(delivered_.begin(), delivered_.end());
-        twice != delivered_.end())
-      return "delivered twice: " + text(*twice);
-    for (const Delivered& d : delivered_)
-      if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
-    std::vector<Delivered> missing;
-    std::set_difference(readable.begin(), readable.end(), delivered_.begin(), delivered_.end(),
-                        std::back_inserter(missing));
+    if (const std::string wrong = delivered_once(truth); !wrong.empty()) return wrong;
+    const std::vector<SimMarker> missing = missing_of(readable);
     if (missing.empty()) coverage_.complete = 1;
-    for (const Delivered& d : missing) {
+    for (const SimMarker& d : missing) {
       if (inside_interval(d) || d.time < attachment_.begun_cycles) continue;
       if (excused(d)) {
         coverage_.excused = 1;
@@ -245,9 +191,9 @@ class Collecting : tools::Format {
       silently_ = "missing outside every interval: " + text(d);
     }
     for (const shm::LossRecord& r : losses_) {
-      const auto in = [&](const Delivered& d) { return covers(r, d); };
+      const auto in = [&](const SimMarker& d) { return covers(r, d); };
       // The starts of the run that ended it may lie in an interval: it may lack an earlier push of that run.
-      const auto alone = [&](const Delivered& d) { return in(d) && !starts_run(d); };
+      const auto alone = [&](const SimMarker& d) { return in(d) && !starts_run(d); };
       if (std::none_of(delivered_.begin(), delivered_.end(), alone) ||
           std::any_of(missing.begin(), missing.end(), in) ||
           std::any_of(unreadable.begin(), unreadable.end(), in))
@@ -263,15 +209,8 @@ class Collecting : tools::Format {
     }
     return {};
   }
-  static bool starts_run(const Delivered& d) {
+  static bool starts_run(const SimMarker& d) {
     return d.type == device::kZoneStart && (d.id == kFw + d.risc || d.id == kKernel + d.risc);
-  }
-  static bool covers(const shm::LossRecord& r, const Delivered& d) {
-    return r.risc == d.risc && r.from_cycles < d.time &&
-           (r.to_cycles == shm::kOpenEnd || d.time < r.to_cycles);
-  }
-  bool inside_interval(const Delivered& d) const {
-    return std::any_of(losses_.begin(), losses_.end(), [&](const auto& r) { return covers(r, d); });
   }
   bool looked_late() const {
     uint64_t before = attachment_.begun_ns;
@@ -284,7 +223,7 @@ class Collecting : tools::Format {
   // The stated exceptions: a reset took it within the blind spot of its becoming visible; the host reset the
   // core and something was announced anew between two polls that were closer than that; or the core had not
   // delivered anything when looks were further apart.
-  bool excused(const Delivered& d) const {
+  bool excused(const SimMarker& d) const {
     const auto visible = visible_at(d);
     for (size_t i = 0; i < history_.resets.size(); ++i) {
       const bool takes_it = history_.resets[i].second > visible;
@@ -318,34 +257,23 @@ class Collecting : tools::Format {
     return false;
   }
   // The event that stores the index over this marker.
-  uint32_t visible_at(const Delivered& d) const {
+  uint32_t visible_at(const SimMarker& d) const {
     for (const TrueMarker& m : history_.markers)
       if (m.push >= 0 && m.risc == d.risc && card_.clock_reading(m.clock) == d.time)
         return history_.pushes[static_cast<size_t>(m.push)].index_event;
     return 0;
   }
-  static std::string text(const Delivered& d) {
-    std::ostringstream out;
-    out << "RISC " << d.risc << " type " << d.type << " id " << std::hex << d.id << std::dec << " of launch "
-        << d.host_id << " at " << d.time;
-    return out.str();
-  }
-
-  Shared& shared_;
   const History& history_;
   Schedule& schedule_;
   ScheduledCard card_;
   collect::Attachment attachment_;
   std::vector<Look> looks_;
-  tools::Pipeline pipeline_{{}, false};
   std::array<uint32_t, device::kMaxRiscs> read_to_{};  // in the log of chunk_epoch_
   std::array<uint64_t, kRiscs> lane_chunks_{};
   uint32_t chunk_epoch_ = 0;
   uint64_t epoch_ = 0;
   uint32_t quiet_ = 0;
-  std::vector<Delivered> delivered_;
-  std::vector<shm::LossRecord> losses_;
-  std::string fault_, silently_;
+  std::string silently_;
   Coverage coverage_;
 };
 

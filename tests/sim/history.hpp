@@ -180,7 +180,7 @@ class Recorder {
   }
   void push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
     access();
-    if (words == 0) {  // hangs the core, or worse (format sheet 5.7)
+    if (words == 0) {  // hangs the core, or worse (tt-metal kernel_profiler.hpp)
       history_.undefined = true;
       return;
     }

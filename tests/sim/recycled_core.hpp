@@ -13,6 +13,7 @@
 #include "firmware_markers/layout.hpp"
 #include "tests/sim/fiber.hpp"
 #include "tests/sim/history.hpp"
+#include "tests/sim/sim_marker.hpp"
 
 namespace ttc::sim {
 
@@ -50,13 +51,6 @@ class Dice {
 };
 
 // A marker that was stored and pushed. By time first, in which they nearly are.
-struct PushedMarker {
-  uint64_t time;
-  uint32_t risc, type, id, host_id;
-  uint64_t data[2];
-  auto operator<=>(const PushedMarker&) const = default;
-};
-
 class RecycledCore {
  public:
   static constexpr uint32_t kControl = 0xB00, kRiscs = 3, kGranule = 4;
@@ -104,7 +98,7 @@ class RecycledCore {
     return *std::max_element(control_.begin() + layout_->format.host_end,
                              control_.begin() + layout_->format.host_end + kRiscs);
   }
-  const std::vector<PushedMarker>& truth() const { return truth_; }
+  const std::vector<SimMarker>& truth() const { return truth_; }
   uint32_t runs() const { return control_[layout_->format.run_counter]; }
   bool wrote_outside() const { return outside_; }
   bool dropped() const { return control_[layout_->format.dropped] != 0; }
@@ -155,7 +149,7 @@ class RecycledCore {
     std::array<uint32_t, kGranule> value;
   };
   struct Stored {
-    PushedMarker marker;
+    SimMarker marker;
     bool pushed = false;
   };
 
@@ -177,7 +171,7 @@ class RecycledCore {
   std::array<std::vector<uint32_t>, kRiscs> log_;
   std::vector<Piece> under_way_;
   std::vector<Stored> stored_;
-  std::vector<PushedMarker> truth_;
+  std::vector<SimMarker> truth_;
 };
 
 template <const device::Format& F>

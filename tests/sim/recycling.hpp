@@ -8,8 +8,10 @@
 #include <sstream>
 #include <string>
 
-#include "tests/sim/collecting.hpp"
+#include "collector/drain/drain.hpp"
 #include "tests/sim/recycled_core.hpp"
+#include "tests/sim/ring_reading.hpp"
+#include "tests/support/fake_card.hpp"
 
 namespace ttc::sim {
 
@@ -55,7 +57,7 @@ struct RecycleTotals {
   }
 };
 
-class Recycled : tools::Format {
+class Recycled : public RingReading {
  public:
   struct Options {
     RecycledOptions core;
@@ -76,8 +78,8 @@ class Recycled : tools::Format {
     return limits;
   }
 
-  Recycled(Collecting::Shared& shared, const Options& o, World& world)
-      : shared_(shared), o_(o), world_(world), core_(make_recycled(o.core)), card_(*this) {
+  Recycled(Shared& shared, const Options& o, World& world)
+      : RingReading(shared), o_(o), world_(world), core_(make_recycled(o.core)), card_(*this) {
     const device::Format& f = core_->layout().format;
     attachment_.layout = &core_->layout();
     attachment_.placement = markers::placement_for(o.blackhole ? "blackhole" : "wormhole_b0");
@@ -133,26 +135,19 @@ class Recycled : tools::Format {
  private:
   static constexpr uint64_t kLoadNs = 250;
 
-  class TheCard : public card::Card {
+  class TheCard : public card::FakeCard {
    public:
-    explicit TheCard(Recycled& run) : run_(run) {
-      identity_.spec = identity_.live_name = "sim";
-      identity_.arch = card::arch_by_name(run.o_.blackhole ? "blackhole" : "wormhole_b0");
-      identity_.dram_views = identity_.arch->dram_views_without(0);
-      identity_.aiclk_mhz = 1000;
+    explicit TheCard(Recycled& run)
+        : FakeCard("sim", run.o_.blackhole ? "blackhole" : "wormhole_b0"), run_(run) {
+      tiles_ = {{{1, 2}, card::TileKind::tensix, false}};
     }
-    const card::Identity& identity() const override { return identity_; }
-    std::span<const card::Tile> tiles() const override { return {&kTile, 1}; }
-    card::Access aim(card::Window window, card::Coord, uint64_t address) override {
-      base_[static_cast<size_t>(window)] = address & ~(card::kWindowBytes - 1);
+    card::Access aim(card::Window window, card::Coord tile, uint64_t address) override {
+      place(window, tile, address);
       return card::Access::ok;
-    }
-    card::Access load_registers(card::Window, uint32_t, std::span<uint32_t>) override {
-      return card::Access::refused;
     }
     card::Access copy(card::Window window, uint32_t offset, std::span<uint64_t> out) override {
       const bool dram = window == card::Window::payload;
-      uint64_t address = base_[static_cast<size_t>(window)] + (offset & (card::kWindowBytes - 1));
+      uint64_t address = base_of(window) + (offset & (card::kWindowBytes - 1));
       for (size_t i = 0; i < out.size(); ++i, address += 8) {
         if (i == 0 || address % (4 * RecycledCore::kGranule) == 0)
           run_.happen(run_.world_.before_load(), kLoadNs);
@@ -165,21 +160,9 @@ class Recycled : tools::Format {
       cycles = run_.core_->now();
       return card::Access::ok;
     }
-    card::Health health() override { return card::Health::ok; }
-    int hangup_fd() const override { return -1; }
-    std::optional<card::DescriptorRange> descriptor_range(card::Coord, uint64_t, uint32_t) override {
-      return {};
-    }
-    card::Access release(const card::DescriptorRange&, std::span<const uint64_t>) override {
-      return card::Access::refused;
-    }
-    card::Transactions transactions() const override { return {}; }
 
    private:
-    static constexpr card::Tile kTile{{1, 2}, card::TileKind::tensix, false};
     Recycled& run_;
-    card::Identity identity_;
-    std::array<uint64_t, card::kWindows> base_{};
   };
 
   class Writer : public card::IndexWriter {
@@ -279,23 +262,8 @@ class Recycled : tools::Format {
     return word(address) | uint64_t{word(address + 4)} << 32;
   }
 
-  // --- what a reader sees
-  void read_ring(collect::Publisher& publisher) {
-    publisher.publish_end("");
-    for (;;) {
-      if (shared_.reader.next(shared_.chunk, 0) != shm::Reader::Next::chunk) {
-        fault_ = "the ring could not be read: " + shared_.reader.damage();
-        return;
-      }
-      if (shm::header_of(shared_.chunk).kind == shm::ChunkKind::end) break;
-      check_stream();
-      pipeline_.push(shared_.chunk, *this);
-    }
-    if (fault_.empty()) fault_ = pipeline_.complaint();
-  }
   // Within an epoch each lane's words follow one another without a gap.
-  void check_stream() {
-    const shm::ChunkHeader& h = shm::header_of(shared_.chunk);
+  void saw_chunk(const shm::ChunkHeader& h) override {
     if (h.kind != shm::ChunkKind::device_words || !o_.limits.resolve || o_.host_reset_at_launch >= 0) return;
     for (const shm::SpanEntry& span : shm::spans_of(shared_.chunk)) {
       if (span.word_offset != stream_at_[span.risc] && broken_stream_.empty())
@@ -305,41 +273,16 @@ class Recycled : tools::Format {
       stream_at_[span.risc] = span.word_offset + span.word_count;
     }
   }
-  void begin(const tools::Session&) override {}
-  void frame(const tools::FrameEvents& f) override {
-    for (const markers::Marker& m : f.markers) {
-      PushedMarker d{m.time_cycles, f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, {0, 0}};
-      if (m.type == markers::MarkerType::ts_data) d.data[0] = f.batch.payload(m.payload);
-      delivered_.push_back(d);
-    }
-  }
-  void loss(const shm::LossRecord&) override {}
-  void names_changed() override {}
-  void end() override {}
-
   std::string judge(RecycleTotals& totals) {
     if (!fault_.empty()) return fault_;
     if (core_->wrote_outside()) return "a frame was written beyond its lane";
-    std::vector<PushedMarker> truth = core_->truth();
-    std::sort(truth.begin(), truth.end());
-    std::sort(delivered_.begin(), delivered_.end());
-    if (const auto twice = std::adjacent_find(delivered_.begin(), delivered_.end());
-        twice != delivered_.end())
-      return "delivered twice: " + text(*twice);
-    std::vector<PushedMarker> missing;
-    std::set_difference(truth.begin(), truth.end(), delivered_.begin(), delivered_.end(),
-                        std::back_inserter(missing));
-    const auto reported = [&](const PushedMarker& d) {
-      return std::any_of(losses_.begin(), losses_.end(), [&](const shm::LossRecord& r) {
-        return r.risc == d.risc && r.from_cycles < d.time &&
-               (r.to_cycles == shm::kOpenEnd || d.time < r.to_cycles);
-      });
-    };
+    std::vector<SimMarker> truth = core_->truth();
+    const std::string wrong = delivered_once(truth);
+    const std::vector<SimMarker> missing = missing_of(truth);
     if (trace) print_differences(missing);
-    for (const PushedMarker& d : delivered_)
-      if (!std::binary_search(truth.begin(), truth.end(), d)) return "invented: " + text(d);
-    for (const PushedMarker& d : missing)
-      if (!reported(d) && !in_blind_spot(d)) {
+    if (!wrong.empty()) return wrong;
+    for (const SimMarker& d : missing)
+      if (!inside_interval(d) && !in_blind_spot(d)) {
         ++totals.silent;
         return "missing outside every interval: " + text(d);
       }
@@ -355,8 +298,8 @@ class Recycled : tools::Format {
     totals.equal += missing.empty() && losses_.empty();
     return {};
   }
-  void print_differences(const std::vector<PushedMarker>& missing) const {
-    for (const PushedMarker& d : missing) std::printf("              missing: %s\n", text(d).c_str());
+  void print_differences(const std::vector<SimMarker>& missing) const {
+    for (const SimMarker& d : missing) std::printf("              missing: %s\n", text(d).c_str());
     for (const shm::LossRecord& r : losses_)
       std::printf("              reported: RISC %u from %llu to %llu\n", r.risc,
                   static_cast<unsigned long long>(r.from_cycles),
@@ -366,34 +309,23 @@ class Recycled : tools::Format {
   std::string miscounted(const collect::RecycleAccount& account) const {
     if (o_.host_reset_at_launch >= 0) return {};  // the count began anew
     std::set<uint32_t> runs;
-    for (const PushedMarker& d : delivered_)
+    for (const SimMarker& d : delivered_)
       if (d.risc == 0) runs.insert(d.host_id);
     const uint64_t missing = core_->runs() - runs.size();
     if (missing == account.missing_launches) return {};
     return std::to_string(missing) + " runs did not come, " + std::to_string(account.missing_launches) +
            " are missing by the account";
   }
-  bool in_blind_spot(const PushedMarker& d) const {
+  bool in_blind_spot(const SimMarker& d) const {
     return reset_ns_ != 0 && d.time < reset_ns_ && d.time + 4'000'000 > reset_ns_;
   }
-  static std::string text(const PushedMarker& d) {
-    std::ostringstream out;
-    out << "RISC " << d.risc << " type " << d.type << " id " << std::hex << d.id << std::dec << " of launch "
-        << d.host_id << " at " << d.time;
-    return out.str();
-  }
-
-  Collecting::Shared& shared_;
   Options o_;
   World& world_;
   std::unique_ptr<RecycledCore> core_;
   TheCard card_;
   collect::Attachment attachment_;
-  tools::Pipeline pipeline_{{}, false};
-  std::vector<PushedMarker> delivered_;
-  std::vector<shm::LossRecord> losses_;
   std::array<uint32_t, device::kMaxRiscs> stream_at_{};
-  std::string broken_stream_, fault_, told_;
+  std::string broken_stream_, told_;
   bool recycling_ = false;
   uint32_t begun_at_store_ = 0, begun_at_look_ = 0;
   uint64_t reset_ns_ = 0;

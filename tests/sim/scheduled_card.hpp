@@ -11,6 +11,7 @@
 #include "driver_iface/card.hpp"
 #include "firmware_markers/frame.hpp"
 #include "tests/sim/history.hpp"
+#include "tests/support/fake_card.hpp"
 
 namespace ttc::sim {
 
@@ -35,23 +36,21 @@ enum class Lie : uint8_t {
   vector_lags,       // the vector is served as it was when the payload before it had not been read yet
 };
 
-class ScheduledCard : public card::Card {
+class ScheduledCard : public card::FakeCard {
  public:
   static constexpr uint64_t kBeginNs = 10'000'000'000;
   static constexpr uint64_t kDramBase = 0x20;
   static constexpr uint32_t kFlatId = 1;
 
   ScheduledCard(const History& history, Schedule& schedule, Lie lie = Lie::none)
-      : history_(history),
+      : FakeCard("sim"),
+        history_(history),
         schedule_(schedule),
         lie_(lie),
         pushed_(history.pushes.size()),
         clocks_(history.clocks),
         event_ns_(history.events.size()) {
-    identity_.spec = identity_.live_name = "sim";
-    identity_.arch = card::arch_by_name("wormhole_b0");
-    identity_.dram_views = identity_.arch->dram_views_without(0);
-    identity_.aiclk_mhz = 1000;
+    tiles_ = {{{1, 2}, card::TileKind::tensix, false}};
     buffer_address_ = kControlAddress + 4u * history.layout->format.control_words;
     while (next_ < history.prelude) apply(history.events[next_++]);
     now_ = kBeginNs + 1'000'000'000;  // long ago
@@ -97,18 +96,13 @@ class ScheduledCard : public card::Card {
   }
 
   // --- card::Card
-  const card::Identity& identity() const override { return identity_; }
-  std::span<const card::Tile> tiles() const override { return {&kTile, 1}; }
-  card::Access aim(card::Window window, card::Coord, uint64_t address) override {
-    base_[static_cast<size_t>(window)] = address & ~(card::kWindowBytes - 1);
+  card::Access aim(card::Window window, card::Coord tile, uint64_t address) override {
+    place(window, tile, address);
     return card::Access::ok;
-  }
-  card::Access load_registers(card::Window, uint32_t, std::span<uint32_t>) override {
-    return card::Access::refused;
   }
   card::Access copy(card::Window window, uint32_t offset, std::span<uint64_t> out) override {
     const bool dram = window == card::Window::payload;
-    uint64_t address = base_[static_cast<size_t>(window)] + (offset & (card::kWindowBytes - 1));
+    uint64_t address = base_of(window) + (offset & (card::kWindowBytes - 1));
     for (size_t i = 0; i < out.size(); ++i, address += 8) {
       if (i == 0 || address % (4 * kGranuleWords) == 0)
         point(dram ? changes_in_dram(address) : changes_in_l1(address));
@@ -122,18 +116,8 @@ class ScheduledCard : public card::Card {
     cycles = now_;
     return card::Access::ok;
   }
-  card::Health health() override { return card::Health::ok; }
-  int hangup_fd() const override { return -1; }
-  std::optional<card::DescriptorRange> descriptor_range(card::Coord, uint64_t, uint32_t) override {
-    return {};
-  }
-  card::Access release(const card::DescriptorRange&, std::span<const uint64_t>) override {
-    return card::Access::refused;
-  }
-  card::Transactions transactions() const override { return {}; }
 
  private:
-  static constexpr card::Tile kTile{{1, 2}, card::TileKind::tensix, false};
   static constexpr uint64_t kLoadNs = 250, kEventNs = 20;
   struct Place {
     uint32_t risc = kRiscs, word = 0;
@@ -259,7 +243,6 @@ class ScheduledCard : public card::Card {
   const History& history_;
   Schedule& schedule_;
   Lie lie_;
-  card::Identity identity_;
   uint32_t buffer_address_ = 0;
   uint64_t now_ = kBeginNs;
   uint64_t questions_ = 0;
@@ -268,7 +251,6 @@ class ScheduledCard : public card::Card {
   std::vector<Due> due_;
   bool in_look_ = false, reset_in_look_ = false;
   std::array<uint32_t, kRiscs + 1> before_reset_{};
-  std::array<uint64_t, card::kWindows> base_{};
   std::array<uint32_t, 96> control_{};
   std::array<uint32_t, device::kMaxRiscs * device::kBufferWords> buffer_{};
   std::array<std::array<uint32_t, kPlayedLogWords>, kRiscs> log_{};

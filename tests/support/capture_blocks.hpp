@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "collector/capture/block_codec.hpp"
-#include "firmware_markers/device/format.hpp"
+#include "tests/support/frames.hpp"
 
 namespace ttc::collect {
 
@@ -96,23 +96,17 @@ inline Chunk fact_chunk(shm::ChunkKind kind, uint64_t sequence, const std::strin
 // One launch of one RISC: the four slots and so many zones, from `time` on.
 inline void append_frame(std::vector<uint32_t>& to, uint32_t identity, uint32_t host_id, uint64_t& time,
                          unsigned zones, std::mt19937_64& dice) {
-  const auto marker = [&](uint32_t type, uint32_t id) {
-    time += 20 + dice() % 64;
-    return std::pair{device::marker_high(type, id, static_cast<uint32_t>(time >> 32)),
-                     static_cast<uint32_t>(time)};
-  };
-  std::vector<uint32_t> customs;
-  const auto fw = marker(device::kZoneStart, 100), kernel = marker(device::kZoneStart, 101);
-  for (unsigned z = 0; z < zones; ++z)
-    for (const uint32_t type : {device::kZoneStart, device::kZoneEnd}) {
-      const auto m = marker(type, 200 + z % 7);
-      customs.push_back(m.first), customs.push_back(m.second);
-    }
-  const auto kernel_end = marker(device::kZoneEnd, 101), fw_end = marker(device::kZoneEnd, 100);
-  for (const uint32_t w : {0u, 0u, identity, host_id, fw.first, fw.second, fw_end.first, fw_end.second,
-                           kernel.first, kernel.second, kernel_end.first, kernel_end.second})
-    to.push_back(w);
-  to.insert(to.end(), customs.begin(), customs.end());
+  const auto later = [&] { return time += 20 + dice() % 64; };
+  test::FrameZone firmware{100, later(), {}}, kernel{101, later(), {}};
+  test::Words markers;
+  for (unsigned z = 0; z < zones; ++z) {
+    const uint64_t start = later();
+    test::put_zone(markers, {200 + z % 7, start, later()});
+  }
+  kernel.end = later();
+  firmware.end = later();
+  for (const test::Words& words : {test::frame_words(identity, host_id, firmware, kernel), markers})
+    to.insert(to.end(), words.begin(), words.end());
 }
 
 inline std::string text_of(const AlignedBytes& bytes) {

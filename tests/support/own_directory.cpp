@@ -10,6 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "shm/segment.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,12 +27,12 @@ bool names_this_process(const std::string& file) {
   return false;
 }
 
-std::vector<fs::path> segments_of_this_process() {
-  std::vector<fs::path> found;
+std::vector<std::string> live_names_of_this_process() {
+  std::vector<std::string> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/dev/shm", error)) {
     const std::string file = entry.path().filename();
-    if (file.starts_with("ttcollect-") && names_this_process(file)) found.push_back(entry.path());
+    if (file.starts_with("ttcollect-") && names_this_process(file)) found.push_back(file.substr(10));
   }
   return found;
 }
@@ -48,10 +50,9 @@ class OwnDirectory : public testing::Environment {
   void TearDown() override {
     std::error_code error;
     if (!directory_.empty()) fs::remove_all(directory_, error);
-    for (const fs::path& left : segments_of_this_process()) {
-      ADD_FAILURE() << left << " was left behind";
-      fs::remove(left, error);
-    }
+    // Those with a writer belong to static objects, which remove them later.
+    for (const std::string& name : live_names_of_this_process())
+      if (ttc::shm::remove_segment(name)) ADD_FAILURE() << "segment " << name << " was left behind";
   }
 
  private:

@@ -14,9 +14,10 @@ function(ttc_folder name)  # SOURCES file... [PUBLIC target...] [PRIVATE target.
   ttc_precompile(${name})
 endfunction()
 
-# A program: its main file and what it links.
+# A program: its main file, which reads options and is optimised less, and what it links.
 function(ttc_program name main)
   add_executable(${name} ${main})
   target_compile_definitions(${name} PRIVATE TTC_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_link_libraries(${name} PRIVATE ttc_flags ${ARGN})
 endfunction()

@@ -333,7 +333,7 @@ class CoreOf : public EmulatedCore {
     }
   }
 
-  // FPU, SFPU and math, then three of packing (format sheet 7.2): an even number of 6-word packets.
+  // FPU, SFPU and math, then three of packing (tt-metal perf_counters.hpp): an even number of 6-word packets.
   void perf_counters(const Launch& launch) {
     constexpr uint8_t kCounters[][2] = {{1, 2}, {3, 18}, {19, 20}};
     auto value = static_cast<uint32_t>(launch.seed & 0xffff);
@@ -349,7 +349,7 @@ class CoreOf : public EmulatedCore {
     const uint32_t id = zones_.data(r, where_.kind).id;
     const auto event = [&](uint64_t seed) { riscs_[r]->event(static_cast<uint32_t>(seed >> 20 & 0xfff)); };
     // Four words or eight at a time: what is 2 mod 4 makes the buffer overrun when it fills up, and pushes
-    // after that are undefined on silicon (format sheet 3.5).
+    // after that are undefined on silicon (tt-metal kernel_profiler.hpp).
     if (riscs_[r]->free_words() < 8) return;
     switch (launch.seed % 4) {
       case 0:

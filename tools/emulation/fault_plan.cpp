@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "collector/program/units.hpp"
+
 namespace ttc::emulation {
 namespace {
 
@@ -17,7 +19,7 @@ enum class Form { duration, moment, count, percent, tile, yes, time };
 const char* to_string(Form form) {
   switch (form) {
     case Form::duration:
-      return "a time such as 50ms (ns, us, ms, s)";
+      return "a time such as 50ms (ns, us, ms, s, m, h, d)";
     case Form::moment:
       return "a time such as 200ms, or a plain number of round trips";
     case Form::count:
@@ -232,17 +234,7 @@ std::optional<uint64_t> number_in(std::string_view text) {
   return value;
 }
 
-std::optional<uint64_t> duration_in(std::string_view text) {
-  constexpr std::pair<std::string_view, uint64_t> kUnits[] = {
-      {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
-  constexpr uint64_t kLongest = uint64_t{86'400} * 1'000'000'000;
-  for (const auto& [unit, ns] : kUnits) {
-    if (!text.ends_with(unit)) continue;
-    const auto value = number_in(text.substr(0, text.size() - unit.size()));
-    if (value) return *value <= kLongest / ns ? std::optional(*value * ns) : std::nullopt;
-  }
-  return std::nullopt;
-}
+constexpr uint64_t kLongest = uint64_t{86'400} * 1'000'000'000;  // a day, in nanoseconds
 
 std::optional<Value> value_in(Form form, std::string_view text) {
   Value v;
@@ -256,7 +248,7 @@ std::optional<Value> value_in(Form form, std::string_view text) {
       }
       [[fallthrough]];
     case Form::duration:
-      if (const auto ns = duration_in(text)) {
+      if (const auto ns = program::parse_duration(text).value; ns && *ns <= kLongest) {
         v.number = *ns;
         return v;
       }

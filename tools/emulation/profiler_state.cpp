@@ -17,7 +17,7 @@ void fill(World& world, const WorldCore& core, uint32_t value) {
     world.card().store(core.at, core.control_address + 4 * w, value);
 }
 
-// Rings in use: tails that moved, armed, and the core's own place (streaming sheet 2.2).
+// Rings in use: tails that moved, armed, and the core's own place (tt-metal STREAMING_PROFILER.md).
 void show_streaming(World& world, const WorldCore& core) {
   constexpr uint32_t kWords = 64, kTails = 24, kArmed = 48, kCoreXy = 49;
   const auto store = [&](uint32_t word, uint32_t value) {

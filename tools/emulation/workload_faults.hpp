@@ -33,7 +33,7 @@ struct WorkloadFaults {
   } stale_dram;
 
   // A RISC's buffer ends at word 514: its last zone stands over the first words of the next RISC's buffer
-  // (format sheet 3.5).
+  // (tt-metal kernel_profiler.hpp).
   struct Overrun {
     uint64_t every = 0;   // one of so many launches of a core; 0: none
     bool damage = false;  // the lane's later pushes, misaligned since, arrive damaged

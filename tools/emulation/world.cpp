@@ -33,7 +33,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   draw_next_reset();
   if (!options_.mailbox) options_.mailbox = &markers::mailboxes().back();
   const auto views = static_cast<uint32_t>(card.dram_views().size());
-  // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (format sheet 4.5).
+  // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (tt-metal llrt/tt_cluster.cpp).
   std::vector<WorldCore> all;
   unsigned ethernet = 0;
   const bool has_ethernet = options_.mailbox->ethernet_offset != 0;  // its place there is known
@@ -77,7 +77,8 @@ void World::place(WorldCore& core) {
   if (mailbox.has_magic) card_.store(core.at, core.control_address - 16, place.magic);
 }
 
-// What the host writes there: at device init, or when it has read results (format sheet 5.6).
+// What the host writes there: at device init, or when it has read results (tt-metal
+// impl/profiler/profiler.cpp).
 uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_results_read) const {
   const device::Format& f = format();
   if (w == f.dram_address) return placement_.dram_base;

@@ -73,7 +73,7 @@ class World {
   uint64_t overruns() const { return overruns_; }
   void count_overrun() { ++overruns_; }
 
-  // The host reads results and rewrites the whole vector (format sheet 5.6), word by word.
+  // The host reads results and rewrites the whole vector (tt-metal impl/profiler/profiler.cpp), word by word.
   void host_reset(const WorldCore& core);
   // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();

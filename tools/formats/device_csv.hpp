@@ -1,5 +1,5 @@
-// profile_log_device.csv as tt-metal writes and wrote it (report sheet 1.1): 15 columns, or those of an
-// earlier era for readers of that era. device_log_reader.hpp reads all of them back.
+// profile_log_device.csv as tt-metal writes and wrote it (tt-metal impl/profiler/profiler.cpp): 15 columns,
+// or those of an earlier era for readers of that era. device_log_reader.hpp reads all of them back.
 //
 // Several devices share the table; column 1 tells them apart. The head has room for one architecture and one
 // clock, those of the first device, as in tt-metal's own file.

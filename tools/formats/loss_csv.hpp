@@ -1,6 +1,7 @@
 // Losses in the manner of a device CSV, to stand in a file beside it: process_device_log, tt-perf-report and
-// ttnn-visualizer read profile_log_device.csv by position, refuse ragged rows and know no comments (report
-// sheet 1.1, 7), so that in it there is no place for them. None of them looks at other files of such a name.
+// ttnn-visualizer read profile_log_device.csv by position, refuse ragged rows and know no comments (tt-metal
+// impl/profiler/profiler.cpp, ttnn-visualizer), so that in it there is no place for them. None of them looks
+// at other files of such a name.
 //
 // First line as in the device CSV; then columns joined by ", ", rows by ",". A marker of the lane may be
 // missing when from < its time < to; an empty `to` means that the lane is in doubt until the end. Words where

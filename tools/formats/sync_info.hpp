@@ -1,6 +1,6 @@
-// sync_device_info.csv (report sheet 1.3): what tt-metal's own host-device sync leaves behind, written from
-// the clock model. A row is a final segment of the reference tile's clock: a pair of device cycles and host
-// time, and the line through it.
+// sync_device_info.csv (tt-metal impl/profiler/tt_metal_profiler.cpp): what tt-metal's own host-device sync
+// leaves behind, written from the clock model. A row is a final segment of the reference tile's clock: a pair
+// of device cycles and host time, and the line through it.
 //
 // Host times are nanoseconds of CLOCK_MONOTONIC_RAW, `host_tracy` counted from `host_start`, so `tracy_ratio`
 // is 1; device = delay + frequency * host_tracy near the row.

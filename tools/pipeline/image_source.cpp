@@ -5,6 +5,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -16,7 +18,8 @@ MemoryImage open_image(const std::string& directory) {
   }
 }
 
-constexpr uint32_t kNominalMhz[2] = {1000, 1350};  // the image does not tell its clock (format sheet 8)
+// The image does not hold its clock rate.
+constexpr uint32_t kNominalMhz[2] = {1000, 1350};
 
 void put_text(std::vector<uint64_t>& chunk, shm::ChunkHeader h, std::string_view text) {
   h.bytes = static_cast<uint32_t>(sizeof h + text.size());
@@ -45,7 +48,7 @@ void ImageSource::make_session(std::vector<uint64_t>& chunk) {
                          {"arch", image_.placement->arch},      {"board", ""},
                          {"aiclk_mhz", kNominalMhz[blackhole]}, {"max_compute_cores", image_.cores.size()},
                          {"layout", image_.layout->name}};
-  put_text(chunk, header(shm::ChunkKind::session), j.dump());
+  put_text(chunk, header(shm::ChunkKind::session), program::json_text(j));
 }
 
 void ImageSource::make_names(std::vector<uint64_t>& chunk) {

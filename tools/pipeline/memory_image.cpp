@@ -30,7 +30,7 @@ std::string folder_of(unsigned epoch) {
   return folder;
 }
 
-// Rows of Ethernet tiles (driver sheet 4.1).
+// Rows of Ethernet tiles (tt-umd device/arch/*_implementation.hpp).
 bool is_ethernet(const markers::Placement& placement, uint8_t y) {
   return placement.arch == "blackhole" ? y == 1 : y == 0 || y == 6;
 }

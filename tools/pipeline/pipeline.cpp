@@ -221,6 +221,11 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
       complaint_ = "a span names RISC " + std::to_string(span.risc);
       continue;
     }
+    if (span.source > shm::SpanSource::l1_buffer) {
+      complaint_ = "a chunk has words of source " + std::to_string(static_cast<unsigned>(span.source)) +
+                   ", which this build does not know";
+      continue;
+    }
     s.words_came = true;
     if (!filter_.wants(h.core_x, h.core_y, span.risc)) continue;
     markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),

@@ -172,8 +172,9 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
   }
 }
 
-// A file may have commas in its name.
-std::vector<std::string> take_apart(const std::vector<std::string>& given) {
+}  // namespace
+
+std::vector<std::string> named_sources(const std::vector<std::string>& given) {
   std::vector<std::string> all;
   for (const std::string& text : given) {
     std::error_code ignored;  // what is no file is a list
@@ -189,11 +190,9 @@ std::vector<std::string> take_apart(const std::vector<std::string>& given) {
   return all;
 }
 
-}  // namespace
-
 std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms,
                                     const collect::Wanted& wanted, unsigned threads) {
-  const std::vector<std::string> from = take_apart(given);
+  const std::vector<std::string> from = named_sources(given);
   if (from.size() == 1) return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads);
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);

@@ -33,6 +33,9 @@ class Source {
   virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
 };
 
+// Comma lists taken apart; a name with commas that exists is one source.
+std::vector<std::string> named_sources(const std::vector<std::string>& given);
+
 // `from`: live:NAME, FILE.ttc or a directory of firmware memory, each also a comma list of them. `follow`: a
 // live source goes on until its writer ends; several are then read in turn as their chunks come. Otherwise
 // one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws

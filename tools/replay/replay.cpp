@@ -105,7 +105,7 @@ void ReplayPlayer::push_in_run(const Core& core, const ReplayLaunch& l, uint32_t
 }
 
 // RISC 0 pushes what every RISC has: the index, then the data. A RISC that sat the launch out is pushed as it
-// was, with fresh slots (format sheet 5.3).
+// was, with fresh slots (tt-metal kernel_profiler.hpp).
 void ReplayPlayer::finish(const Core& core, const ReplayLaunch& l) {
   if (!fits(core, l)) host_read(false);
   const Format& f = world_.format();

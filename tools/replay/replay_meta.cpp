@@ -27,7 +27,7 @@ std::optional<uint64_t> number(const Json& meta, const char* key) {
   return it->get<uint64_t>();
 }
 
-// The low byte of the second half of a counter's data (format sheet 7.2).
+// The low byte of the second half of a counter's data (tt-metal perf_counters.hpp).
 std::optional<uint64_t> counter_half(const Json& meta) {
   if (const auto type = number(meta, "counter type")) return type;
   const auto it = meta.find("counter type");
@@ -38,7 +38,7 @@ std::optional<uint64_t> counter_half(const Json& meta) {
   return std::nullopt;
 }
 
-// Address bits above the lowest two, then those (format sheet 7.1).
+// Address bits above the lowest two, then those (tt-metal event_metadata.hpp).
 uint64_t packed(uint64_t address) {
   return (address >> 2 & 0x3fffff) | (address & 3) << 22;
 }

@@ -1,7 +1,7 @@
 // The dialects of Tracy's wire protocol, as data: which number a server of a release sends, which numbers its
 // items have, and how long they are. Both sides of a connection are described; this folder speaks the
-// client's. Source: viewer sheet 1, 2.4 (wolfpld/tracy v0.10 37aff70d to v0.14.0 099df3de, tenstorrent/tracy
-// 68c5cbd6 and, read but never run against, 14aacbf5 and 9c3ca7e5).
+// client's. Source: TracyProtocol.hpp, TracyQueue.hpp (wolfpld/tracy v0.10 37aff70d to v0.14.0 099df3de,
+// tenstorrent/tracy 68c5cbd6 and, read but never run against, 14aacbf5 and 9c3ca7e5).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +103,7 @@ inline constexpr size_t kBlockBytes = 256 << 10;  // a block decodes to at most 
 inline constexpr size_t kProgramNameBytes = 64, kHostInfoBytes = 1024;
 inline constexpr uint16_t kBroadcastPort = 8086;
 
-// Of a trace, whatever the dialect (viewer sheet 2.6).
+// Of a trace, whatever the dialect (tracy server/TracyWorker.cpp).
 inline constexpr size_t kMostSourceLocations = 32000;  // keyed ones; servers fail at 32,766
 inline constexpr size_t kMostThreads = 65535;
 inline constexpr int64_t kLongestTimeNs = int64_t{1} << 47;

@@ -1,9 +1,9 @@
 // Items of one dialect, in order, cut into compressed blocks: what a client sends once it is welcome.
 //
-// Times are nanoseconds; the stream keeps the running references that items count from (viewer sheet 2.3).
-// Texts are cut at what their length field holds. A full block goes to the sink at once, also between two
-// items that belong together, which servers do not mind; nothing else may come between those two, so answers
-// to queries wait for the caller (Client).
+// Times are nanoseconds; the stream keeps the running references that items count from (tracy
+// server/TracyWorker.cpp). Texts are cut at what their length field holds. A full block goes to the sink at
+// once, also between two items that belong together, which servers do not mind; nothing else may come between
+// those two, so answers to queries wait for the caller (Client).
 #pragma once
 #include <cstdint>
 #include <memory>

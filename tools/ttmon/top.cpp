@@ -10,7 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
 #include "tools/pipeline/pipeline.hpp"
+#include "tools/ttmon/options.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -94,7 +97,7 @@ void print(const TopFormat& top, const TopOptions& o, uint64_t markers) {
       row["host_id"] = id;
       j["programs"].push_back(row);
     }
-    std::printf("%s\n", j.dump().c_str());
+    std::printf("%s\n", program::json_text(j).c_str());
     std::fflush(stdout);
     return;
   }
@@ -108,7 +111,8 @@ void print(const TopFormat& top, const TopOptions& o, uint64_t markers) {
                 static_cast<double>(s.longest) / 1e3);
   };
   std::printf("%-40s %14s %10s %12s %12s\n", "zone", "all [ms]", "times", "mean [us]", "longest [us]");
-  for (const auto& [name, sum] : TopFormat::most(top.zones(), o.rows)) line(name.c_str(), sum);
+  for (const auto& [name, sum] : TopFormat::most(top.zones(), o.rows))
+    line(program::printable(name).c_str(), sum);
   std::printf("%-40s %14s %10s %12s %12s\n", "program (host id), on all processors", "all [ms]", "times",
               "mean [us]", "longest [us]");
   for (const auto& [id, sum] : TopFormat::most(top.programs(), o.rows)) line(std::to_string(id).c_str(), sum);
@@ -128,14 +132,14 @@ void show_top(const TopOptions& o, const volatile std::sig_atomic_t& stop) {
     const Source::Next next = source->next(chunk);
     if (next == Source::Next::end) break;
     if (next == Source::Next::chunk) pipeline.push(chunk, top);
-    if (!o.once && Clock::now() - shown > std::chrono::duration<double>(o.interval_s)) {
+    if (!o.once && Clock::now() - shown > std::chrono::nanoseconds(o.interval_ns)) {
       shown = Clock::now();
       print(top, o, pipeline.markers());
     }
   }
   pipeline.finish(top);
   print(top, o, pipeline.markers());
-  for (const std::string& c : source->complaints()) std::fprintf(stderr, "ttmon: %s\n", c.c_str());
+  for (const std::string& c : source->complaints()) program::say(kTtmon, MonitorExit::kOk, c);
 }
 
 }  // namespace ttc::tools

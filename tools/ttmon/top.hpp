@@ -1,6 +1,7 @@
 // ttmon top: which zones and which programs take the time, live.
 #pragma once
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@ namespace ttc::tools {
 struct TopOptions {
   std::vector<std::string> from;  // live:NAME or FILE.ttc
   unsigned rows = 15;
-  double interval_s = 1;
+  uint64_t interval_ns = 1'000'000'000;
   bool once = false;  // everything there is, then end
   bool json = false;  // one object a showing
 };

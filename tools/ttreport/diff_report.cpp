@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
 #include "tools/report/ops/run_diff.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
@@ -62,6 +63,8 @@ class DiffReport : public Report {
     RunOptions first, second;
     first.from = {a_};
     second.from = {b_};
+    refuse_outputs_over_inputs(first, {json_});
+    refuse_outputs_over_inputs(second, {json_});
     const Run a = read_with_progress(first), b = read_with_progress(second);
     const RunDiff diff = compare(table_of(a), table_of(b));
     if (!json_.empty())
@@ -72,15 +75,13 @@ class DiffReport : public Report {
     for (const std::string& text : fail_if_)
       if (const std::string why = holds(diff, *parse_condition(text)); !why.empty()) {
         std::string sentence = text;
-        say(kOk, sentence.append(" holds: ").append(why));
-        return kConditionHolds;
+        say(ReportExit::kOk, sentence.append(" holds: ").append(why));
+        return ReportExit::kConditionHolds;
       }
     return code;
   }
 
  private:
-  static constexpr int kConditionHolds = 1;
-
   static Number growth(double before, double after) {
     return before > 0 ? Number((after / before - 1) * 100) : Number();
   }
@@ -172,11 +173,10 @@ class DiffReport : public Report {
                       {"p_value", r.p_value ? json(*r.p_value) : json(nullptr)},
                       {"significant", r.significant(alpha_)}});
     Output out(json_, false);
-    out.append(json{{"kernel_us", {diff.total_a, diff.total_b}},
-                    {"gap_us", {diff.gaps_a, diff.gaps_b}},
-                    {"ops", std::move(rows)}}
-                   .dump(1) +
-               "\n");
+    const json all{{"kernel_us", {diff.total_a, diff.total_b}},
+                   {"gap_us", {diff.gaps_a, diff.gaps_b}},
+                   {"ops", std::move(rows)}};
+    out.append(program::json_text(all, 1) + "\n");
     out.commit();
   }
 

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <set>
 
+#include "collector/program/output_guard.hpp"
 #include "tools/formats/device_csv.hpp"
 #include "tools/formats/loss_csv.hpp"
 #include "tools/formats/losses_beside.hpp"
@@ -100,10 +101,13 @@ class FilesReport : public Report {
 
   int run() override {
     const fs::path root(root_), logs = root / ".logs";
-    make_directory(logs);
     run_options_.mlir = torch_;
     run_options_.prefer_zones = true;
+    inputs_ = report::input_files(run_options_);
     const bool from_log = run_options_.from.size() == 1 && report::is_device_log(run_options_.from[0]);
+    guarded(logs / "cpp_device_perf_report.csv");
+    if (!from_log) guarded(logs / kLog);
+    make_directory(logs);
     Output device_log((logs / (from_log ? ".unused" : kLog)).string(), false);
     DeviceCsv device_csv(device_log, {});
     run_options_.also = &device_csv;
@@ -118,7 +122,7 @@ class FilesReport : public Report {
     }
     report::Run run = read_with_progress(run_options_, noc ? noc->with(listeners) : listeners);
     if (run.kind == report::InputKind::ops_results)
-      return say(kUsage,
+      return say(ReportExit::kUsage,
                  run_options_.from[0] + " is a finished table of ops; `ttreport files` makes one from zones");
     if (from_log)
       place(run_options_.from[0], logs / kLog);
@@ -132,16 +136,22 @@ class FilesReport : public Report {
     bring_along(logs);
     if (noc) {
       const size_t written = noc->write(logs, run);
-      say(kOk, std::to_string(written) + " NoC traces were written");
-      for (const std::string& n : noc->remarks()) say(kOk, n);
+      say(ReportExit::kOk, std::to_string(written) + " NoC traces were written");
+      for (const std::string& n : noc->remarks()) say(ReportExit::kOk, n);
     }
     const fs::path folder = write_reports(root, logs, run, gaps);
     losses_beside(folder / kLog, from_log, run, device_csv);
-    for (const std::string& n : device_csv.remarks()) say(kOk, n);
+    for (const std::string& n : device_csv.remarks()) say(ReportExit::kOk, n);
     return tell(run);
   }
 
  private:
+  // `path`, which is about to be written; throws program::UsageError when it is an input.
+  const fs::path& guarded(const fs::path& path) const {
+    program::refuse_output_over_input(path, inputs_);
+    return path;
+  }
+
   // NocTraces wants the run's table of zones, which is there once reading has begun.
   class LateNoc : public report::Listener {
    public:
@@ -179,7 +189,8 @@ class FilesReport : public Report {
       std::getline(in, line);
       std::getline(in, line);
       if (std::count(line.begin(), line.end(), ',') != 14) {
-        say(kOk, path + " does not have the 15 columns of " + kLog + "; its rows are in the tables only");
+        say(ReportExit::kOk,
+            path + " does not have the 15 columns of " + kLog + "; its rows are in the tables only");
         continue;
       }
       while (std::getline(in, line))
@@ -232,20 +243,23 @@ class FilesReport : public Report {
         tail += "_" + part;
       }
     make_directory(folder);
-    Output results((folder / ("ops_perf_results" + tail + ".csv")).string(), false);
+    const fs::path table = folder / ("ops_perf_results" + tail + ".csv");
+    Output results(guarded(table).string(), false);
     report::write_cells(run.table, results);
     results.commit();
     if (!run.ops.empty()) {
-      Output per_core((folder / ("per_core_op_to_op_times" + tail + ".csv")).string(), false);
+      Output per_core(guarded(folder / ("per_core_op_to_op_times" + tail + ".csv")).string(), false);
       gaps.write(per_core);
       per_core.commit();
     }
     std::error_code ignored;
     if (fs::exists(logs / kLog, ignored)) {
+      guarded(folder / kLog);
       if (log_columns_ == 15)
         place(logs / kLog, folder / kLog);
       else if (!place_without_traces(logs / kLog, folder / kLog))
-        say(kOk, (logs / kLog).string() + " does not have 15 columns; the report has it as it is"),
+        say(ReportExit::kOk,
+            (logs / kLog).string() + " does not have 15 columns; the report has it as it is"),
             place(logs / kLog, folder / kLog);
     }
     // ttnn-visualizer wants a file of this name; it does not look into it.
@@ -256,16 +270,16 @@ class FilesReport : public Report {
                fs::copy_options::recursive | fs::copy_options::overwrite_existing, ignored);
     if (torch_) {
       make_directory(root / "results" / "perf");
-      Output trace((root / "results" / "perf" / "device_ops_perf_trace.csv").string(), false);
+      Output trace(guarded(root / "results" / "perf" / "device_ops_perf_trace.csv").string(), false);
       report::write_cells(run.table, trace);
       trace.commit();
     }
-    say(kOk, std::to_string(run.table.rows.size()) + " rows are in " +
-                 (folder / ("ops_perf_results" + tail + ".csv")).string());
+    say(ReportExit::kOk, std::to_string(run.table.rows.size()) + " rows are in " + table.string());
     return folder;
   }
 
   report::RunOptions run_options_;
+  std::vector<std::string> inputs_;
   std::string root_, name_, date_;
   unsigned log_columns_ = 15;
   bool no_date_ = false, noc_ = false, torch_ = false;

@@ -34,17 +34,18 @@ class HeatmapReport : public Report {
     listeners.zones.push_back(&map);
     listeners.programs.push_back([&](const auto& op, auto cores) { map.program(op, cores); });
     options_.prefer_zones = true;
+    refuse_outputs_over_inputs(options_, {output_});
     const Run run = read_with_progress(options_, listeners);
     if (run.kind != InputKind::device)
-      return say(kUsage,
+      return say(ReportExit::kUsage,
                  options_.from[0] + " holds no zones; a heat map is made from a capture or a device log");
     const HeatOf what = what_ == "time"        ? HeatOf::time
                         : what_ == "wait"      ? HeatOf::wait
                         : what_ == "imbalance" ? HeatOf::imbalance
                                                : HeatOf::start;
     if (map.chips().empty())
-      return say(kUsage, program_ ? "no core ran program " + std::to_string(*program_)
-                                  : std::string("no core ran a kernel"));
+      return say(ReportExit::kUsage, program_ ? "no core ran program " + std::to_string(*program_)
+                                              : std::string("no core ran a kernel"));
     if (!output_.empty()) {
       draw_heat(
           map, what, [&](uint32_t chip) { return run.mhz(chip); }, output_);

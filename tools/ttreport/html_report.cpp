@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tools/report/draw/core_heat.hpp"
 #include "tools/report/ops/op_report.hpp"
@@ -80,6 +81,7 @@ class HtmlReport : public Report {
   }
 
   int run() override {
+    refuse_outputs_over_inputs(options_, {output_});
     ZoneStats stats;
     ZoneKeeper keeper(most_zones_);
     stats.on_span = [&](const ZoneSpan& span) { keeper.add(span); };

@@ -1,25 +1,11 @@
 #include "tools/ttreport/input_options.hpp"
 
-#include <charconv>
-
+#include "collector/program/option_units.hpp"
+#include "collector/program/output_guard.hpp"
+#include "collector/program/units.hpp"
 #include "tools/report/text/progress.hpp"
 
 namespace ttc::tools {
-
-bool parse_size(const std::string& text, size_t& bytes) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string unit(end, text.data() + text.size());
-  const unsigned shift = unit.empty() || unit == "B"    ? 0
-                         : unit == "K" || unit == "KiB" ? 10
-                         : unit == "M" || unit == "MiB" ? 20
-                         : unit == "G" || unit == "GiB" ? 30
-                                                        : 64;
-  if (error != std::errc{} || shift == 64 || number == 0 || number > (uint64_t{1} << 40 >> shift))
-    return false;
-  bytes = number << shift;
-  return true;
-}
 
 void add_input_options(CLI::App& command, report::RunOptions& o) {
   command
@@ -32,10 +18,12 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
   command.add_option("--host", o.host,
                      "directory with tracy_ops_data.csv and tracy_ops_times.csv (default: beside the input)");
   command.add_flag("--device-only", o.no_host, "leave the host's data aside");
-  command.add_option("--wait-ms", o.wait_ms, "wait so long for a live source to appear");
-  command
-      .add_option("--for", o.for_seconds, "seconds to listen to a live source (default: what it holds now)")
-      ->check(CLI::PositiveNumber);
+  program::add_duration_option(command, "--wait",
+                               [&o](uint64_t ns) { o.wait_ms = program::milliseconds_of(ns); },
+                               "wait up to this long for a live source to appear: 20s", {0});
+  program::add_duration_option(
+      command, "--for", [&o](uint64_t ns) { o.for_seconds = static_cast<double>(ns) / 1e9; },
+      "listen to a live source for this long: 90s (default: what it holds now)");
   command
       .add_option_function<std::string>(
           "--metal-date", [&o](const std::string& text) { o.metal_date = markers::parse_metal_date(text); },
@@ -45,14 +33,14 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
                    ? std::string()
                    : "'" + text + "' is not a month; give year and month, such as 2026-04";
       });
-  command
-      .add_option_function<std::string>(
-          "--memory", [&o](const std::string& text) { parse_size(text, o.budget); },
-          "for programs whose parts still come (default 64MiB)")
-      ->check([](const std::string& text) {
-        size_t bytes = 0;
-        return parse_size(text, bytes) ? std::string() : "'" + text + "' is no size; give one such as 64MiB";
-      });
+  constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
+  program::add_size_option(command, "--memory", o.budget,
+                           "for programs whose parts still come (default: 64MiB)", kBudget);
+}
+
+void refuse_outputs_over_inputs(const report::RunOptions& o, std::initializer_list<std::string> outputs) {
+  const std::vector<std::string> inputs = report::input_files(o);
+  for (const std::string& output : outputs) program::refuse_output_over_input(output, inputs);
 }
 
 report::Run read_with_progress(report::RunOptions& options, const report::RunListeners& listeners) {
@@ -64,8 +52,8 @@ report::Run read_with_progress(report::RunOptions& options, const report::RunLis
 }
 
 int tell(const report::Run& run) {
-  for (const std::string& sentence : notices(run)) say(kOk, sentence);
-  return run.account.damaged ? kSourceDamaged : kOk;
+  for (const std::string& sentence : notices(run)) say(ReportExit::kOk, sentence);
+  return run.account.damaged ? ReportExit::kSourceDamaged : ReportExit::kOk;
 }
 
 }  // namespace ttc::tools

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
 #include "tools/report/text/csv_file.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
@@ -47,9 +48,10 @@ class KernelsReport : public Report {
     RunListeners listeners;
     listeners.zones.push_back(&stats);
     options_.prefer_zones = true;
+    refuse_outputs_over_inputs(options_, {csv_, json_});
     const Run run = read_with_progress(options_, listeners);
     if (run.kind != InputKind::device)
-      return say(kUsage,
+      return say(ReportExit::kUsage,
                  options_.from[0] + " holds no zones; kernels are told from a capture or a device log");
     std::vector<Line> lines = by_ == "core" ? by_core(stats, run) : by_zone(stats, run);
     std::stable_sort(lines.begin(), lines.end(),
@@ -61,7 +63,8 @@ class KernelsReport : public Report {
     if (!json_.empty()) write_json(lines);
     if (csv_.empty() && json_.empty()) print(lines, all);
     if (stats.unclosed())
-      say(kOk, std::to_string(stats.unclosed()) + " zone markers have no partner and are left out");
+      say(ReportExit::kOk,
+          std::to_string(stats.unclosed()) + " zone markers have no partner and are left out");
     return tell(run);
   }
 
@@ -199,7 +202,7 @@ class KernelsReport : public Report {
                      {"max_us", l.most_us},
                      {"slowest_core", l.slowest}});
     Output out(json_, false);
-    out.append(json{{"by", by_}, {"kernels", std::move(all)}}.dump(1) + "\n");
+    out.append(program::json_text(json{{"by", by_}, {"kernels", std::move(all)}}, 1) + "\n");
     out.commit();
   }
 

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "collector/program/json_text.hpp"
+#include "collector/program/output_guard.hpp"
+#include "collector/program/printable.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
@@ -70,8 +73,8 @@ std::string amount(const shm::LossRecord& r) {
 
 std::string table_of(uint64_t session, const SessionLosses& run) {
   char line[200];
-  std::string text =
-      run.device + ", chip " + std::to_string(run.chip) + ", session " + std::to_string(session) + "\n";
+  std::string text = program::printable(run.device) + ", chip " + std::to_string(run.chip) + ", session " +
+                     std::to_string(session) + "\n";
   if (!run.before.empty())
     text += "  until this file was begun, by the whole run: " + in_words(totals_before(run));
   if (run.lost.empty()) return text + "  nothing lost\n";
@@ -138,6 +141,7 @@ class LossReport : public Report {
   }
 
   int run() override {
+    program::refuse_output_over_input(output_, named_sources(from_));
     const auto source = open_source(from_, false);
     collect::LossView view(source->loss_cause());
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;) {
@@ -152,8 +156,8 @@ class LossReport : public Report {
     Output out(output_, false);
     out.append(as_json_ ? all_as_json(view, complaints) : all_as_text(view));
     out.commit();
-    for (const std::string& c : complaints) say(kOk, c);
-    return complaints.empty() ? kOk : kSourceDamaged;
+    for (const std::string& c : complaints) say(ReportExit::kOk, c);
+    return complaints.empty() ? ReportExit::kOk : ReportExit::kSourceDamaged;
   }
 
  private:
@@ -184,11 +188,10 @@ class LossReport : public Report {
   std::string all_as_json(const collect::LossView& view, const std::vector<std::string>& complaints) const {
     json devices = json::array();
     for (const auto& [session, run] : runs_) devices.push_back(to_json(session, run));
-    return json{{"devices", std::move(devices)},
-                {"missing_chunks", view.missing_chunks()},
-                {"chunks_before", view.chunks_before()},
-                {"complaints", complaints}}
-               .dump() +
+    return program::json_text(json{{"devices", std::move(devices)},
+                                   {"missing_chunks", view.missing_chunks()},
+                                   {"chunks_before", view.chunks_before()},
+                                   {"complaints", complaints}}) +
            "\n";
   }
 

@@ -6,13 +6,19 @@
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
 
-int main(int argc, char** argv) {
-  using namespace ttc::tools;
-  CLI::App app("Reports on what ttcollect collected.", "ttreport");
-  app.footer(
-      "Exit codes: 0 ok, 2 wrong usage, 3 source cannot be read, 4 source is cut or damaged (the report is "
-      "of "
-      "what was\nreadable), 5 output failed.");
+namespace {
+
+using namespace ttc;
+using namespace ttc::tools;
+
+constexpr const char* kFooter =
+    "Exit codes: 0 ok, 2 wrong usage, 3 source cannot be read, 4 source is cut or damaged (the report is of "
+    "what was\n"
+    "readable), 5 output failed, 8 anything else (memory, an error of the system).";
+
+int run(int argc, char** argv) {
+  CLI::App app("Reports on what ttcollect collected.", kTtreport.name);
+  app.footer(kFooter);
   app.set_version_flag("--version", "ttreport " TTC_VERSION);
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Report>>> commands;
@@ -20,18 +26,20 @@ int main(int argc, char** argv) {
     commands.emplace_back(app.add_subcommand(entry.name, entry.what), entry.make());
     commands.back().second->options(*commands.back().first);
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kOk : kUsage;
-  }
+  if (const auto ended = program::parse_command_line(kTtreport, app, argc, argv)) return *ended;
   try {
     for (const auto& [command, report] : commands)
       if (*command) return report->run();
   } catch (const SourceError& e) {
-    return say(kNoSource, e.what());
+    return say(ReportExit::kNoSource, e.what());
   } catch (const OutputError& e) {
-    return say(kOutput, e.what());
+    return say(ReportExit::kOutput, e.what());
   }
-  return kUsage;
+  return ReportExit::kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return ttc::program::run_program(kTtreport, [&] { return run(argc, argv); });
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
 #include "tools/report/ops/op_report.hpp"
 #include "tools/report/ops/stacked_picture.hpp"
 #include "tools/report/text/csv_file.hpp"
@@ -155,9 +156,13 @@ class OpsReport : public Report {
 
   int run() override {
     if (!parse_id_range())
-      return say(kUsage, "'" + id_range_ + "' is no range of IDs; give A-B, A- or -B, such as 5-10");
+      return say(ReportExit::kUsage,
+                 "'" + id_range_ + "' is no range of IDs; give A-B, A- or -B, such as 5-10");
     options_.merge_devices = !no_merge_;
-    int code = kOk;
+    const std::string summary = summary_base();
+    refuse_outputs_over_inputs(run_options_, {csv_, json_});
+    if (!summary.empty()) refuse_outputs_over_inputs(run_options_, {summary + ".csv", summary + ".png"});
+    int code = ReportExit::kOk;
     OpTable table = read(code);
     const OpReport report = make_report(table, options_);
     const bool to_stdout = csv_ == "-" || json_ == "-";
@@ -168,12 +173,12 @@ class OpsReport : public Report {
     }
     if (!json_.empty()) {
       Output out(json_, false);
-      out.append(as_json(report).dump(1) + "\n");
+      out.append(program::json_text(as_json(report), 1) + "\n");
       out.commit();
     }
     if (csv_.empty() && !to_stdout) print(report);
     if (!no_summary_) write_summary(report, to_stdout);
-    for (const std::string& n : report.remarks) say(kOk, n);
+    for (const std::string& n : report.remarks) say(ReportExit::kOk, n);
     return code;
   }
 
@@ -306,6 +311,13 @@ class OpsReport : public Report {
     }
   }
 
+  // Of the files of the summary, which end in .csv and .png; empty: there are none.
+  std::string summary_base() const {
+    if (no_summary_) return {};
+    if (!summary_file_.empty() || csv_.empty() || csv_ == "-") return summary_file_;
+    return csv_.substr(0, csv_.ends_with(".csv") ? csv_.size() - 4 : csv_.size()) + "_stacked";
+  }
+
   void write_summary(const OpReport& report, bool quiet) {
     const GroupBy by = group_by_ == "op"         ? GroupBy::op
                        : group_by_ == "category" ? GroupBy::category
@@ -313,9 +325,7 @@ class OpsReport : public Report {
     const auto rows = stacked(report, by, !no_merge_, options_.no_host_ops);
     if (rows.empty()) return;
     if (csv_.empty() && !quiet) print_summary(rows, by);
-    std::string base = summary_file_;
-    if (base.empty() && !csv_.empty() && csv_ != "-")
-      base = csv_.substr(0, csv_.ends_with(".csv") ? csv_.size() - 4 : csv_.size()) + "_stacked";
+    const std::string base = summary_base();
     if (base.empty()) return;
     Output out(base + ".csv", false);
     Cells cells = stacked_cells(rows, by, !no_merge_);

@@ -1,18 +1,20 @@
 // One report is one file and one row of the table in reports.cpp: `ttreport NAME ...`.
 #pragma once
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+
+#include "collector/program/program.hpp"
 
 namespace ttc::tools {
 
-enum ReportExit { kOk = 0, kUsage = 2, kNoSource = 3, kSourceDamaged = 4, kOutput = 5 };
+using program::ReportExit;
+constexpr program::Program kTtreport{"ttreport", ReportExit::kOutput};
 
-inline int say(ReportExit code, const std::string& what) {
-  std::fprintf(stderr, "ttreport: %s\n", what.c_str());
-  return code;
+inline int say(int code, std::string_view sentence) {
+  return program::say(kTtreport, code, sentence);
 }
 
 class Report {

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
 #include "tools/report/ops/steps.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
@@ -34,11 +36,12 @@ class StepsReport : public Report {
 
   int run() override {
     steps_.skip_given = skip_->count() > 0;
+    refuse_outputs_over_inputs(options_, {json_});
     const Run run = read_with_progress(options_);
     const Steps all = find_steps(table_of(run), steps_);
     if (all.steps.empty()) {
       const int code = tell(run);
-      say(kOk, "there is no step: " + all.how);
+      say(ReportExit::kOk, "there is no step: " + all.how);
       return code;
     }
     if (!json_.empty())
@@ -107,7 +110,8 @@ class StepsReport : public Report {
                      {thousands(s.most, 2)},
                      {thousands(s.deviation, 2)}});
     }
-    std::printf("%s\nIn this report %s.\n", summary.text(width, color).c_str(), all.how.c_str());
+    std::printf("%s\nIn this report %s.\n", summary.text(width, color).c_str(),
+                program::printable(all.how).c_str());
     const Spread overhead = spread_of(all, kMeasures[2]);
     if (overhead.count)
       std::printf(
@@ -137,8 +141,8 @@ class StepsReport : public Report {
                          {"min", s.least},   {"max", s.most},  {"std", s.deviation}};
     }
     Output out(json_, false);
-    out.append(json{{"how", all.how}, {"summary", std::move(summary)}, {"steps", std::move(steps)}}.dump(1) +
-               "\n");
+    const json whole{{"how", all.how}, {"summary", std::move(summary)}, {"steps", std::move(steps)}};
+    out.append(program::json_text(whole, 1) + "\n");
     out.commit();
   }
 

@@ -1,4 +1,5 @@
 // ttreport timeline: a window of time as a picture, the same as `ttexport --format svg`.
+#include "collector/program/output_guard.hpp"
 #include "tools/pipeline/host_times.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/pipeline.hpp"
@@ -30,8 +31,9 @@ class TimelineReport : public Report {
   int run() override {
     const auto window = parse_window(window_);
     if (!window)
-      return say(kUsage,
+      return say(ReportExit::kUsage,
                  "--window " + window_ + ": a begin and a length with units are wanted, as in 2ms,100us");
+    program::refuse_output_over_input(output_, named_sources(from_));
     Filter filter;
     if (chip_ >= 0) filter.chip = static_cast<uint32_t>(chip_);
     FormatOptions options;
@@ -49,9 +51,9 @@ class TimelineReport : public Report {
     timeline.end();
     out.commit();
     const auto complaints = source->complaints();
-    for (const std::string& c : complaints) say(kOk, c);
-    for (const std::string& n : timeline.remarks()) say(kOk, n);
-    return complaints.empty() && pipeline.complaint().empty() ? kOk : kSourceDamaged;
+    for (const std::string& c : complaints) say(ReportExit::kOk, c);
+    for (const std::string& n : timeline.remarks()) say(ReportExit::kOk, n);
+    return complaints.empty() && pipeline.complaint().empty() ? ReportExit::kOk : ReportExit::kSourceDamaged;
   }
 
  private:

@@ -1,5 +1,5 @@
-// Perfetto's native trace: a stream of TracePacket messages, written by field numbers (viewer sheet 4.1).
-// Opened by ui.perfetto.dev and trace_processor.
+// Perfetto's native trace: a stream of TracePacket messages, written by field numbers (perfetto
+// protos/perfetto/trace). Opened by ui.perfetto.dev and trace_processor.
 //
 //   tracks      chip (a process) -> core -> RISC, in an explicit order; beside a RISC its overlapping zones
 //   sequences   one for each RISC, so that its track and its clock are defaults and a zone costs less

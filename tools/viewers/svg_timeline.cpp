@@ -1,10 +1,10 @@
 #include "tools/viewers/svg_timeline.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "collector/draw/axis.hpp"
+#include "collector/program/units.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -30,28 +30,13 @@ std::string fitting(const std::string& name, size_t letters) {
   return name.substr(0, shown) + ".";
 }
 
-std::optional<uint64_t> parse_time(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 0) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const double scale = unit == "ns"                 ? 1
-                       : unit == "us"               ? 1e3
-                       : unit == "ms"               ? 1e6
-                       : unit == "s"                ? 1e9
-                       : unit.empty() && value == 0 ? 1
-                                                    : 0;
-  if (scale == 0 || value * scale > 1e15) return std::nullopt;
-  return static_cast<uint64_t>(value * scale);
-}
-
 }  // namespace
 
 std::optional<TimeWindow> parse_window(const std::string& text) {
   const size_t comma = text.find(',');
   if (comma == std::string::npos) return std::nullopt;
-  const auto begin = parse_time(std::string_view(text).substr(0, comma));
-  const auto length = parse_time(std::string_view(text).substr(comma + 1));
+  const auto begin = program::parse_duration(std::string_view(text).substr(0, comma)).value;
+  const auto length = program::parse_duration(std::string_view(text).substr(comma + 1)).value;
   if (!begin || !length || *length == 0) return std::nullopt;
   return TimeWindow{*begin, *length};
 }

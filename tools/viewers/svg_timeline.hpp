@@ -15,7 +15,8 @@ struct TimeWindow {
   uint64_t begin_ns = 0;  // after the earliest marker
   uint64_t length_ns = 100'000;
 };
-// "2ms,100us": where it begins after the earliest marker, and its length. None: not understood.
+// "2ms,100us": where it begins after the earliest marker, and its length, by the rule of
+// collector/program/units.hpp. None: not understood.
 std::optional<TimeWindow> parse_window(const std::string& text);
 
 class SvgTimeline : public TimelineWriter {

@@ -19,8 +19,8 @@ std::string core_of(const TimelineLane& lane) {
   return std::to_string(lane.core_x) + "," + std::to_string(lane.core_y);
 }
 
-// The fork's lanes (viewer sheet 2.7): it names them by the lowest three bits. What does not fit into its bit
-// fields goes above them: a second Ethernet processor, and zones beside a lane.
+// The fork's lanes (tenstorrent/tracy TracyTTDeviceData.hpp): it names them by the lowest three bits. What
+// does not fit into its bit fields goes above them: a second Ethernet processor, and zones beside a lane.
 uint32_t fork_lane(const TimelineLane& lane, bool aside) {
   constexpr uint32_t kErisc = 5, kAggregate = 6, kSecond = 1u << 25, kAside = 1u << 24;
   const uint32_t risc = lane.processor == "ERISC"             ? kErisc

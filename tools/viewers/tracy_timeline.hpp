@@ -4,7 +4,8 @@
 // dialect has one. Tenstorrent's get a device context a core and device zones, as from tt-metal's own
 // profiler, which its lanes and heat map are made for; device zones carry no text.
 //
-// Where a server has a limit (viewer sheet 2.6) this is what happens, and a message says how often:
+// Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message says how
+// often:
 //
 //   32,000 source locations      names beyond it share one, and a zone's text says which it is
 //   65,535 threads               lanes beyond it are left out

@@ -28,7 +28,7 @@ struct ZoneLabel {
   uint32_t rgb = 0;  // of its kind, for firmware and kernel zones of its processor
 };
 
-// 0xRRGGBB that Tenstorrent's fork of Tracy gives a processor (viewer sheet 2.7).
+// 0xRRGGBB that Tenstorrent's fork of Tracy gives a processor (tenstorrent/tracy TracyTTDeviceData.hpp).
 uint32_t colour_of(std::string_view processor);
 inline constexpr uint32_t kFlawColour = 0xff2020;
 

@@ -1,13 +1,46 @@
 // A .ttc file as bytes. collector/capture/FORMAT.md is the page about it; this header is the same in C++.
+// docs/format-versions.md says what a version is and what a reader must ignore and refuse.
 //
-// Version 3, the one that is written: a file header of 4096 bytes, then blocks, each a multiple of 4096 bytes
-// that can be read without any other; the last one is an index of them all, absent after a crash.
-// Version 2, still read: the same without SectionCodec::keys.
-// Version 1, still read: a header of 64 bytes, then chunks as they went through the ring, padded to 8 bytes.
-// Little-endian throughout.
+//   version 3   written. A file header of 4096 bytes, then blocks, each a multiple of 4096 bytes that can be
+//               read without any other; the last one is an index of them all
+//   version 2   still read: the same without SectionCodec::keys
+//   version 1   still read: a header of 64 bytes, then chunks as they went through the ring, padded to 8
+//               bytes
+//
+// Little-endian throughout; every struct below is in the file as it is in memory. Who writes: one thread of a
+// collector (collector/record/capture_output.hpp). Who reads: any process, also while the file is written.
+// Every byte is foreign until a checksum over it held and its values were checked.
+//
+// States of a file, each with how it is recognised:
+//
+//        file header written
+//                 |
+//                 v
+//         +---------------+  index block and trailer written   +--------+
+//    +--> | being written | ---------------------------------> | closed |
+//    |    +---------------+                                    +--------+
+//    +------------+ |
+//   block appended  |
+//                   | the writer dies, or the disk takes no more
+//                   v
+//                +-----+
+//                | cut |
+//                +-----+
+//
+//   being written   there is no Trailer at the end. Blocks are appended and never changed. A reader finds
+//                   them by their headers, one behind the other.
+//   closed          the last 32 bytes are a Trailer whose checksum holds. No byte changes any more.
+//   cut             as being written, but nothing more comes. A block at the end that is not whole is where
+//                   writing stopped, and no damage. Elsewhere it is damage: the reader goes on at the next
+//                   multiple of 4096 at which a block header holds.
+//
+// A file of a row (--rotate) is named run.NNNN.ttc.part while it is written, and run.NNNN.ttc once it is
+// closed. Where a bound of the disk space requires it, the oldest file of a row is removed as a whole; no
+// block is taken out of a file.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace ttc::collect {
 
@@ -22,7 +55,10 @@ struct CaptureHeader {  // of version 1
   uint64_t session = 0;
   uint8_t reserved[40] = {};
 };
-static_assert(sizeof(CaptureHeader) == 64);
+static_assert(offsetof(CaptureHeader, magic) == 0 && offsetof(CaptureHeader, version) == 8 &&
+              offsetof(CaptureHeader, header_bytes) == 12 && offsetof(CaptureHeader, session) == 16 &&
+              offsetof(CaptureHeader, reserved) == 24 && sizeof(CaptureHeader) == 64 &&
+              std::is_trivially_copyable_v<CaptureHeader> && std::is_standard_layout_v<CaptureHeader>);
 
 struct FileHeader {  // of versions 2 and 3; zeros behind it up to header_bytes
   uint64_t magic = kCaptureMagic;
@@ -35,11 +71,18 @@ struct FileHeader {  // of versions 2 and 3; zeros behind it up to header_bytes
   uint32_t reserved = 0;
   uint64_t checksum = 0;  // XXH3-64 of the bytes before it
 };
-static_assert(sizeof(FileHeader) == 56 && offsetof(FileHeader, checksum) == 48);
+static_assert(offsetof(FileHeader, magic) == 0 && offsetof(FileHeader, version) == 8 &&
+              offsetof(FileHeader, header_bytes) == 12 && offsetof(FileHeader, session) == 16 &&
+              offsetof(FileHeader, created_realtime_ns) == 24 && offsetof(FileHeader, created_raw_ns) == 32 &&
+              offsetof(FileHeader, part) == 40 && offsetof(FileHeader, reserved) == 44 &&
+              offsetof(FileHeader, checksum) == 48 && sizeof(FileHeader) == 56 &&
+              std::is_trivially_copyable_v<FileHeader> && std::is_standard_layout_v<FileHeader>);
 
 inline constexpr uint32_t kBlockMagic = 0x6b6c'6274;  // text "tblk"
 enum class BlockKind : uint16_t { chunks = 1, index = 2 };
 
+// A reader takes a block whose header and contents have checksums that hold. A later version may add fields
+// behind these, up to header_bytes.
 struct BlockHeader {
   uint32_t magic = kBlockMagic;
   uint16_t header_bytes = 128;  // the section table follows
@@ -64,9 +107,19 @@ struct BlockHeader {
   uint64_t content_checksum = 0;  // XXH3-64 of the bytes from header_bytes to content_bytes
   uint64_t header_checksum = 0;   // XXH3-64 of the bytes before it
 };
-static_assert(sizeof(BlockHeader) == 128 && offsetof(BlockHeader, number) == 16 &&
-              offsetof(BlockHeader, facts_end) == 52 && offsetof(BlockHeader, cycles_from) == 72 &&
-              offsetof(BlockHeader, kinds) == 96 && offsetof(BlockHeader, header_checksum) == 120);
+static_assert(offsetof(BlockHeader, magic) == 0 && offsetof(BlockHeader, header_bytes) == 4 &&
+              offsetof(BlockHeader, kind) == 6 && offsetof(BlockHeader, bytes) == 8 &&
+              offsetof(BlockHeader, number) == 16 && offsetof(BlockHeader, content_bytes) == 24 &&
+              offsetof(BlockHeader, raw_bytes) == 32 && offsetof(BlockHeader, chunks) == 40 &&
+              offsetof(BlockHeader, sections) == 44 && offsetof(BlockHeader, markers) == 48 &&
+              offsetof(BlockHeader, facts_end) == 52 && offsetof(BlockHeader, read_from_ns) == 56 &&
+              offsetof(BlockHeader, read_to_ns) == 64 && offsetof(BlockHeader, cycles_from) == 72 &&
+              offsetof(BlockHeader, cycles_to) == 80 && offsetof(BlockHeader, lane_from) == 88 &&
+              offsetof(BlockHeader, lane_to) == 92 && offsetof(BlockHeader, kinds) == 96 &&
+              offsetof(BlockHeader, facts_checksum) == 100 && offsetof(BlockHeader, reserved) == 104 &&
+              offsetof(BlockHeader, content_checksum) == 112 &&
+              offsetof(BlockHeader, header_checksum) == 120 && sizeof(BlockHeader) == 128 &&
+              std::is_trivially_copyable_v<BlockHeader> && std::is_standard_layout_v<BlockHeader>);
 
 constexpr uint32_t lane_number(uint32_t device, uint8_t x, uint8_t y, uint8_t risc) {
   return (device & 0xff) << 24 | uint32_t{x} << 16 | uint32_t{y} << 8 | risc;
@@ -110,15 +163,20 @@ struct SectionEntry {
   uint32_t stored_bytes = 0;
   uint32_t reserved = 0;
 };
-static_assert(sizeof(SectionEntry) == 16);
+static_assert(offsetof(SectionEntry, section) == 0 && offsetof(SectionEntry, codec) == 2 &&
+              offsetof(SectionEntry, raw_bytes) == 4 && offsetof(SectionEntry, stored_bytes) == 8 &&
+              offsetof(SectionEntry, reserved) == 12 && sizeof(SectionEntry) == 16 &&
+              std::is_trivially_copyable_v<SectionEntry> && std::is_standard_layout_v<SectionEntry>);
 
-// The index block holds one section, `stored` or `zstd`: an entry for each block before it.
+// The index block holds one section, `stored` or `zstd`: an entry for each block of chunks before it.
 inline constexpr Section kIndexSection{100};
 struct IndexEntry {
   uint64_t offset = 0;
   BlockHeader header;
 };
-static_assert(sizeof(IndexEntry) == 136);
+static_assert(offsetof(IndexEntry, offset) == 0 && offsetof(IndexEntry, header) == 8 &&
+              sizeof(IndexEntry) == 136 && std::is_trivially_copyable_v<IndexEntry> &&
+              std::is_standard_layout_v<IndexEntry>);
 
 inline constexpr uint64_t kTrailerMagic = 0x646e'6563'7474'7474;  // text "ttttcend"
 // The last bytes of a file that was ended in order, in the padding of its index block.
@@ -128,6 +186,8 @@ struct Trailer {
   uint64_t checksum = 0;  // XXH3-64 of the bytes before it
   uint64_t magic = kTrailerMagic;
 };
-static_assert(sizeof(Trailer) == 32);
+static_assert(offsetof(Trailer, index_offset) == 0 && offsetof(Trailer, blocks) == 8 &&
+              offsetof(Trailer, checksum) == 16 && offsetof(Trailer, magic) == 24 && sizeof(Trailer) == 32 &&
+              std::is_trivially_copyable_v<Trailer> && std::is_standard_layout_v<Trailer>);
 
 }  // namespace ttc::collect

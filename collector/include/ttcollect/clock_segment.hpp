@@ -1,8 +1,12 @@
-// One straight piece of the relation between a device's cycle counter and host time, and what a `clock` chunk
-// and the live clock table carry: a head and such pieces. The mathematics is in collector/clock/CLOCK.md.
+// One straight piece of the relation between a device's cycle counter and host time. A `clock` chunk and an
+// entry of the live clock table both hold one ClockHead and then ClockSegments, all of one clock domain (the
+// tiles that share a counter). The mathematics is in collector/clock/CLOCK.md.
 //
 // Host time is CLOCK_MONOTONIC_RAW in sixteenths of a nanosecond: at 2 GHz a cycle is eight of them, so
 // different cycles stay different times; 64 bits last 36 years of uptime.
+//
+// Who writes: the collector's clock model (collector/sampling/clock_publisher.hpp). Who reads: ClockMap
+// (clock_map.hpp), after check_clock_body().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,9 +49,14 @@ struct ClockSegment {
   uint8_t domain = 0;
   uint64_t host_to = 0;  // host time at to_cycles, where the next segment of the era begins
 };
-static_assert(sizeof(ClockSegment) == 64 && std::is_trivially_copyable_v<ClockSegment> &&
-              offsetof(ClockSegment, bound) == 32 && offsetof(ClockSegment, era) == 48 &&
-              offsetof(ClockSegment, host_to) == 56);
+static_assert(offsetof(ClockSegment, from_cycles) == 0 && offsetof(ClockSegment, to_cycles) == 8 &&
+              offsetof(ClockSegment, host_from) == 16 && offsetof(ClockSegment, scale) == 24 &&
+              offsetof(ClockSegment, bound) == 32 && offsetof(ClockSegment, hard_bound) == 40 &&
+              offsetof(ClockSegment, era) == 48 && offsetof(ClockSegment, shift) == 52 &&
+              offsetof(ClockSegment, kind) == 53 && offsetof(ClockSegment, flags) == 54 &&
+              offsetof(ClockSegment, domain) == 55 && offsetof(ClockSegment, host_to) == 56 &&
+              sizeof(ClockSegment) == 64 && std::is_trivially_copyable_v<ClockSegment> &&
+              std::is_standard_layout_v<ClockSegment>);
 
 // In front of the segments. One clock domain's.
 struct ClockHead {
@@ -61,18 +70,28 @@ struct ClockHead {
   uint32_t least_step_ppm = 0;    // of at least so much,
   uint32_t wander_ppb_per_s = 0;  // and slower drifts no faster than this
   uint64_t largest_hz = 0;        // all that hard bounds assume
-  uint64_t tile_spread =
-      0;                // host ticks to add to bounds for any but the reference tile; kNoBound: not known yet
+  // Host ticks to add to bounds for any but the reference tile; kNoBound: not known yet.
+  uint64_t tile_spread = 0;
   uint64_t raw_ns = 0;  // when the three host clocks were compared
   int64_t realtime_minus_raw_ns = 0;
   int64_t boottime_minus_raw_ns = 0;
   uint64_t host_compare_ns = 0;  // error of both differences
   uint64_t reserved1[6] = {};
 };
-static_assert(sizeof(ClockHead) == 128 && std::is_trivially_copyable_v<ClockHead> &&
-              offsetof(ClockHead, dwell_ns) == 16 && offsetof(ClockHead, raw_ns) == 48);
+static_assert(offsetof(ClockHead, version) == 0 && offsetof(ClockHead, domain) == 4 &&
+              offsetof(ClockHead, reference_x) == 5 && offsetof(ClockHead, reference_y) == 6 &&
+              offsetof(ClockHead, reserved0) == 7 && offsetof(ClockHead, era) == 8 &&
+              offsetof(ClockHead, violations) == 12 && offsetof(ClockHead, dwell_ns) == 16 &&
+              offsetof(ClockHead, least_step_ppm) == 24 && offsetof(ClockHead, wander_ppb_per_s) == 28 &&
+              offsetof(ClockHead, largest_hz) == 32 && offsetof(ClockHead, tile_spread) == 40 &&
+              offsetof(ClockHead, raw_ns) == 48 && offsetof(ClockHead, realtime_minus_raw_ns) == 56 &&
+              offsetof(ClockHead, boottime_minus_raw_ns) == 64 &&
+              offsetof(ClockHead, host_compare_ns) == 72 && offsetof(ClockHead, reserved1) == 80 &&
+              sizeof(ClockHead) == 128 && std::is_trivially_copyable_v<ClockHead> &&
+              std::is_standard_layout_v<ClockHead>);
 
-// Foreign bytes: lengths, order, and that no field can make the arithmetic overflow. Empty when sound.
+// A body is foreign bytes: checks lengths, version, order, and that no field can make the arithmetic
+// overflow. Empty when it is sound.
 std::string check_clock_body(std::span<const char> body);
 // Only after check_clock_body() found nothing. Copies, as a body need not be aligned.
 ClockHead clock_head_of(std::span<const char> body);

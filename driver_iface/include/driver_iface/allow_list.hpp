@@ -1,6 +1,6 @@
 // What an observer may read of a chip; everything else is refused before anything is loaded. The one place:
 // the kernel-driver card asks it before every aim and every load, the emulated card polices with it.
-// Source: driver sheet 0.3, 0.4, 4.4, 5.
+// Source: tt-umd issues 1673, 2981 and 3419, device/arch/*_implementation.hpp.
 //
 // Not here on purpose: TDMA (0xFFB11000, a read stalls for 700 ms and can take the host down), interrupt and
 // overlay blocks, core-local RAM, core PCs, counters, everything of ARC, PCIe, L2CPU, security and router

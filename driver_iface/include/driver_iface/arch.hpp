@@ -1,7 +1,7 @@
 // What a chip of one architecture looks like from the NoC: tiles, L1, DRAM views, the few registers an
 // observer may read (which of it: allow_list.hpp). NOC0 physical coordinates throughout.
-// Source: tt-umd device/api/umd/device/arch/*_implementation.hpp@3ed9cb6, tt-isa-documentation@3930471
-// (driver sheet 4.1, 4.4); view = bank id of the profiler (format sheet 4.3).
+// Source: tt-umd device/api/umd/device/arch/*_implementation.hpp@3ed9cb6, tt-isa-documentation@3930471; view =
+// bank id of the profiler: tt-metal metal_soc_descriptor.cpp.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -35,7 +35,7 @@ struct Arch {
   uint32_t channels;
   uint32_t views_per_channel;
   uint32_t node_id_address;
-  // The arch's own node id as BAR0 shows it, without window and NoC (driver sheet 5).
+  // The arch's own node id as BAR0 shows it, without window and NoC.
   uint32_t bar0_node_id;
   uint16_t pci_device;  // of vendor 0x1E52
 

@@ -5,8 +5,8 @@
 // aiming a window is counted apart, and only when it really moves. All loads go through one of two windows of
 // 2 MiB.
 //
-// Not thread-safe: one thread per card, because a window that moves under a reader tears (driver sheet 2.2).
-// Nothing here writes to a card; the one thing that can be written has an interface of its own
+// Not thread-safe: one thread per card, because a window that moves under a reader tears (tt-kmd wormhole.c,
+// blackhole.c). Nothing here writes to a card; the one thing that can be written has an interface of its own
 // (index_writer.hpp).
 #pragma once
 #include <cstddef>

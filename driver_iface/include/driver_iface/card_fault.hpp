@@ -1,7 +1,11 @@
 // What can go wrong on an emulated card, as data: which tile, from when, how often. The access layer of the
-// emulator acts on it; observers cannot tell it from silicon that misbehaves (driver sheet 5, 12.5).
+// emulator acts on it. An observer sees what it would see of silicon that misbehaves: reads that stall and
+// return 0xFFFFFFFF (tt-umd device/pcie/device_memcpy.cpp), a reset that ends all file descriptors, a card
+// that is unplugged (tt-kmd chardev.c, memory.c).
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "driver_iface/arch.hpp"
 
@@ -18,7 +22,7 @@ enum class FaultKind : uint32_t {
   kinds
 };
 
-// Plain data: it lies in the page that card and observers share.
+// Plain data: it is in the page that card and observers share (emu/emu_page.hpp).
 struct CardFault {
   FaultKind kind = FaultKind::all_ones;
   uint32_t every_tile = 1;  // or only `tile`
@@ -37,6 +41,14 @@ struct CardFault {
   uint64_t cycles = 0;     // roll_over: a load of the high half so shortly before the roll-over meets it
   uint64_t seed = 1;
 };
+static_assert(offsetof(CardFault, kind) == 0 && offsetof(CardFault, every_tile) == 4 &&
+              offsetof(CardFault, tile) == 8 && offsetof(CardFault, reserved) == 10 &&
+              offsetof(CardFault, after) == 16 && offsetof(CardFault, after_is_round_trips) == 24 &&
+              offsetof(CardFault, for_ns) == 32 && offsetof(CardFault, every) == 40 &&
+              offsetof(CardFault, wait_ns) == 48 && offsetof(CardFault, all_ones) == 56 &&
+              offsetof(CardFault, observers) == 64 && offsetof(CardFault, notice_ns) == 72 &&
+              offsetof(CardFault, cycles) == 80 && offsetof(CardFault, seed) == 88 &&
+              sizeof(CardFault) == 96 && std::is_standard_layout_v<CardFault>);
 
 inline constexpr uint32_t kMaxFaults = 16;
 

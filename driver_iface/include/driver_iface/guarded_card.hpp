@@ -29,7 +29,7 @@ class GuardedCard : public Card {
   static constexpr uint64_t kSlowNs = 2'000'000;
   static constexpr uint64_t kFirstBackoffNs = 100'000'000;
   static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
-  // About a hundred hang the network (driver sheet 0.4).
+  // About a hundred hang the network (tt-umd issue 1673).
   static constexpr uint64_t kMostUnanswered = 50, kLetGoAt = 80;
 
   using Clock = uint64_t (*)();  // nanoseconds

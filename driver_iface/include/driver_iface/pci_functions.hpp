@@ -1,7 +1,7 @@
 // Every Tenstorrent function on this machine's PCI buses, with a driver or without, and what the kernel tells
 // about it: sysfs, /proc, /dev. Nothing here opens a card. Of config space only what libpci takes from sysfs
 // is used; a function without a driver is listed and never read. A driver's attribute (clock, serial,
-// firmware) costs the driver one read of the chip, as any monitor's look does (driver sheet 1.6).
+// firmware) costs the driver one read of the chip, as any monitor's look does (tt-kmd enumerate.c).
 //
 // Works for any user. What this user may not see, or the driver does not tell, is left empty and named in
 // `hidden`.
@@ -72,7 +72,7 @@ enum class Detail : uint8_t { everything, place };
 std::vector<PciFunction> tenstorrent_functions(const SystemRoots& roots = {},
                                                Detail detail = Detail::everything);
 
-// The product of a 64-bit board id, as on the box; empty when the code is not known (driver sheet 4.1).
+// The product of a 64-bit board id, as on the box; empty when the code is not known.
 std::string board_of_serial(uint64_t board_id);
 
 }  // namespace ttc::card

@@ -4,7 +4,8 @@
 // outside the words it is given, never loops without progress, never throws on content: whatever does not fit
 // the format moves a counter in Anomalies and decoding goes on at the next frame that can be recognised.
 //
-// What a frame's markers mean beyond the words (format sheet 3.4, 5.2, 5.3, 8):
+// What a frame's markers mean beyond the words (tt-metal kernel_profiler.hpp, tt-isa-documentation
+// WormholeB0/TensixTile/DebugTimestamper.md):
 //   duplicate  quick push repeats FW/KERNEL slots of its run in every frame
 //   stale      a RISC that sat out a launch has its old custom markers pushed again under the new host id
 //   repaired   the time was 2^32 cycles early because the low half rolled over between the two reads

@@ -1,4 +1,4 @@
-// Frames: what one push of one RISC's L1 buffer leaves in the DRAM log (format sheet 3.4).
+// Frames: what one push of one RISC's L1 buffer leaves in the DRAM log (tt-metal kernel_profiler.hpp).
 //
 //   word 0,1   0 0            sentinel; may be damaged by an overrun of the RISC before (3.5)
 //   word 2     identity       RISC and flat id of the lane, trace counter
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "firmware_markers/layout.hpp"
 
@@ -138,8 +139,10 @@ uint64_t start_time(std::span<const uint32_t> frame);
 // Likewise of its first custom marker, which there must be.
 uint64_t first_custom_time(std::span<const uint32_t> frame);
 
-// What must be known of a lane's past to judge its next frame. Travels in every span, so that a reader who
-// starts there decodes what one who saw everything decodes. ABI: 64 bytes, zero = nothing known.
+// What must be known of a lane's past to judge its next frame. Every span carries one
+// (shm::SpanEntry::digest), so that a reader that starts there decodes what one that saw everything decodes.
+// It crosses processes and files: the layout is part of their format (docs/format-versions.md). All zeros:
+// nothing is known.
 struct FrameDigest {
   uint32_t guaranteed[8] = {};  // words 4..11 of the previous frame
   uint64_t last_time = 0;       // latest repaired time in the lane so far
@@ -149,7 +152,11 @@ struct FrameDigest {
   uint32_t repaired_slots = 0;  // bit s: the time of slot s had rolled over
   uint32_t reserved[2] = {};
 };
-static_assert(sizeof(FrameDigest) == 64);
+static_assert(offsetof(FrameDigest, guaranteed) == 0 && offsetof(FrameDigest, last_time) == 32 &&
+              offsetof(FrameDigest, host_id) == 40 && offsetof(FrameDigest, trailing_words) == 44 &&
+              offsetof(FrameDigest, known) == 48 && offsetof(FrameDigest, repaired_slots) == 52 &&
+              offsetof(FrameDigest, reserved) == 56 && sizeof(FrameDigest) == 64 &&
+              std::is_trivially_copyable_v<FrameDigest> && std::is_standard_layout_v<FrameDigest>);
 
 struct Walk {
   size_t whole_words = 0;  // words covered by frames that verified, from words[0]

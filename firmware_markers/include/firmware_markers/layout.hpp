@@ -58,7 +58,7 @@ const Placement* placement_for(std::string_view arch);
 
 // Versions of the mailbox struct around the profiler, by where the control vector lies behind the mailbox's
 // base. Discovery does not need them; people and the emulated firmware name them.
-// Source: dev_msgs.h of each period (format sheet 1.3, 1.4).
+// Source: tt-metal dev_msgs.h of each period.
 struct Mailbox {
   std::string_view name;     // "M1" .. "M4"
   uint32_t tensix_offset;    // of the control vector, from the mailbox base

@@ -1,6 +1,6 @@
 // The packets of a frame one by one: two words with type, id and time, and the payload that some types have
-// (format sheet 3.4). The general walk over a frame, for all places where its speed does not matter;
-// decoder.cpp and the verification in frame.cpp have their own.
+// (tt-metal kernel_profiler.hpp). The general walk over a frame, for all places where its speed does not
+// matter; decoder.cpp and the verification in frame.cpp have their own.
 //
 // Nothing outside `words` is read, and every packet lies in them whole. What a word means in its frame
 // (stale, rolled over, the damaged sentinel of the next frame) is not judged here.

@@ -1,6 +1,6 @@
 // Zone names: the 16-bit ids in markers are hashes of strings that the kernel compiler prints as notes.
 //
-//   hash16(s): 32-bit FNV-1a over the bytes, high half xor low half        (format sheet 6)
+//   hash16(s): 32-bit FNV-1a over the bytes, high half xor low half        (tt-metal kernel_profiler.hpp)
 //   s = NAME,FILE,LINE,KERNEL_PROFILER
 //   note line = anything '#pragma message: s'      (the closing quote is the last character)
 //

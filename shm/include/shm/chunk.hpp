@@ -1,19 +1,38 @@
-// Chunks: what flows through the ring and into files. A chunk is a 64-byte header and a body whose meaning
-// its kind tells; unknown kinds are skipped by length. All integers little-endian, all offsets from the
-// chunk's start.
+// Chunks: what flows through the ring, stands in the standing area and is kept in capture files. A chunk is a
+// header of 64 bytes and a body. All integers are little-endian; all offsets count from the chunk's start.
 //
-//   kDeviceWords   span table (span_count entries), then the words of the spans, copied verbatim from the
-//   card kSession       JSON text: session, device, arch, board, clock, layout, lanes kNames         text:
-//   one hashed zone string (NAME,FILE,LINE,KERNEL_PROFILER) a line kLoss          one LossRecord; the same id
-//   again replaces it (open intervals grow) kEnd           the collector ended in order; body: one sentence
-//   of text why kPadding       nothing, fills the ring's end
+//   kind               n  body                                               where          written by
+//   padding            0  nothing: fills what is left at the ring's end      ring           RingWriter
+//   device_words       1  span table (span_count SpanEntry), then the words  ring, file     Publisher
+//                         of the spans, copied verbatim from the card
+//   session            2  JSON text: what was collected, where and how       standing, file SegmentWriter
+//                         (keys: shm/README.md)
+//   names              3  text: one hashed zone string, NAME,FILE,LINE,      standing, file SegmentWriter
+//                         KERNEL_PROFILER, a line
+//   loss               4  one LossRecord; a later one of the same id         ring, file     Publisher
+//                         replaces it (open intervals grow)
+//   end                5  text, one sentence: the collector ended in order   ring, file     Publisher
+//   clock              6  ClockHead and ClockSegments of one clock domain    ring, file     Publisher
+//                         (ttcollect/clock_segment.hpp)
+//   telemetry          7  one TelemetryRecord                                ring, file     Publisher
+//   clock_domains      8  JSON text: which tiles share a cycle counter       standing, file SegmentWriter
+//   loss_totals        9  LossTotals: the account of losses when one file    file           capture writer
+//                         of a row (--rotate) was begun
 //
-// A reader must not trust any field before it has checked it against `bytes`; check_chunk() does.
+// A reader skips a kind that it does not know by its length, and ignores bytes behind the part of a body that
+// it knows, flag bits that it does not know and reserved fields; docs/format-versions.md has the whole rule.
+//
+// Trust: a chunk is foreign bytes until check_chunk() found nothing. It must be copied first: a writer may
+// change shared memory at any time, so a check of the shared bytes themselves proves nothing.
+//
+// Order: the writer numbers the chunks of the ring from 0 by `sequence`, without gaps, and those of the
+// standing area apart from them (flag kStanding). A jump of `sequence` is what a reader missed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace ttc::shm {
 
@@ -26,11 +45,11 @@ enum class ChunkKind : uint16_t {
   end = 5,
   clock = 6,
   telemetry = 7,
-  clock_domains = 8,  // JSON text, in the standing area: which tiles count together
-  loss_totals = 9,    // LossTotals: the account of losses when a file of a row was begun
+  clock_domains = 8,
+  loss_totals = 9,
 };
 
-// What was noticed on the way to these words.
+// What the collector noticed on the way to these words, or bits that say where the chunk comes from.
 enum ChunkFlags : uint32_t {
   kRetried = 1,    // a frame had not landed at first and was read again
   kRecovered = 2,  // read after a host reset, from behind the new end of the log
@@ -58,14 +77,25 @@ struct ChunkHeader {
   uint32_t flags = 0;
   uint64_t reserved2 = 0;
 };
-static_assert(sizeof(ChunkHeader) == 64);
-static_assert(offsetof(ChunkHeader, sequence) == 8 && offsetof(ChunkHeader, device) == 24 &&
-              offsetof(ChunkHeader, epoch) == 32 && offsetof(ChunkHeader, read_time_ns) == 40 &&
-              offsetof(ChunkHeader, reserved2) == 56);
+static_assert(offsetof(ChunkHeader, bytes) == 0 && offsetof(ChunkHeader, kind) == 4 &&
+              offsetof(ChunkHeader, core_kind) == 6 && offsetof(ChunkHeader, firmware_mode) == 7 &&
+              offsetof(ChunkHeader, sequence) == 8 && offsetof(ChunkHeader, session) == 16 &&
+              offsetof(ChunkHeader, device) == 24 && offsetof(ChunkHeader, core_x) == 28 &&
+              offsetof(ChunkHeader, core_y) == 29 && offsetof(ChunkHeader, generation) == 30 &&
+              offsetof(ChunkHeader, span_count) == 31 && offsetof(ChunkHeader, epoch) == 32 &&
+              offsetof(ChunkHeader, flat_id) == 36 && offsetof(ChunkHeader, reserved1) == 38 &&
+              offsetof(ChunkHeader, read_time_ns) == 40 && offsetof(ChunkHeader, run_counter) == 48 &&
+              offsetof(ChunkHeader, flags) == 52 && offsetof(ChunkHeader, reserved2) == 56 &&
+              sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader> &&
+              std::is_standard_layout_v<ChunkHeader>);
 
-enum class SpanSource : uint8_t { dram_log = 0, l1_buffer = 1 };
+// Where the words were read. A reader passes over spans of a source that it does not know.
+enum class SpanSource : uint8_t {
+  dram_log = 0,   // the lane's log in the card's DRAM
+  l1_buffer = 1,  // the RISC's buffer in L1: not pushed yet, a later push may bring the same words again
+};
 
-// Whole frames of one lane.
+// Whole frames of one lane. Entries are 80 bytes each, in the order of their words.
 struct SpanEntry {
   uint8_t risc = 0;
   SpanSource source = SpanSource::dram_log;
@@ -75,7 +105,11 @@ struct SpanEntry {
   uint32_t data_offset = 0;  // from the chunk's start, a multiple of 8
   uint8_t digest[64] = {};   // firmware_markers FrameDigest of the frame before word_offset
 };
-static_assert(sizeof(SpanEntry) == 80);
+static_assert(offsetof(SpanEntry, risc) == 0 && offsetof(SpanEntry, source) == 1 &&
+              offsetof(SpanEntry, reserved) == 2 && offsetof(SpanEntry, word_offset) == 4 &&
+              offsetof(SpanEntry, word_count) == 8 && offsetof(SpanEntry, data_offset) == 12 &&
+              offsetof(SpanEntry, digest) == 16 && sizeof(SpanEntry) == 80 &&
+              std::is_trivially_copyable_v<SpanEntry> && std::is_standard_layout_v<SpanEntry>);
 
 enum class LossCause : uint8_t {
   dropped_on_card = 0,  // the log was full
@@ -90,13 +124,18 @@ enum class LossCause : uint8_t {
   file_damaged = 9,     // a part of the capture file is unreadable
   kinds
 };
-enum class LossPrecision : uint8_t { exact_words = 0, bounded_launches = 1, unknown = 2 };
+enum class LossPrecision : uint8_t {
+  exact_words = 0,       // LossRecord::words is how many words are missing
+  bounded_launches = 1,  // markers of at most LossRecord::launches launches are missing
+  unknown = 2,           // neither is known
+};
 const char* to_string(LossCause cause);
 const char* to_string(LossPrecision precision);
 
 inline constexpr uint64_t kOpenEnd = ~uint64_t{0};
 
-// Markers of the lane whose time lies in (from_cycles, to_cycles) may be missing; no others.
+// Markers of the lane whose time lies in (from_cycles, to_cycles) may be missing; no others. The size is
+// fixed: the loss table is an array of these.
 struct LossRecord {
   uint64_t id = 0;  // of the interval
   uint8_t core_x = 0;
@@ -112,18 +151,31 @@ struct LossRecord {
   uint64_t words = 0;     // exact: how many
   uint64_t launches = 0;  // bounded: at most this many launches
 };
-static_assert(sizeof(LossRecord) == 56);
+static_assert(offsetof(LossRecord, id) == 0 && offsetof(LossRecord, core_x) == 8 &&
+              offsetof(LossRecord, core_y) == 9 && offsetof(LossRecord, risc) == 10 &&
+              offsetof(LossRecord, cause) == 11 && offsetof(LossRecord, precision) == 12 &&
+              offsetof(LossRecord, reserved) == 13 && offsetof(LossRecord, epoch) == 16 &&
+              offsetof(LossRecord, device) == 20 && offsetof(LossRecord, from_cycles) == 24 &&
+              offsetof(LossRecord, to_cycles) == 32 && offsetof(LossRecord, words) == 40 &&
+              offsetof(LossRecord, launches) == 48 && sizeof(LossRecord) == 56 &&
+              std::is_trivially_copyable_v<LossRecord> && std::is_standard_layout_v<LossRecord>);
 
-// Of all intervals of one cause and precision that were told before.
+// The sum of all intervals of one cause and precision that were published before. The size is fixed: a
+// loss_totals chunk is an array of these.
 struct LossTotal {
   LossCause cause = LossCause::dropped_on_card;
   LossPrecision precision = LossPrecision::unknown;
   uint8_t reserved[6] = {};
   uint64_t intervals = 0, words = 0, launches = 0;
 };
-static_assert(sizeof(LossTotal) == 32);
+static_assert(offsetof(LossTotal, cause) == 0 && offsetof(LossTotal, precision) == 1 &&
+              offsetof(LossTotal, reserved) == 2 && offsetof(LossTotal, intervals) == 8 &&
+              offsetof(LossTotal, words) == 16 && offsetof(LossTotal, launches) == 24 &&
+              sizeof(LossTotal) == 32 && std::is_trivially_copyable_v<LossTotal> &&
+              std::is_standard_layout_v<LossTotal>);
 
-// What a card said of itself at one time.
+// What a card reported of itself at one time. A later version may be longer: a reader takes the part that it
+// knows.
 struct TelemetryRecord {
   uint64_t host_ns = 0;  // CLOCK_MONOTONIC_RAW
   uint32_t known = 0;    // bit 0 AICLK, 1 power, 2 temperature
@@ -132,10 +184,15 @@ struct TelemetryRecord {
   int32_t temperature_mc = 0;  // thousandths of a degree Celsius, of the ASIC
   uint64_t reserved = 0;
 };
-static_assert(sizeof(TelemetryRecord) == 32);
+static_assert(offsetof(TelemetryRecord, host_ns) == 0 && offsetof(TelemetryRecord, known) == 8 &&
+              offsetof(TelemetryRecord, aiclk_mhz) == 12 && offsetof(TelemetryRecord, power_mw) == 16 &&
+              offsetof(TelemetryRecord, temperature_mc) == 20 && offsetof(TelemetryRecord, reserved) == 24 &&
+              sizeof(TelemetryRecord) == 32 && std::is_trivially_copyable_v<TelemetryRecord> &&
+              std::is_standard_layout_v<TelemetryRecord>);
 
-// Nothing a reader later relies on may contradict `chunk.size_bytes()`: lengths, span table, span bounds,
-// alignment. Returns the first contradiction, empty when sound.
+// Checks everything a reader later relies on against `chunk.size_bytes()`: lengths, span table, span bounds,
+// alignment. Returns the first contradiction; empty when the chunk is sound. It does not check that values of
+// enumerations are known: the reader of a value decides what to do with one that it does not know.
 std::string check_chunk(std::span<const uint64_t> chunk);
 
 inline const ChunkHeader& header_of(std::span<const uint64_t> chunk) {

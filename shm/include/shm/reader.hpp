@@ -1,7 +1,14 @@
-// Attaching to a segment and following it: live, or what a writer left behind.
+// Attaching to a segment and following it, live or after its writer has ended or died.
 //
-// Everything in a segment is foreign bytes. attach() checks the header against the mapping, takes copies, and
-// never looks at the originals again; positions and lengths are checked at each use.
+// Everything in a segment is foreign bytes. Attaching checks the header against the mapping and copies what
+// it says of places and sizes; the originals are not used again. Positions and lengths are checked at each
+// use. A reader maps the segment read-only and takes no lock: it cannot disturb the writer or another reader.
+//
+// Opening a segment is a sequence of waits, each until the deadline: for the file, for its size, for its
+// magic word (stored last by the writer), and, where the caller waits, for a collector that holds it.
+//
+// Errors: SegmentError, one sentence, where attaching fails; afterwards next() says what ended the stream.
+// Not thread-safe: one reader, one thread.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,32 +24,40 @@ enum class StartAt : uint8_t { oldest, newest };
 
 class Reader {
  public:
-  // Waits up to `wait_ms` for the segment to appear and be complete, and for a collector to hold it; what an
-  // earlier collector left is taken when the time is over (at once for 0). Throws SegmentError.
+  // Waits up to `wait_ms` for the segment to appear and be complete, and for a collector to hold it; a
+  // segment that an earlier collector left is attached to when the time is over (at once for 0). Throws
+  // SegmentError.
   Reader(const std::string& live_name, StartAt start, unsigned wait_ms = 0);
-  // Over bytes somebody else keeps alive (tests, fuzzing, an in-process writer's own mapping).
+  // Over bytes that the caller keeps alive (tests, fuzzing, an in-process writer's own mapping).
   Reader(std::span<const std::byte> segment, StartAt start);
   ~Reader();
   Reader(Reader&&) noexcept;
 
-  enum class Next : uint8_t { chunk, timeout, lapped, ended, writer_died, damaged };
-  // The next chunk: standing ones first, then the account of losses as it stands, then the ring; after a lap
-  // the account again. The same interval may thus come several times, whatever came last holds. Blocks up to
-  // timeout_ms: spins briefly, then sleeps on the wake word. `ended` and `writer_died` come after everything
-  // published was delivered.
+  enum class Next : uint8_t {
+    chunk,        // `chunk` holds one; check_chunk() found nothing against it
+    timeout,      // nothing came in time
+    lapped,       // the writer overwrote what was not read yet; the next call goes on behind it
+    ended,        // the collector ended in order, and everything was delivered
+    writer_died,  // the collector died, and everything that it published was delivered
+    damaged,      // the bytes contradict themselves: damage() says where. Every later call returns the same
+  };
+  // The next chunk: standing ones first, then the loss table, then the ring; after a lap the loss table
+  // again. A loss record may thus be delivered again: the last one with a given id is the one that counts.
+  // Blocks up to timeout_ms: spins briefly, then sleeps on the wake word.
   Next next(std::vector<uint64_t>& chunk, unsigned timeout_ms);
   // How long next() sleeps at most before it checks whether the writer has died; 100 ms at first.
   void set_recheck(unsigned ms);
 
-  // Positions in the ring, for readers of a stretch of it: everything below tail() is published, next() comes
-  // to position(), and what ends at or below a position can be passed over.
+  // Positions in the ring (ring.hpp), for readers of a part of it: everything below tail() is published;
+  // position() is where next() continues; skip_to() passes over records that end at or below a position.
   uint64_t tail() const;
   uint64_t position() const;
   void skip_to(uint64_t position);
 
   const SegmentInfo& info() const;
+  // By its label, whatever slot it is in. 0: the segment has none of that name.
   uint64_t counter(Counter counter) const;
-  // The clock table as it stands. False: there is none, or it makes no sense.
+  // Copies the clock table. False: there is none, or it makes no sense.
   bool clock(std::vector<uint64_t>& words) const;
   uint64_t heartbeat_ns() const;
   bool writer_alive() const;

@@ -1,29 +1,54 @@
-// The broadcast ring: one writer, any number of readers that only look.
+// The broadcast ring: one writer, any number of readers that store nothing.
 //
 //   position   64-bit, monotone, in bytes; offset in the ring = position % capacity (a power of two)
 //   tail       everything below is published
-//   oldest     everything at or above is intact; the writer raises it BEFORE it overwrites
+//   oldest     everything from here to tail is intact; the writer raises it BEFORE it overwrites
 //
-//      oldest                     tail
-//        v                         v
-//   ....[rec][rec]...[rec][rec][rec]~~~~claimed, unpublished~~~~
+// Records (chunks, chunk.hpp) are 64-byte aligned and never straddle the end: what is left there becomes a
+// padding record. The largest record is capacity/8.
 //
-// Records are 64-byte aligned and never straddle the end: what is left there becomes a padding record. The
-// largest record is capacity/8.
+// The writer publishes a record in three steps. Positions grow to the right; the same bytes of memory are at
+// `position` and at `position + capacity`:
+//
+//                oldest                       tail
+//                  v                           v
+//   at rest    ....[A][B][C]...[X][Y][Z]
+//
+//   claim            oldest                    tail           A is given up: `oldest` is raised past every
+//                       v                      v              record whose memory the claim reaches into.
+//              .... A  [B][C]...[X][Y][Z]~~~~~~~~~            From now on a reader drops what it copied of A
+//
+//   write               v                      v              the caller stores the bytes of the claim; they
+//              .... # # [B][C]...[X][Y][Z]####~~~~            overwrite A
+//
+//   publish             v                             v       `tail` is raised: the record can be read
+//              .... # # [B][C]...[X][Y][Z][ new  ]
+//
+// A reader keeps a position of its own and, for each record: copies it out, then loads `oldest` and keeps the
+// copy only when `oldest` is still at or below the record. When `oldest` is above the reader's position the
+// reader was lapped: it goes on at `oldest`, and the bytes between are its loss.
+//
+//   reader         sees                              does
+//   position == tail                                 empty: nothing is published there yet
+//   oldest <= position < tail, before and after      the copy is whole: a record
+//   oldest > position, before or after               lapped: position = oldest, the difference is lost
+//   a length that cannot be, oldest still below      damaged: the memory is no sound ring
+//
+// A writer that dies between any two stores leaves all records in [oldest, tail) readable: nothing above tail
+// is looked at, and what it had given up is below `oldest`.
 //
 // Memory order, without stand-alone fences. The writer raises `oldest` (relaxed store W1), then stores
-// payload with release (W2). A reader copies payload with acquire loads (R2), then loads `oldest` (R1). If R2
-// saw any word of an overwriting W2, it synchronises with it, so W1 happens before R1 and R1 sees the raised
-// value: the reader learns it was lapped. If R2 saw none, the record is intact. Publication is tail's release
-// store paired with the reader's acquire load. On x86 all of these are plain moves.
-//
-// A reader cannot disturb anything; a writer that dies anywhere leaves all records in [oldest, tail)
-// readable.
+// payload with release (W2). A reader copies payload with acquire loads (R2), then loads `oldest` (relaxed,
+// R1). If R2 saw any word of an overwriting W2, it synchronises with that store, so W1 happens before R1 and
+// R1 sees the raised value: the reader is lapped. If R2 saw none, the record is intact. Publication is the
+// release store of `tail` (P) paired with the reader's acquire load of it (Q): what was stored before P is
+// seen after Q. On x86-64 all of these are plain moves.
 #pragma once
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "shm/chunk.hpp"
@@ -35,24 +60,26 @@ constexpr uint64_t align_record(uint64_t bytes) {
   return (bytes + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1};
 }
 
-// Shared words of a ring, writer's and nobody else's to store to. Each on its own cache line.
+// Shared words of a ring; only the writer stores to them. Each is on its own cache line.
 struct RingControl {
   alignas(64) std::atomic<uint64_t> oldest{0};
   alignas(64) std::atomic<uint64_t> tail{0};
 };
-static_assert(sizeof(RingControl) == 128 && std::atomic<uint64_t>::is_always_lock_free);
+static_assert(offsetof(RingControl, oldest) == 0 && offsetof(RingControl, tail) == 64 &&
+              sizeof(RingControl) == 128 && std::is_standard_layout_v<RingControl> &&
+              std::atomic<uint64_t>::is_always_lock_free);
 
 class RingWriter {
  public:
-  // `ring`: capacity bytes, a power of two of at least 4096, 64-byte aligned. Goes on where control stands.
+  // `ring`: capacity bytes, a power of two of at least 4096, 64-byte aligned. Continues at control.tail.
   RingWriter(RingControl& control, std::span<uint64_t> ring);
 
   uint64_t capacity() const { return mask_ + 1; }
   uint64_t max_record() const { return capacity() / 8; }
 
   // Contiguous room for `bytes`, at most max_record(); null when that is exceeded. What it held before is
-  // given up. The caller fills it with 64-bit release stores (store_word, or Card::copy). One claim at a
-  // time; claiming again without publishing forgets the first.
+  // given up. The caller must fill it with 64-bit release stores (W2: store_word, or Card::copy). One claim
+  // at a time: claiming again without publishing drops the first.
   uint64_t* claim(uint64_t bytes);
   // Publishes the first `bytes` of the claim; their ChunkHeader must be in place.
   void publish(uint64_t bytes);
@@ -67,6 +94,7 @@ class RingWriter {
   uint64_t oldest_;
 };
 
+// W2: release, so that a reader that sees the word also sees the `oldest` that was raised before it.
 inline void store_word(uint64_t* at, uint64_t value) {
   __atomic_store_n(at, value, __ATOMIC_RELEASE);
 }
@@ -74,21 +102,23 @@ void store_bytes(uint64_t* at, const void* from, size_t bytes);  // rounds up to
 
 enum class Poll : uint8_t { record, empty, lapped, damaged };
 
-// One reader's place in a ring. Reads through const memory only.
+// One reader's place in a ring. Reads through const memory only. Not thread-safe; readers share nothing.
 class RingCursor {
  public:
   RingCursor(const RingControl& control, std::span<const uint64_t> ring);
 
+  // Both positions are only where to begin: next() checks whatever stands there, so that any order would do.
   void to_oldest() { position_ = control_->oldest.load(std::memory_order_acquire); }
   void to_newest() { position_ = control_->tail.load(std::memory_order_acquire); }
 
   // Copies the next record, validated against being overwritten meanwhile. `lapped`: what was lost is in
-  // lost_bytes(), and the cursor stands at the oldest intact record. `damaged`: the lengths make no sense;
-  // the ring cannot be followed any further.
+  // lost_bytes(), and the cursor is at the oldest intact record. `damaged`: the lengths make no sense; the
+  // ring cannot be followed any further.
   Poll next(std::vector<uint64_t>& chunk) { return next_before(tail(), chunk); }
   // Likewise, but only what was published when tail() said `tail`: a caller can thus look elsewhere in
   // between and keep what it finds there ahead of later records.
   Poll next_before(uint64_t tail, std::vector<uint64_t>& chunk);
+  // Q: acquire, so that every word of the records below it is seen as it was published, or as overwritten.
   uint64_t tail() const { return control_->tail.load(std::memory_order_acquire); }
   // Passes over records that end at or below `position` without copying them; stops where it cannot.
   void skip_to(uint64_t position);

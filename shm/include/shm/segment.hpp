@@ -1,16 +1,52 @@
-// A live segment: /dev/shm/ttcollect-<live name>. This page is the ABI; every offset is pinned below.
+// A live segment: the file /dev/shm/ttcollect-<live name>. This page is the ABI; every offset is pinned
+// below, and docs/format-versions.md says what its version numbers mean.
 //
-//   0        SegmentHeader   identity, sizes, offsets; magic is stored last, so a header with magic is
-//   complete 4096     counters        kCounters slots of 64 bytes, each with its label beside the value
-//   ...      standing area   append-only chunks: session, layout, zone names. Never overwritten
+//   0        SegmentHeader   identity, offsets and sizes of what follows, and the words that change
+//   4096     counters        counters_count slots of 64 bytes, each with its label beside the value
+//   ...      standing area   append-only chunks: session, names, clock domains. Never overwritten
 //   ...      clock table     see clock_table.hpp
 //   ...      loss table      see loss_table.hpp
 //   ...      ring            see ring.hpp
 //
-// One writer, found alive by an open-file-description lock on the segment (released by the kernel when it
-// dies, however it dies). Readers map read-only, take no lock and are not known to anybody. The segment
-// outlives its writer; a starting writer moves crash remains aside to <live name>.remains (one is kept) and
-// replaces the remains of an orderly end.
+// Only the header's place is fixed: a reader takes every other place from the header, which is 64-byte
+// aligned there and lies behind the 512 bytes of the header.
+//
+// Who writes: one process, the writer. It holds an open-file-description lock on the file, which the kernel
+// releases when the process ends, however it ends. Who reads: any number of processes, read-only. They take
+// no lock and are not registered anywhere. A segment outlives its writer.
+//
+// States of a segment, each with how it is recognised and who may touch it:
+//
+//     create, lock, reserve every page
+//                 |
+//                 v
+//         +--------------+  magic stored   +------------+   end()    +------------+
+//         |  being made  | --------------> |    live    | ---------> |   ended    |
+//         +--------------+                 +------------+            +------------+
+//                 | writer dies                  | writer dies             | a new writer of the same name,
+//                 v                              v                         | or `ttcollect clean`
+//         +--------------+                 +------------+                  v
+//         |  abandoned   |                 |  remains   |               removed
+//         +--------------+                 +------------+
+//                 |                              | a new writer of the same name renames the file to
+//                 v                              | <live name>.remains (one is kept, the latest), or removes
+//              removed                           v it where nothing was published
+//                                        renamed remains
+//                                                | `ttcollect clean`, or /dev/shm has no room otherwise
+//                                                v
+//                                             removed
+//
+//   being made   magic is not kMagic, lock held. The writer writes everything; a reader must use no byte but
+//                the magic, and waits.
+//   live         magic is kMagic, state is live, lock held. The writer writes the words below "Writer's
+//                words" in the header, the counters, both tables, the ring, and the standing area above
+//                standing_tail. Nothing else changes any more. A reader follows.
+//   ended        state is ended. No byte changes any more. A reader reads to the tail and is done.
+//   remains      magic is kMagic, state is live, no lock: the writer died. No byte changes any more. What was
+//                published is whole and is read as from an ended segment.
+//   abandoned    magic is not kMagic, no lock: the writer died early. There is nothing to read.
+//
+// A segment that was removed or renamed stays mapped, and readable, in the readers that have it mapped.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -20,6 +56,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "shm/clock_table.hpp"
@@ -34,8 +71,8 @@ struct SegmentError : std::runtime_error {
 };
 
 inline constexpr uint64_t kMagic = 0x3130'7463'656c'6c74;  // little-endian text "tllect01"
-inline constexpr uint32_t kAbiMajor = 1;
-inline constexpr uint32_t kAbiMinor = 1;
+inline constexpr uint32_t kAbiMajor = 1;                   // a reader refuses any other
+inline constexpr uint32_t kAbiMinor = 1;                   // 1: the loss table
 
 enum class SegmentState : uint32_t { live = 1, ended = 2 };
 
@@ -60,7 +97,8 @@ struct SegmentHeader {
   uint64_t loss_offset = 0;  // of the loss table; 0, 0: there is none (minor version 0)
   uint64_t loss_bytes = 0;
 
-  // Writer's words, apart from the cold part above.
+  // Writer's words, on cache lines apart from the cold part above. All but `wake`, which may wrap,
+  // and `state` only grow.
   alignas(64) RingControl ring;
   alignas(64) std::atomic<uint64_t> standing_tail{0};  // bytes of complete chunks in the standing area
   std::atomic<uint64_t> losses{0};                     // records in the loss table
@@ -68,16 +106,30 @@ struct SegmentHeader {
   std::atomic<SegmentState> state{SegmentState::live};
   std::atomic<uint64_t> heartbeat_ns{0};  // CLOCK_MONOTONIC, of the last sweep
 };
-static_assert(offsetof(SegmentHeader, total_bytes) == 16 && offsetof(SegmentHeader, ring_offset) == 56 &&
-              offsetof(SegmentHeader, session) == 88 && offsetof(SegmentHeader, live_name) == 112 &&
-              offsetof(SegmentHeader, loss_offset) == 240 && offsetof(SegmentHeader, losses) == 392 &&
-              offsetof(SegmentHeader, ring) == 256 && offsetof(SegmentHeader, standing_tail) == 384 &&
-              offsetof(SegmentHeader, wake) == 448 && sizeof(SegmentHeader) == 512);
+static_assert(offsetof(SegmentHeader, magic) == 0 && offsetof(SegmentHeader, abi_major) == 8 &&
+              offsetof(SegmentHeader, abi_minor) == 12 && offsetof(SegmentHeader, total_bytes) == 16 &&
+              offsetof(SegmentHeader, counters_offset) == 24 &&
+              offsetof(SegmentHeader, counters_count) == 32 &&
+              offsetof(SegmentHeader, standing_offset) == 40 &&
+              offsetof(SegmentHeader, standing_capacity) == 48 &&
+              offsetof(SegmentHeader, ring_offset) == 56 && offsetof(SegmentHeader, ring_capacity) == 64 &&
+              offsetof(SegmentHeader, clock_offset) == 72 && offsetof(SegmentHeader, clock_bytes) == 80 &&
+              offsetof(SegmentHeader, session) == 88 && offsetof(SegmentHeader, created_realtime_ns) == 96 &&
+              offsetof(SegmentHeader, writer_pid) == 104 && offsetof(SegmentHeader, live_name) == 112 &&
+              offsetof(SegmentHeader, device_spec) == 176 && offsetof(SegmentHeader, loss_offset) == 240 &&
+              offsetof(SegmentHeader, loss_bytes) == 248 && offsetof(SegmentHeader, ring) == 256 &&
+              offsetof(SegmentHeader, standing_tail) == 384 && offsetof(SegmentHeader, losses) == 392 &&
+              offsetof(SegmentHeader, wake) == 448 && offsetof(SegmentHeader, state) == 452 &&
+              offsetof(SegmentHeader, heartbeat_ns) == 456 && sizeof(SegmentHeader) == 512 &&
+              std::is_standard_layout_v<SegmentHeader> && std::atomic<SegmentState>::is_always_lock_free);
 
-// Numbered, labelled, in shared memory, so that a monitor costs the collector nothing.
+// Counters in shared memory, so that a monitor costs the collector nothing. The writer stores them relaxed,
+// each on its own: two counters need not be of the same moment.
+//
+// A counter is found by its label. Its number here is the slot in which this build writes it, and is no part
+// of the ABI: a reader passes over labels that it does not know and reads 0 for one that the segment lacks.
 enum class Counter : uint32_t {
   sweeps,
-  sweep_ns_last,
   sweep_ns_p50,
   sweep_ns_p99,
   sweep_ns_max,
@@ -122,10 +174,11 @@ inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);
 const char* label(Counter counter);
 
 struct CounterSlot {
-  char label[56]{};
+  char label[56]{};  // zero-terminated, stored before the segment's magic
   std::atomic<uint64_t> value{0};
 };
-static_assert(sizeof(CounterSlot) == 64);
+static_assert(offsetof(CounterSlot, label) == 0 && offsetof(CounterSlot, value) == 56 &&
+              sizeof(CounterSlot) == 64 && std::is_standard_layout_v<CounterSlot>);
 
 struct SegmentOptions {
   uint64_t ring_bytes = 32u << 20;  // rounded up to a power of two
@@ -135,6 +188,7 @@ struct SegmentOptions {
   std::string group;  // empty: the process's own
 };
 
+// Not thread-safe: one thread writes a segment.
 class SegmentWriter {
  public:
   // Creates the segment and takes it. Throws SegmentError when another collector has it or memory is short.
@@ -143,9 +197,9 @@ class SegmentWriter {
   ~SegmentWriter();  // leaves the segment behind, state as set
 
   RingWriter& ring() { return *ring_; }
-  // Appends to the standing area. False when it is full; the caller then says so.
+  // Appends to the standing area. False when it is full, and nothing was appended.
   bool add_standing(ChunkKind kind, std::string_view text);
-  // An interval for readers that come late; before it goes into the ring. False: the table is full.
+  // Puts an interval into the loss table, before the same goes into the ring. False: the table is full.
   bool tell_loss(const LossRecord& record);
   void set(Counter counter, uint64_t value);
   void add(Counter counter, uint64_t value);

@@ -403,7 +403,7 @@ TEST(Decoder, a_marker_from_before_the_wrap_is_stale_in_a_launch_behind_it) {
   EXPECT_EQ(d.odd().backward_times, 0u);
 }
 
-// --- the sentinel damaged by the RISC before (sheet 3.5) ---------------------------------------------------
+// --- the sentinel damaged by the RISC before (tt-metal kernel_profiler.hpp) --------------------------------
 
 Log damaged_at(Log log, size_t word, uint64_t foreign_time) {
   log.words[word] = marker_high(device::kZoneEnd, 0x5555, static_cast<uint32_t>(foreign_time >> 32));
@@ -468,7 +468,8 @@ TEST(Decoder, a_damaged_sentinel_is_no_reason_to_repair_the_frame_it_belongs_to)
   EXPECT_EQ(d.odd().repaired_times, 0u);
 }
 
-// ID_HH = 0x80000000 says that the frame is not valid yet (sheet 3.1); an overrun never writes it.
+// ID_HH = 0x80000000 says that the frame is not valid yet (tt-metal kernel_profiler.hpp); an overrun never
+// writes it.
 TEST(Decoder, an_unset_word_is_no_damaged_sentinel) {
   Log log = Log().frame(1, 100000, 200000).frame(2, 300000, 400000);
   log.words[12] = device::kUnsetWord;

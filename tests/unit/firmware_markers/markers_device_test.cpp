@@ -110,7 +110,7 @@ struct Decoded {
   markers::Batch batch;
 };
 
-TEST(DeviceHeader, zone_id_is_the_hash_of_the_sheet) {
+TEST(DeviceHeader, zone_id_is_the_hash_of_tt_metal) {
   static_assert(zone_id("BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER") == 0x2F6D);
   static_assert(zone_id("BRISC-KERNEL,fw/brisck.cc,53,KERNEL_PROFILER") == 0xFE3E);
 }
@@ -328,7 +328,8 @@ TEST(DeviceHeader, a_quick_push_of_a_full_buffer_lies_on_the_next_riscs_identity
   EXPECT_EQ(d.batch.markers().size(), m.records);
 }
 
-// Format sheet 3.5, measured: one event and then zones until full ends at word 514, on the next RISC's words.
+// tt-metal kernel_profiler.hpp, measured: one event and then zones until full ends at word 514, on the next
+// RISC's words.
 template <const Format& F>
 void expect_odd_zones_to_overrun() {
   SCOPED_TRACE("G" + std::to_string(F.generation));
@@ -560,7 +561,7 @@ TEST(DeviceHeader, sums_are_totals_at_the_end_and_only_if_there_is_something) {
   EXPECT_EQ(m.words[kG3.host_end], 44u);
 }
 
-TEST(DeviceNocEvent, bytes_lie_where_the_sheet_has_them) {
+TEST(DeviceNocEvent, bytes_lie_where_tt_metal_has_them) {
   EXPECT_EQ(local_noc_event(kNocWrite, {18, 21}, 2048, 0, 1, true), 0x01'40'11'ff'ff'15'12'0bu);
   EXPECT_EQ(local_noc_event(kNocRead, {}, 33, 1, -1), 0x00'02'f2'ff'ff'ff'ff'01u)
       << "33 bytes are two chunks";

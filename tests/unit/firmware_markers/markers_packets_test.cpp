@@ -23,7 +23,7 @@ struct Dice : std::mt19937 {
   uint32_t operator()() { return static_cast<uint32_t>(std::mt19937::operator()()); }
 };
 
-void put(Words& words, uint32_t type, uint32_t id, uint64_t time) {
+void put_packet(Words& words, uint32_t type, uint32_t id, uint64_t time) {
   words.push_back(marker_high(type, id, static_cast<uint32_t>(time >> 32)));
   words.push_back(static_cast<uint32_t>(time));
 }
@@ -31,10 +31,10 @@ void put(Words& words, uint32_t type, uint32_t id, uint64_t time) {
 Words head_of(uint64_t time) {
   const Format& format = layout_by_generation(4)->format;
   Words words{0, 0, format.identity(kRisc2, kFlatId9, 0), 7};
-  put(words, kZoneStart, 1, time);
-  put(words, kZoneEnd, 1, time + 1000000);
-  put(words, kZoneStart, 2, time + 1);
-  put(words, kZoneEnd, 2, time + 999999);
+  put_packet(words, kZoneStart, 1, time);
+  put_packet(words, kZoneEnd, 1, time + 1000000);
+  put_packet(words, kZoneStart, 2, time + 1);
+  put_packet(words, kZoneEnd, 2, time + 999999);
   return words;
 }
 
@@ -49,7 +49,7 @@ Words random_frame(Dice& random) {
       words.insert(words.end(), {kUnsetWord, 0});
       continue;
     }
-    put(words, type, id, time);
+    put_packet(words, type, id, time);
     if (type == kZoneTotal) words.end()[-2] &= ~0xfffu, words.back() = random();
     for (uint32_t i = 2; i < packet_words(type); ++i) words.push_back(random());
   }
@@ -104,12 +104,12 @@ void expect_as_decoded(const Words& words) {
 
 TEST(Packets, have_the_length_of_their_type) {
   Words words;
-  put(words, kZoneStart, 3, 10);
-  put(words, kTsData, 4, 20);
+  put_packet(words, kZoneStart, 3, 10);
+  put_packet(words, kTsData, 4, 20);
   words.insert(words.end(), {0xffffffff, 0xfffffffe});  // payload that looks like a marker
-  put(words, kTsData16B, 5, 30);
+  put_packet(words, kTsData16B, 5, 30);
   words.insert(words.end(), {1, 2, 3, 4});
-  put(words, kTsEvent, 6, 40);
+  put_packet(words, kTsEvent, 6, 40);
   size_t end = 0;
   const auto packets = packets_of(words, 0, &end);
   ASSERT_EQ(packets.size(), 4u);
@@ -131,7 +131,7 @@ TEST(Packets, end_in_front_of_what_is_none) {
     return end;
   };
   Words zone;
-  put(zone, kZoneStart, 3, 10);
+  put_packet(zone, kZoneStart, 3, 10);
   const auto with = [&](std::initializer_list<uint32_t> more) {
     Words words = zone;
     words.insert(words.end(), more);
@@ -148,7 +148,7 @@ TEST(Packets, end_in_front_of_what_is_none) {
 
 TEST(Packets, a_visit_ends_the_walk_behind_a_packet_or_in_front_of_it) {
   Words words;
-  for (uint32_t i = 0; i < 4; ++i) put(words, kZoneStart, i, 10 * i);
+  for (uint32_t i = 0; i < 4; ++i) put_packet(words, kZoneStart, i, 10 * i);
   for (const Walking last : {Walking::ends_here, Walking::ended_here}) {
     uint32_t visits = 0;
     const size_t end = for_each_packet(words, 0, [&](const Packet& p) {

@@ -44,7 +44,7 @@ TEST(PerfCounter, two_words) {
   EXPECT_EQ(c.count, 0x1234u);
 }
 
-// The ranges of the format sheet, first and last of each.
+// The ranges of tt-metal perf_counters.hpp, first and last of each.
 TEST(PerfCounter, ranges) {
   const auto name = [](uint64_t type) { return unpack_wide_perf_counter(0, type).name; };
   EXPECT_EQ(name(3), "MATH_COUNTER");

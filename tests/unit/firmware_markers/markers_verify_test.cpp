@@ -7,14 +7,14 @@
 
 #include "firmware_markers/decoder.hpp"
 #include "firmware_markers/frame.hpp"
+#include "tests/support/frames.hpp"
 #include "tests/support/same_digest.hpp"
 
 namespace ttc::markers {
 namespace {
 
 using device::marker_high;
-using Words = std::vector<uint32_t>;
-using Time = std::optional<uint64_t>;
+using test::Time, test::Words, test::operator+;
 
 const Lane kVerifiedLane{&device::kG4, 1, 9};
 constexpr uint64_t kRollOver = uint64_t{1} << 32;
@@ -30,34 +30,27 @@ uint64_t until(const FrameDigest& d) {
   return (d.last_time - kBase) & kClockMask;
 }
 
+Time clock_of(Time time) {
+  return time ? Time(clock_at(*time)) : Time();
+}
 void put(Words& w, uint32_t type, uint32_t id, Time time) {
-  const uint64_t clock = clock_at(time.value_or(0));
-  w.push_back(time ? marker_high(type, id, static_cast<uint32_t>(clock >> 32)) : device::kUnsetWord);
-  w.push_back(time ? static_cast<uint32_t>(clock) : device::kUnsetWord);
+  test::put_marker(w, type, id, clock_of(time));
 }
 
 // One frame: FW and KERNEL around zones of 2 cycles, one every 10 cycles from `first` on.
 Words frame(uint32_t host, Time fw_start, Time fw_end, uint64_t first = 0, size_t zones = 0) {
-  Words w{0, 0, kVerifiedLane.format->identity(kVerifiedLane.risc, kVerifiedLane.flat_id, 0), host};
-  put(w, device::kZoneStart, 1, fw_start);
-  put(w, device::kZoneEnd, 1, fw_end);
-  put(w, device::kZoneStart, 2, fw_start ? Time(*fw_start + 1) : Time());
-  put(w, device::kZoneEnd, 2, fw_end ? Time(*fw_end - 1) : Time());
-  for (size_t i = 0; i < zones; ++i) {
-    put(w, device::kZoneStart, 3, first + 10 * i);
-    put(w, device::kZoneEnd, 3, first + 10 * i + 2);
-  }
+  const auto identity = kVerifiedLane.format->identity(kVerifiedLane.risc, kVerifiedLane.flat_id, 0);
+  Words w = test::frame_words(
+      identity, host, {1, clock_of(fw_start), clock_of(fw_end)},
+      {2, clock_of(fw_start ? Time(*fw_start + 1) : Time()), clock_of(fw_end ? Time(*fw_end - 1) : Time())});
+  for (size_t i = 0; i < zones; ++i)
+    test::put_zone(w, {3, clock_at(first + 10 * i), clock_at(first + 10 * i + 2)});
   return w;
 }
 
 // An ordinary frame that begins at `time` and lasts `zones` zones.
 Words run(uint32_t host, uint64_t time, size_t zones) {
   return frame(host, time, time + 10 * zones + 90, time + 10, zones);
-}
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 // `landed` words of `fresh` over `older`; zeros where neither reaches.
@@ -461,7 +454,7 @@ TEST(Recovered, nothing_behind_its_own_fw_end_belongs_to_a_frame) {
   EXPECT_EQ(Recovered(words, known_until(500)).length, 20u);
 }
 
-// One event and zones until the buffer is full: the last END has no room (format sheet 3.5).
+// One event and zones until the buffer is full: the last END has no room (tt-metal kernel_profiler.hpp).
 TEST(Recovered, the_last_frame_is_recovered_with_what_overran_its_buffer) {
   Words words = run(1, 1000, 125);
   Words event;

@@ -1,4 +1,4 @@
-// Section 11 of the format sheet: one BRISC run, word by word, in both generations.
+// A worked example of tt-metal's profiler format: one BRISC run, word by word, in both generations.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -37,7 +37,7 @@ class WorkedExample : public testing::TestWithParam<Generation> {
   const Layout& layout() const { return *layout_by_name(GetParam().name); }
 };
 
-TEST_P(WorkedExample, the_identity_word_is_the_one_of_the_sheet) {
+TEST_P(WorkedExample, the_identity_word_is_the_one_of_tt_metal) {
   EXPECT_EQ(layout().format.identity(0, kFlatId, 0), GetParam().identity);
 }
 
@@ -95,10 +95,10 @@ TEST_P(WorkedExample, reading_it_as_the_other_generation_is_refused) {
   EXPECT_EQ(decoder.anomalies().resyncs, 1u);
 }
 
-TEST_P(WorkedExample, control_vector_parses_into_the_values_of_the_sheet) {
+TEST_P(WorkedExample, control_vector_parses_into_the_values_of_the_example) {
   const device::Format& f = layout().format;
   std::vector<uint32_t> words(f.control_words);
-  // Positions typed from the sheet, not taken from the table under test.
+  // Positions typed from tt-metal profiler_common.h, not taken from the table under test.
   if (f.generation == 3) {
     words[0] = 16, words[5] = 16, words[12] = 0x20, words[13] = 1, words[14] = 18, words[15] = 21;
     words[16] = 37, words[17] = 8, words[18] = 0, words[19] = 1;
@@ -135,7 +135,7 @@ TEST(WorkedExample, the_log_lies_at_124FA0_in_bank_4) {
   EXPECT_EQ(place.address, 0x124FA0u);
 }
 
-TEST(WorkedExample, what_the_wrong_generation_sees_is_what_the_sheet_says) {
+TEST(WorkedExample, what_the_wrong_generation_sees_is_wrong_in_the_known_way) {
   EXPECT_EQ(device::kG3.risc.get(0x4A0), 0u);
   EXPECT_EQ(device::kG3.flat.get(0x4A0), 148u);
   EXPECT_EQ(device::kG4.risc.get(0x128), 8u);
@@ -158,7 +158,7 @@ TEST(WorkedExample, layouts_are_found_by_name_in_any_case_and_by_number) {
   EXPECT_EQ(placement_for("grayskull"), nullptr);
 }
 
-// The published addresses of the profiler (sheet 1.4) follow from the end of the block before it.
+// The published addresses of the profiler (tt-metal dev_msgs.h) follow from the end of the block before it.
 TEST(WorkedExample, control_vector_follows_the_magic_word_at_the_next_16_byte_step) {
   EXPECT_EQ(control_address_after(0x10 + 2784, 0x10), 0xB00u);
   EXPECT_EQ(control_address_after(0x60 + 2784, 0x60), 0xB50u);

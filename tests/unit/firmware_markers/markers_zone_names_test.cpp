@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kFwNote[] = "BRISC-FW,fw/brisc.cc,417,KERNEL_PROFILER";
 
-TEST(ZoneNames, hash_is_the_one_of_the_sheet) {
+TEST(ZoneNames, hash_is_the_one_of_tt_metal) {
   static_assert(hash16(kFwNote) == 0x2F6D);
   EXPECT_EQ(hash16(""), (2166136261u & 0xffff) ^ (2166136261u >> 16));
   EXPECT_EQ(hash16("\xff"), hash16(std::string_view("\xff", 1)));

@@ -57,6 +57,11 @@ struct Fake {
   SegmentHeader* h;
 };
 
+void set_slot(CounterSlot& slot, const char* label, uint64_t value) {
+  std::strcpy(slot.label, label);
+  slot.value = value;
+}
+
 // How the reader takes it: the sentence of its refusal, or how following it ends. Never a crash, never
 // endless.
 std::string outcome(const Fake& fake, StartAt start = StartAt::oldest) {
@@ -174,6 +179,25 @@ TEST(ForeignSegment, header_fields_that_contradict_its_size_are_refused) {
     c.damage(*fake.h);
     EXPECT_EQ(outcome(fake).rfind(c.expected, 0), 0u) << c.what << ": " << outcome(fake);
   }
+}
+
+// A removed counter once moved all behind it: readers found counters by number, and would have shown those of
+// a segment that another version left under each other's names.
+TEST(ForeignSegment, counters_are_found_by_their_labels_wherever_they_are) {
+  Fake fake;
+  auto* slots = reinterpret_cast<CounterSlot*>(fake.bytes + kCountersAt);
+  set_slot(slots[0], "of_a_later_version", 7);
+  set_slot(slots[1], "markers", 11);
+  set_slot(slots[2], "sweeps", 13);
+  set_slot(slots[3], "markers", 17);
+  fake.h->counters_count = 4;
+  Reader reader(fake.span(), StartAt::oldest);
+  EXPECT_EQ(reader.counter(Counter::markers), 11u) << "the first of that name";
+  EXPECT_EQ(reader.counter(Counter::sweeps), 13u);
+  EXPECT_EQ(reader.counter(Counter::frames), 0u) << "the segment has none";
+  EXPECT_EQ(reader.counter(Counter::count), 0u);
+  std::memset(slots[1].label, 'x', sizeof slots[1].label);  // without an end
+  EXPECT_EQ(Reader(fake.span(), StartAt::oldest).counter(Counter::markers), 17u);
 }
 
 // Between oldest and tail lies never more than the ring holds (see ring_test).

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "shm/reader.hpp"
+#include "shm/src/attempts.hpp"
 #include "shm/src/segment_file.hpp"
 #include "tests/support/ring_chunks.hpp"
 #include "tests/support/segment_refusal.hpp"
@@ -98,6 +99,42 @@ TEST(Counters, are_labelled_by_their_own_names) {
   EXPECT_STREQ(label(Counter::clock_samples), "clock_samples");
   EXPECT_STREQ(label(Counter::clock_hz), "clock_hz");
   EXPECT_STREQ(label(Counter::missed_poll_deadlines), "missed_poll_deadlines");
+}
+
+// The clock was read twice an attempt. Where the deadline passed in between, an attempt that had found the
+// segment of an earlier collector was refused instead, and with the reason of another case.
+TEST(Attempts, one_that_succeeds_when_it_is_the_last_does_so_whenever_the_deadline_passes) {
+  for (int deadline = 0; deadline < 8; ++deadline) {
+    int time = 0;
+    const auto now = [&] { return time++; };
+    const auto attempt = [](bool last) -> std::string { return last ? "" : "its collector does not run"; };
+    EXPECT_EQ(attempt_until(deadline, now, attempt, [&] { ++time; }), "") << deadline;
+    time = 0;
+    int attempts = 0;
+    const auto never = [&](bool) { return "attempt " + std::to_string(++attempts); };
+    EXPECT_EQ(attempt_until(deadline, now, never, [] {}), "attempt " + std::to_string(deadline + 1));
+  }
+}
+
+TEST(Segment, a_file_without_a_size_is_refused_for_that_reason) {
+  const Name name("no-size");
+  std::ofstream(name.path()).close();
+  EXPECT_NE(error_of([&] { Reader reader(name.text(), StartAt::oldest, 5); }).find("it has no size yet"),
+            std::string::npos);
+}
+
+// It was taken for an empty one and removed, by fields that another version has elsewhere.
+TEST(Segment, what_a_collector_of_another_major_version_left_is_kept_by_the_next_one) {
+  const Name name("other-major");
+  in_dead_child(0, [&] { new SegmentWriter(name, "emu:x", 77, small()); });
+  std::fstream file(name.path(), std::ios::in | std::ios::out | std::ios::binary);
+  const uint32_t major = kAbiMajor + 1;
+  file.seekp(offsetof(SegmentHeader, abi_major)).write(reinterpret_cast<const char*>(&major), sizeof major);
+  file.close();
+  EXPECT_NE(error_of([&] { Reader reader(name.text(), StartAt::oldest); }).find("its format is version"),
+            std::string::npos);
+  SegmentWriter next(name, "emu:x", 78, small());
+  EXPECT_TRUE(name.remains_exist());
 }
 
 TEST(Segment, a_reader_gets_what_the_writer_published) {

@@ -1,7 +1,7 @@
 // One clock for several devices: cycles of each as cycles of the lowest one, the way tt-metal adjusts the NoC
 // traces of a run. From the clock model of a capture (piece by piece), or by the ratio and shift that
-// sync_device_info.csv has for a device (report sheet 1.3: t * ratio + shift). A device of which neither is
-// known keeps its own cycles.
+// sync_device_info.csv has for a device (tt-metal impl/profiler/tt_metal_profiler.cpp: t * ratio + shift). A
+// device of which neither is known keeps its own cycles.
 #pragma once
 #include <cstdint>
 #include <istream>

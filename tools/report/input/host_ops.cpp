@@ -1,6 +1,7 @@
 #include "tools/report/input/host_ops.hpp"
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "tools/report/input/device_input.hpp"

@@ -1,5 +1,5 @@
 // What the workload's host side said of its ops: tracy_ops_data.csv (messages) and tracy_ops_times.csv
-// (zones), as Tracy's csvexport leaves them. Report sheet 3.
+// (zones), as Tracy's csvexport leaves them. tt-metal tools/tracy/process_ops_logs.py.
 //
 // Messages are read as they come: a device op with its JSON, a cached one that repeats the JSON of its
 // program hash, host ops, signposts, begin, end and replay of traces, and the notes of tt-mlir about what
@@ -9,7 +9,7 @@
 #include <istream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

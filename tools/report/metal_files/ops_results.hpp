@@ -1,5 +1,6 @@
-// ops_perf_results*.csv: host and device side joined, as tt-metal's process_ops_logs writes it (report sheet
-// 2). CRLF, minimal quoting, ',' in a value becomes ';', Python's spelling of lists, dicts and booleans.
+// ops_perf_results*.csv: host and device side joined, as tt-metal's process_ops_logs writes it (tt-metal
+// tools/tracy/process_ops_logs.py). CRLF, minimal quoting, ',' in a value becomes ';', Python's spelling of
+// lists, dicts and booleans.
 //
 // Nothing aborts: a host op without device rows keeps empty cells, a device op that the host never named is
 // counted, and the summary says so.

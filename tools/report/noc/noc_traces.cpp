@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "collector/program/json_text.hpp"
+
 namespace ttc::report {
 namespace {
 
@@ -57,7 +59,7 @@ json line_hops(FabricRouting routing, uint32_t field) {
 
 void append_member(std::string& out, const json& j) {
   out += out.empty() ? "  " : ",\n  ";
-  for (const char c : j.dump(2)) {
+  for (const char c : program::json_text(j, 2)) {
     out += c;
     if (c == '\n') out += "  ";
   }
@@ -413,7 +415,8 @@ size_t NocTraces::write(const std::string& directory, const Run& run) {
   const auto device = run.devices.find(*chips.begin());
   if (device == run.devices.end()) return written;
   tools::Output out(topology, false);
-  out.append(single_device_topology(device->first, device->second.arch, device->second.worker_cores).dump(2));
+  out.append(program::json_text(
+      single_device_topology(device->first, device->second.arch, device->second.worker_cores), 2));
   out.commit();
   return written;
 }

@@ -1,6 +1,6 @@
-// noc_trace_dev*_ID*.json as tt-metal writes them and tt-npe reads them (report sheet 8): one flat array per
-// device and execution of a program, two spaces of indent, members in alphabetical order, sorted by core,
-// processor and time.
+// noc_trace_dev*_ID*.json as tt-metal writes them and tt-npe reads them (tt-npe, tt-metal profiler.cpp): one
+// flat array per device and execution of a program, two spaces of indent, members in alphabetical order,
+// sorted by core, processor and time.
 //
 // A send over the fabric is a group of events on one processor: the write (or the chunks of a scattered one),
 // its routing, and the local write of the packet to an Ethernet router, or to a mux core that hands it on to

@@ -1,7 +1,7 @@
 // What can be said of an op from its row alone: the figures of tt-perf-report (bytes, FLOPs, shares of the
 // card's peaks), and what bounds it.
 //
-// Peaks and formulas: report sheet 5.4, 5.5 (tt-perf-report src/tt_perf_report/perf_report.py@00b7324; HiFi3
+// Peaks and formulas: tt-perf-report src/tt_perf_report/perf_report.py@00b7324 (HiFi3
 // as its later versions have it). Block exponents of BFLOAT8_B and BFLOAT4_B are not counted, there as here.
 #pragma once
 #include <optional>

@@ -1,6 +1,6 @@
 // The per-op report: rows of a table put into order, cut to a window, merged over devices, with figures,
-// shares and verdicts. The rules are those of tt-perf-report 1.2.4 (report sheet 5) except where
-// tools/ttreport/REPORTS.md says why not.
+// shares and verdicts. The rules are those of tt-perf-report 1.2.4 (tt-perf-report
+// src/tt_perf_report/perf_report.py) except where tools/ttreport/REPORTS.md says why not.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
 // Rows of ops_perf_results*.csv of any year, typed. What a cell does not hold, or holds implausibly, is
-// absent; how often that happened is told with the first place. Columns are found by name (report sheet 2).
+// absent; how often that happened is told with the first place. Columns are found by name (tt-metal
+// tools/tracy/process_ops_logs.py).
 #pragma once
 #include <array>
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/pipeline/source.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/text/csv_file.hpp"
 
@@ -62,35 +63,42 @@ std::vector<std::string> resolved(const std::vector<std::string>& from, bool pre
   return all;
 }
 
-void read_host(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
-  if (options.no_host) return;
+// Of the host: its ops and, beside them, its times.
+struct HostFiles {
+  fs::path ops, times;
+};
+
+std::optional<HostFiles> host_files(const RunOptions& options, const std::vector<std::string>& from) {
+  if (options.no_host) return std::nullopt;
   std::vector<fs::path> places;
-  if (!options.host.empty()) {
-    places.emplace_back(options.host);
-    places.push_back(fs::path(options.host) / ".logs");
-  } else {
+  if (!options.host.empty())
+    places = {fs::path(options.host), fs::path(options.host) / ".logs"};
+  else
     for (const std::string& one : from) places.push_back(fs::path(one).parent_path());
-  }
   for (const fs::path& place : places) {
     std::error_code ignored;
-    fs::path data = place / "tracy_ops_data.csv", times = place / "tracy_ops_times.csv";
-    if (fs::is_regular_file(place, ignored)) {  // named itself
-      data = place;
-      times = place.parent_path() / "tracy_ops_times.csv";
-    }
-    if (!fs::exists(data, ignored)) continue;
-    std::ifstream in(data, std::ios::binary);
-    if (!in) throw InputError(data.string() + " cannot be read: " + std::strerror(errno));
-    read_ops_data(in, data, run.host);
-    std::ifstream zones(times, std::ios::binary);
-    if (zones)
-      read_ops_times(zones, times, run.host);
-    else
-      run.host.remarks.push_back("there is no " + times.string() + "; host times stay empty");
-    return;
+    HostFiles files{place / "tracy_ops_data.csv", place / "tracy_ops_times.csv"};
+    if (fs::is_regular_file(place, ignored))  // named itself
+      files = {place, place.parent_path() / "tracy_ops_times.csv"};
+    if (fs::exists(files.ops, ignored)) return files;
   }
-  if (!options.host.empty())
+  return std::nullopt;
+}
+
+void read_host(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
+  const std::optional<HostFiles> files = host_files(options, from);
+  if (!files) {
+    if (options.no_host || options.host.empty()) return;
     throw InputError(options.host + " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
+  }
+  std::ifstream in(files->ops, std::ios::binary);
+  if (!in) throw InputError(files->ops.string() + " cannot be read: " + std::strerror(errno));
+  read_ops_data(in, files->ops, run.host);
+  std::ifstream zones(files->times, std::ios::binary);
+  if (zones)
+    read_ops_times(zones, files->times, run.host);
+  else
+    run.host.remarks.push_back("there is no " + files->times.string() + "; host times stay empty");
 }
 
 // One listener for all of them.
@@ -172,6 +180,16 @@ Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vec
                       std::to_string(cells.header.size()) + " columns of the head, the first in line " +
                       std::to_string(first));
   return cells;
+}
+
+std::vector<std::string> input_files(const RunOptions& options) {
+  const std::vector<std::string> from = resolved(options.from, options.prefer_zones);
+  std::vector<std::string> all = tools::named_sources(from);
+  if (const auto host = host_files(options, from)) {
+    all.push_back(host->ops);
+    all.push_back(host->times);
+  }
+  return all;
 }
 
 Run read_run(const RunOptions& options, const RunListeners& listeners) {

@@ -59,6 +59,10 @@ struct RunListeners {
       on_zones;  // before the first event; stays there while reading
 };
 
+// The files, directories and live names that read_run() reads: of a report folder the file in it that is
+// taken. Throws InputError.
+std::vector<std::string> input_files(const RunOptions& options);
+
 // Throws InputError.
 Run read_run(const RunOptions& options, const RunListeners& listeners = {});
 

@@ -1,9 +1,11 @@
 #include "tools/report/page/html_page.hpp"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "collector/draw/text_escape.hpp"
+#include "collector/program/json_text.hpp"
 
 namespace ttc::embedded {
 extern const std::string_view page_html, page_css, page_js;  // ttc_embed of CMakeLists.txt
@@ -44,7 +46,7 @@ std::string fill(std::string_view page, const std::map<std::string_view, std::st
 
 // JSON inside a script element. Bad bytes of names become a replacement character; no name ends the element.
 std::string script_json(const nlohmann::ordered_json& data) {
-  std::string text = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = program::json_text(data);
   for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) text.replace(at, 2, "<\\/");
   for (size_t at = 0; (at = text.find("<!--", at)) != std::string::npos; at += 7)
     text.replace(at, 4, "\\u003c!--");

@@ -1,6 +1,6 @@
 // One self-contained page: style, script and data in one file that loads nothing else.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace ttc::report {

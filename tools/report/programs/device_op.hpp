@@ -7,7 +7,7 @@
 //   riscs               the same as kernel, of one kind of processor
 //   cores               per core: first *-KERNEL marker .. last one
 //
-// Source: report sheet 1.4; tt-metal tools/tracy/cpp_device_analyses.json@92651f8.
+// Source: tt-metal tools/tracy/cpp_device_analyses.json@92651f8.
 #pragma once
 #include <array>
 #include <cstdint>

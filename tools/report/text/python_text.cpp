@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "collector/program/json_text.hpp"
 
 namespace ttc::report {
 namespace {
@@ -66,7 +69,7 @@ std::string python_repr(const nlohmann::ordered_json& value) {
       return python_float(value.get<double>());
     case Type::number_integer:
     case Type::number_unsigned:
-      return value.dump();
+      return program::json_text(value);
     case Type::object: {
       std::string out = "{";
       for (const auto& [key, member] : value.items())

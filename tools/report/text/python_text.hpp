@@ -1,6 +1,6 @@
 // Values as Python's str() and csv module spell them in tt-metal's reports.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace ttc::report {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "collector/program/printable.hpp"
+
 namespace ttc::report {
 namespace {
 
@@ -51,8 +53,9 @@ bool wants_color(int fd, bool forced, bool forbidden) {
 }
 
 std::string inked(const std::string& text, Ink ink, bool color) {
-  if (!color || ink == Ink::plain || text.empty()) return text;
-  return kInks[static_cast<size_t>(ink)] + text + "\033[0m";
+  std::string shown = program::printable(text);
+  if (!color || ink == Ink::plain || text.empty()) return shown;
+  return kInks[static_cast<size_t>(ink)] + shown + "\033[0m";
 }
 
 size_t shown_width(const std::string& text) {
@@ -86,6 +89,11 @@ std::string thousands(double value, int decimals) {
     text.insert(at, 1, ',');
   }
   return text;
+}
+
+void TextTable::row(std::vector<TextCell> cells) {
+  for (TextCell& cell : cells) cell.text = program::printable(cell.text);
+  rows_.push_back(std::move(cells));
 }
 
 std::string TextTable::text(size_t width, bool color) const {

@@ -11,6 +11,7 @@ enum class Ink : uint8_t { plain, grey, red, green, yellow, blue, magenta, cyan,
 
 // Whether colours go to this descriptor: --color, --no-color, NO_COLOR, or what it is.
 bool wants_color(int fd, bool forced, bool forbidden);
+// `text` made printable, in that colour.
 std::string inked(const std::string& text, Ink ink, bool color);
 // Columns a UTF-8 text takes; marks of width 2 (most emoji, CJK) count as 2.
 size_t shown_width(const std::string& text);
@@ -33,7 +34,8 @@ struct TextColumn {
 class TextTable {
  public:
   explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
-  void row(std::vector<TextCell> cells) { rows_.push_back(std::move(cells)); }
+  // Cells are shown printable (collector/program/printable.hpp).
+  void row(std::vector<TextCell> cells);
   void rule() { rules_.push_back(rows_.size()); }  // a line before the next row
   // Lines with their ends; `width` 0: as wide as it gets.
   std::string text(size_t width, bool color) const;

@@ -86,7 +86,7 @@ struct Format {
 
   PacketType last_type;  // the highest packet type this generation knows
 
-  // Behaviour of the firmware that wrote it (format sheet 5.1, 5.2), for the emulated one.
+  // Behaviour of the firmware that wrote it (tt-metal kernel_profiler.hpp), for the emulated one.
   bool early_2025;             // finish waits for the DRAM address and clears DEVICE_END; run count in the id
   bool done_tested_first;      // a launch that is not for this core leaves DEVICE_END alone
   bool quick_push_guarded;     // quick push tests DROPPED first and keeps four words in reserve
@@ -187,7 +187,7 @@ inline constexpr Format kG4 = {.generation = 4,
                                .guaranteed_when_full = true,
                                .whole_packet_reserved = true};
 
-// How the firmware was built; the words look alike and mean different things (format sheet 5.4).
+// How the firmware was built; the words look alike and mean different things (tt-metal kernel_profiler.hpp).
 enum class Mode : uint8_t {
   normal = 0,
   trace_only = 1,  // all RISCs write into buffer 0, a frame a replay; L1 holds the last one

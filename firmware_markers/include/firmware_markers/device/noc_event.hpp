@@ -2,7 +2,7 @@
 // (TS_DATA_16B 9090). Packers of the words, and helpers that record them the way the firmware does: when the
 // buffer is full, what it holds is pushed first. Freestanding: <stdint.h> only.
 //
-// Source: tt-metal event_metadata.hpp@0142846f, perf_counters.hpp@00d3c16b (format sheet 7). The numbers of
+// Source: tt-metal event_metadata.hpp@0142846f, perf_counters.hpp@00d3c16b. The numbers of
 // the events grew over time: these are of 2026.
 #pragma once
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// Device side: writes the on-card profiler formats from a RISC-V core, with the order of accesses that the real
-// firmware of each generation has. Freestanding: <stdint.h> only. The same code, on a host Port, is the
+// Device side: writes the on-card profiler formats from a RISC-V core, with the order of accesses that the
+// real firmware of each generation has. Freestanding: <stdint.h> only. The same code, on a host Port, is the
 // firmware of the emulated card. How to use it in a kernel of your own: DEVICE.md.
 //
 // A Port is the machine underneath. Addresses are bytes in this core's own L1:
@@ -172,7 +172,7 @@ class Profiler {
 
   // Room is tested for the start alone, and two words a zone are kept for the ends of open ones: a buffer of
   // zones and 4-word packets ends exactly at its end, any other mix can write 2 words past it, into the next
-  // RISC's identity (format sheet 3.5).
+  // RISC's identity (tt-metal kernel_profiler.hpp).
   bool zone_start(uint32_t id) {
     if (!room(0)) return false;
     limit_ -= 8;

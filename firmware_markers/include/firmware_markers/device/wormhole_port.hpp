@@ -1,6 +1,7 @@
 // The Port of a Wormhole Tensix core: L1 by address, the debug block's wall clock, NIU 0's first command
-// buffer. Freestanding. Addresses: driver sheet 4.4 and 9 (NoC command registers measured on the public
-// simulator), format sheet 8 (clock). CTRL 0x2092 = write, acknowledged, static VC.
+// buffer. Freestanding. Addresses: tt-umd device/arch/*_implementation.hpp, ttsim (NoC command registers
+// measured on the public simulator), tt-isa-documentation WormholeB0/TensixTile/DebugTimestamper.md (clock).
+// CTRL 0x2092 = write, acknowledged, static VC.
 #pragma once
 #include <stdint.h>
 

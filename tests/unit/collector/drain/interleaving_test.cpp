@@ -149,8 +149,8 @@ class Interleaving : public testing::Test {
     EXPECT_LE(total.silent, total.runs / kSilentAtMost + 2);
     EXPECT_LT(total.false_alarms, total.runs / 5);
   }
-  static Collecting::Shared& shared() {
-    static Collecting::Shared s;
+  static RingReading::Shared& shared() {
+    static RingReading::Shared s;
     return s;
   }
   Coverage total;

@@ -123,10 +123,12 @@ TEST(SvgAxis, places_are_linear_or_logarithmic) {
 TEST(SvgAxis, a_plot_leaves_out_labels_that_would_overlap) {
   Svg svg(200, 100, {});
   Plot({0, 0, 100, 50}, {0, 100}, {0, 1})
-      .draw(svg, {{0, "first"}, {5, "crowded"}, {90, "last"}}, {{0.5, "half"}});
+      .draw(svg, {{0, "first"}, {5, "crowded"}, {50, "middle"}, {70, "crowded"}, {90, "last"}},
+            {{0.5, "half"}});
   const std::string text = std::move(svg).finish();
   EXPECT_NE(text.find(">first<"), std::string::npos);
   EXPECT_EQ(text.find(">crowded<"), std::string::npos);
+  EXPECT_NE(text.find(">middle<"), std::string::npos);
   EXPECT_NE(text.find(">last<"), std::string::npos);
   EXPECT_NE(text.find("<line x1=\"0\" y1=\"25\" x2=\"100\" y2=\"25\""), std::string::npos);
 }

@@ -41,7 +41,7 @@ TEST(FunctionOf, none_for_emulated_cards_and_functions_without_a_node) {
   EXPECT_EQ(found("", ""), "none");
 }
 
-// Raw rates per direction (driver sheet 10): 15.75, 31.5 and 63.0 GB/s.
+// Raw rates per direction (tt-umd tests/microbenchmark): 15.75, 31.5 and 63.0 GB/s.
 TEST(LinkRate, is_what_is_left_after_line_coding) {
   EXPECT_NEAR(bytes_per_s_of({"8.0 GT/s PCIe", "16"}), 15.75e9, 0.01e9);
   EXPECT_NEAR(bytes_per_s_of({"16.0 GT/s PCIe", "16"}), 31.5e9, 0.02e9);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/capture_blocks.hpp"
+#include "tests/support/frames.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -23,17 +24,11 @@ TriggerRules rules_of(std::initializer_list<const char*> texts) {
 std::vector<uint32_t> launch(uint64_t start, uint16_t zone, uint64_t cycles, bool ends = true,
                              uint32_t risc = 3) {
   // Generation and tile are those of words_chunk().
-  std::vector<uint32_t> words{0, 0, markers::layout_by_generation(4)->format.identity(risc, 3, 0), 7};
-  const auto put = [&](uint32_t type, uint32_t id, uint64_t time) {
-    words.push_back(device::marker_high(type, id, static_cast<uint32_t>(time >> 32)));
-    words.push_back(static_cast<uint32_t>(time));
-  };
-  put(device::kZoneStart, 100, start);
-  put(device::kZoneEnd, 100, start + cycles + 40);
-  put(device::kZoneStart, 101, start + 10);
-  put(device::kZoneEnd, 101, start + cycles + 30);
-  put(device::kZoneStart, zone, start + 20);
-  if (ends) put(device::kZoneEnd, zone, start + 20 + cycles);
+  const auto identity = markers::layout_by_generation(4)->format.identity(risc, 3, 0);
+  test::Words words = test::frame_words(identity, 7, {100, start, start + cycles + 40},
+                                        {101, start + 10, start + cycles + 30});
+  test::put_marker(words, device::kZoneStart, zone, start + 20);
+  if (ends) test::put_marker(words, device::kZoneEnd, zone, start + 20 + cycles);
   return words;
 }
 

@@ -5,32 +5,21 @@
 
 #include <vector>
 
+#include "tests/support/frames.hpp"
+
 namespace ttc::collect {
 namespace {
 
-using Words = std::vector<uint32_t>;
+using test::Time, test::Words, test::operator+;
 
 const markers::Lane kNcrisc{&device::kG4, 1, 3};
 
-uint32_t high(uint32_t type, uint16_t id) {
-  return device::marker_high(type, id, 0);
-}
-
 // A launch's frame without markers of its own. A quick push has no FW end yet, and no kernel end.
 Words frame(uint32_t host_id, uint32_t start, bool ended = true) {
-  const uint32_t open = device::kUnsetWord;
-  Words w = {0, 0, kNcrisc.identity, host_id, high(device::kZoneStart, 7), start};
-  w.insert(w.end(), {ended ? high(device::kZoneEnd, 7) : open, ended ? start + 90 : open});
-  w.insert(w.end(), {high(device::kZoneStart, 9), start + 10});
-  w.insert(w.end(), {ended ? high(device::kZoneEnd, 9) : open, ended ? start + 80 : open});
-  if (!ended)  // the firmware's own zone around the push
-    w.insert(w.end(), {high(device::kZoneStart, 11), start + 50, high(device::kZoneEnd, 11), start + 60});
+  const auto end = [&](uint32_t cycles) { return ended ? Time(start + cycles) : Time(); };
+  Words w = test::frame_words(kNcrisc.identity, host_id, {7, start, end(90)}, {9, start + 10, end(80)});
+  if (!ended) test::put_zone(w, {11, start + 50, start + 60});  // the firmware's own zone around the push
   return w;
-}
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 LaneCase cleared_at(uint32_t pos) {

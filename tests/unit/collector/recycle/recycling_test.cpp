@@ -23,8 +23,8 @@ bool many_worlds() {
 }
 constexpr uint64_t kSlower = kSanitized ? 20 : 1;
 
-Collecting::Shared& shared() {
-  static Collecting::Shared s;
+RingReading::Shared& shared() {
+  static RingReading::Shared s;
   return s;
 }
 

@@ -10,6 +10,7 @@
 #include "collector/sampling/clock_publisher.hpp"
 #include "driver_iface/allow_list.hpp"
 #include "shm/reader.hpp"
+#include "tests/support/fake_card.hpp"
 #include "ttcollect/host_time.hpp"
 #include "ttcollect/live_clock.hpp"
 
@@ -21,32 +22,21 @@ using card::Coord;
 using card::Window;
 
 // Counts nanoseconds of CLOCK_MONOTONIC_RAW at 1 GHz, each tile from its own origin.
-class TileCard : public card::Card {
+class TileCard : public card::FakeCard {
  public:
-  const card::Identity& identity() const override { return identity_; }
-  std::span<const card::Tile> tiles() const override { return {}; }
-  Access aim(Window, Coord tile, uint64_t) override {
-    aimed_ = tile;
+  Access aim(Window window, Coord tile, uint64_t address) override {
+    place(window, tile, address);
     return dead.contains(tile) ? Access::suspect : Access::ok;
   }
-  Access load_registers(Window, uint32_t offset, std::span<uint32_t> out) override {
+  Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override {
     ++transactions_.round_trips;
-    const uint64_t now = count(aimed_);
+    const uint64_t now = count(tile_of(window));
     const uint64_t address = card::kRegisterWindow + offset;
     EXPECT_TRUE(address == card::kWallClockLow || address == card::kWallClockHigh)
         << "outside of the safe order";
     out[0] = static_cast<uint32_t>(address == card::kWallClockLow ? now : now >> 32);
     return Access::ok;
   }
-  Access copy(Window, uint32_t, std::span<uint64_t>) override { return Access::refused; }
-  Access wall_clock(Coord, uint64_t&) override { return Access::refused; }
-  card::Health health() override { return card::Health::ok; }
-  int hangup_fd() const override { return -1; }
-  std::optional<card::DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t) override {
-    return std::nullopt;
-  }
-  Access release(const card::DescriptorRange&, std::span<const uint64_t>) override { return Access::refused; }
-  card::Transactions transactions() const override { return transactions_; }
   card::Telemetry telemetry() override { return {aiclk_mhz, {}, {}}; }
 
   std::optional<uint32_t> aiclk_mhz;
@@ -55,11 +45,6 @@ class TileCard : public card::Card {
   uint64_t base = 0;
   std::map<Coord, uint64_t> origin;
   std::map<Coord, bool> dead;
-
- private:
-  card::Identity identity_;
-  Coord aimed_;
-  card::Transactions transactions_;
 };
 
 constexpr size_t kSegments = 40;

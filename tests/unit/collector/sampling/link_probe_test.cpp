@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "driver_iface/allow_list.hpp"
 #include "driver_iface/guarded_card.hpp"
+#include "tests/support/fake_card.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -21,19 +20,12 @@ uint64_t clock_now() {
 }
 
 // Charges every access; refuses what an observer may not do.
-class CountingCard final : public card::Card {
+class CountingCard final : public card::FakeCard {
  public:
-  CountingCard() {
-    identity_.spec = "emu:counting";
-    identity_.arch = card::arch_by_name("wormhole_b0");
-    identity_.dram_views = identity_.arch->dram_views_without(0);
-  }
-  const card::Identity& identity() const override { return identity_; }
-  std::span<const card::Tile> tiles() const override { return {}; }
   Access aim(Window window, card::Coord tile, uint64_t address) override {
     now_ns += 400;
     ++aims;
-    aimed_[window] = {tile, address & ~(card::kWindowBytes - 1)};
+    place(window, tile, address);
     lowest_l1 =
         std::min(lowest_l1, tile == kTile && address < card::kRegisterWindow ? address : ~uint64_t{0});
     return tile == dead_tile ? Access::suspect : Access::ok;
@@ -41,7 +33,7 @@ class CountingCard final : public card::Card {
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override {
     now_ns += 900 * out.size();
     EXPECT_EQ(window, Window::control);
-    EXPECT_TRUE(card::register_readable(*identity_.arch, aimed_[window].second + offset));
+    EXPECT_TRUE(card::register_readable(*identity_.arch, base_of(window) + offset));
     return next();
   }
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override {
@@ -65,13 +57,6 @@ class CountingCard final : public card::Card {
     cycles = now_ns;
     return next();
   }
-  card::Health health() override { return card::Health::ok; }
-  int hangup_fd() const override { return -1; }
-  std::optional<card::DescriptorRange> descriptor_range(card::Coord, uint64_t, uint32_t) override {
-    return std::nullopt;
-  }
-  Access release(const card::DescriptorRange&, std::span<const uint64_t>) override { return Access::ok; }
-  card::Transactions transactions() const override { return {}; }
 
   static constexpr card::Coord kTile{1, 1};
   card::Coord dead_tile{99, 99};
@@ -80,8 +65,6 @@ class CountingCard final : public card::Card {
 
  private:
   Access next() { return accesses++ >= fails_from ? Access::suspect : Access::ok; }
-  card::Identity identity_;
-  std::map<Window, std::pair<card::Coord, uint64_t>> aimed_;
 };
 
 TEST(LinkProbe, every_kind_of_access_is_measured_as_often_as_asked_and_costs_what_it_costs) {

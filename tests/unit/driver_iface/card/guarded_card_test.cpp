@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "tests/support/fake_card.hpp"
+
 namespace ttc::card {
 namespace {
 
@@ -22,20 +24,15 @@ uint64_t test_clock() {
 }
 
 // L1 and registers say which tile they belong to; tiles can be silent or slow.
-class ScriptedCard : public Card {
+class ScriptedCard : public FakeCard {
  public:
   ScriptedCard() {
-    identity_.arch = arch_by_name("wormhole_b0");
-    identity_.dram_views = identity_.arch->dram_views_without(0);
     for (uint8_t x = 1; x <= 4; ++x)
       for (uint8_t y = 1; y <= 5; ++y) tiles_.push_back({{x, y}, TileKind::tensix, false});
     tiles_.push_back({{6, 1}, TileKind::tensix, true});
   }
-  const Identity& identity() const override { return identity_; }
-  std::span<const Tile> tiles() const override { return tiles_; }
   Access aim(Window window, Coord tile, uint64_t address) override {
-    at_[static_cast<size_t>(window)] = tile;
-    base_[static_cast<size_t>(window)] = address & ~(kWindowBytes - 1);
+    place(window, tile, address);
     return Access::ok;
   }
   Access load_registers(Window window, uint32_t, std::span<uint32_t> out) override {
@@ -47,7 +44,7 @@ class ScriptedCard : public Card {
     const Coord tile = touch(window);
     const bool unanswered = silent_loads > 0 && silent_loads-- > 0;
     for (size_t i = 0; i < out.size(); ++i) {
-      const uint64_t address = base_[static_cast<size_t>(window)] + offset + 8 * i;
+      const uint64_t address = base_of(window) + offset + 8 * i;
       const bool blank = unanswered || silent.count(tile) || (tile == kDram && address >= blank_from);
       out[i] = blank ? ~uint64_t{0} : address;
     }
@@ -59,13 +56,12 @@ class ScriptedCard : public Card {
     return Access::ok;
   }
   Access wall_clock(Coord tile, uint64_t& cycles) override {
-    at_[0] = tile;
+    place(Window::control, tile, base_of(Window::control));
     touch(Window::control);
     cycles = silent.count(tile) ? ~uint64_t{0} : 77;
     return Access::ok;
   }
   Health health() override { return health_now; }
-  int hangup_fd() const override { return -1; }
   std::optional<DescriptorRange> descriptor_range(Coord, uint64_t, uint32_t bytes) override {
     return DescriptorRange{3, 0, bytes, 0};
   }
@@ -83,17 +79,12 @@ class ScriptedCard : public Card {
 
  private:
   Coord touch(Window window) {
-    const Coord tile = at_[static_cast<size_t>(window)];
+    const Coord tile = tile_of(window);
     ++touched[tile];
     transport_ns += transport_per_load_ns;
     clock_ns += slow_ns[tile] + transport_per_load_ns;
     return tile;
   }
-
-  Identity identity_;
-  std::vector<Tile> tiles_;
-  Coord at_[kWindows];
-  uint64_t base_[kWindows] = {};
 };
 
 class Guarded : public testing::Test {

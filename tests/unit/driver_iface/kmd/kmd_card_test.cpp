@@ -346,7 +346,7 @@ TEST_P(KmdCard, a_chip_whose_tiles_do_not_answer_is_left_alone) {
   expect_nothing_held();
 }
 
-// They should answer, says the sheet; a board whose fused-off tiles do not costs one read a line.
+// They should answer; a board whose fused-off tiles do not costs one read a line.
 TEST_P(KmdCard, fused_off_lines_that_do_not_answer_are_left_out_as_a_whole) {
   ModelNode node;
   node.telemetry = false;  // which would tell

@@ -184,7 +184,7 @@ TEST_F(OnSimulator, the_clock_runs_and_is_read_by_the_words_that_may_be) {
 }
 
 // By hand, from the layout of the registers.
-TEST(WindowRegisters, hold_what_the_sheet_says) {
+TEST(WindowRegisters, hold_what_the_driver_s_sources_say) {
   NocAim a;
   a.address = 5u << 21;
   a.x_end = 3;

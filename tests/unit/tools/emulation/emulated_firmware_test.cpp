@@ -192,7 +192,7 @@ TEST(EmulatedFirmware, an_ethernet_core_has_its_own_place_and_number_of_riscs) {
   EXPECT_EQ(wormhole.world.ethernet()[1].control_address, 0x27C0u);
 }
 
-TEST(EmulatedFirmware, mailboxes_lie_where_the_sheet_has_them) {
+TEST(EmulatedFirmware, mailboxes_lie_where_tt_metal_has_them) {
   const std::map<std::string, uint32_t> wormhole = {{"M1-early", 0x890}, {"M1", 0x8B0}, {"M2-2025", 0x970},
                                                     {"M2", 0x970},       {"M3", 0xA00}, {"M4", 0xB00}};
   for (const auto& [mailbox, address] : wormhole) {

@@ -124,6 +124,19 @@ TEST(PipelineSessions, losses_of_two_devices_with_the_same_id_are_two) {
   EXPECT_EQ(pipeline.losses()[1].device, 1u);
 }
 
+// They were decoded as if they came from the DRAM log.
+TEST(PipelineSessions, words_of_a_source_of_a_later_version_are_left_out_and_reported) {
+  Notebook book;
+  Pipeline pipeline({}, false);
+  Chunk words = lane_chunk(1, 0);
+  auto* span = reinterpret_cast<shm::SpanEntry*>(words.data() + sizeof(ChunkHeader) / 8);
+  span->source = static_cast<shm::SpanSource>(2);
+  ASSERT_EQ(shm::check_chunk(words), "");
+  pipeline.push(words, book);
+  EXPECT_EQ(pipeline.markers(), 0u);
+  EXPECT_NE(pipeline.complaint().find("source 2"), std::string::npos) << pipeline.complaint();
+}
+
 // Two workloads may have zones whose different strings share a hash: markers of one must not get the other's.
 TEST(PipelineSessions, names_stay_with_their_session) {
   std::ifstream log(std::string(TTC_TEST_DATA) + "/firmware_lane/zone_src_locations.log");

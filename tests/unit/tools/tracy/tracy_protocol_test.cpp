@@ -32,8 +32,8 @@ TEST(TracyDialects, no_two_items_of_a_dialect_share_a_number) {
   }
 }
 
-// Viewer sheet 2.4, the cells that tell dialects apart.
-TEST(TracyDialects, numbers_and_lengths_are_the_sheets) {
+// tracy public/common/TracyQueue.hpp, the cells that tell dialects apart.
+TEST(TracyDialects, numbers_and_lengths_are_the_protocols) {
   const Dialect &d64 = *dialect_for(64, true), &fork = *dialect_for(66, true), &d69 = *dialect_for(69, true),
                 &d79 = *dialect_for(79, true), &d82 = *dialect_for(82, true), &d83 = *dialect_for(83, true);
   EXPECT_EQ(d64.id(Item::string_data), 98);

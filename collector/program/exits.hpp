@@ -1,0 +1,50 @@
+// Exit codes of the programs. A number that two programs share means the same in both only where it stands in
+// Exit.
+#pragma once
+
+namespace ttc::program {
+
+struct Exit {
+  static constexpr int kOk = 0;
+  static constexpr int kUsage = 2;   // wrong options, or an output that is an input
+  static constexpr int kFailed = 8;  // any other failure: memory, an error of the system
+};
+
+struct CollectExit : Exit {
+  static constexpr int kNoDevice = 3;  // no such device or it cannot be opened; list: the PCI bus
+  static constexpr int kNoSource = 3;  // info, recover, snapshot, play: the source cannot be read
+  static constexpr int kNoProfiler = 4;
+  static constexpr int kDamaged = 4;  // info, play: the file is cut or damaged
+  static constexpr int kSegment = 5;  // it cannot be made or is taken
+  static constexpr int kOutput = 6;
+  static constexpr int kCardVanished = 7;
+};
+
+struct ExportExit : Exit {
+  static constexpr int kNoSource = 3;
+  static constexpr int kSourceDamaged = 4;  // the output holds what was readable
+  static constexpr int kOutput = 5;
+  static constexpr int kReaderLost = 6;  // this reader was too slow and lost chunks
+};
+
+struct ReportExit : Exit {
+  static constexpr int kConditionHolds = 1;  // diff --fail-if
+  static constexpr int kNoSource = 3;
+  static constexpr int kSourceDamaged = 4;
+  static constexpr int kOutput = 5;
+};
+
+struct MonitorExit : Exit {
+  static constexpr int kNoSource = 3;
+  static constexpr int kOutput = 5;
+};
+
+struct EmulatorExit : Exit {
+  static constexpr int kViolation = 1;  // an observer did something that could hurt silicon
+  static constexpr int kCard = 3;       // the card cannot be made
+  static constexpr int kLoad = 4;       // --load or --replay cannot be understood
+  static constexpr int kFile = 5;       // a file cannot be written
+  static constexpr int kRowsLeftOut = 6;
+};
+
+}  // namespace ttc::program

@@ -1,0 +1,13 @@
+// Foreign text on a terminal: names out of compilers' logs, paths, command lines of other processes.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace ttc::program {
+
+// `text` without anything a terminal obeys. Control characters, line ends among them, become \xNN; characters
+// that turn the direction of writing or end a line become \uNNNN; bytes that are no UTF-8 become \xNN. The
+// rest stays.
+std::string printable(std::string_view text);
+
+}  // namespace ttc::program

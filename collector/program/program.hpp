@@ -1,0 +1,42 @@
+// What the main function of every program does around its own work.
+#pragma once
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "collector/program/exits.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ttc::program {
+
+struct Program {
+  const char* name;
+  int output_failed;  // exit code when standard output cannot be written
+};
+
+// Wrong use that shows after the command line was read; one sentence. Exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// "<name>: <sentence>" on stderr, printable. Gives `code`.
+int say(const Program& program, int code, std::string_view sentence);
+
+// Likewise of text of several lines of ours: its line ends stay.
+void say_lines(const Program& program, std::string_view lines);
+
+// Reads the command line. Set: the program ends with that code (--help, --version, wrong options, which are
+// said).
+std::optional<int> parse_command_line(const Program& program, CLI::App& app, int argc, char** argv);
+
+// Runs `body`. What it throws becomes one sentence and an exit code: 2 of wrong options and UsageError, 8 of
+// anything else. At the end standard output is flushed: when not all of it could be written, that is said,
+// and a code of 0 becomes `output_failed`.
+int run_program(const Program& program, const std::function<int()>& body);
+
+}  // namespace ttc::program

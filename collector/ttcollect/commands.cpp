@@ -1,0 +1,128 @@
+#include "collector/ttcollect/commands.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "collector/capture/capture_file.hpp"
+#include "collector/inspect/inventory.hpp"
+#include "collector/inspect/probe.hpp"
+#include "collector/inspect/sync_run.hpp"
+#include "collector/ttcollect/program.hpp"
+#include "collector/ttcollect/report.hpp"
+
+namespace ttc::collect {
+namespace {
+
+// What went wrong on the way, one sentence each; the first kind found decides.
+int verdict(const RunResult& result, const std::string& output) {
+  const DeviceResult* failed = nullptr;
+  for (const DeviceResult& d : result.devices)
+    if (!d.output_error.empty() && !failed) failed = &d;
+  if (failed) say(Exit::kOutput, output + ": " + failed->output_error);
+  bool vanished = false;
+  for (const DeviceResult& d : result.devices) {
+    if (!d.card_vanished) continue;
+    vanished = true;
+    say(Exit::kCardVanished,
+        d.identity.spec + " went away unannounced; everything read until then is in live:" + d.live_name +
+            (output.empty() ? "" : " and " + output));
+  }
+  if (!result.viewer_failure.empty()) say(Exit::kOutput, result.viewer_failure);
+  return failed || !result.viewer_failure.empty() ? Exit::kOutput
+         : vanished                               ? Exit::kCardVanished
+                                                  : Exit::kOk;
+}
+
+int list_all(bool as_json, const std::string& root) {
+  try {
+    list(as_json, card::roots_below(root));
+    return Exit::kOk;
+  } catch (const card::InventoryError& e) {
+    return say(Exit::kNoDevice, e.what());
+  }
+}
+
+int probe_one(const std::string& device, const card::OpenOptions& open, uint32_t samples, bool as_json) {
+  try {
+    probe(device, open, samples, as_json);
+    return Exit::kOk;
+  } catch (const card::OpenError& e) {
+    return say(Exit::kNoDevice, e.what());
+  } catch (const ProbeError& e) {
+    return say(Exit::kCardVanished, e.what());
+  }
+}
+
+int run_sync(const RunOptions& o, bool as_json, const std::string& svg) {
+  if (!o.output.empty())
+    return say(Exit::kUsage,
+               "sync collects no markers, so there is nothing for --output; --svg FILE draws its result");
+  SyncOptions options;
+  options.devices = o.devices;
+  if (o.duration_ns) options.duration_ns = o.duration_ns;
+  options.sampler = o.sampler;
+  options.open = o.open;
+  try {
+    const std::vector<SyncResult> results = sync(options);
+    std::fputs((as_json ? sync_json(results) + "\n" : sync_table(results)).c_str(), stdout);
+    if (!svg.empty()) {
+      std::ofstream file(svg);
+      file << sync_svg(results) << std::flush;
+      if (!file) return say(Exit::kOutput, svg + " cannot be written: " + std::strerror(errno));
+    }
+    for (const SyncResult& r : results)
+      if (r.vanished)
+        return say(Exit::kCardVanished, r.identity.spec + " went away while its clock was looked at");
+    return Exit::kOk;
+  } catch (const DeviceListError& e) {
+    return say(Exit::kUsage, e.what());
+  } catch (const card::OpenError& e) {
+    return say(Exit::kNoDevice, e.what());
+  }
+}
+
+int collect_devices(const CommandLine& line) {
+  const RunOptions& o = line.run;
+  if (!o.quiet && o.flight.bytes)
+    say(Exit::kOk, flight_arithmetic(o.flight, o.ring_bytes));
+  else if (!o.quiet && !o.output.empty())
+    say(Exit::kOk, capture_arithmetic(o.capture, o.ring_bytes));
+  const RunResult result = run(o);
+  if (line.as_json) std::printf("%s\n", to_json(result).c_str());
+  if (!line.as_json && !o.quiet) {
+    for (const DeviceResult& d : result.devices) say_lines(to_text(d));
+    if (result.capture) say_lines(to_text(*result.capture));
+  }
+  return verdict(result, o.output);
+}
+
+int run_collector(const CommandLine& line) {
+  try {
+    return collect_devices(line);
+  } catch (const DeviceListError& e) {
+    return say(Exit::kUsage, e.what());
+  } catch (const card::OpenError& e) {
+    return say(Exit::kNoDevice, e.what());
+  } catch (const AttachError& e) {
+    return say(Exit::kNoProfiler, e.what());
+  } catch (const shm::SegmentError& e) {
+    return say(Exit::kSegment, e.what());
+  } catch (const CaptureError& e) {
+    return say(Exit::kOutput, e.what());
+  }
+}
+
+}  // namespace
+
+int run_command(CommandLine& line) {
+  if (*line.list) return list_all(line.list_json || line.as_json, line.root);
+  if (*line.probe)
+    return probe_one(line.probed, line.run.open, line.samples, line.probe_json || line.as_json);
+  if (*line.clean) return clean(), Exit::kOk;
+  complete(line);
+  return *line.sync ? run_sync(line.run, line.as_json, line.svg) : run_collector(line);
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,227 @@
+#include "collector/ttcollect/options.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "collector/inspect/device_list.hpp"
+#include "collector/program/option_units.hpp"
+#include "collector/program/program.hpp"
+
+namespace ttc::collect {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device or it cannot be opened, 4 no profiler "
+    "found on it, 5 segment "
+    "cannot be\n"
+    "made or is taken, 6 output file or --tracy failed, 7 a card vanished while collecting (what was read is "
+    "kept, the "
+    "others\n"
+    "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
+    "'all', a card\n"
+    "that cannot be collected from is told and left out.\n"
+    "list: 3 the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read.\n"
+    "8 anything else (memory, an error of the system).";
+
+constexpr const char* kLayoutHelp =
+    "G1-16  late 2024 to early 2025: the word with the launch's id is shared with a run counter\n"
+    "G1     until mid 2025: a 32-bit launch id, no trace counter\n"
+    "G2     second half of 2025: with a trace counter\n"
+    "G3     January to July 2026: DRAM addresses by RISC\n"
+    "G4     since mid July 2026: a control vector of 64 words\n"
+    "Discovery finds them by themselves; a name is needed where two fit, and is believed.";
+
+std::string layout_names() {
+  std::string names;
+  for (const markers::Layout& l : markers::layouts())
+    names += (names.empty() ? "" : ", ") + std::string(l.name);
+  return names;
+}
+
+std::string check_layout(const std::string& given) {
+  if (given == "help") {
+    std::printf("%s\n", kLayoutHelp);
+    throw CLI::Success();
+  }
+  return markers::layout_by_name(given) ? ""
+                                        : "'" + given + "' is not a known layout; it takes " + layout_names();
+}
+
+// What is wrong with --cpu, as a sentence; empty when nothing is.
+std::string read_cpus(const std::string& list, CpuSet& cpus) {
+  if (list.empty()) return {};
+  const auto parsed = parse_cpus(list);
+  if (!parsed) return "--cpu " + list + " is no list of CPUs; it takes numbers and ranges, as in 2-3,10";
+  const CpuSet allowed = allowed_cpus();
+  for (const unsigned cpu : *parsed)
+    if (!allowed.contains(cpu))
+      return "--cpu names CPU " + std::to_string(cpu) + ", on which this process may not run; it may on " +
+             to_string(allowed);
+  cpus = *parsed;
+  return {};
+}
+
+// "50%" -> 0.5; what is wrong with it as a sentence.
+std::string read_share(const std::string& text, double& share) {
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  const bool whole = end != text.c_str() && (*end == 0 || std::strcmp(end, "%") == 0);
+  if (!whole || percent < 30 || percent > 80)
+    return "--recycle-at " + text +
+           " is no share of a log; it takes 30% to 80%, less is not worth a store and more "
+           "leaves no room for what comes meanwhile";
+  share = percent / 100;
+  return {};
+}
+
+void add_device_options(CLI::App& app, CommandLine& line) {
+  RunOptions& o = line.run;
+  app.add_option(
+         "--device,-d", line.typed_devices,
+         "the card: 0, /dev/tenstorrent/0, /dev/tenstorrent/by-id/..., pci:0000:01:00.0 or emu:NAME;\n"
+         "several as A,B or repeated; all for every card present.\n"
+         "The place in the list is the chip number, column 1 of the device CSV")
+      ->expected(1)
+      ->take_all();
+  program::add_duration_option(app, "--wait", o.wait_ns,
+                               "wait up to this long for cards and profilers to appear: 30s", {0});
+  app.add_option("--layout", o.layout, "profiler generation, instead of discovery; help lists them")
+      ->check(check_layout);
+  app.add_option("--mode", line.mode, "how the firmware was built, instead of finding out")
+      ->check(CLI::IsMember({"normal", "trace-only", "accumulate"}));
+  app.add_option("--region-bytes", o.drain.bytes_per_risc,
+                 "bytes per RISC in the DRAM log, instead of learning them (48000 is tt-metal's default)")
+      ->check(CLI::Range(48u, 1u << 28));
+  app.add_option("--metal-home", o.metal_home,
+                 "where the zone logs are, instead of asking the workload's process");
+  app.add_flag(
+      "--reattach", o.reattach,
+      "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
+      "same segment and file as a new epoch; only a signal or --for ends the run");
+  app.add_flag("!--no-power-vote", o.open.power_vote,
+               "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
+}
+
+void add_run_options(CLI::App& app, CommandLine& line) {
+  RunOptions& o = line.run;
+  program::add_duration_option(app, "--for", o.duration_ns,
+                               "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)");
+  app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
+  add_capture_options(app, line.capture);
+  add_flight_options(app, line.capture);
+  app.add_flag("--tracy{8600}", o.tracy,
+               "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
+               "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest");
+  app.add_flag("--json", line.as_json, "print one JSON object at the end");
+  app.add_flag("--quiet,-q", o.quiet, "no live line, no remarks");
+}
+
+void add_place_options(CLI::App& app, CommandLine& line) {
+  RunOptions& o = line.run;
+  constexpr program::UnitRange kRing{uint64_t{256} << 10, uint64_t{1} << 31};
+  program::add_size_option(app, "--ring", o.ring_bytes,
+                           "size of each device's shared ring: 32MiB (at least 256KiB)", kRing);
+  app.add_option("--group", o.group, "group that may read the segment (mode 0640)");
+  CLI::Option* cpu_option = app.add_option(
+      "--cpu", line.cpus, "keep the drain threads on these CPUs, as in 2-3,10 (default: near a real card)");
+  app.add_flag("!--no-pin", o.pin, "leave threads and ring memory where the kernel puts them")
+      ->excludes(cpu_option);
+  app.add_flag("--plain", o.plain, "do not use io_uring");
+  app.add_flag("--descriptor-reads", o.descriptor_reads,
+               "read payload through the card's descriptor with io_uring, where it has one");
+}
+
+void add_pace_options(CLI::App& app, CommandLine& line) {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  program::add_duration_option(
+      app, "--idle", line.idle_ns,
+      "longest time between two polls of a core; worst case of the latency (default: 1ms)",
+      {10'000, kSecond});
+  program::add_duration_option(app, "--busy", line.busy_ns,
+                               "time between two polls of a core that had news (default: 50us)",
+                               {0, kSecond});
+}
+
+void add_recycle_options(CLI::App& app, CommandLine& line) {
+  RunOptions& o = line.run;
+  CLI::Option* recycle = app.add_flag(
+      "--recycle", o.recycle,
+      "WRITES TO THE CARD: empties its logs while programs run, so that a capture needs no end.\n"
+      "Where that is not known to be safe, the reason is told and the card is only read");
+  app.add_option("--recycle-at", line.recycle_at, "how full a log is when it is emptied: 30% to 80%")
+      ->needs(recycle)
+      ->capture_default_str();
+  app.add_option("--audit", o.audit, "append a line for every store of --recycle, and for what came of it")
+      ->needs(recycle);
+}
+
+void add_clock_options(CLI::App& app, CommandLine& line) {
+  RunOptions& o = line.run;
+  app.add_flag(
+      "--sync-host-device,!--no-sync", o.sync,
+      "model the card's clock, so that readers can convert marker times to host time with an error\n"
+      "bound (on by default; --no-sync reads no wall clock for it). At most 1000 round trips a second");
+  app.add_option("--sync-rate", o.sampler.rate_hz,
+                 "samples of the clock a second, each a burst of up to 8 reads")
+      ->check(CLI::Range(2.0, 32.0))
+      ->capture_default_str();
+}
+
+void add_commands(CLI::App& app, CommandLine& line) {
+  line.list = app.add_subcommand("list", "cards and segments that are there");
+  line.list->add_flag("--json", line.list_json, "as JSON");
+  line.list
+      ->add_option("--root", line.root, "look at the sys, proc and dev below DIR: a host's, from a container")
+      ->check(CLI::ExistingDirectory);
+  line.probe = app.add_subcommand("probe", "measure how long reading a card takes from here");
+  line.probe->add_option("--device,-d", line.probed, "the card")->required();
+  line.probe->add_option("--samples", line.samples, "of each operation")
+      ->check(CLI::Range(1u, 1000000u))
+      ->capture_default_str();
+  line.probe->add_flag("--json", line.probe_json, "as JSON");
+  line.clean = app.add_subcommand("clean", "remove segments no living collector holds");
+  line.sync = app.add_subcommand(
+      "sync",
+      "look at the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
+      "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
+  line.sync->fallthrough();
+  line.sync->add_option("--svg", line.svg, "also draw it: FILE.svg");
+}
+
+void refuse(const std::string& wrong) {
+  if (!wrong.empty()) throw program::UsageError(wrong);
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, CommandLine& line) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", "ttcollect " TTC_VERSION);
+  add_device_options(app, line);
+  add_run_options(app, line);
+  add_place_options(app, line);
+  add_pace_options(app, line);
+  add_recycle_options(app, line);
+  add_clock_options(app, line);
+  add_commands(app, line);
+  app.require_subcommand(0, 1);
+}
+
+void complete(CommandLine& line) {
+  RunOptions& o = line.run;
+  refuse(read_cpus(line.cpus, o.cpus));
+  refuse(read_share(line.recycle_at, o.recycle_at));
+  refuse(resolve_capture_options(line.capture, o.output));
+  refuse(resolve_flight_options(line.capture, o.output, o.ring_bytes));
+  o.capture = line.capture.options;
+  o.flight = line.capture.flight;
+  o.flight.plain = o.plain;
+  if (!line.mode.empty()) o.mode = markers::mode_by_name(line.mode);
+  o.devices = listed_devices(line.typed_devices);
+  o.drain.idle_interval_ns = line.idle_ns;
+  o.drain.busy_interval_ns = std::min(line.busy_ns, line.idle_ns);
+}
+
+}  // namespace ttc::collect

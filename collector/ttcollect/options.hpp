@@ -1,0 +1,40 @@
+// The command line of ttcollect, but for the commands on captures (capture_commands.hpp).
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "collector/ttcollect/capture_options.hpp"
+#include "collector/ttcollect/run.hpp"
+
+namespace ttc::collect {
+
+struct CommandLine {
+  RunOptions run;
+  std::vector<std::string> typed_devices;
+  TypedCapture capture;
+  std::string mode, cpus, recycle_at = "50%";
+  uint64_t idle_ns = 1'000'000, busy_ns = 50'000;
+  bool as_json = false;
+
+  CLI::App* list = nullptr;
+  bool list_json = false;
+  std::string root;
+
+  CLI::App* probe = nullptr;
+  std::string probed;
+  uint32_t samples = 1000;
+  bool probe_json = false;
+
+  CLI::App* clean = nullptr;
+
+  CLI::App* sync = nullptr;
+  std::string svg;
+};
+
+// `line` outlives the parsing of `app`.
+void add_options(CLI::App& app, CommandLine& line);
+// Completes line.run. Throws program::UsageError.
+void complete(CommandLine& line);
+
+}  // namespace ttc::collect

@@ -1,0 +1,255 @@
+#include "tools/ttemu/options.hpp"
+
+#include <cstdio>
+
+#include "collector/program/option_units.hpp"
+#include "collector/program/output_guard.hpp"
+#include "tools/emulation/profiler_state.hpp"
+
+namespace ttc::emulation {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 ok, 1 an observer did something that could hurt silicon (listed on stderr), 2 wrong "
+    "usage,\n"
+    "3 the card cannot be made (name taken, memory), 4 --load or --replay cannot be understood, 5 a file "
+    "cannot "
+    "be written,\n6 rows of --replay could not be played (counted on stderr), 8 anything else "
+    "(memory, an error of the system).";
+
+std::string check_every(const std::string& s) {
+  const bool good =
+      s.starts_with("every:") && s.size() > 6 && s.find_first_not_of("0123456789", 6) == std::string::npos;
+  return good ? "" : "'" + s + "' is not every:N";
+}
+std::string check_trace(const std::string& s) {
+  unsigned programs, replays;
+  char end;
+  return std::sscanf(s.c_str(), "%u:%u%c", &programs, &replays, &end) == 2 && programs && replays
+             ? ""
+             : "'" + s + "' is not PROGRAMS:REPLAYS";
+}
+std::string check_step(const std::string& s) {
+  double ms;
+  unsigned mhz;
+  char end;
+  return std::sscanf(s.c_str(), "%lf:%u%c", &ms, &mhz, &end) == 2 ? ""
+                                                                  : "'" + s + "' is not MILLISECONDS:MHZ";
+}
+
+void add_card_options(CLI::App& app, Options& o) {
+  app.add_option("--name", o.card.name, "observers attach to emu:NAME")->required();
+  app.add_option("--arch", o.card.arch)
+      ->check(CLI::IsMember({"wormhole_b0", "blackhole"}))
+      ->capture_default_str();
+  app.add_option("--board", o.card.board, "n150, n300 / p100, p150")->capture_default_str();
+  app.add_option("--harvest", o.harvest,
+                 "fused-off Tensix rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x)")
+      ->delimiter(',');
+  app.add_option("--harvest-channels", o.card.harvested_channels,
+                 "fused-off memory channels (Blackhole, 0 to 7); a p100 lacks one in any case")
+      ->delimiter(',');
+  app.add_flag("--strict", o.card.strict, "serve every access over a socket; observers get no memory");
+  app.add_option("--round-trip-ns", o.card.round_trip_ns, "charge every 64-byte load so much");
+  app.add_flag("!--no-writes", o.card.writable,
+               "grant nobody the right to clear log indices (ttcollect --recycle)");
+}
+
+void add_clock_options(CLI::App& app, Options& o) {
+  app.add_option("--aiclk", o.card.aiclk_mhz, "MHz of the tile clocks")
+      ->check(CLI::Range(100u, 3000u))
+      ->capture_default_str();
+  app.add_option("--drift-ppm", o.card.drift_ppm, "clock error")->check(CLI::Range(-10000, 10000));
+  app.add_option("--clock-step", o.clock_steps, "MILLISECONDS:MHZ after the start, repeatable")
+      ->check(check_step);
+  app.add_option("--clock-start", o.card.start_cycles, "wall clock at the start")->capture_default_str();
+  app.add_option("--time", o.time, "real, or virtual: the clock moves only with firmware steps")
+      ->check(CLI::IsMember({"real", "virtual"}))
+      ->capture_default_str();
+}
+
+void add_firmware_options(CLI::App& app, Options& o) {
+  app.add_option("--generation", o.generation, "profiler layout")
+      ->check(CLI::IsMember({"G1-16", "G1", "G2", "G3", "G4"}, CLI::ignore_case))
+      ->capture_default_str();
+  app.add_option("--mailbox", o.mailbox,
+                 "where the profiler lies in L1: M0 to M4, default that of the generation's time; before M2\n"
+                 "of Jan 2026 there is no magic word")
+      ->check(CLI::IsMember({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case));
+  app.add_option("--mode", o.mode, "how the firmware was built")
+      ->check(CLI::IsMember({"normal", "sum", "accumulate", "trace-only"}))
+      ->capture_default_str();
+  app.add_option("--ethernet", o.world.ethernet, "active Ethernet tiles that run kernels");
+  app.add_option("--idle-ethernet", o.world.idle_ethernet,
+                 "further Ethernet tiles that run kernels as idle ones");
+  app.add_option("--trace", o.trace,
+                 "PROGRAMS:REPLAYS, so many programs are a trace that is replayed so often")
+      ->check(check_trace);
+  app.add_option("--region-bytes", o.world.bytes_per_risc, "DRAM log bytes per RISC")
+      ->check(CLI::Range(2112u, 1u << 22))
+      ->capture_default_str();
+  app.add_option("--landing-ns", o.world.landing_ns, "posted DRAM writes land so much later than the index");
+}
+
+void add_workload_options(CLI::App& app, Options& o) {
+  app.add_option("--cores", o.work.cores, "that run programs; 0: all")->capture_default_str();
+  app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run for ever and quick-push");
+  app.add_option("--programs", o.work.programs, "0: until stopped")->capture_default_str();
+  app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")
+      ->check(CLI::Range(0.0, 1e7));
+  app.add_option("--zones-per-kernel", o.work.zones_per_kernel)
+      ->check(CLI::Range(0u, 200u))
+      ->capture_default_str();
+  app.add_option("--skip-cores", o.work.skip_core_percent, "percent of launches a core is not part of")
+      ->check(CLI::Range(0u, 100u));
+  app.add_option("--skip-riscs", o.work.skip_risc_percent, "percent of launches a RISC sits out")
+      ->check(CLI::Range(0u, 100u));
+  app.add_option("--noc-events", o.work.noc_event_percent, "percent of launches a core records NoC events in")
+      ->check(CLI::Range(0u, 100u));
+  app.add_flag("--perf-counters", o.work.perf_counters,
+               "BRISC records counters at the end of a launch (G3, G4)");
+  app.add_option("--host-reads", o.host_reads, "every:N programs the host reads results and resets")
+      ->check(check_every);
+  app.add_option("--pace", o.work.pace_programs,
+                 "wait while more than N programs are unread; without it the card\n"
+                 "runs on like silicon and loses what is not fetched")
+      ->capture_default_str()
+      ->expected(0, 1);
+  app.add_option("--seed", o.work.seed)->capture_default_str();
+  app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
+}
+
+void add_source_options(CLI::App& app, Options& o) {
+  CLI::Option* profiler =
+      app.add_option("--profiler", o.profiler,
+                     "what observers find: late is off until they have looked in vain; the others but on\n"
+                     "stay so, and no workload runs")
+          ->check(CLI::IsMember(kProfilerStates))
+          ->capture_default_str();
+  CLI::Option* load =
+      app.add_option("--load", o.load,
+                     "memory written by real firmware instead of a workload; waits until each epoch is read")
+          ->excludes(profiler);
+  CLI::Option* truth =
+      app.add_option("--truth", o.truth, "write what the cores really emitted, as 15-column CSV");
+  app.add_option(
+      "--truth-unseen", o.truth_unseen,
+      "of the truth, write what no observer can have known: a reset of the host destroyed it first");
+  app.add_option("--fault", o.faults, "NAME[:key=value,...], repeatable; `ttemu --fault help` lists them")
+      ->allow_extra_args(false)
+      ->each([](const std::string& spec) {
+        if (spec != "help") return;
+        std::fputs(fault_help().c_str(), stdout);
+        throw CLI::Success();
+      });
+  app.add_option(
+         "--replay", o.replay,
+         "play a profile_log_device.csv (6, 12, 13 or 15 columns) instead of a workload; architecture\n"
+         "and clock are the file's, time is virtual; waits until each stretch of the log is read")
+      ->excludes(load)
+      ->excludes(profiler)
+      ->excludes(truth);
+  app.add_option("--replay-speed", o.play.speed, "1: at the original pace, the clock following; 0: at once")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--replay-chip", o.replay_chip, "the PCIe slot to play (default: that of the first row)");
+}
+
+void add_output_options(CLI::App& app, Options& o) {
+  program::add_duration_option(app, "--linger", o.linger_ns,
+                               "how long to wait for observers to leave at the end (default: 5s)", {0});
+  app.add_flag("--json", o.json, "print a JSON object at the end");
+  app.add_flag("--quiet,-q", o.quiet);
+}
+
+// The mailbox that tt-metal had when its profiler was of this generation (tt-metal dev_msgs.h).
+std::string usual_mailbox(const std::string& generation, const std::string& arch) {
+  if (CLI::detail::to_lower(generation) == "g1-16") return arch == "blackhole" ? "M1-early" : "M0";
+  if (CLI::detail::to_lower(generation) == "g1") return "M1";
+  if (CLI::detail::to_lower(generation) == "g2") return "M2-2025";
+  return "M4";
+}
+
+void settle_mode(Options& o, const device::Format& format) {
+  if (o.mode == "accumulate") {
+    o.world.mode = device::Mode::accumulate;
+    if (format.generation != device::kG4.generation)
+      throw program::UsageError("--mode accumulate exists from mid 2026 on; use it with --generation G4");
+  }
+  if (!o.trace.empty()) std::sscanf(o.trace.c_str(), "%u:%u", &o.work.trace_programs, &o.work.trace_replays);
+  if (o.mode == "trace-only") {
+    o.world.mode = device::Mode::trace_only;
+    if (format.trace_status == 0)
+      throw program::UsageError("--mode trace-only does not exist in " + o.generation +
+                                "; use --generation G2 or later");
+    if (o.work.dispatch_cores)
+      throw program::UsageError("--mode trace-only records no dispatch cores; leave out --dispatch-cores");
+    if (o.trace.empty())
+      throw program::UsageError(
+          "--mode trace-only records replays of traces and nothing else; add --trace, as in 4:3");
+  }
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& o) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", "ttemu " TTC_VERSION);
+  o.work.pace_programs = 64;
+  add_card_options(app, o);
+  add_clock_options(app, o);
+  add_firmware_options(app, o);
+  add_workload_options(app, o);
+  add_source_options(app, o);
+  add_output_options(app, o);
+}
+
+void take_given(const CLI::App& app, Options& o) {
+  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+  o.arch_given = given("--arch");
+  o.board_given = given("--board");
+  o.region_given = given("--region-bytes");
+  o.pace_given = given("--pace");
+}
+
+void finish_firmware_options(Options& o) {
+  o.world.layout = markers::layout_by_name(o.generation);
+  if (o.mailbox.empty()) o.mailbox = usual_mailbox(o.generation, o.card.arch);
+  o.world.mailbox = markers::mailbox_by_name(o.mailbox);
+  const device::Format& format = o.world.layout->format;
+  settle_mode(o, format);
+  o.work.sums = o.mode == "sum";
+  if (o.profiler == "debug-dump" && format.risc_dram_address_count == 0)
+    throw program::UsageError("--profiler debug-dump does not exist in " + o.generation +
+                              "; use --generation G3 or G4");
+  // Two more markers a RISC with sums, and in the buffers of fixed size before the end of 2025.
+  if (!o.region_given && (o.work.sums || !format.guaranteed_when_full)) o.world.bytes_per_risc = 64000;
+  const std::vector<std::string> inputs{o.load, o.replay};
+  program::refuse_output_over_input(o.truth, inputs);
+  program::refuse_output_over_input(o.truth_unseen, inputs);
+}
+
+void finish_card_options(Options& o) {
+  o.world.pace = o.pace_given;
+  o.card.virtual_time = o.time == "virtual";
+  if (!o.host_reads.empty()) o.work.host_reads_every = std::stoull(o.host_reads.substr(6));
+  for (const unsigned h : o.harvest)
+    (o.card.arch == "wormhole_b0" ? o.card.harvested_rows : o.card.harvested_columns)
+        .push_back(static_cast<uint8_t>(h));
+  if (o.card.arch == "blackhole" && o.card.board == "n150") o.card.board = "p150";
+  for (const std::string& step : o.clock_steps) {
+    double ms = 0;
+    unsigned mhz = 0;
+    std::sscanf(step.c_str(), "%lf:%u", &ms, &mhz);
+    o.card.clock_steps.push_back({static_cast<uint64_t>(ms * 1e6), mhz * 1000000ull});
+  }
+  o.card.hz = o.card.aiclk_mhz * 1000000ull;
+  for (const std::string& spec : o.faults) add_fault(o.plan, spec);
+  o.plan.apply_to(o.card);
+  if (!(o.load.empty() && o.replay.empty()) && o.plan.needs_workload)
+    throw FaultError("--fault " + std::string(o.plan.needs_workload) +
+                     " is of a workload, and --load and --replay run none");
+  o.world.faults = o.plan.work;
+  o.world.virtual_time = o.card.virtual_time;
+}
+
+}  // namespace ttc::emulation

@@ -1,0 +1,49 @@
+// The command line of ttemu.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collector/program/program.hpp"
+#include "tools/emulation/fault_plan.hpp"
+#include "tools/emulation/workload.hpp"
+#include "tools/replay/replay.hpp"
+
+namespace ttc::emulation {
+
+using program::EmulatorExit;
+constexpr program::Program kTtemu{"ttemu", EmulatorExit::kFile};
+
+inline int say(int code, std::string_view sentence) {
+  return program::say(kTtemu, code, sentence);
+}
+
+struct Options {
+  card::EmulatedCardOptions card;
+  WorldOptions world;
+  WorkloadOptions work;
+  std::string generation = "G4", mailbox, mode = "normal", trace;
+  std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads;
+  std::vector<unsigned> harvest;
+  std::vector<std::string> clock_steps, faults;
+  FaultPlan plan;
+  ReplayOptions play;
+  std::optional<uint32_t> replay_chip;
+  uint64_t linger_ns = 5'000'000'000;
+  bool arch_given = false, board_given = false, region_given = false, pace_given = false;
+  bool wait_observer = false, json = false, quiet = false;
+};
+
+void add_options(CLI::App& app, Options& options);
+// After the command line was read: which options it had.
+void take_given(const CLI::App& app, Options& options);
+
+// After the command line was read: the profiler's layout, mailbox and mode, which must go together; outputs
+// that are inputs. Throws program::UsageError.
+void finish_firmware_options(Options& options);
+// When the card is known: its clock, harvesting and faults. Throws FaultError.
+void finish_card_options(Options& options);
+
+}  // namespace ttc::emulation

@@ -1,0 +1,242 @@
+#include "tools/ttemu/runs.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "collector/program/json_text.hpp"
+#include "tools/emulation/loader.hpp"
+#include "tools/emulation/profiler_state.hpp"
+#include "tools/replay/replay_report.hpp"
+
+namespace ttc::emulation {
+
+std::atomic<bool> stop{false};
+
+namespace {
+
+// A session on the clock of another boot: 18 minutes further on at 1 GHz.
+constexpr uint64_t kFutureCycles = uint64_t{1} << 40;
+
+std::string log_directory() {
+  return std::string(std::getenv("TT_METAL_PROFILER_DIR")) + "/.logs";
+}
+
+// After the workload closed: observers take what is left, then the card goes.
+void leave(card::EmulatedCard& card, uint64_t linger_ns) {
+  if (!card.lost()) card.announce_leaving();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(linger_ns);
+  while (card.observers() > 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // observers set the pace
+}
+
+int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_json facts) {
+  const card::AccessAccount a = card.account();
+  facts["round_trips"] = a.round_trips;
+  facts["register_loads"] = a.register_loads;
+  facts["window_moves"] = a.window_moves;
+  facts["descriptor_bytes"] = a.descriptor_bytes;
+  facts["index_writes"] = a.index_writes;
+  facts["violations"] = a.violations;
+  const auto hits = card.fault_hits();
+  for (size_t i = 0; i < hits.size(); ++i)
+    facts["faults"].push_back({{"fault", o.plan.card_names[i]}, {"hits", hits[i]}});
+  if (!o.card.virtual_time)
+    for (const card::ClockPiece& p : card.clock_pieces())
+      facts["clock"].push_back({{"host_ns", p.host_ns}, {"cycles", p.cycles}, {"hz", p.hz}});
+  if (o.json)
+    std::printf("%s\n", program::json_text(facts).c_str());
+  else if (!o.quiet)
+    say(EmulatorExit::kOk, program::json_text(facts));
+  for (const std::string& v : card.violations()) say(EmulatorExit::kViolation, "violation: " + v);
+  return a.violations ? EmulatorExit::kViolation : EmulatorExit::kOk;
+}
+
+void wait_for_observer(const card::EmulatedCard& card) {
+  while (card.observers() == 0 && !stop) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+int run_image(Options& o) {
+  const tools::MemoryImage image(o.load);
+  o.card.arch = image.placement->arch;
+  o.card.board = o.card.arch == "blackhole" ? "p150" : "n150";
+  card::EmulatedCard card(o.card);
+  ImageLoader loader(card, image);
+  std::filesystem::create_directories(log_directory());
+  {
+    std::ofstream log(log_directory() + "/zone_src_locations.log", std::ios::trunc);
+    for (const std::string& zone_string : image.zone_strings)
+      log << "'#pragma message: " << zone_string << "'\n";
+  }
+  loader.reset();
+  loader.load_epoch(0);
+  card.announce();
+  unsigned epoch = 0;
+  bool all_read = loader.wait_read(stop, o.work.no_observer_ns);
+  while (all_read && ++epoch < image.epochs) {
+    loader.reset();
+    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // seen, as between two programs of a workload
+    loader.load_epoch(epoch);
+    all_read = loader.wait_read(stop, o.work.no_observer_ns);
+  }
+  const uint64_t unread = loader.unread_words();
+  if (!stop) leave(card, o.linger_ns);
+  return report(o, card, {{"epochs_loaded", std::min(epoch + 1, image.epochs)}, {"unread_words", unread}});
+}
+
+// A session that is over when this one begins: its frames and buffers are all that is left of it.
+void run_earlier_session(const Options& o, card::EmulatedCard& card, const ZoneCatalog& zones) {
+  WorldOptions world_options = o.world;
+  world_options.pace = false;
+  world_options.faults = {};
+  if (o.world.faults.stale_dram.future) world_options.clock_offset = kFutureCycles;
+  WorkloadOptions work = o.work;
+  work.programs = o.world.faults.stale_dram.programs;
+  work.rate = 0;
+  work.host_reads_every = 0;
+  TruthLog nobody("");
+  ZoneLog nowhere("");
+  World earlier(card, world_options, nobody);
+  Workload(earlier, zones, nowhere, work).run(stop);
+}
+
+int run_workload(Options& o) {
+  card::EmulatedCard card(o.card);
+  const ZoneCatalog zones(o.work.zones_per_kernel + 8, {o.world.layout->format.generation, o.card.arch,
+                                                        o.world.ethernet + o.world.idle_ethernet > 0});
+  if (o.world.faults.stale_dram.programs) run_earlier_session(o, card, zones);
+  TruthLog truth(o.truth), unseen(o.truth_unseen);
+  World world(card, o.world, truth, o.truth_unseen.empty() ? nullptr : &unseen);
+  if (const size_t asked = o.world.ethernet + o.world.idle_ethernet; asked > world.ethernet().size())
+    throw program::UsageError("--ethernet and --idle-ethernet ask for " + std::to_string(asked) +
+                              " tiles; this card has " + std::to_string(world.ethernet().size()));
+  ZoneLog log(log_directory(), o.world.faults.names);
+  Workload workload(world, zones, log, o.work);
+  show_profiler_state(world, o.profiler);
+  card.announce();
+  if (o.wait_observer) wait_for_observer(card);
+  await_profiler(world, o.profiler, stop);
+  workload.run(stop);
+  leave(card, o.linger_ns);
+
+  markers::ZoneNames names;
+  for (const auto* zone : zones.firmware_zones()) names.add_zone_string(zone->zone_string);
+  for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
+    for (const auto* zone : zones.kernel_zones_of(i)) names.add_zone_string(zone->zone_string);
+  uint32_t cores = 0;
+  for (const card::Tile& t : card.tiles()) cores += t.kind == card::TileKind::tensix && !t.harvested;
+  const TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores};
+  truth.convert(header, names);
+  unseen.convert(header, names);
+  return report(o, card,
+                {{"programs", workload.programs_run()},
+                 {"host_reads", workload.host_reads()},
+                 {"markers", truth.count()},
+                 {"firmware_steps", world.steps()},
+                 {"host_strikes", world.host_strikes()},
+                 {"overruns", world.overruns()},
+                 {"unseen_markers", unseen.count()},
+                 {"card_lost", card.lost()}});
+}
+
+// The card that the file was written on, as far as it says.
+void fit_card(Options& o, const ReplayPlan& plan) {
+  const tools::DeviceLogHead& head = plan.head;
+  if (!head.arch.empty() && !o.arch_given) {
+    if (!card::arch_by_name(head.arch))
+      throw tools::DeviceLogError(o.replay + " is of architecture '" + head.arch +
+                                  "', which is not emulated; --arch wormhole_b0 plays it as that");
+    o.card.arch = head.arch;
+  }
+  if (!o.board_given)
+    o.card.board = o.card.arch == "blackhole" ? "p150" : head.max_compute_cores == 64 ? "n300" : "n150";
+  o.card.aiclk_mhz = head.chip_mhz;
+  o.card.max_compute_cores = head.max_compute_cores;
+  const card::Board* board = card::board_by_name(o.card.board);
+  if (board && o.harvest.empty())
+    for (const uint8_t line : unused_rows(plan, *board)) o.harvest.push_back(line);
+}
+
+void write_zone_log(const std::vector<std::string>& zone_strings) {
+  std::vector<Zone> zones;
+  zones.reserve(zone_strings.size());
+  for (const std::string& zone_string : zone_strings)
+    zones.push_back({zone_string, markers::hash16(zone_string)});
+  std::vector<const Zone*> compiled;
+  compiled.reserve(zone_strings.size());
+  for (const Zone& zone : zones) compiled.push_back(&zone);
+  ZoneLog(log_directory()).compiled(compiled);
+}
+
+int run_replay(Options& o) {
+  if (o.mode != "normal")
+    throw program::UsageError("--replay plays a file, whatever firmware made it; leave out --mode");
+  std::ifstream file(o.replay, std::ios::binary);
+  if (!file)
+    throw tools::DeviceLogError(o.replay + " cannot be opened; --replay takes a profile_log_device.csv");
+  ReplayPlan plan = plan_replay(file, o.replay, o.replay_chip);
+  fit_card(o, plan);
+  o.time = "virtual";
+  o.pace_given = false;
+  finish_card_options(o);
+  constexpr uint64_t kBefore = 1'000'000;  // cycles the card has been there when the first launch begins
+  o.card.start_cycles = plan.begin() - std::min(kBefore, plan.begin());
+  card::EmulatedCard card(o.card);
+  plan.drop_cores_not_in(card.tiles());
+  if (plan.has_ethernet()) o.world.ethernet = static_cast<unsigned>(card.tiles().size());
+  if (!o.quiet)
+    for (const std::string& text : sentences_about(plan, o.replay, o.world)) say(EmulatorExit::kOk, text);
+  TruthLog nothing("");
+  World world(card, o.world, nothing);
+  write_zone_log(plan.names.zone_strings);
+  o.play.hz = o.card.hz;
+  o.play.no_observer_ns = o.work.no_observer_ns;
+  ReplayPlayer player(world, plan, o.play);
+  card.announce();
+  if (o.wait_observer) wait_for_observer(card);
+  player.play(stop);
+  leave(card, o.linger_ns);
+  const uint64_t left_out = plan.account.unplayed_rows() + plan.skipped_lines();
+  const int code = report(o, card,
+                          {{"rows", plan.account.rows},
+                           {"rows_left_out", left_out},
+                           {"repeated_rows", plan.account.repeated},
+                           {"launches", player.launches()},
+                           {"host_reads", player.host_reads()},
+                           {"unread_words", player.unread_words()}});
+  return code == EmulatorExit::kOk && left_out ? EmulatorExit::kRowsLeftOut : code;
+}
+
+}  // namespace
+
+void ensure_profiler_directory(const std::string& card, char** argv) {
+  if (const char* set = std::getenv("TT_METAL_PROFILER_DIR"); set && *set) return;
+  const std::string base = std::filesystem::temp_directory_path() / ("ttemu-" + std::to_string(getuid()));
+  mkdir(base.c_str(), 0700);
+  struct stat info {};
+  if (lstat(base.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid())
+    throw card::OpenError(base + " is not a directory of this user; set TT_METAL_PROFILER_DIR");
+  setenv("TT_METAL_PROFILER_DIR", (base + "/" + card).c_str(), 1);
+  setenv("TTEMU_OWN_PROFILER_DIR", "1", 1);  // remove it at the end
+  execv("/proc/self/exe", argv);
+  throw card::OpenError(std::string("cannot start again with TT_METAL_PROFILER_DIR set: ") +
+                        std::strerror(errno));
+}
+
+int run(Options& o) {
+  if (!o.replay.empty()) return run_replay(o);
+  finish_card_options(o);
+  return o.load.empty() ? run_workload(o) : run_image(o);
+}
+
+}  // namespace ttc::emulation

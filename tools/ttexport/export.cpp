@@ -1,0 +1,213 @@
+#include "tools/ttexport/export.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "collector/program/json_text.hpp"
+#include "tools/formats/losses_beside.hpp"
+#include "tools/viewers/earliest.hpp"
+
+namespace ttc::tools {
+namespace {
+
+int say(int code, const std::string& sentence) {
+  return program::say(kTtexport, code, sentence);
+}
+
+void tell_anomalies(const Pipeline& pipeline) {
+  const markers::Anomalies a = pipeline.anomalies();
+  const nlohmann::ordered_json j{
+      {"unparsable_words", a.unparsable_words},   {"resyncs", a.resyncs},
+      {"damaged_sentinels", a.damaged_sentinels}, {"overrun_frames", a.overrun_frames},
+      {"truncated_packets", a.truncated_packets}, {"unknown_packets", a.unknown_packets},
+      {"stale_markers", a.stale_markers},         {"duplicate_markers", a.duplicate_markers},
+      {"repaired_times", a.repaired_times},       {"backward_times", a.backward_times},
+      {"unnamed_ids", pipeline.unnamed_ids()},    {"ambiguous_ids", pipeline.ambiguous_ids()}};
+  std::fprintf(stderr, "%s\n", program::json_text(j).c_str());
+}
+
+// A bar on a terminal, for work that takes long.
+class ProgressBar {
+ public:
+  explicit ProgressBar(const Source& source) : source_(source), wanted_(isatty(STDERR_FILENO)) {}
+  ~ProgressBar() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void step() {
+    if (!wanted_ || ++steps_ % 64 != 0) return;
+    const auto now = Clock::now();
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    const auto done = source_.progress();
+    if (!done) return;
+    constexpr int kWidth = 40;
+    const int filled = static_cast<int>(*done * kWidth);
+    std::fprintf(stderr, "\r[%.*s%*s] %3.0f %%", filled, "########################################",
+                 kWidth - filled, "", *done * 100);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Source& source_;
+  const bool wanted_;
+  bool shown_ = false;
+  uint64_t steps_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
+// The cause of chunks that are missing. None where chunks of a capture are left out on purpose: then only
+// records count.
+std::optional<shm::LossCause> missing_cause(const Source& source, bool everything) {
+  const bool live = source.loss_cause() == shm::LossCause::reader_lapped;
+  return everything || live ? std::optional(source.loss_cause()) : std::nullopt;
+}
+
+const FormatEntry& entry_of(const ExportOptions& o) {
+  return *std::find_if(formats().begin(), formats().end(),
+                       [&](const FormatEntry& e) { return o.format == e.name; });
+}
+
+// No marker is left out by where or when it was.
+bool takes_everything(const ExportOptions& o, const Filter& filter) {
+  return o.between.empty() && filter.cycles_from == 0 && filter.cycles_to == ~uint64_t{0} &&
+         filter.cores.empty() && !filter.chip;
+}
+
+class Export {
+ public:
+  explicit Export(const ExportOptions& o)
+      : o_(o),
+        filter_(filter_of(o)),
+        everything_(takes_everything(o, filter_)),
+        source_(open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter_), o.threads)),
+        out_(o.output, o.follow, o.gzip),
+        pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
+                  missing_cause(*source_, everything_)),
+        format_(entry_of(o).make(out_, format_options())) {}
+
+  int run() {
+    copy();
+    if (source_->broke_off()) pipeline_.broke_off();
+    pipeline_.finish(*format_);
+    format_->end();
+    out_.commit();
+    put_losses();
+    tell();
+    return verdict();
+  }
+
+ private:
+  std::optional<HostClock> host_clock() const {
+    const bool wanted = entry_of(o_).timeline || o_.format_options.host_times;
+    return wanted ? host_clock_by_name(o_.host_clock) : std::nullopt;
+  }
+
+  FormatOptions format_options() const {
+    FormatOptions options = o_.format_options;
+    if (entry_of(o_).one_window)
+      options.earliest_ns =
+          earliest_in(o_.from, o_.wait_ms, filter_, options.metal_date, ~uint64_t{0}, false).ns.value_or(0);
+    return options;
+  }
+
+  void copy() {
+    ProgressBar bar(*source_);
+    for (std::vector<uint64_t> chunk;;) {
+      bar.step();
+      const Source::Next next = source_->next(chunk);
+      if (next == Source::Next::end) return;
+      if (next == Source::Next::idle) {
+        out_.flush();  // quiet: a watcher of the file sees what there is
+        continue;
+      }
+      if (source_->lost_beginning()) pipeline_.lost_beginning();
+      pipeline_.push(chunk, *format_);
+    }
+  }
+
+  void put_losses() {
+    const auto losses = pipeline_.losses();
+    if (const std::string path = put_losses_beside(o_.output, *format_, losses); !path.empty())
+      say(ExportExit::kOk,
+          std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
+  }
+
+  void tell() const {
+    for (const std::string& c : source_->complaints()) say(ExportExit::kOk, c);
+    for (const std::string& n : pipeline_.notices()) say(ExportExit::kOk, n);
+    if (!pipeline_.complaint().empty()) say(ExportExit::kOk, pipeline_.complaint());
+    for (const std::string& n : format_->remarks()) say(ExportExit::kOk, n);
+    const bool filtered =
+        !everything_ || !filter_.zones.empty() || !filter_.riscs.empty() || !filter_.host_ids.empty();
+    if (filtered && pipeline_.markers() == 0)
+      say(ExportExit::kOk, "no marker passes the filters; without them `ttexport --from " + o_.from.front() +
+                               "` shows what cores, times and zones there are");
+    if (const size_t reported = pipeline_.loss_view().reported_count())
+      say(ExportExit::kOk,
+          std::to_string(reported) + " intervals of lost markers are reported in this source");
+    if (const size_t ambiguous = pipeline_.ambiguous_ids())
+      say(ExportExit::kOk, std::to_string(ambiguous) +
+                               " zone ids belong to more than one zone; the first name known is shown");
+    if (o_.anomalies) tell_anomalies(pipeline_);
+  }
+
+  int verdict() const {
+    // What a capture lacks stands in its account of losses.
+    if (source_->loss_cause() == shm::LossCause::reader_lapped) {
+      const collect::LossView& view = pipeline_.loss_view();
+      if (view.missing_words())
+        return say(ExportExit::kReaderLost, std::to_string(view.missing_words()) + " words were missed");
+      if (view.missing_chunks())
+        return say(ExportExit::kReaderLost,
+                   "of the chunks that were missed none is known to have held words");
+    }
+    const bool whole = source_->complaints().empty() && pipeline_.complaint().empty();
+    return whole ? ExportExit::kOk : ExportExit::kSourceDamaged;
+  }
+
+  const ExportOptions& o_;
+  const Filter filter_;
+  const bool everything_;
+  const std::unique_ptr<Source> source_;
+  Output out_;
+  Pipeline pipeline_;
+  const std::unique_ptr<Format> format_;
+};
+
+volatile std::sig_atomic_t stop = 0;
+
+}  // namespace
+
+int run_export(const ExportOptions& o) {
+  return Export(o).run();
+}
+
+int serve_tracy(const ExportOptions& o) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  if (o.end_with_parent) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != o.end_with_parent) return ExportExit::kOk;  // it has ended already
+  }
+  TracyFeed feed = o.tracy;
+  feed.from = o.from;
+  feed.wait_ms = o.wait_ms;
+  feed.filter = filter_of(o);
+  feed.metal_date = o.format_options.metal_date;
+  feed_tracy(feed, stop, [](const std::string& sentence) { say(ExportExit::kOk, sentence); });
+  return ExportExit::kOk;
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,256 @@
+#include "tools/ttexport/options.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "collector/program/option_units.hpp"
+#include "collector/program/output_guard.hpp"
+#include "collector/program/units.hpp"
+#include "tools/formats/loss_csv.hpp"
+#include "tools/pipeline/source.hpp"
+#include "tools/tracy/listener.hpp"
+#include "tools/viewers/svg_timeline.hpp"
+
+namespace ttc::tools {
+namespace {
+
+constexpr const char* kFooter =
+    "Exit codes: 0 everything there was is in the output, 2 wrong usage, 3 source cannot be read, 4 source "
+    "is cut or\n"
+    "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow and lost "
+    "chunks,\n8 anything else (memory, an error of the system).\n"
+    "Losses on the card's side are told on stderr and do not change the exit code. Where they stand: in the\n"
+    "viewers' formats as events of their lanes; beside a device CSV as OUT.losses.csv, written when there "
+    "are "
+    "any.";
+
+constexpr const char* kColumnsHelp =
+    "device-csv: the era whose readers are to read it\n"
+    "15: 2026 and late 2025 (process_device_log now, ttnn-visualizer); all there is\n"
+    "13: mid 2025 (process_device_log then, ttnn-visualizer); no trace columns\n"
+    "12: 2023-24 (process_device_log of that time); no meta data, Run ID is the run host ID,\n"
+    "    ids have the packet type on top, types are begin, end, sum\n"
+    " 6: 2023; no names, data and launches, zones of the firmware have the ids 1 to 4 of then";
+constexpr const char* kOrderHelp =
+    "device-csv: within a launch by time, or as in the log of the card (FW and KERNEL zone first).\n"
+    "Without it as that era wrote: 15 and 6 columns time, 13 and 12 log";
+
+// FROM..TO, either may be missing. False: it is none.
+template <class Parse, class T>
+bool parse_range(const std::string& text, Parse&& parse, T& from, T& to) {
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) return false;
+  const std::string first = text.substr(0, dots), last = text.substr(dots + 2);
+  return (first.empty() || parse(first, from)) && (last.empty() || parse(last, to)) && from <= to;
+}
+
+bool parse_number(const std::string& text, uint64_t& value) {
+  char* end = nullptr;
+  errno = 0;
+  value = std::strtoull(text.c_str(), &end, 0);
+  return std::isdigit(static_cast<unsigned char>(text[0])) && *end == 0 && errno == 0;
+}
+
+bool parse_time(const std::string& text, uint64_t& ns) {
+  const program::ParsedUnits parsed = program::parse_duration(text);
+  ns = parsed.value.value_or(0);
+  return parsed.value.has_value();
+}
+
+void add_source_and_output(CLI::App& app, ExportOptions& o) {
+  std::string format_help = "output format:";
+  std::vector<std::string> names;
+  for (const FormatEntry& entry : formats()) {
+    format_help += std::string("\n") + entry.name + ": " + entry.what;
+    names.emplace_back(entry.name);
+  }
+  app.add_option("--from", o.from,
+                 "live:NAME (see `ttcollect list`), FILE.ttc, or a directory of firmware memory\n"
+                 "(meta.json, epochNNNN/); several as a comma list or repeated.\n"
+                 "Without --follow their devices come one after another, with it as their chunks come")
+      ->required()
+      ->expected(1)
+      ->take_all();
+  app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
+  app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
+      ->capture_default_str();
+  app.add_flag("--follow", o.follow,
+               "go on until the collector ends; the file grows in place and is valid whenever it is cut");
+  program::add_duration_option(app, "--wait", [&o](uint64_t ns) { o.wait_ms = program::milliseconds_of(ns); },
+                               "wait up to this long for a live source to appear: 20s", {0});
+  app.add_option("--threads", o.threads, "that decode a capture ahead")
+      ->check(CLI::Range(0u, 64u))
+      ->capture_default_str();
+}
+
+void add_format_options(CLI::App& app, ExportOptions& o) {
+  app.add_flag("--gzip", o.gzip,
+               "as a gzip stream, which Perfetto opens as it is; cut short it holds what was written");
+  app.add_flag(
+      "!--no-args", o.format_options.arguments,
+      "perfetto, chrome: leave out the host id, hash and replay of zones; files are a third smaller");
+  app.add_option_function<std::string>(
+         "--window",
+         [&o](const std::string& text) {
+           const TimeWindow window = *parse_window(text);
+           o.format_options.window_begin_ns = window.begin_ns;
+           o.format_options.window_length_ns = window.length_ns;
+         },
+         "svg: BEGIN,LENGTH, such as 2ms,100us; BEGIN counts from the earliest marker (default: 0,100us)")
+      ->check([](const std::string& text) {
+        return parse_window(text)
+                   ? std::string()
+                   : "'" + text + "' is no window; give BEGIN,LENGTH with units, such as 2ms,100us";
+      });
+  app.add_option("--columns", o.format_options.columns, kColumnsHelp)
+      ->check(CLI::IsMember({6u, 12u, 13u, 15u}))
+      ->capture_default_str();
+  app.add_option("--order", o.order, kOrderHelp)->check(CLI::IsMember({"time", "log"}));
+  app.add_option_function<std::string>(
+         "--metal-date",
+         [&o](const std::string& text) { o.format_options.metal_date = markers::parse_metal_date(text); },
+         "YYYY-MM of the workload's tt-metal: which numbers its NoC events, counters and dispatch commands "
+         "have (default: the last month of the layout the card was found with)")
+      ->check([](const std::string& text) {
+        return markers::parse_metal_date(text)
+                   ? std::string()
+                   : "'" + text + "' is not a month; give year and month, such as 2026-04";
+      });
+  app.add_option("--time", o.time,
+                 "device: cycles only. host: device-csv gets four columns more, host time, the bound of its\n"
+                 "error, what the bound rests on (hard, conditional; collector/clock/CLOCK.md), and whether "
+                 "it is final")
+      ->check(CLI::IsMember({"device", "host"}))
+      ->capture_default_str();
+  app.add_option("--host-clock", o.host_clock,
+                 "with --time host: raw (CLOCK_MONOTONIC_RAW), realtime or boottime")
+      ->check(CLI::IsMember({"raw", "realtime", "boottime"}))
+      ->capture_default_str();
+}
+
+void add_tracy_options(CLI::App& app, ExportOptions& o) {
+  app.add_option("--listen", o.tracy.listen,
+                 "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
+                 "port 0 takes any; the address is printed")
+      ->capture_default_str();
+  app.add_option(
+         "--tracy-66", o.of_66,
+         "tracy: whose servers say protocol 66, Tenstorrent's fork (until August 2025) or stock 0.11.0")
+      ->check(CLI::IsMember({"fork", "0.11.0"}))
+      ->capture_default_str();
+  app.add_option(
+         "--announce", o.tracy.announce_protocol,
+         "tracy: tell Tracy servers that are looking for clients, as one of this protocol (82 is 0.14)")
+      ->check([](const std::string& text) {
+        for (const auto& dialect : tracy::dialects())
+          if (text == std::to_string(dialect.protocol)) return std::string();
+        return "'" + text +
+               "' is no protocol known here; 0.10 has 64, 0.11.0 66, 0.11.1 69, 0.12 74, 0.13 76, 0.14 82";
+      });
+  app.add_option("--end-with-parent", o.end_with_parent,
+                 "tracy: end when the process of this number has, which must have started this one");
+  app.add_flag("--once", o.tracy.once, "tracy: end after the first server instead of at Ctrl-C");
+}
+
+void add_filters(CLI::App& app, ExportOptions& o) {
+  app.add_option("--core", o.cores, "only these cores: X,Y (NOC0 physical), repeatable")
+      ->check([](const std::string& s) {
+        unsigned x, y;
+        char end;
+        return std::sscanf(s.c_str(), "%u,%u%c", &x, &y, &end) == 2 && x < 64 && y < 64
+                   ? std::string()
+                   : "'" + s + "' is not X,Y";
+      })
+      ->expected(1)
+      ->take_all();
+  app.add_option("--risc", o.riscs, "only these RISCs: 0 BRISC, 1 NCRISC, 2-4 TRISC; repeatable")
+      ->check(CLI::Range(0, 4))
+      ->expected(1)
+      ->take_all();
+  app.add_option("--host-id", o.host_ids, "only launches of these ids, as the card has them; repeatable")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--zone", o.zones, "only zones of these names; repeatable")->expected(1)->take_all();
+  app.add_option("--cycles", o.cycles,
+                 "only markers of this device time, FROM..TO in cycles; either may be missing")
+      ->check([](const std::string& s) {
+        uint64_t from = 0, to = ~uint64_t{0};
+        return parse_range(s, parse_number, from, to) ? std::string()
+                                                      : "'" + s + "' is not FROM..TO in cycles";
+      });
+  app.add_option(
+         "--between", o.between,
+         "only what was read in this time since the capture's first words: 1.5s..2s, ..500ms; of a capture")
+      ->check([](const std::string& s) {
+        uint64_t from = 0, to = ~uint64_t{0};
+        return parse_range(s, parse_time, from, to) ? std::string()
+                                                    : "'" + s + "' is not FROM..TO, such as 1.5s..2s";
+      });
+  app.add_option("--chip", o.chip, "only the device of this number, column 1 of the device CSV")
+      ->check(CLI::Range(0, 1 << 20));
+}
+
+void add_diagnostics(CLI::App& app, ExportOptions& o) {
+  app.add_flag("--anomalies", o.anomalies, "print the decoder's counts of oddities on stderr, as JSON");
+  app.add_flag("--keep-duplicates", o.keep_duplicates, "also the zone starts that quick push repeats");
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, ExportOptions& o) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", "ttexport " TTC_VERSION);
+  add_source_and_output(app, o);
+  add_format_options(app, o);
+  add_tracy_options(app, o);
+  add_filters(app, o);
+  add_diagnostics(app, o);
+}
+
+void complete(ExportOptions& o) {
+  const std::vector<std::string> sources = named_sources(o.from);
+  const auto live = [](const std::string& from) { return from.starts_with("live:"); };
+  if (!o.between.empty() && std::any_of(sources.begin(), sources.end(), live))
+    throw program::UsageError("--between is of captures; a live source has no beginning");
+  o.format_options.host_times = o.time == "host";
+  o.tracy.fork_66 = o.of_66 == "fork";
+  if (!o.order.empty()) o.format_options.order = o.order == "log" ? Order::log : Order::time;
+  if (o.format == "tracy") return;
+  program::refuse_output_over_input(o.output, sources);
+  if (o.format == "device-csv") program::refuse_output_over_input(path_beside(o.output), sources);
+}
+
+Filter filter_of(const ExportOptions& o) {
+  Filter filter;
+  for (const unsigned r : o.riscs) filter.riscs.insert(static_cast<uint8_t>(r));
+  if (o.chip >= 0) filter.chip = static_cast<uint32_t>(o.chip);
+  for (const std::string& core : o.cores) {
+    unsigned x = 0, y = 0;
+    if (std::sscanf(core.c_str(), "%u,%u", &x, &y) == 2)
+      filter.cores.insert({static_cast<uint8_t>(x), static_cast<uint8_t>(y)});
+  }
+  filter.host_ids.insert(o.host_ids.begin(), o.host_ids.end());
+  filter.zones.insert(o.zones.begin(), o.zones.end());
+  parse_range(o.cycles, parse_number, filter.cycles_from, filter.cycles_to);
+  return filter;
+}
+
+collect::Wanted wanted_of(const ExportOptions& o, const Filter& filter) {
+  collect::Wanted wanted;
+  wanted.cycles_from = filter.cycles_from;
+  wanted.cycles_to = filter.cycles_to;
+  if (!o.between.empty()) {
+    wanted.relative = true;
+    parse_range(o.between, parse_time, wanted.read_from_ns, wanted.read_to_ns);
+  }
+  if (o.chip >= 0 || filter.cores.empty()) return wanted;
+  const auto [least, most] = std::pair{*filter.cores.begin(), *filter.cores.rbegin()};  // by x, then y
+  wanted.lane_from = collect::lane_number(0, least.first, least.second, 0);
+  wanted.lane_to = collect::lane_number(0xff, most.first, most.second, 0xff);
+  return wanted;
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,42 @@
+// The command line of ttexport.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/program/program.hpp"
+#include "tools/pipeline/pipeline.hpp"
+#include "tools/viewers/tracy_feed.hpp"
+#include "ttcollect/capture_reader.hpp"
+
+namespace ttc::tools {
+
+using program::ExportExit;
+constexpr program::Program kTtexport{"ttexport", ExportExit::kOutput};
+
+struct ExportOptions {
+  std::vector<std::string> from;
+  std::string format = "device-csv", output = "-";
+  int end_with_parent = 0;
+  bool follow = false, anomalies = false, keep_duplicates = false, gzip = false;
+  unsigned wait_ms = 0;
+  std::string order, time = "device", host_clock = "raw", cycles, between, of_66 = "fork";
+  std::vector<std::string> cores, zones;
+  std::vector<unsigned> riscs;
+  std::vector<uint32_t> host_ids;
+  int chip = -1;
+  unsigned threads = 1;
+  FormatOptions format_options;
+  TracyFeed tracy;
+};
+
+void add_options(CLI::App& app, ExportOptions& options);
+// After the command line was read. Throws program::UsageError.
+void complete(ExportOptions& options);
+
+Filter filter_of(const ExportOptions& options);
+// What of a capture need not be read at all.
+collect::Wanted wanted_of(const ExportOptions& options, const Filter& filter);
+
+}  // namespace ttc::tools

@@ -1,0 +1,46 @@
+#include "tools/ttmon/options.hpp"
+
+#include "collector/program/option_units.hpp"
+
+namespace ttc::tools {
+namespace {
+
+constexpr program::UnitRange kInterval{50'000'000, 3'600'000'000'000};
+
+void add_top(CLI::App& app, MonitorOptions& o) {
+  o.top_command = app.add_subcommand("top", "which zones and programs take the time");
+  CLI::App& top = *o.top_command;
+  top.add_option("name", o.top.from, "live names, or --from (default: every live collector)");
+  top.add_option("--from", o.top.from, "live:NAME or FILE.ttc")->expected(1)->take_all();
+  top.add_option("--rows", o.top.rows, "of each table")->check(CLI::Range(1u, 1000u))->capture_default_str();
+  program::add_duration_option(top, "--interval", o.top.interval_ns,
+                               "time between two showings (default: 1s)", kInterval);
+  top.add_flag("--once", o.top.once, "of everything there is now, then end");
+  top.add_flag("--json", o.top.json, "one JSON object a showing");
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, MonitorOptions& o) {
+  app.footer(
+      "Exit codes: 0 ok, 2 wrong usage, 3 no such segment, 5 standard output cannot be written, 8 anything "
+      "else\n"
+      "(memory, an error of the system).");
+  app.set_version_flag("--version", "ttmon " TTC_VERSION);
+  app.add_option("name", o.counters.name, "live name, with or without live: (default: every live collector)");
+  app.add_flag("--once", o.counters.once, "print once and exit");
+  app.add_flag("--json", o.counters.json, "one JSON object a line, one line a collector");
+  program::add_duration_option(app, "--interval", o.counters.interval_ns,
+                               "time between two polls (default: 500ms)", kInterval);
+  add_top(app, o);
+}
+
+void complete(MonitorOptions& o) {
+  if (o.counters.name.starts_with("live:")) o.counters.name.erase(0, 5);
+  if (!*o.top_command) return;
+  if (o.top.from.empty()) o.top.from = all_collectors();
+  for (std::string& from : o.top.from)
+    if (!from.starts_with("live:") && !from.ends_with(".ttc")) from.insert(0, "live:");
+}
+
+}  // namespace ttc::tools

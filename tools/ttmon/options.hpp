@@ -1,0 +1,24 @@
+// The command line of ttmon.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "collector/program/program.hpp"
+#include "tools/ttmon/counters.hpp"
+#include "tools/ttmon/top.hpp"
+
+namespace ttc::tools {
+
+using program::MonitorExit;
+constexpr program::Program kTtmon{"ttmon", MonitorExit::kOutput};
+
+struct MonitorOptions {
+  CounterOptions counters;
+  TopOptions top;
+  CLI::App* top_command = nullptr;
+};
+
+void add_options(CLI::App& app, MonitorOptions& options);
+// After the command line was read: live names as the readers take them.
+void complete(MonitorOptions& options);
+
+}  // namespace ttc::tools
