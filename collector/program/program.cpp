@@ -7,6 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <sstream>
 
 #include "collector/program/printable.hpp"
 
@@ -61,7 +62,12 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
     app.parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e), Exit::kOk;
+    if (e.get_exit_code() == 0) {
+      std::ostringstream out;
+      app.exit(e, out, out);
+      std::fputs(out.str().c_str(), stdout);  // not flushed: run_program() sees the reason when that fails
+      return Exit::kOk;
+    }
     return say(program, Exit::kUsage,
                std::string(e.what()) + "; " + program.name + " --help lists the options");
   }

@@ -43,7 +43,7 @@ def remove_at_end(live_name):
 def start(tool, *arguments, inside=(), **options):
     """`inside`: a command that runs another. A card stays until its observers have taken what is left, however slow they are."""
     if tool == "ttemu" and "--linger" not in arguments:
-        arguments = (*arguments, "--linger", LIMIT_S)
+        arguments = (*arguments, "--linger", f"{LIMIT_S}s")
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     process = subprocess.Popen([*inside, os.path.join(BIN, tool), *map(str, arguments)], text=True, **options)

@@ -121,7 +121,7 @@ TEST(FaultPlan, wrong_specs_are_told_what_and_why) {
       {"all-ones:tile=1-256", {"tile must be X-Y"}},
       {"all-ones:tile=1-2,tile=1-3", {"tile is given twice"}},
       {"all-ones:for=50", {"for must be a time", "not '50'"}},
-      {"all-ones:for=50m", {"for must be a time"}},
+      {"all-ones:for=50q", {"for must be a time"}},
       {"all-ones:for=ms", {"for must be a time"}},
       {"all-ones:for=-5ms", {"for must be a time"}},
       {"all-ones:for=99999999999999999999s", {"for must be a time"}},
