@@ -1,8 +1,10 @@
 #include "collector/loss/chunk_gaps.hpp"
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "collector/loss/span_time.hpp"
+#include "firmware_markers/layout.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -14,6 +16,21 @@ bool is_standing(shm::ChunkKind kind) {
 
 uint32_t lane_key(const shm::ChunkHeader& h, uint8_t risc) {
   return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | risc;
+}
+
+bool says(const nlohmann::json& session, const char* key, std::string_view text) {
+  const auto found = session.find(key);
+  return found != session.end() && found->is_string() && found->get_ref<const std::string&>() == text;
+}
+
+// Processors of a core that have a lane.
+uint8_t lanes_of(const nlohmann::json& session, unsigned core_kind) {
+  if (core_kind != 0) return says(session, "arch", "wormhole_b0") ? 1 : 2;
+  return says(session, "mode", markers::to_string(device::Mode::trace_only)) ? 1 : device::kMaxRiscs;
+}
+
+bool is_byte(const nlohmann::json& j) {
+  return j.is_number_unsigned() && j.get<uint64_t>() < 256;
 }
 
 markers::FrameDigest digest_of(const shm::SpanEntry& span) {
@@ -30,19 +47,43 @@ void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
   if (!s.begun) {
     chunks_before_ += h.sequence;
     s.gap = beginning_lost_ && h.sequence > 0;
+    if (s.gap) doubt_all(s);
   }
   if (s.begun && h.sequence > s.next_sequence) {
     missing_chunks_ += h.sequence - s.next_sequence;
     s.gap = true;
-    for (auto& [key, lane] : s.lanes) lane.in_doubt = true;
+    for (auto& [key, lane] : s.lanes) lane.in_doubt |= lane.begun;
   }
   s.begun = true;
   if (h.sequence >= s.next_sequence) s.next_sequence = h.sequence + 1;
 }
 
+void ChunkGaps::doubt_all(Session& s) {
+  for (auto& [key, lane] : s.lanes) lane.in_doubt = true;
+}
+
+// "cores" of a session: [x, y, flat id, kind] each; older captures have three numbers for Tensix cores.
+void ChunkGaps::know_lanes(Session& s, std::span<const char> text) {
+  const auto session = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  if (!session.is_object() || !session.contains("cores") || !session["cores"].is_array()) return;
+  for (const auto& core : session["cores"]) {
+    if (!core.is_array() || core.size() < 3 || !is_byte(core[0]) || !is_byte(core[1])) continue;
+    if (core.size() > 3 && !is_byte(core[3])) continue;
+    shm::ChunkHeader h;
+    h.core_x = core[0].get<uint8_t>();
+    h.core_y = core[1].get<uint8_t>();
+    const uint8_t lanes = lanes_of(session, core.size() > 3 ? core[3].get<unsigned>() : 0);
+    for (uint8_t risc = 0; risc < lanes; ++risc) {
+      const auto [at, fresh] = s.lanes.try_emplace(lane_key(h, risc));
+      if (fresh) at->second.header = h, at->second.span.risc = risc;
+    }
+  }
+}
+
 void ChunkGaps::push(std::span<const uint64_t> chunk) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   Session& s = sessions_[h.session];
+  if (h.kind == shm::ChunkKind::session) know_lanes(s, shm::body_of(chunk));
   if (is_standing(h.kind) || h.flags & shm::kStanding) return;
   s.device = h.device;
   count(s, h);
@@ -57,6 +98,7 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
       resolve(s, h, span, lane);
       lane.in_doubt = false;
     }
+    if (!lane.begun && lane.in_doubt) continue;  // still from its beginning on
     lane.header = h;
     lane.span = span;
     const auto words = shm::words_of(chunk, span);
@@ -113,7 +155,7 @@ shm::LossRecord ChunkGaps::record_for(const Session& s, const shm::ChunkHeader& 
 
 void ChunkGaps::broke_off() {
   for (auto& [id, s] : sessions_)
-    for (auto& [key, lane] : s.lanes) lane.in_doubt |= !s.ended;
+    if (!s.ended) doubt_all(s);
 }
 
 void ChunkGaps::finish() {
@@ -122,7 +164,7 @@ void ChunkGaps::finish() {
       if (!lane.in_doubt) continue;
       lane.in_doubt = false;
       shm::LossRecord record = record_for(s, lane.header, lane.span.risc);
-      record.from_cycles = last_time_of(lane.header, lane.span, lane.words);
+      record.from_cycles = lane.begun ? last_time_of(lane.header, lane.span, lane.words) : 0;
       put(id, s, record);
     }
 }

@@ -22,7 +22,9 @@ class ChunkGaps {
   static constexpr uint64_t kFirstId = uint64_t{1} << 48;
 
   // Chunks of any number of sessions, each checked, in the order of their publication. Standing chunks count
-  // their sequence apart and never go missing.
+  // their sequence apart and never go missing. A session chunk names the cores: their lanes can be missing as
+  // a whole, from a lost beginning or an end that broke off. A gap between two chunks leaves lanes without any
+  // words out: the recorder's own records cover what it left out of idle lanes.
   void push(std::span<const uint64_t> chunk);
   void lost_beginning() { beginning_lost_ = true; }
   void finish();
@@ -47,7 +49,7 @@ class ChunkGaps {
     shm::SpanEntry span;
     std::vector<uint32_t> words;
     bool in_doubt = false;
-    bool begun = false;
+    bool begun = false;  // words came
   };
   struct Session {
     uint64_t next_sequence = 0;
@@ -59,6 +61,8 @@ class ChunkGaps {
     std::map<uint32_t, Lane> lanes;  // by core and RISC
   };
 
+  static void doubt_all(Session& s);
+  static void know_lanes(Session& s, std::span<const char> session_text);
   void count(Session& s, const shm::ChunkHeader& h);
   void count_words(LogEnd& log, uint32_t epoch, const shm::SpanEntry& span);
   void resolve(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane);

@@ -228,10 +228,18 @@ struct EmulatedCard::Impl {
     page->leaving = 1;
   }
 
+  // Every observer has left after the announcement: the reset need not wait any longer.
+  bool reset_is_free() const {
+    for (uint32_t i = 0; i < page->faults; ++i)
+      if (page->fault[i].kind == FaultKind::reset && page->fault[i].notice_ns && page->fault_began[i])
+        return windows_taken() == 0;
+    return false;
+  }
+
   void act_on_faults() {
     for (uint32_t i = 0; i < page->faults; ++i) announce_reset(i);
     if (listener && begun_fault(*page, FaultKind::unplug)) unplug();
-    if (page->resets == 0 && begun_fault(*page, FaultKind::reset)) reset_chip();
+    if (page->resets == 0 && (begun_fault(*page, FaultKind::reset) || reset_is_free())) reset_chip();
   }
 
   void hit(FaultKind kind) {

@@ -116,6 +116,7 @@ struct Reader::Impl {
   uint64_t next_sequence = 0;
   uint64_t lost_chunks = 0;
   std::string damage;
+  Clock::duration recheck = std::chrono::milliseconds(100);
 
   ~Impl() {
     if (fd >= 0) close(fd);
@@ -317,8 +318,12 @@ Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
     const auto left = deadline - Clock::now();
     if (left <= Clock::duration::zero()) return Next::timeout;
     // A dying writer wakes nobody: look again now and then.
-    impl_->sleep_on(wake, std::min<Clock::duration>(left, std::chrono::milliseconds(100)));
+    impl_->sleep_on(wake, std::min<Clock::duration>(left, impl_->recheck));
   }
+}
+
+void Reader::set_recheck(unsigned ms) {
+  impl_->recheck = std::chrono::milliseconds(ms);
 }
 
 uint64_t Reader::tail() const {

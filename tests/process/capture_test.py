@@ -123,8 +123,11 @@ def recover():
     _, path, _ = captured(emulator=SMALL + ("--rate", 400))   # a block is made each 0.2 s
     rows, size = csv_of(path), os.path.getsize(path)
     whole_data = open(path, "rb").read()
-    blocks = [at for at in range(0, size, 4096) if whole_data[at:at + 4] == b"tblk" and whole_data[at + 6] == 1
-              and int.from_bytes(whole_data[at + 48:at + 52], "little")]   # those that hold markers
+    def number(at):
+        return int.from_bytes(whole_data[at:at + 4], "little")
+    chunked = [at for at in range(0, size, 4096) if whole_data[at:at + 4] == b"tblk" and whole_data[at + 6] == 1]
+    blocks = [at for at in chunked if number(at + 48)]   # those that hold markers
+    describing = [at for at in chunked if number(at + 96) & 1 << 2]   # those that hold a session
     h.check(len(blocks) > 1, f"{path} has {len(blocks)} blocks")
     for at in (blocks[0], blocks[-1]):
         data = bytearray(whole_data)
@@ -137,7 +140,7 @@ def recover():
             return tuple(row.split(",")[1:6])
         text = csv_of(h.work("edge.recovered.ttc"))
         headless = "what describes its run" in h.run("ttexport", "--from", h.work("edge.recovered.ttc"))[2]
-        h.check(headless == (not text[0].startswith("ARCH")) == (at == blocks[0]), f"block at {at}: {text[0]}")
+        h.check(headless == (not text[0].startswith("ARCH")) == (describing == [at]), f"block at {at}: {text[0]}")
         given = {marker(r) for r in text}
         missing = [r for r in rows[2:] if marker(r) not in given]
         h.check(missing, f"block at {at} held nothing")

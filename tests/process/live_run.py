@@ -18,11 +18,18 @@ def stall(process, seed):
             time.sleep(pause)
 
 
+def counter(name, key):
+    """Of the collector of a card; 0 while there is no collector."""
+    code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
+    return json.loads(out)["counters"][key] if code == 0 else 0
+
+
 class Run:
     """A card with faults, a collector and a following exporter, from start to end."""
 
     def __init__(self, faults, card=(), collect=(), collect_code=0, export_codes=(0,), card_code=0, must_strike=True,
-                 stalls=None):
+                 stalls=None, ends=None):
+        """`ends`: the card runs until the counter of that name is not zero, or the collector has ended."""
         name = h.card_name()
         truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
         process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
@@ -33,6 +40,9 @@ class Run:
                             "--ring", "64MiB", *collect)
         if stalls is not None:
             threading.Thread(target=stall, args=(collector, stalls), daemon=True).start()
+        if ends:
+            h.wait_until(lambda: collector.poll() is not None or counter(name, ends) > 0, f"{ends} is counted")
+            process.terminate()
         code, out, self.err = h.finish(collector)
         h.check(code == collect_code, f"ttcollect ended with {code}: {self.err}{out}")
         self.report = h.device(out)

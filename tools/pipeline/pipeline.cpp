@@ -30,7 +30,12 @@ std::vector<std::pair<uint8_t, uint8_t>> compute_cores_in(const nlohmann::json& 
 void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
-  if (h.kind == ChunkKind::session) return session(h, body, format);
+  if (h.kind == ChunkKind::session) {
+    session(h, body, format);
+    const auto described = sessions_.find(h.session);
+    if (described != sessions_.end() && described->second.wanted) losses_.push(chunk);
+    return;
+  }
   SessionState& s = state_of(h);
   if (!s.wanted) return;
   const shm::LossRecord* const loss = losses_.push(chunk);

@@ -32,7 +32,8 @@ class LossView {
   // In front of the first chunk others are lost: lanes of a session that began before are in doubt. Counts
   // for sessions whose chunks come later.
   void lost_beginning();
-  // Before finish(): the stream broke off. Every lane of a session whose end did not come is in doubt.
+  // Before finish(): the stream broke off. Every lane of a session whose end did not come is in doubt, also
+  // the lanes of cores that its session chunk names and of which no words came.
   void broke_off();
   // No chunk will come. Lanes in doubt get their interval; what is missing but covered by records is left
   // out.

@@ -37,7 +37,7 @@ struct CardFault {
   uint64_t wait_ns = 0;    // hung_read: how long; torn_copy: at most so long for a change to happen
   uint64_t all_ones = 0;   // hung_read: it ends with 0xFFFFFFFF, as an endpoint that does not respond does
   uint64_t observers = 0;  // no_window: so many are let in before
-  uint64_t notice_ns = 0;  // reset: announced so long before
+  uint64_t notice_ns = 0;  // reset: announced so long before; it comes at once when no observer is left
   uint64_t cycles = 0;     // roll_over: a load of the high half so shortly before the roll-over meets it
   uint64_t seed = 1;
 };

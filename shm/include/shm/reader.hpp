@@ -45,6 +45,8 @@ class Reader {
   // again. A loss record may thus be delivered again: the last one with a given id is the one that counts.
   // Blocks up to timeout_ms: spins briefly, then sleeps on the wake word.
   Next next(std::vector<uint64_t>& chunk, unsigned timeout_ms);
+  // How long next() sleeps at most before it checks whether the writer has died; 100 ms at first.
+  void set_recheck(unsigned ms);
 
   // Positions in the ring (ring.hpp), for readers of a part of it: everything below tail() is published;
   // position() is where next() continues; skip_to() passes over records that end at or below a position.

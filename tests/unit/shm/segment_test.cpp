@@ -5,16 +5,20 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "shm/reader.hpp"
@@ -561,17 +565,31 @@ TEST(Segment, readers_hold_nothing_they_could_write_through) {
   EXPECT_GE(descriptors, 1);
 }
 
+// FUTEX_WAIT without FUTEX_PRIVATE_FLAG: no lock of the C library sleeps so.
+bool sleeps_in_shared_futex(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
+  std::string number, word, operation;
+  if (!(file >> number)) throw std::runtime_error("/proc/self/task/ID/syscall cannot be read");
+  return file >> word >> operation && number == std::to_string(SYS_futex) && operation == "0x0";
+}
+
 TEST(Segment, a_blocked_reader_is_woken) {
   const Name name("wake");
   SegmentWriter writer(name, "emu:card", 1, small());
   Reader reader(name.text(), StartAt::oldest);
+  reader.set_recheck(3'600'000);  // a reader that slept on would run into ctest's limit
+  std::atomic<pid_t> id{0};
+  Next found = Next::timeout;
   std::thread thread([&] {
-    publish(writer.ring(), 0);
-    writer.wake_readers();
+    id = gettid();
+    std::vector<uint64_t> chunk;
+    found = reader.next(chunk, 3'600'000);
   });
-  std::vector<uint64_t> chunk;
-  EXPECT_EQ(reader.next(chunk, 3'600'000), Next::chunk);  // one that slept on would run into ctest's limit
+  while (id == 0 || !sleeps_in_shared_futex(id)) std::this_thread::yield();
+  publish(writer.ring(), 0);
+  writer.wake_readers();
   thread.join();
+  EXPECT_EQ(found, Next::chunk);
 }
 
 TEST(Segment, a_timeout_is_waited_out_when_nothing_comes) {

@@ -179,6 +179,87 @@ TEST(ChunkGaps, a_stream_that_broke_off_leaves_every_lane_open) {
   EXPECT_EQ(lost[0].to_cycles, shm::kOpenEnd);
 }
 
+// Words of the core 1-2, as of chunk_of(), and of the core 1-3.
+std::vector<uint64_t> session_of(const std::string& text) {
+  ChunkHeader h;
+  h.bytes = static_cast<uint32_t>(sizeof h + text.size());
+  h.kind = shm::ChunkKind::session;
+  h.session = 5;
+  std::vector<uint64_t> chunk((h.bytes + 7) / 8);
+  std::memcpy(chunk.data(), &h, sizeof h);
+  std::memcpy(chunk.data() + sizeof h / 8, text.data(), text.size());
+  EXPECT_EQ(shm::check_chunk(chunk), "");
+  return chunk;
+}
+std::vector<LossRecord> lost_of_broken(const std::string& session, bool ended = false) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::file_damaged, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.push(session_of(session));
+  gaps.push(chunk_of({0}));
+  if (!ended) gaps.broke_off();
+  gaps.finish();
+  return lost;
+}
+
+TEST(ChunkGaps, a_lane_whose_first_words_were_behind_the_break_is_missing_from_its_beginning) {
+  const auto lost = lost_of_broken(R"({"arch":"wormhole_b0","mode":"normal","cores":[[1,2,3,0],[1,3,4,0]]})");
+  ASSERT_EQ(lost.size(), 10u);
+  for (size_t i = 0; i < lost.size(); ++i) {
+    EXPECT_EQ(lost[i].core_x, 1);
+    EXPECT_EQ(lost[i].core_y, i < 5 ? 2 : 3);
+    EXPECT_EQ(lost[i].risc, i % 5);
+    EXPECT_EQ(lost[i].from_cycles, i == 0 ? last_time_of(0) : 0);
+    EXPECT_EQ(lost[i].to_cycles, shm::kOpenEnd);
+    EXPECT_EQ(lost[i].precision, LossPrecision::unknown);
+  }
+}
+
+TEST(ChunkGaps, lanes_without_words_are_not_missing_from_a_stream_that_did_not_break_off) {
+  const std::string two_cores = R"({"arch":"wormhole_b0","mode":"normal","cores":[[1,2,3,0],[1,3,4,0]]})";
+  EXPECT_TRUE(lost_of_broken(two_cores, true).empty());
+  ChunkGaps gaps(shm::LossCause::file_damaged, [](uint64_t, const LossRecord& r) { EXPECT_EQ(r.core_y, 2); });
+  gaps.push(session_of(two_cores));
+  gaps.push(chunk_of({0}));
+  gaps.push(chunk_of({4, 0, 3}));  // a gap that the recorder accounts for
+  gaps.finish();
+  EXPECT_EQ(gaps.missing_chunks(), 3u);
+}
+
+TEST(ChunkGaps, a_core_has_the_lanes_of_its_kind_and_of_the_mode) {
+  const auto riscs = [](const std::string& session) {
+    std::vector<int> of_1_3;
+    for (const LossRecord& r : lost_of_broken(session))
+      if (r.core_y == 3) of_1_3.push_back(r.risc);
+    return of_1_3;
+  };
+  EXPECT_EQ(riscs(R"({"arch":"wormhole_b0","cores":[[1,3,4,1]]})"), (std::vector<int>{0}));
+  EXPECT_EQ(riscs(R"({"arch":"blackhole","cores":[[1,3,4,1]]})"), (std::vector<int>{0, 1}));
+  EXPECT_EQ(riscs(R"({"arch":"blackhole","mode":"trace-only","cores":[[1,3,4,0]]})"), (std::vector<int>{0}));
+  EXPECT_EQ(riscs(R"({"arch":"blackhole","cores":[[1,3,4]]})"), (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(ChunkGaps, a_session_that_makes_no_sense_names_no_lanes) {
+  for (const char* text :
+       {"", "{", "[]", "{}", R"({"cores":7})", R"({"cores":[7,[1],[300,1,1],[1,"3",4],[1,-3,4]]})",
+        R"({"arch":7,"mode":[],"cores":[[1,3,4,"0"],[1,3,4,900]]})"})
+    EXPECT_EQ(lost_of_broken(text).size(), 1u) << text;
+}
+
+TEST(ChunkGaps, of_a_lost_beginning_a_lane_that_never_comes_is_missing_altogether) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::file_damaged, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.lost_beginning();
+  gaps.push(session_of(R"({"arch":"wormhole_b0","cores":[[1,2,3,1],[1,3,4,1]]})"));
+  gaps.push(chunk_of({7, 0, 3}));
+  gaps.finish();
+  ASSERT_EQ(lost.size(), 2u);
+  EXPECT_EQ(lost[0].core_y, 2);
+  EXPECT_EQ(lost[0].to_cycles, last_time_of(2) + 1);
+  EXPECT_EQ(lost[1].core_y, 3);
+  EXPECT_EQ(lost[1].from_cycles, 0u);
+  EXPECT_EQ(lost[1].to_cycles, shm::kOpenEnd);
+}
+
 TEST(ChunkGaps, standing_chunks_do_not_count) {
   EXPECT_TRUE(find({{0}, {9, 1, 1, 1, 0, 0, shm::kStanding}, {1, 0, 1}}).lost.empty());
 }

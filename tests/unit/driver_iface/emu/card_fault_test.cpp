@@ -233,6 +233,23 @@ TEST_P(CardFaults, a_reset_after_round_trips_is_announced_at_that_moment) {
   until([&] { return read(kTile) == Access::gone; });
 }
 
+TEST_P(CardFaults, an_announced_reset_comes_when_the_last_observer_has_left) {
+  CardFault f = fault(FaultKind::reset, 1);
+  f.after_is_round_trips = 1;
+  f.notice_ns = 4000;
+  make_and_open({f});
+  std::unique_ptr<Card> second = open_card(spec);
+  EXPECT_EQ(read(kTile), Access::ok);
+  until([&] { return card->health() == Health::leaving; });
+  card.reset();
+  until([&] { return emulated->observers() == 1; });
+  EXPECT_EQ(second->health(), Health::leaving);
+  EXPECT_FALSE(emulated->lost());
+  second.reset();
+  until([&] { return emulated->fault_hits()[0] == 1; });
+  EXPECT_TRUE(emulated->lost());
+}
+
 TEST_P(CardFaults, an_unplugged_card_hangs_up_and_cannot_be_found) {
   make_and_open({fault(FaultKind::unplug, 5000)});
   EXPECT_EQ(read(kTile), Access::ok);
