@@ -11,6 +11,7 @@
 #include <string>
 
 #include "collector/host/process_environment.hpp"
+#include "collector/program/version.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -77,7 +78,8 @@ nlohmann::json workload_facts(int pid) {
 }  // namespace
 
 nlohmann::json environment_facts(int workload_pid, const std::optional<card::PciFunction>& card) {
-  nlohmann::json facts{{"host", host_facts()}, {"collector", {{"version", TTC_VERSION}, {"pid", getpid()}}}};
+  nlohmann::json facts{{"host", host_facts()},
+                       {"collector", {{"version", program::version()}, {"pid", getpid()}}}};
   if (workload_pid > 0) facts["workload"] = workload_facts(workload_pid);
   if (!card) return facts;
   facts["pci"] = card->bdf;

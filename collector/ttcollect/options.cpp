@@ -8,6 +8,7 @@
 #include "collector/inspect/device_list.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/program.hpp"
+#include "collector/program/version.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -198,7 +199,7 @@ void refuse(const std::string& wrong) {
 
 void add_options(CLI::App& app, CommandLine& line) {
   app.footer(kFooter);
-  app.set_version_flag("--version", "ttcollect " TTC_VERSION);
+  app.set_version_flag("--version", program::version_of("ttcollect"));
   add_device_options(app, line);
   add_run_options(app, line);
   add_place_options(app, line);

@@ -11,13 +11,12 @@ function(ttc_folder name)  # SOURCES file... [PUBLIC target...] [PRIVATE target.
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${visible}/${path} SYMBOLIC)
   target_include_directories(${name} PUBLIC ${visible})
   target_link_libraries(${name} PUBLIC ${folder_PUBLIC} PRIVATE ttc_flags ${folder_PRIVATE})
-  ttc_precompile(${name})
+  ttc_precompile(${name} ${folder_PUBLIC} ${folder_PRIVATE})
 endfunction()
 
-# A program: its main file, which reads options and is optimised less, and what it links.
+# A program: its main file, and what it links.
 function(ttc_program name main)
   add_executable(${name} ${main})
-  target_compile_definitions(${name} PRIVATE TTC_VERSION="${PROJECT_VERSION}")
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_link_libraries(${name} PRIVATE ttc_flags ${ARGN})
+  ttc_precompile(${name} CLI11::CLI11)
 endfunction()

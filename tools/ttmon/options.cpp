@@ -1,6 +1,7 @@
 #include "tools/ttmon/options.hpp"
 
 #include "collector/program/option_units.hpp"
+#include "collector/program/version.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -26,7 +27,7 @@ void add_options(CLI::App& app, MonitorOptions& o) {
       "Exit codes: 0 ok, 2 wrong usage, 3 no such segment, 5 standard output cannot be written, 8 anything "
       "else\n"
       "(memory, an error of the system).");
-  app.set_version_flag("--version", "ttmon " TTC_VERSION);
+  app.set_version_flag("--version", program::version_of("ttmon"));
   app.add_option("name", o.counters.name, "live name, with or without live: (default: every live collector)");
   app.add_flag("--once", o.counters.once, "print once and exit");
   app.add_flag("--json", o.counters.json, "one JSON object a line, one line a collector");

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/version.hpp"
 #include "tools/report/draw/core_heat.hpp"
 #include "tools/report/ops/op_report.hpp"
 #include "tools/report/ops/steps.hpp"
@@ -403,7 +404,8 @@ class HtmlReport : public Report {
     std::strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &parts);
     utsname u{};
     uname(&u);
-    put("Page made", std::string(when) + " by ttreport " TTC_VERSION ", " + u.sysname + " " + u.release);
+    put("Page made",
+        std::string(when) + " by " + program::version_of("ttreport") + ", " + u.sysname + " " + u.release);
     return all;
   }
 

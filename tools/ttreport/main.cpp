@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/program/version.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
@@ -19,7 +20,7 @@ constexpr const char* kFooter =
 int run(int argc, char** argv) {
   CLI::App app("Reports on what ttcollect collected.", kTtreport.name);
   app.footer(kFooter);
-  app.set_version_flag("--version", "ttreport " TTC_VERSION);
+  app.set_version_flag("--version", program::version_of("ttreport"));
   app.require_subcommand(1);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Report>>> commands;
   for (const ReportEntry& entry : reports()) {
