@@ -8,8 +8,9 @@ import sys
 import time
 
 import harness as h
+from run_of import RunOf
 
-SMALL = ("--cores", 4, "--programs", 400, "--host-reads", "every:150", "--pace", 64, "--wait-observer")
+SMALL = ("--cores", 4, "--programs", 400, "--host-reads", "every:150", "--pace", 64)
 
 
 def emulate(name, *more):
@@ -35,12 +36,9 @@ def csv_of(source, *more):
 
 
 def captured(*options, emulator=SMALL):
-    """Name, path and report of a whole run."""
-    name, path = h.card_name(), h.work("run.ttc")
-    card = emulate(name, *emulator, "--truth", h.work("truth.csv"))
-    report = json.loads(done(collect(name, "-o", path, "--ring", "16MiB", *options))[0])
-    done(card)
-    return name, path, report
+    """Path of the capture and what else is known of a whole run."""
+    path = h.work("run.ttc")
+    return path, RunOf(emulator, ["-o", path, "--ring", "16MiB", *options]).end()
 
 
 def info(path, *codes):
@@ -57,27 +55,26 @@ def losses(source, *codes):
 
 def whole():
     for options in ((), ("--plain",)):
-        name, path, report = captured(*options)
-        truth = open(h.work("truth.csv")).read().splitlines()
+        path, run = captured(*options)
+        truth = open(run.truth).read().splitlines()
         rows = csv_of(path)
         h.check(sorted(rows) == sorted(truth), "the capture and the truth differ")
-        h.check(rows == csv_of("live:emu-" + name), "the capture and the ring differ")
-        h.check(report["capture"]["dropped_bytes"] == 0, "blocks were dropped")
+        h.check(rows == csv_of("live:emu-" + run.name), "the capture and the ring differ")
+        h.check(run.whole_report["capture"]["dropped_bytes"] == 0, "blocks were dropped")
         facts = info(path)
-        h.check(facts["ended_in_order"] and facts["markers"] == report["devices"][0]["markers"], facts)
+        h.check(facts["ended_in_order"] and facts["markers"] == run.report["markers"], facts)
         h.check(facts["bytes_per_marker"] < 2.5, facts)
         environment = facts["sessions"][0]["environment"]
         h.check(environment["host"]["kernel"] and environment["host"]["cpus"] > 0 and environment["collector"]["version"] and
                 "ttemu" in environment["workload"]["command"], environment)
         text = h.run("ttcollect", "info", path)[1]
         h.check("  workload " in text and environment["host"]["kernel"] in text, text)
-        told = report["devices"][0]
-        h.check(h.certain(told) == [], "a loss without a cause")
-        h.check(len(losses(path)["devices"][0]["lost"]) == len(told["lost"]), "the capture tells of other losses")
+        h.check(h.certain(run.report) == [], "a loss without a cause")
+        h.check(len(losses(path)["devices"][0]["lost"]) == len(run.report["lost"]), "the capture tells of other losses")
 
 
 def filters():
-    _, path, _ = captured()
+    path, _ = captured()
     rows = csv_of(path)[2:]
     col = [r.split(",") for r in rows]
     cycles = sorted(int(c[5]) for c in col)
@@ -100,7 +97,7 @@ def filters():
 
 
 def recover():
-    name, path, _ = captured()
+    path, _ = captured()
     rows = csv_of(path)
     size = os.path.getsize(path)
     for cut in (size - 1, size // 2, 9000):
@@ -120,7 +117,7 @@ def recover():
             mine = [dict(i, to_cycles=1 << 62 if i["to_cycles"] is None else i["to_cycles"]) for i in lost]
             h.check(not h.outside_intervals(missing, mine), f"cut at {cut}: markers are missing outside of all intervals")
     # A damaged block at the very beginning or end leaves no chunk beside it, and is missing all the same.
-    _, path, _ = captured(emulator=SMALL + ("--rate", 400))   # a block is made each 0.2 s
+    path, _ = captured(emulator=SMALL + ("--rate", 400))   # a block is made each 0.2 s
     rows, size = csv_of(path), os.path.getsize(path)
     whole_data = open(path, "rb").read()
     def number(at):
@@ -221,7 +218,7 @@ def beside():
     shown = json.loads(h.run("ttmon", live, "--once", "--json")[1])["lost"]
     h.check(sum(c["intervals"] for c in shown.values()) == len(told), f"ttmon shows other losses: {shown}")
     # Nothing lost: no table, and none of an earlier export.
-    _, whole_run, _ = captured()
+    whole_run, _ = captured()
     h.check(h.run("ttexport", "--from", whole_run, "-o", h.work("out.csv"))[0] == 0, "export")
     h.check(len(open(h.work("out.losses.csv")).read().splitlines()) == 2, "a table of an earlier export was left")
     h.check(h.run("ttexport", "--from", whole_run, "-o", h.work("new.csv"))[0] == 0, "export")
@@ -261,7 +258,7 @@ def wait_until(condition, otherwise):
 
 
 def play():
-    _, path, _ = captured()
+    path, _ = captured()
     rows = csv_of(path)
     prefix = f"emu-t{os.getpid()}-play-"   # the harness removes what begins so
     for speed in ("max", "20"):
@@ -301,17 +298,14 @@ def full_disk():
     if os.system(f"mount -t tmpfs -o size=64k tmpfs {small} 2>/dev/null") != 0:
         h.skip("mounting is not allowed here")
     try:
-        name, path = h.card_name(), os.path.join(small, "run.ttc")
-        card = emulate(name, *SMALL)
-        out, err = done(collect(name, "-o", path, "--ring", "16MiB"), 6)
-        done(card)
-        report = json.loads(out)
-        h.check("No space left" in err, err)
+        path = os.path.join(small, "run.ttc")
+        run = RunOf(SMALL, ["-o", path, "--ring", "16MiB"]).end(collect_code=6)
+        h.check("No space left" in run.err, run.err)
         got = set(csv_of_damaged(path))
-        rows = csv_of("live:emu-" + name)
+        rows = csv_of("live:emu-" + run.name)
         missing = [r for r in rows[2:] if r not in got]
         h.check(missing and got, "the disk was not full")
-        h.check(not h.outside_intervals(missing, report["devices"][0]["output"]["lost"]),
+        h.check(not h.outside_intervals(missing, run.report["output"]["lost"]),
                 "markers are missing outside of what was reported as lost")
     finally:
         os.system(f"umount {small}")

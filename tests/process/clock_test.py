@@ -12,13 +12,12 @@ import sys
 from fractions import Fraction
 
 import harness as h
+from run_of import RunOf
 
 HOST = ["host time [ns]", "host time bound [ns]", "host time bound kind", "host time is final"]
 
 
-def start_card(name, *arguments):
-    return h.start("ttemu", "--name", name, "--cores", 4, "--programs", 700, "--rate", 160, "--host-reads", "every:150", "--wait-observer", "--json",
-                   "--truth", h.work(name + ".truth.csv"), "--pace", *arguments)
+WORKLOAD = ("--cores", 4, "--programs", 700, "--rate", 160, "--host-reads", "every:150", "--pace")
 
 
 def end_well(process):
@@ -97,14 +96,10 @@ def judge_report(report):
 
 
 def steps(arguments):
-    name, ttc = h.card_name(), h.work("steps.ttc")
-    card = start_card(name, "--drift-ppm", 37, "--clock-step", "1500:500", "--clock-step", "2700:1000", *arguments)
-    follower = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--time", "host",
-                       "-o", h.work("live.csv"))
-    out, _ = end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "-o", ttc))
-    report = h.device(out)["clock"]
-    pieces = json.loads(end_well(card)[0])["clock"]
-    end_well(follower)
+    ttc = h.work("steps.ttc")
+    run = RunOf([*WORKLOAD, "--drift-ppm", 37, "--clock-step", "1500:500", "--clock-step", "2700:1000", *arguments],
+                ["-o", ttc], ["--time", "host"]).end()
+    report, pieces = run.report["clock"], run.card["clock"]
 
     timed, _ = export(ttc, "timed.csv", "--time", "host")
     rows = timed_rows(timed)
@@ -115,10 +110,10 @@ def steps(arguments):
     # Over a socket no read is tight enough for more than hard bounds.
     if "--strict" not in arguments:
         judge_report(report)
-    h.check(report["round_trips"] <= 1000 * h.device(out)["duration_s"] + 1000, f"too many round trips: {report}")
+    h.check(report["round_trips"] <= 1000 * run.report["duration_s"] + 1000, f"too many round trips: {report}")
 
     # The same markers get the same times from a reader that followed, but for those whose model was not final.
-    with open(timed) as a, open(h.work("live.csv")) as b:
+    with open(timed) as a, open(run.exported) as b:
         final = [{line for line in file if line.endswith(",1\n")} for file in (a, b)]
     h.check(final[0] == final[1], f"{len(final[0] ^ final[1])} rows differ between the file and the live export")
     # Without host times the file is what it always was.
@@ -126,7 +121,7 @@ def steps(arguments):
     with open(bare) as lines:
         bare_lines = list(lines)
     h.check(sorted(bare_lines[2:]) == sorted(plain_text(timed)[2:]), "device columns changed with --time host")
-    got, want = h.rows(bare), h.rows(h.work(name + ".truth.csv"))
+    got, want = h.rows(bare), h.rows(run.truth)
     h.check(sorted(got) == sorted(want), f"{len(set(want) - set(got))} missing, {len(set(got) - set(want))} extra: {sorted(set(want) ^ set(got))[:3]}")
 
     # Other clocks differ by one number; tt-metal's form of it holds the same relation.
@@ -159,8 +154,9 @@ def steps(arguments):
 
 def two():
     a, b, ttc = h.card_name(), h.card_name(), h.work("two.ttc")
-    cards = [start_card(a, "--drift-ppm", -150), start_card(b, "--drift-ppm", 180, "--arch", "blackhole", "--aiclk", 1350,
-                                                            "--generation", "G3")]
+    cards = [h.start("ttemu", "--name", name, "--wait-observer", "--json", *WORKLOAD, *arguments) for name, arguments in
+             ((a, ("--drift-ppm", -150)),
+              (b, ("--drift-ppm", 180, "--arch", "blackhole", "--aiclk", 1350, "--generation", "G3")))]
     end_well(h.start("ttcollect", "--device", f"emu:{a},emu:{b}", "--wait", "10min", "--quiet", "-o", ttc))
     pieces = [json.loads(end_well(card)[0])["clock"] for card in cards]
     rows = timed_rows(export(ttc, "two.csv", "--time", "host")[0])
@@ -171,12 +167,9 @@ def two():
 
 
 def none():
-    name, ttc = h.card_name(), h.work("none.ttc")
-    card = start_card(name)
-    report = h.device(end_well(h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
-                                       "--no-sync", "-o", ttc))[0])
-    end_well(card)
-    h.check("clock" not in report, "--no-sync still reports a clock")
+    ttc = h.work("none.ttc")
+    run = RunOf(WORKLOAD, ["--no-sync", "-o", ttc]).end()
+    h.check("clock" not in run.report, "--no-sync still reports a clock")
     timed, told = export(ttc, "none.csv", "--time", "host")
     rows = timed_rows(timed)
     h.check(all(r[-4:] == ["", "", "none", "0"] for r in rows) and len(rows) > 1000, "times out of nothing")

@@ -5,23 +5,14 @@ import subprocess
 import sys
 
 import harness as h
+from run_of import RunOf
 
 
-def collect(card_arguments, collect_arguments, live=True):
+def collect(card_arguments, collect_arguments):
     """Runs card, collector and a following exporter; returns (truth rows, exported rows, collector's report)."""
-    name = h.card_name()
-    truth, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
-    card = h.start("ttemu", "--name", name, "--truth", truth, "--wait-observer", "--json", *card_arguments)
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", csv)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
-                        *([] if "--ring" in collect_arguments else ["--ring", "64MiB"]), *collect_arguments)
-    code, out, err = h.finish(collector)
-    h.check(code == 0, f"ttcollect ended with {code}: {err}")
-    card_code, _, card_err = h.finish(card)
-    h.check(card_code == 0, f"ttemu ended with {card_code}: {card_err}")
-    export_code, _, export_err = h.finish(exporter)
-    h.check(export_code == 0, f"ttexport ended with {export_code}: {export_err}")
-    return h.rows(truth), h.rows(csv), h.device(out)
+    ring = [] if "--ring" in collect_arguments else ["--ring", "64MiB"]
+    run = RunOf(card_arguments, [*ring, *collect_arguments], export=()).end()
+    return h.rows(run.truth), h.rows(run.exported), run.report
 
 
 def paced(arguments):
@@ -96,15 +87,9 @@ def golden(arguments):
         directory = os.path.join(images, image)
         if not os.path.isdir(directory):
             continue
-        name, csv = h.card_name(), h.work(image + ".csv")
-        card = h.start("ttemu", "--name", name, "--load", directory, "--quiet", *arguments)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", csv)
-        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json")
-        for process in (collector, card, exporter):
-            code, out, err = h.finish(process)
-            h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+        run = RunOf(["--load", directory, *arguments], export=(), truth=False).end()
         compare = os.path.join(os.path.dirname(__file__), "compare_events.py")
-        h.check(subprocess.run([sys.executable, compare, directory, csv]).returncode == 0, f"{image} differs")
+        h.check(subprocess.run([sys.executable, compare, directory, run.exported]).returncode == 0, f"{image} differs")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import threading
 import time
 
 import harness as h
+from run_of import RunOf
 
 
 def stall(process, seed):
@@ -31,27 +32,17 @@ class Run:
                  stalls=None, ends=None):
         """`ends`: the card runs until the counter of that name is not zero, or the collector has ended."""
         name = h.card_name()
-        truth, unseen, csv = (h.work(name + part) for part in (".truth.csv", ".unseen.csv", ".csv"))
-        process = h.start("ttemu", "--name", name, "--truth", truth, "--truth-unseen", unseen, "--wait-observer", "--json",
-                          *[word for fault in faults for word in ("--fault", fault)], *card)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--anomalies",
-                           "-o", csv)
-        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json",
-                            "--ring", "64MiB", *collect)
+        unseen = h.work(name + ".unseen.csv")
+        run = RunOf(["--truth-unseen", unseen, *[word for fault in faults for word in ("--fault", fault)], *card],
+                    ["--ring", "64MiB", *collect], ["--anomalies"], name=name)
         if stalls is not None:
-            threading.Thread(target=stall, args=(collector, stalls), daemon=True).start()
+            threading.Thread(target=stall, args=(run.collector, stalls), daemon=True).start()
         if ends:
-            h.wait_until(lambda: collector.poll() is not None or counter(name, ends) > 0, f"{ends} is counted")
-            process.terminate()
-        code, out, self.err = h.finish(collector)
-        h.check(code == collect_code, f"ttcollect ended with {code}: {self.err}{out}")
-        self.report = h.device(out)
-        code, out, err = h.finish(process)
-        h.check(code == card_code, f"ttemu ended with {code}: {err}")
-        self.card = json.loads(out)
-        code, _, self.export_err = h.finish(exporter)
-        h.check(code in export_codes, f"ttexport ended with {code}: {self.export_err}")
-        self.truth, self.got, self.unseen = h.rows(truth), h.rows(csv), h.rows(unseen)
+            h.wait_until(lambda: run.collector.poll() is not None or counter(name, ends) > 0, f"{ends} is counted")
+            run.emulator.terminate()
+        run.end(collect_code, card_code, export_codes)
+        self.report, self.card, self.err, self.export_err = run.report, run.card, run.err, run.export_err
+        self.truth, self.got, self.unseen = h.rows(run.truth), h.rows(run.exported), h.rows(unseen)
         self.lost = self.report["lost"]
         self.hits = {f["fault"]: f["hits"] for f in self.card.get("faults", [])}
         for fault, hits in self.hits.items():

@@ -14,34 +14,25 @@ import threading
 import time
 
 import harness as h
+from run_of import RunOf
 
 PROGRAMS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 
 
-class Run:
+class Run(RunOf):
     """A card, a collector with --recycle and a following exporter, from start to end."""
 
     def __init__(self, card, collect=(), recycle=True, code=0, meanwhile=None):
         name = h.card_name()
-        self.truth, self.csv, self.audit = (h.work(name + part) for part in (".truth.csv", ".csv", ".audit"))
-        emulated = h.start("ttemu", "--name", name, "--truth", self.truth, "--wait-observer", "--json", *card)
-        exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", self.csv)
-        self.peak_kb = 0
+        self.audit = h.work(name + ".audit")
         asked = ["--recycle", "--audit", self.audit] if recycle else []
-        collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json", "--ring", "64MiB", *asked,
-                            *collect)
-        watch = threading.Thread(target=self.watch_memory, args=(collector.pid,), daemon=True)
+        super().__init__(card, ["--ring", "64MiB", *asked, *collect], export=(), quiet=False, name=name)
+        self.peak_kb = 0
+        watch = threading.Thread(target=self.watch_memory, args=(self.collector.pid,), daemon=True)
         watch.start()
         if meanwhile:
-            meanwhile(self, collector)
-        got, out, self.err = h.finish(collector, limit_s=1500 if PROGRAMS == 0 and sys.argv[1] == "million" else 380)
-        h.check(got == code, f"ttcollect ended with {got}: {self.err}")
-        self.report = h.device(out)
-        got, out, err = h.finish(emulated)
-        h.check(got == 0, f"ttemu ended with {got}: {err}")
-        self.card = json.loads(out)
-        got, _, err = h.finish(exporter)
-        h.check(got == 0, f"ttexport ended with {got}: {err}")
+            meanwhile(self, self.collector)
+        self.end(code, limit_s=1500 if PROGRAMS == 0 and sys.argv[1] == "million" else 380)
         self.recycle = self.report["recycle"]
         said = {k: self.recycle[k] for k in ("recycles", "crossed", "recovered_frames", "surprises")} if self.recycle else {}
         print(f"{self.report['programs']} programs, {self.report['markers']} markers, {len(self.report['lost'])} intervals, "
@@ -69,14 +60,14 @@ class Run:
             return
 
     def equal(self):
-        truth, got = fingerprint(self.truth), fingerprint(self.csv)
+        truth, got = fingerprint(self.truth), fingerprint(self.exported)
         h.check(truth == got, f"the export is not the truth: {got[0]} rows of {truth[0]}")
         h.check(truth[0] > 1000, "the workload emitted next to nothing")
         h.check(h.certain(self.report) == [], f"losses reported although nothing is lost: {self.report['lost'][:3]}")
         return self
 
     def every_loss_reported(self):
-        truth, got = h.rows(self.truth), h.rows(self.csv)
+        truth, got = h.rows(self.truth), h.rows(self.exported)
         missing, extra = set(truth) - set(got), set(got) - set(truth)
         h.check(not extra and len(got) == len(set(got)), f"{len(extra)} invented, or rows repeated: {sorted(extra)[:3]}")
         outside = h.outside_intervals(missing, self.report["lost"])
@@ -174,7 +165,7 @@ def held_up(run, collector):
 def overrun():
     """What was dropped is in intervals, and the frame count knows how many runs."""
     run = Run(["--cores", 2, "--programs", PROGRAMS or 5000, "--rate", 2500, "--zones-per-kernel", 1], meanwhile=held_up).every_loss_reported()
-    missing = len(runs(run.truth) - runs(run.csv))
+    missing = len(runs(run.truth) - runs(run.exported))
     # What came after the last poll, when the workload's host resets the cores at its end, no count shows.
     h.check(0 < run.recycle["missing_launches"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
     print(f"{missing} runs are missing, {run.recycle['missing_launches']} by count")

@@ -8,13 +8,13 @@ damaged   what cannot be played is told, with its line, and the rest comes back
 speed     at a given pace the card's clock follows
 card      the card is the one the file was written on, all kinds of rows come back
 """
-import json
 import os
 import sys
 import time
 from collections import defaultdict
 
 import harness as h
+from run_of import RunOf
 
 DATA = os.path.join(os.path.dirname(__file__), "../data/device_log")
 ROWS_LEFT_OUT = 6
@@ -22,22 +22,10 @@ ROWS_LEFT_OUT = 6
 
 def replay(log, columns, *card_arguments, code=0, collect=()):
     """Plays `log`; returns (path of what came back, the card's report, the collector's report, the card's stderr)."""
-    name = h.card_name()
-    back = h.work(name + ".csv")
-    card = h.start("ttemu", "--name", name, "--replay", log, "--json", *card_arguments)
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--columns", columns,
-                       "-o", back)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "32MiB",
-                        *collect)
-    collected, report, err = h.finish(collector)
-    h.check(collected == 0, f"ttcollect ended with {collected}: {err}")
-    played, facts, told = h.finish(card)
-    h.check(played == code, f"ttemu ended with {played}, expected {code}: {told}")
-    exported, _, err = h.finish(exporter)
-    h.check(exported == 0, f"ttexport ended with {exported}: {err}")
-    facts = json.loads(facts)
-    h.check(facts["unread_words"] == 0, f"words were never fetched: {facts}")
-    return back, facts, h.device(report), told
+    run = RunOf(["--replay", log, *card_arguments], ["--ring", "32MiB", *collect], ["--columns", columns], truth=False)
+    run.end(card_code=code)
+    h.check(run.card["unread_words"] == 0, f"words were never fetched: {run.card}")
+    return run.exported, run.card, run.report, run.card_err
 
 
 def content(path):
@@ -83,14 +71,9 @@ def by_lane(path):
 
 
 def workload_capture():
-    name, capture = h.card_name(), h.work("workload.ttc")
-    card = h.start("ttemu", "--name", name, "--pace", "--wait-observer", "--quiet", "--cores", 5, "--dispatch-cores", 2,
-                   "--programs", 260, "--host-reads", "every:200", "--skip-cores", 10, "--skip-riscs", 20, "--seed", 7)
-    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--ring", "64MiB", "-o",
-                        capture)
-    for process in (collector, card):
-        code, _, err = h.finish(process)
-        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    capture = h.work("workload.ttc")
+    RunOf(["--pace", "--cores", 5, "--dispatch-cores", 2, "--programs", 260, "--host-reads", "every:200",
+           "--skip-cores", 10, "--skip-riscs", 20, "--seed", 7], ["--ring", "64MiB", "-o", capture]).end()
     return capture
 
 

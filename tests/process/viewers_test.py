@@ -21,6 +21,7 @@ from decimal import Decimal
 import harness as h
 import perfetto_check
 import tracy_server
+from run_of import RunOf
 
 MHZ = 1000  # of the emulated Wormhole
 
@@ -28,14 +29,10 @@ MHZ = 1000  # of the emulated Wormhole
 def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4):
     """A capture and the rows its card really emitted."""
     name = h.card_name()
-    truth, ttc = h.work(name + ".truth.csv"), h.work(name + ".ttc")
-    card = h.start("ttemu", "--name", name, "--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads",
-                   "every:20", "--pace", "--wait-observer", "--quiet", "--truth", truth, *card_arguments)
-    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "-o", ttc, *collect_arguments)
-    for process in (collector, card):
-        code, _, err = h.finish(process)
-        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
-    return ttc, h.rows(truth)
+    ttc = h.work(name + ".ttc")
+    run = RunOf(["--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:20", "--pace",
+                 *card_arguments], ["-o", ttc, *collect_arguments], name=name).end()
+    return ttc, h.rows(run.truth)
 
 
 def export(source, kind, *arguments):
