@@ -17,8 +17,7 @@ def card(state, *options, env=None):
     name = h.card_name()
     process = h.start("ttemu", "--name", name, "--profiler", state, "--quiet", *options,
                       env=env or environment())
-    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
-        h.check(process.poll() is None, "ttemu ended")
+    h.wait_for_card(name, process)
     return name, process
 
 

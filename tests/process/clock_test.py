@@ -182,8 +182,7 @@ def sync():
     cards = [h.start("ttemu", "--name", a, "--drift-ppm", 50, "--clock-step", "60:900", "--clock-step", "2000:1000", *endless),
              h.start("ttemu", "--name", b, "--drift-ppm", -50, *endless)]
     collector = h.start("ttcollect", "--device", "emu:" + a, "--wait", "10min", "--quiet", "--for", "5s")
-    while f"emu:{b}" not in h.run("ttcollect", "list")[1]:
-        h.check(cards[1].poll() is None, "the second card ended")
+    h.wait_for_card(b, cards[1])
     out, _ = end_well(h.start("ttcollect", "sync", "--device", f"emu:{a},emu:{b}", "--for", "4s", "--json", "--svg", svg))
     result = json.loads(out)
     h.check([d["spec"] for d in result["devices"]] == ["emu:" + a, "emu:" + b], out[:300])

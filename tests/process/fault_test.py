@@ -137,8 +137,7 @@ def no_window_for_the_second():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500, "--fault", "no-window:observers=1")
     first = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json")
-    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
-        h.check(first.poll() is None, "the first collector ended")
+    h.wait_for_collector(name, first)
     code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--quiet")
     h.check(code == 3 and "no window is left" in err, f"{code}: {err}")
     first.terminate()

@@ -66,6 +66,11 @@ def wait_for_card(name, card):
     wait_until(lambda: f"emu:{name}" in run("ttcollect", "list")[1], f"emu:{name} is listed", card)
 
 
+def wait_for_collector(name, collector):
+    """Until readers can attach to the collector of the emulated card."""
+    wait_until(lambda: run("ttmon", f"emu-{name}", "--once")[0] == 0, f"emu-{name} can be read", collector)
+
+
 def wait_until(condition, what, *processes):
     """Asks now and then; a process that ends before, or LIMIT_S, fails the test."""
     deadline = time.monotonic() + LIMIT_S

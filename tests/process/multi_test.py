@@ -184,7 +184,7 @@ def refused(code, words, *arguments):
 def together():
     a, b, ttc = h.card_name(), h.card_name(), h.work("never.ttc")
     card = start_card(a, "--programs", 0, "--rate", 500)
-    wait_until("the card", lambda: f"emu:{a}" in h.run("ttcollect", "list")[1])
+    h.wait_for_card(a, card)
     refused(3, [f"'{b}'"], "-d", devices(a, b), "-o", ttc, "--quiet")
     refused(3, [f"'{b}'"], "-d", devices(b, a), "-o", ttc, "--quiet", "--wait", "100ms")
     refused(2, [f"'emu:{a}' twice"], "-d", devices(a, a))

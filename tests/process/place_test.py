@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """--cpu keeps the drain thread where it was put; emulated cards are left to the kernel otherwise."""
-import json
 import os
 
 import harness as h
@@ -9,8 +8,7 @@ import harness as h
 def start_card():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 200, "--linger", "0s", "--quiet")
-    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
-        h.check(card.poll() is None, "ttemu ended")
+    h.wait_for_card(name, card)
     return name, card
 
 

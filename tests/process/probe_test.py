@@ -4,6 +4,7 @@ import json
 import os
 
 import harness as h
+from run_of import RunOf
 
 KINDS = {"register", "load", "stream L1", "stream DRAM", "re-aim", "wall clock"}
 
@@ -19,8 +20,7 @@ def check_rows(link):
 def watch(name):
     """What collecting costs is shown while it goes on: rates from the second look on."""
     collector = h.start("ttcollect", "--device", "emu:" + name, "--json")
-    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
-        h.check(collector.poll() is None, "the collector ended")
+    h.wait_for_collector(name, collector)
     monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", "0.05s")
     first = json.loads(monitor.stdout.readline())
     h.check("footprint" not in first, f"{first}")
@@ -46,8 +46,7 @@ def through_the_driver():
     for arch in ("wormhole_b0", "blackhole"):
         name = h.card_name()
         card = h.start("ttemu", "--name", name, "--arch", arch, "--programs", 0, "--rate", 10, "--linger", "0s", "--quiet")
-        while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
-            h.check(card.poll() is None, "ttemu ended")
+        h.wait_for_card(name, card)
         asic = f"5{os.getpid():07d}"
         h.remove_at_end(("blackhole-" if arch == "blackhole" else "wormhole-") + asic)
         code, out, err = h.run("ttcollect_on_model", name, card.pid, asic, 10, h.work("notices"), "metal",
@@ -60,16 +59,11 @@ def through_the_driver():
 
 def main():
     through_the_driver()
-    name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 60, "--pace", "--wait-observer",
-                   "--host-reads", "every:20", "--round-trip-ns", 800, "--json")
-    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
-        h.check(card.poll() is None, "ttemu ended")
     capture = h.work("run.ttc")
-    code, out, err = h.run("ttcollect", "--device", "emu:" + name, "-o", capture, "--json")
-    h.check(code == 0, err)
-    report = h.device(out)
-    h.check(not h.certain(report), out)
+    run = RunOf(["--cores", 2, "--programs", 60, "--pace", "--host-reads", "every:20", "--round-trip-ns", 800],
+                ["-o", capture]).end()
+    report = run.report
+    h.check(not h.certain(report), f"{report}")
     check_rows(report["link"])
     h.check(all(r["min_ns"] >= 800 for r in report["link"]["rows"] if r["what"] != "re-aim"), "charged time is missing")
     cost = report["footprint"]
@@ -80,14 +74,12 @@ def main():
     h.check(session["link"] == report["link"], f"the session carries {session}")
     code, text, err = h.run("ttexport", "--from", capture, "-o", h.work("run.csv"))
     h.check(code == 0, err)
-    code, text, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
+    code, text, _ = h.run("ttmon", "emu-" + run.name, "--once", "--json")
     h.check(code == 0 and json.loads(text)["counters"]["link_bytes_per_s"] == cost["link_bytes_per_s"], text)
-    h.check(h.finish(card)[0] == 0, "the card did not end in order")
 
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", "0s", "--quiet")
-    while f"emu:{name}" not in h.run("ttcollect", "list")[1]:
-        h.check(card.poll() is None, "ttemu ended")
+    h.wait_for_card(name, card)
     code, out, err = h.run("ttcollect", "probe", "--device", "emu:" + name, "--samples", 20, "--json")
     h.check(code == 0 and not err, err)
     probe = json.loads(out)

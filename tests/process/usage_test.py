@@ -169,8 +169,7 @@ def main():
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 500)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
     reader = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", "/dev/null")
-    while h.run("ttmon", "emu-" + name, "--once")[0] != 0:
-        h.check(collector.poll() is None, "the collector ended")
+    h.wait_for_collector(name, collector)
     expect(3, ["already running"], "ttemu", "--name", name)
     expect(5, [f"pid {collector.pid}", "live:emu-" + name], "ttcollect", "--device", "emu:" + name)
     expect(0, [f"emu:{name}", f"live:emu-{name}", "live, pid"], "ttcollect", "list")
