@@ -335,18 +335,19 @@ def svg():
     h.check(len(tips) > 1000, f"only {len(tips)} zones and events are drawn")
 
 
-def listening(tool, *arguments):
-    """A process that serves Tracy, and its port."""
-    process = h.start(tool, *arguments)
+def tracy_port(process):
+    """Where the process serves Tracy, as soon as it does."""
     for line in process.stderr:
         found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
         if found:
-            return process, int(found.group(1))
-    h.fail(f"{tool} {arguments} ended without listening")
+            return int(found.group(1))
+    h.fail(f"{process.args} ended without listening")
 
 
 def feed(source, *arguments):
-    return listening("ttexport", "--format", "tracy", "--listen", "0", "--from", source, *arguments)
+    """A process that serves Tracy, and its port."""
+    process = h.start("ttexport", "--format", "tracy", "--listen", "0", "--from", source, *arguments)
+    return process, tracy_port(process)
 
 
 def end_feed(process):
@@ -453,18 +454,12 @@ def tracy_foreign():
 
 def tracy_live():
     """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and told."""
-    name = h.card_name()
-    csv = h.work("live.csv")
-    card = h.start("ttemu", "--name", name, "--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
-                   "--wait-observer", "--quiet", "--fault", "host-reset:every=20000,apart=6ms,words=3")
-    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync", "--tracy=0")
-    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "-o", csv)
-    server = tracy_server.Server(82, port).run()
-    for process in (collector, card, exporter):
-        code, _, err = h.finish(process)
-        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
+    run = RunOf(["--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
+                 "--fault", "host-reset:every=20000,apart=6ms,words=3"], ["--no-sync", "--tracy=0"], export=())
+    server = tracy_server.Server(82, tracy_port(run.collector)).run()
+    run.end()
     markers = {}
-    for row in h.rows(csv):
+    for row in h.rows(run.exported):
         m = Marker(row)
         x, y, processor = m.lane
         markers.setdefault(f"chip 0 core {x},{y} {processor}", set()).add((m.name, m.cycles * 1000 // MHZ - server.init))
@@ -488,9 +483,9 @@ def tracy_slow():
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 6, "--programs", 700, "--host-reads", "every:100", "--pace",
                    "--wait-observer", "--quiet")
-    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync", "--tracy=0",
-                                "--ring", "256KiB")
-    slow = tracy_server.Server(74, port, receive_bytes=4096)
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync", "--tracy=0",
+                        "--ring", "256KiB")
+    slow = tracy_server.Server(74, tracy_port(collector), receive_bytes=4096)
     h.finish(card)
     slow.run()
     code, _, err = h.finish(collector)
@@ -502,16 +497,11 @@ def tracy_slow():
 
 def tracy_early():
     """A server that comes before there is a clock model: its trace does not begin where the machine was started."""
-    name, truth = h.card_name(), h.work("early.truth.csv")
     started = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    card = h.start("ttemu", "--name", name, "--cores", 1, "--programs", 250, "--rate", 160, "--host-reads", "every:100", "--pace",
-                   "--wait-observer", "--quiet", "--truth", truth)
-    collector, port = listening("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--tracy=0")
-    server = tracy_server.Server(76, port).run()
-    for process in (card, collector):
-        code, _, err = h.finish(process)
-        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
-    zones, _ = zones_of(h.rows(truth), in_cycles)
+    run = RunOf(["--cores", 1, "--programs", 250, "--rate", 160, "--host-reads", "every:100", "--pace"], ["--tracy=0"])
+    server = tracy_server.Server(76, tracy_port(run.collector)).run()
+    run.end()
+    zones, _ = zones_of(h.rows(run.truth), in_cycles)
     same([(z[0], z[1], z[4], z[7]) for z in plain(server.told())],
          [(z[0], z[1], z[4], z[7]) for z in plain(tracy_zones(server, zones))], "zones but for their times")
     ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
