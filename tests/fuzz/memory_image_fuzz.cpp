@@ -15,13 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of this process, gone with it.
+struct Directory {
+  Directory() : at(fs::temp_directory_path() / ("memory-image-fuzz-" + std::to_string(getpid()))) {
+    fs::create_directories(at / "epoch0000");
+  }
+  ~Directory() {
+    std::error_code ignored;  // at exit there is no caller that could handle it
+    fs::remove_all(at, ignored);
+  }
+  const fs::path at;
+};
+
 const fs::path& directory() {
-  static const fs::path at = [] {
-    const fs::path made = fs::temp_directory_path() / ("memory-image-fuzz-" + std::to_string(getpid()));
-    fs::create_directories(made / "epoch0000");
-    return made;
-  }();
-  return at;
+  static const Directory own;
+  return own.at;
 }
 
 // A piece of the input, its length in front of it in two bytes.

@@ -19,7 +19,9 @@ int run_card(emulation::Options& options, char** argv) {
   const int code = emulation::run(options);
   if (std::getenv("TTEMU_OWN_PROFILER_DIR")) {
     std::error_code ignored;  // a leftover log is harmless and is replaced at the next start
-    std::filesystem::remove_all(std::getenv("TT_METAL_PROFILER_DIR"), ignored);
+    const std::filesystem::path own = std::getenv("TT_METAL_PROFILER_DIR");
+    std::filesystem::remove_all(own, ignored);
+    std::filesystem::remove(own.parent_path(), ignored);  // stays while it holds another card's directory
   }
   return code;
 }

@@ -19,13 +19,13 @@ using shm::ChunkHeader;
 using shm::ChunkKind;
 
 // A file without a name in any directory.
-class MemoryFile {
+class MemoryPath {
  public:
-  explicit MemoryFile(const std::string& bytes) : fd_(memfd_create("capture", MFD_CLOEXEC)) {
+  explicit MemoryPath(const std::string& bytes) : fd_(memfd_create("capture", MFD_CLOEXEC)) {
     EXPECT_EQ(write(fd_, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
-  MemoryFile(const MemoryFile&) = delete;
-  ~MemoryFile() { close(fd_); }
+  MemoryPath(const MemoryPath&) = delete;
+  ~MemoryPath() { close(fd_); }
   std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
 
  private:
@@ -86,7 +86,7 @@ struct ReadBack {
   std::string damage;
 };
 ReadBack read_whole(const std::string& bytes) {
-  const MemoryFile file(bytes);
+  const MemoryPath file(bytes);
   ReadBack got;
   try {
     CaptureReader reader(file.path());
@@ -163,7 +163,7 @@ TEST(Capture, other_files_are_refused_with_the_path_in_the_sentence) {
   for (const std::string& text :
        {std::string(), std::string("x"), std::string(63, 't'), std::string(1000, '\0'),
         std::string("PCIe slot,core_x\n1,2\n"), whole().substr(1)}) {
-    const MemoryFile file(text);
+    const MemoryPath file(text);
     try {
       CaptureReader reader(file.path());
       ADD_FAILURE() << "taken for a capture";
@@ -214,7 +214,7 @@ TEST(Capture, behind_damage_nothing_is_delivered_any_more) {
   std::string text = whole();
   const size_t at = parts()[0].size() + parts()[1].size();
   text[at + sizeof(ChunkHeader) + 8] = 99;  // the span's word count: longer than its chunk
-  const MemoryFile file(text);
+  const MemoryPath file(text);
   CaptureReader reader(file.path());
   std::vector<uint64_t> c;
   ASSERT_TRUE(reader.next(c));
@@ -227,7 +227,7 @@ TEST(Capture, behind_damage_nothing_is_delivered_any_more) {
 
 TEST(Capture, a_cut_stays_told) {
   for (const size_t length : {sizeof(CaptureHeader) + 3, sizeof(CaptureHeader) + 40}) {
-    const MemoryFile file(whole().substr(0, length));
+    const MemoryPath file(whole().substr(0, length));
     CaptureReader reader(file.path());
     std::vector<uint64_t> c;
     EXPECT_FALSE(reader.next(c));
