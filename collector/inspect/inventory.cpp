@@ -33,7 +33,7 @@ std::optional<uint32_t> chip_in(const std::string& live_name) {
         shm::header_of(chunk).kind != shm::ChunkKind::session)
       return std::nullopt;
     const auto text = shm::body_of(chunk);
-    const auto session = json::parse(text.begin(), text.end(), nullptr, false);
+    const auto session = program::json_value({text.data(), text.size()});
     if (!session.is_object() || !session.contains("chip") || !session["chip"].is_number_unsigned())
       return std::nullopt;
     return session["chip"].get<uint32_t>();

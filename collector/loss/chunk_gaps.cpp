@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/loss/span_time.hpp"
+#include "collector/program/json_text.hpp"
 #include "firmware_markers/layout.hpp"
 
 namespace ttc::collect {
@@ -64,7 +65,7 @@ void ChunkGaps::doubt_all(Session& s) {
 
 // "cores" of a session: [x, y, flat id, kind] each; older captures have three numbers for Tensix cores.
 void ChunkGaps::know_lanes(Session& s, std::span<const char> text) {
-  const auto session = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const auto session = program::json_value({text.data(), text.size()});
   if (!session.is_object() || !session.contains("cores") || !session["cores"].is_array()) return;
   for (const auto& core : session["cores"]) {
     if (!core.is_array() || core.size() < 3 || !is_byte(core[0]) || !is_byte(core[1])) continue;

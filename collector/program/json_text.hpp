@@ -1,7 +1,8 @@
-// JSON as text, from values whose strings may be any bytes.
+// JSON as text, from values whose strings may be any bytes, and back.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace ttc::program {
 
@@ -9,5 +10,9 @@ namespace ttc::program {
 // line.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
+
+// The value that `text` is, `is_discarded()` of what is no JSON. Other sources do not parse: the parser is most of what a
+// source with nlohmann/json.hpp takes to compile.
+nlohmann::json json_value(std::string_view text);
 
 }  // namespace ttc::program

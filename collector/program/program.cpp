@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "collector/program/printable.hpp"
+#include "collector/program/version.hpp"
 
 namespace ttc::program {
 namespace {
@@ -55,6 +56,20 @@ void say_lines(const Program& program, std::string_view lines) {
     text += printable(lines.substr(begin, end - begin)) + "\n";
   }
   std::fputs(text.c_str(), stderr);
+}
+
+void EndCommandLine::operator()(CLI::App* app) const {
+  delete app;
+}
+
+CommandLineApp command_line_of(const Program& program, const std::string& what) {
+  CommandLineApp app(new CLI::App(what, program.name));
+  app->set_version_flag("--version", version_of(program.name));
+  return app;
+}
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what) {
+  return app.add_subcommand(name, what);
 }
 
 std::optional<int> parse_command_line(const Program& program, CLI::App& app, int argc, char** argv) {

@@ -1,6 +1,7 @@
 // What the main function of every program does around its own work.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -29,6 +30,17 @@ int say(const Program& program, int code, std::string_view sentence);
 
 // Likewise of text of several lines of ours: its line ends stay.
 void say_lines(const Program& program, std::string_view lines);
+
+// The command line of `program`, with --help and --version. It is made and destroyed by program.cpp alone: a source that
+// makes or destroys a CLI::App compiles most of CLI11.
+struct EndCommandLine {
+  void operator()(CLI::App* app) const;
+};
+using CommandLineApp = std::unique_ptr<CLI::App, EndCommandLine>;
+CommandLineApp command_line_of(const Program& program, const std::string& what);
+
+// A subcommand, for the same reason. `app` owns it.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what);
 
 // Reads the command line. Set: the program ends with that code (--help, --version, wrong options, which are
 // said).

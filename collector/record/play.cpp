@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "collector/program/json_text.hpp"
 #include "shm/segment.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
@@ -27,7 +28,7 @@ bool stands(const shm::ChunkHeader& h) {
 
 std::string device_in(std::span<const uint64_t> chunk) {
   const auto body = shm::body_of(chunk);
-  const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
+  const auto j = program::json_value({body.data(), body.size()});
   return j.is_object() && j.contains("device") && j["device"].is_string() ? j["device"].get<std::string>()
                                                                           : "";
 }

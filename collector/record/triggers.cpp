@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "collector/program/json_text.hpp"
 #include "collector/program/units.hpp"
 #include "firmware_markers/frame.hpp"
 
@@ -80,7 +81,7 @@ std::optional<std::string> TriggerWatch::push(std::span<const uint64_t> chunk) {
         names_.add_zone_string(text.substr(0, end));
       return std::nullopt;
     case shm::ChunkKind::session: {
-      const auto j = nlohmann::json::parse(text, nullptr, false);
+      const auto j = program::json_value(text);
       if (j.is_object() && j.contains("aiclk_mhz") && j["aiclk_mhz"].is_number_unsigned())
         aiclk_mhz_ = std::max<uint64_t>(1, j["aiclk_mhz"]);
       return std::nullopt;

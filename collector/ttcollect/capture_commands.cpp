@@ -51,7 +51,7 @@ void add_fact(const std::vector<uint64_t>& chunk, Contents& c,
     lost.insert({h.session, id});
   }
   if (h.kind != shm::ChunkKind::session) return;
-  const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
+  const auto j = program::json_value({body.data(), body.size()});
   if (!j.is_object()) return;
   json s = j;
   s["session"] = h.session;
@@ -217,21 +217,22 @@ int recover_file(const std::string& from, const std::string& to) {
 }  // namespace
 
 CaptureCommands::CaptureCommands(CLI::App& app) {
-  info_ = app.add_subcommand("info", "what is inside a capture file");
+  info_ = program::add_command(app, "info", "what is inside a capture file");
   info_->add_option("file", file_, "FILE.ttc")->required();
   info_->add_flag("--json", json_, "as JSON");
   info_->footer(
       "Exit codes: 0 it is whole, 2 wrong usage, 3 it cannot be read, 4 it is cut, damaged or was not ended "
       "in order.");
 
-  recover_ = app.add_subcommand("recover",
-                                "a sound capture of everything that is left of a cut or damaged file, or of "
-                                "a dead collector's segment");
+  recover_ =
+      program::add_command(app, "recover",
+                           "a sound capture of everything that is left of a cut or damaged file, or of "
+                           "a dead collector's segment");
   recover_->add_option("from", file_, "FILE.ttc or live:NAME")->required();
   recover_->add_option("--output,-o", output_, "default: FILE.recovered.ttc, NAME.ttc");
 
-  snapshot_ =
-      app.add_subcommand("snapshot", "write what live collectors have in their rings, while they go on");
+  snapshot_ = program::add_command(app, "snapshot",
+                                   "write what live collectors have in their rings, while they go on");
   snapshot_->add_option("name", names_, "live names (default: every live collector)");
   snapshot_->add_option("--output,-o", output_, "default: NAME-DATE.ttc");
   program::add_size_or_duration_option(
@@ -239,7 +240,7 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
       "only the last so much of each ring, or what was read in so long: 64MiB, 10s");
   snapshot_->add_flag("--json", json_, "say how long it took, as JSON");
 
-  play_ = app.add_subcommand("play", "feed a capture into live rings, for readers to be tried on");
+  play_ = program::add_command(app, "play", "feed a capture into live rings, for readers to be tried on");
   play_->add_option("file", file_, "FILE.ttc")->required();
   play_->add_option("--speed", speed_, "times the original pace, or max")
       ->check([](const std::string& text) {

@@ -13,12 +13,12 @@ using namespace ttc;
 using collect::kTtcollect;
 
 int run(int argc, char** argv) {
-  CLI::App app("Collects device-profiler markers from Tenstorrent cards beside a running workload.",
-               kTtcollect.name);
+  const auto app = program::command_line_of(
+      kTtcollect, "Collects device-profiler markers from Tenstorrent cards beside a running workload.");
   collect::CommandLine line;
-  collect::add_options(app, line);
-  collect::CaptureCommands capture_commands(app);
-  if (const auto ended = program::parse_command_line(kTtcollect, app, argc, argv)) return *ended;
+  collect::add_options(*app, line);
+  collect::CaptureCommands capture_commands(*app);
+  if (const auto ended = program::parse_command_line(kTtcollect, *app, argc, argv)) return *ended;
   if (const auto done = capture_commands.run()) return *done;
   return collect::run_command(line);
 }

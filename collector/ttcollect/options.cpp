@@ -8,7 +8,6 @@
 #include "collector/inspect/device_list.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/program.hpp"
-#include "collector/program/version.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -171,20 +170,20 @@ void add_clock_options(CLI::App& app, CommandLine& line) {
 }
 
 void add_commands(CLI::App& app, CommandLine& line) {
-  line.list = app.add_subcommand("list", "cards and segments that are there");
+  line.list = program::add_command(app, "list", "cards and segments that are there");
   line.list->add_flag("--json", line.list_json, "as JSON");
   line.list
       ->add_option("--root", line.root, "look at the sys, proc and dev below DIR: a host's, from a container")
       ->check(CLI::ExistingDirectory);
-  line.probe = app.add_subcommand("probe", "measure how long reading a card takes from here");
+  line.probe = program::add_command(app, "probe", "measure how long reading a card takes from here");
   line.probe->add_option("--device,-d", line.probed, "the card")->required();
   line.probe->add_option("--samples", line.samples, "of each operation")
       ->check(CLI::Range(1u, 1000000u))
       ->capture_default_str();
   line.probe->add_flag("--json", line.probe_json, "as JSON");
-  line.clean = app.add_subcommand("clean", "remove segments no living collector holds");
-  line.sync = app.add_subcommand(
-      "sync",
+  line.clean = program::add_command(app, "clean", "remove segments no living collector holds");
+  line.sync = program::add_command(
+      app, "sync",
       "look at the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
       "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
   line.sync->fallthrough();
@@ -199,7 +198,6 @@ void refuse(const std::string& wrong) {
 
 void add_options(CLI::App& app, CommandLine& line) {
   app.footer(kFooter);
-  app.set_version_flag("--version", program::version_of("ttcollect"));
   add_device_options(app, line);
   add_run_options(app, line);
   add_place_options(app, line);

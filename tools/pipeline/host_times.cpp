@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -30,7 +32,7 @@ std::string HostTimes::take_clock(std::span<const char> body) {
 }
 
 std::string HostTimes::take_domains(std::span<const char> json) {
-  const auto j = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  const auto j = program::json_value({json.data(), json.size()});
   if (!j.is_object() || !j.contains("tiles") || !j["tiles"].is_array())
     return "the list of clock domains is not what it should be";
   domains_.clear();

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
+
 namespace ttc::tools {
 
 using shm::ChunkKind;
@@ -153,7 +155,7 @@ std::vector<std::pair<std::string, std::string>> environment_in(const nlohmann::
 }  // namespace
 
 void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Format& format) {
-  const auto j = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const auto j = program::json_value({text.data(), text.size()});
   if (!j.is_object()) {
     complaint_ = "the session description is not JSON";
     return;

@@ -27,11 +27,12 @@ int run_card(emulation::Options& options, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("An emulated Tenstorrent card with a profiled workload on it.", kTtemu.name);
+  const auto app =
+      program::command_line_of(kTtemu, "An emulated Tenstorrent card with a profiled workload on it.");
   emulation::Options options;
-  emulation::add_options(app, options);
-  if (const auto ended = program::parse_command_line(kTtemu, app, argc, argv)) return *ended;
-  emulation::take_given(app, options);
+  emulation::add_options(*app, options);
+  if (const auto ended = program::parse_command_line(kTtemu, *app, argc, argv)) return *ended;
+  emulation::take_given(*app, options);
   std::signal(SIGINT, [](int) { emulation::stop = true; });
   std::signal(SIGTERM, [](int) { emulation::stop = true; });
   std::signal(SIGPIPE, SIG_IGN);

@@ -4,7 +4,6 @@
 
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
-#include "collector/program/version.hpp"
 #include "tools/emulation/profiler_state.hpp"
 
 namespace ttc::emulation {
@@ -194,7 +193,6 @@ void settle_mode(Options& o, const device::Format& format) {
 
 void add_options(CLI::App& app, Options& o) {
   app.footer(kFooter);
-  app.set_version_flag("--version", program::version_of("ttemu"));
   o.work.pace_programs = 64;
   add_card_options(app, o);
   add_clock_options(app, o);

@@ -10,10 +10,10 @@ using namespace ttc;
 using tools::kTtexport;
 
 int run(int argc, char** argv) {
-  CLI::App app("Exports what ttcollect collected.", kTtexport.name);
+  const auto app = program::command_line_of(kTtexport, "Exports what ttcollect collected.");
   tools::ExportOptions options;
-  tools::add_options(app, options);
-  if (const auto ended = program::parse_command_line(kTtexport, app, argc, argv)) return *ended;
+  tools::add_options(*app, options);
+  if (const auto ended = program::parse_command_line(kTtexport, *app, argc, argv)) return *ended;
   tools::complete(options);
   try {
     return options.format == "tracy" ? tools::serve_tracy(options) : tools::run_export(options);

@@ -9,7 +9,6 @@
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/units.hpp"
-#include "collector/program/version.hpp"
 #include "tools/formats/loss_csv.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/tracy/listener.hpp"
@@ -203,7 +202,6 @@ void add_diagnostics(CLI::App& app, ExportOptions& o) {
 
 void add_options(CLI::App& app, ExportOptions& o) {
   app.footer(kFooter);
-  app.set_version_flag("--version", program::version_of("ttexport"));
   add_source_and_output(app, o);
   add_format_options(app, o);
   add_tracy_options(app, o);

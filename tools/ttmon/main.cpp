@@ -13,10 +13,10 @@ using tools::kTtmon;
 volatile std::sig_atomic_t stop_asked = 0;
 
 int run(int argc, char** argv) {
-  CLI::App app("Shows the counters of collectors.", kTtmon.name);
+  const auto app = program::command_line_of(kTtmon, "Shows the counters of collectors.");
   tools::MonitorOptions options;
-  tools::add_options(app, options);
-  if (const auto ended = program::parse_command_line(kTtmon, app, argc, argv)) return *ended;
+  tools::add_options(*app, options);
+  if (const auto ended = program::parse_command_line(kTtmon, *app, argc, argv)) return *ended;
   try {
     tools::complete(options);
     std::signal(SIGINT, [](int) { stop_asked = 1; });

@@ -1,7 +1,6 @@
 #include "tools/ttmon/options.hpp"
 
 #include "collector/program/option_units.hpp"
-#include "collector/program/version.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -9,7 +8,7 @@ namespace {
 constexpr program::UnitRange kInterval{50'000'000, 3'600'000'000'000};
 
 void add_top(CLI::App& app, MonitorOptions& o) {
-  o.top_command = app.add_subcommand("top", "which zones and programs take the time");
+  o.top_command = program::add_command(app, "top", "which zones and programs take the time");
   CLI::App& top = *o.top_command;
   top.add_option("name", o.top.from, "live names, or --from (default: every live collector)");
   top.add_option("--from", o.top.from, "live:NAME or FILE.ttc")->expected(1)->take_all();
@@ -27,7 +26,6 @@ void add_options(CLI::App& app, MonitorOptions& o) {
       "Exit codes: 0 ok, 2 wrong usage, 3 no such segment, 5 standard output cannot be written, 8 anything "
       "else\n"
       "(memory, an error of the system).");
-  app.set_version_flag("--version", program::version_of("ttmon"));
   app.add_option("name", o.counters.name, "live name, with or without live: (default: every live collector)");
   app.add_flag("--once", o.counters.once, "print once and exit");
   app.add_flag("--json", o.counters.json, "one JSON object a line, one line a collector");

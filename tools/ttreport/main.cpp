@@ -2,7 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "collector/program/version.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttreport/report.hpp"
@@ -18,16 +17,15 @@ constexpr const char* kFooter =
     "readable), 5 output failed, 8 anything else (memory, an error of the system).";
 
 int run(int argc, char** argv) {
-  CLI::App app("Reports on what ttcollect collected.", kTtreport.name);
-  app.footer(kFooter);
-  app.set_version_flag("--version", program::version_of("ttreport"));
-  app.require_subcommand(1);
+  const auto app = program::command_line_of(kTtreport, "Reports on what ttcollect collected.");
+  app->footer(kFooter);
+  app->require_subcommand(1);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Report>>> commands;
   for (const ReportEntry& entry : reports()) {
-    commands.emplace_back(app.add_subcommand(entry.name, entry.what), entry.make());
+    commands.emplace_back(program::add_command(*app, entry.name, entry.what), entry.make());
     commands.back().second->options(*commands.back().first);
   }
-  if (const auto ended = program::parse_command_line(kTtreport, app, argc, argv)) return *ended;
+  if (const auto ended = program::parse_command_line(kTtreport, *app, argc, argv)) return *ended;
   try {
     for (const auto& [command, report] : commands)
       if (*command) return report->run();

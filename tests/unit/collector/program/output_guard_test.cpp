@@ -42,29 +42,29 @@ class OutputGuard : public testing::Test {
   const fs::path folder_;
 };
 
-TEST_F(OutputGuard, TheInputItselfIsRefused) {
+TEST_F(OutputGuard, the_input_itself_is_refused) {
   EXPECT_EQ(refusal(path("input"), {path("other"), path("input")}),
             "output " + path("input") + " is the input; give another output");
   EXPECT_EQ(content("input"), "content of input");
 }
 
-TEST_F(OutputGuard, AnotherSpellingOfTheInputIsRefused) {
+TEST_F(OutputGuard, another_spelling_of_the_input_is_refused) {
   EXPECT_NE(refusal(path("./../" + folder_.filename().string() + "/input"), {path("input")}), "");
 }
 
-TEST_F(OutputGuard, ASymbolicLinkToTheInputIsRefused) {
+TEST_F(OutputGuard, a_symbolic_link_to_the_input_is_refused) {
   fs::create_symlink("input", path("link"));
   EXPECT_EQ(refusal(path("link"), {path("input")}),
             "output " + path("link") + " is the input " + path("input") + "; give another output");
   EXPECT_NE(refusal(path("input"), {path("link")}), "");
 }
 
-TEST_F(OutputGuard, AHardLinkToTheInputIsRefused) {
+TEST_F(OutputGuard, a_hard_link_to_the_input_is_refused) {
   fs::create_hard_link(path("input"), path("second"));
   EXPECT_NE(refusal(path("second"), {path("input")}), "");
 }
 
-TEST_F(OutputGuard, AFileBelowADirectoryThatIsReadIsRefused) {
+TEST_F(OutputGuard, a_file_below_a_directory_that_is_read_is_refused) {
   fs::create_directories(path("memory/epoch0000"));
   write("memory/epoch0000/dram");
   fs::create_hard_link(path("memory/epoch0000/dram"), path("outside"));
@@ -73,7 +73,7 @@ TEST_F(OutputGuard, AFileBelowADirectoryThatIsReadIsRefused) {
   EXPECT_EQ(refusal(path("memory/new"), {path("memory")}), "");
 }
 
-TEST_F(OutputGuard, StandardOutputThatIsTheInputIsRefused) {
+TEST_F(OutputGuard, standard_output_that_is_the_input_is_refused) {
   const int kept = dup(STDOUT_FILENO);
   ASSERT_NE(freopen(path("input").c_str(), "a", stdout), nullptr);
   const std::string said = refusal("-", {path("input")}), other = refusal("-", {path("other")});
@@ -83,7 +83,7 @@ TEST_F(OutputGuard, StandardOutputThatIsTheInputIsRefused) {
   EXPECT_EQ(other, "");
 }
 
-TEST_F(OutputGuard, OtherFilesNewFilesDevicesAndNoOutputPass) {
+TEST_F(OutputGuard, other_files_new_files_devices_and_no_output_pass) {
   EXPECT_EQ(refusal(path("other"), {path("input")}), "");
   EXPECT_EQ(refusal(path("new"), {path("input"), path("missing"), "live:emu-x"}), "");
   EXPECT_EQ(refusal("/dev/null", {"/dev/null"}), "");

@@ -8,29 +8,29 @@
 namespace ttc::program {
 namespace {
 
-TEST(Printable, OrdinaryTextAndValidUtf8Stay) {
+TEST(Printable, ordinary_text_and_valid_utf8_stay) {
   for (const char* text :
        {"", "BRISC-KERNEL", "a b/c\\d", "\u03bcs \u25b8 \u00e4\u00f6", "\u65e5\u672c", "\U0001f600"})
     EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, ControlCharactersBecomeVisible) {
+TEST(Printable, control_characters_become_visible) {
   EXPECT_EQ(printable("\x1b[2J\x07"), "\\x1b[2J\\x07");
   EXPECT_EQ(printable("one\ntwo\r\tthree\x7f"), "one\\x0atwo\\x0d\\x09three\\x7f");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
 }
 
-TEST(Printable, ControlCharactersOfTheUpperHalfBecomeVisible) {
+TEST(Printable, control_characters_of_the_upper_half_become_visible) {
   EXPECT_EQ(printable("\u009b31m"), "\\x9b31m");
   EXPECT_EQ(printable("\u0080\u009f\u00a0"), "\\x80\\x9f\u00a0");
 }
 
-TEST(Printable, CharactersThatTurnTheDirectionOfWritingBecomeVisible) {
+TEST(Printable, characters_that_turn_the_direction_of_writing_become_visible) {
   EXPECT_EQ(printable("a\u202eb\u2066c\u2069\u200f\u061c"), "a\\u202eb\\u2066c\\u2069\\u200f\\u061c");
   EXPECT_EQ(printable("a\u2028b\u2029"), "a\\u2028b\\u2029");
 }
 
-TEST(Printable, BytesThatAreNoUtf8BecomeVisible) {
+TEST(Printable, bytes_that_are_no_utf8_become_visible) {
   EXPECT_EQ(printable("a\xff\xfe"), "a\\xff\\xfe");
   EXPECT_EQ(printable("\xc3"), "\\xc3");
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");           // overlong '/'
@@ -40,7 +40,7 @@ TEST(Printable, BytesThatAreNoUtf8BecomeVisible) {
   EXPECT_EQ(printable("\xe2\x82x"), "\\xe2\\x82x");
 }
 
-TEST(Printable, WhateverTheBytesAreTheResultHasNoControlCharacterAndIsUtf8) {
+TEST(Printable, whatever_the_bytes_are_the_result_has_no_control_character_and_is_utf8) {
   uint32_t dice = 1;
   for (int round = 0; round < 2000; ++round) {
     std::string text;
@@ -55,7 +55,7 @@ TEST(Printable, WhateverTheBytesAreTheResultHasNoControlCharacterAndIsUtf8) {
   }
 }
 
-TEST(Utf8, CodePointsAreDecoded) {
+TEST(Utf8, code_points_are_decoded) {
   EXPECT_EQ(utf8_point("A", 0, 1), U'A');
   EXPECT_EQ(utf8_point("\u00e4", 0, 2), U'\u00e4');
   EXPECT_EQ(utf8_point("x\u20ac", 1, 3), U'\u20ac');

@@ -25,7 +25,7 @@ Outcome outcome_of(const std::function<int()>& body) {
   return {code, testing::internal::GetCapturedStderr()};
 }
 
-TEST(RunProgram, TheBodysCodeIsTheProgramsAndNothingIsSaid) {
+TEST(RunProgram, the_bodys_code_is_the_programs_and_nothing_is_said) {
   for (const int code : {0, 1, 4}) {
     const Outcome outcome = outcome_of([&] { return code; });
     EXPECT_EQ(outcome.code, code);
@@ -33,7 +33,7 @@ TEST(RunProgram, TheBodysCodeIsTheProgramsAndNothingIsSaid) {
   }
 }
 
-TEST(RunProgram, WhatIsThrownBecomesOneSentenceAndADocumentedCode) {
+TEST(RunProgram, what_is_thrown_becomes_one_sentence_and_a_documented_code) {
   const Outcome usage = outcome_of([]() -> int { throw UsageError("the output is the input"); });
   EXPECT_EQ(usage.code, Exit::kUsage);
   EXPECT_EQ(usage.said, "ttprogram: the output is the input\n");
@@ -52,18 +52,18 @@ TEST(RunProgram, WhatIsThrownBecomesOneSentenceAndADocumentedCode) {
   EXPECT_NE(number.said.find("ttprogram: "), std::string::npos);
 }
 
-TEST(RunProgram, AThrownSentenceIsShownPrintable) {
+TEST(RunProgram, a_thrown_sentence_is_shown_printable) {
   EXPECT_EQ(outcome_of([]() -> int { throw std::runtime_error("name \x1b[2J"); }).said,
             "ttprogram: name \\x1b[2J\n");
 }
 
-TEST(Say, OneSentenceIsOneLineWhateverItHolds) {
+TEST(Say, one_sentence_is_one_line_whatever_it_holds) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(say(kProgram, 4, "zone a\nttprogram: b"), 4);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "ttprogram: zone a\\x0attprogram: b\n");
 }
 
-TEST(Say, LinesStayLinesAndTheRestIsPrintable) {
+TEST(Say, lines_stay_lines_and_the_rest_is_printable) {
   testing::internal::CaptureStderr();
   say_lines(kProgram, "one\n  two\x1b");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "ttprogram: one\n  two\\x1b\n");
@@ -78,16 +78,16 @@ TEST(Say, LinesStayLinesAndTheRestIsPrintable) {
   }));
 }
 
-TEST(RunProgramDeathTest, AnOutputThatCannotBeWrittenIsNoSuccess) {
+TEST(RunProgramDeathTest, an_output_that_cannot_be_written_is_no_success) {
   EXPECT_EXIT(run_on_full_output(Exit::kOk), testing::ExitedWithCode(6),
               "ttprogram: standard output cannot be written: No space left on device");
 }
 
-TEST(RunProgramDeathTest, AnEarlierErrorKeepsItsCode) {
+TEST(RunProgramDeathTest, an_earlier_error_keeps_its_code) {
   EXPECT_EXIT(run_on_full_output(4), testing::ExitedWithCode(4), "standard output cannot be written");
 }
 
-TEST(RunProgramDeathTest, AnErrorBeforeTheLastFlushIsSeen) {
+TEST(RunProgramDeathTest, an_error_before_the_last_flush_is_seen) {
   EXPECT_EXIT(
       {
         if (!std::freopen("/dev/full", "w", stdout)) std::_Exit(100);
@@ -100,7 +100,7 @@ TEST(RunProgramDeathTest, AnErrorBeforeTheLastFlushIsSeen) {
       testing::ExitedWithCode(6), "ttprogram: standard output cannot be written");
 }
 
-TEST(RunProgramDeathTest, AClosedOutputThatNothingWasWrittenToIsNoError) {
+TEST(RunProgramDeathTest, a_closed_output_that_nothing_was_written_to_is_no_error) {
   EXPECT_EXIT(
       {
         close(STDOUT_FILENO);
@@ -109,7 +109,7 @@ TEST(RunProgramDeathTest, AClosedOutputThatNothingWasWrittenToIsNoError) {
       testing::ExitedWithCode(0), "^$");
 }
 
-TEST(ParseCommandLine, WrongOptionsAreOneSentenceAndHelpIsNoError) {
+TEST(ParseCommandLine, wrong_options_are_one_sentence_and_help_is_no_error) {
   CLI::App app("A program.", "ttprogram");
   app.add_flag("--known");
   const auto parse = [&](const char* option) {
