@@ -70,7 +70,7 @@ def waits_in_vain():
     code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "300ms", "--quiet")
     h.check(code == 4 and "waiting" not in err, f"exit {code}: {err}")
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min")
-    line = collector.stderr.readline()
+    line = h.next_line(collector.stderr)
     h.check("waiting: " in line, line)
     collector.terminate()  # a signal ends the wait at once, with what it waited for
     h.check(h.finish(collector)[0] == 4, "a signal did not end the wait")
@@ -100,10 +100,10 @@ def waits_for_another_card():
     """A card that goes away while its profiler is waited for, and comes back with one."""
     name, first = card("off")
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
-    h.check("the profiler is off" in collector.stderr.readline(), "did not wait for a profiler")
+    h.check("the profiler is off" in h.next_line(collector.stderr), "did not wait for a profiler")
     first.kill()
     first.wait()
-    h.check("no emulated card named" in collector.stderr.readline(), "did not notice that the card went away")
+    h.check("no emulated card named" in h.next_line(collector.stderr), "did not notice that the card went away")
     # Not waited for: it may be over before anybody lists it.
     second = h.start("ttemu", "--name", name, "--profiler", "on", "--quiet", "--cores", 2, "--programs", 100,
                      "--pace", "--wait-observer", env=environment())

@@ -61,6 +61,18 @@ def finish(process, limit_s=LIMIT_S):
     return process.returncode, out, err
 
 
+def next_line(stream):
+    """The next line of a process that finish() waits for later. Byte by byte: communicate() reads the descriptor and never sees
+    what readline() has buffered ahead, so that lines would be lost."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode()
+
+
 def wait_for_card(name, card):
     """Until the emulated card can be opened."""
     wait_until(lambda: f"emu:{name}" in run("ttcollect", "list")[1], f"emu:{name} is listed", card)

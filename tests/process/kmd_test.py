@@ -37,7 +37,7 @@ class OnModel:
 
     def held(self):
         self.happen("tell")
-        return self.process.stdout.readline()
+        return h.next_line(self.process.stdout)
 
     def tell_listeners(self, message):
         """As a process does that is going to reset the cards (1) or has (2)."""

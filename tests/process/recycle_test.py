@@ -192,7 +192,7 @@ IN_A_CONTAINER = ("unshare", "-Urm", "sh", "-c", "mount -t tmpfs tmpfs /dev/shm 
 
 def until_attached(collector):
     said = ""
-    for line in collector.stderr:
+    while line := h.next_line(collector.stderr):
         said += line
         if "readers attach" in line:
             return said
@@ -216,10 +216,14 @@ def two_collectors():
         print("no namespaces here: two collectors with a shared memory of their own were not tried")
     else:
         audits = [h.work(which + ".audit") for which in ("here", "there")]
+        captures = [h.work(which + ".ttc") for which in ("here", "there")]
         both = [h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--recycle", "--recycle-at", "30%", "--json",
-                        "--audit", audit, inside=inside) for audit, inside in zip(audits, ((), IN_A_CONTAINER))]
+                        "--audit", audit, "-o", capture, inside=inside)
+                for audit, capture, inside in zip(audits, captures, ((), IN_A_CONTAINER))]
         said = [until_attached(collector) for collector in both]
         h.wait_until(lambda: sum(map(stores, audits)) >= 3, "three recycles", card, *both)
+        # Kept from a CPU for so long, the one that only observes may not have read anything yet.
+        h.wait_until(lambda: all(os.path.getsize(capture) > 64 << 10 for capture in captures), "both read on", card, *both)
         for collector in both:
             collector.terminate()
         ends = [h.finish(collector) for collector in both]

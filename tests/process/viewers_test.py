@@ -337,7 +337,7 @@ def svg():
 
 def tracy_port(process):
     """Where the process serves Tracy, as soon as it does."""
-    for line in process.stderr:
+    while line := h.next_line(process.stderr):
         found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
         if found:
             return int(found.group(1))
