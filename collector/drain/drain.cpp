@@ -197,7 +197,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (!region_size_.known()) return tell_waiting(), Access::ok;
   }
   if (!generation_settled_) {
-    if (const Access a = settle_generation(core); a != Access::ok) return a;
+    if (const Access a = settle_generation(core, snap); a != Access::ok) return a;
     if (!generation_settled_) return Access::ok;  // likewise
   }
   LastTimes before;
@@ -250,6 +250,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = attachment_.clock();
+  last_chance_ = ending_ && all;
   ending_ = ending_ || all;
   device_time_.sample(all ? 0 : DeviceTime::kEveryNs);  // a last look at everything knows what time it is
   Access result = Access::ok;

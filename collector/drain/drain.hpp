@@ -331,7 +331,10 @@ class Drain {
 
   // settle.cpp
   card::Access settle_mode(CoreState& core, uint64_t now_ns, bool news);
-  card::Access settle_generation(const CoreState& core);
+  card::Access settle_generation(const CoreState& core, const Snapshot& snap);
+  card::Access read_landed_front(const CoreState& core, const Snapshot& snap, uint32_t words,
+                                 std::vector<uint32_t>& front);
+  void use_generation(unsigned generation);
 
   // recovery.cpp
   card::Access begin_epoch(CoreState& core);
@@ -420,8 +423,8 @@ class Drain {
   DurationStats sweep_times_;
   DeviceTime device_time_;
   bool generation_settled_ = false;
-  uint32_t generation_tries_ = 0;
-  uint32_t narrow_at_run_ = 0;     // RUN_COUNTER when an id looked like one of 16 bits; 0: none did
+  std::map<const CoreState*, std::pair<uint32_t, uint32_t>>
+      widths_asked_;               // -> epoch and BRISC's index, when the log proved nothing
   uint64_t waiting_since_ns_ = 0;  // for the regions' size
   bool waiting_told_ = false;
   uint64_t line_ns_ = 0;  // what a line of the log takes, of late
@@ -429,6 +432,8 @@ class Drain {
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
   std::vector<uint64_t> scratch_;
   bool ending_ = false;  // the last looks: nothing is recycled any more
+  bool last_chance_ =
+      false;  // likewise, and each core had one: what is unproven is decided by what it looks like
   bool fill_told_ = false;
   double highest_fill_ = 0;
   std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled

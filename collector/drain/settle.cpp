@@ -1,7 +1,9 @@
 // What the card's firmware was built for, where attaching could not tell because nothing had run yet.
+#include <algorithm>
 #include <utility>
 
 #include "collector/drain/drain.hpp"
+#include "collector/drain/id_width.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -9,7 +11,9 @@ namespace {
 using card::Access;
 
 constexpr uint64_t kModeEveryNs = 20'000'000;
-constexpr uint32_t kGenerationTries = 64;
+constexpr uint32_t kIdWidthWords =
+    4 * (device::kBufferWords + 4);  // holds four launches, whatever they record
+constexpr uint32_t kLandingLoads = 512;
 
 }  // namespace
 
@@ -49,34 +53,68 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool news) {
   return Access::ok;
 }
 
-// Before the first run nothing tells G1 with 16-bit ids from G1; with the region's size known, something ran.
-// An id with the count of runs under it shows twice on any core, or once on one that holds still; 32-bit ids
-// only there, or on many that do not.
-Access Drain::settle_generation(const CoreState& core) {
-  if (attachment_.layout_given || attachment_.layout->format.generation != device::kG1.generation) {
+// Of G1 firmware the front of a log proves how wide the ids are (id_width.hpp). Until then nothing is delivered: an id that
+// was read in the wrong width cannot be taken back. A core whose log proves nothing is asked again when it has more.
+Access Drain::settle_generation(const CoreState& core, const Snapshot& snap) {
+  const unsigned generation = attachment_.layout->format.generation;
+  const bool one_of_two = generation == device::kG1.generation || generation == device::kG1Narrow.generation;
+  if (attachment_.layout_given || !one_of_two) {
     generation_settled_ = true;
     return Access::ok;
   }
-  markers::ControlVector before, after;
-  std::vector<uint32_t> buffer;
-  Access a = read_vector(core, before);
-  if (a == Access::ok) a = read_buffer(core, 0, buffer);
-  if (a == Access::ok) a = read_vector(core, after);
-  if (a != Access::ok) return a;
-  const bool still = before.run_counter == after.run_counter && before.done == 1 && after.done == 1 &&
-                     before.run_counter != 0;
-  const bool looks_narrow = markers::has_narrow_ids(before, buffer) || markers::has_narrow_ids(after, buffer);
-  const bool again = looks_narrow && narrow_at_run_ != 0 && narrow_at_run_ != after.run_counter;
-  if (looks_narrow) narrow_at_run_ = after.run_counter;
-  generation_settled_ = again || still || ++generation_tries_ >= kGenerationTries;
-  if (!generation_settled_ || !(still ? looks_narrow : again)) return Access::ok;
-  const markers::Layout& narrow = *markers::layout_by_generation(device::kG1Narrow.generation);
-  attachment_.layout = &narrow;
-  publisher_.set_generation(narrow.format.generation);
+  const uint32_t words = std::min({snap.host_end[0], kIdWidthWords, log_capacity()}) & ~1u;
+  const std::pair now{core.epoch, snap.host_end[0]};
+  const auto asked = widths_asked_.find(&core);
+  if (words == 0 || (asked != widths_asked_.end() && asked->second == now && !last_chance_))
+    return Access::ok;
+  std::vector<uint32_t> log;
+  if (const Access a = read_landed_front(core, snap, words, log); a != Access::ok || log.empty()) return a;
+  const IdEvidence evidence = id_width(log, {&device::kG1, 0, core.core.flat_id}, words < snap.host_end[0]);
+  widths_asked_[&core] = now;
+  if (evidence.width != IdWidth::unproven) {
+    generation_settled_ = true;
+    use_generation(evidence.width == IdWidth::narrow ? device::kG1Narrow.generation : device::kG1.generation);
+  } else if (last_chance_) {
+    generation_settled_ = true;
+    if (evidence.looks_narrow) use_generation(device::kG1Narrow.generation);
+    if (options_.tell)
+      options_.tell(
+          "too few launches to prove whether this firmware's launch ids have 16 or 32 bits; shown as "
+          "layout " +
+          std::string(attachment_.layout->name) + ", --layout overrides it");
+  }
+  return Access::ok;
+}
+
+// Words from the front of BRISC's log that have landed and are of the epoch of `snap`. Empty: the core was reset meanwhile, or
+// reading took so long that it may have been.
+Access Drain::read_landed_front(const CoreState& core, const Snapshot& snap, uint32_t words,
+                                std::vector<uint32_t>& front) {
+  front.clear();
+  Snapshot again;
+  const uint64_t announced_ns = attachment_.clock();
+  for (uint32_t i = 0; attachment_.clock() - announced_ns < kLandedNs; ++i) {  // loads take time
+    if (i == kLandingLoads) return Access::ok;
+    if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
+  }
+  std::vector<uint64_t> raw(words / 2);
+  const LogRead read{core.core.bank, log_address(core, 0, 0), raw};
+  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
+  const bool rewound = again.host_end[0] < snap.host_end[0] || again.run_counter < snap.run_counter;
+  if (rewound || attachment_.clock() - snap.read_time_ns > kBlindSpotNs) return Access::ok;
+  const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
+  front.assign(from, from + words);
+  return Access::ok;
+}
+
+void Drain::use_generation(unsigned generation) {
+  const markers::Layout& layout = *markers::layout_by_generation(generation);
+  attachment_.layout = &layout;
+  publisher_.set_generation(layout.format.generation);
   for (CoreState& each : cores_)
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
-      each.lanes[r].lane = {&narrow.format, r, each.core.flat_id, mode_of(each)};
-  return Access::ok;
+      each.lanes[r].lane = {&layout.format, r, each.core.flat_id, mode_of(each)};
 }
 
 }  // namespace ttc::collect

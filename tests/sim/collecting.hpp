@@ -50,6 +50,7 @@ class Collecting : public RingReading {
     card_.play(attach_after);
     const device::Format& f = history.layout->format;
     attachment_.layout = history.layout;
+    attachment_.layout_given = true;  // two launches and a reset may prove nothing about the width of ids
     attachment_.placement = markers::placement_for("wormhole_b0");
     attachment_.dram_base = ScheduledCard::kDramBase;
     attachment_.core_count_per_dram = 8;
