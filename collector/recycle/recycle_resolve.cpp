@@ -34,13 +34,19 @@ class Resolving {
     seen_ = announced->frames.size();
     const Chain old = open_chain(*announced);
     if (pushed_early_behind(old)) return {};
-    for (size_t j = std::max(seen_, frames_with_time(old)); j <= old.frames.size(); ++j) {
+    // Where the new lap has come to the old place, the words there are the lap's, and its last frame may begin just where the
+    // old place does. That some run came before the zero then shows in the count alone, so there it must be used up.
+    const size_t proven = std::max(seen_, frames_with_time(old));
+    const bool in_lap = c_.index_after > c_.pos && old.end(old.frames.size()) <= c_.index_after;
+    for (size_t j = in_lap ? seen_ : proven; j <= old.frames.size(); ++j) {
+      all_counted_ = j < proven;
       if (c_.index_after == 0) add(j == seen_ ? Verdict::clean : Verdict::after, old, j, {}, 0);
       if (c_.index_after == 0) continue;
       if (const auto lap = exact_chain(c_.front, 0, c_.index_after, old.digest(j));
           lap && !lap->frames.empty())
         add(j == seen_ ? Verdict::front : Verdict::after_front, old, j, {&*lap}, c_.index_after);
     }
+    all_counted_ = false;
     // There the log goes on behind the index, and the hole's old bytes may look like frames without a time.
     for (size_t j = seen_; j <= old.frames.size() && c_.index_after > c_.index_before; ++j) add_torn(old, j);
     if (c_.index_after > c_.index_before) add_whole(Verdict::lost_write);
@@ -165,11 +171,13 @@ class Resolving {
       first = false;
     }
     const size_t crossing = o.frames.size() - seen_;
+    if (all_counted_ && static_cast<int64_t>(crossing) != c_.crossing.most) return;
     if (c_.allowed.holds(o.frames.size()) && c_.crossing.holds(crossing)) found_.push_back(std::move(o));
   }
 
   const LaneCase& c_;
-  size_t seen_ = 0;  // new frames up to index_before
+  size_t seen_ = 0;           // new frames up to index_before
+  bool all_counted_ = false;  // only a reading with a frame for every run that may have ended is possible
   std::vector<LaneOutcome> found_;
 };
 

@@ -60,5 +60,53 @@ TEST(RecycleResolve, what_a_quick_push_hides_is_not_made_up_for_by_a_later_run) 
   EXPECT_TRUE(possible_outcomes(c).empty());
 }
 
+// Frames that fill a buffer: the last of 17 in the new lap begins where the 16 of the old lap ended, so that it stands at the
+// old place, too.
+constexpr uint32_t kLate = 1'000'000;  // smaller low halves look like roll-overs
+
+struct FullFrames {
+  FullFrames() {
+    for (uint32_t run = 0; run < 17; ++run) {
+      Words w = frame(100 + run, kLate + 1000 * run);
+      for (uint32_t at = kLate + 100 + 1000 * run; w.size() < device::kBufferWords; at += 2)
+        test::put_zone(w, {11, at, at + 1});
+      // Inside of its launch.
+      const Words head =
+          test::frame_words(kNcrisc.identity, 100 + run, {7, kLate + 1000 * run, kLate + 990 + 1000 * run},
+                            {9, kLate + 10 + 1000 * run, kLate + 980 + 1000 * run});
+      std::copy(head.begin(), head.end(), w.begin());
+      front = front + w;
+    }
+    const auto last = front.end() - device::kBufferWords;
+    old.assign(last, front.end());
+    old = old + Words(64, 0);
+    c = cleared_at(16 * device::kBufferWords);
+    c.index_after = 17 * device::kBufferWords;
+    c.old_place = old;
+    c.front = front;
+  }
+  Words front, old;
+  LaneCase c;
+};
+
+TEST(RecycleResolve, a_lap_of_full_frames_that_reaches_the_old_place_is_told_by_the_count_of_runs) {
+  FullFrames f;
+  f.c.allowed = f.c.crossing = {17, 17};
+  const auto outcomes = possible_outcomes(f.c);
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes[0].verdict, Verdict::front);
+  EXPECT_EQ(outcomes[0].frames.size(), 17u);
+  EXPECT_EQ(outcomes[0].cursor, 17 * device::kBufferWords);
+}
+
+// An 18th run may have come to the old place, where the lap has written over it.
+TEST(RecycleResolve, a_run_more_than_a_lap_that_reaches_the_old_place_holds_is_not_passed_over) {
+  FullFrames f;
+  f.c.allowed = f.c.crossing = {17, 18};
+  EXPECT_TRUE(possible_outcomes(f.c).empty());
+  f.c.allowed = f.c.crossing = {18, 18};
+  EXPECT_TRUE(possible_outcomes(f.c).empty());
+}
+
 }  // namespace
 }  // namespace ttc::collect
