@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|full|golden ..."""
+"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|full|golden|findings ..."""
 import os
 import subprocess
 import sys
@@ -92,5 +92,24 @@ def golden(arguments):
         h.check(subprocess.run([sys.executable, compare, directory, run.exported]).returncode == 0, f"{image} differs")
 
 
+def findings(_):
+    """Memory that firmware left behind with full logs, holes and overruns: read as a directory, every event in it comes out, once,
+    and each that it lacks lies in a reported interval. No interval is without such an event."""
+    images = os.path.join(h.GOLDEN, "findings") if h.GOLDEN else ""
+    if not os.path.isdir(images):
+        h.skip("no golden firmware memory here (TTC_GOLDEN)")
+    compare = os.path.join(os.path.dirname(__file__), "compare_events.py")
+    judged = 0
+    for image in sorted(os.listdir(os.path.join(images, "memory"))):
+        directory, exported = os.path.join(images, "memory", image), h.work(image + ".csv")
+        code, _, err = h.run("ttexport", "--from", directory, "-o", exported)
+        h.check(code == 0, f"{image}: exit {code}: {err}")
+        h.check(subprocess.run([sys.executable, compare, directory, exported]).returncode == 0, f"{image} differs")
+        judge = [sys.executable, os.path.join(images, "check_losses.py"), directory, h.work(image + ".losses.csv")]
+        h.check(subprocess.run(judge).returncode == 0, f"{image}: its losses are not those of its memory")
+        judged += 1
+    h.check(judged >= 6, f"only {judged} images")
+
+
 if __name__ == "__main__":
-    {"paced": paced, "unpaced": unpaced, "full": full, "golden": golden}[sys.argv[1]](sys.argv[2:])
+    {"paced": paced, "unpaced": unpaced, "full": full, "golden": golden, "findings": findings}[sys.argv[1]](sys.argv[2:])

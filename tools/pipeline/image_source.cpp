@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/program/json_text.hpp"
+#include "firmware_markers/decoder.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -57,102 +58,123 @@ void ImageSource::make_names(std::vector<uint64_t>& chunk) {
   put_text(chunk, header(shm::ChunkKind::names), text);
 }
 
-markers::LaneDecoder& ImageSource::decoder(const MemoryImage::Core& core, uint8_t risc) {
-  const markers::Lane lane{&image_.layout->format, risc, core.flat_id, image_.mode};
-  return decoders_.try_emplace(core.flat_id * device::kMaxRiscs + risc, lane).first->second;
+markers::Lane ImageSource::lane(const MemoryImage::Core& core, uint8_t risc) const {
+  return {&image_.layout->format, risc, core.flat_id, image_.mode};
 }
 
-// The logs up to their indices, and what only L1 still holds where the mode keeps words there.
-std::vector<ImageSource::LaneWords> ImageSource::lanes_of(const MemoryImage::Core& core,
-                                                          const markers::ControlVector& v,
-                                                          const MemoryImage::CoreMemory& memory) {
-  std::vector<LaneWords> lanes;
+markers::FrameDigest& ImageSource::digest(const MemoryImage::Core& core, uint8_t risc) {
+  return digests_[core.flat_id * device::kMaxRiscs + risc];
+}
+
+// The logs up to their indices. BRISC's comes first: its launches show which ids of other RISCs' frames are true.
+void ImageSource::add_logs(const MemoryImage::Core& core, const markers::ControlVector& v,
+                           const MemoryImage::CoreMemory& memory, std::vector<LaneWords>& lanes) {
+  if (v.dram_address == 0) return;
+  collect::KnownLaunches launches;
   for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
     const auto& log = memory.logs[r];
     const size_t words = std::min<size_t>(log.size(), v.host_end[r]);
-    if (v.host_end[r] > log.size() && v.dram_address != 0)
+    if (v.host_end[r] > log.size())
       complaints_.push_back(image_.directory + ": the log of RISC " + std::to_string(r) + " of core (" +
                             std::to_string(core.x) + "," + std::to_string(core.y) + ") in epoch " +
                             std::to_string(epoch_) + " ends before its index");
-    if (words && v.dram_address != 0)
-      lanes.push_back({r, shm::SpanSource::dram_log, std::span(log).first(words)});
+    const collect::LogWords of_log{std::span(log).first(words), image_.bytes_per_risc / 4,
+                                   (v.dropped >> r & 1) != 0};
+    const collect::LogAccount found =
+        collect::account_log(of_log, lane(core, r), r == 0 ? nullptr : &launches, digest(core, r));
+    if (r == 0) launches = {found.launches, found.gaps.empty() && !found.launches.empty()};
+    account(core, r, found);
+    for (const collect::LogPart& part : found.parts)
+      lanes.push_back(
+          {r, shm::SpanSource::dram_log, part.at, of_log.words.subspan(part.at, part.words), part.before});
   }
+}
+
+// What only L1 still holds, where the mode keeps words there.
+void ImageSource::add_buffers(const MemoryImage::Core& core, const markers::ControlVector& v,
+                              const MemoryImage::CoreMemory& memory, std::vector<LaneWords>& lanes) {
   const uint32_t riscs = image_.placement->place(core.kind).riscs;
   for (uint8_t r = 0; r < riscs; ++r) {
     const size_t first = size_t{r} * device::kBufferWords;
     if (memory.buffers.size() < first + device::kBufferWords) break;
     const auto buffer = std::span(memory.buffers).subspan(first, device::kBufferWords);
-    if (markers::l1_holds_more(v, r, image_.mode, buffer))
-      lanes.push_back({r, shm::SpanSource::l1_buffer,
-                       buffer.first(markers::l1_words(v, r, image_.layout->format, buffer))});
-  }
-  return lanes;
-}
-
-void ImageSource::note_drops(const MemoryImage::Core& core, const markers::ControlVector& v) {
-  for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (!(v.dropped >> r & 1)) continue;
-    shm::LossRecord loss;
-    loss.id = ++loss_ids_;
-    loss.core_x = core.x;
-    loss.core_y = core.y;
-    loss.risc = r;
-    loss.cause = shm::LossCause::dropped_on_card;
-    loss.precision = shm::LossPrecision::unknown;
-    loss.epoch = epoch_;
-    loss.from_cycles = decoder(core, r).digest().last_time;
-    losses_.push_back(loss);
+    if (!markers::l1_holds_more(v, r, image_.mode, buffer)) continue;
+    const auto words = buffer.first(markers::l1_words(v, r, image_.layout->format, buffer));
+    lanes.push_back({r, shm::SpanSource::l1_buffer, 0, words, digest(core, r)});
+    markers::LaneDecoder decoder(lane(core, r));
+    markers::Batch batch;
+    decoder.resume(digest(core, r));
+    decoder.decode_buffer(words, batch);
+    digest(core, r) = decoder.digest();
   }
 }
 
-bool ImageSource::make_words(std::vector<uint64_t>& chunk) {
-  const MemoryImage::Core& core = image_.cores[core_];
-  MemoryImage::CoreMemory memory;
+void ImageSource::account(const MemoryImage::Core& core, uint8_t risc, const collect::LogAccount& account) {
+  const collect::LossLog::Where where{core.x, core.y, risc, epoch_};
+  if (account.begins) losses_.close(where, shm::LossCause::dropped_on_card, *account.begins);
+  if (account.begins) losses_.close(where, shm::LossCause::unparsable, *account.begins);
+  for (const collect::LogGap& gap : account.gaps)
+    if (gap.words == 0)
+      losses_.open(where, shm::LossCause::dropped_on_card, gap.from, 0);
+    else if (gap.to == shm::kOpenEnd)
+      losses_.open(where, shm::LossCause::unparsable, gap.from, 0);
+    else
+      losses_.record(where, shm::LossCause::unparsable, shm::LossPrecision::exact_words, gap.from, gap.to,
+                     gap.words, 0);
+}
+
+// Reads the next core of the epoch.
+void ImageSource::load_core() {
+  core_at_ = &image_.cores[next_core_];
+  lanes_.clear();
+  lanes_given_ = 0;
   try {
-    memory = image_.load(core, epoch_);
+    memory_ = image_.load(*core_at_, epoch_);
+    const auto v = markers::parse_control_vector(memory_.vector, *image_.layout);
+    run_counter_ = v.run_counter;
+    add_logs(*core_at_, v, memory_, lanes_);
+    add_buffers(*core_at_, v, memory_, lanes_);
   } catch (const ImageError& e) {
     complaints_.emplace_back(e.what());
-    return false;
   }
-  const auto v = markers::parse_control_vector(memory.vector, *image_.layout);
-  const auto lanes = lanes_of(core, v, memory);
+  epoch_of_core_ = epoch_;
+  if (++next_core_ == image_.cores.size()) next_core_ = 0, ++epoch_;
+}
+
+// As many spans as a collector puts into a chunk.
+void ImageSource::make_words(std::vector<uint64_t>& chunk) {
+  const size_t count = std::min<size_t>(lanes_.size() - lanes_given_, device::kMaxRiscs);
+  const auto lanes = std::span<const LaneWords>(lanes_).subspan(lanes_given_, count);
+  lanes_given_ += count;
   shm::ChunkHeader h = header(shm::ChunkKind::device_words);
-  h.core_x = core.x;
-  h.core_y = core.y;
-  h.core_kind = static_cast<uint8_t>(core.kind);
-  h.flat_id = core.flat_id;
-  h.epoch = epoch_;
-  h.run_counter = v.run_counter;
-  h.span_count = static_cast<uint8_t>(lanes.size());
-  size_t bytes = sizeof h + lanes.size() * sizeof(shm::SpanEntry);
+  h.core_x = core_at_->x;
+  h.core_y = core_at_->y;
+  h.core_kind = static_cast<uint8_t>(core_at_->kind);
+  h.flat_id = core_at_->flat_id;
+  h.epoch = epoch_of_core_;
+  h.run_counter = run_counter_;
+  h.span_count = static_cast<uint8_t>(count);
   std::vector<shm::SpanEntry> entries;
-  for (const LaneWords& lane : lanes) {
+  size_t bytes = sizeof h + count * sizeof(shm::SpanEntry);
+  for (const LaneWords& words : lanes) {
     shm::SpanEntry e;
-    e.risc = lane.risc;
-    e.source = lane.source;
-    e.word_count = static_cast<uint32_t>(lane.words.size());
+    e.risc = words.risc;
+    e.source = words.source;
+    e.word_offset = words.offset;
+    e.word_count = static_cast<uint32_t>(words.words.size());
     e.data_offset = static_cast<uint32_t>(bytes);
-    markers::LaneDecoder& d = decoder(core, lane.risc);
-    static_assert(sizeof e.digest == sizeof d.digest());
-    std::memcpy(e.digest, &d.digest(), sizeof e.digest);
-    scratch_.clear();
-    if (lane.source == shm::SpanSource::l1_buffer)
-      d.decode_buffer(lane.words, scratch_);
-    else
-      d.decode(lane.words, scratch_);
+    static_assert(sizeof e.digest == sizeof words.before);
+    std::memcpy(e.digest, &words.before, sizeof e.digest);
     entries.push_back(e);
-    bytes += (4 * lane.words.size() + 7) & ~size_t{7};
+    bytes += (4 * words.words.size() + 7) & ~size_t{7};
   }
-  note_drops(core, v);
-  if (lanes.empty()) return false;
   h.bytes = static_cast<uint32_t>(bytes);
   chunk.assign(bytes / 8, 0);
   std::memcpy(chunk.data(), &h, sizeof h);
   std::memcpy(chunk.data() + sizeof h / 8, entries.data(), entries.size() * sizeof entries[0]);
-  for (size_t i = 0; i < lanes.size(); ++i)
+  for (size_t i = 0; i < count; ++i)
     std::memcpy(reinterpret_cast<char*>(chunk.data()) + entries[i].data_offset, lanes[i].words.data(),
                 4 * lanes[i].words.size());
-  return true;
 }
 
 Source::Next ImageSource::next(std::vector<uint64_t>& chunk) {
@@ -167,17 +189,15 @@ Source::Next ImageSource::next(std::vector<uint64_t>& chunk) {
       return Next::chunk;
     case Stage::words:
       for (;;) {
-        if (!losses_.empty()) {
-          shm::ChunkHeader h = header(shm::ChunkKind::loss);
-          const shm::LossRecord loss = losses_.back();
-          losses_.pop_back();
-          put_text(chunk, h, {reinterpret_cast<const char*>(&loss), sizeof loss});
+        if (!untold_losses_.empty()) {
+          const shm::LossRecord loss = untold_losses_.front();
+          untold_losses_.erase(untold_losses_.begin());
+          put_text(chunk, header(shm::ChunkKind::loss), {reinterpret_cast<const char*>(&loss), sizeof loss});
           return Next::chunk;
         }
+        if (lanes_given_ < lanes_.size()) return make_words(chunk), Next::chunk;
         if (epoch_ == image_.epochs) break;
-        const bool made = make_words(chunk);
-        if (++core_ == image_.cores.size()) core_ = 0, ++epoch_;
-        if (made) return Next::chunk;
+        load_core();
       }
       stage_ = Stage::end;
       [[fallthrough]];
