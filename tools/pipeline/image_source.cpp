@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "collector/program/json_text.hpp"
 #include "firmware_markers/decoder.hpp"
@@ -70,7 +71,7 @@ markers::FrameDigest& ImageSource::digest(const MemoryImage::Core& core, uint8_t
 void ImageSource::add_logs(const MemoryImage::Core& core, const markers::ControlVector& v,
                            const MemoryImage::CoreMemory& memory, std::vector<LaneWords>& lanes) {
   if (v.dram_address == 0) return;
-  collect::KnownLaunches launches;
+  markers::KnownLaunches launches;
   for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
     const auto& log = memory.logs[r];
     const size_t words = std::min<size_t>(log.size(), v.host_end[r]);
@@ -78,13 +79,13 @@ void ImageSource::add_logs(const MemoryImage::Core& core, const markers::Control
       complaints_.push_back(image_.directory + ": the log of RISC " + std::to_string(r) + " of core (" +
                             std::to_string(core.x) + "," + std::to_string(core.y) + ") in epoch " +
                             std::to_string(epoch_) + " ends before its index");
-    const collect::LogWords of_log{std::span(log).first(words), image_.bytes_per_risc / 4,
+    const markers::LogWords of_log{std::span(log).first(words), image_.bytes_per_risc / 4,
                                    (v.dropped >> r & 1) != 0};
-    const collect::LogAccount found =
-        collect::account_log(of_log, lane(core, r), r == 0 ? nullptr : &launches, digest(core, r));
+    const markers::LogAccount found =
+        markers::account_log(of_log, lane(core, r), r == 0 ? nullptr : &launches, digest(core, r));
     if (r == 0) launches = {found.launches, found.gaps.empty() && !found.launches.empty()};
     account(core, r, found);
-    for (const collect::LogPart& part : found.parts)
+    for (const markers::LogPart& part : found.parts)
       lanes.push_back(
           {r, shm::SpanSource::dram_log, part.at, of_log.words.subspan(part.at, part.words), part.before});
   }
@@ -109,18 +110,30 @@ void ImageSource::add_buffers(const MemoryImage::Core& core, const markers::Cont
   }
 }
 
-void ImageSource::account(const MemoryImage::Core& core, uint8_t risc, const collect::LogAccount& account) {
-  const collect::LossLog::Where where{core.x, core.y, risc, epoch_};
-  if (account.begins) losses_.close(where, shm::LossCause::dropped_on_card, *account.begins);
-  if (account.begins) losses_.close(where, shm::LossCause::unparsable, *account.begins);
-  for (const collect::LogGap& gap : account.gaps)
-    if (gap.words == 0)
-      losses_.open(where, shm::LossCause::dropped_on_card, gap.from, 0);
-    else if (gap.to == shm::kOpenEnd)
-      losses_.open(where, shm::LossCause::unparsable, gap.from, 0);
+void ImageSource::account(const MemoryImage::Core& core, uint8_t risc, const markers::LogAccount& account) {
+  std::vector<shm::LossRecord>& open = open_losses_[core.flat_id * device::kMaxRiscs + risc];
+  if (account.begins)
+    for (shm::LossRecord& loss : std::exchange(open, {})) {
+      loss.to_cycles = *account.begins;
+      untold_losses_.push_back(loss);
+    }
+  for (const markers::LogGap& gap : account.gaps) {
+    shm::LossRecord loss;
+    loss.id = ++loss_ids_;
+    loss.core_x = core.x;
+    loss.core_y = core.y;
+    loss.risc = risc;
+    loss.epoch = epoch_;
+    loss.cause = gap.words ? shm::LossCause::unparsable : shm::LossCause::dropped_on_card;
+    loss.from_cycles = gap.from;
+    loss.words = gap.words;
+    if (gap.words) loss.precision = shm::LossPrecision::exact_words;
+    if (gap.to)
+      loss.to_cycles = *gap.to;
     else
-      losses_.record(where, shm::LossCause::unparsable, shm::LossPrecision::exact_words, gap.from, gap.to,
-                     gap.words, 0);
+      open.push_back(loss);
+    untold_losses_.push_back(loss);
+  }
 }
 
 // Reads the next core of the epoch.

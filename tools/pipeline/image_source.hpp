@@ -4,8 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "collector/loss/log_account.hpp"
-#include "collector/loss/loss_log.hpp"
+#include "firmware_markers/log_account.hpp"
 #include "tools/pipeline/memory_image.hpp"
 #include "tools/pipeline/source.hpp"
 
@@ -34,7 +33,7 @@ class ImageSource : public Source {
                 const MemoryImage::CoreMemory& memory, std::vector<LaneWords>& lanes);
   void add_buffers(const MemoryImage::Core& core, const markers::ControlVector& v,
                    const MemoryImage::CoreMemory& memory, std::vector<LaneWords>& lanes);
-  void account(const MemoryImage::Core& core, uint8_t risc, const collect::LogAccount& account);
+  void account(const MemoryImage::Core& core, uint8_t risc, const markers::LogAccount& account);
   shm::ChunkHeader header(shm::ChunkKind kind);
   markers::Lane lane(const MemoryImage::Core& core, uint8_t risc) const;
   markers::FrameDigest& digest(const MemoryImage::Core& core, uint8_t risc);
@@ -42,7 +41,8 @@ class ImageSource : public Source {
   MemoryImage image_;
   std::map<uint32_t, markers::FrameDigest> digests_;  // by flat id * 5 + RISC: of the last frame, over epochs
   std::vector<shm::LossRecord> untold_losses_;
-  collect::LossLog losses_{[this](const shm::LossRecord& r) { untold_losses_.push_back(r); }};
+  std::map<uint32_t, std::vector<shm::LossRecord>> open_losses_;  // likewise: end with the lane's next marker
+  uint64_t loss_ids_ = 0;
   std::vector<std::string> complaints_;
   enum class Stage { session, names, words, end } stage_ = Stage::session;
   unsigned epoch_ = 0;

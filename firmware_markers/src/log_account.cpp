@@ -1,10 +1,8 @@
-#include "collector/loss/log_account.hpp"
+#include "firmware_markers/log_account.hpp"
 
 #include <algorithm>
 
-#include "shm/chunk.hpp"
-
-namespace ttc::collect {
+namespace ttc::markers {
 namespace {
 
 constexpr uint32_t kLongestFrame = device::kBufferWords + 4;
@@ -22,11 +20,11 @@ class Collect {
   bool sat_out_ok(uint32_t host_id) const {
     return !launches_ || !launches_->complete || launches_->ids.contains(host_id);
   }
-  bool take(const markers::VerifiedFrame& frame) {
+  bool take(const VerifiedFrame& frame) {
     if ((frame.words[0] != 0 || frame.words[1] != 0) && !is_launch(frame.words[device::kIdHost]))
       return false;
     account_.launches.insert(frame.words[device::kIdHost]);
-    if (!account_.begins && !frame.sat_out) account_.begins = markers::first_time(frame.words, known_until);
+    if (!account_.begins && !frame.sat_out) account_.begins = first_time(frame.words, known_until);
     return true;
   }
 
@@ -40,10 +38,10 @@ class Collect {
   LogAccount& account_;
 };
 
-class Walk {
+class LogWalk {
  public:
-  Walk(const LogWords& log, const markers::Lane& lane, const KnownLaunches* launches,
-       markers::FrameDigest& digest, LogAccount& account)
+  LogWalk(const LogWords& log, const Lane& lane, const KnownLaunches* launches, FrameDigest& digest,
+          LogAccount& account)
       : log_(log), lane_(lane), digest_(digest), account_(account), collect_(launches, account) {
     collect_.known_until = digest.last_time;
   }
@@ -52,7 +50,7 @@ class Walk {
     const auto size = static_cast<uint32_t>(log_.words.size());
     const uint32_t roomy = std::min(size, roomy_until(log_.capacity));
     take_up_to(roomy, roomy < size);
-    if (log_.dropped) account_.gaps.push_back({digest_.last_time, shm::kOpenEnd, 0});
+    if (log_.dropped) account_.gaps.push_back({digest_.last_time, {}, 0});
     while (at_ < size) {
       take_up_to(size, false);
       if (at_ < size && !take_one()) skip();
@@ -63,9 +61,8 @@ class Walk {
   // Frames that verify, from where the walk is. False: none does.
   bool take_up_to(uint32_t end, bool cut) {
     if (at_ >= end) return false;
-    const markers::FrameDigest before = digest_;
-    const markers::Walk walk =
-        markers::verify_frames(log_.words.subspan(at_, end - at_), lane_, {}, cut, digest_, collect_);
+    const FrameDigest before = digest_;
+    const Walk walk = verify_frames(log_.words.subspan(at_, end - at_), lane_, {}, cut, digest_, collect_);
     if (walk.whole_words == 0) return false;
     const auto words = static_cast<uint32_t>(walk.whole_words);
     account_.parts.push_back({at_, words, before});
@@ -79,11 +76,10 @@ class Walk {
     const auto size = static_cast<uint32_t>(log_.words.size());
     const uint32_t most = std::min(size - std::min(size, device::kFirstCustomWord), at_ + kLongestFrame);
     for (uint32_t end = at_ + device::kFirstCustomWord; end <= most; end += 2)
-      if (markers::detail::carries_identity(log_.words.data() + end, lane_) && take_up_to(end, false))
-        return true;
-    const markers::FrameDigest before = digest_;
+      if (detail::carries_identity(log_.words.data() + end, lane_) && take_up_to(end, false)) return true;
+    const FrameDigest before = digest_;
     const auto words = log_.words.subspan(at_);
-    const size_t length = markers::recovered_frame(words, 0, lane_, {}, digest_);
+    const size_t length = recovered_frame(words, 0, lane_, {}, digest_);
     if (length == 0) return false;
     collect_.take({words.first(length), length, 0, false, false});
     account_.parts.push_back({at_, static_cast<uint32_t>(length), before});
@@ -97,8 +93,8 @@ class Walk {
     size_t next = 2;
     while (next < words.size() && !goes_on(words, next)) next += 2;
     next = std::min(next, words.size());
-    uint64_t until = shm::kOpenEnd;
-    if (next < words.size()) until = markers::first_time(words.subspan(next), digest_.last_time);
+    std::optional<uint64_t> until;
+    if (next < words.size()) until = first_time(words.subspan(next), digest_.last_time);
     const auto skipped = static_cast<uint32_t>(next);
     at_ += skipped;
     if (LogGap* last = account_.gaps.empty() ? nullptr : &account_.gaps.back();
@@ -109,15 +105,15 @@ class Walk {
   }
   bool goes_on(std::span<const uint32_t> words, size_t at) const {
     const bool damaged =
-        markers::frame_starts_damaged(words, at, lane_) && collect_.is_launch(words[at + device::kIdHost]);
-    if (!damaged && !markers::frame_starts(words, at, lane_)) return false;
+        frame_starts_damaged(words, at, lane_) && collect_.is_launch(words[at + device::kIdHost]);
+    if (!damaged && !frame_starts(words, at, lane_)) return false;
     if (lane_.sat_out(words.data() + at)) return false;
-    return !digest_.known || markers::detail::head_is_fresh(words, at, lane_, digest_);
+    return !digest_.known || detail::head_is_fresh(words, at, lane_, digest_);
   }
 
   const LogWords& log_;
-  const markers::Lane& lane_;
-  markers::FrameDigest& digest_;
+  const Lane& lane_;
+  FrameDigest& digest_;
   LogAccount& account_;
   Collect collect_;
   uint32_t at_ = 0;
@@ -125,11 +121,11 @@ class Walk {
 
 }  // namespace
 
-LogAccount account_log(const LogWords& log, const markers::Lane& lane, const KnownLaunches* launches,
-                       markers::FrameDigest& digest) {
+LogAccount account_log(const LogWords& log, const Lane& lane, const KnownLaunches* launches,
+                       FrameDigest& digest) {
   LogAccount account;
-  Walk(log, lane, launches, digest, account).run();
+  LogWalk(log, lane, launches, digest, account).run();
   return account;
 }
 
-}  // namespace ttc::collect
+}  // namespace ttc::markers

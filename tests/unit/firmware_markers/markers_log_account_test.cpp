@@ -1,17 +1,15 @@
-// What one log holds and lacks (collector/loss/log_account.hpp). Ten lines a rule.
-#include "collector/loss/log_account.hpp"
-
+// What one log holds and lacks (firmware_markers/log_account.hpp). Ten lines a rule.
 #include <gtest/gtest.h>
 
-#include "shm/chunk.hpp"
+#include "firmware_markers/log_account.hpp"
 #include "tests/support/frames.hpp"
 
-namespace ttc::collect {
+namespace ttc::markers {
 namespace {
 
 using test::Words, test::operator+;
 
-const markers::Lane kNcriscG3{&device::kG3, 1, 3};
+const Lane kNcriscG3{&device::kG3, 1, 3};
 constexpr uint32_t kRoomy = 48000;
 // Times count from here: a small low half would look like a roll-over.
 constexpr uint64_t kBase = 0x7'4000'0000;
@@ -36,13 +34,13 @@ class LogAccounts : public testing::Test {
     return sum;
   }
   KnownLaunches launches_{{1, 2, 3, 4}, true};
-  static markers::FrameDigest before() {
-    markers::FrameDigest d;
+  static FrameDigest before() {
+    FrameDigest d;
     d.known = 1;
     d.last_time = kBase + 500;
     return d;
   }
-  markers::FrameDigest digest_ = before();
+  FrameDigest digest_ = before();
 };
 
 TEST_F(LogAccounts, whole_frames_are_one_part_and_no_gap) {
@@ -75,7 +73,7 @@ TEST_F(LogAccounts, a_frame_in_front_of_a_hole_is_given_out) {
 TEST_F(LogAccounts, a_hole_at_the_end_has_no_end) {
   const LogAccount a = judge(run_of(1, 1000) + Words(40, 0));
   ASSERT_EQ(a.gaps.size(), 1u);
-  EXPECT_EQ(a.gaps[0].to, shm::kOpenEnd);
+  EXPECT_FALSE(a.gaps[0].to);
 }
 
 // The interval of a full log begins where the first frame may not have fitted, although shorter ones follow.
@@ -86,7 +84,7 @@ TEST_F(LogAccounts, what_was_dropped_lies_behind_the_last_frame_that_surely_fitt
   EXPECT_EQ(words_in(a), log.size());
   ASSERT_EQ(a.gaps.size(), 1u);
   EXPECT_EQ(a.gaps[0].from, kBase + 5090);
-  EXPECT_EQ(a.gaps[0].to, shm::kOpenEnd);
+  EXPECT_FALSE(a.gaps[0].to);
 }
 
 // A packet of another RISC lies over the first words of the head.
@@ -123,4 +121,4 @@ TEST_F(LogAccounts, a_second_epoch_goes_on_behind_the_first) {
 }
 
 }  // namespace
-}  // namespace ttc::collect
+}  // namespace ttc::markers

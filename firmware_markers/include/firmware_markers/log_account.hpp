@@ -20,7 +20,7 @@
 
 #include "firmware_markers/frame.hpp"
 
-namespace ttc::collect {
+namespace ttc::markers {
 
 // Ids of the launches whose BRISC frames were seen, since every RISC's frame of a launch carries the id of BRISC's.
 struct KnownLaunches {
@@ -36,13 +36,13 @@ struct LogWords {
 };
 
 struct LogPart {
-  uint32_t at, words;           // whole frames, each verified
-  markers::FrameDigest before;  // of the lane, in front of them
+  uint32_t at, words;  // whole frames, each verified
+  FrameDigest before;  // of the lane, in front of them
 };
 struct LogGap {
-  uint64_t from = 0,
-           to = 0;     // markers of times between may be missing; to: shm::kOpenEnd where nothing follows
-  uint32_t words = 0;  // that were skipped; 0: DROPPED
+  uint64_t from = 0;           // markers of later times may be missing
+  std::optional<uint64_t> to;  // and of earlier times than this; none: nothing follows
+  uint32_t words = 0;          // that were skipped; 0: DROPPED
 };
 struct LogAccount {
   std::vector<LogPart> parts;
@@ -52,7 +52,7 @@ struct LogAccount {
 };
 
 // `digest`: of the lane behind the epoch before; of its last frame afterwards. `launches`: null for BRISC itself.
-LogAccount account_log(const LogWords& log, const markers::Lane& lane, const KnownLaunches* launches,
-                       markers::FrameDigest& digest);
+LogAccount account_log(const LogWords& log, const Lane& lane, const KnownLaunches* launches,
+                       FrameDigest& digest);
 
-}  // namespace ttc::collect
+}  // namespace ttc::markers
