@@ -44,6 +44,12 @@ std::string why_absent(const markers::Discovery& refused, const std::string& whe
   if (refused.known_as == markers::kProfilerOff) return not_set_up(evidence, workload_pid);
   if (!refused.known_as.empty())
     return "what runs there is another profiler or mode, known and not read (" + evidence + ")";
+  if (workload_pid <= 0)
+    return "the profiler is off or not initialised (" + evidence +
+           "), and no workload is known on this card; start one with " + kSwitches +
+           ", --wait 30s waits for it. Should one be running, its firmware is not known here: --layout help "
+           "lists the "
+           "generations that can be named";
   return "unknown firmware, or one of before 2026 whose profiler is off (" + evidence +
          "); is the workload running with TT_METAL_DEVICE_PROFILER=1? --wait 30s waits for it, --layout help "
          "lists the generations that can be named";

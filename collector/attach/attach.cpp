@@ -100,6 +100,11 @@ class Attaching {
       found = find_on_tensix(tiles, refusal);
     }
     if (found) return;
+    if (!any_answered_ && card_.health() != card::Health::ok)
+      throw AttachError(
+          card_.identity().spec +
+          ": the card was reset, or went away, while its profiler was looked for; --wait waits until it is "
+          "back");
     throw AttachError(
         card_.identity().spec + ": no profiler found: " +
         (refusal.empty() ? "no Tensix tile can be read; the card may be hung, `tt-smi` shows it" : refusal));

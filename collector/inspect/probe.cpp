@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
 #include "driver_iface/guarded_card.hpp"
 
 namespace ttc::collect {
@@ -45,7 +46,14 @@ json to_json(const LinkProbe& probe) {
     if (moves_bytes(r)) row["bytes_per_s"] = static_cast<uint64_t>(r.bytes_per_s());
     rows.push_back(std::move(row));
   }
-  return {{"tile", {probe.tile.x, probe.tile.y}}, {"timer_ns", probe.timer_ns}, {"rows", std::move(rows)}};
+  json left_out = json::array();
+  for (const ProbeGap& gap : probe.left_out)
+    left_out.push_back(
+        {{"what", to_string(gap.kind)}, {"bytes", gap.bytes}, {"samples", gap.samples}, {"why", gap.why}});
+  return {{"left_out", std::move(left_out)},
+          {"tile", {probe.tile.x, probe.tile.y}},
+          {"timer_ns", probe.timer_ns},
+          {"rows", std::move(rows)}};
 }
 
 std::string to_table(const LinkProbe& probe) {
@@ -64,6 +72,12 @@ std::string to_table(const LinkProbe& probe) {
                   r.max, rate);
     table += line;
   }
+  for (const ProbeGap& gap : probe.left_out)
+    table += std::string(to_string(gap.kind)) +
+             (gap.bytes ? " of " + std::to_string(gap.bytes) + " bytes" : "") +
+             (gap.samples ? ": broken off after " + std::to_string(gap.samples) + " samples: "
+                          : ": not measured: ") +
+             gap.why + "\n";
   return table;
 }
 
@@ -95,8 +109,8 @@ void probe(const std::string& device, const card::OpenOptions& open, uint32_t sa
     return;
   }
   std::printf("%s  %s  %s  tile (%u,%u); looking at the clock costs %u ns, which is in every figure\n",
-              id.spec.c_str(), std::string(id.arch->name).c_str(), id.board.c_str(), measured.tile.x,
-              measured.tile.y, measured.timer_ns);
+              program::printable(id.spec).c_str(), std::string(id.arch->name).c_str(),
+              program::printable(id.board).c_str(), measured.tile.x, measured.tile.y, measured.timer_ns);
   std::fputs(to_table(measured).c_str(), stdout);
 }
 

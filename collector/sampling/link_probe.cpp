@@ -51,15 +51,25 @@ class Probing {
     ns.reserve(options_.samples);
     const uint64_t share = options_.budget_ns / kRows;
     const uint64_t begun = clock_();
-    if (operation() != Access::ok) return;
-    while (ns.size() < options_.samples) {
+    Access answer = operation();
+    while (answer == Access::ok && ns.size() < options_.samples) {
       const uint64_t before = clock_();
-      if (operation() != Access::ok) break;
+      answer = operation();
+      if (answer != Access::ok) break;
       const uint64_t after = clock_();
       ns.push_back(static_cast<uint32_t>(std::min<uint64_t>(after - before, ~0u)));
       if (after - begun > share) break;
     }
+    if (answer != Access::ok) leave_out(kind, bytes, static_cast<uint32_t>(ns.size()), answer);
     if (!ns.empty()) result_.rows.push_back(summary(kind, memory, bytes, ns));
+  }
+
+  void leave_out(ProbeKind kind, uint32_t bytes, uint32_t samples, Access answer) {
+    result_.left_out.push_back({kind, bytes, samples,
+                                answer == Access::gone
+                                    ? "the card went away"
+                                    : "a load took longer than a tile may take, or gave no true answer; "
+                                      "the tile is then left alone for a while. Try again"});
   }
 
   void time_the_timer() {
@@ -72,7 +82,9 @@ class Probing {
   }
 
   void register_loads() {
-    if (card_.aim(Window::control, result_.tile, card::kRegisterWindow) != Access::ok) return;
+    if (const Access aimed = card_.aim(Window::control, result_.tile, card::kRegisterWindow);
+        aimed != Access::ok)
+      return leave_out(ProbeKind::reg, 4, 0, aimed);
     const uint32_t offset = card_.identity().arch->node_id_address & kOffsetMask;
     uint32_t value = 0;
     measure(ProbeKind::reg, Memory::uncached, 4, [&] {
@@ -82,7 +94,8 @@ class Probing {
 
   // Both mappings are the payload window's: it is aimed once.
   void loads() {
-    if (card_.aim(Window::payload, result_.tile, kL1) != Access::ok) return;
+    if (const Access aimed = card_.aim(Window::payload, result_.tile, kL1); aimed != Access::ok)
+      return leave_out(ProbeKind::load, 0, 0, aimed);
     uint32_t line[card::kLineBytes / 4];
     for (const Memory memory : {Memory::uncached, Memory::write_combined})
       for (const uint32_t bytes : kWidths)
@@ -100,7 +113,8 @@ class Probing {
            view.offset + kDram);
   }
   void stream(ProbeKind kind, Memory memory, Window window, card::Coord tile, uint64_t address) {
-    if (card_.aim(window, tile, address) != Access::ok) return;
+    if (const Access aimed = card_.aim(window, tile, address); aimed != Access::ok)
+      return leave_out(kind, options_.stream_bytes, 0, aimed);
     const auto offset = static_cast<uint32_t>(address) & kOffsetMask;
     measure(kind, memory, options_.stream_bytes, [&] { return card_.copy(window, offset, words_); });
   }

@@ -6,6 +6,7 @@
 // wall clock. A tile that turns suspect on the way ends the rows that need it; nothing is tried again.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,10 +36,18 @@ struct ProbeOptions {
 // A few milliseconds at most, and a few hundred round trips: what attaching can afford.
 inline constexpr ProbeOptions kFastProbe{16, 3'000'000, 4 << 10};
 
+// An operation that was broken off, or could not begin.
+struct ProbeGap {
+  ProbeKind kind = ProbeKind::load;
+  uint32_t bytes = 0, samples = 0;  // of one operation; that were made before
+  const char* why = "";
+};
+
 struct LinkProbe {
   card::Coord tile;
   uint32_t timer_ns = 0;       // two looks at the clock with nothing between
   std::vector<ProbeRow> rows;  // those that could be made, at least one sample each
+  std::vector<ProbeGap> left_out;
   // The fastest bulk read, 0 when none could be made.
   double best_bytes_per_s() const;
   const ProbeRow* row(ProbeKind kind, card::Memory memory, uint32_t bytes) const;

@@ -32,6 +32,13 @@ class Opening {
 
  private:
   [[noreturn]] void fail(const std::string& sentence) const { throw OpenError(spec_ + ": " + sentence); }
+  // The driver says ENODEV while a reset is under way, also to a mapping of a valid descriptor: it takes its lock
+  // by trylock there (tt-kmd memory.c).
+  [[noreturn]] void fail(const std::string& what, int error) const {
+    if (error == ENODEV)
+      fail("the card is being reset, or went away, while it was opened; --wait waits until it is back");
+    fail(what + ": " + std::strerror(error));
+  }
   const std::string& path() const { return result_->node.path; }
 
   void open_node() {
@@ -61,7 +68,7 @@ class Opening {
   void check_driver() {
     DriverInfo info;
     const int error = result_->device.driver_info(info);
-    if (error == -ENODEV) fail("the card is going away or being reset; --wait waits until it is back");
+    if (error == -ENODEV) fail({}, ENODEV);
     if (error)
       fail(path() + " does not answer as the Tenstorrent driver does (" + reason(error) +
            "); is it a node of another driver?");
@@ -103,7 +110,7 @@ class Opening {
 
   void identify() {
     const int error = result_->device.device_info(result_->info);
-    if (error) fail("asking for the card's identity failed: " + reason(error));
+    if (error) fail("asking for the card's identity failed", -error);
     const DeviceInfo& info = result_->info;
     result_->arch = info.vendor == kPciVendor ? arch_by_pci_device(info.device) : nullptr;
     if (!result_->arch) {
@@ -133,7 +140,7 @@ class Opening {
     else if (error == -EINVAL)
       result_->remarks.push_back("power vote: kept by the driver; this firmware takes no such messages");
     else if (error == -ENODEV)
-      fail("the card is being reset; --wait waits until it is back");
+      fail({}, ENODEV);
     else
       result_->remarks.push_back("power vote failed: " + reason(error));
   }
@@ -142,12 +149,12 @@ class Opening {
     for (size_t i = 0; i < kWindows; ++i) {
       AllocateWindow w;
       const int error = result_->device.allocate(kWindowBytes, w);
-      if (error == -ENODEV) fail("the card is being reset; --wait waits until it is back");
+      if (error == -ENODEV) fail({}, ENODEV);
       if (error == -ENOMEM)
         fail("no window of 2 MiB is left for " + spec_.substr(spec_.find(':') + 1) +
              ", two are needed; the card is open in " + holders_text(system_, result_->node) +
              ". Close a process that uses the card, or start ttcollect before it");
-      if (error) fail("the driver refused a window of 2 MiB: " + reason(error));
+      if (error) fail("the driver refused a window of 2 MiB", -error);
       result_->window[i] = {w.id, map(w.uncached_offset, kWindowBytes, "a window"), nullptr};
       if (static_cast<Window>(i) == Window::payload)
         result_->window[i].combining = map(w.combining_offset, kWindowBytes, "a window, write-combining");
@@ -158,7 +165,7 @@ class Opening {
   void map_node_id() {
     Mappings m;
     const int error = result_->device.mappings(m);
-    if (error) fail("asking for the card's mappings failed: " + reason(error));
+    if (error) fail("asking for the card's mappings failed", -error);
     const uint64_t page = result_->arch->bar0_node_id & ~uint64_t{kPageBytes - 1};
     for (const Mapping& bar : m.mapping)
       if (bar.id == kBar0Uncached && page + kPageBytes <= bar.length) {
@@ -171,7 +178,7 @@ class Opening {
   const volatile uint8_t* map(uint64_t offset, size_t bytes, const char* what) {
     int error = 0;
     const volatile uint8_t* at = result_->device.map(offset, bytes, error);
-    if (!at) fail("mapping " + std::string(what) + " failed: " + std::strerror(error));
+    if (!at) fail("mapping " + std::string(what) + " failed", error);
     return at;
   }
 

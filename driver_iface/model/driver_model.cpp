@@ -118,6 +118,7 @@ struct DriverModel::Chip {
   std::map<uint32_t, NocAim> aimed;  // window registers
   std::set<Coord> silent, off;
   bool present = true, link_dead = false, in_reset = false;
+  std::optional<unsigned> maps_until_busy;
   uint64_t generation = 0;
   std::vector<uint16_t> power;
   uint64_t window_moves = 0;
@@ -483,6 +484,10 @@ void* DriverModel::map(int fd, uint64_t offset, size_t bytes, int& error) {
   if (it == descriptors_.end() || it->second->closed) return refuse(EBADF);
   Chip& c = *it->second->chip;
   if (dead(*it->second)) return refuse(ENODEV);
+  if (c.maps_until_busy && --*c.maps_until_busy == 0) {
+    c.maps_until_busy.reset();
+    return refuse(ENODEV);
+  }
   if (bytes == 0 || offset % 4096) return refuse(EINVAL);
   const uint64_t region = offset / kRegion, inside = offset % kRegion;
   Area a{nullptr, (bytes + 4095) & ~size_t{4095}, fd, region >= 6, 0, inside};
@@ -639,6 +644,11 @@ void DriverModel::post_reset(uint32_t ordinal) {
   c.in_reset = false;
   for (const Area& a : areas_)
     if (descriptors_.at(a.fd)->chip == &c && !a.zapped) show(a);
+}
+
+void DriverModel::hold_reset_lock(uint32_t ordinal, unsigned before) {
+  const std::lock_guard lock(mutex_);
+  chip(ordinal).maps_until_busy = before + 1;
 }
 
 void DriverModel::unplug(uint32_t ordinal) {

@@ -68,6 +68,9 @@ class DriverModel : public System {
   // ASIC_RESET by `by` (a descriptor, or -1 for one opened for it): until post_reset() the chip is not there.
   void reset(uint32_t ordinal, int by = -1);
   void post_reset(uint32_t ordinal);
+  // A reset elsewhere holds the chip's lock: after `before` mappings the next one gets ENODEV, though its descriptor
+  // is good, because the driver takes that lock by trylock in mmap (tt-kmd memory.c).
+  void hold_reset_lock(uint32_t ordinal, unsigned before);
   void unplug(uint32_t ordinal);
   void break_link(uint32_t ordinal);  // every load gives all-ones, no word from the driver
   // The next load of the 4 KiB at this offset of any window holds its CPU for so long, then succeeds.

@@ -86,11 +86,18 @@ std::optional<double> temperature_of(const std::string& function, Hidden& hidden
   return std::nullopt;
 }
 
+// The kernel says "Unknown" and a width of 0 or 255 where the function itself does not tell (pci-sysfs.c).
+Link known(Link link) {
+  if (link.speed.starts_with("Unknown")) link.speed.clear();
+  if (link.width == "0" || link.width == "255") link.width.clear();
+  return link;
+}
+
 void read_link(const std::string& function, PciFunction& f, Hidden& hidden) {
-  f.link = {attribute(function, "current_link_speed", hidden),
-            attribute(function, "current_link_width", hidden)};
-  f.best_link = {attribute(function, "max_link_speed", hidden),
-                 attribute(function, "max_link_width", hidden)};
+  f.link = known(
+      {attribute(function, "current_link_speed", hidden), attribute(function, "current_link_width", hidden)});
+  f.best_link =
+      known({attribute(function, "max_link_speed", hidden), attribute(function, "max_link_width", hidden)});
   const std::string node = attribute(function, "numa_node", hidden);
   if (const auto number = as_number(node)) f.numa_node = static_cast<int>(*number);
   f.local_cpus = attribute(function, "local_cpulist", hidden);

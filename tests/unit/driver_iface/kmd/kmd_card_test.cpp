@@ -471,6 +471,17 @@ TEST_P(KmdCard, a_reset_is_noticed_by_whatever_is_done_next) {
   after_reset([&] { EXPECT_EQ(card->check(), Health::gone); });
 }
 
+// It was "mapping a window failed: No such device", and nothing waited for the card.
+TEST_P(KmdCard, a_reset_that_overlaps_a_mapping_while_opening_is_told_as_a_reset) {
+  add();
+  for (unsigned before = 0; before < 3; ++before) {
+    model.hold_reset_lock(0, before);
+    expect_refusal("0", {"being reset", "--wait"});
+    EXPECT_TRUE(model.state(0).windows_taken.empty());
+  }
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_P(KmdCard, opening_between_reset_and_restore_waits_and_works_afterwards) {
   add();
   model.reset(0);

@@ -97,6 +97,19 @@ TEST_F(Machine, other_vendors_are_not_listed) {
   EXPECT_TRUE(found().empty());
 }
 
+// They were shown as "Unknown x0, at best Unknown x255", with a note that the link runs below its best.
+TEST_F(Machine, a_link_that_the_function_does_not_tell_is_not_known) {
+  card("0000:01:00.0", "0x401e", 0);
+  const std::string at = "/sys/bus/pci/devices/0000:01:00.0/";
+  put(at + "current_link_speed", "Unknown\n");
+  put(at + "current_link_width", "0\n");
+  put(at + "max_link_speed", "Unknown speed\n");
+  put(at + "max_link_width", "255\n");
+  const PciFunction f = only();
+  EXPECT_EQ(f.link.speed + f.link.width + f.best_link.speed + f.best_link.width, "");
+  for (const std::string& note : f.remarks) EXPECT_EQ(note.find("below its best"), std::string::npos);
+}
+
 TEST_F(Machine, everything_the_kernel_tells_of_a_card) {
   card("0000:01:00.0", "0x401e", 0);
   const std::string at = "/sys/bus/pci/devices/0000:01:00.0/";
