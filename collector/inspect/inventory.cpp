@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,10 @@ std::optional<uint32_t> chip_in(const std::string& live_name) {
 
 json describe(const shm::SegmentInfo& s) {
   const auto chip = s.refused.empty() ? chip_in(s.live_name) : std::nullopt;
-  return {{"live", s.live_name},  {"device", s.device_spec}, {"chip", chip ? json(*chip) : json()},
-          {"state", state_of(s)}, {"pid", s.writer_pid},     {"bytes", s.bytes}};
+  return {{"live", s.live_name},     {"user", s.user},
+          {"device", s.device_spec}, {"chip", chip ? json(*chip) : json()},
+          {"state", state_of(s)},    {"pid", s.writer_pid},
+          {"bytes", s.bytes}};
 }
 
 void print(const json& segment) {
@@ -72,7 +75,10 @@ void list(bool as_json, const card::SystemRoots& roots) {
     std::printf("%s\n", program::json_text(out).c_str());
     return;
   }
-  for (const card::PciFunction& f : functions) std::printf("%s\n", to_text(f).c_str());
+  for (const card::PciFunction& f : functions) {  // lines of ours, of texts of the kernel's and of firmware's
+    std::istringstream lines(to_text(f));
+    for (std::string line; std::getline(lines, line);) std::printf("%s\n", program::printable(line).c_str());
+  }
   for (const json& card : out["cards"])
     std::printf("card     %s  chip %u of --device all\n",
                 program::printable(card["spec"].get<std::string>()).c_str(), card["chip"].get<uint32_t>());
@@ -84,8 +90,9 @@ void list(bool as_json, const card::SystemRoots& roots) {
 void clean() {
   for (const shm::SegmentInfo& s : shm::list_segments()) {
     if (s.alive) continue;
-    if (shm::remove_segment(s.live_name))
-      std::printf("removed live:%s\n", program::printable(s.live_name).c_str());
+    const shm::Removal done = shm::remove_segment(s.live_name);
+    if (!done.why_not.empty()) std::printf("%s\n", program::printable(done.why_not).c_str());
+    if (done.removed) std::printf("removed live:%s\n", program::printable(s.live_name).c_str());
   }
 }
 

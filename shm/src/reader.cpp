@@ -115,6 +115,7 @@ struct Reader::Impl {
   bool counted = false;  // a ring chunk's sequence was seen
   uint64_t next_sequence = 0;
   uint64_t lost_chunks = 0;
+  Overwritten overwritten;
   std::string damage;
   Clock::duration recheck = std::chrono::milliseconds(100);
 
@@ -207,6 +208,8 @@ struct Reader::Impl {
   }
 
   void count(const ChunkHeader& h) {
+    if (!counted && h.sequence) overwritten = {h.sequence, cursor->position() - align_record(h.bytes), 0};
+    if (overwritten.chunks && !overwritten.kept_from_ns) overwritten.kept_from_ns = h.read_time_ns;
     if (counted && h.sequence > next_sequence) lost_chunks += h.sequence - next_sequence;
     counted = true;
     next_sequence = h.sequence + 1;
@@ -270,7 +273,8 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
   // Awaits the file, its size, its magic word. Empty: attached.
   const auto attach = [&](bool last) -> std::string {
     try {
-      bip::shared_memory_object object(bip::open_only, segment_object(live_name).c_str(), bip::read_only);
+      const SegmentFile file = find_segment(live_name);
+      bip::shared_memory_object object(bip::open_only, file.object.c_str(), bip::read_only);
       bip::offset_t size = 0;
       if (object.get_size(size) && size >= static_cast<bip::offset_t>(sizeof(SegmentHeader))) {
         bip::mapped_region region(object, bip::read_only);
@@ -281,6 +285,7 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
         impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()},
                      start);
         impl_->info.live_name = live_name;  // remains were renamed
+        impl_->info.user = file.user;
         // A caller that waits does not wait for what an earlier collector left, until the time is over.
         const bool earlier = !impl_->info.alive && impl_->header->created_realtime_ns < began;
         return earlier && !last ? "its collector does not run" : "";
@@ -295,11 +300,13 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
   // Pauses because it waits for another process.
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
   if (const std::string why = attempt_until(deadline, Clock::now, attach, pause); !why.empty())
-    throw SegmentError(std::string("cannot attach to live:")
-                           .append(live_name)
-                           .append(": ")
-                           .append(why)
-                           .append("; see `ttcollect list` for what is there"));
+    throw SegmentError(why.starts_with("cannot attach")
+                           ? why
+                           : std::string("cannot attach to live:")
+                                 .append(live_name)
+                                 .append(": ")
+                                 .append(why)
+                                 .append("; see `ttcollect list` for what is there"));
 }
 
 Reader::~Reader() = default;
@@ -364,6 +371,9 @@ uint64_t Reader::lost_chunks() const {
 }
 uint64_t Reader::laps() const {
   return impl_->cursor->laps();
+}
+const Reader::Overwritten& Reader::overwritten() const {
+  return impl_->overwritten;
 }
 std::string Reader::damage() const {
   return impl_->damage;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <boost/interprocess/mapped_region.hpp>
 #include <boost/interprocess/shared_memory_object.hpp>
@@ -36,36 +37,65 @@ std::string mebibytes(uint64_t bytes) {
   return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
 }
 
+std::string is_collecting(int64_t pid, const SegmentFile& file) {
+  const bool own = file.user == geteuid();
+  return "another ttcollect (pid " + std::to_string(pid) + (own ? "" : " of " + user_name(file.user)) +
+         ") is collecting '" + file.live_name +
+         "'; readers can attach to it with --from live:" + file.address();
+}
+
+struct HeaderUntrusted {
+  SegmentHeader fields;
+  bool whole;
+  explicit HeaderUntrusted(int fd)
+      : whole(pread(fd, static_cast<void*>(&fields), sizeof fields, 0) ==
+              static_cast<ssize_t>(sizeof fields)) {}
+  // Of another major version no field behind the version is where this build has it.
+  bool foreign() const { return whole && fields.magic.load() == kMagic && fields.abi_major != kAbiMajor; }
+  int64_t pid() const { return whole && !foreign() ? fields.writer_pid : 0; }
+};
+
+// One card, one collector: those of other users count as far as this user can see them.
+void refuse_beside_others(const std::string& live_name) {
+  for (const SegmentFile& file : segment_files()) {
+    if (file.live_name != live_name || file.user == geteuid()) continue;
+    const SegmentDescriptor opened(file.path(), O_RDONLY);
+    if (!opened.error() && writer_lock_held(opened.get()))
+      throw SegmentError(is_collecting(HeaderUntrusted(opened.get()).pid(), file));
+  }
+}
+
+// What stands under the name and is no file that this user may write. Only its owner can have made it so.
+void remove_obstacle(const std::string& path, int error) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return;
+  const bool plain = S_ISREG(info.st_mode) && info.st_uid == geteuid();
+  if (!plain && !S_ISDIR(info.st_mode) && unlink(path.c_str()) == 0) return;
+  const std::string what = S_ISLNK(info.st_mode)   ? "a symbolic link"
+                           : S_ISREG(info.st_mode) ? "a file"
+                                                   : "no segment";
+  throw SegmentError("segment " + path + " cannot be taken over: " + std::strerror(error) + "; it is " +
+                     what + " of " + user_name(info.st_uid) + ", which that user or root can remove");
+}
+
 // Moves aside or removes what a former writer left. Throws when it is still alive.
 void clear_the_way(const std::string& live_name) {
-  const int fd = open(segment_path(live_name).c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) {
-    if (errno == ENOENT) return;
-    throw SegmentError("segment " + segment_path(live_name) +
-                       " cannot be taken over: " + std::strerror(errno));
-  }
-  const bool free = take_over(fd);
-  SegmentHeader header_untrusted;
-  const bool whole = pread(fd, static_cast<void*>(&header_untrusted), sizeof header_untrusted, 0) ==
-                     static_cast<ssize_t>(sizeof header_untrusted);
-  // In a segment of another major version no field behind the version is where this build has it: whether it
-  // ended in order, or holds anything, is not known, so it is kept.
-  const bool foreign =
-      whole && header_untrusted.magic.load() == kMagic && header_untrusted.abi_major != kAbiMajor;
-  const auto pid = whole && !foreign ? header_untrusted.writer_pid : 0;
-  const bool ended = whole && header_untrusted.state.load() == SegmentState::ended;
-  const bool used = whole && header_untrusted.ring.tail.load() != 0;
-  if (!free) {
-    close(fd);
-    throw SegmentError("another ttcollect (pid " + std::to_string(pid) + ") is collecting '" + live_name +
-                       "'; readers can attach to it with --from live:" + live_name);
-  }
-  if (foreign || (!ended && used))
-    std::filesystem::rename(segment_path(live_name), segment_path(live_name + kRemainsSuffix)),
-        test_point("remains_moved");
+  refuse_beside_others(live_name);
+  const std::string path = segment_path(live_name);
+  const SegmentDescriptor opened(path, O_RDWR);
+  if (opened.error() == ENOENT) return;
+  if (opened.error()) return remove_obstacle(path, opened.error());
+  const bool free = take_over(opened.get());
+  const HeaderUntrusted header(opened.get());
+  // Whether a foreign one ended in order, or holds anything, is not known, so it is kept.
+  const bool ended = header.whole && header.fields.state.load() == SegmentState::ended;
+  const bool used = header.whole && header.fields.ring.tail.load() != 0;
+  if (!free)
+    throw SegmentError(is_collecting(header.pid(), {live_name, geteuid(), segment_object(live_name)}));
+  if (header.foreign() || (!ended && used))
+    std::filesystem::rename(path, segment_path(live_name + kRemainsSuffix)), test_point("remains_moved");
   else
     bip::shared_memory_object::remove(segment_object(live_name).c_str());
-  close(fd);
 }
 
 // Crash remains are given up for a new segment, but only when that is what it takes.
@@ -80,45 +110,6 @@ bool remains_would_make_room(const std::string& live_name, uint64_t wanted) {
 }
 
 }  // namespace
-
-std::string segment_object(const std::string& live_name) {
-  return "ttcollect-" + live_name;
-}
-std::string segment_path(const std::string& live_name) {
-  return "/dev/shm/" + segment_object(live_name);
-}
-
-namespace {
-struct flock lock_of(short type, off_t start, off_t bytes) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = start;
-  lock.l_len = bytes;
-  return lock;
-}
-bool take(int fd, off_t start) {
-  struct flock lock = lock_of(F_WRLCK, start, 0);
-  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-bool held(int fd, off_t bytes) {
-  struct flock lock = lock_of(F_RDLCK, 0, bytes);
-  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
-}
-}  // namespace
-
-bool take_writer_lock(int fd) {
-  return take(fd, 0);
-}
-bool take_over(int fd) {
-  return take(fd, 1);
-}
-bool writer_lock_held(int fd) {
-  return held(fd, 1);
-}
-bool any_lock_held(int fd) {
-  return held(fd, 0);
-}
 
 const char* label(Counter counter) {
   constexpr const char* kLabels[] = {"sweeps",
@@ -321,29 +312,42 @@ uint64_t SegmentWriter::session() const {
 
 std::vector<SegmentInfo> list_segments() {
   std::vector<SegmentInfo> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
-    const std::string file = entry.path().filename();
-    if (!file.starts_with("ttcollect-")) continue;
-    const std::string name = file.substr(10);
+  for (const SegmentFile& file : segment_files()) {
+    SegmentInfo info;
     try {
-      found.push_back(Reader(name, StartAt::newest).info());
+      info = Reader(file.live_name + "." + std::to_string(file.user), StartAt::newest).info();
     } catch (const SegmentError& e) {
-      SegmentInfo info;
-      info.live_name = name;
       info.refused = e.what();
-      found.push_back(info);
     }
+    info.live_name = file.address();
+    info.user = file.user;
+    found.push_back(info);
   }
   return found;
 }
 
-bool remove_segment(const std::string& live_name) {
-  const int fd = open(segment_path(live_name).c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool alive = any_lock_held(fd);
-  close(fd);
-  return !alive && bip::shared_memory_object::remove(segment_object(live_name).c_str());
+Removal remove_segment(const std::string& address) {
+  const std::vector<SegmentFile> files = segment_files();
+  const auto file = std::find_if(files.begin(), files.end(), [&](const auto& f) {
+    return f.address() == address || f.live_name + "." + std::to_string(f.user) == address;
+  });
+  if (file == files.end()) return {};
+  struct stat info {};
+  if (lstat(file->path().c_str(), &info) != 0) return {};
+  if (S_ISREG(info.st_mode)) {
+    const SegmentDescriptor opened(file->path(), O_RDONLY);
+    if (opened.error() == ENOENT) return {};
+    if (opened.error())
+      return {
+          false,
+          "live:" + address + " belongs to " + user_name(file->user) +
+              " and stays; whether it is in use cannot be seen, `ttcollect clean` of that user or of root "
+              "removes what is not"};
+    if (any_lock_held(opened.get())) return {};
+  }
+  if (unlink(file->path().c_str()) == 0) return {true, {}};
+  return {false, file->path() + " stays: " + std::strerror(errno) + "; it belongs to " +
+                     user_name(info.st_uid) + ", and `ttcollect clean` of that user or of root removes it"};
 }
 
 }  // namespace ttc::shm

@@ -1,12 +1,51 @@
-// Where a segment lives and who holds it.
+// Where a segment lies, whose it is, and who holds it.
+//
+// The file of live name NAME is /dev/shm/ttcollect-NAME.UID, by the user who collects: what one user leaves is in
+// no other's way. Files without a number are of versions before and belong to whoever owns the file.
 #pragma once
+#include <sys/types.h>
+
 #include <string>
+#include <vector>
 
 namespace ttc::shm {
 
 inline constexpr const char* kRemainsSuffix = ".remains";
+// Of this user.
 std::string segment_object(const std::string& live_name);  // POSIX shared memory name
 std::string segment_path(const std::string& live_name);
+
+struct SegmentFile {
+  std::string live_name;  // without the user
+  uid_t user = 0;
+  std::string object;  // POSIX shared memory name
+  std::string path() const { return "/dev/shm/" + object; }
+  // What names it from this user's side: NAME, or NAME.UID of another user.
+  std::string address() const;
+};
+// Everything in /dev/shm that is named like a segment, whatever it is.
+std::vector<SegmentFile> segment_files();
+
+// The file that live:NAME means: the one that is collected into; where there is none, this user's own; else what
+// another user left. NAME.UID is that user's. Throws SegmentError: there is none, several are collected into, or
+// this user may not read it.
+SegmentFile find_segment(const std::string& name);
+
+// Like open(2), but follows no link. The file is closed at the end.
+class SegmentDescriptor {
+ public:
+  SegmentDescriptor(const std::string& path, int flags);
+  ~SegmentDescriptor();
+  SegmentDescriptor(const SegmentDescriptor&) = delete;
+  SegmentDescriptor& operator=(const SegmentDescriptor&) = delete;
+  int get() const { return fd_; }
+  int error() const { return error_; }  // errno; 0: it is open
+
+ private:
+  int fd_, error_;
+};
+
+std::string user_name(uid_t user);  // "root", or "user 1000" where there is no name
 
 // Open-file-description locks: the kernel drops them when the last descriptor closes, also after kill -9. A
 // writer holds all of its segment. Whoever takes away what a dead one left holds all but the first byte

@@ -155,7 +155,7 @@ def outside_intervals(missing, lost):
 def is_ours(file):
     """Of the names in /dev/shm."""
     return file.startswith(f"ttcollect-emu-t{os.getpid()}-") or any(
-        file in ("ttcollect-" + live, f"ttcollect-{live}.remains") for live in _live_names)
+        file.startswith(f"ttcollect-{live}.") for live in _live_names)
 
 
 def clean():

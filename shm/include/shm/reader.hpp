@@ -65,6 +65,15 @@ class Reader {
   uint64_t lost_bytes() const;
   uint64_t lost_chunks() const;  // by gaps in the sequence
   uint64_t laps() const;
+  // What the writer had overwritten before this reader's first chunk of the ring; chunks 0: nothing. Known once
+  // that chunk came.
+  struct Overwritten {
+    uint64_t chunks = 0;
+    uint64_t bytes = 0;  // of the ring
+    uint64_t kept_from_ns =
+        0;  // CLOCK_MONOTONIC_RAW: what was read from the card before is gone; 0: not known
+  };
+  const Overwritten& overwritten() const;
   std::string damage() const;  // why next() said damaged
 
  private:

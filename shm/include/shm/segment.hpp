@@ -1,4 +1,4 @@
-// A live segment: the file /dev/shm/ttcollect-<live name>. This page is the ABI; every offset is pinned
+// A live segment: the file /dev/shm/ttcollect-<live name>.<user id>. This page is the ABI; every offset is pinned
 // below, and docs/format-versions.md says what its version numbers mean.
 //
 //   0        SegmentHeader   identity, offsets and sizes of what follows, and the words that change
@@ -45,6 +45,10 @@
 //   remains      magic is kMagic, state is live, no lock: the writer died. No byte changes any more. What was
 //                published is whole and is read as from an ended segment.
 //   abandoned    magic is not kMagic, no lock: the writer died early. There is nothing to read.
+//
+// Users. A segment belongs to the user who collects, whose number is in the file's name, so that what one leaves is
+// in nobody's way. NAME alone means the living segment of that name, or else this user's; NAME.UID one user's.
+// A collector is refused where it can see that another user's collects under the same name.
 //
 // A segment that was removed or renamed stays mapped, and readable, in the readers that have it mapped.
 #pragma once
@@ -217,7 +221,8 @@ class SegmentWriter {
 };
 
 struct SegmentInfo {
-  std::string live_name;
+  std::string live_name;  // as this user addresses it: NAME, or NAME.UID where it is another user's
+  uint32_t user = 0;
   std::string device_spec;
   uint64_t session = 0;
   int64_t writer_pid = 0;
@@ -227,7 +232,12 @@ struct SegmentInfo {
   std::string refused;  // why it cannot be attached, empty when it can
 };
 std::vector<SegmentInfo> list_segments();
-// Removes what no living writer holds. False when there was nothing of that name or it is alive.
-bool remove_segment(const std::string& live_name);
+struct Removal {
+  bool removed = false;
+  std::string why_not;  // a sentence; empty where there was nothing of that name, or it is alive
+  explicit operator bool() const { return removed; }
+};
+// Removes what no living writer holds: a segment, or a link in the place of one. `address`: as in SegmentInfo.
+Removal remove_segment(const std::string& address);
 
 }  // namespace ttc::shm

@@ -40,11 +40,14 @@ class Name {
   operator const std::string&() const { return text_; }
   const std::string& text() const { return text_; }
   std::string remains() const { return text_ + ".remains"; }
-  std::string path() const { return "/dev/shm/ttcollect-" + text_; }
+  std::string path() const { return path_of(text_); }
   bool exists() const { return std::filesystem::exists(path()); }
-  bool remains_exist() const { return std::filesystem::exists(path() + ".remains"); }
+  bool remains_exist() const { return std::filesystem::exists(path_of(remains())); }
 
  private:
+  static std::string path_of(const std::string& name) {
+    return "/dev/shm/ttcollect-" + name + "." + std::to_string(geteuid());
+  }
   void remove() const {
     remove_segment(text_);
     remove_segment(remains());
