@@ -14,7 +14,7 @@ struct CollectExit : Exit {
   static constexpr int kNoDevice = 3;  // no such device or it cannot be opened; list: the PCI bus
   static constexpr int kNoSource = 3;  // info, recover, snapshot, play: the source cannot be read
   static constexpr int kNoProfiler = 4;
-  static constexpr int kDamaged = 4;  // info, play: the file is cut or damaged
+  static constexpr int kDamaged = 4;  // info, play: the file is cut or damaged; recover: something is missing
   static constexpr int kSegment = 5;  // it cannot be made or is taken
   static constexpr int kOutput = 6;
   static constexpr int kCardVanished = 7;

@@ -37,7 +37,16 @@ std::string name_in(const std::string& input, const Status& output) {
 
 }  // namespace
 
+void refuse_foreign_link(const std::string& output) {
+  Status link{};
+  if (output.empty() || output == "-" || lstat(output.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
+  if (link.st_uid == geteuid() || link.st_uid == 0) return;
+  throw UsageError("output " + output + " is a symbolic link of another user (" +
+                   std::to_string(link.st_uid) + ") and is not followed; name the file itself");
+}
+
 void refuse_output_over_input(const std::string& output, std::span<const std::string> inputs) {
+  refuse_foreign_link(output);
   Status status{};
   if (output.empty() || !status_of_output(output, status)) return;
   for (const std::string& input : inputs) {

@@ -1,4 +1,5 @@
-// An output that is an input would be destroyed before it is read.
+// Outputs that must not be opened: one that is an input would be destroyed before it is read; one behind a link
+// that somebody else made would be written where that somebody wants it.
 #pragma once
 #include <span>
 #include <string>
@@ -8,7 +9,11 @@ namespace ttc::program {
 // To be called before `output` is opened. Throws UsageError when it is one of `inputs` under any name: the
 // same file by device and inode, so through symbolic and hard links too. Of a directory among the inputs
 // every file below it is an input. "-" is standard output, which a shell may have connected to an input.
-// Devices, pipes, names that do not exist and an empty `output` are never refused.
+// Devices, pipes, names that do not exist and an empty `output` are no inputs. Refuses foreign links, too.
 void refuse_output_over_input(const std::string& output, std::span<const std::string> inputs);
+
+// To be called before `output` is opened. Throws UsageError when it is a symbolic link of another user than this
+// one and root, whether what it points to exists or not.
+void refuse_foreign_link(const std::string& output);
 
 }  // namespace ttc::program

@@ -1,7 +1,9 @@
 #include "collector/program/program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -14,6 +16,35 @@
 
 namespace ttc::program {
 namespace {
+
+// CLI11 takes -1 for the largest number of an option without a sign.
+void refuse_wrapped_numbers(const CLI::Option& option) {
+  if (option.get_type_name().substr(0, 4) != "UINT") return;
+  for (const std::string& value : option.results())
+    if (value.starts_with('-'))
+      throw CLI::ValidationError(option.get_name(), "'" + printable(value) + "' is below 0");
+}
+
+// A name of a file that is empty is a script's variable that was not set.
+void refuse_empty_file(const CLI::Option& option) {
+  constexpr std::string_view kFiles[] = {"output", "csv",   "json",  "svg",
+                                         "html",   "audit", "truth", "truth-unseen"};
+  const auto& names = option.get_lnames();
+  const bool file = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
+  });
+  if (!file || option.get_expected_max() == 0) return;
+  for (const std::string& value : option.results())
+    if (value.empty()) throw CLI::ValidationError(option.get_name(), "the name of the file is empty");
+}
+
+void check_given(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    refuse_wrapped_numbers(*option);
+    refuse_empty_file(*option);
+  }
+  for (const CLI::App* command : app.get_subcommands()) check_given(*command);
+}
 
 int run_guarded(const Program& program, const std::function<int()>& body) {
   try {
@@ -75,6 +106,7 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 std::optional<int> parse_command_line(const Program& program, CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
+    check_given(app);
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
@@ -89,6 +121,8 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
 }
 
 int run_program(const Program& program, const std::function<int()>& body) {
+  // A limit on the size of files (RLIMIT_FSIZE, some quotas) is an error of a write, not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   const int code = run_guarded(program, body);
   const std::optional<int> error = output_error();
   if (!error) return code;

@@ -1,8 +1,6 @@
 // ttcollect: collects device-profiler markers beside a running workload.
 #include <malloc.h>
 
-#include <csignal>
-
 #include "collector/ttcollect/capture_commands.hpp"
 #include "collector/ttcollect/commands.hpp"
 #include "collector/ttcollect/program.hpp"
@@ -30,7 +28,5 @@ int main(int argc, char** argv) {
   // library learns to keep such large pieces, and memory would stay at what one slow moment of a disk had
   // needed.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  // A limit on the size of files (RLIMIT_FSIZE, some quotas) is an error of a write, not the end of the run.
-  std::signal(SIGXFSZ, SIG_IGN);
   return ttc::program::run_program(kTtcollect, [&] { return run(argc, argv); });
 }

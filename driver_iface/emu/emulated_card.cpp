@@ -117,6 +117,17 @@ struct EmulatedCard::Impl {
     made_ns = time_axis_ns(*page);
   }
 
+  // Of a row or column that is to be fused off: `at` gives its tiles.
+  template <class At>
+  void must_have_tensix(uint8_t number, uint8_t tiles_in_it, At at) const {
+    for (uint8_t i = 0; i < tiles_in_it; ++i)
+      if (const Coord tile = at(i);
+          tile.x < arch->grid_x && tile.y < arch->grid_y && arch->kind_at(tile) == TileKind::tensix)
+        return;
+    throw OpenError("row or column " + std::to_string(number) + " of " + options.arch +
+                    " has no Tensix tile that could be fused off");
+  }
+
   // Wormhole loses Tensix rows, Blackhole columns. What the options do not name is taken from the far end.
   void harvest(const Board& board) {
     std::vector<uint8_t> rows = options.harvested_rows, columns = options.harvested_columns;
@@ -129,6 +140,8 @@ struct EmulatedCard::Impl {
         if (arch->kind_at(coordinate(value)) == TileKind::tensix && !has(list, value)) list.push_back(value);
       }
     };
+    for (const uint8_t y : rows) must_have_tensix(y, arch->grid_x, [y](uint8_t x) { return Coord{x, y}; });
+    for (const uint8_t x : columns) must_have_tensix(x, arch->grid_y, [x](uint8_t y) { return Coord{x, y}; });
     fill(rows, options.unharvested ? 0 : board.harvested_rows, arch->grid_y, [](uint8_t y) {
       return Coord{1, y};
     });

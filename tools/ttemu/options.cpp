@@ -45,6 +45,7 @@ void add_card_options(CLI::App& app, Options& o) {
   app.add_option("--board", o.card.board, "n150, n300 / p100, p150")->capture_default_str();
   app.add_option("--harvest", o.harvest,
                  "fused-off Tensix rows (Wormhole, NOC0 y) or columns (Blackhole, NOC0 x)")
+      ->check(CLI::Range(0u, 63u))
       ->delimiter(',');
   app.add_option("--harvest-channels", o.card.harvested_channels,
                  "fused-off memory channels (Blackhole, 0 to 7); a p100 lacks one in any case")

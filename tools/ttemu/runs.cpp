@@ -120,6 +120,15 @@ int run_workload(Options& o) {
   if (const size_t asked = o.world.ethernet + o.world.idle_ethernet; asked > world.ethernet().size())
     throw program::UsageError("--ethernet and --idle-ethernet ask for " + std::to_string(asked) +
                               " tiles; this card has " + std::to_string(world.ethernet().size()));
+  const auto tensix =
+      static_cast<size_t>(std::count_if(card.tiles().begin(), card.tiles().end(), [](const card::Tile& t) {
+        return t.kind == card::TileKind::tensix && !t.harvested;
+      }));
+  for (const auto& [option, asked] :
+       {std::pair<const char*, size_t>{"--cores", o.work.cores}, {"--dispatch-cores", o.work.dispatch_cores}})
+    if (asked > tensix)
+      throw program::UsageError(std::string(option) + " asks for " + std::to_string(asked) +
+                                " cores; this card has " + std::to_string(tensix));
   ZoneLog log(log_directory(), o.world.faults.names);
   Workload workload(world, zones, log, o.work);
   show_profiler_state(world, o.profiler);
