@@ -1,5 +1,6 @@
 #include "collector/loss/chunk_gaps.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -47,13 +48,16 @@ markers::FrameDigest digest_of(const shm::SpanEntry& span) {
 void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
   if (!s.begun) {
     chunks_before_ += h.sequence;
-    s.gap = beginning_lost_ && h.sequence > 0;
+    s.gap = s.late = beginning_lost_ && h.sequence > 0;
     if (s.gap) doubt_all(s);
   }
   if (s.begun && h.sequence > s.next_sequence) {
     missing_chunks_ += h.sequence - s.next_sequence;
-    s.gap = true;
-    for (auto& [key, lane] : s.lanes) lane.in_doubt |= lane.begun;
+    s.gap = s.hole = true;
+    for (auto& [key, lane] : s.lanes) {
+      lane.in_doubt |= lane.begun;
+      if (lane.begun && !lane.sure_to) lane.sure_to = last_time_of(lane.header, lane.span, lane.words);
+    }
   }
   s.begun = true;
   if (h.sequence >= s.next_sequence) s.next_sequence = h.sequence + 1;
@@ -122,7 +126,7 @@ void ChunkGaps::resolve(Session& s, const shm::ChunkHeader& h, const shm::SpanEn
                         lane.span.source == shm::SpanSource::dram_log && h.firmware_mode == 0;
   const uint64_t next_word = uint64_t{lane.span.word_offset} + lane.span.word_count;
   if (same_log ? span.word_offset <= next_word : markers::clock_difference(until, from) <= 0) return;
-  shm::LossRecord record = record_for(s, h, span.risc);
+  shm::LossRecord record = record_for(s, h, span.risc, lane.begun);
   record.from_cycles = from;
   record.to_cycles = until ? until + 1 : shm::kOpenEnd;
   if (same_log) {
@@ -143,20 +147,33 @@ void ChunkGaps::put(uint64_t session, Session& s, shm::LossRecord record) {
   found_(session, record);
 }
 
-shm::LossRecord ChunkGaps::record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc) const {
+shm::LossRecord ChunkGaps::record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc,
+                                      bool begun) const {
   shm::LossRecord record;
   record.core_x = h.core_x;
   record.core_y = h.core_y;
   record.risc = risc;
-  record.cause = cause_;
+  record.cause = s.late && !begun ? *beginning_lost_ : cause_;
   record.epoch = h.epoch;
   record.device = s.device;
   return record;
 }
 
 void ChunkGaps::broke_off() {
-  for (auto& [id, s] : sessions_)
-    if (!s.ended) doubt_all(s);
+  for (auto& [id, s] : sessions_) {
+    if (!s.ended || s.hole) doubt_all(s);
+    s.broke_off = true;
+  }
+}
+
+size_t ChunkGaps::without_end() const {
+  return static_cast<size_t>(std::count_if(sessions_.begin(), sessions_.end(),
+                                           [](const auto& s) { return s.second.begun && !s.second.ended; }));
+}
+
+bool ChunkGaps::unsure(uint64_t session) const {
+  const auto found = sessions_.find(session);
+  return found != sessions_.end() && found->second.broke_off && found->second.hole;
 }
 
 void ChunkGaps::finish() {
@@ -164,8 +181,9 @@ void ChunkGaps::finish() {
     for (auto& [key, lane] : s.lanes) {
       if (!lane.in_doubt) continue;
       lane.in_doubt = false;
-      shm::LossRecord record = record_for(s, lane.header, lane.span.risc);
-      record.from_cycles = lane.begun ? last_time_of(lane.header, lane.span, lane.words) : 0;
+      shm::LossRecord record = record_for(s, lane.header, lane.span.risc, lane.begun);
+      if (lane.begun) record.from_cycles = last_time_of(lane.header, lane.span, lane.words);
+      if (s.broke_off && s.hole) record.from_cycles = lane.sure_to.value_or(0);
       put(id, s, record);
     }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,9 +27,18 @@ class ChunkGaps {
   // a whole, from a lost beginning or an end that broke off. A gap between two chunks leaves lanes without any
   // words out: the recorder's own records cover what it left out of idle lanes.
   void push(std::span<const uint64_t> chunk);
-  void lost_beginning() { beginning_lost_ = true; }
+  // `cause`: of what is missing in front of the first chunk, where it is not that of gaps.
+  void lost_beginning(std::optional<shm::LossCause> cause = {}) { beginning_lost_ = cause.value_or(cause_); }
   void finish();
+  // Behind a gap nothing is sure then: a record of what the card lost may have been in the missing chunks. Every
+  // lane is in doubt from its first gap on.
   void broke_off();
+
+  // After broke_off(): its records may be incomplete, so that none covers a lane's interval without an end.
+  bool unsure(uint64_t session) const;
+
+  // Sessions of which chunks came, and not the last one: the stream is a part of a run.
+  size_t without_end() const;
 
   uint64_t missing_chunks() const { return missing_chunks_; }
   uint64_t chunks_before() const { return chunks_before_; }
@@ -49,7 +59,8 @@ class ChunkGaps {
     shm::SpanEntry span;
     std::vector<uint32_t> words;
     bool in_doubt = false;
-    bool begun = false;  // words came
+    bool begun = false;               // words came
+    std::optional<uint64_t> sure_to;  // time of the last marker in front of the first gap
   };
   struct Session {
     uint64_t next_sequence = 0;
@@ -57,7 +68,10 @@ class ChunkGaps {
     std::vector<shm::LossRecord> found;  // by id from kFirstId on
     bool begun = false;
     bool ended = false;
+    bool broke_off = false;
     bool gap = false;                // there ever was one: lanes not seen before are in doubt
+    bool late = false;               // the first one was in front of everything that came
+    bool hole = false;               // one was between chunks that came
     std::map<uint32_t, Lane> lanes;  // by core and RISC
   };
 
@@ -66,14 +80,14 @@ class ChunkGaps {
   void count(Session& s, const shm::ChunkHeader& h);
   void count_words(LogEnd& log, uint32_t epoch, const shm::SpanEntry& span);
   void resolve(Session& s, const shm::ChunkHeader& h, const shm::SpanEntry& span, const Lane& lane);
-  shm::LossRecord record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc) const;
+  shm::LossRecord record_for(const Session& s, const shm::ChunkHeader& h, uint8_t risc, bool begun) const;
   void put(uint64_t session, Session& s, shm::LossRecord record);
 
   shm::LossCause cause_;
   std::function<void(uint64_t, const shm::LossRecord&)> found_;
   std::map<uint64_t, Session> sessions_;
   LossMerge merge_;
-  bool beginning_lost_ = false;
+  std::optional<shm::LossCause> beginning_lost_;
   uint64_t missing_chunks_ = 0;
   uint64_t chunks_before_ = 0;
   uint64_t missing_words_ = 0;

@@ -37,8 +37,8 @@ const shm::LossRecord* LossView::push(std::span<const uint64_t> chunk) {
   return &known->second;
 }
 
-void LossView::lost_beginning() {
-  if (parts_->gaps) parts_->gaps->lost_beginning();
+void LossView::lost_beginning(std::optional<shm::LossCause> cause) {
+  if (parts_->gaps) parts_->gaps->lost_beginning(cause);
 }
 
 void LossView::broke_off() {
@@ -53,7 +53,8 @@ void LossView::finish() {
     uint64_t next = taken.empty() ? 0 : taken.rbegin()->first + 1;
     Intervals kept;
     for (auto& [id, r] : found) {
-      if (covers(parts_->reported[session], r)) continue;
+      const bool to_the_end = r.to_cycles == shm::kOpenEnd && parts_->gaps->unsure(session);
+      if (!to_the_end && covers(parts_->reported[session], r)) continue;
       if (taken.contains(r.id)) r.id = std::max(next, ChunkGaps::kFirstId);  // an earlier view's, in a file
       next = std::max(next, r.id) + 1;
       taken[r.id] = kept[r.id] = r;
@@ -86,6 +87,9 @@ uint64_t LossView::missing_chunks() const {
 }
 uint64_t LossView::chunks_before() const {
   return parts_->gaps ? parts_->gaps->chunks_before() : 0;
+}
+size_t LossView::without_end() const {
+  return parts_->gaps ? parts_->gaps->without_end() : 0;
 }
 uint64_t LossView::missing_words() const {
   return parts_->gaps ? parts_->gaps->missing_words() : 0;

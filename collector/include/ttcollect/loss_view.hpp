@@ -31,7 +31,8 @@ class LossView {
   const shm::LossRecord* push(std::span<const uint64_t> chunk);
   // In front of the first chunk others are lost: lanes of a session that began before are in doubt. Counts
   // for sessions whose chunks come later.
-  void lost_beginning();
+  // `cause`: of their loss, where it is not that of gaps.
+  void lost_beginning(std::optional<shm::LossCause> cause = {});
   // Before finish(): the stream broke off. Every lane of a session whose end did not come is in doubt, also
   // the lanes of cores that its session chunk names and of which no words came.
   void broke_off();
@@ -52,6 +53,8 @@ class LossView {
   uint64_t missing_chunks() const;
   // Published before the first one that came: the recorder kept the newest only, or the reader came late.
   uint64_t chunks_before() const;
+  // Sessions of which chunks came, and not the end of their run.
+  size_t without_end() const;
   // Words of lanes' logs between one span and the next of the same epoch.
   uint64_t missing_words() const;
 

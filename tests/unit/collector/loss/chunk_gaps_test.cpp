@@ -330,6 +330,38 @@ TEST(LossView, what_a_record_covers_is_not_found_again_and_the_rest_has_ids_of_i
   EXPECT_EQ(view.missing_words(), 60u);
 }
 
+// A record of what the card lost may have been in the missing chunks, and no index says that it was told
+// again.
+TEST(LossView, behind_a_gap_of_a_stream_that_broke_off_nothing_is_sure_also_where_the_end_came) {
+  LossView view(shm::LossCause::not_kept);
+  for (const Piece& p : std::vector<Piece>{{0}, {1, 1}, {4, 0, 1}, {5, 1, 1}}) view.push(chunk_of(p));
+  LossRecord recorders;
+  recorders.id = 1;
+  recorders.core_x = 1, recorders.core_y = 2;
+  recorders.from_cycles = last_time_of(0), recorders.to_cycles = last_time_of(0) + 10;
+  view.push(loss_chunk_of(recorders));
+  view.broke_off();
+  view.finish();
+  ASSERT_EQ(view.found().at(5).size(), 2u);  // no words are missing between the spans
+  for (const auto& [id, r] : view.found().at(5)) {
+    EXPECT_EQ(r.from_cycles, last_time_of(0));
+    EXPECT_EQ(r.to_cycles, shm::kOpenEnd);
+  }
+}
+
+TEST(ChunkGaps, of_a_lost_beginning_the_cause_may_be_another_than_of_gaps) {
+  std::vector<LossRecord> lost;
+  ChunkGaps gaps(shm::LossCause::not_read, [&](uint64_t, const LossRecord& r) { lost.push_back(r); });
+  gaps.lost_beginning(shm::LossCause::reader_lapped);
+  for (const Piece& p : std::vector<Piece>{{7, 0, 3}, {9, 0, 5}}) gaps.push(chunk_of(p));
+  gaps.finish();
+  ASSERT_EQ(lost.size(), 2u);
+  EXPECT_EQ(lost[0].cause, shm::LossCause::reader_lapped);
+  EXPECT_EQ(lost[0].to_cycles, last_time_of(2) + 1);
+  EXPECT_EQ(lost[1].cause, shm::LossCause::not_read);
+  EXPECT_EQ(lost[1].words, 12u);
+}
+
 TEST(LossView, looks_for_no_gaps_where_chunks_were_left_out_on_purpose) {
   LossView view(std::nullopt);
   LossRecord record;

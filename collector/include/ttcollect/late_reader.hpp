@@ -1,0 +1,13 @@
+// What a reader that came late cannot have any more.
+#pragma once
+#include <string>
+
+#include "shm/reader.hpp"
+
+namespace ttc::collect {
+
+// One sentence on what had been overwritten in the ring before `reader` took its first chunk: how much, since
+// when the rest is, what would have kept it. Empty: nothing was, or no chunk came yet.
+std::string late_reader(const shm::Reader& reader);
+
+}  // namespace ttc::collect
