@@ -18,6 +18,14 @@ namespace {
 constexpr size_t kWorthZstd = 48;
 constexpr size_t kWorthKeys = 64;
 
+// How much a block can hold that is so long: what a header claims beyond it is refused before memory is taken
+// for it. Writers make blocks of 2 MiB that pack to some hundred bytes at best, and of larger chunks some
+// thousandth. Of a chunk's bytes each is in one section, or two that are hardly larger.
+constexpr uint64_t kMostInAny = 16 << 20;
+constexpr uint64_t kMostRatio = 16384;
+constexpr uint64_t kMostSections = 4;
+constexpr uint64_t kSectionsOfAny = 1 << 20;
+
 uint64_t align_block(uint64_t bytes) {
   return (bytes + kCaptureAlign - 1) & ~(kCaptureAlign - 1);
 }
@@ -170,7 +178,7 @@ void encode_index(std::span<const IndexEntry> entries, uint64_t number, uint64_t
   std::memcpy(block.data() + h.bytes - sizeof trailer, &trailer, sizeof trailer);
 }
 
-std::vector<IndexEntry> decode_index(std::span<const std::byte> block) {
+std::vector<IndexEntry> decode_index(std::span<const std::byte> block, uint64_t entries_at_most) {
   if (const std::string why = check_block_header(block); !why.empty()) throw BlockError(why);
   const BlockHeader h = header_in(block);
   if (h.kind != BlockKind::index || h.sections != 1 || h.content_bytes > block.size())
@@ -180,7 +188,8 @@ std::vector<IndexEntry> decode_index(std::span<const std::byte> block) {
   SectionEntry e;
   std::memcpy(static_cast<void*>(&e), block.data() + h.header_bytes, sizeof e);
   const size_t at = h.header_bytes + sizeof e;
-  if (e.section != kIndexSection || e.stored_bytes > h.content_bytes - at || e.raw_bytes % sizeof(IndexEntry))
+  if (e.section != kIndexSection || e.stored_bytes > h.content_bytes - at ||
+      e.raw_bytes % sizeof(IndexEntry) || e.raw_bytes / sizeof(IndexEntry) > entries_at_most)
     throw BlockError("it is no index");
   Scratch<uint8_t> room;
   const auto bytes = inflate(e, block.data() + at, make_inflater().get(), room);
@@ -215,6 +224,12 @@ BlockDecoder::BlockDecoder() : memory_(std::make_unique<Memory>()) {}
 BlockDecoder::~BlockDecoder() = default;
 BlockDecoder::BlockDecoder(BlockDecoder&&) noexcept = default;
 
+void BlockDecoder::give_back() {
+  memory_->sections = {};
+  memory_->columns = {};
+  memory_->block = {};
+}
+
 std::span<std::byte> BlockDecoder::room(size_t bytes) {
   return memory_->block.take(bytes);
 }
@@ -227,6 +242,9 @@ void BlockDecoder::decode(std::span<const std::byte> block, bool facts_only, Chu
   const uint64_t sum = checksum_of(block.data() + h.header_bytes, end - h.header_bytes);
   if (facts_only ? static_cast<uint32_t>(sum) != h.facts_checksum : sum != h.content_checksum)
     throw BlockError("its contents are damaged");
+  if (h.raw_bytes > kMostInAny && h.raw_bytes / kMostRatio > h.content_bytes)
+    throw BlockError("it cannot hold the " + std::to_string(h.raw_bytes) + " bytes that it claims");
+  uint64_t sections_left = kMostSections * h.raw_bytes + kSectionsOfAny;
   SectionViews sections;
   uint64_t at = h.header_bytes + uint64_t{h.sections} * sizeof(SectionEntry);
   for (uint32_t i = 0; i < h.sections; ++i) {
@@ -236,6 +254,8 @@ void BlockDecoder::decode(std::span<const std::byte> block, bool facts_only, Chu
     const bool wanted = !facts_only || e.section <= Section::facts;
     if (wanted && at + e.stored_bytes > end) throw BlockError("its facts do not come first");
     if (wanted && e.section < Section::count) {
+      if (e.raw_bytes > sections_left) throw BlockError("its sections claim more than its chunks can hold");
+      sections_left -= e.raw_bytes;
       Scratch<uint8_t>& to = memory_->sections[static_cast<size_t>(e.section)];
       sections[e.section] = inflate(e, block.data() + at, memory_->zstd.get(), to);
       if (e.section == Section::shape_keys) sections.keyed = keyed(e);

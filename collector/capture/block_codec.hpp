@@ -96,6 +96,7 @@ class BlockDecoder {
   // `block`: header.content_bytes of it, or header.facts_end of it with `facts_only`, which leaves out all
   // chunks of device words. Appends to `chunks`. Throws BlockError, `chunks` then holds what it held before.
   void decode(std::span<const std::byte> block, bool facts_only, ChunkBatch& chunks);
+  void give_back();  // the memory that it keeps
   // Room for a block to be decoded, until the next call.
   std::span<std::byte> room(size_t bytes);
 
@@ -107,7 +108,7 @@ class BlockDecoder {
 // The index of a file: its entries with a block's header and padding, the trailer in the last bytes.
 void encode_index(std::span<const IndexEntry> entries, uint64_t number, uint64_t offset, AlignedBytes& block);
 // Throws BlockError.
-std::vector<IndexEntry> decode_index(std::span<const std::byte> block);
+std::vector<IndexEntry> decode_index(std::span<const std::byte> block, uint64_t entries_at_most);
 
 // Largest block that is taken for one: the largest chunk there can be, and some.
 inline constexpr uint64_t kLargestBlock = uint64_t{320} << 20;

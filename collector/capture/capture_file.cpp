@@ -100,13 +100,13 @@ bool CaptureFile::open_index() {
       pread_all(&trailer, sizeof trailer, bytes_ - sizeof trailer) != sizeof trailer ||
       trailer.magic != kTrailerMagic ||
       trailer.checksum != checksum_of(&trailer, offsetof(Trailer, checksum)) ||
-      trailer.index_offset >= bytes_ || trailer.index_offset % kCaptureAlign ||
-      bytes_ - trailer.index_offset > 2 * kLargestBlock)
+      trailer.index_offset >= bytes_ || trailer.blocks > bytes_ / kCaptureAlign ||
+      trailer.index_offset % kCaptureAlign || bytes_ - trailer.index_offset > 2 * kLargestBlock)
     return false;
   std::vector<std::byte> block(bytes_ - trailer.index_offset);
   if (pread_all(block.data(), block.size(), trailer.index_offset) != block.size()) return false;
   try {
-    blocks_ = decode_index(block);
+    blocks_ = decode_index(block, bytes_ / kCaptureAlign);  // each has as much at least
   } catch (const BlockError&) {
     blocks_.clear();
   }
@@ -165,6 +165,17 @@ void CaptureFile::scan() {
     damaged(offset, next, why.empty() ? "it is longer than what is left of the file" : why);
     offset = next;
   }
+}
+
+bool CaptureFile::lacks_blocks() const {
+  if (cut_ || !damage_.empty()) return false;
+  uint64_t next = 0;
+  for (const IndexEntry& e : blocks_) {
+    if (e.header.number >> 62) continue;  // made at the file's beginning or end
+    if (next && e.header.number > next) return true;
+    next = e.header.number + 1;
+  }
+  return false;
 }
 
 void CaptureFile::read(size_t block, bool facts_only, BlockDecoder& decoder, ChunkBatch& chunks) const {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -44,6 +45,10 @@ std::string decode(const CaptureFile& file, size_t block, Take take, BlockDecode
     file.read(block, take == Take::facts, decoder, chunks);
   } catch (const BlockError& e) {
     return e.what();
+  } catch (const std::bad_alloc&) {  // one block is given up, and not all that is behind it
+    chunks = {};
+    decoder.give_back();
+    return "a block of it needs more memory than there is";
   }
   return {};
 }
@@ -317,6 +322,9 @@ bool CaptureReader::lost_beginning() const {
 }
 bool CaptureReader::broke_off() const {
   return parts_->cut || parts_->lost_end || !parts_->file.indexed();
+}
+bool CaptureReader::lacks_blocks() const {
+  return parts_->file.lacks_blocks();
 }
 uint64_t CaptureReader::offset() const {
   return parts_->offset;

@@ -14,9 +14,11 @@ class Scratch {
   // What was taken before is gone.
   std::span<T> take(size_t count) {
     if (count > capacity_) {
+      const size_t more = std::max(count, capacity_ + capacity_ / 2);
       memory_.reset();
-      capacity_ = std::max(count, capacity_ + capacity_ / 2);
-      memory_ = std::make_unique_for_overwrite<T[]>(capacity_);
+      capacity_ = 0;  // should there be no memory
+      memory_ = std::make_unique_for_overwrite<T[]>(more);
+      capacity_ = more;
     }
     return {memory_.get(), count};
   }

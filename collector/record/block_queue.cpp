@@ -22,6 +22,7 @@ std::unique_ptr<QueuedBlock> BlockQueue::take(size_t index) {
 std::vector<std::unique_ptr<QueuedBlock>> BlockQueue::push(std::unique_ptr<QueuedBlock> block) {
   std::vector<std::unique_ptr<QueuedBlock>> dropped;
   const std::lock_guard lock(mutex_);
+  if (abandoned_) return dropped;
   block->counted = block->chunks.bytes() + block->facts.bytes();
   uint64_t bytes = bytes_now() + block->counted;
   while (bytes > most_bytes_) {
@@ -65,6 +66,7 @@ void BlockQueue::packed(QueuedBlock* block) {
   const std::lock_guard lock(mutex_);
   block->state = State::packed;
   block->counted = block->packed.size() + block->facts.bytes();
+  if (abandoned_) std::erase_if(blocks_, [&](const auto& b) { return b.get() == block; });
   changed_.notify_all();
 }
 
@@ -87,6 +89,14 @@ void BlockQueue::written(QueuedBlock* block) {
   const auto it =
       std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& b) { return b.get() == block; });
   blocks_.erase(it);
+  changed_.notify_all();
+}
+
+// What is being packed or written goes when that is done.
+void BlockQueue::abandon() {
+  const std::lock_guard lock(mutex_);
+  abandoned_ = true;
+  std::erase_if(blocks_, [](const auto& b) { return b->state == State::raw || b->state == State::packed; });
   changed_.notify_all();
 }
 

@@ -38,12 +38,15 @@ class BlockQueue {
   // Packing: waits for a block; null when none will come.
   QueuedBlock* next_to_pack();
   void packed(QueuedBlock* block);
+  void not_packed(QueuedBlock* block) { written(block); }  // it cannot be, and is gone
 
   // Writing, in the order of push(): the next one, null when it is not packed yet or there is none. With
   // `wait_ms` waits so long. finished(): none will come.
   QueuedBlock* next_to_write(unsigned wait_ms);
   void written(QueuedBlock* block);
   bool finished() const;
+  // Nothing will be written any more: what waits is gone, and so is what comes.
+  void abandon();
 
   uint64_t bytes() const;
   uint64_t most_bytes_seen() const;
@@ -58,7 +61,7 @@ class BlockQueue {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<QueuedBlock>> blocks_;
   uint64_t most_seen_ = 0;
-  bool closed_ = false;
+  bool closed_ = false, abandoned_ = false;
 };
 
 }  // namespace ttc::collect

@@ -14,15 +14,16 @@ namespace ttc::collect {
 namespace {
 constexpr size_t kBlockBytes = 2 << 20;
 const CaptureOutput::Ended kNobodyWaits = [](QueuedBlock*, int) {};
+std::unique_ptr<CaptureDisk> with_io_uring(const std::string& name) {
+  return open_capture_disk(name, false);
+}
 }  // namespace
 
-CaptureCopy::CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, bool plain)
+CaptureCopy::CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, OpenDisk open)
     : path_(path),
       temporary_(path + ".part-" + std::to_string(getpid())),
       losses_(cause),
-      output_(
-          temporary_, session, {},
-          [plain](const std::string& name) { return open_capture_disk(name, plain); }, monotonic_now_ns) {
+      output_(temporary_, session, {}, open ? std::move(open) : OpenDisk(with_io_uring), monotonic_now_ns) {
   block_.chunks.reserve(kBlockBytes / 8);
 }
 
@@ -31,8 +32,9 @@ CaptureCopy::~CaptureCopy() {
 }
 
 void CaptureCopy::add(std::span<const uint64_t> chunk) {
-  if (!block_.chunks.empty() && block_.chunks.bytes() + chunk.size_bytes() > kBlockBytes) put_block();
   losses_.push(chunk);
+  if (redact_) chunk = redactor_.redacted(chunk);
+  if (!block_.chunks.empty() && block_.chunks.bytes() + chunk.size_bytes() > kBlockBytes) put_block();
   block_.chunks.add(chunk);
   ++chunks_;
 }

@@ -2,24 +2,28 @@
 // The file appears whole or not at all. One thread's.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "collector/record/capture_output.hpp"
 #include "ttcollect/loss_view.hpp"
+#include "ttcollect/redact.hpp"
 
 namespace ttc::collect {
 
 class CaptureCopy {
  public:
-  // `cause`: of chunks that are missing among those that will be added. Throws CaptureError.
-  CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, bool plain = false);
+  // `cause`: of chunks that are missing among those that will be added. `open`: none: open_capture_disk. Throws
+  // CaptureError.
+  CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, OpenDisk open = {});
   ~CaptureCopy();  // without finish(): removes what was begun
   CaptureCopy(const CaptureCopy&) = delete;
   CaptureCopy& operator=(const CaptureCopy&) = delete;
 
   void add(std::span<const uint64_t> chunk);
+  void redact() { redact_ = true; }  // what will be added (ttcollect/redact.hpp)
   // What was added broke off: what came behind it on any lane is missing.
-  void lost_beginning() { losses_.lost_beginning(); }
+  void lost_beginning(std::optional<shm::LossCause> cause = {}) { losses_.lost_beginning(cause); }
   void broke_off() { losses_.broke_off(); }
   // Adds the records of what was found missing, ends the file, gives it its name. Throws CaptureError.
   void finish();
@@ -38,7 +42,8 @@ class CaptureCopy {
   BlockEncoder encoder_;
   QueuedBlock block_;
   uint64_t chunks_ = 0, markers_ = 0;
-  bool finished_ = false;
+  bool finished_ = false, redact_ = false;
+  Redactor redactor_;
 };
 
 }  // namespace ttc::collect

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "collector/capture/capture_file.hpp"
@@ -18,7 +20,7 @@ namespace {
 class File {
  public:
   // Throws CaptureError.
-  explicit File(const std::string& path) {
+  explicit File(const std::string& path) : path_(path) {
     fd_ = open(path.c_str(), kFlags | O_DIRECT, 0644);
     direct_ = fd_ >= 0;
     if (fd_ < 0 && errno == EINVAL) fd_ = open(path.c_str(), kFlags, 0644);
@@ -27,7 +29,8 @@ class File {
   ~File() {
     if (fd_ >= 0) close(fd_);
   }
-  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), direct_(other.direct_) {}
+  File(File&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), direct_(other.direct_) {}
 
   int fd() const { return fd_; }
   // Some file systems take the flag and refuse the write. True when it may be tried again.
@@ -42,12 +45,33 @@ class File {
     struct stat info {};
     return fstat(fd_, &info) == 0 && info.st_nlink == 0;
   }
+  int rename(const std::string& path, bool lastingly) {
+    if (std::rename(path_.c_str(), path.c_str()) != 0) return errno;
+    path_ = path;
+    return lastingly ? sync_directory() : 0;
+  }
+  void discard() const {
+    struct stat info {};
+    if (fstat(fd_, &info) == 0 && S_ISREG(info.st_mode)) unlink(path_.c_str());
+  }
   std::string how() const {
     return direct_ ? "O_DIRECT" : "the page cache (no O_DIRECT on this file system)";
   }
 
  private:
   static constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+
+  // A name lasts only when the directory that holds it was synced. File systems without such syncing refuse it.
+  int sync_directory() const {
+    const auto parent = std::filesystem::path(path_).parent_path();
+    const int fd = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    const int error = fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
+    close(fd);
+    return error;
+  }
+
+  std::string path_;
   int fd_ = -1;
   bool direct_ = false;
 };
@@ -73,6 +97,8 @@ class PlainDisk : public CaptureDisk {
   int sync() override { return file_.sync(); }
   int cut_at(uint64_t bytes) override { return file_.cut_at(bytes); }
   bool removed() const override { return file_.removed(); }
+  int rename(const std::string& path, bool lastingly) override { return file_.rename(path, lastingly); }
+  void discard() override { file_.discard(); }
   std::string how() const override { return "pwrite" + why_ + ", " + file_.how(); }
 
  private:
@@ -101,7 +127,7 @@ class UringDisk : public CaptureDisk {
     std::vector<Done> all;
     while (under_way_) {
       io_uring_cqe* cqe = nullptr;
-      const int got = wait && all.empty() ? io_uring_wait_cqe(&ring_, &cqe) : io_uring_peek_cqe(&ring_, &cqe);
+      const int got = wait && all.empty() ? wait_for(&cqe) : io_uring_peek_cqe(&ring_, &cqe);
       if (got == -EINTR) continue;
       if (got < 0) break;
       const size_t slot = cqe->user_data;
@@ -119,6 +145,8 @@ class UringDisk : public CaptureDisk {
   int sync() override { return file_.sync(); }
   int cut_at(uint64_t bytes) override { return file_.cut_at(bytes); }
   bool removed() const override { return file_.removed(); }
+  int rename(const std::string& path, bool lastingly) override { return file_.rename(path, lastingly); }
+  void discard() override { file_.discard(); }
   std::string how() const override { return "io_uring, " + file_.how(); }
 
  private:
@@ -129,6 +157,11 @@ class UringDisk : public CaptureDisk {
     uint64_t tag = 0;
     bool busy = false;
   };
+
+  int wait_for(io_uring_cqe** cqe) {
+    const int submitted = io_uring_submit_and_wait(&ring_, 1);
+    return submitted < 0 ? submitted : io_uring_peek_cqe(&ring_, cqe);
+  }
 
   // A short or interrupted write is continued.
   bool went_on(size_t slot, int result) {
@@ -145,7 +178,7 @@ class UringDisk : public CaptureDisk {
     io_uring_prep_write(sqe, file_.fd(), s.bytes.data() + s.written,
                         static_cast<unsigned>(s.bytes.size() - s.written), s.offset + s.written);
     io_uring_sqe_set_data64(sqe, slot);
-    io_uring_submit(&ring_);
+    io_uring_submit(&ring_);  // what the kernel does not take now is submitted by waiting for it
   }
 
   io_uring ring_;

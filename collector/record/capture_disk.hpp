@@ -30,6 +30,11 @@ class CaptureDisk {
   virtual int cut_at(uint64_t bytes) = 0;
   // The file has no name any more.
   virtual bool removed() const = 0;
+  // Its last name instead of the one it was opened by; with `lastingly`, one that a power cut does not undo.
+  // Returns errno or 0.
+  virtual int rename(const std::string& path, bool lastingly) = 0;
+  // Takes its name away, where it is a plain file: there is nothing in it.
+  virtual void discard() = 0;
   // "io_uring, O_DIRECT" and the like, with the reason where it is not that.
   virtual std::string how() const = 0;
 };

@@ -1,13 +1,13 @@
 #include "collector/record/capture_output.hpp"
 
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
+#include <utility>
 
 #include "collector/capture/capture_file.hpp"
 #include "collector/record/dropped_blocks.hpp"
@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kClockChunks = 8;  // that a new file begins with
 constexpr uint64_t kTendEveryNs = 100'000'000;
+constexpr uint64_t kBeginAgainNs = 1'000'000'000;  // a file that could not be begun
 constexpr uint64_t kClosingBytes = 64 << 10;
 constexpr uint64_t kExtraNumber = uint64_t{1} << 62;  // of blocks that no queue numbered
 
@@ -46,15 +47,6 @@ AlignedBytes file_header(uint64_t session, uint32_t part) {
   return bytes;
 }
 
-// A name lasts only when the directory that holds it was synced.
-void sync_directory_of(const std::string& path) {
-  const auto parent = std::filesystem::path(path).parent_path();
-  const int fd = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
-}
-
 }  // namespace
 
 CaptureOutput::CaptureOutput(std::string path, uint64_t session, const CaptureBounds& bounds, OpenDisk open,
@@ -65,6 +57,12 @@ CaptureOutput::CaptureOutput(std::string path, uint64_t session, const CaptureBo
       open_(std::move(open)),
       now_ns_(std::move(now_ns)) {
   open_file();
+  if (!write_here(file_header(session_, part_).bytes(), "its header")) {
+    file_.disk->discard();
+    throw CaptureError("capture " + file_.name + " cannot be written: " + error_);
+  }
+  how_ = file_.disk->how();
+  test_point("file_begun");
 }
 
 CaptureOutput::~CaptureOutput() = default;
@@ -79,54 +77,83 @@ std::string CaptureOutput::name_of_part(uint32_t part) const {
 
 // Throws CaptureError.
 void CaptureOutput::open_file() {
-  final_name_ = bounds_.rotates() ? name_of_part(part_) : path_;
-  file_name_ = bounds_.rotates() ? final_name_ + ".part" : path_;
-  disk_ = open_(file_name_);
-  how_ = disk_->how();
-  offset_ = 0;
-  index_.clear();
-  opened_ns_ = synced_ns_ = now_ns_();
-  write_here(file_header(session_, part_).bytes(), "its header");
-  how_ = disk_->how();
-  test_point("file_begun");
+  file_.final_name = bounds_.rotates() ? name_of_part(part_) : path_;
+  file_.name = bounds_.rotates() ? file_.final_name + ".part" : path_;
+  file_.disk.reset();
+  file_.disk = open_(file_.name);
+  how_ = file_.disk->how();
+  file_.offset = 0;
+  file_.index.clear();
+  file_.lacking = false;
+  file_.opened_ns = file_.synced_ns = now_ns_();
 }
 
+// A file after the first one, with what every reader must know. False: there is none, and nothing is left of it.
+bool CaptureOutput::begin_file() {
+  try {
+    open_file();
+  } catch (const CaptureError& e) {
+    fail(std::string(e.what()));
+  }
+  if (file_.disk && write_here(file_header(session_, part_).bytes(), "its header") && put_facts({})) {
+    test_point("file_begun");
+    return true;
+  }
+  if (file_.disk) file_.disk->discard();
+  file_.disk.reset();
+  try_again_ns_ = now_ns_() + kBeginAgainNs;
+  return false;
+}
+
+void CaptureOutput::fail(const std::string& sentence) {
+  if (error_.empty()) error_ = sentence;
+}
 void CaptureOutput::fail(const std::string& what, int error) {
-  if (error_.empty()) error_ = what + ": " + std::strerror(error);
+  fail(what + ": " + std::strerror(error));
+}
+
+void CaptureOutput::abandon(const char* why) noexcept {
+  try {
+    fail(std::string(why));
+  } catch (const std::exception&) {
+    error_ = "no memory";  // short enough to need none
+  }
+  file_.disk.reset();  // waits for what is under way
+  under_way_.clear();
 }
 
 // Writes at the end of the file and waits for it; nothing else is under way.
 bool CaptureOutput::write_here(std::span<const std::byte> bytes, const char* what) {
-  disk_->write(offset_, bytes, 0);
+  file_.disk->write(file_.offset, bytes, 0);
   int error = 0;
-  while (disk_->under_way())
-    for (const CaptureDisk::Done& d : disk_->done(true)) error = d.error;
-  for (const CaptureDisk::Done& d : disk_->done(false)) error = d.error;
+  while (file_.disk->under_way())
+    for (const CaptureDisk::Done& d : file_.disk->done(true)) error = d.error;
   if (error) {
     fail(std::string("writing ") + what + " failed", error);
     return false;
   }
-  offset_ += bytes.size();
+  file_.offset += bytes.size();
   bytes_total_ += bytes.size();
-  unsynced_ = true;
+  file_.unsynced = true;
   return true;
 }
 
 void CaptureOutput::reap(bool wait, const Ended& ended) {
-  for (const CaptureDisk::Done& d : disk_->done(wait)) {
+  for (const CaptureDisk::Done& d : file_.disk->done(wait)) {
     const auto it = under_way_.find(d.tag);
     const auto [block, entry] = it->second;
     under_way_.erase(it);
     if (d.error == 0) {
-      index_.push_back(entry);
+      file_.index.push_back(entry);
       bytes_total_ += entry.header.bytes;
-      unsynced_ = true;
+      file_.unsynced = true;
       remember(block->facts);
       test_point("block_written");
     } else {
       fail("writing failed", d.error);
       // The place of a block that did not fit is used again, if nothing lies behind it.
-      if (entry.offset + entry.header.bytes == offset_ && under_way_.empty()) offset_ = entry.offset;
+      if (entry.offset + entry.header.bytes == file_.offset && under_way_.empty())
+        file_.offset = entry.offset;
     }
     ended(block, d.error);
   }
@@ -140,12 +167,13 @@ void CaptureOutput::wait_all(const Ended& ended) {
 bool CaptureOutput::make_room(uint64_t bytes) {
   if (bounds_.max_bytes == 0) return true;
   const auto used = [this] {
-    uint64_t all = offset_;
+    uint64_t all = file_.offset;
     for (const Part& p : parts_) all += p.bytes;
     return all;
   };
   // The index of what there is must still fit, and the account of what was not kept.
-  const uint64_t rest = bytes + (index_.size() + under_way_.size() + 2) * sizeof(IndexEntry) + kClosingBytes;
+  const uint64_t rest =
+      bytes + (file_.index.size() + under_way_.size() + 2) * sizeof(IndexEntry) + kClosingBytes;
   while (used() + rest > bounds_.max_bytes) {
     if (bounds_.keep == Keep::oldest || parts_.empty()) return false;
     remove_oldest();
@@ -159,44 +187,66 @@ void CaptureOutput::remove_oldest() {
   parts_.pop_front();
 }
 
+bool CaptureOutput::rotation_due(uint64_t more_bytes, uint64_t now_ns) const {
+  return bounds_.rotates() && !file_.index.empty() &&
+         ((bounds_.rotate_bytes && file_.offset + more_bytes > bounds_.rotate_bytes) ||
+          (bounds_.rotate_ns && passed(file_.opened_ns, now_ns) >= bounds_.rotate_ns));
+}
+
+// Where the next file cannot be begun, this one is written on.
+void CaptureOutput::rotate(const Ended& ended, uint64_t now_ns) {
+  if (now_ns < try_again_ns_) return;
+  wait_all(ended);
+  File done = std::exchange(file_, {});
+  ++part_;
+  if (!begin_file()) {
+    --part_;
+    file_ = std::move(done);
+    return;
+  }
+  std::swap(file_, done);
+  close_file(ended);
+  file_ = std::move(done);
+}
+
 void CaptureOutput::put(QueuedBlock* block, const Ended& ended) {
   const uint64_t now = now_ns_();
-  if (bounds_.rotates() && !index_.empty() &&
-      ((bounds_.rotate_bytes && offset_ + block->header.bytes > bounds_.rotate_bytes) ||
-       (bounds_.rotate_ns && passed(opened_ns_, now) >= bounds_.rotate_ns)))
-    close_file(ended), ++part_, open_file(), put_facts({});
-  if (full_ || !make_room(block->header.bytes)) {
-    full_ = true;
+  if (file_.disk && rotation_due(block->header.bytes, now))
+    rotate(ended, now);
+  else if (!file_.disk && now >= try_again_ns_)
+    begin_file();
+  if (full_ || !file_.disk || !make_room(block->header.bytes)) {
+    full_ |= file_.disk != nullptr;
     ended(block, kNotKept);
     return;
   }
-  while (disk_->under_way() >= kDiskDepth) reap(true, ended);
+  while (file_.disk->under_way() >= kDiskDepth) reap(true, ended);
   const uint64_t tag = ++next_tag_;
-  under_way_[tag] = {block, {offset_, block->header}};
-  disk_->write(offset_, block->packed.bytes(), tag);
-  offset_ += block->header.bytes;
+  under_way_[tag] = {block, {file_.offset, block->header}};
+  file_.disk->write(file_.offset, block->packed.bytes(), tag);
+  file_.offset += block->header.bytes;
   reap(false, ended);
 }
 
 void CaptureOutput::tend(const Ended& ended) {
+  if (!file_.disk) return;
   reap(false, ended);
   const uint64_t now = now_ns_();
   if (passed(tended_ns_, now) < kTendEveryNs && now >= tended_ns_) return;
   tended_ns_ = now;
-  if (bounds_.durable_ns && unsynced_ && passed(synced_ns_, now) >= bounds_.durable_ns) {
+  if (bounds_.durable_ns && file_.unsynced && passed(file_.synced_ns, now) >= bounds_.durable_ns) {
     wait_all(ended);
-    if (const int error = disk_->sync()) fail("syncing failed", error);
-    synced_ns_ = now_ns_();
-    unsynced_ = false;
+    if (const int error = file_.disk->sync()) fail("syncing failed", error), file_.lacking = true;
+    file_.synced_ns = now_ns_();
+    file_.unsynced = false;
   }
   if (bounds_.max_age_ns)
     while (!parts_.empty() && passed(parts_.front().last_ns, now) > bounds_.max_age_ns) remove_oldest();
-  if (disk_->removed()) {
-    remarks_.push_back(file_name_ +
+  if (file_.disk->removed()) {
+    remarks_.push_back(file_.name +
                        " was removed while it was written; it is begun anew, and what was in it is gone");
     wait_all(ended);
-    open_file();
-    put_facts({});
+    begin_file();
   }
 }
 
@@ -246,53 +296,70 @@ void CaptureOutput::add_losses(ChunkBatch& to) const {
   }
 }
 
-// With what is remembered in front, where a file begins.
-void CaptureOutput::put_facts(const ChunkBatch& facts) {
+// With what is remembered in front, where a file begins. False: they are not in the file.
+bool CaptureOutput::put_facts(const ChunkBatch& facts) {
   ChunkBatch all;
-  if (index_.empty()) {
+  if (file_.index.empty()) {
     for (const auto& c : lasting_) all.add(c);
     add_losses(all);
     for (const auto& c : clocks_) all.add(c);
   }
   for (size_t i = 0; i < facts.size(); ++i) all.add(facts[i]);
-  if (all.empty()) return;
+  if (all.empty()) return true;
   AlignedBytes block;
   const BlockHeader h = encoder_.encode(all, kExtraNumber + extra_number_++, block);
-  const IndexEntry entry{offset_, h};
-  if (write_here(block.bytes(), "facts")) index_.push_back(entry);
+  const IndexEntry entry{file_.offset, h};
+  if (!write_here(block.bytes(), "facts")) return false;
+  file_.index.push_back(entry);
+  return true;
+}
+
+// False: the file has none, and ends behind its last block.
+bool CaptureOutput::write_index() {
+  std::sort(file_.index.begin(), file_.index.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  AlignedBytes block;
+  encode_index(file_.index, kExtraNumber + extra_number_++, file_.offset, block);
+  const uint64_t before = file_.offset;
+  bool whole = write_here(block.bytes(), "the index");
+  test_point("after_index");
+  // A write that failed may have left bytes behind.
+  if (!error_.empty()) file_.disk->cut_at(file_.offset);
+  if (!bounds_.durable_ns) return whole;
+  if (const int error = file_.disk->sync()) {
+    fail("syncing failed", error);
+    file_.disk->cut_at(before);
+    whole = false;
+  }
+  return whole;
 }
 
 void CaptureOutput::close_file(const Ended& ended) {
   wait_all(ended);
-  std::sort(index_.begin(), index_.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   test_point("before_index");
-  AlignedBytes block;
-  encode_index(index_, kExtraNumber + extra_number_++, offset_, block);
-  const bool whole = write_here(block.bytes(), "the index");
-  test_point("after_index");
-  // A write that failed may have left bytes behind.
-  if (!error_.empty()) disk_->cut_at(offset_);
-  if (bounds_.durable_ns)
-    if (const int error = disk_->sync()) fail("syncing failed", error);
-  if (!bounds_.rotates()) {
-    if (whole) files_.push_back(file_name_);
-    return;
+  const bool whole = !file_.lacking && write_index();
+  if (!whole) {
+    file_.disk->cut_at(file_.offset);
+    remarks_.push_back(file_.name + " could not be completed: " + error_ +
+                       "; readers take what is in it for a capture that broke off");
+  } else if (!bounds_.rotates()) {
+    files_.push_back(file_.name);
+  } else if (const int error = file_.disk->rename(file_.final_name, bounds_.durable_ns)) {
+    fail("giving " + file_.name + " its name failed", error);
+    remarks_.push_back(file_.name + " is complete, but " + error_);
+  } else {
+    test_point("after_rename");
+    parts_.push_back({file_.final_name, file_.offset, now_ns_()});
+    files_.push_back(file_.final_name);
   }
-  if (std::rename(file_name_.c_str(), final_name_.c_str()) != 0) {
-    fail("giving " + file_name_ + " its name failed", errno);
-    return;
-  }
-  if (bounds_.durable_ns) sync_directory_of(final_name_);
-  test_point("after_rename");
-  parts_.push_back({final_name_, offset_, now_ns_()});
-  files_.push_back(final_name_);
+  file_.disk.reset();
 }
 
 void CaptureOutput::finish(const ChunkBatch& last_facts, const Ended& ended) {
+  if (!file_.disk && !begin_file()) return;
   wait_all(ended);
-  put_facts(last_facts);
+  file_.lacking |= !put_facts(last_facts);
   close_file(ended);
-  disk_.reset();
 }
 
 }  // namespace ttc::collect

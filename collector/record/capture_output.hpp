@@ -4,6 +4,12 @@
 // begins with everything a reader must know (sessions, names, the latest clock segments, losses that are open
 // or were told since the file before was begun, and totals of all losses until then), and gets its name when
 // its index stands.
+//
+// What fails. A block that cannot be written is handed back, and goes into the account of what was not kept. A
+// file gets its index only when all of its account is in it and on the disk: what lacks facts, or whose sync
+// failed, stays without one, so that every reader takes it for a file that broke off. A file that cannot be
+// begun is removed; a second later it is tried again. A file of a row is closed only when the next one stands, so
+// that a row that a full disk cuts short ends in a file that broke off.
 #pragma once
 #include <deque>
 #include <functional>
@@ -32,7 +38,8 @@ using OpenDisk = std::function<std::unique_ptr<CaptureDisk>(const std::string& p
 
 class CaptureOutput {
  public:
-  // `now_ns`: CLOCK_MONOTONIC. Creates the first file. Throws CaptureError.
+  // `now_ns`: CLOCK_MONOTONIC. Creates the first file. Throws CaptureError, also where its header cannot be
+  // written.
   CaptureOutput(std::string path, uint64_t session, const CaptureBounds& bounds, OpenDisk open,
                 std::function<uint64_t()> now_ns);
   ~CaptureOutput();
@@ -50,6 +57,9 @@ class CaptureOutput {
   void tend(const Ended& ended);
   // Waits for everything, writes a last block of facts (if any), the index, syncs, gives the file its name.
   void finish(const ChunkBatch& last_facts, const Ended& ended);
+  // Instead of anything else from now on: the file stays as it is, without an index. Waits for writes that are
+  // under way, and calls nobody.
+  void abandon(const char* why) noexcept;
 
   const std::string& error() const { return error_; }  // the first one, as a sentence part
   const std::vector<std::string>& remarks() const { return remarks_; }
@@ -69,12 +79,27 @@ class CaptureOutput {
     shm::LossRecord record;
     uint32_t part = 0;  // in which it was told last
   };
+  // A file being written. Without a disk: it could not be begun.
+  struct File {
+    std::unique_ptr<CaptureDisk> disk;
+    std::string name, final_name;
+    uint64_t offset = 0;  // of the next block
+    uint64_t opened_ns = 0, synced_ns = 0;
+    bool unsynced = false;
+    bool lacking = false;  // something that belongs into it is not in it and will not be
+    std::vector<IndexEntry> index;
+  };
   void open_file();
+  bool begin_file();
   void close_file(const Ended& ended);
+  bool write_index();
+  void rotate(const Ended& ended, uint64_t now_ns);
+  bool rotation_due(uint64_t more_bytes, uint64_t now_ns) const;
+  void fail(const std::string& sentence);
   void reap(bool wait, const Ended& ended);
   void wait_all(const Ended& ended);
   bool write_here(std::span<const std::byte> bytes, const char* what);
-  void put_facts(const ChunkBatch& facts);
+  bool put_facts(const ChunkBatch& facts);
   void remember(const ChunkBatch& facts);
   void add_losses(ChunkBatch& to) const;
   bool make_room(uint64_t bytes);
@@ -88,13 +113,10 @@ class CaptureOutput {
   OpenDisk open_;
   std::function<uint64_t()> now_ns_;
 
-  std::unique_ptr<CaptureDisk> disk_;
-  std::string file_name_, final_name_;  // of the file being written
+  File file_;  // being written
   uint32_t part_ = 0;
-  uint64_t offset_ = 0;  // of the next block
-  uint64_t opened_ns_ = 0, synced_ns_ = 0, tended_ns_ = 0;
-  bool unsynced_ = false;
-  std::vector<IndexEntry> index_;
+  uint64_t tended_ns_ = 0;
+  uint64_t try_again_ns_ = 0;                                          // to begin a file
   std::map<uint64_t, std::pair<QueuedBlock*, IndexEntry>> under_way_;  // by tag
   uint64_t next_tag_ = 0;
   std::deque<Part> parts_;                                // complete

@@ -1,7 +1,11 @@
 #include "collector/record/capture_writer.hpp"
 
 #include <algorithm>
+#include <new>
+#include <optional>
+#include <system_error>
 
+#include "collector/capture/capture_file.hpp"
 #include "collector/record/test_point.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -29,9 +33,47 @@ CaptureWriter::CaptureWriter(const CaptureOptions& options, uint64_t session)
   output_ = std::make_unique<CaptureOutput>(options.path, session, options.bounds, std::move(open),
                                             options.now_ns ? options.now_ns : monotonic_now_ns);
   how_ = output_->how();
-  for (unsigned i = 0; i < std::max(1u, options.packers); ++i) packers_.emplace_back([this] { pack(); });
+  try {
+    begin_threads();
+  } catch (const std::system_error& e) {
+    queue_.close();
+    join();
+    throw CaptureError(std::string("capture ") + options.path +
+                       " cannot be written: no thread can be started: " + e.what());
+  }
+}
+
+void CaptureWriter::begin_threads() {
+  for (unsigned i = 0; i < std::max(1u, options_.packers); ++i) packers_.emplace_back([this] { pack(); });
   writer_ = std::thread([this] { write(); });
   gatherer_ = std::thread([this] { gather(); });
+}
+
+void CaptureWriter::join() {
+  if (gatherer_.joinable()) gatherer_.join();
+  for (std::thread& t : packers_) t.join();
+  if (writer_.joinable()) writer_.join();
+}
+
+// An exception in a thread: the first one is kept.
+void CaptureWriter::broke(std::exception_ptr why) {
+  const std::lock_guard lock(mutex_);
+  if (!broken_) broken_ = std::move(why);
+}
+bool CaptureWriter::is_broken() const {
+  const std::lock_guard lock(mutex_);
+  return broken_ != nullptr;
+}
+
+std::string CaptureWriter::error() const {
+  if (!broken_) return output_->error();
+  try {
+    std::rethrow_exception(broken_);
+  } catch (const std::bad_alloc&) {
+    return "there was not enough memory";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
 }
 
 CaptureWriter::~CaptureWriter() {
@@ -49,6 +91,16 @@ const CaptureWriter::Track& CaptureWriter::add(const std::string& live_name) {
 // --- gathering
 
 void CaptureWriter::gather() {
+  try {
+    gather_all();
+  } catch (const std::exception&) {
+    broke(std::current_exception());
+    filling_.reset();
+  }
+  queue_.close();
+}
+
+void CaptureWriter::gather_all() {
   for (size_t turn = 0; refresh_active(); ++turn) {
     bool news = false;
     for (Track* track : active_) news |= take(*track, 0);
@@ -57,7 +109,6 @@ void CaptureWriter::gather() {
     if (filling_ && monotonic_now_ns() - filling_since_ns_ >= kBlockAgeNs) push_block();
   }
   if (filling_) push_block();
-  queue_.close();
 }
 
 // False when every segment ended and none will be added. Sleeps while there is none to follow.
@@ -106,6 +157,7 @@ bool CaptureWriter::take(Track& track, unsigned wait_ms) {
 
 void CaptureWriter::keep(std::span<const uint64_t> chunk) {
   gaps_.push(chunk);
+  if (options_.redact) chunk = redactor_.redacted(chunk);
   if (filling_ && filling_->chunks.bytes() + chunk.size_bytes() > options_.block_bytes) push_block();
   if (!filling_) {
     filling_ = std::make_unique<QueuedBlock>();
@@ -130,9 +182,23 @@ void CaptureWriter::push_block() {
 // --- packing
 
 void CaptureWriter::pack() {
-  BlockEncoder encoder;
+  std::optional<BlockEncoder> made;
+  try {
+    made.emplace();
+  } catch (const std::exception&) {
+    broke(std::current_exception());
+    queue_.abandon();
+    return;
+  }
+  BlockEncoder& encoder = *made;
   while (QueuedBlock* block = queue_.next_to_pack()) {
-    block->header = encoder.encode(block->chunks, block->number, block->packed);
+    try {
+      block->header = encoder.encode(block->chunks, block->number, block->packed);
+    } catch (const std::exception&) {
+      broke(std::current_exception());
+      queue_.not_packed(block);
+      continue;
+    }
     block->chunks = {};
     test_point("block_packed");
     queue_.packed(block);
@@ -149,6 +215,17 @@ void CaptureWriter::drop(const QueuedBlock& block, shm::LossCause cause) {
 }
 
 void CaptureWriter::write() {
+  try {
+    write_all();
+  } catch (const std::exception&) {
+    broke(std::current_exception());
+    output_->abandon("there was not enough memory");
+    queue_.abandon();
+  }
+  file_bytes_.store(output_->bytes(), std::memory_order_relaxed);
+}
+
+void CaptureWriter::write_all() {
   const CaptureOutput::Ended ended = [this](QueuedBlock* block, int error) {
     if (error) drop(*block, shm::LossCause::not_kept);
     queue_.written(block);
@@ -159,8 +236,8 @@ void CaptureWriter::write() {
     output_->tend(ended);
     file_bytes_.store(output_->bytes(), std::memory_order_relaxed);
   }
+  if (is_broken()) return output_->abandon("there was not enough memory");
   output_->finish(drops_.take(), ended);
-  file_bytes_.store(output_->bytes(), std::memory_order_relaxed);
 }
 
 void CaptureWriter::finish() {
@@ -170,9 +247,7 @@ void CaptureWriter::finish() {
     finishing_ = true;
     changed_.notify_one();
   }
-  gatherer_.join();
-  for (std::thread& t : packers_) t.join();
-  writer_.join();
+  join();
   how_ = output_->how();
 }
 

@@ -3,12 +3,14 @@
 //   rings -> gather (one thread) -> blocks -> pack (threads) -> write (one thread) -> file
 //
 // Between the threads lies a queue bounded by memory. A disk that is too slow for good costs whole blocks, by
-// rule; a gatherer that is starved costs what the ring overwrites. Both are intervals of loss in the file.
+// rule; a gatherer that is starved costs what the ring overwrites. Both are intervals of loss in the file. What
+// ends a thread early (memory) leaves the file without an index, so that it is no whole capture for any reader.
 // Chunks of several devices alternate in the file as they came; each names its session and device.
 #pragma once
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,6 +22,7 @@
 #include "collector/record/capture_output.hpp"
 #include "collector/record/dropped_blocks.hpp"
 #include "shm/reader.hpp"
+#include "ttcollect/redact.hpp"
 
 namespace ttc::collect {
 
@@ -31,6 +34,7 @@ struct CaptureOptions {
   uint64_t memory_bytes = 64u << 20;   // of blocks that wait for packing and for the disk
   unsigned packers = 1;                // threads
   uint64_t block_bytes = 2u << 20;     // of chunks; a block is also made when kBlockAgeNs are over
+  bool redact = false;                 // leave out what is personal (ttcollect/redact.hpp)
   OpenDisk open_disk;                  // none: open_capture_disk
   std::function<uint64_t()> now_ns;    // none: CLOCK_MONOTONIC; of rotation, age and sync
 };
@@ -71,7 +75,7 @@ class CaptureWriter {
   std::vector<shm::LossRecord> lost(uint64_t session) const { return drops_.records(session); }
 
   // After finish().
-  std::string error() const { return output_->error(); }
+  std::string error() const;
   std::string backend() const { return how_; }
   const std::vector<std::string>& remarks() const { return output_->remarks(); }
   const std::vector<std::string>& files() const { return output_->files(); }
@@ -79,6 +83,12 @@ class CaptureWriter {
 
  private:
   void gather();
+  void gather_all();
+  void begin_threads();
+  void join();
+  void broke(std::exception_ptr why);
+  bool is_broken() const;
+  void write_all();
   bool refresh_active();
   bool take(Track& track, unsigned wait_ms);
   void keep(std::span<const uint64_t> chunk);
@@ -94,10 +104,11 @@ class CaptureWriter {
   std::string how_;
   std::atomic<uint64_t> file_bytes_{0};
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Track>> tracks_;  // with mutex_
   bool finishing_ = false;                      // with mutex_
+  std::exception_ptr broken_;                   // with mutex_; what ended a thread early
 
   // The gathering thread's own.
   std::vector<Track*> active_;
@@ -107,6 +118,7 @@ class CaptureWriter {
   uint64_t next_number_ = 0;
   uint64_t told_losses_ns_ = 0;
   ChunkGaps gaps_;
+  Redactor redactor_;
 
   std::thread gatherer_, writer_;
   std::vector<std::thread> packers_;

@@ -1,10 +1,13 @@
 #include "collector/record/flight_recorder.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <new>
 
 #include "collector/capture/capture_file.hpp"
+#include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -94,11 +97,18 @@ void FlightRecorder::poll_workload(Track& t) {
   trigger("the workload (pid " + std::to_string(t.workload.pid()) + ") has exited");
 }
 
+bool FlightRecorder::exit_may_come(const std::vector<Track*>& all) const {
+  if (!options_.rules.exit || monotonic_now_ns() >= exit_until_ns_) return false;
+  return std::any_of(all.begin(), all.end(),
+                     [](const Track* t) { return t->workload.pid() > 0 && !t->told_exit; });
+}
+
 void FlightRecorder::record() {
   SnapshotOptions o;
   o.last_bytes = options_.bytes;
   if (options_.pre_ns) o.last_ns = options_.pre_ns + (options_.clock() - why_ns_);
   o.plain = options_.plain;
+  o.redact = options_.redact;
   o.clock = options_.clock;
   std::vector<std::string> names;
   {
@@ -110,9 +120,9 @@ void FlightRecorder::record() {
   if (names.empty()) return;
   try {
     r.file = take_snapshot(names, numbered(options_.path, recordings_.size() + 1), o);
-  } catch (const CaptureError& e) {
-    r.error = e.what();
-  } catch (const shm::SegmentError& e) {
+  } catch (const std::bad_alloc&) {
+    r.error = "there is not enough memory";
+  } catch (const std::exception& e) {
     r.error = e.what();
   }
   recordings_.push_back(r);
@@ -120,6 +130,18 @@ void FlightRecorder::record() {
 }
 
 void FlightRecorder::run() {
+  try {
+    watch_all();
+  } catch (const std::exception& e) {
+    FlightRecording r;
+    r.why = "the recorder has ended early";
+    r.error = e.what();
+    recordings_.push_back(r);
+    told_(r);
+  }
+}
+
+void FlightRecorder::watch_all() {
   for (;;) {
     std::vector<Track*> all, active;
     bool finishing = false;
@@ -137,16 +159,17 @@ void FlightRecorder::run() {
     for (Track* t : active) news |= follow(*t), poll_track(*t);
     for (Track* t : all) poll_workload(*t);  // a workload may end after what was collected from it
     if (due_ns_ && (options_.clock() >= due_ns_ || (finishing && active.empty()))) record();
-    if (finishing && active.empty()) return;
     std::unique_lock lock(mutex_);
+    if (finishing && active.empty() && !exit_may_come(all)) return;
     if (!news) changed_.wait_for(lock, kLook, [this] { return asked_.has_value(); });
   }
 }
 
-void FlightRecorder::finish() {
+void FlightRecorder::finish(uint64_t await_exit_ns) {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
+    exit_until_ns_ = monotonic_now_ns() + await_exit_ns;
     finishing_ = true;
     changed_.notify_one();
   }

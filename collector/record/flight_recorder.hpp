@@ -29,6 +29,7 @@ struct FlightOptions {
   uint64_t every_ns = 10'000'000'000;  // at most one recording in so long; what triggers sooner is counted
   std::string path;                    // run.ttc: recordings are run.0001.ttc, ...
   bool plain = false;
+  bool redact = false;
   HostClock clock = raw_now_ns;  // chunks are dated in it
 };
 
@@ -47,8 +48,9 @@ class FlightRecorder {
   // `workload_pid`: 0: not known, its exit triggers nothing. Throws shm::SegmentError.
   void add(const std::string& live_name, int workload_pid);
   void ask(const std::string& why);  // from any thread; bound by no rate
-  // After every segment was ended: a recording that is due is written.
-  void finish();
+  // After every segment was ended: a recording that is due is written. Where the exit of workloads triggers one,
+  // it is waited for so long: a card may go before the process that it belongs to.
+  void finish(uint64_t await_exit_ns = 0);
 
   const std::vector<FlightRecording>& recordings() const { return recordings_; }  // after finish()
   uint64_t held_back() const { return held_back_; }                               // triggers, by the rate
@@ -65,9 +67,11 @@ class FlightRecorder {
   };
 
   void run();
+  void watch_all();
   bool follow(Track& track);
   void poll_track(Track& track);
   void poll_workload(Track& track);
+  bool exit_may_come(const std::vector<Track*>& all) const;
   void trigger(const std::string& why);
   void due_for(const std::string& why, uint64_t now_ns);
   void record();
@@ -79,6 +83,7 @@ class FlightRecorder {
   std::vector<std::unique_ptr<Track>> tracks_;  // with mutex_; never removed
   std::optional<std::string> asked_;            // with mutex_
   bool finishing_ = false;                      // with mutex_
+  uint64_t exit_until_ns_ = 0;                  // with mutex_; of CLOCK_MONOTONIC
 
   // The thread's own.
   std::string why_;       // of the recording that is due

@@ -4,6 +4,7 @@
 
 #include "collector/record/capture_copy.hpp"
 #include "shm/reader.hpp"
+#include "ttcollect/late_reader.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -44,13 +45,16 @@ SnapshotResult take_snapshot(const std::vector<std::string>& live_names, const s
   r.cut_ns = monotonic_now_ns() - began;
   const uint64_t from_ns = before(cut_raw, options.last_ns);
   CaptureCopy to(path, stretches.front()->reader.info().session, shm::LossCause::reader_lapped,
-                 options.plain);
+                 [plain = options.plain](const std::string& name) { return open_capture_disk(name, plain); });
+  if (options.redact) to.redact();
   for (const auto& s : stretches) {
     if (s->end > options.last_bytes) s->reader.skip_to(s->end - options.last_bytes);
     const uint64_t from = s->reader.position();
     copy(*s, from_ns, to);
     r.ring_bytes += s->reader.position() - from;
     r.lapped_bytes += s->reader.lost_bytes();
+    if (options.last_bytes != ~uint64_t{0} || options.last_ns != ~uint64_t{0}) continue;
+    if (std::string late = late_reader(s->reader); !late.empty()) r.late.push_back(std::move(late));
   }
   to.finish();
   r.total_ns = monotonic_now_ns() - began;

@@ -12,6 +12,7 @@ struct SnapshotOptions {
   uint64_t last_bytes = ~uint64_t{0};  // of each ring; whole chunks
   uint64_t last_ns = ~uint64_t{0};     // of words: read within so long before the cut
   bool plain = false;
+  bool redact = false;
   HostClock clock = raw_now_ns;  // of the cut, as chunks are dated
 };
 
@@ -20,7 +21,8 @@ struct SnapshotResult {
   uint64_t cut_ns = 0;    // between deciding and knowing where every ring is cut
   uint64_t total_ns = 0;  // until the file was complete
   uint64_t ring_bytes = 0, file_bytes = 0, chunks = 0, markers = 0;
-  uint64_t lapped_bytes = 0;  // overwritten before they were read: the ring is too small for its rate
+  uint64_t lapped_bytes = 0;      // overwritten before they were read: the ring is too small for its rate
+  std::vector<std::string> late;  // where no bound was given: sentences on what the rings held no more
 };
 
 // Of collectors that live or have left their rings. Throws shm::SegmentError, CaptureError.

@@ -49,6 +49,8 @@ class CaptureReader {
   bool lost_beginning() const;
   // At the end: something stood behind all that was delivered, or the file was not ended in order.
   bool broke_off() const;
+  // Blocks that were made are missing between others although nothing is damaged: they were not kept.
+  bool lacks_blocks() const;
   uint64_t offset() const;  // of the next chunk or block
   double progress() const;  // 0 to 1
   uint32_t version() const;

@@ -14,9 +14,9 @@
 #include <set>
 
 #include "collector/capture/capture_file.hpp"
-#include "collector/publish/publisher.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "tests/support/capture_blocks.hpp"
+#include "tests/support/ring_feed.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/loss_view.hpp"
 
@@ -68,74 +68,14 @@ class ValveDisk : public CaptureDisk {
   }
   int cut_at(uint64_t bytes) override { return disk_->cut_at(bytes); }
   bool removed() const override { return disk_->removed(); }
+  int rename(const std::string& path, bool lastingly) override { return disk_->rename(path, lastingly); }
+  void discard() override { disk_->discard(); }
   std::string how() const override { return disk_->how(); }
 
  private:
   std::unique_ptr<CaptureDisk> disk_;
   Valve& valve_;
   std::vector<Done> failed_;
-};
-
-// A ring that is fed launches of one lane, as many as wanted.
-class Feed {
- public:
-  explicit Feed(const char* name) : name_("test-limits-" + std::to_string(getpid()) + "-" + name) {
-    shm::SegmentOptions options;
-    options.ring_bytes = 64 << 20;
-    segment_ = std::make_unique<shm::SegmentWriter>(name_, "emu:x", 77, options);
-    publisher_ = std::make_unique<Publisher>(*segment_, 0, uint8_t{4});
-    segment_->add_standing(shm::ChunkKind::session, "{\"device\":\"emu:x\"}");
-  }
-  ~Feed() {
-    segment_.reset();
-    shm::remove_segment(name_);
-  }
-  const std::string& name() const { return name_; }
-  uint64_t markers() const { return markers_; }
-
-  // A chunk of so many launches.
-  void publish(unsigned launches) {
-    std::vector<uint32_t> words;
-    for (unsigned i = 0; i < launches; ++i) {
-      append_frame(words, identity(), ++host_id_, time_, 2, dice_);
-      markers_ += 8;
-    }
-    const uint64_t bytes = Publisher::kHeadBytes + words.size() * 4;
-    uint64_t* at = publisher_->claim(bytes);
-    ASSERT_NE(at, nullptr);
-    shm::store_bytes(at + Publisher::kHeadBytes / 8, words.data(), words.size() * 4);
-    Publisher::Core core{1, 2, markers::CoreKind::tensix, device::Mode::normal, 3, 0, 1, 1000 + host_id_, 0};
-    Publisher::Span span{0, next_word_, static_cast<uint32_t>(words.size()), Publisher::kHeadBytes, digest_};
-    publisher_->publish_words(at, bytes, core, std::span(&span, 1));
-    next_word_ += static_cast<uint32_t>(words.size());
-    digest_.known = 1;
-    digest_.last_time = time_;
-    digest_.host_id = host_id_;
-    digest_.trailing_words = 20;
-    std::memcpy(digest_.guaranteed, words.data() + words.size() - 20 + 4, sizeof digest_.guaranteed);
-    publisher_->end_sweep();
-  }
-  void lose(uint64_t id, bool open) {
-    shm::LossRecord r;
-    r.id = id;
-    r.precision = shm::LossPrecision::exact_words;
-    r.from_cycles = time_, r.to_cycles = open ? shm::kOpenEnd : time_ + 1, r.words = 3;
-    publisher_->publish_loss(r);
-  }
-  void end() {
-    publisher_->publish_end("done");
-    segment_->end();
-  }
-
- private:
-  static uint32_t identity() { return markers::layout_by_generation(4)->format.identity(0, 3, 0); }
-  std::string name_;
-  std::unique_ptr<shm::SegmentWriter> segment_;
-  std::unique_ptr<Publisher> publisher_;
-  std::mt19937_64 dice_{1};
-  uint64_t time_ = 5'000'000'000, markers_ = 0;
-  uint32_t host_id_ = 0, next_word_ = 0;
-  markers::FrameDigest digest_;
 };
 
 struct FilesAccount {
