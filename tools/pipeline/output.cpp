@@ -58,7 +58,10 @@ Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), 
   if (!growing && !special) temporary_ = path + ".part-" + std::to_string(getpid());
   rewritable_ = growing && !special && !gzip;
   const std::string& name = temporary_.empty() ? path_ : temporary_;
-  fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  // What stands under a temporary name was left by a process of the same number, or is a trap.
+  if (!temporary_.empty()) unlink(name.c_str());
+  const int fresh = temporary_.empty() ? O_TRUNC : O_EXCL | O_NOFOLLOW;
+  fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | fresh, 0644);
   if (fd_ < 0) fail("written");
 }
 

@@ -89,6 +89,13 @@ void Pipeline::release(SessionState& s, Format& format, bool all) {
 void Pipeline::finish(Format& format) {
   for (auto& [session, s] : sessions_) release(s, format, true);
   losses_.finish();
+  for (const auto& [session, intervals] : losses_.found())
+    for (const auto& [id, interval] : intervals) {
+      if (!filter_.wants(interval.core_x, interval.core_y, interval.risc)) continue;
+      shm::LossRecord record = interval;
+      record.device = sessions_.at(session).chip;
+      format.loss(record);
+    }
 }
 
 std::vector<shm::LossRecord> Pipeline::losses() const {

@@ -65,7 +65,8 @@ class Pipeline {
   void lost_beginning() { losses_.lost_beginning(); }
   void broke_off() { losses_.broke_off(); }
 
-  // No chunk will come: what still waits is delivered as well as it can be.
+  // No chunk will come: what still waits is delivered as well as it can be, then the intervals that have no
+  // record.
   void finish(Format& format);
 
   uint64_t markers() const { return delivered_; }

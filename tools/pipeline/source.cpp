@@ -7,6 +7,7 @@
 
 #include "shm/reader.hpp"
 #include "tools/pipeline/image_source.hpp"
+#include "ttcollect/late_reader.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -18,8 +19,11 @@ constexpr unsigned kChunksATurn = 256;
 class LiveSource : public Source {
  public:
   // `follow_ms`: how long next() waits before it says idle; 0 does not follow.
-  LiveSource(const std::string& name, unsigned follow_ms, unsigned wait_ms)
-      : reader_(name, shm::StartAt::oldest, wait_ms), name_(name), follow_ms_(follow_ms) {}
+  LiveSource(const std::string& name, unsigned follow_ms, unsigned wait_ms, bool from_now)
+      : reader_(name, from_now ? shm::StartAt::newest : shm::StartAt::oldest, wait_ms),
+        name_(name),
+        follow_ms_(follow_ms),
+        from_now_(from_now) {}
 
   Next next(std::vector<uint64_t>& chunk) override {
     for (;;) {
@@ -44,6 +48,8 @@ class LiveSource : public Source {
 
   std::vector<std::string> complaints() const override {
     std::vector<std::string> all;
+    if (!from_now_)
+      if (std::string late = collect::late_reader(reader_); !late.empty()) all.push_back(std::move(late));
     if (reader_.laps())
       all.push_back("live:" + name_ + ": this reader was too slow and lost " +
                     std::to_string(reader_.lost_chunks()) + " chunks (" +
@@ -53,11 +59,14 @@ class LiveSource : public Source {
     return all;
   }
   shm::LossCause loss_cause() const override { return shm::LossCause::reader_lapped; }
+  // Who reads from now on misses the beginning only where the ring went round before the first chunk was taken.
+  bool lost_beginning() const override { return !from_now_ || reader_.laps(); }
 
  private:
   shm::Reader reader_;
   std::string name_;
   unsigned follow_ms_;
+  bool from_now_;
   bool died_ = false;
   std::string damage_;
 };
@@ -83,6 +92,9 @@ class FileSource : public Source {
   std::optional<double> progress() const override { return reader_.progress(); }
   bool lost_beginning() const override { return reader_.lost_beginning(); }
   bool broke_off() const override { return reader_.broke_off(); }
+  shm::LossCause loss_cause() const override {
+    return reader_.lacks_blocks() ? shm::LossCause::not_kept : shm::LossCause::file_damaged;
+  }
 
  private:
   collect::CaptureReader reader_;
@@ -159,9 +171,10 @@ class JoinedSource : public Source {
 };
 
 std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, unsigned wait_ms,
-                                 const collect::Wanted& wanted, unsigned threads) {
+                                 const collect::Wanted& wanted, unsigned threads, bool from_now) {
   try {
-    if (from.starts_with("live:")) return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms);
+    if (from.starts_with("live:"))
+      return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms, from_now);
     if (std::filesystem::is_directory(from)) return std::make_unique<ImageSource>(from);
     return std::make_unique<FileSource>(from, wanted, threads);
   } catch (const shm::SegmentError& e) {
@@ -191,16 +204,17 @@ std::vector<std::string> named_sources(const std::vector<std::string>& given) {
 }
 
 std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms,
-                                    const collect::Wanted& wanted, unsigned threads) {
+                                    const collect::Wanted& wanted, unsigned threads, bool from_now) {
   const std::vector<std::string> from = named_sources(given);
-  if (from.size() == 1) return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads);
+  if (from.size() == 1)
+    return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads, from_now);
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
   std::vector<JoinedSource::Part> parts;
   for (const std::string& one : from) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     parts.push_back({one, open_one(one, follow ? kFollowWaitAmongMs : 0,
-                                   left > 0 ? static_cast<unsigned>(left) : 0, wanted, threads)});
+                                   left > 0 ? static_cast<unsigned>(left) : 0, wanted, threads, from_now)});
   }
   return std::make_unique<JoinedSource>(std::move(parts), follow);
 }

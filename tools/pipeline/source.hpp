@@ -40,8 +40,10 @@ std::vector<std::string> named_sources(const std::vector<std::string>& given);
 // live source goes on until its writer ends; several are then read in turn as their chunks come. Otherwise
 // one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws
 // SourceError, also from next() when two sources turn out to hold the same session. `wanted`: of captures,
-// which then read only the blocks they need, decoded ahead by `threads`.
+// which then read only the blocks they need, decoded ahead by `threads`. `from_now`: live sources begin with
+// what is published from now on, and what their rings overwrote before is not missing.
 std::unique_ptr<Source> open_source(const std::vector<std::string>& from, bool follow, unsigned wait_ms = 0,
-                                    const collect::Wanted& wanted = {}, unsigned threads = 0);
+                                    const collect::Wanted& wanted = {}, unsigned threads = 0,
+                                    bool from_now = false);
 
 }  // namespace ttc::tools

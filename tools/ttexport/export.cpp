@@ -13,9 +13,24 @@
 #include "collector/program/json_text.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/viewers/earliest.hpp"
+#include "ttcollect/redact.hpp"
 
 namespace ttc::tools {
 namespace {
+
+volatile std::sig_atomic_t stop = 0;
+
+// The first one asks to end in order, a second one ends at once.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    sigaction(number, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
+  }
+}
 
 int say(int code, const std::string& sentence) {
   return program::say(kTtexport, code, sentence);
@@ -88,7 +103,7 @@ class Export {
       : o_(o),
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
-        source_(open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter_), o.threads)),
+        source_(open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter_), o.threads, o.from_now)),
         out_(o.output, o.follow, o.gzip),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
@@ -123,6 +138,9 @@ class Export {
     ProgressBar bar(*source_);
     for (std::vector<uint64_t> chunk;;) {
       bar.step();
+      if (stop && !o_.follow)
+        throw OutputError("output " + o_.output + " is not written: stopped by a signal");
+      if (stop) return;
       const Source::Next next = source_->next(chunk);
       if (next == Source::Next::end) return;
       if (next == Source::Next::idle) {
@@ -130,7 +148,7 @@ class Export {
         continue;
       }
       if (source_->lost_beginning()) pipeline_.lost_beginning();
-      pipeline_.push(chunk, *format_);
+      pipeline_.push(o_.redact ? redactor_.redacted(chunk) : chunk, *format_);
     }
   }
 
@@ -157,6 +175,14 @@ class Export {
     if (const size_t ambiguous = pipeline_.ambiguous_ids())
       say(ExportExit::kOk, std::to_string(ambiguous) +
                                " zone ids belong to more than one zone; the first name known is shown");
+    if (const uint64_t before = pipeline_.loss_view().chunks_before(); before && !source_->lost_beginning())
+      say(ExportExit::kOk, "this source begins " + std::to_string(before) +
+                               " chunks after its run did; what was collected before is not in it");
+    const bool live = source_->loss_cause() == shm::LossCause::reader_lapped;
+    if (pipeline_.loss_view().without_end() && !live && !source_->broke_off())
+      say(ExportExit::kOk,
+          "this source ends before its run did (a snapshot, a file of a row, a disk that was full); what was "
+          "collected later is not in it");
     if (o_.anomalies) tell_anomalies(pipeline_);
   }
 
@@ -164,11 +190,11 @@ class Export {
     // What a capture lacks stands in its account of losses.
     if (source_->loss_cause() == shm::LossCause::reader_lapped) {
       const collect::LossView& view = pipeline_.loss_view();
-      if (view.missing_words())
-        return say(ExportExit::kReaderLost, std::to_string(view.missing_words()) + " words were missed");
       if (view.missing_chunks())
-        return say(ExportExit::kReaderLost,
-                   "of the chunks that were missed none is known to have held words");
+        return say(ExportExit::kReaderLost, std::to_string(view.missing_chunks()) + " chunks with at least " +
+                                                std::to_string(view.missing_words()) +
+                                                " words were missed while reading");
+      if (view.chunks_before() && source_->lost_beginning()) return ExportExit::kReaderLost;
     }
     const bool whole = source_->complaints().empty() && pipeline_.complaint().empty();
     return whole ? ExportExit::kOk : ExportExit::kSourceDamaged;
@@ -179,24 +205,20 @@ class Export {
   const bool everything_;
   const std::unique_ptr<Source> source_;
   Output out_;
+  collect::Redactor redactor_;
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
 };
 
-volatile std::sig_atomic_t stop = 0;
-
 }  // namespace
 
 int run_export(const ExportOptions& o) {
+  stop_on_signals();
   return Export(o).run();
 }
 
 int serve_tracy(const ExportOptions& o) {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  stop_on_signals();
   if (o.end_with_parent) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != o.end_with_parent) return ExportExit::kOk;  // it has ended already
@@ -204,9 +226,20 @@ int serve_tracy(const ExportOptions& o) {
   TracyFeed feed = o.tracy;
   feed.from = o.from;
   feed.wait_ms = o.wait_ms;
+  feed.from_now = o.from_now;
   feed.filter = filter_of(o);
   feed.metal_date = o.format_options.metal_date;
-  feed_tracy(feed, stop, [](const std::string& sentence) { say(ExportExit::kOk, sentence); });
+  switch (feed_tracy(feed, stop, [](const std::string& sentence) { say(ExportExit::kOk, sentence); })) {
+    case FeedEnd::cut:
+      return ExportExit::kOutput;
+    case FeedEnd::source_lacks:
+      return std::any_of(o.from.begin(), o.from.end(),
+                         [](const auto& from) { return from.starts_with("live:"); })
+                 ? ExportExit::kReaderLost
+                 : ExportExit::kSourceDamaged;
+    case FeedEnd::whole:
+      break;
+  }
   return ExportExit::kOk;
 }
 

@@ -14,7 +14,7 @@ int run(int argc, char** argv) {
   tools::ExportOptions options;
   tools::add_options(*app, options);
   if (const auto ended = program::parse_command_line(kTtexport, *app, argc, argv)) return *ended;
-  tools::complete(options);
+  tools::complete(*app, options);
   try {
     return options.format == "tracy" ? tools::serve_tracy(options) : tools::run_export(options);
   } catch (const tools::SourceError& e) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "collector/program/listen_address.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/units.hpp"
@@ -20,8 +21,8 @@ namespace {
 constexpr const char* kFooter =
     "Exit codes: 0 everything there was is in the output, 2 wrong usage, 3 source cannot be read, 4 source "
     "is cut or\n"
-    "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow and lost "
-    "chunks,\n8 anything else (memory, an error of the system).\n"
+    "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow or "
+    "came too\nlate and lacks chunks, 8 anything else (memory, an error of the system).\n"
     "Losses on the card's side are told on stderr and do not change the exit code. Where they stand: in the\n"
     "viewers' formats as events of their lanes; beside a device CSV as OUT.losses.csv, written when there "
     "are "
@@ -78,9 +79,17 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
   app.add_flag("--follow", o.follow,
-               "go on until the collector ends; the file grows in place and is valid whenever it is cut");
+               "go on until the collector ends; the file grows in place and is valid whenever it is cut.\n"
+               "SIGINT, SIGTERM and SIGHUP end it in order; without --follow they leave no output behind");
+  app.add_flag(
+      "--from-now", o.from_now,
+      "with --follow, or tracy: of live sources only what is collected from now on. Without it what the "
+      "ring\noverwrote before ttexport came is a loss of every lane, and the exit code is 6");
   program::add_duration_option(app, "--wait", [&o](uint64_t ns) { o.wait_ms = program::milliseconds_of(ns); },
                                "wait up to this long for a live source to appear: 20s", {0});
+  app.add_flag("--redact", o.redact,
+               "leave out what is personal: host, command line and variables of the workload, directories of "
+               "source files");
   app.add_option("--threads", o.threads, "that decode a capture ahead")
       ->check(CLI::Range(0u, 64u))
       ->capture_default_str();
@@ -135,6 +144,7 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
   app.add_option("--listen", o.tracy.listen,
                  "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
                  "port 0 takes any; the address is printed")
+      ->check(program::check_listen)
       ->capture_default_str();
   app.add_option(
          "--tracy-66", o.of_66,
@@ -152,7 +162,9 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
       });
   app.add_option("--end-with-parent", o.end_with_parent,
                  "tracy: end when the process of this number has, which must have started this one");
-  app.add_flag("--once", o.tracy.once, "tracy: end after the first server instead of at Ctrl-C");
+  app.add_flag("--once", o.tracy.once,
+               "tracy: end after the first server instead of at Ctrl-C; the exit code is 5 when it did not "
+               "get everything");
 }
 
 void add_filters(CLI::App& app, ExportOptions& o) {
@@ -198,6 +210,40 @@ void add_diagnostics(CLI::App& app, ExportOptions& o) {
   app.add_flag("--keep-duplicates", o.keep_duplicates, "also the zone starts that quick push repeats");
 }
 
+// Which formats an option is of. What is not here is of all.
+struct OptionOf {
+  const char* option;
+  std::vector<std::string_view> formats;
+};
+
+void refuse_options_of_other_formats(const CLI::App& app, const std::string& format) {
+  static const OptionOf kOf[] = {
+      {"--no-args", {"perfetto", "chrome"}},
+      {"--window", {"svg"}},
+      {"--columns", {"device-csv"}},
+      {"--order", {"device-csv"}},
+      {"--time", {"device-csv"}},
+      {"--listen", {"tracy"}},
+      {"--tracy-66", {"tracy"}},
+      {"--announce", {"tracy"}},
+      {"--end-with-parent", {"tracy"}},
+      {"--once", {"tracy"}},
+  };
+  for (const auto& [option, formats] : kOf) {
+    if (app.count(option) == 0 || std::find(formats.begin(), formats.end(), format) != formats.end())
+      continue;
+    std::string names;
+    for (const std::string_view name : formats) names += (names.empty() ? "" : " and ") + std::string(name);
+    throw program::UsageError(std::string(option) + " is of --format " + names + ", not of " + format);
+  }
+  if (format != "tracy") return;
+  for (const char* option :
+       {"--output", "--follow", "--gzip", "--threads", "--host-clock", "--between", "--redact"})
+    if (app.count(option))
+      throw program::UsageError(std::string(option) +
+                                " is of formats that are written, not of tracy, which is served");
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, ExportOptions& o) {
@@ -209,11 +255,16 @@ void add_options(CLI::App& app, ExportOptions& o) {
   add_diagnostics(app, o);
 }
 
-void complete(ExportOptions& o) {
+void complete(const CLI::App& app, ExportOptions& o) {
+  refuse_options_of_other_formats(app, o.format);
   const std::vector<std::string> sources = named_sources(o.from);
   const auto live = [](const std::string& from) { return from.starts_with("live:"); };
   if (!o.between.empty() && std::any_of(sources.begin(), sources.end(), live))
     throw program::UsageError("--between is of captures; a live source has no beginning");
+  if (o.from_now && !o.follow && o.format != "tracy")
+    throw program::UsageError("--from-now is of a source that is followed; add --follow");
+  if (o.from_now && std::none_of(sources.begin(), sources.end(), live))
+    throw program::UsageError("--from-now is of live sources; a capture begins where it begins");
   o.format_options.host_times = o.time == "host";
   o.tracy.fork_66 = o.of_66 == "fork";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? Order::log : Order::time;

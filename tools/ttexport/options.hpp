@@ -19,7 +19,8 @@ struct ExportOptions {
   std::vector<std::string> from;
   std::string format = "device-csv", output = "-";
   int end_with_parent = 0;
-  bool follow = false, anomalies = false, keep_duplicates = false, gzip = false;
+  bool follow = false, from_now = false, redact = false, anomalies = false, keep_duplicates = false,
+       gzip = false;
   unsigned wait_ms = 0;
   std::string order, time = "device", host_clock = "raw", cycles, between, of_66 = "fork";
   std::vector<std::string> cores, zones;
@@ -32,8 +33,8 @@ struct ExportOptions {
 };
 
 void add_options(CLI::App& app, ExportOptions& options);
-// After the command line was read. Throws program::UsageError.
-void complete(ExportOptions& options);
+// After `app` has read the command line. Throws program::UsageError.
+void complete(const CLI::App& app, ExportOptions& options);
 
 Filter filter_of(const ExportOptions& options);
 // What of a capture need not be read at all.

@@ -15,6 +15,7 @@
 #include "collector/program/json_text.hpp"
 #include "collector/program/printable.hpp"
 #include "shm/reader.hpp"
+#include "ttcollect/late_reader.hpp"
 #include "ttcollect/live_clock.hpp"
 
 namespace ttc::tools {
@@ -90,9 +91,29 @@ std::map<std::string, Lost> losses_of(const shm::Reader& of) {
   return lost;
 }
 
+// What a reader that begins now finds overwritten.
+std::string late_now(const shm::Reader& of) {
+  try {
+    shm::Reader reader(of.info().live_name, shm::StartAt::oldest);
+    for (std::vector<uint64_t> chunk;;) {
+      const shm::Reader::Next next = reader.next(chunk, 0);
+      if (next != shm::Reader::Next::chunk && next != shm::Reader::Next::lapped)
+        return collect::late_reader(reader);
+      const bool of_the_ring =
+          next == shm::Reader::Next::chunk && !(shm::header_of(chunk).flags & shm::kStanding);
+      if (of_the_ring && (reader.overwritten().chunks == 0 || reader.overwritten().kept_from_ns))
+        return collect::late_reader(reader);
+    }
+  } catch (const shm::SegmentError&) {
+    return {};  // likewise
+  }
+}
+
 void show_losses(const shm::Reader& reader) {
   const auto lost = losses_of(reader);
-  if (lost.empty()) std::printf("  nothing lost\n");
+  const std::string late = late_now(reader);
+  if (lost.empty()) std::printf(late.empty() ? "  nothing lost\n" : "  nothing lost by the collector\n");
+  if (!late.empty()) std::printf("  for a reader that begins now: %s\n", program::printable(late).c_str());
   for (const auto& [cause, l] : lost)
     std::printf(
         "  lost: %-20s %llu intervals: %llu words exactly, at most %llu launches, %llu of unknown size\n",
@@ -139,6 +160,7 @@ nlohmann::ordered_json snapshot(const shm::Reader& reader, Footprints& footprint
                            {"bound_ns", bound_ns(best_of(map))},
                            {"kind", to_string(best_of(map).kind)}});
   }
+  if (const std::string late = late_now(reader); !late.empty()) j["overwritten"] = late;
   j["lost"] = nlohmann::ordered_json::object();
   for (const auto& [cause, l] : losses_of(reader))
     j["lost"][cause] = {{"intervals", l.intervals},

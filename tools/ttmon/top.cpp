@@ -124,19 +124,21 @@ void print(const TopFormat& top, const TopOptions& o, uint64_t markers) {
 void show_top(const TopOptions& o, const volatile std::sig_atomic_t& stop) {
   using Clock = std::chrono::steady_clock;
   const auto source = open_source(o.from, !o.once, 0, {}, 1);
-  Pipeline pipeline({}, false);
+  Pipeline pipeline({}, false, {}, {}, source->loss_cause());
   TopFormat top;
   auto shown = Clock::now();
   std::vector<uint64_t> chunk;
   while (!stop) {
     const Source::Next next = source->next(chunk);
     if (next == Source::Next::end) break;
+    if (source->lost_beginning()) pipeline.lost_beginning();
     if (next == Source::Next::chunk) pipeline.push(chunk, top);
     if (!o.once && Clock::now() - shown > std::chrono::nanoseconds(o.interval_ns)) {
       shown = Clock::now();
       print(top, o, pipeline.markers());
     }
   }
+  if (source->broke_off()) pipeline.broke_off();
   pipeline.finish(top);
   print(top, o, pipeline.markers());
   for (const std::string& c : source->complaints()) program::say(kTtmon, MonitorExit::kOk, c);

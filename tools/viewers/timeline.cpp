@@ -10,6 +10,10 @@ using collect::kHostTicksPerNs;
 
 constexpr uint64_t kWindowsOpen = 4;  // lanes are read one after another: a window's last launches come late
 
+uint32_t lane_key(uint8_t x, uint8_t y, uint8_t risc) {
+  return uint32_t{x} << 16 | uint32_t{y} << 8 | risc;
+}
+
 }  // namespace
 
 void Timeline::begin(const Session& session) {
@@ -35,7 +39,7 @@ void Timeline::tell_clock(uint32_t number, Chip& chip, bool cycles) {
 
 Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind,
                                   device::Mode mode) {
-  Lane& lane = chip.lanes[uint32_t{x} << 16 | uint32_t{y} << 8 | risc];
+  Lane& lane = chip.lanes[lane_key(x, y, risc)];
   if (lane.is.processor.empty()) {
     lane.is = {lane_count_++,
                chip.session.chip,
@@ -65,6 +69,7 @@ void Timeline::frame(const FrameEvents& f) {
   convert(chip, f);
   note_epoch(chip, f);
   Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
+  chip.first_ns = std::min(chip.first_ns, ns_.front());
   const bool late = ns_.front() < lane.last_ns;
   late_frames_ += late;
   const TimelineFrame frame{
@@ -169,6 +174,15 @@ void Timeline::loss(const shm::LossRecord& record) {
 }
 
 void Timeline::tell_loss(uint32_t number, Chip& chip, const shm::LossRecord& record) {
+  // What a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
+  // counted, and shown by no lane each.
+  const bool readers =
+      record.cause == shm::LossCause::reader_lapped || record.cause == shm::LossCause::file_damaged;
+  const bool always = record.from_cycles == 0 && record.to_cycles == shm::kOpenEnd;
+  if (readers && always && !chip.lanes.contains(lane_key(record.core_x, record.core_y, record.risc))) {
+    ++chip.unseen_lost;
+    return;
+  }
   const auto kind_of_core = std::find_if(chip.lanes.begin(), chip.lanes.end(), [&](const auto& lane) {
     return lane.second.is.core_x == record.core_x && lane.second.is.core_y == record.core_y;
   });
@@ -177,7 +191,9 @@ void Timeline::tell_loss(uint32_t number, Chip& chip, const shm::LossRecord& rec
   const Lane& lane = lane_of(chip, record.core_x, record.core_y, record.risc, kind, device::Mode::normal);
   TimelineLoss loss{record};
   if (record.to_cycles != shm::kOpenEnd) loss.to_ns = ns_of(chip, record.to_cycles);
-  loss.from_ns = record.from_cycles ? ns_of(chip, record.from_cycles) : loss.to_ns;
+  loss.from_ns = record.from_cycles ? ns_of(chip, record.from_cycles)
+                                    : std::min(chip.first_ns, loss.to_ns ? loss.to_ns : chip.first_ns);
+  if (loss.from_ns == ~uint64_t{0}) loss.from_ns = 0;  // no marker came at all
   if (loss.to_ns < loss.from_ns) loss.to_ns = loss.from_ns;
   writer_->loss(lane.is, loss);
   chip.lost_until_ns = std::max(chip.lost_until_ns, loss.from_ns);
@@ -201,6 +217,10 @@ std::vector<std::string> Timeline::remarks() const {
       all.push_back("chip " + std::to_string(number) +
                     ": this source holds no clock model of it (--no-sync?); its times are device cycles at " +
                     std::to_string(chip.session.aiclk_mhz) + " MHz and lie beside no other clock");
+  for (const auto& [number, chip] : chips_)
+    if (chip.unseen_lost)
+      all.push_back("chip " + std::to_string(number) + ": " + std::to_string(chip.unseen_lost) +
+                    " more lanes may have lost markers; nothing came of them, so they are not shown");
   if (late_frames_)
     all.push_back(std::to_string(late_frames_) + " launches came after later ones of their lane");
   return all;

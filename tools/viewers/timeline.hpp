@@ -96,6 +96,8 @@ class Timeline : public Format {
     std::map<uint64_t, shm::LossRecord> losses;  // by id: still open, or of before the clock was known
     uint64_t lost = 0;                           // intervals told
     uint64_t lost_until_ns = 0;
+    uint64_t first_ns = ~uint64_t{0};  // of all markers that came
+    uint64_t unseen_lost = 0;  // lanes that may have lost markers from beginning to end, of which none came
     std::map<std::pair<uint8_t, uint8_t>, uint32_t> epochs;  // by core
     double noted_bound_ns = 0;
     collect::BoundKind noted_kind = collect::BoundKind::none;

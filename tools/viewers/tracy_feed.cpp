@@ -68,6 +68,9 @@ class Served {
     return finish();
   }
   uint64_t markers() const { return markers_; }
+  // After run().
+  bool sent_all() const { return sent_all_; }
+  const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:
   tracy::Client& client() { return tracy_->client(); }
@@ -96,26 +99,28 @@ class Served {
   }
 
   void feed() {
-    const auto source = open_source(options_.from, true);
-    Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw);
+    const auto source = open_source(options_.from, true, 0, {}, 0, options_.from_now);
+    Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw, source->loss_cause());
     std::vector<uint64_t> chunk;
     unsigned chunks = 0;
     while (!over()) {
       const Source::Next next = source->next(chunk);
-      if (next == Source::Next::end) break;
+      fed_ = next == Source::Next::end || (next == Source::Next::idle && stop_);
+      if (fed_) break;
+      if (source->lost_beginning()) pipeline.lost_beginning();
       if (next == Source::Next::chunk) {
         pipeline.push(chunk, *timeline_);
         if (++chunks % kChunksALook) continue;
-      } else if (stop_) {
-        break;  // everything there is has been sent
       }
       serve_idle(*source, next == Source::Next::idle);
     }
+    if (source->broke_off()) pipeline.broke_off();
     if (!connection_.closed()) pipeline.finish(*timeline_);
     timeline_->end();
     for (const std::string& note : timeline_->remarks()) tracy_->tell(note);
     tell_losses(*source);
     markers_ = pipeline.markers();
+    complaints_ = source->complaints();
   }
 
   void serve_idle(const Source& source, bool idle) {
@@ -151,7 +156,10 @@ class Served {
       client().answer();
       client().stream().flush();
     }
-    return client().complaint().empty() ? "everything was sent" : "the server " + client().complaint();
+    sent_all_ = client().complaint().empty() && fed_;
+    return !client().complaint().empty() ? "the server " + client().complaint()
+           : fed_                        ? "everything was sent"
+                                         : "the server ended it before everything was sent";
   }
 
   const TracyFeed& options_;
@@ -163,12 +171,15 @@ class Served {
   std::set<std::string> told_;
   Clock::time_point kept_alive_ = Clock::now();
   uint64_t markers_ = 0;
+  bool fed_ = false;  // the source has nothing more, or it is time to stop and all there is was taken
+  bool sent_all_ = false;
+  std::vector<std::string> complaints_;
 };
 
 }  // namespace
 
-void feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
-                void (*say)(const std::string& sentence)) {
+FeedEnd feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
+                   void (*say)(const std::string& sentence)) {
   open_source(o.from, false, o.wait_ms);  // what cannot be read is an error now, not with the first server
   tracy::Listener listener(o.listen, o.fork_66);
   say("Tracy servers may connect to " + listener.address());
@@ -184,8 +195,13 @@ void feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
     const std::string why = served.run();
     say(std::string(dialect.servers) + " (protocol " + std::to_string(dialect.protocol) +
         "): " + std::to_string(served.markers()) + " markers sent; " + why);
-    if (o.once) return;
+    for (const std::string& sentence : served.complaints()) say(sentence);
+    if (o.once)
+      return !served.sent_all()            ? FeedEnd::cut
+             : served.complaints().empty() ? FeedEnd::whole
+                                           : FeedEnd::source_lacks;
   }
+  return FeedEnd::whole;
 }
 
 }  // namespace ttc::tools

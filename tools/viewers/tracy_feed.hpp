@@ -17,14 +17,22 @@ struct TracyFeed {
   bool fork_66 = true;             // servers that send 66 are Tenstorrent's, not stock 0.11.0
   uint32_t announce_protocol = 0;  // 0: do not announce
   bool once = false;               // end after the first server
+  bool from_now = false;           // of live sources only what comes after a server has connected
   unsigned wait_ms = 0;            // for a live source to appear, at first
   Filter filter;
   std::optional<markers::MetalDate> metal_date;
 };
 
+// With `once`, of the one server; otherwise whole.
+enum class FeedEnd : uint8_t {
+  whole,
+  cut,           // the server did not get everything
+  source_lacks,  // it did, but the source is damaged or lacks chunks
+};
+
 // Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
 // of what there is. Sentences go to `say`. Throws SourceError, tracy::ListenError.
-void feed_tracy(const TracyFeed& options, const volatile std::sig_atomic_t& stop,
-                void (*say)(const std::string& sentence));
+FeedEnd feed_tracy(const TracyFeed& options, const volatile std::sig_atomic_t& stop,
+                   void (*say)(const std::string& sentence));
 
 }  // namespace ttc::tools
