@@ -20,6 +20,8 @@
 #include "collector/ttcollect/program.hpp"
 #include "shm/reader.hpp"
 #include "ttcollect/capture_reader.hpp"
+#include "ttcollect/late_reader.hpp"
+#include "ttcollect/redact.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -39,12 +41,14 @@ struct Contents {
   uint64_t read_from = ~uint64_t{0}, read_to = 0, cycles_from = ~uint64_t{0}, cycles_to = 0;
   uint64_t dropped_blocks = 0;
   size_t losses = 0;
+  std::set<std::string> personal;
 };
 
 void add_fact(const std::vector<uint64_t>& chunk, Contents& c,
               std::set<std::pair<uint64_t, uint64_t>>& lost) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   const auto body = shm::body_of(chunk);
+  list_personal(chunk, c.personal);
   if (h.kind == shm::ChunkKind::loss) {
     uint64_t id;
     std::memcpy(&id, body.data(), sizeof id);
@@ -117,6 +121,7 @@ json to_json(const CaptureReader& reader, const Contents& c) {
   j["seconds"] = c.read_from <= c.read_to ? static_cast<double>(c.read_to - c.read_from) / 1e9 : 0.0;
   if (c.cycles_from <= c.cycles_to) j["cycles"] = {c.cycles_from, c.cycles_to};
   j["loss_intervals"] = c.losses;
+  j["personal"] = c.personal;
   j["sessions"] = c.sessions;
   j["cut"] = reader.cut();
   j["damaged_parts"] = reader.damaged_parts();
@@ -158,6 +163,16 @@ std::string describe(const shm::LossRecord& r) {
 
 constexpr size_t kShownLosses = 5;
 
+std::string rest_in_words(const CaptureCopy& copy, size_t missing, size_t complaints) {
+  if (missing || copy.chunks() == 0) return {};
+  if (complaints) return "; of no lane that is in it anything is missing";
+  if (copy.losses().without_end())
+    return "; nothing is missing until its end, which is not that of its run (a snapshot, a file of a row, a "
+           "disk "
+           "that was full)";
+  return "; nothing is missing";
+}
+
 int tell_recovered(const CaptureCopy& copy, const std::string& from, const std::string& to,
                    const std::vector<std::string>& complaints) {
   for (const std::string& c : complaints) say(Exit::kOk, c);
@@ -168,38 +183,42 @@ int tell_recovered(const CaptureCopy& copy, const std::string& from, const std::
   if (missing > kShownLosses)
     say(Exit::kOk, "and " + std::to_string(missing - kShownLosses) + " more; ttreport loss --from " + to +
                        " lists them");
-  return say(Exit::kOk, from + ": " + std::to_string(copy.chunks()) + " chunks with " +
-                            std::to_string(copy.markers()) + " markers are in " + to +
-                            (missing              ? ""
-                             : complaints.empty() ? "; nothing is missing"
-                                                  : "; of no lane that is in it anything is missing"));
+  const int code = missing || !complaints.empty() ? Exit::kDamaged : Exit::kOk;
+  return say(code, from + ": " + std::to_string(copy.chunks()) + " chunks with " +
+                       std::to_string(copy.markers()) + " markers are in " + to +
+                       rest_in_words(copy, missing, complaints.size()));
 }
 
-int recover_segment(const std::string& name, const std::string& to) {
+int recover_segment(const std::string& name, const std::string& to, bool redact) {
   shm::Reader reader(name, shm::StartAt::oldest);
   if (reader.writer_alive())
     return say(Exit::kUsage, "live:" + name + " is being collected (pid " +
                                  std::to_string(reader.info().writer_pid) + "); ttcollect snapshot " + name +
                                  " takes what it has");
   CaptureCopy copy(to, reader.info().session, shm::LossCause::not_read);
+  if (redact) copy.redact();
   std::vector<std::string> complaints;
   std::vector<uint64_t> chunk;
   for (;;) {
     const shm::Reader::Next next = reader.next(chunk, 0);
+    if (reader.overwritten().chunks) copy.lost_beginning(shm::LossCause::reader_lapped);
     if (next == shm::Reader::Next::chunk)
       copy.add(chunk);
     else if (next != shm::Reader::Next::lapped)
       break;
   }
+  if (std::string late = late_reader(reader); !late.empty()) complaints.push_back(std::move(late));
   if (!reader.damage().empty()) complaints.push_back("live:" + name + " is damaged: " + reader.damage());
   if (!reader.info().ended) copy.broke_off();
   copy.finish();
   return tell_recovered(copy, "live:" + name, to, complaints);
 }
 
-int recover_file(const std::string& from, const std::string& to) {
+int recover_file(const std::string& from, const std::string& to, bool redact) {
   CaptureReader reader(from, {}, 1);
-  CaptureCopy copy(to, reader.file().header().session, shm::LossCause::file_damaged);
+  CaptureCopy copy(to, reader.file().header().session,
+                   reader.lacks_blocks() ? shm::LossCause::not_kept : shm::LossCause::file_damaged);
+  if (redact) copy.redact();
   for (std::vector<uint64_t> chunk; reader.next(chunk);) {
     if (reader.lost_beginning()) copy.lost_beginning();
     copy.add(chunk);
@@ -207,6 +226,13 @@ int recover_file(const std::string& from, const std::string& to) {
   if (reader.broke_off()) copy.broke_off();
   copy.finish();
   std::vector<std::string> complaints;
+  if (copy.chunks() == 0)
+    complaints.push_back(from + " holds no block that can be read; what was recorded in it is not known");
+  else if (reader.broke_off() && !reader.cut())
+    complaints.push_back(
+        from +
+        " was not ended in order: its collector was killed, its disk took no more, or its end "
+        "is cut away; what it lacks is not known");
   if (reader.cut()) complaints.push_back(from + " ends inside a block; what was in it is gone");
   if (reader.damaged_parts())
     complaints.push_back(from + ": " + std::to_string(reader.damaged_parts()) + " damaged parts, the first " +
@@ -221,6 +247,8 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
   info_->add_option("file", file_, "FILE.ttc")->required();
   info_->add_flag("--json", json_, "as JSON");
   info_->footer(
+      "personal: what in it is about people and their machine; `ttcollect recover --redact` makes a copy "
+      "without.\n"
       "Exit codes: 0 it is whole, 2 wrong usage, 3 it cannot be read, 4 it is cut, damaged or was not ended "
       "in order.");
 
@@ -230,6 +258,13 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
                            "a dead collector's segment");
   recover_->add_option("from", file_, "FILE.ttc or live:NAME")->required();
   recover_->add_option("--output,-o", output_, "default: FILE.recovered.ttc, NAME.ttc");
+  recover_->footer(
+      "Exit codes: 0 nothing is missing, 2 wrong usage, 3 it cannot be read, 4 the output holds what was "
+      "left "
+      "and something\nis missing (which is said, and stands in the output as losses), 6 the output failed.");
+
+  constexpr const char* kRedact = "leave out what is personal; `ttcollect info` lists what that is";
+  recover_->add_flag("--redact", redact_, kRedact);
 
   snapshot_ = program::add_command(app, "snapshot",
                                    "write what live collectors have in their rings, while they go on");
@@ -238,6 +273,7 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
   program::add_size_or_duration_option(
       *snapshot_, "--last", last_,
       "only the last so much of each ring, or what was read in so long: 64MiB, 10s");
+  snapshot_->add_flag("--redact", redact_, kRedact);
   snapshot_->add_flag("--json", json_, "say how long it took, as JSON");
 
   play_ = program::add_command(app, "play", "feed a capture into live rings, for readers to be tried on");
@@ -285,7 +321,9 @@ int CaptureCommands::info() {
 int CaptureCommands::recover() {
   if (file_.starts_with("live:")) {
     const std::string name = without_live(file_);
-    return recover_segment(name, output_.empty() ? name + ".ttc" : output_);
+    const std::string to = output_.empty() ? name + ".ttc" : output_;
+    program::refuse_foreign_link(to);
+    return recover_segment(name, to, redact_);
   }
   std::string to = output_;
   if (to.empty()) to = std::filesystem::path(file_).replace_extension().string() + ".recovered.ttc";
@@ -295,7 +333,7 @@ int CaptureCommands::recover() {
   } catch (const CaptureError& e) {
     return say(Exit::kNoSource, e.what());
   }
-  return recover_file(file_, to);
+  return recover_file(file_, to, redact_);
 }
 
 int CaptureCommands::snapshot() {
@@ -307,6 +345,7 @@ int CaptureCommands::snapshot() {
   if (names.empty())
     return say(Exit::kNoSource, "no collector is running; name a segment that was left behind");
   SnapshotOptions options;
+  options.redact = redact_;
   if (last_.bytes) options.last_bytes = last_.bytes;  // what was not asked for bounds nothing
   if (last_.nanoseconds) options.last_ns = last_.nanoseconds;
   std::string to = output_;
@@ -315,6 +354,7 @@ int CaptureCommands::snapshot() {
     std::erase_if(date, [](char c) { return c == '-' || c == ':'; });
     to = (names.size() == 1 ? names[0] : "ttcollect") + "-" + date + ".ttc";
   }
+  program::refuse_foreign_link(to);
   const SnapshotResult r = take_snapshot(names, to, options);
   if (json_)
     std::printf("%s\n", program::json_text(json{{"file", r.path},
@@ -324,7 +364,8 @@ int CaptureCommands::snapshot() {
                                                 {"file_bytes", r.file_bytes},
                                                 {"chunks", r.chunks},
                                                 {"markers", r.markers},
-                                                {"lapped_bytes", r.lapped_bytes}})
+                                                {"lapped_bytes", r.lapped_bytes},
+                                                {"overwritten", r.late}})
                             .c_str());
   else
     std::printf(
@@ -332,6 +373,7 @@ int CaptureCommands::snapshot() {
         program::printable(r.path).c_str(), static_cast<double>(r.ring_bytes) / 1e6,
         static_cast<unsigned long long>(r.markers), static_cast<double>(r.file_bytes) / 1e6,
         static_cast<double>(r.cut_ns) / 1e6, static_cast<double>(r.total_ns) / 1e6);
+  for (const std::string& late : r.late) say(Exit::kOk, late);
   if (r.lapped_bytes)
     say(Exit::kOk, std::to_string(r.lapped_bytes) +
                        " bytes were overwritten before they were written; a larger --ring helps");
@@ -344,7 +386,7 @@ int CaptureCommands::play() {
   options.prefix = prefix_;
   options.ring_bytes = ring_bytes_;
   options.stop = [] { return stop_asked != 0; };
-  for (const int s : {SIGINT, SIGTERM}) std::signal(s, [](int) { stop_asked = 1; });
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) std::signal(s, [](int) { stop_asked = 1; });
   const PlayResult r = collect::play(
       file_, options, [](const std::string& name) { say(Exit::kOk, "readers attach to live:" + name); });
   say(Exit::kOk, std::to_string(r.chunks) + " chunks, " + std::to_string(r.bytes) + " bytes in " +

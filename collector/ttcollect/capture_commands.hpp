@@ -13,7 +13,7 @@ class CaptureCommands {
  public:
   explicit CaptureCommands(CLI::App& app);  // adds the subcommands
   // The exit code, when one of them was given: 0, 2 wrong usage, 3 no such file or segment, 4 the file is
-  // damaged or not whole (info), 6 the output failed.
+  // damaged or not whole (info), something is missing (recover), 6 the output failed.
   std::optional<int> run();
 
  private:
@@ -27,7 +27,7 @@ class CaptureCommands {
   std::string file_, output_, speed_ = "1", prefix_ = "play-";
   std::vector<std::string> names_;
   uint64_t ring_bytes_ = 32u << 20;
-  bool json_ = false;
+  bool json_ = false, redact_ = false;
 };
 
 }  // namespace ttc::collect

@@ -29,8 +29,17 @@ int verdict(const RunResult& result, const std::string& output) {
         d.identity.spec + " went away unannounced; everything read until then is in live:" + d.live_name +
             (output.empty() ? "" : " and " + output));
   }
+  bool broke = false;
+  for (const DeviceResult& d : result.devices) {
+    if (d.failure.empty()) continue;
+    broke = true;
+    say(Exit::kFailed, d.identity.spec + ": collecting broke off: " + d.failure +
+                           "; what was read until then is in live:" + d.live_name +
+                           (output.empty() ? "" : " and " + output));
+  }
   if (!result.viewer_failure.empty()) say(Exit::kOutput, result.viewer_failure);
   return failed || !result.viewer_failure.empty() ? Exit::kOutput
+         : broke                                  ? Exit::kFailed
          : vanished                               ? Exit::kCardVanished
                                                   : Exit::kOk;
 }
@@ -99,18 +108,22 @@ int collect_devices(const CommandLine& line) {
 }
 
 int run_collector(const CommandLine& line) {
+  const auto refused = [&](int code, const std::exception& e) {
+    if (line.as_json) std::printf("%s\n", refusal_json(code, e.what()).c_str());
+    return say(code, e.what());
+  };
   try {
     return collect_devices(line);
   } catch (const DeviceListError& e) {
-    return say(Exit::kUsage, e.what());
+    return refused(Exit::kUsage, e);
   } catch (const card::OpenError& e) {
-    return say(Exit::kNoDevice, e.what());
+    return refused(Exit::kNoDevice, e);
   } catch (const AttachError& e) {
-    return say(Exit::kNoProfiler, e.what());
+    return refused(Exit::kNoProfiler, e);
   } catch (const shm::SegmentError& e) {
-    return say(Exit::kSegment, e.what());
+    return refused(Exit::kSegment, e);
   } catch (const CaptureError& e) {
-    return say(Exit::kOutput, e.what());
+    return refused(Exit::kOutput, e);
   }
 }
 

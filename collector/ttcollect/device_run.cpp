@@ -36,6 +36,16 @@ constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
 constexpr uint64_t kTryAgain = 100 * kMillisecond;  // while a card is away
 
+// Why no zone names will come, though there is a workload perhaps.
+std::string workload_unseen(int pid) {
+  const std::string who = pid > 0 ? "the workload (pid " + std::to_string(pid) + ") cannot be looked at"
+                                  : "which process the workload is cannot be seen";
+  return who +
+         " from here (another user's, or another PID namespace), so its zones have numbers instead of names, "
+         "and its "
+         "command line and variables are not recorded; --metal-home DIR says where its zone logs are";
+}
+
 uint64_t random_session() {
   std::random_device device;
   return uint64_t{device()} << 32 | device();
@@ -135,6 +145,9 @@ void DeviceRun::start() {
   segment_ =
       std::make_unique<shm::SegmentWriter>(card_->identity().live_name, device_.spec, session_, options);
   segment_->add_standing(shm::ChunkKind::session, session_text());
+  result_.identity = card_->identity();  // should collecting break off before there is an account
+  result_.live_name = result_.identity.live_name;
+  result_.chip = device_.chip;
 }
 
 void DeviceRun::record_to(CaptureWriter& capture) {
@@ -195,11 +208,24 @@ void DeviceRun::collect() {
   segment_->end();
   result_.ended = ended;
   result_.card_vanished = end == End::gone;
+  card_left_ = end != End::halted;
   result_.chunks = segment_->get(Counter::chunks);
   result_.bytes = segment_->get(Counter::chunk_bytes);
   result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
   // Other devices may go on for long; this card is let go now.
   let_card_go();
+}
+
+void DeviceRun::break_off(const std::string& why) {
+  result_.failure = why;
+  result_.ended = "broken off: " + why;
+  result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
+  drain_.reset();
+  clock_.reset();
+  sampler_.reset();
+  recycling_.reset();
+  loop_.reset();
+  card_.reset();
 }
 
 // For the card that is attached to now.
@@ -219,6 +245,7 @@ void DeviceRun::make_drain(Carried carried) {
   names_ =
       std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
                                                              : zone_log_directory_in(options_.metal_home));
+  if (names_->directory().empty()) note(workload_unseen(id.workload_pid));
   note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
        std::string(attachment_.layout->name) + ", " + std::string(markers::to_string(attachment_.mode)) +
        " mode, " + std::to_string(attachment_.cores.size()) +

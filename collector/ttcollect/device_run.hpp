@@ -53,6 +53,10 @@ class DeviceRun {
   // closes the card.
   void collect();
 
+  // Instead of the rest of collect(), which threw: the segment is left as that of a collector that died.
+  void break_off(const std::string& why);
+  // After collect(): nobody asked it to end, the card did.
+  bool card_left() const { return card_left_; }
   // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
   void let_go();
 
@@ -114,6 +118,7 @@ class DeviceRun {
   bool names_full_ = false;
   card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
   uint64_t returns_ = 0;
+  bool card_left_ = false;
   LiveFigures last_figures_;
   DeviceResult result_;
 };

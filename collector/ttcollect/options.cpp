@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "collector/inspect/device_list.hpp"
+#include "collector/program/listen_address.hpp"
 #include "collector/program/option_units.hpp"
+#include "collector/program/output_guard.hpp"
 #include "collector/program/program.hpp"
 
 namespace ttc::collect {
@@ -106,14 +108,21 @@ void add_device_options(CLI::App& app, CommandLine& line) {
 
 void add_run_options(CLI::App& app, CommandLine& line) {
   RunOptions& o = line.run;
-  program::add_duration_option(app, "--for", o.duration_ns,
-                               "stop after this long: 500ms, 5s, 10min (default: until Ctrl-C)");
+  program::add_duration_option(
+      app, "--for", o.duration_ns,
+      "stop after this long: 500ms, 5s, 10min (default: until SIGINT, SIGTERM or SIGHUP)");
   app.add_option("--output,-o", o.output, "also write a capture file of all devices, FILE.ttc");
+  app.add_flag("--redact", line.capture.options.redact,
+               "leave out of files (-o, --flight) what is personal: name of the host, command line and "
+               "variables of the\n"
+               "workload, directories of source files, numbers of processes and of the card. The ring has it "
+               "as before");
   add_capture_options(app, line.capture);
   add_flight_options(app, line.capture);
   app.add_flag("--tracy{8600}", o.tracy,
                "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
-               "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest");
+               "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest")
+      ->check(program::check_listen);
   app.add_flag("--json", line.as_json, "print one JSON object at the end");
   app.add_flag("--quiet,-q", o.quiet, "no live line, no remarks");
 }
@@ -212,11 +221,16 @@ void complete(CommandLine& line) {
   RunOptions& o = line.run;
   refuse(read_cpus(line.cpus, o.cpus));
   refuse(read_share(line.recycle_at, o.recycle_at));
+  for (const std::string* output : {&o.output, &o.audit, &line.svg}) program::refuse_foreign_link(*output);
   refuse(resolve_capture_options(line.capture, o.output));
   refuse(resolve_flight_options(line.capture, o.output, o.ring_bytes));
+  if (line.capture.options.redact && o.output.empty() && o.flight.bytes == 0 &&
+      line.capture.flight.bytes == 0)
+    throw program::UsageError("--redact is of files; name one with -o");
   o.capture = line.capture.options;
   o.flight = line.capture.flight;
   o.flight.plain = o.plain;
+  o.flight.redact = o.capture.redact;
   if (!line.mode.empty()) o.mode = markers::mode_by_name(line.mode);
   o.devices = listed_devices(line.typed_devices);
   o.drain.idle_interval_ns = line.idle_ns;

@@ -192,6 +192,7 @@ json to_json(const DeviceResult& r) {
               {"event_loop", r.loop},
               {"duration_s", r.duration_s},
               {"ended", r.ended},
+              {"failure", r.failure.empty() ? json() : json(r.failure)},
               {"card_vanished", r.card_vanished}};
   if (r.synced) {
     device["clock"] = to_json(r.clock, r.clock_bound);
@@ -280,6 +281,14 @@ std::string to_json(const RunResult& r) {
                                  {"lapped_bytes", f.file.lapped_bytes},
                                  {"error", f.error}});
   return program::json_text(all);
+}
+
+std::string refusal_json(int exit_code, const std::string& why) {
+  return program::json_text(json{{"devices", json::array()},
+                                 {"left_out", json::array()},
+                                 {"duration_s", 0.0},
+                                 {"exit_code", exit_code},
+                                 {"error", why}});
 }
 
 std::string to_text(const FlightRecording& r) {

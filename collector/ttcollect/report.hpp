@@ -25,6 +25,8 @@ class LiveLine {
 };
 
 std::string to_json(const RunResult& result);
+// Of a run that collected nothing.
+std::string refusal_json(int exit_code, const std::string& why);
 std::string to_text(const DeviceResult& result);
 std::string to_text(const CaptureResult& capture);
 std::string to_text(const FlightRecording& recording);

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "collector/ttcollect/device_run.hpp"
@@ -21,8 +24,9 @@
 namespace ttc::collect {
 namespace {
 
-constexpr uint64_t kLookAgainNs = 20'000'000;  // for cards to appear
-constexpr uint64_t kLiveLineNs = 200'000'000;  // between two showings
+constexpr uint64_t kLookAgainNs = 20'000'000;          // for cards to appear
+constexpr uint64_t kLiveLineNs = 200'000'000;          // between two showings
+constexpr uint64_t kWorkloadMayEndNs = 2'000'000'000;  // after its card has gone
 constexpr uint64_t kNothingToDoNs = 1'000'000'000;
 
 class Signals {
@@ -33,9 +37,14 @@ class Signals {
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    // A terminal that was closed. Under nohup it is ignored; blocked it would come here all the same.
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
     if (recordings) sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, nullptr);  // threads started later inherit it
     fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd_ < 0)
+      throw std::system_error(errno, std::generic_category(), "waiting for signals cannot be set up");
     signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() { close(fd_); }
@@ -115,7 +124,7 @@ class Supervisor {
     line_.clear();
     join();
     if (capture_) capture_->finish();
-    if (flight_) flight_->finish();
+    if (flight_) flight_->finish(card_left() ? kWorkloadMayEndNs : 0);
     if (viewer_) viewer_failure_ = viewer_->end();
     return result();
   }
@@ -139,16 +148,22 @@ class Supervisor {
   void body(Device& d) {
     try {
       d.run.attach(deadline_);
-    } catch (const std::runtime_error& e) {
+    } catch (const std::exception& e) {
       refuse(d, e);
       return;
     }
     if (!await_go(d)) return;
-    d.run.collect();
+    try {
+      d.run.collect();
+    } catch (const std::bad_alloc&) {
+      d.run.break_off("there was not enough memory");
+    } catch (const std::exception& e) {
+      d.run.break_off(e.what());
+    }
     move_on(d, Stage::done);
   }
 
-  void refuse(Device& d, const std::runtime_error& e) {
+  void refuse(Device& d, const std::exception& e) {
     const std::lock_guard lock(mutex_);
     d.error = std::current_exception();
     d.why = e.what();
@@ -190,7 +205,7 @@ class Supervisor {
     try {
       for (Device* d : waiting) d->run.start();
       record(waiting);
-    } catch (const std::runtime_error&) {
+    } catch (...) {
       for (Device* d : waiting) d->run.withdraw();
       throw;
     }
@@ -209,7 +224,7 @@ class Supervisor {
       }
       try {
         record({d});
-      } catch (const std::runtime_error&) {  // an output that cannot be written is everybody's
+      } catch (...) {  // an output that cannot be written is everybody's
         d->run.withdraw();
         throw;
       }
@@ -284,6 +299,12 @@ class Supervisor {
     line_.clear();
     say(Exit::kOk, (began_ ? "left out: " : "") + d.why);
     told_.push_back(&d);
+  }
+
+  // A card went by itself: its workload is ending, or has been ended.
+  bool card_left() const {
+    const auto done = at(Stage::done);
+    return std::any_of(done.begin(), done.end(), [](const Device* d) { return d->run.card_left(); });
   }
 
   void show_line() {

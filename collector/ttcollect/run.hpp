@@ -79,7 +79,8 @@ struct DeviceResult {
   uint64_t clock_bound = kNoBound;      // host ticks, of the latest final segment while the run went on
   std::optional<double> metal_sync_hz;  // what the workload's own host-device sync found, where it ran
   double duration_s = 0;
-  std::string ended;  // why, as a sentence part
+  std::string ended;    // why, as a sentence part
+  std::string failure;  // what broke it off; empty: nothing did
   bool card_vanished = false;
 };
 

@@ -29,7 +29,7 @@ def csv_of(source):
     """Rows and exit code; what a killed collector left is not whole, and that is said."""
     to = h.work("out.csv")
     code, _, err = h.run("ttexport", "--from", source, "-o", to)
-    h.check(code in (0, 4), f"ttexport --from {source}: {code}: {err}")
+    h.check(code in (0, 4, 6), f"ttexport --from {source}: {code}: {err}")    # 6: the ring has come round by then
     with open(to) as lines:
         return [l.rstrip("\n") for l in lines][2:]
 
@@ -44,7 +44,7 @@ def intervals(source):
 def left_nothing(live, files):
     """Killed before there was a segment: readers are told so in a sentence, and no file was begun."""
     code, out, err = h.run("ttexport", "--from", live)
-    if code in (0, 4):
+    if code in (0, 4, 6):
         return False
     h.check(code == 3 and len(err.strip().splitlines()) == 1, f"{live}: {code}: {err}")
     h.check(all(os.path.getsize(path) < 8192 for path in files), f"{files} hold more than the segment")
@@ -60,7 +60,7 @@ def judge(name, files, closely, ring_holds_all=True):
     if closely:
         recovered_ring = h.work("ring.ttc")
         code, _, err = h.run("ttcollect", "recover", live, "-o", recovered_ring)
-        h.check(code == 0, f"recover {live}: {code}: {err}")
+        h.check(code in (0, 4), f"recover {live}: {code}: {err}")
         h.check(sorted(csv_of(recovered_ring)) == sorted(ring), "the recovered segment is not what was in it")
     known = set(ring)
     with_markers[0] += any(os.path.getsize(path) > 8192 for path in files)
@@ -69,7 +69,7 @@ def judge(name, files, closely, ring_holds_all=True):
             continue                     # it was killed before its first block
         rows = csv_of(path)
         code, _, err = h.run("ttcollect", "recover", path, "-o", h.work("file.ttc"))
-        h.check(code == 0, f"recover {path}: {code}: {err}")
+        h.check(code in (0, 4), f"recover {path}: {code}: {err}")
         if closely:
             h.check(sorted(csv_of(h.work("file.ttc"))) == sorted(rows), "a recovered file is not what was in it")
             h.check(h.run("ttcollect", "info", h.work("file.ttc"))[0] == 0, "a recovered file is not whole")
