@@ -5,6 +5,7 @@ namespace ttc::report {
 // Keeps the line end within a quoted field as LF.
 bool CsvFile::take_line(std::string& line) {
   if (!std::getline(in_, line)) return false;
+  ended_ = !in_.eof();
   ++lines_;
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return true;

@@ -20,6 +20,7 @@ class CsvFile {
   bool next(std::vector<std::string>& fields);
   uint64_t line() const { return line_; }      // where the row began, from 1
   bool unclosed() const { return unclosed_; }  // the last row ended in the middle of a quoted field
+  bool ended() const { return ended_; }        // the last row had a line end
 
  private:
   bool take_line(std::string& line);
@@ -28,7 +29,7 @@ class CsvFile {
   char separator_, quote_;
   std::string text_, more_;
   uint64_t line_ = 0, lines_ = 0;
-  bool unclosed_ = false;
+  bool unclosed_ = false, ended_ = true;
 };
 
 // Appends `value` to a row, quoted when it has to be.

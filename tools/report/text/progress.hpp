@@ -18,6 +18,14 @@ inline int terminal_columns(int fd, int otherwise) {
   return otherwise;
 }
 
+// Rows of a table that leave room for what stands around it; 0: no terminal, any number.
+inline int terminal_page(int fd) {
+  constexpr int kAround = 12, kLeast = 5;
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return 0;
+  return std::max(kLeast, size.ws_row - kAround);
+}
+
 class Progress {
  public:
   explicit Progress(std::string what)

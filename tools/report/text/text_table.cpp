@@ -81,6 +81,7 @@ std::string thousands(double value, int decimals) {
   char digits[400];
   std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
   std::string text = digits;
+  if (text.find_first_not_of("-0.") == std::string::npos && text.starts_with('-')) text.erase(0, 1);
   size_t at = text.find('.');
   if (at == std::string::npos) at = text.size();
   const size_t first = text.starts_with('-') ? 1 : 0;
