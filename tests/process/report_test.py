@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""ttreport on real processes and files. Usage: report_test.py ops|join|files|card|bad|diff|html
+"""ttreport on real processes and files. Usage: report_test.py ops|join|files|card|bad|damage|blackhole|guides|diff|html
 
 ops    the tables and summaries of the golden reports, column by column (TTC_GOLDEN)
 join   the golden C++ report and messages give the golden joined table (TTC_GOLDEN)
 files  the folder that tt-metal's tools leave, from the golden device log (TTC_GOLDEN)
 card   an emulated card: capture, its device log and the live segment give the same programs
 bad    input that is none, or damaged: an answer with the place
+damage  cut, thinned, shuffled logs and tables, and such without a column: exit codes by rule (seed printed)
+blackhole  two ERISCs on one core
+guides  options and files that the guides of other tools name
 diff   --fail-if and its exit code
 html   the page in headless Chromium: it asks for nothing, sorts, searches, is used by keys, draws 10^5 zones
 """
@@ -13,6 +16,7 @@ import collections
 import csv
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -237,7 +241,11 @@ def card():
             out.write(line if i < 2 else "1" + line[1:])
             if i >= 2:
                 out.write(line)
-    report("files", capture, other, "-o", h.work("c"), "--no-date")
+    _, err = report("files", capture, other, "-o", h.work("c"), "--no-date")
+    h.check("chips 0 are from the capture, chips 1 from the workload's device log" in err and "no common time" in err, err)
+    report("html", capture, other, "-o", h.work("merged.html"))
+    with open(h.work("merged.html"), encoding="utf-8") as file:
+        h.check('"1 (log): ' in file.read(), "lanes of the log are not marked")
     merged = table(os.path.join(h.work("c"), "reports/ops_perf_results.csv"))
     h.check(len(merged) == 240 and {r["DEVICE ID"] for r in merged} == {"0", "1"}, f"{len(merged)} merged rows")
     with open(os.path.join(h.work("c"), ".logs/profile_log_device.csv")) as lines:
@@ -256,9 +264,10 @@ def bad():
     refused(b"hello\n", ["neither a capture", "nor a device log", "nor a table of ops"])
     refused(b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: x\n", ["line 1", "CHIP_FREQ"])
     refused(b"ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nno, columns\n", ["line 2", "PCIe slot"])
-    refused(b"OP CODE,OP TYPE\na,b,c\n", ["1 rows were skipped", "line 2"], code=0)
-    refused(b"GLOBAL CALL COUNT,METAL TRACE ID,DEVICE ID\n1,,x\n", ["line 2"], code=0)
-    refused(b"OP CODE,OP TYPE,DEVICE ARCH\nA,tt_dnn_device,quasar\n", ["'quasar'", "--arch takes"])
+    needed = b"OP CODE,OP TYPE,DEVICE ID,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns]"
+    refused(needed + b"\na,b,c\n", ["1 rows were skipped", "line 2"], code=4)
+    refused(b"GLOBAL CALL COUNT,METAL TRACE ID,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n1,,x,1,1\n", ["line 2"], code=4)
+    refused(needed + b",DEVICE ARCH\nA,tt_dnn_device,0,0,12,quasar\n", ["'quasar'", "--arch takes"])
     for words, arguments in ((["cannot be opened"], ("ops", "/nonexistent.ttc")), (["neither"], ("ops", os.path.dirname(__file__)))):
         out, err = report(*arguments, code=3)
         h.check(all(w in err for w in words), err)
@@ -276,7 +285,7 @@ def bad():
         path = h.work("cut.csv")
         with open(path, "wb") as file:
             file.write(whole[:cut])
-        report("ops", path)
+        report("ops", path, code=0 if whole[cut - 1:cut] == b"\n" else 4)
     # The eras of 6 and 12 columns.
     old = b"Chip clock is at 1.0 GHz\nPCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset]\n0,1,1,BRISC,1,1000\n0,1,1,BRISC,4,1700\n"
     refused(old, ["No ops", "log of 6 columns"], code=0)
@@ -296,15 +305,145 @@ def bad():
                         (run15(1024, time=b"nan"), ["4 lines were skipped", "must be a number", "line 3"]),
                         (run15(1024, time=b"-5"), ["4 lines were skipped", "must be a number"]),
                         (b"0,1,1\n", ["1 lines were skipped", "too few columns", "line 3"])):
-        refused(head15 + text + good, [*words, "program 2", "1 device ops"], code=0)
+        refused(head15 + text + good, [*words, "program 2", "1 device ops"], code=4)
     refused((head15 + run15(1024) + good).replace(b"\n", b"\r\n"), ["2 device ops"], code=0)
     refused(head15 + run15(1024) + run15(1025, start=5000, chip=1) + good, ["2 devices"], code=0)
     refused(head15 + run15(1024, b"/src/gr\xc3\xb6\xc3\x9fe.cc") + run15(2048, b"/latin/\xf6.cc", start=9000), ["2 device ops"], code=0)
     refused(head15 + run15(1024) + run15(2048, start=1200), ["-0."], code=0)  # programs that overlap
     refused(head15, ["not one marker"], code=0)
-    refused(b"OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nA,tt_dnn_device,0,12\n", ["no signposts here", "'x'"], "ops", "--start-signpost", "x", code=0)
+    refused(needed + b"\nA,tt_dnn_device,0,0,12\n", ["no signposts here", "'x'"], "ops", "--start-signpost", "y", "--signpost", "x", code=0)
     # A bad cell costs that cell; a quote that is never closed costs its row.
-    refused(b"OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],ATTRIBUTES\nA,tt_dnn_device,0,12x,\nB,tt_dnn_device,0,1000,\"open\n", ["row 2", "'12x'"], code=0)
+    refused(needed + b",ATTRIBUTES\nA,tt_dnn_device,0,0,12x,\nB,tt_dnn_device,0,0,1000,\"open\n", ["row 2", "'12x'", "middle of a line"], code=4)
+    # The missing thing and what may have been meant.
+    for words, arguments in ((["'opz' is no report", "did you mean ops?"], ("opz", "x")), (["--hots", "did you mean --host?"], ("ops", "x", "--hots", "y")),
+                             (["option --zzzzzz is not known", "--help"], ("ops", "x", "--zzzzzz"))):
+        _, err = report(*arguments, code=2)
+        h.check(all(w in err for w in words), f"{arguments}: {err}")
+
+
+def damage():
+    """Cut, thinned, shuffled and misnamed inputs: the exit code goes by rule, in every report that reads zones or tables."""
+    seed = 20261122
+    random_ = random.Random(seed)
+    print(f"seed {seed}")
+    log = h.work("whole.csv")
+    big_log(log, programs=6, cores=4)
+    with open(log, "rb") as file:
+        lines = file.read().splitlines(True)
+    head, rows = lines[:2], lines[2:]
+    def code_of(name, data, *command):
+        path = h.work(name)
+        with open(path, "wb") as file:
+            file.write(data)
+        got, out, err = h.run("ttreport", *(command or ("ops", "--no-summary")), path)
+        return got, out, err
+    for command in (("ops",), ("kernels",), ("heatmap",), ("steps",), ("html", "-o", h.work("d.html")), ("files", "-o", h.work("d"), "--no-date")):
+        got, _, err = code_of("thinned.csv", b"".join(head + rows[:26] + rows[41:]), *command)
+        h.check(got == 4 and "markers are gone" in err and "has no" in err, f"rows deleted from the middle, {command[0]}: exit {got}: {err}")
+    for cut in range(len(b"".join(head)) + 1, sum(map(len, lines)), 997):
+        data = b"".join(lines)[:cut]
+        got, _, err = code_of("cut.csv", data)
+        h.check(got == (0 if data.endswith(b"\n") else 4), f"cut at {cut}: exit {got}: {err}")
+    whole, _, _ = code_of("again.csv", b"".join(lines), "ops", "--json", h.work("whole.json"))
+    for _ in range(5):
+        random_.shuffle(rows)
+        got, _, err = code_of("shuffled.csv", b"".join(head + rows), "ops", "--json", h.work("shuffled.json"))
+        h.check(got == whole == 0 and "were sorted" in err, f"shuffled: exit {got}: {err}")
+        a, b = (json.load(open(h.work(n))) for n in ("whole.json", "shuffled.json"))
+        h.check(a["rows"] == b["rows"], "a shuffled log gives other ops")
+    got, _, err = code_of("shuffled.csv", b"".join(head + rows), "ops", "--memory", "1KiB")
+    h.check(got == 3 and "--memory" in err, f"shuffled beyond the bound: exit {got}: {err}")
+    # Every column of a log and of a table in turn: without it the answer is right, or refused by its name.
+    names = [n.strip() for n in head[1].decode().split(",")]
+    needed_of_log = {"PCIe slot", "core_x", "core_y", "RISC processor type", "timer_id", "time[cycles since reset]", "data", "run host ID",
+                     "trace id", "trace id counter", "zone name", "type"}
+    for i, name in enumerate(names):
+        text = b"".join([head[0]] + [b",".join(c for k, c in enumerate(l.rstrip(b"\n").split(b",")) if k != i) + b"\n" for l in lines[1:]])
+        got, _, err = code_of("column.csv", text)
+        h.check(got == (3 if name in needed_of_log else 0), f"log without {name}: exit {got}: {err}")
+    text = (b"OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,ATTRIBUTES,MATH FIDELITY,CORE COUNT,HOST START TS,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns]\n"
+            + b"".join(b"Op%d,tt_dnn_device,%d,0,{},HiFi4,64,%d,100,%d\n" % (i % 3, 1024 * i, 1000 * i, 5000 + i) for i in range(40)))
+    names = text.split(b"\n")[0].split(b",")
+    for i, name in enumerate(names):
+        without = b"".join(b",".join(c for k, c in enumerate(l.split(b",")) if k != i) + b"\n" for l in text.splitlines())
+        got, _, err = code_of("table.csv", without)
+        refused = name.decode() in ("OP CODE", "OP TYPE", "DEVICE ID", "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]")
+        h.check(got == (3 if refused else 0) and (not refused or f"'{name.decode()}'" in err), f"table without {name}: exit {got}: {err}")
+    for data, want in ((text[:100], 3), (text.replace(b"\n", b"\0"), 3), (text[:-20], 4), (text.replace(b"Op1", b"garbage\nOp1", 1), 4)):
+        got, _, err = code_of("table.csv", data)
+        h.check(got == want, f"table {data[-40:]}: exit {got} instead of {want}: {err}")
+
+
+def blackhole():
+    """A core with two ERISCs split the programs it ran: 42 ops instead of 20."""
+    name, capture = h.card_name(), h.work("bh.ttc")
+    card_ = h.start("ttemu", "--name", name, "--wait-observer", "--arch", "blackhole", "--board", "p150", "--ethernet", 2, "--cores", 6, "--programs", 20,
+                    "--dispatch-cores", 1, "--pace", "--quiet")
+    collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "-o", capture)
+    for one in (card_, collector):
+        code, out, err = h.finish(one)
+        h.check(code == 0, f"{one.args[0]} ended with {code}: {err}{out}")
+    log = h.work("bh.csv")
+    code, _, err = h.run("ttexport", "--from", capture, "-o", log)
+    h.check(code == 0, err)
+    for source in (capture, log):
+        out, _ = report("ops", source, "--json", "-", "--no-summary")
+        rows = json.loads(out)["rows"]
+        h.check(len(rows) == 20 and {r["cores"] for r in rows} == {8}, f"{source}: {len(rows)} ops on {[r['cores'] for r in rows]} cores")
+        out, _ = report("ops", source)
+        h.check("-0.0" not in out, "a share of -0.0")
+    report("html", capture, "-o", h.work("bh.html"))
+    with open(h.work("bh.html"), encoding="utf-8") as file:
+        lanes = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S).group(1).replace("<\\/", "</"))["lanes"]
+    h.check(len(lanes) == len(set(lanes)) and any(l.endswith("ERISC 1") for l in lanes), f"lanes: {lanes}")
+    out, _ = report("kernels", capture, "--json", "-", "--top", 0)
+    kernels = json.loads(out)["kernels"]
+    own = {g: sum(k["self_us"] for k in kernels if k["group"] == g and k["name"].endswith("-KERNEL")) for g in ("program", "no program")}
+    h.check(0 < own["program"] < own["no program"] / 100, f"the dispatch core is no group of its own: {own}")
+    root = h.work("files")
+    report("files", capture, "-o", root, "--no-date")
+    with open(os.path.join(root, "reports", "per_core_op_to_op_times.csv")) as file:
+        h.check(len(file.readline().split(",")) == 2 + 6, "per-core gaps have columns of Ethernet cores")
+
+
+def guides():
+    """What the guides of other tools name: options, old columns, the newest report, session ids."""
+    folder = h.work("logs")
+    os.makedirs(folder, exist_ok=True)
+    big_log(os.path.join(folder, "profile_log_device.csv"), programs=3, cores=2)
+    info = {"global_call_count": 1024, "device_id": 0, "op_code": "Matmul", "op_type": "tt_dnn_device", "op_hash": 7, "attributes": {},
+            "input_tensors": [{"dtype": "BFLOAT16", "layout": "TILE", "shape": {"W": "1[1]", "Z": "1[1]", "Y": "32[30]", "X": "64[60]"}, "storage_type": "HOST"}],
+            "output_tensors": [], "kernel_info": {"kernel_sizes": {"TENSIX_DM_0_max_kernel_size": 10, "ACTIVE_ETH_DM_0_max_kernel_size": 11}}}
+    with open(os.path.join(folder, "tracy_ops_data.csv"), "w") as file:
+        file.write("MessageName;total_ns\nTTNN_SESSION_ID:run-1;5\n`TT_DNN_DEVICE_OP: \"Matmul\", 7, 0, 0, 1024 ->\n" + json.dumps(info) + "`;10\n"
+                   '`TT_DNN_DEVICE_OP: "Matmul", 7, 0, 1, 2048`;20\n`TT_DNN_DEVICE_OP: "Matmul", 7, 0, 1, 3072`;30\n')
+    root = h.work("out")
+    for stamp, more in (("2026_01_01_00_00_00", ()), ("2026_03_01_00_00_00", ("--columns-of", "2025-06")), ("2026_02_01_00_00_00", ())):
+        report("files", os.path.join(folder, "profile_log_device.csv"), "-o", root, "--date", stamp, *more)
+    newest = os.path.join(root, "reports", "2026_03_01_00_00_00")
+    out, err = report("ops", os.path.join(root, "reports"), "--json", "-")
+    h.check("2026_03_01" in err and len(json.loads(out)["rows"]) == 3, f"the newest report: {err}")
+    rows = table(os.path.join(newest, "ops_perf_results_2026_03_01_00_00_00.csv"))
+    h.check(rows[0]["INPUT_0_Y"] == "32" and rows[0]["BRISC MAX KERNEL SIZE [B]"] == "10" and rows[0]["ERISC MAX KERNEL SIZE [B]"] == "11"
+            and "DEVICE ARCH" not in rows[0] and "PROGRAM HASH" not in rows[0], f"columns of June 2025: {list(rows[0])}")
+    with open(os.path.join(newest, "profile_log_device.csv")) as file:
+        h.check(file.readline().endswith(", SESSION_ID: run-1\n"), "the log does not name the session")
+    # Cached ops with a hit flag of 0 and 1 are there.
+    h.check([r["GLOBAL CALL COUNT"] for r in table(os.path.join(root, "reports", "2026_02_01_00_00_00", "ops_perf_results_2026_02_01_00_00_00.csv"))]
+            == ["1024", "2048", "3072"], "cached ops are missing")
+    one = os.path.join(newest, "ops_perf_results_2026_03_01_00_00_00.csv")
+    out, _ = report("ops", one, "--csv", h.work("t.csv"), "--table")
+    h.check("Verdict" in out and os.path.exists(h.work("t.csv")), "--csv FILE --table prints no table")
+    out, _ = report("ops", one, "--hide", "--min-percentage", "99")
+    h.check("are hidden" in out, f"--hide: {out}")
+    out, _ = report("ops", one, "--rows", "1")
+    h.check("The 1 of 3 that take longest" in out and "--rows 0" in out, f"--rows 1: {out}")
+    # An output that is an input, through a hard link, is not written.
+    os.makedirs(h.work("trap/.logs"), exist_ok=True)
+    trap = os.path.join(h.work("trap/.logs"), "tracy_ops_data.csv")
+    os.link(os.path.join(folder, "profile_log_device.csv"), trap)
+    _, err = report("files", os.path.join(folder, "profile_log_device.csv"), "-o", h.work("trap"), "--no-date", code=2)
+    h.check("is the input" in err, err)
 
 
 def diff():

@@ -8,7 +8,7 @@
 #include "tools/report/ops/run_diff.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
-#include "tools/ttreport/input_options.hpp"
+#include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -19,7 +19,7 @@
 #include "tools/formats/losses_beside.hpp"
 #include "tools/report/noc/noc_traces.hpp"
 #include "tools/report/programs/core_gaps.hpp"
-#include "tools/ttreport/input_options.hpp"
+#include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -63,6 +63,18 @@ bool place_without_traces(const fs::path& from, const fs::path& to) {
   return true;
 }
 
+// A device log whose first line names the session, as ttnn-visualizer pairs it with a memory report (2026).
+void place_with_session(const fs::path& from, const fs::path& to, const std::string& id) {
+  std::ifstream in(from, std::ios::binary);
+  std::string line;
+  std::getline(in, line);
+  constexpr const char* kKey = ", SESSION_ID: ";
+  Output out(to.string(), false);
+  out.append(line.find(kKey) == line.npos ? line + kKey + id + "\n" : line + "\n");
+  while (std::getline(in, line)) out.append(line + "\n");
+  out.commit();
+}
+
 // A copy, not a second name: tt-metal appends to logs that it finds.
 void place(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -95,6 +107,11 @@ class FilesReport : public Report {
     command.add_flag("--every-column", run_options_.every_column,
                      "without host data: all columns, ops named by their program; tt-perf-report and "
                      "ttnn-visualizer read no table that lacks them");
+    command
+        .add_option("--columns-of", columns_of_,
+                    "2025-06: the joined table with that year's columns, INPUT_0_W and BRISC MAX KERNEL SIZE "
+                    "[B]")
+        ->check(CLI::IsMember({"2025-06"}));
     command.add_flag("--tt-torch", torch_,
                      "also results/perf/device_ops_perf_trace.csv with LOC, CONST_EVAL_OP, PROGRAM_METADATA");
   }
@@ -125,17 +142,20 @@ class FilesReport : public Report {
       return say(ReportExit::kUsage,
                  run_options_.from[0] + " is a finished table of ops; `ttreport files` makes one from zones");
     if (from_log)
-      place(run_options_.from[0], logs / kLog);
+      bring(run_options_.from[0], logs / kLog);
     else if (run.kind == report::InputKind::device)
       finish_log(run, device_log);
     losses_beside(logs / kLog, from_log, run, device_csv);
+    if (columns_of_ == "2025-06") run.table = report::columns_of_mid_2025(run.table);
+    if (run.host.session_ids.size() > 1)
+      say(ReportExit::kOk, "the host's messages name several session ids; none is written into the log");
 
     Output cpp((logs / "cpp_device_perf_report.csv").string(), false);
     report::write_cpp_report(run.rows, cpp);
     cpp.commit();
     bring_along(logs);
     if (noc) {
-      const size_t written = noc->write(logs, run);
+      const size_t written = noc->write(logs, run, [this](const std::string& path) { guarded(path); });
       say(ReportExit::kOk, std::to_string(written) + " NoC traces were written");
       for (const std::string& n : noc->remarks()) say(ReportExit::kOk, n);
     }
@@ -166,7 +186,10 @@ class FilesReport : public Report {
     void device(const report::Device& device) override { traces_->device(device); }
     void events(const report::LaneEvents& batch) override { traces_->events(batch); }
     void clock(uint32_t chip, const collect::ClockMap& map) override { traces_->clock(chip, map); }
-    size_t write(const fs::path& directory, const report::Run& run) { return traces_->write(directory, run); }
+    size_t write(const fs::path& directory, const report::Run& run,
+                 const std::function<void(const std::string&)>& may_write) {
+      return traces_->write(directory, run, may_write);
+    }
     std::vector<std::string> remarks() const { return traces_->remarks(); }
 
    private:
@@ -210,10 +233,18 @@ class FilesReport : public Report {
     const std::string from = path_beside(run_options_.from[0]), to = path_beside(log);
     std::error_code ignored;
     if (from.empty() || to.empty() || fs::equivalent(from, to, ignored)) return;
+    guarded(to);
     if (fs::is_regular_file(from, ignored))
       place(from, to);
     else
       fs::remove(to, ignored);
+  }
+
+  // A side file, unless it stands there already: then it is input and output at once, and stays.
+  void bring(const fs::path& from, const fs::path& to) const {
+    std::error_code ignored;
+    if (fs::equivalent(from, to, ignored)) return;
+    place(from, guarded(to));
   }
 
   void bring_along(const fs::path& logs) {
@@ -226,7 +257,7 @@ class FilesReport : public Report {
       for (const fs::path& from : places) {
         std::error_code ignored;
         if (!fs::is_regular_file(from / name, ignored)) continue;
-        place(from / name, logs / name);
+        bring(from / name, logs / name);
         break;
       }
   }
@@ -255,7 +286,9 @@ class FilesReport : public Report {
     std::error_code ignored;
     if (fs::exists(logs / kLog, ignored)) {
       guarded(folder / kLog);
-      if (log_columns_ == 15)
+      if (log_columns_ == 15 && run.host.session_ids.size() == 1)
+        place_with_session(logs / kLog, folder / kLog, *run.host.session_ids.begin());
+      else if (log_columns_ == 15)
         place(logs / kLog, folder / kLog);
       else if (!place_without_traces(logs / kLog, folder / kLog))
         say(ReportExit::kOk,
@@ -264,7 +297,7 @@ class FilesReport : public Report {
     }
     // ttnn-visualizer wants a file of this name; it does not look into it.
     if (!fs::exists(logs / kTracy, ignored)) Output(logs / kTracy, false).commit();
-    place(logs / kTracy, folder / kTracy);
+    bring(logs / kTracy, folder / kTracy);
     if (fs::is_directory(root / "npe_viz", ignored))
       fs::copy(root / "npe_viz", folder / "npe_viz",
                fs::copy_options::recursive | fs::copy_options::overwrite_existing, ignored);
@@ -280,7 +313,7 @@ class FilesReport : public Report {
 
   report::RunOptions run_options_;
   std::vector<std::string> inputs_;
-  std::string root_, name_, date_;
+  std::string root_, name_, date_, columns_of_;
   unsigned log_columns_ = 15;
   bool no_date_ = false, noc_ = false, torch_ = false;
 };

@@ -5,7 +5,7 @@
 
 #include "tools/report/draw/core_heat.hpp"
 #include "tools/report/text/text_table.hpp"
-#include "tools/ttreport/input_options.hpp"
+#include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include "tools/report/page/html_page.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/report/zones/zone_keeper.hpp"
-#include "tools/ttreport/input_options.hpp"
+#include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -262,12 +262,12 @@ class HtmlReport : public Report {
       const ZoneSpan* span;
       int64_t op;
     };
-    std::map<std::tuple<uint32_t, uint8_t, uint8_t, LogRisc>, std::vector<Shown>> lanes;
+    std::map<std::tuple<uint32_t, uint8_t, uint8_t, LogRisc, uint8_t>, std::vector<Shown>> lanes;
     std::map<uint32_t, uint64_t> origin;
     for (const auto& [launch, spans] : keeper.launches())
       for (const ZoneSpan& s : spans) {
         const auto it = op_of.find(launch);
-        lanes[{launch.chip, s.lane.x, s.lane.y, s.lane.risc}].push_back(
+        lanes[{launch.chip, s.lane.x, s.lane.y, s.lane.risc, s.lane.twin}].push_back(
             {&s, it == op_of.end() ? -1 : it->second});
         const auto [first, fresh] = origin.try_emplace(launch.chip, s.begin);
         first->second = std::min(first->second, s.begin);
@@ -278,10 +278,12 @@ class HtmlReport : public Report {
     std::vector<int32_t> op;
     std::vector<uint8_t> depth;
     std::map<uint32_t, uint16_t> zone_number;
+    const bool captured = std::any_of(run.devices.begin(), run.devices.end(),
+                                      [](const auto& one) { return !one.second.name.empty(); });
     for (auto& [where, shown] : lanes) {
       std::stable_sort(shown.begin(), shown.end(),
                        [](const Shown& a, const Shown& b) { return a.span->begin < b.span->begin; });
-      const auto& [chip, x, y, risc] = where;
+      const auto& [chip, x, y, risc, twin] = where;
       const double ns_per_cycle = 1000.0 / run.mhz(chip);
       for (const Shown& s : shown) {
         const auto [number, fresh] =
@@ -298,8 +300,9 @@ class HtmlReport : public Report {
         op.push_back(static_cast<int32_t>(s.op));
         depth.push_back(static_cast<uint8_t>(std::min<uint32_t>(s.span->depth, 12)));
       }
-      data["lanes"].push_back(std::to_string(chip) + ": " + std::to_string(x) + "-" + std::to_string(y) +
-                              " " + kRiscNames[static_cast<size_t>(risc)]);
+      const bool logged = captured && run.devices.at(chip).name.empty();
+      data["lanes"].push_back(std::to_string(chip) + (logged ? " (log): " : ": ") + std::to_string(x) + "-" +
+                              std::to_string(y) + " " + processor_name({x, y, risc, twin}));
     }
     const auto pack = [](const auto& values) {
       return base64(values.data(), values.size() * sizeof values[0]);
@@ -319,7 +322,7 @@ class HtmlReport : public Report {
     std::sort(order.rbegin(), order.rend());
     for (size_t i = 0; i < std::min<size_t>(order.size(), 2000); ++i) {
       const auto& e = stats.entries().at(order[i].second);
-      const Zone& z = run.zones[order[i].second.first];
+      const Zone& z = run.zones[order[i].second.zone];
       const double per_us = run.mhz(e.longest.launch.chip);
       const auto first = static_cast<size_t>(
           std::find_if(e.histogram.begin(), e.histogram.end(), [](uint32_t n) { return n > 0; }) -
@@ -330,8 +333,10 @@ class HtmlReport : public Report {
       for (size_t b = first; b < last; ++b) counts.push_back(e.histogram[b]);
       const double bucket_ns = std::ldexp(1.0, static_cast<int>(first) - 1) * 1000 / per_us;
       all.push_back({z.name.empty() ? "(unnamed)" : z.name,
-                     kRiscNames[static_cast<size_t>(order[i].second.second)], e.count, e.cores.size(),
-                     static_cast<double>(e.cycles) / per_us, static_cast<double>(e.self_cycles) / per_us,
+                     kRiscNames[static_cast<size_t>(order[i].second.risc)] +
+                         std::string(order[i].second.no_program ? " (no program)" : ""),
+                     e.count, e.cores.size(), static_cast<double>(e.cycles) / per_us,
+                     static_cast<double>(e.self_cycles) / per_us,
                      static_cast<double>(e.cycles) / per_us / static_cast<double>(e.count),
                      static_cast<double>(e.least) / per_us, static_cast<double>(e.most) / per_us,
                      z.file.empty() ? "" : z.file + ":" + std::to_string(z.line),

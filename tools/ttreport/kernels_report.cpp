@@ -10,7 +10,7 @@
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/report/zones/zone_stats.hpp"
-#include "tools/ttreport/input_options.hpp"
+#include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -22,7 +22,8 @@ struct Line {
   std::string name, processor, source, core;
   uint64_t count = 0, cores = 0;
   double total_us = 0, self_us = 0, mean_us = 0, least_us = 0, most_us = 0;
-  std::string slowest;  // core of the longest one
+  std::string slowest;      // core of the longest one
+  bool no_program = false;  // ZoneStats::Key::no_program
 };
 
 class KernelsReport : public Report {
@@ -56,19 +57,30 @@ class KernelsReport : public Report {
     std::vector<Line> lines = by_ == "core" ? by_core(stats, run) : by_zone(stats, run);
     std::stable_sort(lines.begin(), lines.end(),
                      [&](const Line& a, const Line& b) { return key(a) > key(b); });
-    double all = 0;
-    for (const Line& l : lines) all += l.self_us;
-    if (top_ > 0 && lines.size() > top_) lines.resize(top_);
-    if (!csv_.empty()) write_csv(lines);
-    if (!json_.empty()) write_json(lines);
-    if (csv_.empty() && json_.empty()) print(lines, all);
-    if (stats.unclosed())
-      say(ReportExit::kOk,
-          std::to_string(stats.unclosed()) + " zone markers have no partner and are left out");
+    const auto middle =
+        std::stable_partition(lines.begin(), lines.end(), [](const Line& l) { return !l.no_program; });
+    std::vector<Line> others(middle, lines.end());
+    lines.erase(middle, lines.end());
+    if (lines.empty()) lines.swap(others);  // a log without run host IDs
+    Group groups[] = {{"program", std::move(lines)}, {"no program", std::move(others)}};
+    for (Group& g : groups) {
+      for (const Line& l : g.lines) g.self_us += l.self_us;
+      if (top_ > 0 && g.lines.size() > top_) g.lines.resize(top_);
+    }
+    if (!csv_.empty()) write_csv(groups);
+    if (!json_.empty()) write_json(groups);
+    if (csv_.empty() && json_.empty()) print(groups);
     return tell(run);
   }
 
  private:
+  // Shares of time are taken within a group.
+  struct Group {
+    const char* role;
+    std::vector<Line> lines;
+    double self_us = 0;
+  };
+
   double key(const Line& l) const {
     return sort_ == "self"   ? l.self_us
            : sort_ == "mean" ? l.mean_us
@@ -80,15 +92,17 @@ class KernelsReport : public Report {
   std::vector<Line> by_zone(const ZoneStats& stats, const Run& run) const {
     std::map<std::string, Line> lines;
     for (const auto& [zone_risc, e] : stats.entries()) {
-      const Zone& z = run.zones[zone_risc.first];
+      const Zone& z = run.zones[zone_risc.zone];
       if (!wanted(z)) continue;
       const std::string source = z.file.empty() ? "" : z.file + ":" + std::to_string(z.line);
-      const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.second)];
+      const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.risc)];
       std::string key = z.name;
       key += '\n';
       key += source;
       if (by_ != "source") key += processor;
+      if (zone_risc.no_program) key += "\nno program";
       Line& l = lines[key];
+      l.no_program = zone_risc.no_program;
       const uint32_t mhz = run.mhz(e.longest.launch.chip);
       const auto us = [&](uint64_t cycles) { return static_cast<double>(cycles) / mhz; };
       l.name = z.name.empty() ? "(unnamed)" : z.name;
@@ -115,14 +129,15 @@ class KernelsReport : public Report {
   std::vector<Line> by_core(const ZoneStats& stats, const Run& run) const {
     std::map<uint32_t, Line> lines;
     for (const auto& [zone_risc, e] : stats.entries()) {
-      if (run.zones[zone_risc.first].zone_class != ZoneClass::kernel) continue;
+      if (run.zones[zone_risc.zone].zone_class != ZoneClass::kernel) continue;
       for (const auto& [core, share] : e.cores) {
         Line& l = lines[core];
         const uint32_t chip = core >> 16;
+        l.no_program = l.no_program || zone_risc.no_program;
         const double us = static_cast<double>(share.cycles) / run.mhz(chip);
         l.core = std::to_string(core >> 8 & 0xff) + "-" + std::to_string(core & 0xff);
         l.name = "chip " + std::to_string(chip) + ", core " + l.core;
-        const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.second)];
+        const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.risc)];
         if (l.processor.find(processor) == std::string::npos)
           l.processor += (l.processor.empty() ? "" : " ") + processor;
         l.count += share.count;
@@ -139,7 +154,15 @@ class KernelsReport : public Report {
     return all;
   }
 
-  void print(const std::vector<Line>& lines, double all) const {
+  void print(std::span<const Group> groups) const {
+    print(groups[0]);
+    if (groups[1].lines.empty()) return;
+    std::printf(
+        "\nZones of no program: of cores that dispatch, whose kernels run as long as the device does\n");
+    print(groups[1]);
+  }
+
+  void print(const Group& group) const {
     const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
     TextTable table({{"Self %"},
                      {by_ == "core" ? "Core" : "Zone", true, 0, 16},
@@ -153,8 +176,8 @@ class KernelsReport : public Report {
                      {"Max \u03bcs", false, 2},
                      {"Slowest", false, 6},
                      {"Source", true, 1, 20}});
-    for (const Line& l : lines)
-      table.row({{thousands(all > 0 ? l.self_us / all * 100 : 0, 1)},
+    for (const Line& l : group.lines)
+      table.row({{thousands(group.self_us > 0 ? l.self_us / group.self_us * 100 : 0, 1)},
                  {l.name, Ink::cyan},
                  {l.processor},
                  {std::to_string(l.count)},
@@ -169,38 +192,41 @@ class KernelsReport : public Report {
     std::fputs(table.text(static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0)), color).c_str(), stdout);
   }
 
-  void write_csv(const std::vector<Line>& lines) const {
+  void write_csv(std::span<const Group> groups) const {
     Cells cells;
-    cells.header = {"Name",      "Processor", "Source",   "Count",    "Cores",       "Total [us]",
-                    "Self [us]", "Mean [us]", "Min [us]", "Max [us]", "Slowest Core"};
+    cells.header = {"Name",      "Processor", "Source",   "Count",    "Cores",        "Total [us]",
+                    "Self [us]", "Mean [us]", "Min [us]", "Max [us]", "Slowest Core", "Group"};
     const auto us = [](double value) {
       char text[64];
       std::snprintf(text, sizeof text, "%.3f", value);
       return std::string(text);
     };
-    for (const Line& l : lines)
-      cells.rows.push_back({l.name, l.processor, l.source, std::to_string(l.count), std::to_string(l.cores),
-                            us(l.total_us), us(l.self_us), us(l.mean_us), us(l.least_us), us(l.most_us),
-                            l.slowest});
+    for (const Group& group : groups)
+      for (const Line& l : group.lines)
+        cells.rows.push_back({l.name, l.processor, l.source, std::to_string(l.count), std::to_string(l.cores),
+                              us(l.total_us), us(l.self_us), us(l.mean_us), us(l.least_us), us(l.most_us),
+                              l.slowest, group.role});
     Output out(csv_, false);
     write_cells(cells, out);
     out.commit();
   }
 
-  void write_json(const std::vector<Line>& lines) const {
+  void write_json(std::span<const Group> groups) const {
     json all = json::array();
-    for (const Line& l : lines)
-      all.push_back({{"name", l.name},
-                     {"processor", l.processor},
-                     {"source", l.source},
-                     {"count", l.count},
-                     {"cores", l.cores},
-                     {"total_us", l.total_us},
-                     {"self_us", l.self_us},
-                     {"mean_us", l.mean_us},
-                     {"min_us", l.least_us},
-                     {"max_us", l.most_us},
-                     {"slowest_core", l.slowest}});
+    for (const Group& group : groups)
+      for (const Line& l : group.lines)
+        all.push_back({{"name", l.name},
+                       {"processor", l.processor},
+                       {"source", l.source},
+                       {"count", l.count},
+                       {"cores", l.cores},
+                       {"total_us", l.total_us},
+                       {"self_us", l.self_us},
+                       {"mean_us", l.mean_us},
+                       {"min_us", l.least_us},
+                       {"max_us", l.most_us},
+                       {"slowest_core", l.slowest},
+                       {"group", group.role}});
     Output out(json_, false);
     out.append(program::json_text(json{{"by", by_}, {"kernels", std::move(all)}}, 1) + "\n");
     out.commit();

@@ -128,7 +128,9 @@ json to_json(uint64_t session, const SessionLosses& run) {
 class LossReport : public Report {
  public:
   void options(CLI::App& command) override {
-    command.add_option("--from", from_, "live:NAME, FILE.ttc or a directory of firmware memory; comma lists")
+    command
+        .add_option("--from,input", from_,
+                    "live:NAME, FILE.ttc or a directory of firmware memory; comma lists")
         ->required()
         ->expected(1)
         ->take_all();

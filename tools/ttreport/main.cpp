@@ -1,9 +1,12 @@
-// ttreport: answers to questions about what was collected. Every report is a subcommand (reports.cpp).
+// ttreport: answers to questions about what was collected. Every report is a subcommand (reports.cpp) in the
+// file of its name, which begins with its options; those that all of them share are in options.cpp.
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
+#include "tools/ttreport/did_you_mean.hpp"
 #include "tools/ttreport/report.hpp"
 
 namespace {
@@ -12,9 +15,15 @@ using namespace ttc;
 using namespace ttc::tools;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ok, 2 wrong usage, 3 source cannot be read, 4 source is cut or damaged (the report is of "
-    "what was\n"
-    "readable), 5 output failed, 8 anything else (memory, an error of the system).";
+    "Exit codes: 0 ok, 2 wrong usage, 3 source cannot be read (no such thing, a needed column is missing, "
+    "rows "
+    "out\n"
+    "of order that cannot be sorted), 4 source is cut or damaged (rows left out, zones without their partner "
+    "and "
+    "no\n"
+    "loss reported there; the report is of what was readable), 5 output failed, 8 anything else (memory, an "
+    "error of\n"
+    "the system).";
 
 int run(int argc, char** argv) {
   const auto app = program::command_line_of(kTtreport, "Reports on what ttcollect collected.");
@@ -25,6 +34,9 @@ int run(int argc, char** argv) {
     commands.emplace_back(program::add_command(*app, entry.name, entry.what), entry.make());
     commands.back().second->options(*commands.back().first);
   }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (const std::string sentence = unknown_word(*app, words); !sentence.empty())
+    return say(ReportExit::kUsage, sentence);
   if (const auto ended = program::parse_command_line(kTtreport, *app, argc, argv)) return *ended;
   try {
     for (const auto& [command, report] : commands)

@@ -8,9 +8,13 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <unordered_map>
 
 #include "tools/pipeline/pipeline.hpp"
+#include "tools/report/input/log_order.hpp"
+#include "tools/report/input/lost_beside.hpp"
+#include "tools/report/zones/zone_pairs.hpp"
 
 namespace ttc::report {
 namespace {
@@ -131,17 +135,42 @@ class LogFeed {
   void meet(uint32_t chip, const tools::DeviceLogHead& head);
   void flush();
   void tell_skipped(const tools::DeviceLogReader& reader, const std::string& path);
+  std::unique_ptr<std::istream> open(const std::string& path);
+  bool ordered(const std::string& path);
+  void rows(tools::DeviceLogReader& reader, std::istream& in, const std::set<uint32_t>& known,
+            std::set<uint32_t>& delivered);
+  uint8_t twin_of(const tools::DeviceLogRow& row, ZoneClass zone_class);
+  Event take(const tools::DeviceLogRow& row, bool renamed, OldDispatch& old);
 
   const InputOptions& options_;
   ZoneIndex index_;
   Listener& listener_;
   InputAccount& account_;
+  std::string name_;  // of the log
+  double size_ = 1;   // bytes
   std::vector<Tail> tails_;
   Tail odd_;
   std::vector<Event> batch_;
   Launch launch_;
   Lane lane_;
+  // Of a core with two processors of one name: the firmware zone of the first, and whose rows these are.
+  struct Twins {
+    std::optional<uint16_t> first;
+    uint8_t now = 0;
+  };
+  std::unordered_map<uint64_t, Twins> twins_;  // by lane
 };
+
+// The log names both ERISCs of a Blackhole's Ethernet core alike; their firmware zones have ids of their own.
+uint8_t LogFeed::twin_of(const tools::DeviceLogRow& row, ZoneClass zone_class) {
+  if (row.risc != LogRisc::erisc) return 0;
+  Twins& t = twins_[lane_key(row.chip, {row.core_x, row.core_y, row.risc})];
+  if (zone_class == ZoneClass::firmware) {
+    if (!t.first) t.first = row.id;
+    t.now = row.id != *t.first;
+  }
+  return t.now;
+}
 
 const LogFeed::Tail& LogFeed::tail_of(const tools::DeviceLogRow& row) {
   const auto make = [&](Tail& t) {
@@ -174,20 +203,96 @@ void LogFeed::tell_skipped(const tools::DeviceLogReader& reader, const std::stri
     const auto& s = reader.skipped(reason);
     if (s.lines == 0) continue;
     account_.skipped_lines += s.lines;
+    account_.damaged = account_.damaged || reason != tools::LogSkip::repeated_head;
     account_.remarks.push_back(path + ": " + std::to_string(s.lines) + " lines were skipped because they " +
                                std::string(to_string(reason)) + ", the first is line " +
                                std::to_string(s.first_line));
   }
 }
 
-void LogFeed::read(const std::string& path, const std::set<uint32_t>& known, std::set<uint32_t>& delivered) {
+// Columns that a log of its year has; without them programs could not be told apart, or starts from ends.
+void refuse_missing_columns(const tools::DeviceLogHead& head, const std::string& path) {
+  using tools::LogColumn;
+  const auto need = [&](bool there, const char* column) {
+    if (!there)
+      throw InputError(path + ": line 2 names no column '" + column +
+                       "', which every device log with zone names has; was it cut or edited?");
+  };
+  if (head.columns <= 6) return;  // 2023
+  need(head.has(LogColumn::zone_name), "zone name");
+  need(head.has(LogColumn::type), "type");
+  need(head.has(LogColumn::data), "data");
+  need(head.has(LogColumn::run_host_id) || head.has(LogColumn::run_id), "run host ID");
+  if (head.has(LogColumn::trace_counter)) need(head.has(LogColumn::trace_id), "trace id");
+  if (head.has(LogColumn::trace_id)) need(head.has(LogColumn::trace_counter), "trace id counter");
+}
+
+Launch launch_of(const tools::DeviceLogRow& row) {
+  return {row.chip, row.run_host_id.value_or(0), row.trace_id ? int64_t{*row.trace_id} : -1,
+          row.trace_counter ? int64_t{*row.trace_counter} : -1};
+}
+
+// A file whose last line has no end was cut in the middle of it, or was written by hand.
+bool ends_within_a_line(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in || in.tellg() <= 0) return false;
+  in.seekg(-1, std::ios::end);
+  return in.get() != '\n';
+}
+
+// A first look at a log that is small enough to be sorted. What is no row is left out of a sorted log.
+bool LogFeed::ordered(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path + " cannot be read: " + std::strerror(errno));
-  std::error_code ignored;
-  const auto size = static_cast<double>(std::max<uintmax_t>(1, std::filesystem::file_size(path, ignored)));
   tools::DeviceLogReader reader(in, path);
+  LogOrder order;
+  std::vector<ZoneClass> classes;  // by tail
+  tools::DeviceLogRow row;
+  for (;;) {
+    const auto next = reader.next(row);
+    if (next == tools::DeviceLogReader::Next::end) return true;
+    if (next == tools::DeviceLogReader::Next::skipped) {
+      if (reader.reason() == tools::LogSkip::repeated_head) order.anew();
+      continue;
+    }
+    if (row.tail >= classes.size()) classes.resize(row.tail + 1, ZoneClass::none);
+    ZoneClass& known = classes[row.tail];
+    if (row.tail == 0 || known == ZoneClass::none) known = class_of(row.zone_name);
+    if (!order.take(launch_of(row), {row.core_x, row.core_y, row.risc},
+                    {row.time_cycles, row.data, 0, row.id, row.type, known}))
+      return false;
+  }
+}
+
+std::unique_ptr<std::istream> LogFeed::open(const std::string& path) {
+  auto in = std::make_unique<std::ifstream>(path, std::ios::binary);
+  if (!*in) throw InputError(path + " cannot be read: " + std::strerror(errno));
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  name_ = path;
+  size_ = error ? 1 : static_cast<double>(std::max<uintmax_t>(1, size));
+  if (error || size > options_.budget / 3 || ordered(path)) return in;
+  account_.remarks.push_back(path + ": the rows are not in order of time; they were sorted");
+  return std::make_unique<std::istringstream>(sorted_log(path));
+}
+
+void LogFeed::read(const std::string& path, const std::set<uint32_t>& known, std::set<uint32_t>& delivered) {
+  const std::unique_ptr<std::istream> in = open(path);
+  tools::DeviceLogReader reader(*in, path);
+  refuse_missing_columns(reader.head(), path);
   tails_.clear();
+  rows(reader, *in, known, delivered);
+  flush();
+  tell_skipped(reader, path);
+  if (ends_within_a_line(path)) {
+    account_.damaged = true;
+    account_.remarks.push_back(path + " ends in the middle of a line; it was cut");
+  }
+}
+
+void LogFeed::rows(tools::DeviceLogReader& reader, std::istream& in, const std::set<uint32_t>& known,
+                   std::set<uint32_t>& delivered) {
   OldDispatch old;
+  LogOrder order;
   const bool renamed = reader.head().has(tools::LogColumn::trace_counter);
   std::set<uint32_t> met;
   uint32_t last_chip = ~0u;
@@ -196,9 +301,12 @@ void LogFeed::read(const std::string& path, const std::set<uint32_t>& known, std
   for (uint64_t lines = 0;; ++lines) {
     const auto next = reader.next(row);
     if (options_.progress && lines % kProgressEvery == 0 && in.good())
-      options_.progress(static_cast<double>(in.tellg()) / size);
+      options_.progress(static_cast<double>(in.tellg()) / size_);
     if (next == tools::DeviceLogReader::Next::end) break;
-    if (next == tools::DeviceLogReader::Next::skipped) continue;
+    if (next == tools::DeviceLogReader::Next::skipped) {
+      if (reader.reason() == tools::LogSkip::repeated_head) order.anew();
+      continue;
+    }
     if (row.chip != last_chip) {
       last_chip = row.chip;
       wanted = !known.contains(row.chip);
@@ -208,31 +316,35 @@ void LogFeed::read(const std::string& path, const std::set<uint32_t>& known, std
       }
     }
     if (!wanted) continue;
-    const Launch launch{row.chip, row.run_host_id.value_or(0), row.trace_id ? int64_t{*row.trace_id} : -1,
-                        row.trace_counter ? int64_t{*row.trace_counter} : -1};
-    const Lane lane{row.core_x, row.core_y, row.risc};
-    if (!(lane == lane_) || !(launch == launch_) || batch_.size() == kLongestBatch) {
-      flush();
-      launch_ = launch;
-      lane_ = lane;
-    }
-    const Tail& tail = tail_of(row);
-    batch_.push_back({row.time_cycles, row.data, tail.zone, row.id, row.type, tail.zone_class});
-    ++account_.markers;
-    if (!renamed && (tail.zone_class == ZoneClass::dispatch || !row.meta.empty())) {
-      const Event e = batch_.back();
-      if (tail.zone_class == ZoneClass::dispatch) batch_.back().zone_class = ZoneClass::other;
-      old.row(launch, lane, e, row.meta, [&](const Launch& worker, std::span<const Event> both) {
-        flush();
-        listener_.events({worker, lane, both});
-      });
-      if (options_.want_meta && !row.meta.empty()) listener_.meta(launch, lane, e, row.meta);
-    } else if (options_.want_meta && !row.meta.empty()) {
-      listener_.meta(launch, lane, batch_.back(), row.meta);
-    }
+    const Event event = take(row, renamed, old);
+    if (!order.take(launch_, {lane_.x, lane_.y, lane_.risc}, event))
+      throw InputError(name_ + ": line " + std::to_string(row.line) +
+                       " is earlier than what stands before it: the rows are not in order of time, and the "
+                       "log is too large to be sorted; give --memory three times its size");
   }
-  flush();
-  tell_skipped(reader, path);
+}
+
+Event LogFeed::take(const tools::DeviceLogRow& row, bool renamed, OldDispatch& old) {
+  const Launch launch = launch_of(row);
+  const Tail& tail = tail_of(row);
+  const Lane lane{row.core_x, row.core_y, row.risc, twin_of(row, tail.zone_class)};
+  if (!(lane == lane_) || !(launch == launch_) || batch_.size() == kLongestBatch) {
+    flush();
+    launch_ = launch;
+    lane_ = lane;
+  }
+  batch_.push_back({row.time_cycles, row.data, tail.zone, row.id, row.type, tail.zone_class});
+  ++account_.markers;
+  const Event e = batch_.back();
+  if (!renamed && (tail.zone_class == ZoneClass::dispatch || !row.meta.empty())) {
+    if (tail.zone_class == ZoneClass::dispatch) batch_.back().zone_class = ZoneClass::other;
+    old.row(launch, lane, e, row.meta, [&](const Launch& worker, std::span<const Event> both) {
+      flush();
+      listener_.events({worker, lane, both});
+    });
+  }
+  if (options_.want_meta && !row.meta.empty()) listener_.meta(launch, lane, e, row.meta);
+  return e;
 }
 
 // --- captures, live collectors, firmware memory ------------------------------------------------------------
@@ -250,6 +362,13 @@ class EventFormat : public tools::Format {
     if (account_.environment.empty()) account_.environment = s.environment;
     if (delivered_.insert(s.chip).second)
       listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores});
+  }
+  // Where markers of the lane of a loss have gone.
+  Lane lane_of(const shm::LossRecord& r) const {
+    const auto odd = odd_lanes_.find({r.device, r.core_x, r.core_y});
+    if (odd == odd_lanes_.end()) return {r.core_x, r.core_y, static_cast<LogRisc>(r.risc)};
+    return {r.core_x, r.core_y, odd->second,
+            static_cast<uint8_t>(odd->second == LogRisc::erisc && r.risc > 0)};
   }
   void frame(const tools::FrameEvents& f) override;
   void loss(const shm::LossRecord& r) override {
@@ -296,6 +415,8 @@ class EventFormat : public tools::Format {
   std::map<const markers::ZoneNames*, std::array<ByProcessor, kRiscs>> by_names_;
   const markers::ZoneNames* current_ = nullptr;
   std::array<ByProcessor, kRiscs>* current_names_ = nullptr;
+  // By chip, x, y: cores whose markers go by the name of no Tensix processor.
+  std::map<std::tuple<uint32_t, uint8_t, uint8_t>, LogRisc> odd_lanes_;
   std::vector<Event> batch_;
 };
 
@@ -327,7 +448,8 @@ void EventFormat::frame(const tools::FrameEvents& f) {
   const LogRisc risc = f.core_kind != markers::CoreKind::tensix ? LogRisc::erisc
                        : f.mode == device::Mode::trace_only     ? LogRisc::aggregate
                                                                 : static_cast<LogRisc>(f.risc);
-  const Lane lane{f.core_x, f.core_y, risc};
+  const Lane lane{f.core_x, f.core_y, risc, static_cast<uint8_t>(risc == LogRisc::erisc && f.risc > 0)};
+  if (risc > LogRisc::trisc_2) odd_lanes_[{f.chip, f.core_x, f.core_y}] = risc;
   const Launch launch{f.chip, f.host_id, -1, f.trace_counter ? int64_t{f.trace_counter} : -1};
   // Written where they stay: a marker that is put together elsewhere and copied waits for its own stores.
   batch_.resize(f.markers.size());
@@ -443,6 +565,59 @@ bool is_device_log(const std::string& path) {
   return text.find("ARCH:") < 4 || text.find("Chip clock is at") < 4;
 }
 
+namespace {
+
+// Hears every batch before the report does.
+class PairedListener : public Listener {
+ public:
+  PairedListener(ZonePairs& pairs, Listener& listener) : pairs_(pairs), listener_(listener) {}
+  // From a log: which of two processors of one name a row is of is a guess.
+  void twins_are_guessed() { guessed_ = true; }
+  void device(const Device& d) override { listener_.device(d); }
+  void events(const LaneEvents& batch) override {
+    LaneEvents one = batch;
+    if (guessed_) one.lane.twin = 0;
+    pairs_.events(one);
+    listener_.events(batch);
+  }
+  void meta(const Launch& launch, const Lane& lane, const Event& e, std::string_view text) override {
+    listener_.meta(launch, lane, e, text);
+  }
+  void clock(uint32_t chip, const collect::ClockMap& map) override { listener_.clock(chip, map); }
+
+ private:
+  ZonePairs& pairs_;
+  Listener& listener_;
+  bool guessed_ = false;
+};
+
+void judge_pairs(ZonePairs& pairs, const std::vector<Zone>& zones, InputAccount& account) {
+  pairs.end();
+  account.cut_zones = pairs.at_edges();
+  account.zones_beside_losses = pairs.beside_losses();
+  account.broken_zones = pairs.damage();
+  if (account.cut_zones)
+    account.remarks.push_back(std::to_string(account.cut_zones) +
+                              " zones are cut at the beginning or the end of their processor's markers");
+  if (!account.broken_zones) return;
+  account.damaged = true;
+  std::string first;
+  if (const Unpaired* u = pairs.first()) {
+    const std::string& name = zones[u->zone].name;
+    first = "; the first: zone " + (name.empty() ? "without name" : name) + " on chip " +
+            std::to_string(u->chip) + ", core " + std::to_string(u->lane.x) + "-" +
+            std::to_string(u->lane.y) + ", " + processor_name(u->lane) +
+            (u->start ? " starts at " : " ends at ") + std::to_string(u->start ? u->from : u->to) +
+            " and has no " + (u->start ? "end" : "start");
+  }
+  account.remarks.push_back(std::to_string(account.broken_zones) +
+                            " zones have no start or no end although no loss is reported there: markers are "
+                            "gone from the source" +
+                            first);
+}
+
+}  // namespace
+
 InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, Listener& listener) {
   InputAccount account;
   std::set<uint32_t> delivered;
@@ -455,20 +630,31 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
   }
   if (zones.empty()) zones.emplace_back();
   refuse_other_files(chunks);
+  ZonePairs pairs;
+  PairedListener paired(pairs, listener);
   if (!chunks.empty()) {
-    EventFormat format(options, zones, listener, delivered, account);
+    EventFormat format(options, zones, paired, delivered, account);
     read_chunks(options, chunks, format, account);
+    for (const shm::LossRecord& r : account.losses)
+      pairs.lost({r.device, format.lane_of(r), r.from_cycles, r.to_cycles});
   }
   // A log beside a capture brings the chips that the collector could not reach.
   const std::set<uint32_t> captured = delivered;
-  LogFeed feed(options, zones, listener, account);
+  paired.twins_are_guessed();
+  LogFeed feed(options, zones, paired, account);
   for (const std::string& log : logs) {
     try {
       feed.read(log, captured, delivered);
     } catch (const tools::DeviceLogError& e) {
       throw InputError(e.what());
     }
+    for (const LostInterval& lost : losses_beside(log, account.remarks)) {
+      if (captured.contains(lost.chip)) continue;
+      ++account.losses_beside;
+      pairs.lost(lost);
+    }
   }
+  judge_pairs(pairs, zones, account);
   if (options.progress) options.progress(1);
   return account;
 }

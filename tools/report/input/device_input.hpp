@@ -25,7 +25,11 @@ struct InputAccount {
   uint64_t skipped_lines = 0;
   std::vector<std::string> remarks;     // sentences for people
   std::vector<shm::LossRecord> losses;  // `device` is the chip
-  uint64_t missing_words = 0;           // this reader was lapped
+  uint64_t losses_beside = 0;           // intervals in the tables that stand beside device logs
+  // Zone markers without a partner: at either end of a lane's rows, beside a loss, and anywhere else, which
+  // is damage.
+  uint64_t cut_zones = 0, zones_beside_losses = 0, broken_zones = 0;
+  uint64_t missing_words = 0;  // this reader was lapped
   // What a chip's clock model claims; only captures and live sources have one.
   struct Clock {
     uint32_t eras = 1;
@@ -47,6 +51,7 @@ struct InputOptions {
   bool want_meta = false;                // Listener::meta
   tools::Format* also = nullptr;         // hears the pipeline as well, where there is one
   std::function<void(double)> progress;  // share done, 0..1; not called for live sources
+  size_t budget = 64 << 20;  // bytes: a log out of order is sorted when a third of it holds the file
 };
 
 // True when the file begins like a device log, whatever its name.

@@ -33,6 +33,15 @@ std::vector<std::string_view> split(std::string_view text, char by) {
   }
 }
 
+// A flag as C++, Python or a stream without boolalpha spells it.
+std::optional<bool> truth(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  if (text == "true" || text == "True" || text == "1") return true;
+  if (text == "false" || text == "False" || text == "0") return false;
+  return std::nullopt;
+}
+
 // Counts what was left out, and where it was met first.
 struct Skips {
   std::string name, what;
@@ -47,6 +56,15 @@ struct Skips {
   }
 };
 
+constexpr std::string_view kSession = "TTNN_SESSION_ID:";
+
+// A file whose last line has no end was cut.
+void tell_cut(const CsvFile& file, const std::string& name, HostLog& log) {
+  if (file.ended() && !file.unclosed()) return;
+  log.damaged = true;
+  log.remarks.push_back(name + " ends in the middle of a line; it was cut");
+}
+
 class OpsData {
  public:
   OpsData(const std::string& name, HostLog& log)
@@ -57,6 +75,7 @@ class OpsData {
 
   void message(std::string_view text, uint64_t ns, uint64_t line) {
     if (text.starts_with("TT_SIGNPOST: ")) return signpost(text, ns);
+    if (text.starts_with(kSession)) return session(text.substr(kSession.size()));
     if (text.starts_with("MLIR_")) return;  // taken from the raw fields
     if (text.find("TT_DNN") == std::string_view::npos && text.find("TT_METAL") == std::string_view::npos)
       return;
@@ -93,6 +112,16 @@ class OpsData {
     log_.signposts.push_back(std::move(s));
   }
 
+  void session(std::string_view id) {
+    constexpr std::string_view kLetters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-";
+    if (!id.empty() && id.size() <= 128 && id.find_first_not_of(kLetters) == std::string_view::npos)
+      log_.session_ids.emplace(id);
+    else
+      log_.remarks.push_back(
+          "a session id is left aside, because it holds other than letters, digits and ._:-");
+  }
+
   void op(std::string_view text, uint64_t ns, uint64_t line) {
     HostOp o;
     o.message_ns = ns;
@@ -124,23 +153,25 @@ class OpsData {
     o.call_count = (*json)["global_call_count"].get<uint32_t>();
     if (json->contains("device_id") && (*json)["device_id"].is_number_unsigned())
       o.device = (*json)["device_id"].get<uint32_t>();
-    if (json->contains("program_cache_hit") && (*json)["program_cache_hit"].is_boolean())
-      o.cache_hit = (*json)["program_cache_hit"].get<bool>();
+    if (const auto hit = json->find("program_cache_hit"); hit != json->end())
+      o.cache_hit = truth(hit->is_string() ? hit->get<std::string>() : hit->dump());
     if (json->contains("op_hash") && (*json)["op_hash"].is_number() && o.device)
       programs_[{*o.device, (*json)["op_hash"].get<uint64_t>()}] = json;
     return true;
   }
 
-  // TT_DNN_DEVICE_OP: "code", hash, device, hit, id   -   without `hit` before 2026. The code may hold
-  // commas.
+  // TT_DNN_DEVICE_OP: "code", hash, device, hit, id   -   without `hit` before 2026. The code is quoted and
+  // may hold commas; how many fields follow it is what tells the two forms apart.
   bool cached(std::string_view text, HostOp& o, uint64_t line) {
-    const std::vector<std::string_view> parts = split(text, ',');
+    const size_t quote = text.rfind('"');
+    const std::string_view behind = quote == std::string_view::npos ? text : text.substr(quote + 1);
+    const std::vector<std::string_view> parts = split(behind, ',');  // the first is what ends the code
     const size_t n = parts.size();
-    const bool has_hit = n >= 5 && !number<uint64_t>(parts[n - 2]);
-    const size_t least = has_hit ? 5 : 4;
-    const auto id = n >= least ? number<uint32_t>(parts[n - 1]) : std::nullopt;
-    const auto device = n >= least ? number<uint32_t>(parts[n - (has_hit ? 3 : 2)]) : std::nullopt;
-    const auto hash = n >= least ? number<uint64_t>(parts[n - (has_hit ? 4 : 3)]) : std::nullopt;
+    const bool has_hit = n == 5;
+    const auto hit = has_hit ? truth(parts[3]) : std::nullopt;
+    const auto hash = n == 4 || hit ? number<uint64_t>(parts[1]) : std::nullopt;
+    const auto device = n == 4 || hit ? number<uint32_t>(parts[2]) : std::nullopt;
+    const auto id = n == 4 || hit ? number<uint32_t>(parts[n - 1]) : std::nullopt;
     if (!id || !device || !hash) {
       odd_.add(line);
       return false;
@@ -153,11 +184,7 @@ class OpsData {
     o.info = known->second;
     o.call_count = *id;
     o.device = *device;
-    if (has_hit) {
-      const std::string_view hit = parts[n - 2];
-      o.cache_hit = hit.find("true") != std::string_view::npos ||
-                    hit.find("True") != std::string_view::npos || hit.find('1') != std::string_view::npos;
-    }
+    o.cache_hit = hit;
     return true;
   }
 
@@ -217,6 +244,7 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
   }
   data.tell();
   ragged.tell(log.remarks);
+  tell_cut(file, name, log);
 }
 
 void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
@@ -276,6 +304,7 @@ void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
   }
   ragged.tell(log.remarks);
   strangers.tell(log.remarks);
+  tell_cut(file, name, log);
 }
 
 }  // namespace ttc::report

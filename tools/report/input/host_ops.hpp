@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct HostLog {
   std::vector<Signpost> signposts;
   // When a trace was replayed, by device and trace, in order.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> replays_ns;
+  std::set<std::string> session_ids;  // of messages TTNN_SESSION_ID:ID (2026)
+  bool damaged = false;               // a file ends in the middle of a line
   std::vector<std::string> remarks;
   bool empty() const { return ops.empty() && signposts.empty(); }
 };

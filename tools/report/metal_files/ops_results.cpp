@@ -338,7 +338,6 @@ Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinS
     for (const char* name : kColumns)
       if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
   for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
-  cells.rows.reserve(order.size());
   walk([&](const DeviceRow& d, const DeviceRow* previous) {
     Row row;
     put_device(row, d);
@@ -387,6 +386,82 @@ class DeviceRows {
 
 }  // namespace
 
+namespace {
+
+// What a row of the joined table is made of.
+struct Joined {
+  uint64_t at_ns = 0;  // of the host
+  const HostOp* op = nullptr;
+  const DeviceRow* device = nullptr;
+  const Signpost* signpost = nullptr;
+  std::optional<uint32_t> trace;
+};
+
+// The rows of one host op: one for each launch or replay of it, else one without device cells.
+void join_op(const HostOp& op, const HostLog& host, DeviceRows& rows_of, JoinSummary& summary,
+             std::vector<Joined>& all) {
+  summary.without_time += !op.start_ns;
+  const uint64_t at_ns = op.start_ns.value_or(op.message_ns);
+  const auto found =
+      op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<const DeviceRow*>();
+  if (found.empty()) {
+    const bool on_device = text_of(*op.info, {"op_type"}) == "tt_dnn_device";
+    if (on_device && op.trace_id) {
+      ++summary.captured;
+      return;
+    }
+    summary.without_device += on_device;
+    all.push_back({at_ns, &op, nullptr, nullptr, {}});
+  }
+  for (const DeviceRow* d : found) {
+    Joined row{at_ns, &op, d, nullptr, d->trace_id ? d->trace_id : op.trace_id};
+    if (d->session && row.trace) {
+      const auto replays = host.replays_ns.find({d->device, *row.trace});
+      if (replays != host.replays_ns.end() && *d->session <= replays->second.size() && *d->session > 0)
+        row.at_ns = replays->second[*d->session - 1];
+    }
+    all.push_back(row);
+  }
+}
+
+Row row_of(const Joined& joined, TensorColumns& tensors) {
+  Row row;
+  if (joined.signpost) {
+    row["OP CODE"] = joined.signpost->header;
+    row["OP TYPE"] = "signpost";
+    if (!joined.signpost->message.empty()) row["ATTRIBUTES"] = joined.signpost->message;
+    row["HOST START TS"] = std::to_string(joined.signpost->ns);
+    return row;
+  }
+  if (joined.device) put_device(row, *joined.device);
+  put_host(row, *joined.op, tensors);
+  put_model(row, *joined.op->info);
+  if (joined.device) {
+    put(row, "METAL TRACE ID", joined.trace);
+    if (!joined.device->session) row.erase("METAL TRACE ID");
+  }
+  return row;
+}
+
+std::vector<std::string> joined_header(const std::vector<DeviceRow>& device, const HostLog& host,
+                                       const std::vector<Joined>& joined, bool mlir) {
+  TensorColumns tensors;
+  std::set<const Json*> met;  // cached ops share what describes them
+  for (const Joined& j : joined)
+    if (j.op && met.insert(j.op->info.get()).second) row_of(j, tensors);
+  std::set<std::string> children;
+  for (const HostOp& op : host.ops)
+    for (const auto& [name, ns] : op.children_ns) children.insert(name + "_TT_HOST_FUNC [ns]");
+  std::vector<std::string> header = all_columns(tensors);
+  for (const std::string& name : counter_columns(device)) header.push_back(name);
+  for (const std::string& name : children) header.push_back(name);
+  if (mlir)
+    for (const char* name : {"LOC", "CONST_EVAL_OP", "PROGRAM_METADATA"}) header.emplace_back(name);
+  return header;
+}
+
+}  // namespace
+
 Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, const ResultOptions& options,
                    JoinSummary& summary) {
   summary = {};
@@ -395,64 +470,66 @@ Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, co
   summary.signposts = host.signposts.size();
   if (host.ops.empty()) return device_only(device, options.every_column, summary);
   DeviceRows rows_of(device);
-  TensorColumns tensors;
-  std::set<std::string> children;
-  std::vector<std::pair<uint64_t, Row>> timed;
-  for (const HostOp& op : host.ops) {
-    for (const auto& [name, ns] : op.children_ns) children.insert(name + "_TT_HOST_FUNC [ns]");
-    summary.without_time += !op.start_ns;
-    const auto found =
-        op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<const DeviceRow*>();
-    const bool on_device = text_of(*op.info, {"op_type"}) == "tt_dnn_device";
-    if (found.empty()) {
-      if (on_device) ++summary.without_device;
-      if (on_device && op.trace_id) ++summary.traced_not_replayed;
-      timed.emplace_back(op.start_ns.value_or(op.message_ns), Row());
-      put_host(timed.back().second, op, tensors);
-      put_model(timed.back().second, *op.info);
-      continue;
-    }
-    for (const DeviceRow* d : found) {
-      uint64_t at = op.start_ns.value_or(op.message_ns);
-      std::optional<uint32_t> trace = d->trace_id ? d->trace_id : op.trace_id;
-      if (d->session && trace) {
-        const auto replays = host.replays_ns.find({d->device, *trace});
-        if (replays != host.replays_ns.end() && *d->session <= replays->second.size() && *d->session > 0)
-          at = replays->second[*d->session - 1];
-      }
-      timed.emplace_back(at, Row());
-      Row& row = timed.back().second;
-      put_device(row, *d);
-      put_host(row, op, tensors);
-      put_model(row, *op.info);
-      put(row, "METAL TRACE ID", trace);
-      if (!d->session) row.erase("METAL TRACE ID");
-    }
-  }
-  for (const Signpost& s : host.signposts) {
-    timed.emplace_back(s.ns, Row());
-    Row& row = timed.back().second;
-    row["OP CODE"] = s.header;
-    row["OP TYPE"] = "signpost";
-    if (!s.message.empty()) row["ATTRIBUTES"] = s.message;
-    row["HOST START TS"] = std::to_string(s.ns);
-  }
-  std::stable_sort(timed.begin(), timed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  summary.rows = timed.size();
+  std::vector<Joined> joined;
+  for (const HostOp& op : host.ops) join_op(op, host, rows_of, summary, joined);
+  for (const Signpost& s : host.signposts) joined.push_back({s.ns, nullptr, nullptr, &s, {}});
+  std::stable_sort(joined.begin(), joined.end(),
+                   [](const Joined& a, const Joined& b) { return a.at_ns < b.at_ns; });
+  summary.rows = joined.size();
   summary.without_host = rows_of.not_taken();
-  std::vector<std::string> header = all_columns(tensors);
-  for (const std::string& name : counter_columns(device)) header.push_back(name);
-  for (const std::string& name : children) header.push_back(name);
-  if (options.mlir)
-    for (const char* name : {"LOC", "CONST_EVAL_OP", "PROGRAM_METADATA"}) header.emplace_back(name);
-  Cells cells{std::move(header), {}};
-  cells.rows.reserve(timed.size());
-  for (auto& [at, row] : timed) {
-    cells.rows.push_back(line_of(row, cells.header));
-    row = {};
-  }
+  Cells cells{joined_header(device, host, joined, options.mlir), {}};
+  TensorColumns ignored;
+  for (const Joined& j : joined) cells.rows.push_back(line_of(row_of(j, ignored), cells.header));
   return cells;
+}
+
+Cells columns_of_mid_2025(const Cells& cells) {
+  constexpr std::pair<const char*, const char*> kSizes[] = {
+      {"TENSIX DM 0 MAX KERNEL SIZE [B]", "BRISC MAX KERNEL SIZE [B]"},
+      {"TENSIX DM 1 MAX KERNEL SIZE [B]", "NCRISC MAX KERNEL SIZE [B]"},
+      {"TENSIX COMPUTE 0 MAX KERNEL SIZE [B]", "TRISC 0 MAX KERNEL SIZE [B]"},
+      {"TENSIX COMPUTE 1 MAX KERNEL SIZE [B]", "TRISC 1 MAX KERNEL SIZE [B]"},
+      {"TENSIX COMPUTE 2 MAX KERNEL SIZE [B]", "TRISC 2 MAX KERNEL SIZE [B]"},
+      {"ACTIVE ETH DM 0 MAX KERNEL SIZE [B]", "ERISC MAX KERNEL SIZE [B]"}};
+  const std::set<std::string> later = {"DEVICE ARCH",
+                                       "AVAILABLE WORKER CORE COUNT",
+                                       "SUB DEVICE ID",
+                                       "PROGRAM HASH",
+                                       "PROGRAM CACHE HIT",
+                                       "ACTIVE ETH DM 1 MAX KERNEL SIZE [B]",
+                                       "IDLE ETH DM 0 MAX KERNEL SIZE [B]",
+                                       "IDLE ETH DM 1 MAX KERNEL SIZE [B]",
+                                       "MULTICAST NOC UTIL (%)",
+                                       "DRAM BW UTIL PER CTRL (%)",
+                                       "ETH BW UTIL (%)"};
+  const std::vector<std::string> counters = all_counter_columns();
+  const std::set<std::string> of_counters(counters.begin(), counters.end());
+  constexpr std::string_view kPadded = "_PAD[LOGICAL]";
+  struct Kept {
+    size_t from;
+    bool padded;
+  };
+  std::vector<Kept> kept;
+  std::vector<std::string> header;
+  for (size_t i = 0; i < cells.header.size(); ++i) {
+    std::string name = cells.header[i];
+    if (later.contains(name) || of_counters.contains(name)) continue;
+    for (const auto& [now, then] : kSizes)
+      if (name == now) name = then;
+    const bool padded = name.ends_with(kPadded);
+    if (padded) name.resize(name.size() - kPadded.size());
+    kept.push_back({i, padded});
+    header.push_back(std::move(name));
+  }
+  Cells then{std::move(header), {}};
+  for (const auto& row : cells.rows) {
+    std::vector<std::string> fields;
+    fields.reserve(kept.size());
+    for (const Kept& k : kept)
+      fields.push_back(k.padded ? row[k.from].substr(0, row[k.from].find('[')) : row[k.from]);
+    then.rows.push_back(fields);
+  }
+  return then;
 }
 
 void write_cells(const Cells& cells, tools::Output& out) {
@@ -474,10 +551,11 @@ std::vector<std::string> sentences(const JoinSummary& s) {
   std::vector<std::string> all;
   if (s.without_device)
     all.push_back(std::to_string(s.without_device) + " of " + std::to_string(s.host_ops) +
-                  " host ops have no device rows; their device cells are empty" +
-                  (s.traced_not_replayed
-                       ? " (" + std::to_string(s.traced_not_replayed) + " of them were captured into a trace)"
-                       : ""));
+                  " host ops have no device rows; their device cells are empty");
+  if (s.captured)
+    all.push_back(std::to_string(s.captured) + " of " + std::to_string(s.host_ops) +
+                  " host ops were captured into a trace without a replay of theirs; they are not in the "
+                  "joined table");
   if (s.without_host && s.host_ops)
     all.push_back(std::to_string(s.without_host) + " of " + std::to_string(s.device_ops) +
                   " device ops were never named by the host; they are not in the joined table");

@@ -11,6 +11,7 @@
 #include "tools/pipeline/output.hpp"
 #include "tools/report/input/host_ops.hpp"
 #include "tools/report/programs/device_row.hpp"
+#include "tools/report/text/cell_rows.hpp"
 
 namespace ttc::report {
 
@@ -19,13 +20,13 @@ struct JoinSummary {
   uint64_t without_device = 0;  // host ops whose device cells are empty
   uint64_t without_host = 0;    // device ops that no message names: not in the file when there is a host log
   uint64_t without_time = 0;    // host ops without a zone of their own
-  uint64_t traced_not_replayed = 0;  // of without_device: recorded into a trace that never ran
+  uint64_t captured = 0;        // host ops between begin and end of a trace without a replay: left out
 };
 
 // A table of cells: what ends up in the file, and what the reports of our own read.
 struct Cells {
   std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;
+  CellRows rows;
 };
 
 struct ResultOptions {
@@ -39,6 +40,10 @@ struct ResultOptions {
 Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, const ResultOptions& options,
                    JoinSummary& summary);
 void write_cells(const Cells& cells, tools::Output& out);
+
+// The table as tt-metal wrote it in June 2025: tensors' sides as plain padded numbers in INPUT_0_W ...,
+// kernel sizes by processor (BRISC MAX KERNEL SIZE [B] ...), and no column that came later.
+Cells columns_of_mid_2025(const Cells& cells);
 
 // What was missing, as sentences; empty when nothing was.
 std::vector<std::string> sentences(const JoinSummary& summary);

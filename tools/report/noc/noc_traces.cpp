@@ -371,7 +371,8 @@ json single_device_topology(uint32_t chip, const std::string& arch, uint32_t wor
 
 }  // namespace
 
-size_t NocTraces::write(const std::string& directory, const Run& run) {
+size_t NocTraces::write(const std::string& directory, const Run& run,
+                        const std::function<void(const std::string&)>& may_write) {
   std::map<std::pair<uint32_t, uint32_t>, std::string> names;
   for (const HostOp& op : run.host.ops)
     if (op.device && op.info->contains("op_code") && (*op.info)["op_code"].is_string())
@@ -396,6 +397,7 @@ size_t NocTraces::write(const std::string& directory, const Run& run) {
       const auto id = static_cast<uint64_t>(std::max<int64_t>(0, launch.trace_id));
       path += "_traceID" + std::to_string(id << 32 | static_cast<uint64_t>(launch.trace_counter));
     }
+    may_write(path + ".json");
     tools::Output out(path + ".json", false);
     out.append(text);
     out.commit();

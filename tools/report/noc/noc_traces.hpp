@@ -13,6 +13,7 @@
 // Source: tt-metal tt_metal/impl/profiler/profiler.cpp@97587bb5 (April 2026), convertNocTracePacketsToJson;
 // tt-npe tt_npe/cpp/src/npeWorkloadIngest.cpp@1021603.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,8 +37,10 @@ class NocTraces : public Listener {
   void clock(uint32_t chip, const collect::ClockMap& map) override { time_.clock(chip, map); }
   // One file per launch that had events, into `directory`, with op names of the host where there are any.
   // Reads a sync_device_info.csv that lies there, and writes a topology.json for a single device where there
-  // is none. Returns how many traces were written.
-  size_t write(const std::string& directory, const Run& run);
+  // is none. Returns how many traces were written. `may_write` is called with each name before it is opened.
+  size_t write(
+      const std::string& directory, const Run& run,
+      const std::function<void(const std::string&)>& may_write = [](const std::string&) {});
   std::vector<std::string> remarks() const;
 
  private:

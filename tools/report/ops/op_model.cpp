@@ -199,7 +199,8 @@ void convolution(const OpRow& op, const Architecture& arch, Figures& f) {
     f.text += " " + whole(m) + " x " + whole(k) + " x " + whole(n);
     if (op.kernel && *op.kernel > 0) {
       f.tflops = m * k * n * 2 / *op.kernel / 1000;
-      const double peak = arch.tflops_per_core(op.fidelity) * arch.worker_cores;
+      const double own = op.available_cores.value_or(0);  // of the sub-device, where the table says so
+      const double peak = arch.tflops_per_core(op.fidelity) * (own > 0 ? own : arch.worker_cores);
       if (peak > 0) f.flops_percent = *f.tflops / peak * 100;
     }
   }

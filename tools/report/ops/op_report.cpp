@@ -38,8 +38,7 @@ Architecture choose_architecture(const OpTable& table, const ReportOptions& opti
                              "); peaks are those of " + name);
   if (counts.size() > 1)
     report.remarks.push_back(
-        "the table names several numbers of worker cores; peaks are those of the first, " +
-        python_rounded(cores, 0));
+        "the table names several numbers of worker cores; every op's peak is that of its own row");
   if (!name.empty() && !options.arch.empty() && architecture(name) != architecture(options.arch))
     report.remarks.push_back("--arch " + options.arch + " is left aside: the table says " + name);
   if (name.empty()) name = options.arch.empty() ? "wormhole" : options.arch;
@@ -56,28 +55,59 @@ Architecture choose_architecture(const OpTable& table, const ReportOptions& opti
   return arch;
 }
 
-using Rows = std::vector<const OpRow*>;
+// What of a row decides whether and where it is shown.
+struct OpKey {
+  uint32_t row = 0, device = 0;
+  uint64_t id = 0;
+  const std::string* code = nullptr;
+  double host_start = 1e300;  // unknown last, as it came
+  Number kernel, gap;         // ns
+  bool has_device = false, signpost = false, host = false, on_device = false;
+};
+using Rows = std::vector<OpKey>;
+
+// `codes` keeps the names.
+Rows keys_of(const OpRows& ops, std::set<std::string>& codes) {
+  Rows rows;
+  rows.reserve(ops.size());
+  for (const OpRow& op : ops) {
+    OpKey k;
+    k.row = static_cast<uint32_t>(rows.size());
+    k.device = op.device.value_or(0);
+    k.has_device = op.device.has_value();
+    k.id = op.id;
+    k.code = &*codes.insert(op.code).first;
+    k.host_start = op.host_start.value_or(k.host_start);
+    k.kernel = op.kernel;
+    k.gap = op.gap;
+    k.signpost = op.signpost();
+    k.host = op.host();
+    k.on_device = op.type == "tt_dnn_device";
+    rows.push_back(k);
+  }
+  return rows;
+}
 
 size_t ops_in(const Rows& rows) {
   return static_cast<size_t>(
-      std::count_if(rows.begin(), rows.end(), [](const OpRow* r) { return !r->signpost(); }));
+      std::count_if(rows.begin(), rows.end(), [](const OpKey& r) { return !r.signpost; }));
 }
 
 Rows without_signposts(Rows rows, const ReportOptions& options) {
-  if (!options.print_signposts) std::erase_if(rows, [](const OpRow* r) { return r->signpost(); });
+  if (!options.print_signposts) std::erase_if(rows, [](const OpKey& r) { return r.signpost; });
   return rows;
 }
 
 // Behind the first row of that code, or everything when there is none.
 Rows behind(const Rows& rows, const std::string& code) {
-  const auto at = std::find_if(rows.begin(), rows.end(), [&](const OpRow* r) { return r->code == code; });
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const OpKey& r) { return *r.code == code; });
   return at == rows.end() ? rows : Rows(at + 1, rows.end());
 }
 
 Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bool& cut) {
   const auto place_of = [&](const std::string& name, size_t which) {
     for (size_t i = 0; i < rows.size(); ++i)
-      if (rows[i]->signpost() && rows[i]->code == name && which-- == 0) return i;
+      if (rows[i].signpost && *rows[i].code == name && which-- == 0) return i;
     return rows.size();
   };
   size_t begin = 0, end = rows.size();
@@ -107,11 +137,11 @@ Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bo
 }
 
 // Without a wish: what lies behind the last signpost's name, or, where that is nothing, an earlier one's.
-Rows window(const Rows& rows, const ReportOptions& o, OpReport& report) {
+Rows window(Rows rows, const ReportOptions& o, OpReport& report) {
   if (o.ignore_signposts) return rows;
   std::vector<std::string> names;
-  for (const OpRow* r : rows)
-    if (r->signpost()) names.push_back(r->code);
+  for (const OpKey& r : rows)
+    if (r.signpost) names.push_back(*r.code);
   if (names.empty()) {
     for (const std::string& wish : {o.start_signpost, o.end_signpost})
       if (!wish.empty())
@@ -123,16 +153,16 @@ Rows window(const Rows& rows, const ReportOptions& o, OpReport& report) {
   const Rows named = named_window(rows, o, report, cut);
   if (cut) return without_signposts(named, o);
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
-    const Rows candidate = behind(rows, *name);
+    Rows candidate = behind(rows, *name);
     if (ops_in(candidate) == 0) continue;
     report.remarks.push_back(
         "the ops after signpost '" + *name + "' are shown" +
         (name == names.rbegin() ? "" : ", because none follow the last one, '" + names.back() + "'") +
         "; --ignore-signposts shows all");
-    return without_signposts(candidate, o);
+    return without_signposts(std::move(candidate), o);
   }
   report.remarks.push_back("no op follows a signpost; all ops are shown");
-  return without_signposts(rows, o);
+  return without_signposts(std::move(rows), o);
 }
 
 bool is_collective(const std::string& code) {
@@ -141,53 +171,64 @@ bool is_collective(const std::string& code) {
   return false;
 }
 
-// Several devices that ran the same ops in the same order become one: of every step the longest, of
-// collectives the first with the mean.
-std::vector<OpRow> merged(const Rows& rows, OpReport& report) {
-  std::map<uint32_t, std::vector<const OpRow*>> by_device;
-  std::vector<OpRow> all;
-  for (const OpRow* r : rows) {
-    if (r->type == "tt_dnn_device")
-      by_device[r->device.value_or(0)].push_back(r);
+struct Picked {
+  const OpKey* key;
+  std::optional<double> kernel;  // instead of the row's
+  Number kernel_ns() const { return kernel ? Number(*kernel) : key->kernel; }
+};
+
+// Of one step over several devices: the longest; of collectives the first, with the mean.
+Picked one_of(const std::vector<const OpKey*>& step) {
+  if (!is_collective(*step.front()->code))
+    return {*std::max_element(step.begin(), step.end(),
+                              [](const OpKey* a, const OpKey* b) {
+                                return a->kernel.value_or(-1) < b->kernel.value_or(-1);
+                              }),
+            {}};
+  double sum = 0;
+  size_t count = 0;
+  for (const OpKey* r : step)
+    if (r->kernel) sum += *r->kernel, ++count;
+  Picked one{step.front(), {}};
+  if (count) one.kernel = sum / static_cast<double>(count);
+  return one;
+}
+
+// Several devices that ran the same ops in the same order become one.
+std::vector<Picked> merged(const Rows& rows, OpReport& report) {
+  std::map<uint32_t, std::vector<const OpKey*>> by_device;
+  std::vector<Picked> all;
+  for (const OpKey& r : rows) {
+    if (r.on_device)
+      by_device[r.device].push_back(&r);
     else
-      all.push_back(*r);
+      all.push_back({&r, {}});
   }
   std::map<uint32_t, size_t> next;
   size_t misaligned = 0;
   std::string first;
   for (;;) {
-    std::vector<const OpRow*> step;
+    std::vector<const OpKey*> step;
     const std::string* code = nullptr;
     for (const auto& [device, ops] : by_device) {
       size_t& at = next[device];
       if (at == ops.size()) continue;
-      if (!code) code = &ops[at]->code;
-      if (ops[at]->code != *code) {
+      if (!code) code = ops[at]->code;
+      if (*ops[at]->code != *code) {
         if (misaligned++ == 0) first = *code + " (row " + std::to_string(step.front()->id) + ")";
         continue;
       }
       step.push_back(ops[at++]);
     }
     if (step.empty()) break;
-    if (is_collective(*code)) {
-      OpRow one = *step.front();
-      double sum = 0;
-      size_t count = 0;
-      for (const OpRow* r : step)
-        if (r->kernel) sum += *r->kernel, ++count;
-      one.kernel = count ? Number(sum / static_cast<double>(count)) : Number();
-      all.push_back(std::move(one));
-    } else {
-      all.push_back(**std::max_element(step.begin(), step.end(), [](const OpRow* a, const OpRow* b) {
-        return a->kernel.value_or(-1) < b->kernel.value_or(-1);
-      }));
-    }
+    all.push_back(one_of(step));
   }
   if (misaligned)
     report.remarks.push_back("the devices did not run the same ops: " + std::to_string(misaligned) +
                              " steps do not match, the first at " + first +
                              "; --no-merge-devices keeps the devices apart");
-  std::stable_sort(all.begin(), all.end(), [](const OpRow& a, const OpRow& b) { return a.id < b.id; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Picked& a, const Picked& b) { return a.key->id < b.key->id; });
   return all;
 }
 
@@ -236,28 +277,21 @@ std::vector<std::string> matmul_advice(const ReportRow& row) {
   return advice;
 }
 
-void derive(OpReport& report) {
-  double total = 0;
-  for (const ReportRow& r : report.rows) total += r.device_us.value_or(0) + r.gap_us.value_or(0);
-  for (ReportRow& r : report.rows) {
-    r.total_percent.reset();
-    if (total > 0 && (r.device_us || r.gap_us))
-      r.total_percent = (r.device_us.value_or(0) + r.gap_us.value_or(0)) / total * 100;
-    r.bound.clear();
-    if (r.op.host()) {
-      r.bound = "HOST";
-      r.device_us.reset();
-    } else if (is_matmul(r.op.code) && r.figures.dram_percent.value_or(0) > 0 &&
-               r.figures.flops_percent.value_or(0) > 0) {
-      const bool dram = *r.figures.dram_percent >= kBoundPercent,
-                 flop = *r.figures.flops_percent >= kBoundPercent;
-      r.bound = dram && flop ? "BOTH" : dram ? "DRAM" : flop ? "FLOP" : "SLOW";
-    }
-    r.advice = is_matmul(r.op.code) && !r.op.signpost() ? matmul_advice(r) : std::vector<std::string>();
-    r.dispatch_percent.reset();
-    const double wall = r.device_us.value_or(0) + r.gap_us.value_or(0);
-    if (r.device_us && wall > 0) r.dispatch_percent = std::max(0.0, r.gap_us.value_or(0)) / wall * 100;
+// What needs the sum over all rows, and what is of tt-perf-report's own making.
+void finish(ReportRow& r, double total_us) {
+  if (total_us > 0 && (r.device_us || r.gap_us))
+    r.total_percent = (r.device_us.value_or(0) + r.gap_us.value_or(0)) / total_us * 100;
+  if (r.op.host()) {
+    r.bound = "HOST";
+  } else if (is_matmul(r.op.code) && r.figures.dram_percent.value_or(0) > 0 &&
+             r.figures.flops_percent.value_or(0) > 0) {
+    const bool dram = *r.figures.dram_percent >= kBoundPercent,
+               flop = *r.figures.flops_percent >= kBoundPercent;
+    r.bound = dram && flop ? "BOTH" : dram ? "DRAM" : flop ? "FLOP" : "SLOW";
   }
+  if (is_matmul(r.op.code) && !r.op.signpost()) r.advice = matmul_advice(r);
+  const double wall = r.device_us.value_or(0) + r.gap_us.value_or(0);
+  if (r.device_us && wall > 0) r.dispatch_percent = std::max(0.0, r.gap_us.value_or(0)) / wall * 100;
 }
 
 ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
@@ -269,7 +303,7 @@ ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
     return r;
   }
   r.figures = figures(op, arch);
-  r.device_us = op.kernel.value_or(0) / 1000;
+  if (!op.host()) r.device_us = op.kernel.value_or(0) / 1000;
   if (has_previous && op.gap) r.gap_us = *op.gap / 1000;
   r.limit = bound(op, r.figures);
   r.waits = bottleneck(op);
@@ -280,8 +314,7 @@ ReportRow make_row(OpRow&& row, bool has_previous, const Architecture& arch) {
 
 void add_up(OpReport& report) {
   Totals& t = report.totals;
-  t = {};
-  std::map<uint32_t, std::vector<const OpRow*>> by_device;
+  std::map<uint32_t, BusyTime> by_device;
   for (const ReportRow& r : report.rows) {
     if (r.op.host())
       ++t.host_ops;
@@ -291,10 +324,10 @@ void add_up(OpReport& report) {
       ++t.device_ops;
     t.device_us += r.device_us.value_or(0);
     t.gap_us += r.gap_us.value_or(0);
-    if (!r.op.host() && !r.op.signpost()) by_device[r.op.device.value_or(0)].push_back(&r.op);
+    if (!r.op.host() && !r.op.signpost()) by_device[r.op.device.value_or(0)].add(r.op);
   }
-  for (const auto& [device, ops] : by_device) {
-    const Busy busy = busy_time(ops);
+  for (auto& [device, times] : by_device) {
+    const Busy busy = times.result();
     t.busy_us += busy.busy_us;
     t.overlap_us += busy.sum_us - busy.busy_us;
     t.span_us = std::max(t.span_us, busy.span_us);
@@ -310,41 +343,27 @@ void add_up(OpReport& report) {
   t.verdict_rule = rule;
 }
 
-std::string cell(const Number& n) {
-  if (!n) return "";
-  const std::string text = python_float(*n);
-  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
-}
-
-std::string fixed(const Number& n, int digits) {
-  if (!n || std::isnan(*n)) return "";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, *n);
-  return text;
-}
-
 }  // namespace
 
-Busy busy_time(const std::vector<const OpRow*>& ops) {
-  Busy busy;
-  std::vector<std::pair<double, double>> spans;  // ns, from the first firmware end seen
-  double origin = -1;
-  for (const OpRow* op : ops) {
-    if (!op->kernel) continue;
-    busy.sum_us += *op->kernel / 1000;
-    if (!op->firmware_end || !op->firmware_start || !op->firmware || *op->firmware <= 0 ||
-        *op->firmware_end <= *op->firmware_start) {
-      busy.busy_us += *op->kernel / 1000;  // nothing tells where it lies
-      continue;
-    }
-    const double ns_per_cycle = *op->firmware / (*op->firmware_end - *op->firmware_start);
-    if (origin < 0) origin = *op->firmware_end;
-    const double end = (*op->firmware_end - origin) * ns_per_cycle;
-    spans.emplace_back(end - *op->kernel, end);
+void BusyTime::add(const OpRow& op) {
+  if (!op.kernel) return;
+  known_.sum_us += *op.kernel / 1000;
+  if (!op.firmware_end || !op.firmware_start || !op.firmware || *op.firmware <= 0 ||
+      *op.firmware_end <= *op.firmware_start) {
+    known_.busy_us += *op.kernel / 1000;  // nothing tells where it lies
+    return;
   }
-  std::sort(spans.begin(), spans.end());
-  double until = -1e300, first = spans.empty() ? 0 : spans.front().first, last = first;
-  for (const auto& [begin, end] : spans) {
+  const double ns_per_cycle = *op.firmware / (*op.firmware_end - *op.firmware_start);
+  if (origin_ < 0) origin_ = *op.firmware_end;
+  const double end = (*op.firmware_end - origin_) * ns_per_cycle;
+  spans_.emplace_back(end - *op.kernel, end);
+}
+
+Busy BusyTime::result() {
+  Busy busy = known_;
+  std::sort(spans_.begin(), spans_.end());
+  double until = -1e300, first = spans_.empty() ? 0 : spans_.front().first, last = first;
+  for (const auto& [begin, end] : spans_) {
     busy.busy_us += std::max(0.0, end - std::max(begin, until)) / 1000;
     until = std::max(until, end);
     last = std::max(last, end);
@@ -353,211 +372,78 @@ Busy busy_time(const std::vector<const OpRow*>& ops) {
   return busy;
 }
 
-OpReport make_report(const OpTable& table, const ReportOptions& options) {
+Busy busy_time(const std::vector<const OpRow*>& ops) {
+  BusyTime times;
+  for (const OpRow* op : ops) times.add(*op);
+  return times.result();
+}
+
+ReportRows::ReportRows(OpRows ops, Architecture arch, std::vector<Chosen> chosen, double total_us)
+    : ops_(std::move(ops)), arch_(std::move(arch)), chosen_(std::move(chosen)), total_us_(total_us) {}
+
+OpRow ReportRows::op(size_t i) const {
+  OpRow op = ops_[chosen_[i].row];
+  if (chosen_[i].kernel) op.kernel = chosen_[i].kernel;
+  return op;
+}
+
+ReportRow ReportRows::operator[](size_t i) const {
+  ReportRow r = make_row(op(i), chosen_[i].gap, arch_);
+  finish(r, total_us_);
+  return r;
+}
+
+namespace {
+
+// The rows to show, in order, with what is theirs alone.
+std::vector<ReportRows::Chosen> choose(const std::vector<Picked>& picked, const ReportOptions& options,
+                                       double& total_us) {
+  std::vector<ReportRows::Chosen> chosen;
+  bool has_previous = false, first = true;
+  for (const Picked& one : picked) {
+    const OpKey& key = *one.key;
+    const bool gap = has_previous;
+    has_previous = has_previous || !key.signpost;
+    if (options.id_range &&
+        (key.id < options.first_id.value_or(0) || key.id > options.last_id.value_or(~0ull)))
+      continue;
+    const bool keeps_gap = gap && !(options.id_range && first);
+    first = false;
+    if (options.no_host_ops && key.host) continue;
+    chosen.push_back({key.row, keeps_gap, one.kernel});
+    if (key.signpost) continue;
+    total_us +=
+        (key.host ? 0 : one.kernel_ns().value_or(0) / 1000) + (keeps_gap && key.gap ? *key.gap / 1000 : 0);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+OpReport make_report(OpTable table, const ReportOptions& options) {
   OpReport report;
   report.remarks = table.remarks;
   report.arch = choose_architecture(table, options, report);
-  Rows rows;
-  for (const OpRow& r : table.rows) rows.push_back(&r);
+  std::set<std::string> codes;
+  Rows rows = keys_of(table.rows, codes);
   if (!options.tracing_mode)
-    std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
-      return a->host_start.value_or(1e300) < b->host_start.value_or(1e300);  // unknown last, as it came
-    });
-  rows = window(rows, options, report);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const OpKey& a, const OpKey& b) { return a.host_start < b.host_start; });
+  rows = window(std::move(rows), options, report);
   std::set<uint32_t> devices;
-  for (const OpRow* r : rows)
-    if (r->device) devices.insert(*r->device);
+  for (const OpKey& r : rows)
+    if (r.has_device) devices.insert(r.device);
   report.devices = devices.size();
-  std::vector<OpRow> chosen;
+  std::vector<Picked> picked;
   if (options.merge_devices && !devices.empty())
-    chosen = merged(rows, report);
+    picked = merged(rows, report);
   else
-    for (const OpRow* r : rows) chosen.push_back(*r);
-  bool has_previous = false;
-  for (OpRow& op : chosen) {
-    const bool signpost = op.signpost();
-    report.rows.push_back(make_row(std::move(op), has_previous, report.arch));
-    has_previous = has_previous || !signpost;
-  }
-  derive(report);
-  if (options.id_range) {
-    std::erase_if(report.rows, [&](const ReportRow& r) {
-      return r.op.id < options.first_id.value_or(0) || r.op.id > options.last_id.value_or(~0ull);
-    });
-    if (!report.rows.empty()) report.rows.front().gap_us.reset();
-  }
-  if (options.no_host_ops) std::erase_if(report.rows, [](const ReportRow& r) { return r.op.host(); });
-  derive(report);
+    for (const OpKey& r : rows) picked.push_back({&r, {}});
+  double total_us = 0;
+  std::vector<ReportRows::Chosen> chosen = choose(picked, options, total_us);
+  report.rows = ReportRows(std::move(table.rows), report.arch, std::move(chosen), total_us);
   add_up(report);
   return report;
-}
-
-// --- summary -----------------------------------------------------------------------------------------------
-
-std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_devices, bool no_host_ops) {
-  struct Group {
-    StackedRow row;
-    double carry = 0;                              // of Kahan's sum: two decimals are printed of it
-    std::vector<std::pair<double, double>> flops;  // percent, us
-  };
-  std::map<std::pair<std::string, int64_t>, Group> groups;
-  for (const ReportRow& r : report.rows) {
-    if (r.op.signpost() || (no_host_ops && r.op.host())) continue;
-    const std::string kind = category(r.figures.text);
-    std::string name = r.figures.text.substr(0, r.figures.text.find(' '));
-    if (name == "program") name = r.figures.text;  // nobody named it
-    if (by == GroupBy::category) name = kind;
-    if (by == GroupBy::memory && !r.op.input0.memory.empty()) {
-      const std::string& memory = r.op.input0.memory;
-      const size_t last = memory.rfind('_');
-      const size_t before =
-          last == std::string::npos || last == 0 ? std::string::npos : memory.rfind('_', last - 1);
-      std::string place = memory.substr(before == std::string::npos ? 0 : before + 1);
-      for (char& c : place) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      name += " (in0:" + place + ")";
-    }
-    const int64_t device = merge_devices ? -1 : static_cast<int64_t>(r.op.device.value_or(0));
-    Group& g = groups[{name, device}];
-    g.row.name = name;
-    if (!merge_devices) g.row.device = static_cast<uint32_t>(device);
-    if (g.row.count++ == 0) g.row.category = kind;
-    const double part = r.device_us.value_or(0) - g.carry, sum = g.row.device_us + part;
-    g.carry = (sum - g.row.device_us) - part;
-    g.row.device_us = sum;
-    if (r.figures.flops_percent) g.flops.emplace_back(*r.figures.flops_percent, r.device_us.value_or(0));
-  }
-  std::map<int64_t, double> totals;
-  for (const auto& [key, g] : groups) totals[key.second] += g.row.device_us;
-  std::vector<StackedRow> rows;
-  for (auto& [key, g] : groups) {
-    StackedRow& row = g.row;
-    row.percent = totals[key.second] > 0 ? row.device_us / totals[key.second] * 100 : 0;
-    if (!g.flops.empty()) {
-      double sum = 0, weighted = 0, weight = 0, least = g.flops[0].first, most = least;
-      for (const auto& [percent, us] : g.flops) {
-        sum += percent;
-        weighted += percent * us;
-        weight += us;
-        least = std::min(least, percent);
-        most = std::max(most, percent);
-      }
-      const auto n = static_cast<double>(g.flops.size());
-      row.flops_min = least;
-      row.flops_max = most;
-      row.flops_mean = sum / n;
-      if (weight > 0) row.flops_weighted = weighted / weight;
-      if (n > 1) {
-        double squares = 0;
-        for (const auto& [percent, us] : g.flops) squares += (percent - sum / n) * (percent - sum / n);
-        row.flops_deviation = std::sqrt(squares / (n - 1));
-      }
-    }
-    rows.push_back(row);
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const StackedRow& a, const StackedRow& b) { return a.device_us > b.device_us; });
-  return rows;
-}
-
-Cells stacked_cells(const std::vector<StackedRow>& rows, GroupBy by, bool merge_devices) {
-  Cells cells;
-  cells.header = {"Total % [%]", "Op Code"};
-  if (!merge_devices) cells.header.emplace_back("Device");
-  cells.header.insert(cells.header.end(), {"Device Time Sum [\u03bcs]", "Op Count"});
-  if (by != GroupBy::category)
-    cells.header.insert(cells.header.end(), {"Op Category", "Min FLOPs [%]", "Max FLOPs [%]",
-                                             "Mean FLOPs [%]", "Std FLOPs [%]", "Weighted Mean FLOPs [%]"});
-  for (const StackedRow& r : rows) {
-    std::vector<std::string> line{fixed(r.percent, 2), r.name};
-    if (!merge_devices) line.push_back(std::to_string(r.device.value_or(0)));
-    line.push_back(fixed(r.device_us, 2));
-    line.push_back(std::to_string(r.count));
-    if (by != GroupBy::category) {
-      line.push_back(r.category);
-      for (const Number& n : {r.flops_min, r.flops_max, r.flops_mean, r.flops_deviation, r.flops_weighted})
-        line.push_back(fixed(n, 2));
-    }
-    cells.rows.push_back(std::move(line));
-  }
-  return cells;
-}
-
-Cells report_cells(const OpReport& report, bool advice, bool raw_codes, bool extended) {
-  Cells cells;
-  cells.header = {"ID",
-                  "Total %",
-                  "Bound",
-                  "OP Code",
-                  "Device",
-                  "Device Time",
-                  "Op-to-Op Gap",
-                  "Cores",
-                  "DRAM",
-                  "DRAM %",
-                  "FLOPs",
-                  "FLOPs %",
-                  "Math Fidelity",
-                  "Output Datatype",
-                  "Input 0 Datatype",
-                  "Input 1 Datatype",
-                  "DRAM Sharded",
-                  "Input 0 Memory",
-                  "Inner Dim Block Size",
-                  "Output Subblock H",
-                  "Output Subblock W",
-                  "Global Call Count"};
-  if (advice) cells.header.emplace_back("Advice");
-  if (raw_codes) cells.header.emplace_back("Raw OP Code");
-  if (extended)
-    cells.header.insert(cells.header.end(),
-                        {"Limit", "Limit Rule", "Waits For", "RISC Shares", "Slowest Core", "Imbalance [%]",
-                         "Not Kernel [%]", "First To Last Start [us]", "Dispatch [us]"});
-  for (const ReportRow& r : report.rows) {
-    const Figures& f = r.figures;
-    std::vector<std::string> line{std::to_string(r.op.id),
-                                  cell(r.total_percent),
-                                  r.bound,
-                                  f.text,
-                                  r.op.device ? std::to_string(*r.op.device) : "",
-                                  cell(r.device_us),
-                                  cell(r.gap_us),
-                                  cell(f.cores),
-                                  cell(f.dram_gb_s),
-                                  cell(f.dram_percent),
-                                  cell(f.tflops),
-                                  cell(f.flops_percent),
-                                  f.fidelity,
-                                  r.op.output0.datatype,
-                                  r.op.input0.datatype,
-                                  r.op.input1.datatype,
-                                  f.dram_sharded ? "True" : "False",
-                                  r.op.input0.memory,
-                                  cell(f.block_w),
-                                  cell(f.subblock_h),
-                                  cell(f.subblock_w),
-                                  r.op.call_count ? std::to_string(*r.op.call_count) : ""};
-    if (advice) {
-      std::string all;
-      for (const std::string& a : r.advice) all += (all.empty() ? "" : " \u2022 ") + a;
-      line.push_back(all);
-    }
-    if (raw_codes) line.push_back(r.op.code);
-    if (extended) {
-      line.push_back(r.limit.what);
-      line.push_back(r.limit.why);
-      line.push_back(r.waits.who);
-      line.push_back(r.waits.why);
-      line.push_back(r.op.slowest_x
-                         ? std::to_string(*r.op.slowest_x) + "-" + std::to_string(r.op.slowest_y.value_or(0))
-                         : "");
-      line.push_back(cell(r.imbalance_percent));
-      line.push_back(cell(r.dispatch_percent));
-      line.push_back(r.op.first_to_last ? cell(*r.op.first_to_last / 1000) : "");
-      line.push_back(r.op.dispatch ? cell(*r.op.dispatch / 1000) : "");
-    }
-    cells.rows.push_back(std::move(line));
-  }
-  return cells;
 }
 
 }  // namespace ttc::report

@@ -34,6 +34,34 @@ struct ReportRow {
   std::vector<std::string> advice;
 };
 
+// Rows of a report, each made when it is asked for: a report of any number of ops takes some dozen bytes for
+// each of them.
+class ReportRows {
+ public:
+  // A row of the table, and what differs from it here.
+  struct Chosen {
+    uint32_t row = 0;
+    bool gap = true;               // it has one: an op stands before it
+    std::optional<double> kernel;  // ns: the mean of a collective over devices
+  };
+  ReportRows() = default;
+  // `total_us`: of device times and gaps, which shares are taken of.
+  ReportRows(OpRows ops, Architecture arch, std::vector<Chosen> chosen, double total_us);
+
+  size_t size() const { return chosen_.size(); }
+  bool empty() const { return chosen_.empty(); }
+  ReportRow operator[](size_t i) const;
+  OpRow op(size_t i) const;  // without figures
+  RowIterator<ReportRows, ReportRow> begin() const { return {this, 0}; }
+  RowIterator<ReportRows, ReportRow> end() const { return {this, size()}; }
+
+ private:
+  OpRows ops_;
+  Architecture arch_;
+  std::vector<Chosen> chosen_;
+  double total_us_ = 0;
+};
+
 struct Totals {
   double device_us = 0, gap_us = 0;
   double busy_us = 0;     // overlapping ops counted once
@@ -45,14 +73,14 @@ struct Totals {
 
 struct OpReport {
   Architecture arch;
-  std::vector<ReportRow> rows;
+  ReportRows rows;
   Totals totals;
   size_t devices = 0;
   std::vector<std::string> remarks;  // what was chosen and why, for people
 };
 
 // Throws InputError for an architecture that is not known.
-OpReport make_report(const OpTable& table, const ReportOptions& options);
+OpReport make_report(OpTable table, const ReportOptions& options);
 
 struct StackedRow {
   std::string name;
@@ -66,7 +94,11 @@ struct StackedRow {
 std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_devices, bool no_host_ops);
 
 // The table as tt-perf-report's --csv has it, and columns of our own behind when `extended`.
-Cells report_cells(const OpReport& report, bool advice, bool raw_codes, bool extended);
+struct ReportColumns {
+  bool advice = true, raw_codes = false, extended = false;
+};
+std::vector<std::string> report_header(const ReportColumns& columns);
+std::vector<std::string> report_line(const ReportRow& row, const ReportColumns& columns);
 Cells stacked_cells(const std::vector<StackedRow>& rows, GroupBy by, bool merge_devices);
 
 // Union of [firmware end - kernel time, firmware end] of the ops of one device, in us; what is known of it.
@@ -74,5 +106,17 @@ struct Busy {
   double busy_us = 0, span_us = 0, sum_us = 0;
 };
 Busy busy_time(const std::vector<const OpRow*>& ops);
+
+// The same, op by op.
+class BusyTime {
+ public:
+  void add(const OpRow& op);
+  Busy result();
+
+ private:
+  Busy known_;
+  std::vector<std::pair<double, double>> spans_;  // ns, from the first firmware end seen
+  double origin_ = -1;
+};
 
 }  // namespace ttc::report

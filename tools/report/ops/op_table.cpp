@@ -12,10 +12,13 @@ namespace {
 // Longer than any run: a bad cell, not a duration. 2^53 keeps cycles exact.
 constexpr double kMostNs = 1e15, kMostCycles = 9007199254740992.0;
 
-class Reader {
+}  // namespace
+
+// The cells of the row that is being read, by the names of their columns.
+class OpTableReader::Cell {
  public:
-  explicit Reader(const Cells& cells) {
-    for (size_t i = 0; i < cells.header.size(); ++i) place_.emplace(cells.header[i], i);
+  explicit Cell(const std::vector<std::string>& header) {
+    for (size_t i = 0; i < header.size(); ++i) place_.emplace(header[i], i);
   }
   bool has(const std::string& column) const { return place_.contains(column); }
   void row(const std::vector<std::string>& cells, uint64_t id) {
@@ -78,6 +81,9 @@ class Reader {
   std::string first_;
 };
 
+namespace {
+
+template <class Reader>
 Tensor tensor(Reader& r, const std::string& front, bool padded) {
   const std::string tail = padded ? "_PAD[LOGICAL]" : "";
   Tensor t;
@@ -91,6 +97,7 @@ Tensor tensor(Reader& r, const std::string& front, bool padded) {
   return t;
 }
 
+template <class Reader>
 void times(Reader& r, OpRow& op) {
   op.host_start = r.ns("HOST START TS");
   op.host_end = r.ns("HOST END TS");
@@ -115,60 +122,75 @@ void times(Reader& r, OpRow& op) {
 
 }  // namespace
 
+OpTableReader::OpTableReader(OpTable& table, const std::vector<std::string>& header, uint32_t device_offset)
+    : table_(table), cell_(std::make_unique<Cell>(header)), device_offset_(device_offset) {
+  table.has_arch = table.has_arch || cell_->has("DEVICE ARCH");
+  table.has_worker_cores = table.has_worker_cores || cell_->has("AVAILABLE WORKER CORE COUNT");
+  table.padded_names = false;
+  for (const std::string& name : header)
+    table.padded_names = table.padded_names || name.find("_PAD[LOGICAL]") != std::string::npos;
+  device_only_ = !cell_->has("OP CODE");
+}
+
+OpTableReader::~OpTableReader() = default;
+
+void OpTableReader::tell() const {
+  cell_->tell(table_.remarks);
+}
+
+OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
+  Cell& r = *cell_;
+  OpRow op;
+  op.id = id;
+  r.row(cells, op.id);
+  op.code = r.text("OP CODE");
+  op.type = device_only_ ? "tt_dnn_device" : r.text("OP TYPE");
+  op.attributes = r.text("ATTRIBUTES");
+  op.fidelity = r.text("MATH FIDELITY");
+  op.arch = r.text("DEVICE ARCH");
+  op.call_count = r.whole<uint64_t>("GLOBAL CALL COUNT");
+  op.device = r.whole<uint32_t>("DEVICE ID");
+  if (!op.device && device_only_) op.device = 0;
+  if (op.device) *op.device += device_offset_;
+  op.trace_id = r.whole<uint32_t>("METAL TRACE ID");
+  op.session = r.whole<uint32_t>("METAL TRACE REPLAY SESSION ID");
+  op.cores = r.number("CORE COUNT", 0, 1e5);
+  op.available_cores = r.number("AVAILABLE WORKER CORE COUNT", 0, 1e5);
+  times(r, op);
+  op.input0 = tensor(r, "INPUT_0", table_.padded_names);
+  op.input1 = tensor(r, "INPUT_1", table_.padded_names);
+  op.output0 = tensor(r, "OUTPUT_0", table_.padded_names);
+  op.compute_sources = r.text("COMPUTE KERNEL SOURCE");
+  op.data_sources = r.text("DATA MOVEMENT KERNEL SOURCE");
+  op.compute_hash = r.text("COMPUTE KERNEL HASH");
+  op.data_hash = r.text("DATA MOVEMENT KERNEL HASH");
+  op.program_hash = r.text("PROGRAM HASH");
+  op.cache_hit = r.text("PROGRAM CACHE HIT");
+  op.location = r.text("LOC");
+  op.pm_ideal = r.duration("PM IDEAL [ns]");
+  op.pm_compute = r.duration("PM COMPUTE [ns]");
+  op.pm_bandwidth = r.duration("PM BANDWIDTH [ns]");
+  op.fpu_util = r.percent("PM FPU UTIL (%)");
+  op.noc_util = r.percent("NOC UTIL (%)");
+  op.dram_util = r.percent("DRAM BW UTIL (%)");
+  op.congestion = r.number("NPE CONG IMPACT (%)", -1e6, 1e6);
+  op.fpu_counter = r.percent("Avg FPU util on full grid (%)");
+  op.sfpu_counter = r.percent("Avg SFPU util on full grid (%)");
+  op.math_counter = r.percent("Avg Math util on full grid (%)");
+  // Without the host nobody knows an op's name; its program number tells it from others.
+  if (device_only_ || (op.code.empty() && !op.signpost()))
+    op.code = op.call_count ? "program " + std::to_string(*op.call_count >= 1024 ? *op.call_count >> 10
+                                                                                 : *op.call_count)
+                            : "program";
+  return op;
+}
+
 OpTable op_table(const Cells& cells, const std::vector<uint64_t>& lines, uint32_t device_offset) {
   OpTable table;
-  Reader r(cells);
-  table.has_arch = r.has("DEVICE ARCH");
-  table.has_worker_cores = r.has("AVAILABLE WORKER CORE COUNT");
-  for (const std::string& name : cells.header)
-    table.padded_names = table.padded_names || name.find("_PAD[LOGICAL]") != std::string::npos;
-  const bool device_only = !r.has("OP CODE");
-  for (size_t i = 0; i < cells.rows.size(); ++i) {
-    OpRow op;
-    op.id = i < lines.size() ? lines[i] : i + 2;
-    r.row(cells.rows[i], op.id);
-    op.code = r.text("OP CODE");
-    op.type = device_only ? "tt_dnn_device" : r.text("OP TYPE");
-    op.attributes = r.text("ATTRIBUTES");
-    op.fidelity = r.text("MATH FIDELITY");
-    op.arch = r.text("DEVICE ARCH");
-    op.call_count = r.whole<uint64_t>("GLOBAL CALL COUNT");
-    op.device = r.whole<uint32_t>("DEVICE ID");
-    if (!op.device && device_only) op.device = 0;
-    if (op.device) *op.device += device_offset;
-    op.trace_id = r.whole<uint32_t>("METAL TRACE ID");
-    op.session = r.whole<uint32_t>("METAL TRACE REPLAY SESSION ID");
-    op.cores = r.number("CORE COUNT", 0, 1e5);
-    op.available_cores = r.number("AVAILABLE WORKER CORE COUNT", 0, 1e5);
-    times(r, op);
-    op.input0 = tensor(r, "INPUT_0", table.padded_names);
-    op.input1 = tensor(r, "INPUT_1", table.padded_names);
-    op.output0 = tensor(r, "OUTPUT_0", table.padded_names);
-    op.compute_sources = r.text("COMPUTE KERNEL SOURCE");
-    op.data_sources = r.text("DATA MOVEMENT KERNEL SOURCE");
-    op.compute_hash = r.text("COMPUTE KERNEL HASH");
-    op.data_hash = r.text("DATA MOVEMENT KERNEL HASH");
-    op.program_hash = r.text("PROGRAM HASH");
-    op.cache_hit = r.text("PROGRAM CACHE HIT");
-    op.location = r.text("LOC");
-    op.pm_ideal = r.duration("PM IDEAL [ns]");
-    op.pm_compute = r.duration("PM COMPUTE [ns]");
-    op.pm_bandwidth = r.duration("PM BANDWIDTH [ns]");
-    op.fpu_util = r.percent("PM FPU UTIL (%)");
-    op.noc_util = r.percent("NOC UTIL (%)");
-    op.dram_util = r.percent("DRAM BW UTIL (%)");
-    op.congestion = r.number("NPE CONG IMPACT (%)", -1e6, 1e6);
-    op.fpu_counter = r.percent("Avg FPU util on full grid (%)");
-    op.sfpu_counter = r.percent("Avg SFPU util on full grid (%)");
-    op.math_counter = r.percent("Avg Math util on full grid (%)");
-    // Without the host nobody knows an op's name; its program number tells it from others.
-    if (device_only || (op.code.empty() && !op.signpost()))
-      op.code = op.call_count ? "program " + std::to_string(*op.call_count >= 1024 ? *op.call_count >> 10
-                                                                                   : *op.call_count)
-                              : "program";
-    table.rows.push_back(std::move(op));
-  }
-  r.tell(table.remarks);
+  OpTableReader reader(table, cells.header, device_offset);
+  for (size_t i = 0; i < cells.rows.size(); ++i)
+    table.rows.push_back(reader.row(cells.rows[i], i < lines.size() ? lines[i] : i + 2));
+  reader.tell();
   return table;
 }
 

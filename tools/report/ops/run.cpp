@@ -7,31 +7,39 @@
 
 #include "tools/pipeline/source.hpp"
 #include "tools/report/metal_files/counters.hpp"
-#include "tools/report/text/csv_file.hpp"
+#include "tools/report/ops/table_file.hpp"
 
 namespace ttc::report {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string first_line(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string line;
-  if (in) std::getline(in, line);
-  if (line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
-  return line.substr(0, 4096);
+// The last YYYY_MM_DD_HH_MM_SS in a path, as tt-metal names folders and files of reports; empty: none.
+std::string stamp_in(const std::string& path) {
+  constexpr std::string_view kForm = "0000_00_00_00_00_00";
+  const auto fits = [&](size_t at) {
+    for (size_t i = 0; i < kForm.size(); ++i)
+      if (kForm[i] == '_' ? path[at + i] != '_' : path[at + i] < '0' || path[at + i] > '9') return false;
+    return true;
+  };
+  if (path.size() < kForm.size()) return "";
+  for (size_t at = path.size() - kForm.size() + 1; at-- > 0;)
+    if (fits(at)) return path.substr(at, kForm.size());
+  return "";
 }
 
-// A table of ops has its columns named in the first line.
-bool is_ops_results(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return false;
-  const std::string line = first_line(path);
-  return line.starts_with("OP CODE,") || line.find(",OP CODE,") != std::string::npos ||
-         (line.starts_with("GLOBAL CALL COUNT,") && !is_cpp_report(path));
+// By their stamps where all have one, else by the time of their last change.
+std::string newest(const std::vector<std::string>& paths) {
+  const bool stamped = std::all_of(paths.begin(), paths.end(),
+                                   [](const std::string& path) { return !stamp_in(path).empty(); });
+  return *std::max_element(paths.begin(), paths.end(), [&](const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    if (!stamped) return fs::last_write_time(a, ignored) < fs::last_write_time(b, ignored);
+    return stamp_in(a) < stamp_in(b);
+  });
 }
 
-// A report folder stands for what lies in it: the newest joined table, or the log of the device.
+// A folder stands for the newest report below it: its joined table, or its log of the device.
 std::string file_in(const std::string& directory, bool prefer_zones) {
   std::error_code ignored;
   std::vector<std::string> results, logs;
@@ -40,9 +48,8 @@ std::string file_in(const std::string& directory, bool prefer_zones) {
     if (name.starts_with("ops_perf_results") && name.ends_with(".csv")) results.push_back(entry.path());
     if (name == "profile_log_device.csv") logs.push_back(entry.path());
   }
-  std::sort(results.begin(), results.end());  // time stamps sort by time
-  if (!results.empty() && !(prefer_zones && !logs.empty())) return results.back();
-  return logs.empty() ? "" : logs.front();
+  if (!results.empty() && !(prefer_zones && !logs.empty())) return newest(results);
+  return logs.empty() ? "" : newest(logs);
 }
 
 std::vector<std::string> resolved(const std::vector<std::string>& from, bool prefer_zones) {
@@ -138,7 +145,7 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
   Fan fan(run, ears);
   InputOptions input{from, options.wait_ms, options.for_seconds, options.metal_date,
-                     true, options.also,    options.progress};
+                     true, options.also,    options.progress,    options.budget};
   if (run.zones.empty()) run.zones.emplace_back();
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
@@ -157,31 +164,6 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
 
 }  // namespace
 
-Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& remarks) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path + " cannot be read: " + std::strerror(errno));
-  CsvFile file(in);
-  Cells cells;
-  if (!file.next(cells.header)) throw InputError(path + " is empty; a table of ops was expected");
-  std::vector<std::string> fields;
-  uint64_t row = 1, ragged = 0, first = 0;
-  while (file.next(fields)) {
-    ++row;  // what tt-perf-report calls ID: the row in the table, whatever lines its fields take
-    if (fields.size() != cells.header.size()) {
-      if (ragged++ == 0) first = file.line();
-      continue;
-    }
-    lines.push_back(row);
-    cells.rows.push_back(fields);
-  }
-  if (ragged)
-    remarks.push_back(path + ": " + std::to_string(ragged) +
-                      " rows were skipped because they do not have the " +
-                      std::to_string(cells.header.size()) + " columns of the head, the first in line " +
-                      std::to_string(first));
-  return cells;
-}
-
 std::vector<std::string> input_files(const RunOptions& options) {
   const std::vector<std::string> from = resolved(options.from, options.prefer_zones);
   std::vector<std::string> all = tools::named_sources(from);
@@ -196,10 +178,13 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   Run run;
   const std::vector<std::string> from = resolved(options.from, options.prefer_zones);
   if (from.empty()) throw InputError("no input was named");
+  for (size_t i = 0; i < from.size(); ++i)
+    if (from[i] != options.from[i]) run.taken.push_back(options.from[i] + ": " + from[i] + " is taken");
   if (is_ops_results(from.front())) {
     run.kind = InputKind::ops_results;
     if (from.size() > 1) throw InputError("several tables of ops are taken by `ttreport ops` only");
-    run.table = read_cells(from.front(), run.lines, run.account.remarks);
+    run.account.damaged = read_table(from.front(), run.typed).damaged;
+    run.account.remarks.swap(run.typed.remarks);
     return run;
   }
   std::error_code ignored;
@@ -209,39 +194,70 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     CppReport report = read_cpp_report(in, from.front());
     run.rows = std::move(report.rows);
     run.account.remarks = std::move(report.remarks);
+    run.account.damaged = report.damaged;
   } else {
     read_zones(options, from, listeners, run);
   }
   read_host(options, from, run);
+  run.account.damaged = run.account.damaged || run.host.damaged;
   run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
   return run;
 }
 
 OpTable table_of(const Run& run) {
-  OpTable table = op_table(run.table, run.lines);
+  if (run.kind == InputKind::ops_results) return run.typed;
+  OpTable table;
+  OpTableReader reader(table, run.table.header);
   std::map<std::tuple<uint32_t, uint64_t, uint32_t>, const DeviceRow*> by_launch;
   for (const DeviceRow& d : run.rows) by_launch[{d.device, d.call_count, d.session.value_or(0)}] = &d;
-  for (OpRow& op : table.rows) {
+  for (size_t i = 0; i < run.table.rows.size(); ++i) {
+    OpRow op = reader.row(run.table.rows[i], i + 2);
     const auto it =
         by_launch.find({op.device.value_or(0), op.call_count.value_or(0), op.session.value_or(0)});
-    if (it == by_launch.end()) continue;
-    const DeviceRow& d = *it->second;
-    op.slowest_x = d.slowest_x;
-    op.slowest_y = d.slowest_y;
-    // What the device-only form of the table has no columns for.
-    if (!op.cores && d.cores) op.cores = *d.cores;
-    if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
-    if (op.arch.empty()) op.arch = d.arch;
+    if (it != by_launch.end()) {
+      const DeviceRow& d = *it->second;
+      op.slowest_x = d.slowest_x;
+      op.slowest_y = d.slowest_y;
+      // What the device-only form of the table has no columns for.
+      if (!op.cores && d.cores) op.cores = *d.cores;
+      if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
+      if (op.arch.empty()) op.arch = d.arch;
+    }
+    table.rows.push_back(op);
   }
+  reader.tell();
   return table;
 }
 
+namespace {
+
+// Chips of a capture and chips that only the workload's own log has, in one report. Empty: all are of a kind.
+std::string where_chips_are_from(const Run& run) {
+  std::string captured, logged;
+  for (const auto& [chip, device] : run.devices) {
+    std::string& list = device.name.empty() ? logged : captured;
+    list += (list.empty() ? "" : ", ") + std::to_string(chip);
+  }
+  if (captured.empty() || logged.empty()) return "";
+  return "chips " + captured + " are from the capture, chips " + logged +
+         " from the workload's device log; there is no common time between the two, and every figure is of "
+         "one "
+         "chip's own clock";
+}
+
+}  // namespace
+
 std::vector<std::string> notices(const Run& run) {
-  std::vector<std::string> all = run.account.remarks;
+  std::vector<std::string> all = run.taken;
+  all.insert(all.end(), run.account.remarks.begin(), run.account.remarks.end());
   all.insert(all.end(), run.host.remarks.begin(), run.host.remarks.end());
   if (!run.account.losses.empty())
     all.push_back(std::to_string(run.account.losses.size()) +
                   " intervals of lost markers are reported in this source (`ttreport loss` lists them)");
+  if (std::string sentence = where_chips_are_from(run); !sentence.empty()) all.push_back(std::move(sentence));
+  if (run.account.losses_beside)
+    all.push_back(std::to_string(run.account.losses_beside) +
+                  " intervals of lost markers stand in the table of losses beside the device log");
   if (run.kind == InputKind::device && run.ops.empty())
     all.push_back(run.account.markers == 0
                       ? std::string("there is not one marker in this source")

@@ -33,13 +33,14 @@ enum class InputKind { device, ops_results, cpp_report };
 
 struct Run {
   InputKind kind = InputKind::device;
+  std::vector<std::string> taken;  // sentences: which file of a folder was taken
   std::map<uint32_t, Device> devices;
   std::vector<Zone> zones;
   std::vector<DeviceOp> ops;    // in order of chip and start; empty unless zones were read
   std::vector<DeviceRow> rows;  // of ops, or of a cpp report
   HostLog host;
-  Cells table;                  // as in ops_perf_results
-  std::vector<uint64_t> lines;  // of the rows of `table` in their file; empty: made here
+  Cells table;    // as in ops_perf_results; empty when the input is one
+  OpTable typed;  // of an input that is a table of ops
   JoinSummary summary;
   InputAccount account;
   uint64_t late = 0;             // programs that came in parts too far from each other
@@ -71,8 +72,5 @@ OpTable table_of(const Run& run);
 
 // Everything a person should know of what was lost or left out, as sentences.
 std::vector<std::string> notices(const Run& run);
-
-// A table with a header of names out of a CSV file of ops. Throws InputError.
-Cells read_cells(const std::string& path, std::vector<uint64_t>& lines, std::vector<std::string>& remarks);
 
 }  // namespace ttc::report

@@ -144,7 +144,8 @@ Spread spread(std::vector<double> values) {
 
 Steps find_steps(const OpTable& table, const StepOptions& options) {
   Rows rows;
-  for (const OpRow& r : table.rows) rows.push_back(&r);
+  const std::vector<OpRow> kept(table.rows.begin(), table.rows.end());
+  for (const OpRow& r : kept) rows.push_back(&r);
   std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
     return a->host_start.value_or(1e300) < b->host_start.value_or(1e300);
   });

@@ -9,8 +9,9 @@ constexpr int64_t kProfilerCycles = 1500;  // that tt-metal takes off for its ow
 }
 
 void CoreGaps::program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
+  constexpr auto kEthernet = static_cast<uint8_t>(1u << static_cast<unsigned>(LogRisc::erisc) | 1u << kRiscs);
   for (const auto& c : cores)
-    if (c.kernel.whole() && c.last_end)
+    if (c.kernel.whole() && c.last_end && !(c.kernels & kEthernet))
       steps_[{op.launch.chip, c.x, c.y}].push_back(
           {c.dm_start == ~0ull ? c.kernel.begin : c.dm_start, c.last_end, op.launch.host_id});
 }

@@ -158,13 +158,15 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
   if (!file.next(fields)) throw InputError(name + " is empty; a device perf report was expected");
   std::map<std::string, size_t> place;
   for (size_t i = 0; i < fields.size(); ++i) place.emplace(fields[i], i);
-  for (const char* needed : {"GLOBAL CALL COUNT", "DEVICE ID"})
+  for (const char* needed : {"GLOBAL CALL COUNT", "DEVICE ID", "DEVICE KERNEL DURATION [ns]", kGap})
     if (!place.contains(needed))
       throw InputError(name + ": line 1 names no column '" + needed + "'; it is no device perf report");
   CppReport all;
   uint64_t skipped = 0, first = 0;
   const size_t columns = fields.size();
+  bool whole_lines = file.ended();
   while (file.next(fields)) {
+    whole_lines = file.ended() && !file.unclosed();
     const auto cell = [&](const char* column) -> std::string_view {
       const auto it = place.find(column);
       return it == place.end() || it->second >= fields.size() ? std::string_view() : fields[it->second];
@@ -194,6 +196,8 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
         name + ": " + std::to_string(skipped) +
         " lines were skipped because they have too few columns or no program, the first is line " +
         std::to_string(first));
+  if (!whole_lines) all.remarks.push_back(name + " ends in the middle of a line; it was cut");
+  all.damaged = skipped > 0 || !whole_lines;
   return all;
 }
 

@@ -50,6 +50,7 @@ void write_cpp_report(std::vector<DeviceRow> rows, tools::Output& out);
 struct CppReport {
   std::vector<DeviceRow> rows;
   std::vector<std::string> remarks;  // rows that were left out, with line and reason
+  bool damaged = false;              // rows were left out, or the end was cut off
 };
 // `name` is for sentences. Throws InputError when it is no such file.
 CppReport read_cpp_report(std::istream& in, const std::string& name);

@@ -9,6 +9,13 @@ namespace ttc::report {
 
 using markers::MarkerType;
 
+namespace {
+// One bit a processor of a core; an Ethernet core's second one has the bit behind the others.
+uint8_t bit_of(const Lane& lane) {
+  return static_cast<uint8_t>(1u << (lane.twin ? kRiscs : static_cast<size_t>(lane.risc)));
+}
+}  // namespace
+
 // What one batch brings for one processor.
 struct OpBuilder::Piece {
   Range firmware, kernel, starts, seen;  // seen: any marker of a *-KERNEL zone
@@ -77,7 +84,7 @@ OpBuilder::CoreTime& OpBuilder::core_of(Open& o, const Lane& lane) {
 // Among the executions of a launch the nearest in time in which this processor has not begun yet.
 OpBuilder::Open& OpBuilder::execution_of(Open& first, const Lane& lane, const Piece& piece) {
   constexpr uint64_t kFar = 1'000'000;  // cycles; replays of one program are no nearer than its length
-  const uint8_t bit = static_cast<uint8_t>(1u << static_cast<unsigned>(lane.risc));
+  const uint8_t bit = bit_of(lane);
   Open* best = nullptr;
   uint64_t nearest = kFar;
   uint32_t count = 0;
@@ -110,7 +117,7 @@ OpBuilder::Open& OpBuilder::execution_of(Open& first, const Lane& lane, const Pi
 void OpBuilder::fold(const Launch& launch, const Lane& lane, const Piece& p) {
   Open& first = open(launch);
   Open* chosen = &first;
-  const uint8_t bit = static_cast<uint8_t>(1u << static_cast<unsigned>(lane.risc));
+  const uint8_t bit = bit_of(lane);
   CoreTime* core = nullptr;
   if (!p.empty()) {
     const size_t before = first.cores.capacity();
@@ -174,7 +181,7 @@ void OpBuilder::events(const LaneEvents& batch) {
 void OpBuilder::dispatch(const LaneEvents& batch) {
   for (const Event& e : batch.events) {
     if (e.zone_class != ZoneClass::dispatch && e.zone_class != ZoneClass::go_signal) continue;
-    Launch& served = serving_[{batch.launch.chip, batch.lane.x, batch.lane.y, batch.lane.risc}];
+    Launch& served = serving_[lane_key(batch.launch.chip, batch.lane)];
     if (e.type == MarkerType::zone_start) served = batch.launch;
     if (served.host_id == 0) continue;
     DeviceOp& op = open(served).op;

@@ -31,8 +31,8 @@ class OpBuilder : public Listener {
     uint64_t dm_start = ~0ull;  // first ZONE_START of BRISC-KERNEL or NCRISC-KERNEL
     uint64_t last_end = 0;      // last ZONE_END of a *-KERNEL zone
     bool firmware = false;
-    uint8_t riscs = 0;  // bit: this processor had a *-FW start
-    uint8_t kernels = 0;
+    uint8_t riscs = 0;    // bit LogRisc: this processor had a *-FW start; bit kRiscs: an ERISC's twin
+    uint8_t kernels = 0;  // the same, had a *-KERNEL marker
   };
   using Done = std::function<void(const DeviceOp&, std::span<const CoreTime>)>;
 
@@ -74,7 +74,7 @@ class OpBuilder : public Listener {
   std::unordered_map<Launch, Open, Hash> open_;
   std::deque<Launch> order_;
   std::unordered_map<uint32_t, uint64_t> closed_until_;  // by chip: latest start closed for room
-  std::map<std::tuple<uint32_t, uint8_t, uint8_t, LogRisc>, Launch> serving_;  // by dispatch lane
+  std::unordered_map<uint64_t, Launch> serving_;         // by dispatch lane
   bool ended_ = false;
   uint64_t without_id_ = 0, late_ = 0;
 };

@@ -41,8 +41,18 @@ struct Launch {
 struct Lane {
   uint8_t x = 0, y = 0;  // NOC0 physical
   LogRisc risc = LogRisc::brisc;
+  uint8_t twin = 0;  // 1: the second processor of that name; Ethernet cores of Blackhole have two ERISCs
   bool operator==(const Lane&) const = default;
 };
+
+inline uint64_t lane_key(uint32_t chip, const Lane& lane) {
+  return uint64_t{chip} << 32 | uint64_t{lane.x} << 24 | uint64_t{lane.y} << 16 | uint64_t{lane.twin} << 8 |
+         static_cast<uint64_t>(lane.risc);
+}
+// For people: unlike kRiscNames no two processors of a core have one name.
+inline std::string processor_name(const Lane& lane) {
+  return kRiscNames[static_cast<size_t>(lane.risc)] + std::string(lane.twin ? " 1" : "");
+}
 
 struct LaneEvents {
   Launch launch;

@@ -24,9 +24,7 @@ void ZoneStats::Entry::add(const ZoneSpan& span, uint64_t self) {
 }
 
 void ZoneStats::events(const LaneEvents& batch) {
-  const uint64_t lane = uint64_t{batch.launch.chip} << 32 | uint64_t{batch.lane.x} << 24 |
-                        uint64_t{batch.lane.y} << 16 | static_cast<uint64_t>(batch.lane.risc);
-  std::vector<Open>& open = lanes_[lane];
+  std::vector<Open>& open = lanes_[lane_key(batch.launch.chip, batch.lane)];
   std::span<const Event> events = batch.events;
   const auto earlier = [](const Event& a, const Event& b) { return a.time < b.time; };
   if (!std::is_sorted(events.begin(), events.end(), earlier)) {
@@ -36,6 +34,9 @@ void ZoneStats::events(const LaneEvents& batch) {
     events = sorted_;
   }
   for (const Event& e : events) {
+    if (e.zone_class == ZoneClass::dispatch || e.zone_class == ZoneClass::go_signal ||
+        e.zone_class == ZoneClass::prefetch)
+      dispatch_cores_.insert(core_key(batch.launch.chip, batch.lane.x, batch.lane.y));
     if (e.type == MarkerType::zone_start) {
       if (e.zone_class == ZoneClass::firmware) unclosed_ += open.size(), open.clear();
       open.push_back({e.zone, e.id, e.time, 0});
@@ -55,7 +56,9 @@ void ZoneStats::events(const LaneEvents& batch) {
     if (depth > 0) open[depth - 1].children += took;
     const ZoneSpan span{batch.launch, batch.lane, closed.zone, static_cast<uint32_t>(depth),
                         closed.begin, e.time};
-    entries_[{closed.zone, batch.lane.risc}].add(span, took - std::min(took, closed.children));
+    const bool no_program = batch.launch.host_id == 0 ||
+                            dispatch_cores_.contains(core_key(batch.launch.chip, batch.lane.x, batch.lane.y));
+    entries_[{closed.zone, batch.lane.risc, no_program}].add(span, took - std::min(took, closed.children));
     if (on_span) on_span(span);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -34,7 +35,12 @@ class ZoneStats : public Listener {
     ZoneSpan longest{};
     void add(const ZoneSpan& span, uint64_t self);
   };
-  using Key = std::pair<uint32_t, LogRisc>;  // zone, processor
+  struct Key {
+    uint32_t zone = 0;
+    LogRisc risc = LogRisc::brisc;
+    bool no_program = false;  // run host ID 0, or on a core that dispatches: its kernels never end
+    auto operator<=>(const Key&) const = default;
+  };
 
   static uint32_t core_key(uint32_t chip, uint8_t x, uint8_t y) {
     return chip << 16 | static_cast<uint32_t>(x) << 8 | y;
@@ -55,6 +61,7 @@ class ZoneStats : public Listener {
     uint64_t children;
   };
   std::unordered_map<uint64_t, std::vector<Open>> lanes_;
+  std::set<uint32_t> dispatch_cores_;  // by core_key()
   std::map<Key, Entry> entries_;
   std::vector<Event> sorted_;
   uint64_t unclosed_ = 0;

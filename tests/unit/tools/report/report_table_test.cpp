@@ -1,8 +1,10 @@
 // Tables of ops: reading them, joining host and device, and what is said of every op.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 
 #include "tools/report/ops/op_report.hpp"
@@ -11,6 +13,7 @@
 #include "tools/report/page/html_page.hpp"
 #include "tools/report/text/csv_file.hpp"
 #include "tools/report/text/python_text.hpp"
+#include "tools/report/text/spill.hpp"
 #include "tools/report/text/text_table.hpp"
 
 namespace ttc::report {
@@ -116,6 +119,33 @@ TEST(ReportHost, reads_messages_traces_and_signposts) {
     EXPECT_NE(remarks.find(part), std::string::npos) << part << " is not in\n" << remarks;
 }
 
+// A hit flag written as a number was taken for the device of the form without a flag: the op vanished.
+TEST(ReportHost, cached_ops_with_a_numeric_hit_flag_vanished) {
+  const std::string first(kMessages, std::strstr(kMessages, "TT_METAL_TRACE_BEGIN") - kMessages);
+  struct {
+    const char* fields;
+    std::optional<bool> hit;
+    bool known;
+  } const cases[] = {
+      {"77, 3, 1, 2048", true, true},      {"77, 3, 0, 2048", false, true},
+      {"77, 3, True, 2048", true, true},   {"77, 3, false, 2048", false, true},
+      {"77, 3, 2048", std::nullopt, true}, {"77, 3, maybe, 2048", std::nullopt, false},
+      {"77, 3, 1, 1, 2048", {}, false},    {"3, 2048", {}, false},
+      {"77, 3, 1, -2048", {}, false},
+  };
+  for (const auto& c : cases) {
+    HostLog log;
+    std::istringstream data(first + "`TT_DNN_DEVICE_OP: \"Mat, mul\", " + c.fields + "`;120\n");
+    read_ops_data(data, "data.csv", log);
+    ASSERT_EQ(log.ops.size(), c.known ? 2u : 1u) << c.fields;
+    EXPECT_EQ(log.remarks.empty(), c.known) << c.fields;
+    if (!c.known) continue;
+    EXPECT_EQ(log.ops[1].call_count, 2048u) << c.fields;
+    EXPECT_EQ(log.ops[1].device, 3u) << c.fields;
+    EXPECT_EQ(log.ops[1].cache_hit, c.hit) << c.fields;
+  }
+}
+
 DeviceRow device_op(uint32_t id, uint64_t start, uint64_t ns, std::optional<uint32_t> session = {}) {
   DeviceRow r;
   r.call_count = id;
@@ -171,7 +201,7 @@ Cells table(const std::string& text) {
   Cells cells;
   std::vector<Fields> rows = rows_of(text);
   cells.header = rows.front();
-  cells.rows.assign(rows.begin() + 1, rows.end());
+  for (size_t i = 1; i < rows.size(); ++i) cells.rows.push_back(rows[i]);
   return cells;
 }
 
@@ -188,6 +218,41 @@ std::string matmul(const char* fidelity, const char* ns, const char* gap = "100"
   return std::string("Matmul,tt_dnn_device,1024,0,,") + fidelity + ",64," + start + ",,," + gap + ",," + ns +
          ",1,1,32,2048,BFLOAT16,DEV_0_DRAM_INTERLEAVED,1,1,2048,5120,BFLOAT8_B,DEV_0_DRAM_INTERLEAVED,1,1,32,"
          "5120,BFLOAT16,DEV_0_L1_INTERLEAVED\n";
+}
+
+TEST(ReportSpill, what_was_appended_reads_back_from_memory_and_from_the_file) {
+  std::mt19937 random(3);
+  Spill spill(1000);
+  std::vector<std::pair<uint64_t, std::string>> all;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string text(random() % 400, static_cast<char>('a' + i % 26));
+    all.emplace_back(spill.append(text), text);
+    const auto& [place, want] = all[random() % all.size()];
+    ASSERT_EQ(spill.at(place, want.size()), want) << "after " << i;
+  }
+  for (const auto& [place, want] : all) ASSERT_EQ(spill.at(place, want.size()), want);
+}
+
+TEST(ReportSpill, rows_of_a_table_that_fills_the_file_keep_every_field) {
+  std::string text = kHead;
+  constexpr size_t kRows = 4000;
+  for (size_t i = 0; i < kRows; ++i) {
+    std::string row = matmul("HiFi2", std::to_string(1000 + i).c_str());
+    row.replace(row.find(",,HiFi2"), 2, "," + std::string(1000 + i % 7, 'x') + ",");
+    text += row;
+  }
+  const Cells cells = table(text);
+  const OpTable all = op_table(cells, {});
+  ASSERT_EQ(all.rows.size(), kRows);
+  for (size_t i = kRows; i-- > 0;) {
+    const OpRow row = all.rows[i];
+    ASSERT_EQ(row.id, i + 2);
+    ASSERT_EQ(row.kernel, static_cast<double>(1000 + i));
+    ASSERT_EQ(row.attributes.size(), 1000 + i % 7);
+    ASSERT_EQ(row.output0.memory, "DEV_0_L1_INTERLEAVED");
+    ASSERT_FALSE(row.slowest_x.has_value());
+    ASSERT_EQ(cells.rows[i].size(), cells.header.size());
+  }
 }
 
 TEST(ReportOpsTable, hifi3_has_a_peak_and_a_bad_cell_costs_that_cell_only) {

@@ -1,4 +1,4 @@
-#include "tools/ttreport/input_options.hpp"
+#include "tools/ttreport/options.hpp"
 
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"

@@ -1,0 +1,115 @@
+// The summary of a report by op, memory or category.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "tools/report/ops/op_report.hpp"
+
+namespace ttc::report {
+namespace {
+
+std::string fixed(const Number& n, int digits) {
+  if (!n || std::isnan(*n)) return "";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, *n);
+  return text;
+}
+
+// Least, most, mean, deviation and the mean weighted by time of percentages.
+void put_flops(StackedRow& row, const std::vector<std::pair<double, double>>& flops) {
+  if (flops.empty()) return;
+  double sum = 0, weighted = 0, weight = 0, least = flops[0].first, most = least;
+  for (const auto& [percent, us] : flops) {
+    sum += percent;
+    weighted += percent * us;
+    weight += us;
+    least = std::min(least, percent);
+    most = std::max(most, percent);
+  }
+  const auto n = static_cast<double>(flops.size());
+  row.flops_min = least;
+  row.flops_max = most;
+  row.flops_mean = sum / n;
+  if (weight > 0) row.flops_weighted = weighted / weight;
+  if (n < 2) return;
+  double squares = 0;
+  for (const auto& [percent, us] : flops) squares += (percent - sum / n) * (percent - sum / n);
+  row.flops_deviation = std::sqrt(squares / (n - 1));
+}
+
+// Buffer and layout of input 0, as its column's last two parts have them.
+std::string place_of(const std::string& memory) {
+  const size_t last = memory.rfind('_');
+  const size_t before =
+      last == std::string::npos || last == 0 ? std::string::npos : memory.rfind('_', last - 1);
+  std::string place = memory.substr(before == std::string::npos ? 0 : before + 1);
+  for (char& c : place) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return place;
+}
+
+}  // namespace
+
+std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_devices, bool no_host_ops) {
+  struct Group {
+    StackedRow row;
+    double carry = 0;                              // of Kahan's sum: two decimals are printed of it
+    std::vector<std::pair<double, double>> flops;  // percent, us
+  };
+  std::map<std::pair<std::string, int64_t>, Group> groups;
+  for (const ReportRow& r : report.rows) {
+    if (r.op.signpost() || (no_host_ops && r.op.host())) continue;
+    const std::string kind = category(r.figures.text);
+    std::string name = r.figures.text.substr(0, r.figures.text.find(' '));
+    if (name == "program") name = r.figures.text;  // nobody named it
+    if (by == GroupBy::category) name = kind;
+    if (by == GroupBy::memory && !r.op.input0.memory.empty())
+      name += " (in0:" + place_of(r.op.input0.memory) + ")";
+    const int64_t device = merge_devices ? -1 : static_cast<int64_t>(r.op.device.value_or(0));
+    Group& g = groups[{name, device}];
+    g.row.name = name;
+    if (!merge_devices) g.row.device = static_cast<uint32_t>(device);
+    if (g.row.count++ == 0) g.row.category = kind;
+    const double part = r.device_us.value_or(0) - g.carry, sum = g.row.device_us + part;
+    g.carry = (sum - g.row.device_us) - part;
+    g.row.device_us = sum;
+    if (r.figures.flops_percent) g.flops.emplace_back(*r.figures.flops_percent, r.device_us.value_or(0));
+  }
+  std::map<int64_t, double> totals;
+  for (const auto& [key, g] : groups) totals[key.second] += g.row.device_us;
+  std::vector<StackedRow> rows;
+  for (auto& [key, g] : groups) {
+    StackedRow& row = g.row;
+    row.percent = totals[key.second] > 0 ? row.device_us / totals[key.second] * 100 : 0;
+    put_flops(row, g.flops);
+    rows.push_back(row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const StackedRow& a, const StackedRow& b) { return a.device_us > b.device_us; });
+  return rows;
+}
+
+Cells stacked_cells(const std::vector<StackedRow>& rows, GroupBy by, bool merge_devices) {
+  Cells cells;
+  cells.header = {"Total % [%]", "Op Code"};
+  if (!merge_devices) cells.header.emplace_back("Device");
+  cells.header.insert(cells.header.end(), {"Device Time Sum [\u03bcs]", "Op Count"});
+  if (by != GroupBy::category)
+    cells.header.insert(cells.header.end(), {"Op Category", "Min FLOPs [%]", "Max FLOPs [%]",
+                                             "Mean FLOPs [%]", "Std FLOPs [%]", "Weighted Mean FLOPs [%]"});
+  for (const StackedRow& r : rows) {
+    std::vector<std::string> line{fixed(r.percent, 2), r.name};
+    if (!merge_devices) line.push_back(std::to_string(r.device.value_or(0)));
+    line.push_back(fixed(r.device_us, 2));
+    line.push_back(std::to_string(r.count));
+    if (by != GroupBy::category) {
+      line.push_back(r.category);
+      for (const Number& n : {r.flops_min, r.flops_max, r.flops_mean, r.flops_deviation, r.flops_weighted})
+        line.push_back(fixed(n, 2));
+    }
+    cells.rows.push_back(std::move(line));
+  }
+  return cells;
+}
+
+}  // namespace ttc::report

@@ -1,0 +1,24 @@
+// The tables that `ttreport ops` prints: ops, advice, summary.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tools/report/ops/op_report.hpp"
+
+namespace ttc::tools {
+
+struct OpsLook {
+  bool color = false;
+  size_t width = 0;            // columns of the terminal; 0: any
+  double least_percent = 0.5;  // of the total: what takes less is grey
+  bool hide = false;           // and left out
+  size_t rows = 0;             // of each table, those that take longest; 0: all
+  size_t top_slow = 10;
+  bool advice = true;
+};
+
+std::string ops_text(const report::OpReport& report, const OpsLook& look);
+std::string summary_text(const std::vector<report::StackedRow>& rows, report::GroupBy by, bool by_device,
+                         const OpsLook& look);
+
+}  // namespace ttc::tools
