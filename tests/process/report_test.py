@@ -464,7 +464,18 @@ def diff():
     report("diff", a, noisy, "--fail-if", "any>5%")  # within its spread
     report("diff", b, a, "--fail-if", "any>0%")
     out, _ = report("diff", a, b, "--json", "-")
-    h.check(json.loads(out)["ops"][0]["significant"] is True, out)
+    found = json.loads(out)
+    h.check(found["ops"][0]["significant"] is True, out)
+    low, high = found["ops"][0]["change_interval_percent"]
+    h.check(17 < low <= 20 <= high < 23, f"the interval of +20 % is {low} to {high}")
+    h.check(abs(sum(p["us"] for p in found["waterfall"]) - 0.6) < 1e-9, f"the waterfall: {found['waterfall']}")
+    # Noise about the same median, whatever its seed: no condition on growth may hold.
+    for seed in range(1, 6):
+        noise = random.Random(seed)
+        one, two = (ops_file(n, [round(noise.gauss(10000, 800)) for _ in range(200)]) for n in ("one.csv", "two.csv"))
+        report("diff", one, two, "--fail-if", "total>2%", "--fail-if", "any>2%")
+        slower = ops_file("slower.csv", [round(noise.gauss(11000, 800)) for _ in range(200)])
+        report("diff", one, slower, "--fail-if", "any>5%", code=1)
 
 
 PROBE = """

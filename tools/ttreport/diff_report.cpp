@@ -41,18 +41,21 @@ class DiffReport : public Report {
     command
         .add_option(
             "--fail-if", fail_if_,
-            "exit code 1 when total>P% (kernel time of the run), gaps>P% (between ops), or any>P% (an op "
-            "whose\n"
-            "mean grew by more, and significantly where there is more than one sample); may be repeated")
+            "exit code 1 when total>P% (kernel time of the run), gaps>P% (between ops), or any>P% (the "
+            "median\n"
+            "of an op): when the whole interval of the growth lies above P; an op with one sample has none "
+            "and\n"
+            "goes by its size; may be repeated")
         ->check([](const std::string& text) {
           return parse_condition(text)
                      ? std::string()
                      : "'" + text + "' is no condition; give one such as total>5% or any>10%";
         });
-    command.add_option("--alpha", alpha_, "a difference is significant when chance brings it less often")
+    command.add_option("--alpha", alpha_, "intervals hold with probability 1 - ALPHA (bootstrap)")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    command.add_option("--top", top_, "how many ops; 0: all")->capture_default_str();
+    command.add_option("--top", top_, "how many ops, and parts of the waterfall; 0: all")
+        ->capture_default_str();
     command.add_option("--json", json_, "write the comparison there; - is standard output");
     command.add_flag("--color", color_, "colours also into a file or pipe");
     command.add_flag("--no-color", no_color_, "no colours; NO_COLOR does the same");
@@ -66,7 +69,10 @@ class DiffReport : public Report {
     refuse_outputs_over_inputs(first, {json_});
     refuse_outputs_over_inputs(second, {json_});
     const Run a = read_with_progress(first), b = read_with_progress(second);
-    const RunDiff diff = compare(table_of(a), table_of(b));
+    DiffOptions options;
+    options.alpha = alpha_;
+    options.bound_us = bound_us(a) + bound_us(b);
+    const RunDiff diff = compare(table_of(a), table_of(b), options);
     if (!json_.empty())
       write_json(diff);
     else
@@ -86,26 +92,69 @@ class DiffReport : public Report {
     return before > 0 ? Number((after / before - 1) * 100) : Number();
   }
 
+  // Of a duration: one cycle by rounding, and what the clock model of a capture leaves open.
+  static double bound_us(const Run& run) {
+    double worst_ns = 0;
+    for (const auto& [chip, clock] : run.account.clocks) worst_ns = std::max(worst_ns, clock.worst_bound_ns);
+    return (worst_ns + 1) / 1000;
+  }
+
+  // Why the condition holds; empty: it does not.
   std::string holds(const RunDiff& diff, const Condition& c) const {
-    char text[96];
+    char text[160];
     if (c.of != "any") {
       const bool total = c.of == "total";
       const Number grown = total ? growth(diff.total_a, diff.total_b) : growth(diff.gaps_a, diff.gaps_b);
-      if (!grown || *grown <= c.percent) return "";
-      std::snprintf(text, sizeof text, "it grew by %.2f %%", *grown);
+      const Interval& change = total ? diff.total_change : diff.gaps_change;
+      if (!grown || change.low <= c.percent) return "";
+      std::snprintf(text, sizeof text, "it grew by %.2f %%, at least by %.2f %%", *grown, change.low);
       return text;
     }
-    for (const DiffRow& r : diff.rows)
-      if (r.change_percent && *r.change_percent > c.percent && (!r.p_value || r.significant(alpha_))) {
-        std::snprintf(text, sizeof text, " grew by %.2f %%", *r.change_percent);
-        return r.signature + text;
-      }
+    for (const DiffRow& r : diff.rows) {
+      if (!r.change_percent || r.within_clock) continue;
+      if ((r.strict ? r.strict->low : *r.change_percent) <= c.percent) continue;
+      std::snprintf(text, sizeof text, " grew by %.2f %%", *r.change_percent);
+      std::string why = r.signature + text;
+      std::snprintf(text, sizeof text, ", at least by %.2f %%", r.strict ? r.strict->low : 0);
+      return why + (r.strict ? text : " (one sample)");
+    }
     return "";
+  }
+
+  static std::string with_sign(double value, int decimals) {
+    return (value > 0 ? "+" : "") + thousands(value, decimals);
+  }
+
+  static std::string word_of(const DiffRow& r) {
+    return !r.a.count        ? "new"
+           : !r.b.count      ? "gone"
+           : r.within_clock  ? "within clock bound"
+           : !r.change       ? "one sample"
+           : r.significant() ? "significant"
+                             : "within spread";
   }
 
   void print(const RunDiff& diff) const {
     const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
+    const auto width = static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0));
+    std::fputs(ops_table(diff).text(width, color).c_str(), stdout);
+    const auto line = [&](const char* what, double before, double after, const Interval& change) {
+      const Number g = growth(before, after);
+      std::printf("%s: %s -> %s \u03bcs", what, thousands(before, 1).c_str(), thousands(after, 1).c_str());
+      if (g)
+        std::printf(" (%s %%, from %s to %s)", with_sign(*g, 2).c_str(), with_sign(change.low, 2).c_str(),
+                    with_sign(change.high, 2).c_str());
+      std::printf("\n");
+    };
+    line("\nKernels", diff.total_a, diff.total_b, diff.total_change);
+    line("Gaps", diff.gaps_a, diff.gaps_b, diff.gaps_change);
+    std::printf("\nFrom A to B, by op\n%s", waterfall_table(diff).text(width, color).c_str());
+  }
+
+  TextTable ops_table(const RunDiff& diff) const {
     TextTable table({{"Change"},
+                     {"from", false, 2},
+                     {"to", false, 2},
                      {"A \u03bcs"},
                      {"B \u03bcs"},
                      {"\u00b1A", false, 4},
@@ -113,49 +162,59 @@ class DiffReport : public Report {
                      {"n A", false, 5},
                      {"n B", false, 5},
                      {"Total \u0394 \u03bcs"},
-                     {"p", false, 3},
                      {"", true, 2},
                      {"Op", true, 0, 24}});
-    const auto with_sign = [](double value, int decimals) {
-      return (value > 0 ? "+" : "") + thousands(value, decimals);
-    };
     size_t shown = 0;
     for (const DiffRow& r : diff.rows) {
       if (top_ && shown++ == top_) break;
-      const bool sure = r.significant(alpha_);
       const double change = r.change_percent.value_or(0);
-      const Ink ink = !r.change_percent    ? Ink::yellow
-                      : r.p_value && !sure ? Ink::grey
-                      : change > 1         ? Ink::red
-                      : change < -1        ? Ink::green
-                                           : Ink::plain;
-      const std::string word = !r.a.count   ? "new"
-                               : !r.b.count ? "gone"
-                               : !r.p_value ? "one sample"
-                               : sure       ? "significant"
-                                            : "within spread";
-      char p[32] = "";
-      if (r.p_value) std::snprintf(p, sizeof p, "%.3g", *r.p_value);
+      const Ink ink = !r.change_percent              ? Ink::yellow
+                      : r.change && !r.significant() ? Ink::grey
+                      : change > 1                   ? Ink::red
+                      : change < -1                  ? Ink::green
+                                                     : Ink::plain;
+      const std::string word = word_of(r);
       table.row({{r.change_percent ? with_sign(change, 1) + " %" : word, ink},
-                 {r.a.count ? thousands(r.a.mean, 2) : ""},
-                 {r.b.count ? thousands(r.b.mean, 2) : ""},
+                 {r.change ? with_sign(r.change->low, 1) : ""},
+                 {r.change ? with_sign(r.change->high, 1) : ""},
+                 {r.a.count ? thousands(r.a.median, 2) : ""},
+                 {r.b.count ? thousands(r.b.median, 2) : ""},
                  {r.a.count > 1 ? thousands(r.a.deviation, 2) : ""},
                  {r.b.count > 1 ? thousands(r.b.deviation, 2) : ""},
                  {std::to_string(r.a.count)},
                  {std::to_string(r.b.count)},
                  {with_sign(r.total_b - r.total_a, 1)},
-                 {p},
                  {word, ink},
                  {r.signature}});
     }
-    std::fputs(table.text(static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0)), color).c_str(), stdout);
-    const auto line = [&](const char* what, double before, double after) {
-      const Number g = growth(before, after);
-      std::printf("%s: %s -> %s \u03bcs%s\n", what, thousands(before, 1).c_str(), thousands(after, 1).c_str(),
-                  g ? (" (" + with_sign(*g, 2) + " %)").c_str() : "");
-    };
-    line("\nKernels", diff.total_a, diff.total_b);
-    line("Gaps", diff.gaps_a, diff.gaps_b);
+    return table;
+  }
+
+  TextTable waterfall_table(const RunDiff& diff) const {
+    TextTable table({{"\u0394 \u03bcs"}, {"Then \u03bcs"}, {"Part", true}, {"Op", true, 0, 24}});
+    double level = diff.total_a + diff.gaps_a, others = 0;
+    table.row({{""}, {thousands(level, 1)}, {"A"}, {"kernels and gaps"}});
+    size_t shown = 0, left = 0;
+    for (const WaterfallPart& part : diff.waterfall) {
+      if (top_ && shown == top_) {
+        others += part.us;
+        ++left;
+        continue;
+      }
+      ++shown;
+      level += part.us;
+      table.row({{with_sign(part.us, 1), part.us > 0 ? Ink::red : Ink::green},
+                 {thousands(level, 1)},
+                 {to_string(part.kind)},
+                 {diff.rows[part.row].signature}});
+    }
+    if (left)
+      table.row({{with_sign(others, 1)},
+                 {thousands(level + others, 1)},
+                 {""},
+                 {std::to_string(left) + " smaller parts"}});
+    table.row({{""}, {thousands(diff.total_b + diff.gaps_b, 1)}, {"B"}, {"kernels and gaps"}});
+    return table;
   }
 
   void write_json(const RunDiff& diff) const {
@@ -170,11 +229,21 @@ class DiffReport : public Report {
                       {"a", side(r.a, r.total_a)},
                       {"b", side(r.b, r.total_b)},
                       {"change_percent", r.change_percent ? json(*r.change_percent) : json(nullptr)},
-                      {"p_value", r.p_value ? json(*r.p_value) : json(nullptr)},
-                      {"significant", r.significant(alpha_)}});
+                      {"change_interval_percent",
+                       r.change ? json::array({r.change->low, r.change->high}) : json(nullptr)},
+                      {"gap_us", {r.gaps_a, r.gaps_b}},
+                      {"within_clock_bound", r.within_clock},
+                      {"significant", r.significant()}});
+    json parts = json::array();
+    for (const WaterfallPart& part : diff.waterfall)
+      parts.push_back(
+          {{"part", to_string(part.kind)}, {"signature", diff.rows[part.row].signature}, {"us", part.us}});
     Output out(json_, false);
     const json all{{"kernel_us", {diff.total_a, diff.total_b}},
                    {"gap_us", {diff.gaps_a, diff.gaps_b}},
+                   {"kernel_change_interval_percent", {diff.total_change.low, diff.total_change.high}},
+                   {"gap_change_interval_percent", {diff.gaps_change.low, diff.gaps_change.high}},
+                   {"waterfall", std::move(parts)},
                    {"ops", std::move(rows)}};
     out.append(program::json_text(all, 1) + "\n");
     out.commit();

@@ -346,17 +346,74 @@ TEST(ReportOpsTable, host_bound_is_said_with_its_rule) {
 }
 
 TEST(ReportDiff, significance_needs_spread_and_samples) {
-  EXPECT_NEAR(welch_p({5, 10, 0, 0, 0, 1}, {5, 12, 0, 0, 0, 1}), 0.01340,
-              1e-4);  // t 3.162, 8 degrees of freedom
-  std::string slow = kHead, fast = kHead;
+  std::string slow = kHead, fast = kHead, one = kHead;
   for (const char* ns : {"1000", "1010", "990"}) fast += matmul("HiFi2", ns);
   for (const char* ns : {"2000", "2010", "1990"}) slow += matmul("HiFi2", ns);
+  one += matmul("HiFi2", "1500");
   const RunDiff diff = compare(op_table(table(fast), {}), op_table(table(slow), {}));
   ASSERT_EQ(diff.rows.size(), 1u);
-  EXPECT_NEAR(*diff.rows[0].change_percent, 100, 1e-9);
-  EXPECT_TRUE(diff.rows[0].significant(0.001));
+  const DiffRow& r = diff.rows[0];
+  EXPECT_NEAR(*r.change_percent, 100, 1e-9);
+  ASSERT_TRUE(r.change.has_value());
+  EXPECT_TRUE(r.change->low > 90 && r.change->low < 100 && r.change->high > 100 && r.change->high < 110);
+  EXPECT_TRUE(r.significant());
+  EXPECT_GT(diff.total_change.low, 90);
   const RunDiff same = compare(op_table(table(fast), {}), op_table(table(fast), {}));
-  EXPECT_FALSE(same.rows[0].significant(0.05));
+  EXPECT_FALSE(same.rows[0].significant());
+  EXPECT_FALSE(compare(op_table(table(fast), {}), op_table(table(one), {})).rows[0].change.has_value());
+}
+
+TEST(ReportDiff, what_the_clock_cannot_tell_apart_is_not_ranked) {
+  std::string a = kHead, b = kHead;
+  for (const char* ns : {"1000", "1001", "1002"}) a += matmul("HiFi2", ns);
+  for (const char* ns : {"1100", "1101", "1102"}) b += matmul("HiFi2", ns);
+  DiffOptions options;
+  EXPECT_TRUE(compare(op_table(table(a), {}), op_table(table(b), {}), options).rows[0].significant());
+  options.bound_us = 0.2;
+  const RunDiff hidden = compare(op_table(table(a), {}), op_table(table(b), {}), options);
+  EXPECT_TRUE(hidden.rows[0].within_clock);
+  EXPECT_FALSE(hidden.rows[0].significant());
+}
+
+TEST(ReportDiff, the_waterfall_adds_up_to_the_difference) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::string texts[2] = {kHead, kHead};
+    for (std::string& text : texts)
+      for (int i = 0; i < 30; ++i)
+        text += op(("Op" + std::to_string(random() % 6)).c_str(), "tt_dnn_device", i,
+                   std::to_string(random() % 9000).c_str());
+    const RunDiff diff = compare(op_table(table(texts[0]), {}), op_table(table(texts[1]), {}));
+    double sum = 0;
+    for (const WaterfallPart& part : diff.waterfall) sum += part.us;
+    EXPECT_NEAR(sum, diff.total_b + diff.gaps_b - diff.total_a - diff.gaps_a, 1e-9);
+  }
+}
+
+// A median of n drawn samples is at or below the k-th of n values with the probability that at least half of
+// n throws hit k of n places.
+TEST(ReportDiff, drawn_medians_scatter_as_resampled_ones_do) {
+  for (const size_t n : {1u, 2u, 3u, 8u, 51u}) {
+    std::mt19937_64 random(n);
+    std::vector<double> sorted;
+    for (size_t i = 0; i < n; ++i) sorted.push_back(static_cast<double>(i));
+    std::vector<double> plain;
+    for (size_t draw = 0; draw < Bootstrap::kDraws; ++draw) {
+      std::vector<double> sample;
+      for (size_t i = 0; i < n; ++i) sample.push_back(sorted[random() % n]);
+      plain.push_back(spread(sample).median);
+    }
+    const std::vector<double> drawn = Bootstrap().medians(sorted);
+    const auto share_below = [](const std::vector<double>& all, double limit) {
+      return static_cast<double>(
+                 std::count_if(all.begin(), all.end(), [&](double v) { return v <= limit; })) /
+             static_cast<double>(all.size());
+    };
+    for (size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(share_below(drawn, static_cast<double>(i)), share_below(plain, static_cast<double>(i)),
+                  0.06)
+          << n << " values, at " << i;
+  }
 }
 
 TEST(ReportSteps, windows_lie_between_signposts) {
