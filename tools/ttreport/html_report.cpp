@@ -251,6 +251,11 @@ class HtmlReport : public Report {
     data["opcores"] = std::move(by_op);
   }
 
+  template <class Values>
+  static std::string packed(const Values& values) {
+    return base64(values.data(), values.size() * sizeof values[0]);
+  }
+
   void put_zones(const ZoneKeeper& keeper, const Run& run, json& data) const {
     data["lanes"] = json::array();
     data["zonenames"] = json::array();
@@ -304,11 +309,8 @@ class HtmlReport : public Report {
       data["lanes"].push_back(std::to_string(chip) + (logged ? " (log): " : ": ") + std::to_string(x) + "-" +
                               std::to_string(y) + " " + processor_name({x, y, risc, twin}));
     }
-    const auto pack = [](const auto& values) {
-      return base64(values.data(), values.size() * sizeof values[0]);
-    };
-    data["zones"] = {{"begin", pack(begin)}, {"length", pack(length)}, {"lane", pack(lane)},
-                     {"zone", pack(zone)},   {"op", pack(op)},         {"depth", pack(depth)}};
+    data["zones"] = {{"begin", packed(begin)}, {"length", packed(length)}, {"lane", packed(lane)},
+                     {"zone", packed(zone)},   {"op", packed(op)},         {"depth", packed(depth)}};
     data["zonenote"] = keeper.dropped_launches()
                            ? "those of the longest programs; " + std::to_string(keeper.dropped_launches()) +
                                  " shorter ones are left out"

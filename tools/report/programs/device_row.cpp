@@ -121,16 +121,21 @@ DeviceRow device_row(const DeviceOp& op, const Device& device) {
   return r;
 }
 
-void write_cpp_report(std::vector<DeviceRow> rows, tools::Output& out) {
-  std::stable_sort(rows.begin(), rows.end(), [](const DeviceRow& a, const DeviceRow& b) {
-    return std::tie(a.call_count, a.trace_id, a.session) < std::tie(b.call_count, b.trace_id, b.session);
+void write_cpp_report(const std::vector<DeviceRow>& rows, tools::Output& out) {
+  std::vector<const DeviceRow*> order;
+  order.reserve(rows.size());
+  for (const DeviceRow& row : rows) order.push_back(&row);
+  std::stable_sort(order.begin(), order.end(), [](const DeviceRow* a, const DeviceRow* b) {
+    return std::tie(a->call_count, a->trace_id, a->session) <
+           std::tie(b->call_count, b->trace_id, b->session);
   });
   std::string text = kFirst;
   for (const NumberColumn& c : kAnalyses) text += std::string(",") + c.name;
   for (const char* name : kRiscColumns) text += std::string(",") + name;
   text += std::string(",") + kGap + "," + kDmGap + "\n";
   out.append(text);
-  for (const DeviceRow& r : rows) {
+  for (const DeviceRow* row : order) {
+    const DeviceRow& r = *row;
     text = std::to_string(r.call_count);
     add(text, r.trace_id);
     add(text, r.session);

@@ -45,7 +45,7 @@ DeviceRow device_row(const DeviceOp& op, const Device& device);
 
 // cpp_device_perf_report.csv: LF, plain commas, rows by (program, trace, session). tt-metal
 // tools/profiler/cpp_device_analyses.json.
-void write_cpp_report(std::vector<DeviceRow> rows, tools::Output& out);
+void write_cpp_report(const std::vector<DeviceRow>& rows, tools::Output& out);
 
 struct CppReport {
   std::vector<DeviceRow> rows;
