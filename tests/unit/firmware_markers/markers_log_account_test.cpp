@@ -12,11 +12,11 @@ using test::Words, test::operator+;
 const Lane kNcriscG3{&device::kG3, 1, 3};
 constexpr uint32_t kRoomy = 48000;
 // Times count from here: a small low half would look like a roll-over.
-constexpr uint64_t kBase = 0x7'4000'0000;
+constexpr uint64_t kLogBase = 0x7'4000'0000;
 
 // A launch that begins at `start` and records `zones` zones.
 Words run_of(uint32_t host_id, uint64_t start, size_t zones = 1) {
-  start += kBase;
+  start += kLogBase;
   Words w =
       test::frame_words(kNcriscG3.identity, host_id, {7, start, start + 90}, {9, start + 1, start + 80});
   for (size_t i = 0; i < zones; ++i) test::put_zone(w, {11, start + 10 + 2 * i, start + 11 + 2 * i});
@@ -37,7 +37,7 @@ class LogAccounts : public testing::Test {
   static FrameDigest before() {
     FrameDigest d;
     d.known = 1;
-    d.last_time = kBase + 500;
+    d.last_time = kLogBase + 500;
     return d;
   }
   FrameDigest digest_ = before();
@@ -48,7 +48,7 @@ TEST_F(LogAccounts, whole_frames_are_one_part_and_no_gap) {
   const LogAccount a = judge(log);
   EXPECT_EQ(words_in(a), log.size());
   EXPECT_TRUE(a.gaps.empty());
-  EXPECT_EQ(a.begins, kBase + 1000);
+  EXPECT_EQ(a.begins, kLogBase + 1000);
 }
 
 // Index before words: firmware of 2025 leaves holes, in which frames of earlier epochs are still there.
@@ -57,8 +57,8 @@ TEST_F(LogAccounts, older_frames_in_a_hole_are_not_given_out_again) {
   const LogAccount a = judge(log);
   EXPECT_EQ(words_in(a), 32u);
   ASSERT_EQ(a.gaps.size(), 1u);
-  EXPECT_EQ(a.gaps[0].from, kBase + 2090);
-  EXPECT_EQ(a.gaps[0].to, kBase + 3000);
+  EXPECT_EQ(a.gaps[0].from, kLogBase + 2090);
+  EXPECT_EQ(a.gaps[0].to, kLogBase + 3000);
   EXPECT_EQ(a.gaps[0].words, 16u);
 }
 
@@ -83,22 +83,22 @@ TEST_F(LogAccounts, what_was_dropped_lies_behind_the_last_frame_that_surely_fitt
   const LogAccount a = judge(log, 1124, true);  // 1024 words less: 100, five frames and a part of the sixth
   EXPECT_EQ(words_in(a), log.size());
   ASSERT_EQ(a.gaps.size(), 1u);
-  EXPECT_EQ(a.gaps[0].from, kBase + 5090);
+  EXPECT_EQ(a.gaps[0].from, kLogBase + 5090);
   EXPECT_FALSE(a.gaps[0].to);
 }
 
 // A packet of another RISC lies over the first words of the head.
 TEST_F(LogAccounts, an_overwritten_head_is_believed_where_a_launch_has_its_id) {
   Words log = run_of(1, 1000) + run_of(2, 2000);
-  log[16] = device::marker_high(device::kZoneEnd, 5, kBase >> 32);
-  log[17] = static_cast<uint32_t>(kBase) + 1500;
+  log[16] = device::marker_high(device::kZoneEnd, 5, kLogBase >> 32);
+  log[17] = static_cast<uint32_t>(kLogBase) + 1500;
   EXPECT_TRUE(judge(log).gaps.empty());
   log[19] = 0x12345678;  // payload over the host id
   digest_ = before();
   const LogAccount a = judge(log);
   EXPECT_EQ(words_in(a), 16u);
   ASSERT_EQ(a.gaps.size(), 1u);
-  EXPECT_EQ(a.gaps[0].from, kBase + 1090);
+  EXPECT_EQ(a.gaps[0].from, kLogBase + 1090);
 }
 
 // Payload over word 0 has no valid bit: nothing shows that a head is there but what lies behind.
@@ -108,16 +108,16 @@ TEST_F(LogAccounts, a_head_that_looks_like_none_costs_its_own_frame_alone) {
   const LogAccount a = judge(log);
   EXPECT_EQ(words_in(a), 32u);
   ASSERT_EQ(a.gaps.size(), 1u);
-  EXPECT_EQ(a.gaps[0].from, kBase + 1090);
-  EXPECT_EQ(a.gaps[0].to, kBase + 3000);
+  EXPECT_EQ(a.gaps[0].from, kLogBase + 1090);
+  EXPECT_EQ(a.gaps[0].to, kLogBase + 3000);
 }
 
 TEST_F(LogAccounts, a_second_epoch_goes_on_behind_the_first) {
   judge(run_of(1, 1000));
   const LogAccount a = judge(run_of(2, 2000));
   ASSERT_EQ(a.parts.size(), 1u);
-  EXPECT_EQ(a.parts[0].before.last_time, kBase + 1090);
-  EXPECT_EQ(a.begins, kBase + 2000);
+  EXPECT_EQ(a.parts[0].before.last_time, kLogBase + 1090);
+  EXPECT_EQ(a.begins, kLogBase + 2000);
 }
 
 }  // namespace

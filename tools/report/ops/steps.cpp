@@ -9,13 +9,13 @@
 namespace ttc::report {
 namespace {
 
-using Rows = std::vector<const OpRow*>;
+using OpsOfStep = std::vector<const OpRow*>;
 
-Step make_step(std::string name, const Rows& ops, Number wall_us) {
+Step make_step(std::string name, const OpsOfStep& ops, Number wall_us) {
   Step s;
   s.name = std::move(name);
   s.wall_us = wall_us;
-  std::map<uint32_t, Rows> by_device;
+  std::map<uint32_t, OpsOfStep> by_device;
   double host = 0;
   bool any_host = false;
   for (const OpRow* op : ops) {
@@ -40,12 +40,12 @@ std::string partner(const std::string& name, const std::vector<std::string>& all
   return "";
 }
 
-Steps between_signposts(const Rows& rows, const std::string& start, const std::string& end) {
+Steps between_signposts(const OpsOfStep& rows, const std::string& start, const std::string& end) {
   Steps all;
   all.how = end.empty() ? "a step reaches from one signpost '" + start + "' to the next"
                         : "a step reaches from signpost '" + start + "' to '" + end + "'";
   const OpRow* begun = nullptr;
-  Rows ops;
+  OpsOfStep ops;
   for (const OpRow* r : rows) {
     if (!r->signpost()) {
       if (begun) ops.push_back(r);
@@ -67,12 +67,12 @@ Steps between_signposts(const Rows& rows, const std::string& start, const std::s
   return all;
 }
 
-Steps by_replay(const Rows& rows) {
+Steps by_replay(const OpsOfStep& rows) {
   Steps all;
   all.how =
       "there are no signposts; a step is a replay of a trace, and its wall time lasts to the next replay on "
       "the device's clock";
-  std::map<std::pair<uint32_t, uint32_t>, Rows> replays;  // by trace and session
+  std::map<std::pair<uint32_t, uint32_t>, OpsOfStep> replays;  // by trace and session
   for (const OpRow* r : rows)
     if (r->session) replays[{r->trace_id.value_or(0), *r->session}].push_back(r);
   struct Place {
@@ -143,7 +143,7 @@ Spread spread(std::vector<double> values) {
 }
 
 Steps find_steps(const OpTable& table, const StepOptions& options) {
-  Rows rows;
+  OpsOfStep rows;
   const std::vector<OpRow> kept(table.rows.begin(), table.rows.end());
   for (const OpRow& r : kept) rows.push_back(&r);
   std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
@@ -174,7 +174,7 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
     all = by_replay(rows);
     if (all.steps.empty()) {
       all.how = "there are no repeated signposts and no replays; the whole run is one step";
-      Rows ops;
+      OpsOfStep ops;
       for (const OpRow* r : rows)
         if (!r->signpost()) ops.push_back(r);
       Number wall;

@@ -38,7 +38,7 @@ bool is_ops_results(const std::string& path) {
   return false;
 }
 
-std::vector<std::string> check_columns(const std::vector<std::string>& header, const std::string& name) {
+std::vector<std::string> column_remarks(const std::vector<std::string>& header, const std::string& name) {
   for (const std::string& column : header) {
     if (column.find('\0') != std::string::npos)
       throw InputError(name + ": line 1 holds a zero byte; the file is no text, or its line ends were lost");
@@ -75,7 +75,7 @@ TableRead read_table(const std::string& path, OpTable& table, uint64_t id_offset
   CsvFile file(in);
   std::vector<std::string> header, fields;
   if (!file.next(header)) throw InputError(path + " is empty; a table of ops was expected");
-  for (std::string& sentence : check_columns(header, path)) table.remarks.push_back(std::move(sentence));
+  for (std::string& sentence : column_remarks(header, path)) table.remarks.push_back(std::move(sentence));
   OpTableReader reader(table, header, device_offset);
   TableRead read;
   read.last_id += id_offset;
