@@ -328,7 +328,7 @@ bool CaptureOutput::write_index() {
   if (!bounds_.durable_ns) return whole;
   if (const int error = file_.disk->sync()) {
     fail("syncing failed", error);
-    file_.disk->cut_at(before);
+    file_.offset = before;
     whole = false;
   }
   return whole;
