@@ -2,10 +2,13 @@
 """Two users and one card: what one leaves is in nobody's way, and each case has its sentence."""
 import os
 import subprocess
+import sys
 
 import harness as h
 
 NOBODY = 65534
+# `ttcollect clean` takes all that is dead, also what another test is looking at: these tests have a /dev/shm of their own.
+OWN_SHM = ("unshare", "-m", "sh", "-c", "mount --make-rprivate / && mount -t tmpfs tmpfs /dev/shm && exec \"$@\"", "sh")
 
 
 def as_nobody(tool, *arguments):
@@ -93,8 +96,12 @@ def links():
 def main():
     if os.geteuid() != 0:
         h.skip("only root can be another user")
+    if "TTC_OWN_SHM" not in os.environ:
+        if subprocess.run([*OWN_SHM, "true"], capture_output=True).returncode != 0:
+            h.skip("mounting is not allowed here")
+        sys.exit(subprocess.run([*OWN_SHM, sys.executable, "-B", __file__, *sys.argv[1:]], env={**os.environ, "TTC_OWN_SHM": "1"}).returncode)
     os.chmod(h.work(""), 0o755)
-    {"remains": remains_of_root, "links": links}[h.sys.argv[1]]()
+    {"remains": remains_of_root, "links": links}[sys.argv[1]]()
     print("ok")
 
 
