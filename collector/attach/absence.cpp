@@ -55,4 +55,14 @@ std::string why_absent(const markers::Discovery& refused, const std::string& whe
          "lists the generations that can be named";
 }
 
+std::string workload_unseen(int workload_pid) {
+  const std::string who = workload_pid > 0
+                              ? "the workload (pid " + std::to_string(workload_pid) + ") cannot be looked at"
+                              : "which process the workload is cannot be seen";
+  return who +
+         " from here (another user's, or another PID namespace), so its zones have numbers instead of names, "
+         "and "
+         "its command line and variables are not recorded; --metal-home DIR says where its zone logs are";
+}
+
 }  // namespace ttc::collect

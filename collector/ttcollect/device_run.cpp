@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "collector/attach/absence.hpp"
 #include "collector/attach/metal_sync.hpp"
 #include "collector/host/environment_facts.hpp"
 #include "collector/host/host_place.hpp"
@@ -35,16 +36,6 @@ constexpr int kLastSweeps = 4;  // after the end was announced: settling takes t
 constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
 constexpr uint64_t kTryAgain = 100 * kMillisecond;  // while a card is away
-
-// Why no zone names will come, though there is a workload perhaps.
-std::string workload_unseen(int pid) {
-  const std::string who = pid > 0 ? "the workload (pid " + std::to_string(pid) + ") cannot be looked at"
-                                  : "which process the workload is cannot be seen";
-  return who +
-         " from here (another user's, or another PID namespace), so its zones have numbers instead of names, "
-         "and its "
-         "command line and variables are not recorded; --metal-home DIR says where its zone logs are";
-}
 
 uint64_t random_session() {
   std::random_device device;
