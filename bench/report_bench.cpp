@@ -78,7 +78,7 @@ struct Made {
 };
 
 void write_capture(const std::string& path, std::span<const Chunk> chunks) {
-  collect::CaptureCopy copy(path, 0, shm::LossCause::not_kept, true);
+  collect::CaptureCopy copy(path, 0, shm::LossCause::not_kept);
   for (const Chunk& c : chunks) copy.add(c);
   copy.finish();
 }
