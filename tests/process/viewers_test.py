@@ -26,11 +26,11 @@ from run_of import RunOf
 MHZ = 1000  # of the emulated Wormhole
 
 
-def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4):
+def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4, paced=True):
     """A capture and the rows its card really emitted."""
     name = h.card_name()
     ttc = h.work(name + ".ttc")
-    run = RunOf(["--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:20", "--pace",
+    run = RunOf(["--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:20", *(h.PACED if paced else ("--pace",)),
                  *card_arguments], ["-o", ttc, *collect_arguments], name=name).end()
     return ttc, h.rows(run.truth)
 
@@ -294,6 +294,49 @@ def whole_lines(path):
             text.write("\n".join(lines[:-1]).rstrip(",") + "]}")
 
 
+FILE_FORMATS = ("device-csv", "sync-info", "telemetry-csv", "perfetto", "chrome", "svg")
+
+
+def stopped(process):
+    """SIGSTOP has taken hold: none of its instructions runs any more."""
+    process.send_signal(signal.SIGSTOP)
+    h.wait_until(lambda: open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T",
+                 f"{process.args} is stopped", process)
+
+
+def lapped():
+    """Readers that get no CPU while the ring goes round twice: in every format the export ends with 6 and says what it missed."""
+    name, ring = h.card_name(), 1 << 20
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--host-reads", "every:200", *h.PACED, "--quiet")
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--ring", "1MiB")
+    h.wait_until(lambda: published(name) > 0, "chunks of the collector", collector)
+    exporters = {k: h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--format", k, "-o", h.work("lapped." + k))
+                 for k in FILE_FORMATS}
+    for kind, process in exporters.items():     # the output is opened behind the source
+        h.wait_until(lambda k=kind: os.path.exists(h.work("lapped." + k)), f"{kind} is attached", process)
+        stopped(process)
+    enough = published(name) + 2 * ring
+    h.wait_until(lambda: published(name) > enough, "the ring has gone round twice", card, collector)
+    for process in exporters.values():
+        process.send_signal(signal.SIGCONT)
+    collector.send_signal(signal.SIGINT)
+    card.send_signal(signal.SIGTERM)
+    h.finish(collector), h.finish(card)
+    for kind, process in exporters.items():
+        code, _, err = h.finish(process)
+        # Chunks are counted where one came behind them, words where the same lane had some before and behind; bytes always.
+        lost = re.search(r"too slow and lost \d+ chunks \((\d+) bytes\)", err)
+        h.check(code == 6 and lost and "missed" in err.splitlines()[-1], f"{kind} ended with {code}: {err}")
+        h.check(int(lost[1]) >= ring, f"{kind}: {err}")
+    print(f"{len(exporters)} formats ended with 6")
+
+
+def published(name):
+    """Bytes of chunks so far."""
+    shown = h.live("emu-" + name)
+    return shown["counters"]["chunk_bytes"] if shown else 0
+
+
 def flaws():
     """Host resets at random cut launches: what is left is shown truly, losses are instants, nothing is invented."""
     if not perfetto_check.available():
@@ -548,7 +591,7 @@ def drained(s):
 
 
 if __name__ == "__main__":
-    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "flaws": flaws, "svg": svg, "tracy": tracy,
+    {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "lapped": lapped, "flaws": flaws, "svg": svg, "tracy": tracy,
      "tracy_foreign": tracy_foreign, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
      "tracy_early": tracy_early, "tracy_announced": tracy_announced}[sys.argv[1]]()
     print("ok")

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <numeric>
 
 #include "shm/reader.hpp"
 #include "tools/pipeline/image_source.hpp"
@@ -29,8 +30,10 @@ class LiveSource : public Source {
     for (;;) {
       switch (reader_.next(chunk, follow_ms_)) {
         case shm::Reader::Next::chunk:
+          end_missed_ = false;
           return Next::chunk;
         case shm::Reader::Next::lapped:
+          end_missed_ = true;
           continue;  // counted by the reader
         case shm::Reader::Next::timeout:
           return follow_ms_ ? Next::idle : Next::end;
@@ -61,6 +64,8 @@ class LiveSource : public Source {
   shm::LossCause loss_cause() const override { return shm::LossCause::reader_lapped; }
   // Who reads from now on misses the beginning only where the ring went round before the first chunk was taken.
   bool lost_beginning() const override { return !from_now_ || reader_.laps(); }
+  bool broke_off() const override { return end_missed_; }
+  uint64_t missed_bytes() const override { return reader_.lost_bytes(); }
 
  private:
   shm::Reader reader_;
@@ -68,6 +73,7 @@ class LiveSource : public Source {
   unsigned follow_ms_;
   bool from_now_;
   bool died_ = false;
+  bool end_missed_ = false;  // nothing came after the reader was lapped last
   std::string damage_;
 };
 
@@ -147,6 +153,10 @@ class JoinedSource : public Source {
   }
   bool broke_off() const override {
     return std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.source->broke_off(); });
+  }
+  uint64_t missed_bytes() const override {
+    return std::accumulate(parts_.begin(), parts_.end(), uint64_t{0},
+                           [](uint64_t sum, const Part& p) { return sum + p.source->missed_bytes(); });
   }
 
  private:

@@ -29,6 +29,9 @@ class Source {
   // not end in order, or what stood behind the last chunk is lost.
   virtual bool lost_beginning() const { return false; }
   virtual bool broke_off() const { return false; }
+  // Of a live ring: bytes that were overwritten before they were read, also where no chunk came behind them
+  // that would say how many there were.
+  virtual uint64_t missed_bytes() const { return 0; }
   // Why chunks that are missing between two others are missing.
   virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
 };

@@ -194,6 +194,9 @@ class Export {
         return say(ExportExit::kReaderLost, std::to_string(view.missing_chunks()) + " chunks with at least " +
                                                 std::to_string(view.missing_words()) +
                                                 " words were missed while reading");
+      if (const uint64_t bytes = source_->missed_bytes())
+        return say(ExportExit::kReaderLost,
+                   std::to_string(bytes) + " bytes of chunks were missed, and none came behind them");
       if (view.chunks_before() && source_->lost_beginning()) return ExportExit::kReaderLost;
     }
     const bool whole = source_->complaints().empty() && pipeline_.complaint().empty();
