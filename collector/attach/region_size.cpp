@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <utility>
 #include <vector>
+
+#include "collector/host/process_environment.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -12,42 +16,56 @@ using card::Expected;
 using card::failed;
 using card::Window;
 
-constexpr uint32_t kSampleWords = 12;
 // tt-metal profiler_common.h: the defaults with and without sums, halves for debug dump.
 constexpr std::array<uint32_t, 4> kUsual = {48000, 64000, 24000, 32000};
-constexpr uint32_t kLongestCount = 20000;  // program support counts above this are for the flag
-constexpr uint32_t kCountsPerVisit = 256;
+// tt-metal profiler_common.h: a log holds so many programs of 48 bytes, or of 64 with sums; fewer are raised.
+constexpr uint32_t kLeastCount = 43, kMostCount = 43'690;
+constexpr uint32_t kBytesOfProgram = 48, kBytesWithSums = 64;
+constexpr uint32_t kCountsPerPoll = 128;                         // at most twice as many sizes
+constexpr uint64_t kSurelyLandedNs = 100'000;                    // posted writes land within 45 us
+constexpr uint32_t kTailWords = 2 * (device::kBufferWords + 4);  // hold the last frame of a log
+constexpr uint32_t kSearchRests = 64;  // polls of other cores, after which one of them may search
+
+struct TakeAll {
+  static bool sat_out_ok(uint32_t) { return true; }
+  static bool take(const markers::VerifiedFrame&) { return true; }
+};
 
 }  // namespace
 
-struct RegionSize::Sample {
-  std::array<uint32_t, kSampleWords> words;
-  uint32_t log_words;  // HOST_BUFFER_END_INDEX: where in the log the sample ends
-  uint32_t risc;
-};
+std::vector<uint32_t> RegionSize::sizes_asked_for(int workload_pid) {
+  const auto environment = workload_pid > 0 ? environment_of(workload_pid) : std::nullopt;
+  if (!environment) return {};
+  const std::string text = value_in(*environment, "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT");
+  const unsigned long count = std::strtoul(text.c_str(), nullptr, 10);
+  if (count == 0 || count > kMostCount) return {};
+  const uint32_t programs = std::max(static_cast<uint32_t>(count), kLeastCount);
+  return {kBytesOfProgram * programs, kBytesWithSums * programs};
+}
 
 // The first region of a bank lies where it lies, whatever P.
 bool RegionSize::says_nothing(const AttachedCore& core, uint32_t risc) const {
   return !given_ && core.flat_id % attachment_.core_count_per_dram == 0 && risc == 0;
 }
 
-Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
-                            const Sample& sample) {
-  if (says_nothing(core, risc)) return Access::ok;
-  std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
-  if (given_)
-    sizes = {given_};
-  else if (votes_.empty())
-    for (uint32_t n = next_count_; n < std::min(next_count_ + kCountsPerVisit, kLongestCount); ++n) {
-      sizes.push_back(48 * n);
-      sizes.push_back(64 * n);
-    }
-  else
-    for (const auto& [found, lanes] : votes_) sizes.push_back(found.bytes);
-  for (const uint32_t bytes : sizes) {  // the usual ones under every numbering first
+// What is worth comparing with any sample.
+std::vector<uint32_t> RegionSize::short_list() const {
+  if (given_) return {given_};
+  std::vector<uint32_t> sizes;
+  for (const auto& [found, lanes] : votes_) sizes.push_back(found.bytes);
+  sizes.insert(sizes.end(), hints_.begin(), hints_.end());
+  sizes.insert(sizes.end(), kUsual.begin(), kUsual.end());
+  return sizes;
+}
+
+// Each under every numbering.
+Access RegionSize::try_sizes(card::Card& card, LogReader& logs, const AttachedCore& core,
+                             const Sample& sample, std::span<const uint32_t> sizes) {
+  if (says_nothing(core, sample.risc)) return Access::ok;
+  for (const uint32_t bytes : sizes) {
     if (uint64_t{sample.log_words} * 4 > bytes) continue;
-    const auto place =
-        markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base, bytes);
+    const auto place = markers::log_place(core.flat_id, sample.risc, attachment_.core_count_per_dram,
+                                          attachment_.dram_base, bytes);
     for (unsigned way = 0; way < numberings_; ++way) {
       if (numberings_ > 1) card.use_memory_numbering(way);
       std::array<uint64_t, kSampleWords / 2> raw;
@@ -55,10 +73,113 @@ Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCor
       if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
       const auto* found = reinterpret_cast<const uint32_t*>(raw.data());
       if (!std::equal(sample.words.begin(), sample.words.end(), found)) continue;
-      votes_[{way, bytes}].insert(core.flat_id * device::kMaxRiscs + risc);
+      votes_[{way, bytes}].insert(core.flat_id * device::kMaxRiscs + sample.risc);
       return Access::ok;
     }
   }
+  return Access::ok;
+}
+
+markers::Lane RegionSize::lane_of(const AttachedCore& core, uint32_t risc, device::Mode mode) const {
+  return {&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id, mode};
+}
+
+// The log begins with a frame of the lane, and ends with one that was recorded since attaching: a log of an earlier session, in
+// which a frame may end at the same word, has none.
+Expected<bool> RegionSize::log_stands_at(LogReader& logs, const markers::LogPlace& place,
+                                         const markers::Lane& lane, uint32_t landed) const {
+  std::array<uint64_t, 8> head;
+  const LogRead front{place.bank, place.address, head};
+  if (const Access a = logs.read({&front, 1}); a != Access::ok) return failed(a);
+  if (!markers::frame_starts({reinterpret_cast<const uint32_t*>(head.data()), 16}, 0, lane)) return false;
+  const uint32_t words = std::min(landed, kTailWords) & ~1u;
+  std::vector<uint64_t> raw(words / 2);
+  const LogRead tail{place.bank, place.address + 4ull * (landed - words), raw};
+  if (const Access a = logs.read({&tail, 1}); a != Access::ok) return failed(a);
+  const std::span<const uint32_t> window(reinterpret_cast<const uint32_t*>(raw.data()), words);
+  for (uint32_t at = words - device::kFirstCustomWord; at < words; at -= 2) {  // until it wraps
+    if (!markers::frame_starts(window, at, lane)) continue;
+    markers::FrameDigest digest;
+    const bool whole = markers::verify_frames(window.subspan(at), lane, {}, false, digest, TakeAll{}).clean;
+    if (whole && markers::clock_difference(digest.last_time, attachment_.begun_cycles) > 0) return true;
+  }
+  return false;
+}
+
+// The sizes under which a running core's log is where it would be: the first one votes.
+Access RegionSize::try_running(card::Card& card, LogReader& logs, const AttachedCore& core,
+                               const markers::Lane& lane, uint32_t landed, std::span<const uint32_t> sizes) {
+  if (says_nothing(core, lane.risc) || landed < device::kFirstCustomWord) return Access::ok;
+  for (const uint32_t bytes : sizes) {
+    if (uint64_t{landed} * 4 > bytes) continue;
+    const auto place = markers::log_place(core.flat_id, lane.risc, attachment_.core_count_per_dram,
+                                          attachment_.dram_base, bytes);
+    for (unsigned way = 0; way < numberings_; ++way) {
+      if (numberings_ > 1) card.use_memory_numbering(way);
+      const Expected<bool> stands = log_stands_at(logs, place, lane, landed);
+      if (!stands) return stands.error();
+      if (!*stands) continue;
+      votes_[{way, bytes}].insert(core.flat_id * device::kMaxRiscs + lane.risc);
+      return Access::ok;
+    }
+  }
+  return Access::ok;
+}
+
+// The sample that stands furthest behind in its log is overwritten last.
+void RegionSize::begin_search(const AttachedCore& core, const Polled& polled,
+                              std::span<const Sample> samples) {
+  const Sample* best = nullptr;
+  for (const Sample& sample : samples)
+    if (!says_nothing(core, sample.risc) && (!best || sample.log_words > best->log_words)) best = &sample;
+  if (best)
+    search_ = Search{core,
+                     lane_of(core, best->risc, polled.mode),
+                     *best,
+                     best->log_words,
+                     polled.run_counter,
+                     attachment_.clock()};
+}
+
+// Of a core that does not rest: the words that have landed until now.
+void RegionSize::search_running(const AttachedCore& core, const Polled& polled) {
+  for (uint32_t r = 0; r < device::kMaxRiscs && !search_; ++r)
+    if (!says_nothing(core, r) && polled.landed_end[r] >= device::kFirstCustomWord)
+      search_ = Search{core,
+                       lane_of(core, r, polled.mode),
+                       {},
+                       polled.landed_end[r],
+                       polled.run_counter,
+                       attachment_.clock()};
+}
+
+// Sizes count as compared only where the sample was still in its log behind them.
+Access RegionSize::go_on_searching(card::Card& card, LogReader& logs) {
+  Search& search = *search_;
+  search.skipped = 0;
+  if (attachment_.clock() - search.taken_ns < kSurelyLandedNs) return Access::ok;
+  // Below, the log would have no room for what it holds.
+  const uint32_t least = search.log_words * 4 / kBytesWithSums;
+  const uint32_t first = std::max(next_count_, least),
+                 last = std::min(first + kCountsPerPoll, kMostCount + 1);
+  std::vector<uint32_t> sizes;  // what was tried when the sample was taken may not have landed then
+  if (!std::exchange(search.begun, true)) sizes = short_list();
+  for (uint32_t n = first; n < last; ++n) {
+    sizes.push_back(kBytesOfProgram * n);
+    if (n % 3 != 0 || n / 3 * 4 > kMostCount)  // others are a count of programs of 48 bytes, too
+      sizes.push_back(kBytesWithSums * n);
+  }
+  const Access a = search.sample ? try_sizes(card, logs, search.core, *search.sample, sizes)
+                                 : try_running(card, logs, search.core, search.lane, search.log_words, sizes);
+  if (a != Access::ok) return a;
+  const Expected<markers::ControlVector> now = read_control(card, search.core);
+  if (!now) return now.error();
+  const bool there =
+      now->run_counter >= search.run_counter && now->host_end[search.lane.risc] >= search.log_words;
+  if (there) next_count_ = last > kMostCount ? kLeastCount : last;
+  searched_all_ = searched_all_ || (there && votes_.empty() && last > kMostCount);
+  search.run_counter = now->run_counter;  // a reset shows even where the log soon is as long again
+  if (!there || !votes_.empty()) search_.reset();
   return Access::ok;
 }
 
@@ -66,10 +187,6 @@ Access RegionSize::try_lane(card::Card& card, LogReader& logs, const AttachedCor
 // short for the lane's begins in the middle of it, and goes on into another's.
 Expected<bool> RegionSize::holds_whole_log(LogReader& logs, const markers::LogPlace& place,
                                            const markers::Lane& lane, uint32_t log_words) {
-  struct TakeAll {
-    bool sat_out_ok(uint32_t) const { return true; }
-    bool take(const markers::VerifiedFrame&) const { return true; }
-  };
   std::vector<uint64_t> raw((log_words + 1) / 2);
   const LogRead read{place.bank, place.address, raw};
   if (const Access a = logs.read({&read, 1}); a != Access::ok) return failed(a);
@@ -111,13 +228,15 @@ Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCo
 
 Access RegionSize::try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
                               const HostEnd& host_end, device::Mode mode, bool full) {
-  std::vector<uint32_t> sizes(kUsual.begin(), kUsual.end());
+  std::vector<uint32_t> sizes = short_list();
   if (full) {  // then a frame that was dropped, at most a buffer, reaches over its end
     const uint32_t least = 4 * *std::max_element(host_end.begin(), host_end.end());
     for (uint32_t bytes = least; bytes <= least + 4 * (device::kBufferWords + 4); ++bytes)
       if (bytes % 48 == 0 || bytes % 64 == 0) sizes.push_back(bytes);
   }
   if (given_) sizes = {given_};
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (host_end[r] >= device::kFirstCustomWord)
       if (const Access a = try_front(card, logs, core, r, mode, sizes, full ? host_end[r] : 0);
@@ -169,17 +288,18 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
   return samples;
 }
 
-Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& host_end,
-                         device::Mode mode) {
-  if (known()) return Access::ok;
+// A core on which nothing moves: L1 holds the run that its log ends with.
+Access RegionSize::try_resting(card::Card& card, LogReader& logs, const AttachedCore& core,
+                               const Polled& polled) {
   // The first firmware of the line clears DEVICE_END after a push.
   const bool cleared =
       attachment_.layout->format.generation <= 1 || attachment_.layout->format.generation == 16;
-  if (mode != device::Mode::normal || cleared) return try_fronts(card, logs, core, host_end, mode, false);
+  if (polled.mode != device::Mode::normal || cleared)
+    return try_fronts(card, logs, core, polled.host_end, polled.mode, false);
   const Expected<markers::ControlVector> before = read_control(card, core);
   if (!before) return before.error();
   // Full logs: L1 holds runs that are in none.
-  if (before->dropped != 0) return try_fronts(card, logs, core, host_end, mode, true);
+  if (before->dropped != 0) return try_fronts(card, logs, core, polled.host_end, polled.mode, true);
   if (before->done != 1 || before->run_counter == 0)
     return Access::ok;  // a run is in flight: nothing holds still
   const Expected<std::vector<Sample>> samples = read_samples(card, core, *before);
@@ -187,11 +307,31 @@ Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& 
   const Expected<markers::ControlVector> after = read_control(card, core);
   if (!after) return after.error();
   if (after->run_counter != before->run_counter || after->done != 1) return Access::ok;
-
+  const std::vector<uint32_t> sizes = short_list();
   for (const Sample& sample : *samples)
-    if (const Access a = try_lane(card, logs, core, sample.risc, sample); a != Access::ok) return a;
-  if (votes_.empty()) next_count_ = next_count_ >= kLongestCount ? 43 : next_count_ + kCountsPerVisit;
+    if (const Access a = try_sizes(card, logs, core, sample, sizes); a != Access::ok) return a;
   count_votes(card);
+  if (votes_.empty() && !given_ && polled.mode_known) begin_search(core, polled, *samples);
+  return Access::ok;
+}
+
+Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled) {
+  if (known()) return Access::ok;
+  if (search_ && search_->lane.mode != polled.mode) search_.reset();
+  if (search_ && search_->core.flat_id == core.flat_id) return go_on_searching(card, logs);
+  if (search_ && ++search_->skipped > kSearchRests) search_.reset();  // that core has nothing new any more
+  if (search_) return Access::ok;
+  const std::vector<uint32_t> sizes = short_list();
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (const Access a =
+            try_running(card, logs, core, lane_of(core, r, polled.mode), polled.landed_end[r], sizes);
+        a != Access::ok)
+      return a;
+  count_votes(card);
+  if (known()) return Access::ok;
+  if (const Access a = try_resting(card, logs, core, polled); a != Access::ok) return a;
+  const bool may_search = polled.mode_known && polled.mode == device::Mode::normal;
+  if (!known() && votes_.empty() && !given_ && !search_ && may_search) search_running(core, polled);
   return Access::ok;
 }
 

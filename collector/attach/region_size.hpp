@@ -8,14 +8,24 @@
 // Blackhole cards may number their memory channels in more than one way (driver_iface/card.hpp): the way is
 // right under which the sample is found.
 //
-// Only words of the run that just finished are compared, so older logs in DRAM cannot vote. Where no log ends
-// with the run that L1 holds (other modes, the first firmware, logs that are full) the fronts of the logs
-// tell: the newest frame of the lane that begins where a region of a usual size would. Two lanes of different
-// slots must agree before P is believed.
+// Sizes are tried in this order: what the workload's environment asked for (TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT), the usual
+// ones, then every count of programs there is, from the least on. A hint is believed no more than any other size. What shows
+// that a size is right:
+//   - of a core that runs: a frame of the lane stands where its log would begin, and one that was recorded since attaching ends
+//     where its landed index says;
+//   - of a core that rests: the words at the end of its L1 buffer stand at the end of its log. Only words of the run that just
+//     finished are compared, so older logs in DRAM cannot vote;
+//   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
+//     the lane that begins where a log of a usual size would.
+// Two lanes of different slots must agree before a size is believed.
+//
+// The long search is for normal mode alone. It is one core's at a time and takes at most 2 * kCountsPerPoll sizes with a poll. A size that was once compared
+// with words known to be there is not tried again: so it ends after 77,000 sizes, however short the epochs are.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -33,22 +43,51 @@ class RegionSize {
   using HostEnd = std::array<uint32_t, device::kMaxRiscs>;
 
   // `given`: the user's flag, 0 when P must be learnt.
-  RegionSize(const Attachment& attachment, uint32_t given, unsigned numberings)
+  // `hints`: sizes to try first.
+  RegionSize(const Attachment& attachment, uint32_t given, unsigned numberings,
+             std::vector<uint32_t> hints = {})
       : attachment_(attachment),
+        hints_(std::move(hints)),
         given_(given),
         bytes_(given),
         numberings_(numberings),
         known_(given && numberings == 1) {}
 
   uint32_t bytes() const { return bytes_; }  // 0: not known yet
-  bool known() const { return known_; }      // the bytes, and the numbering where there are several
+  bool searching() const { return search_.has_value() && !searched_all_; }
+  bool known() const { return known_; }  // the bytes, and the numbering where there are several
 
-  // Looks at one core whose indices moved. At most a few hundred round trips; call again on other visits.
-  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& host_end,
-                     device::Mode mode);
+  // Polls one core whose indices moved. At most a few hundred round trips; call again with other polls.
+  struct Polled {
+    HostEnd host_end;
+    HostEnd landed_end;  // of the same epoch, long enough ago for the words in front of it to be there
+    uint32_t run_counter;
+    device::Mode mode;
+    bool mode_known;  // before, nothing is searched for: frames of another mode are not recognised
+  };
+  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
+
+  // By the environment of the process that runs the workload. Empty: it says nothing, or cannot be read.
+  static std::vector<uint32_t> sizes_asked_for(int workload_pid);
 
  private:
-  struct Sample;
+  static constexpr uint32_t kSampleWords = 12;
+  struct Sample {
+    std::array<uint32_t, kSampleWords> words;
+    uint32_t log_words;  // HOST_BUFFER_END_INDEX: where in the log the sample ends
+    uint32_t risc;
+  };
+  // The sizes that are compared with one sample, over many polls.
+  struct Search {
+    AttachedCore core;
+    markers::Lane lane;
+    std::optional<Sample> sample;  // of a core that rests
+    uint32_t log_words;            // what is compared ends there
+    uint32_t run_counter;          // when last compared
+    uint64_t taken_ns;
+    bool begun = false;
+    uint32_t skipped = 0;  // polls of other cores since it went on
+  };
   card::Access try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
                          device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words);
   card::Expected<std::vector<Sample>> read_samples(card::Card& card, const AttachedCore& core,
@@ -60,8 +99,18 @@ class RegionSize {
                           const HostEnd& host_end, device::Mode mode, bool full);
   void count_votes(card::Card& card);
   bool says_nothing(const AttachedCore& core, uint32_t risc) const;
-  card::Access try_lane(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
-                        const Sample& sample);
+  card::Access try_sizes(card::Card& card, LogReader& logs, const AttachedCore& core, const Sample& sample,
+                         std::span<const uint32_t> sizes);
+  std::vector<uint32_t> short_list() const;
+  card::Access try_running(card::Card& card, LogReader& logs, const AttachedCore& core,
+                           const markers::Lane& lane, uint32_t landed, std::span<const uint32_t> sizes);
+  card::Access try_resting(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
+  card::Expected<bool> log_stands_at(LogReader& logs, const markers::LogPlace& place,
+                                     const markers::Lane& lane, uint32_t landed) const;
+  markers::Lane lane_of(const AttachedCore& core, uint32_t risc, device::Mode mode) const;
+  void begin_search(const AttachedCore& core, const Polled& polled, std::span<const Sample> samples);
+  void search_running(const AttachedCore& core, const Polled& polled);
+  card::Access go_on_searching(card::Card& card, LogReader& logs);
 
   const Attachment& attachment_;
   struct Found {
@@ -70,12 +119,15 @@ class RegionSize {
     auto operator<=>(const Found&) const = default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
   };
 
+  std::vector<uint32_t> hints_;
   uint32_t given_;
   uint32_t bytes_;
   unsigned numberings_;
   bool known_;
   std::map<Found, std::set<uint32_t>> votes_;  // -> lanes (flat id * 5 + RISC) that agree
-  uint32_t next_count_ = 43;                   // program support counts tried so far in the long search
+  std::optional<Search> search_;
+  uint32_t next_count_ = 43;   // counts of programs below are not the one
+  bool searched_all_ = false;  // once, in vain
 };
 
 }  // namespace ttc::collect

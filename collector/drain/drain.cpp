@@ -33,7 +33,8 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       publisher_(publisher),
       segment_(segment),
       options_(options),
-      region_size_(attachment, options.bytes_per_risc, card.memory_numberings()),
+      region_size_(attachment, options.bytes_per_risc, card.memory_numberings(),
+                   RegionSize::sizes_asked_for(card.identity().workload_pid)),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
       device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
                    attachment.clock),
@@ -169,7 +170,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     core.rewound_late = core.rewound_late || core.looked_late;  // another one may have followed it
     // What accumulating firmware keeps in L1 does not wait for us.
     const bool wait = attachment_.mode != device::Mode::accumulate;
-    return wait && snap.read_time_ns < core.rewound_ns + kResetOverNs ? Access::ok : begin_epoch(core);
+    return wait && snap.read_time_ns < core.rewound_ns + timing::kResetOverNs ? Access::ok
+                                                                              : begin_epoch(core);
   }
   if (provisional_moved(core, snap)) return reopen_recycle(core), Access::ok;
   if (core.looked_late && core.l1_late_ns == 0) core.l1_late_ns = core.previous_look_ns;
@@ -191,7 +193,9 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news && !unexplained && !(region_size_.known() && near_full(snap))) return Access::ok;
   note_indices(core, snap);
   if (!region_size_.known()) {
-    if (const Access a = region_size_.learn(card_, logs_, core.core, snap.host_end, attachment_.mode);
+    if (const Access a = region_size_.learn(
+            card_, logs_, core.core,
+            {snap.host_end, core.landed_end, snap.run_counter, attachment_.mode, mode_settled_});
         a != Access::ok)
       return a;
     if (!region_size_.known()) return tell_waiting(), Access::ok;
@@ -251,6 +255,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
 Access Drain::sweep(uint64_t now_ns, bool all) {
   const uint64_t started = attachment_.clock();
   last_chance_ = ending_ && all;
+  skipped_words_ = false;
   ending_ = ending_ || all;
   device_time_.sample(all ? 0 : DeviceTime::kEveryNs);  // a last look at everything knows what time it is
   Access result = Access::ok;

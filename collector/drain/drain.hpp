@@ -26,7 +26,7 @@
 //   - L1 still holds the core's last run: on the first quiet poll of an epoch it must be one that was
 //     delivered.
 //   - The first frame of an epoch must follow the last poll that found everything delivered within
-//     kBlindSpotNs.
+//     kPollDeadlineNs.
 //   - The host resets all cores at once: a reset noticed on one core, or a late poll, makes the drain check
 //     the witness of a quiet core. The front of its empty log is read before its indices are: a frame there
 //     is of this epoch only if the indices cover it.
@@ -35,7 +35,7 @@
 //   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, or a push that
 //     does not begin with what was copied before, has a reset in front of it.
 //
-// What stays unseen: an epoch within kBlindSpotNs.
+// What stays unseen: an epoch within kPollDeadlineNs.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -50,6 +50,7 @@
 #include "collector/attach/attach.hpp"
 #include "collector/attach/region_size.hpp"
 #include "collector/drain/sweep_stats.hpp"
+#include "collector/drain/timing.hpp"
 #include "collector/io/log_reader.hpp"
 #include "collector/loss/loss_log.hpp"
 #include "collector/publish/publisher.hpp"
@@ -85,10 +86,6 @@ struct Carried {
 
 class Drain {
  public:
-  // The assumption that a core does not regain the same counters after a host reset within this time. An
-  // epoch that began and ended between two polls closer together than this stays unseen.
-  static constexpr uint64_t kBlindSpotNs = 2'500'000;
-
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
         shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
   // For the drain that goes on after this one, when its account is closed.
@@ -121,6 +118,8 @@ class Drain {
   std::map<std::string, uint64_t> not_recycled() const;  // why -> how many cores
   double highest_fill() const { return highest_fill_; }  // of a log, at any look; 0..1
   bool recycling_under_way() const;
+  // The last sweep skipped words: another one may find frames behind them.
+  bool skipped_words() const { return skipped_words_; }
   const markers::Layout& layout() const { return *attachment_.layout; }
   device::Mode mode() const { return attachment_.mode; }
 
@@ -133,8 +132,6 @@ class Drain {
   static constexpr uint64_t kCeilingAgeNs = 1'000'000;  // where a frame is doubted, or an epoch recovered
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
-  static constexpr uint64_t kLandedNs = 45'000;  // a posted write of a core is in DRAM within microseconds
-  static constexpr uint64_t kResetOverNs = kLandedNs + 25'000;  // the host writes a vector in less than that
 
   struct LaneState {
     markers::Lane lane;
@@ -317,6 +314,7 @@ class Drain {
   bool settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns);
   markers::Ceiling ceiling() const;
   void give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words);
+  static bool given_up_on(const LaneState& lane, uint64_t now_ns);
   void advance(LaneState& lane, std::span<const uint32_t> delivered, const markers::FrameDigest& digest);
 
   // drain_epochs.cpp
@@ -434,6 +432,7 @@ class Drain {
   bool ending_ = false;  // the last looks: nothing is recycled any more
   bool last_chance_ =
       false;  // likewise, and each core had one: what is unproven is decided by what it looks like
+  bool skipped_words_ = false;
   bool fill_told_ = false;
   double highest_fill_ = 0;
   std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled

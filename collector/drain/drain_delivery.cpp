@@ -33,20 +33,24 @@ class Drain::Judge {
  public:
   // `landed_words`: of the words being verified, so many were announced long enough ago to be there.
   // `old_host`: what stood in the first frame's host id word before it was announced.
+  // `ids_are_briscs`: of the lane's launches BRISC has a frame, too.
   Judge(std::span<const uint32_t> known_hosts, bool patience_over, size_t landed_words,
-        std::optional<uint32_t> old_host)
+        std::optional<uint32_t> old_host, bool ids_are_briscs)
       : known_hosts_(known_hosts),
         patience_over_(patience_over),
         landed_words_(landed_words),
-        old_host_(old_host) {}
+        old_host_(old_host),
+        ids_are_briscs_(ids_are_briscs) {}
 
   // Every RISC's frame of a launch carries BRISC's host id.
-  bool sat_out_ok(uint32_t host_id) const {
-    return patience_over_ ||
-           std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
-  }
+  bool sat_out_ok(uint32_t host_id) const { return patience_over_ || is_launch(host_id); }
   bool take(const markers::VerifiedFrame& frame) {
     if (first_end == 0) first_end = frame.end;
+    // A packet of 6 words that overran another RISC's buffer has overwritten the host id as well as the sentinel.
+    const bool overwritten =
+        frame.words[device::kIdSentinelHigh] != 0 || frame.words[device::kIdSentinelLow] != 0;
+    foreign_id = overwritten && ids_are_briscs_ && !is_launch(frame.words[device::kIdHost]);
+    if (foreign_id) return false;
     const bool unproven = frame.has_payload || frame.sat_out;
     unproven_seen = unproven_seen || unproven;
     // An older frame of the lane may have stood at the same place: of the head, only the host id shows that.
@@ -71,21 +75,28 @@ class Drain::Judge {
   bool pushed_early = false;
   bool fresh_seen = false;
   bool unproven_seen = false;  // words that time and valid bits cannot vouch for
+  bool foreign_id = false;     // the frame that was not taken carries an id that no launch has
   bool ids_repeat = false;     // a launch has the id of the one that stood at its place before
   std::vector<uint32_t> first_fresh;
 
  private:
+  bool is_launch(uint32_t host_id) const {
+    return std::find(known_hosts_.rbegin(), known_hosts_.rend(), host_id) != known_hosts_.rend();
+  }
+
   std::span<const uint32_t> known_hosts_;
   bool patience_over_;
   size_t landed_words_;
   std::optional<uint32_t> old_host_;
+  bool ids_are_briscs_;
 };
 
 std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
   std::vector<Fetched> fetched;
   const uint64_t room = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
-  // What takes longer than the blind spot is void: of a long backlog on a slow link, a part at a time.
-  const uint64_t lines_in_time = kBlindSpotNs / 2 / std::max<uint64_t>(line_ns_, 1) / device::kMaxRiscs;
+  // What takes longer than the poll deadline is void: of a long backlog on a slow link, a part at a time.
+  const uint64_t lines_in_time =
+      timing::kPollDeadlineNs / 2 / std::max<uint64_t>(line_ns_, 1) / device::kMaxRiscs;
   const uint64_t in_time = std::max<uint64_t>(lines_in_time * card::kLineBytes / 4, 2 * device::kBufferWords);
   const auto most =
       static_cast<uint32_t>(std::min<uint64_t>((room - 3 * card::kLineBytes) / 4, in_time)) & ~3u;
@@ -154,7 +165,7 @@ bool Drain::settled(CoreState& core, LaneState& lane, std::span<const uint32_t> 
                     uint64_t read_since_ns) {
   const uint32_t before = lane.settled_words;
   if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash)
-    return read_since_ns >= lane.settled_since_ns + kLandedNs;
+    return read_since_ns >= lane.settled_since_ns + timing::kLandedNs;
   // Another launch's frame where one stood: an epoch has ended in which nothing was taken. (Where nothing is
   // known it may have been one of an earlier session.)
   const uint64_t start = words.empty() ? 0 : markers::first_time(words, lane.digest.last_time);
@@ -178,9 +189,14 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
                    uint64_t now_ns, std::vector<Publisher::Span>& spans) {
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
-  const bool patience_over = lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs;
   const uint32_t landed = core.landed_end[f.risc];
-  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0, lane.old_host);
+  // At the end of collecting nothing more is to come: words that have landed and are no frame never will be one.
+  const bool over = last_chance_ && landed >= lane.cursor + f.words;
+  const bool patience_over =
+      over || (lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs);
+  const bool ids_are_briscs = f.risc != 0 && mode_of(core) == device::Mode::normal;
+  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0, lane.old_host,
+              ids_are_briscs);
   markers::FrameDigest digest = lane.digest;
   const markers::Walk walk = markers::verify_frames(words, lane.lane, ceiling(), f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
@@ -189,14 +205,14 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   if (f.risc == 0) remember_hosts(core, judge.hosts);
   const bool trusted =
       lane.witness_words != 0 || settled(core, lane, words.first(judge.first_end), snap.read_time_ns);
-  if (whole.empty() && walk.held) return;
+  if (whole.empty() && walk.held && !judge.foreign_id) return;
   if (whole.empty() || !trusted) {
     if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns, lane.stuck_looks = 0;
     device_time_.sample(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
     core.notes |= shm::kRetried;
     ++retries_;
-    if (whole.empty() && ++lane.stuck_looks > kGiveUpLooks && now_ns - lane.stuck_since_ns > kGiveUpNs)
-      give_up(core, f, words);
+    ++lane.stuck_looks;
+    if (whole.empty() && (over || given_up_on(lane, now_ns))) give_up(core, f, words);
     return;
   }
   lane.pushes_early = lane.pushes_early || judge.pushed_early;
@@ -224,6 +240,11 @@ markers::Ceiling Drain::ceiling() const {
   return {true, device_time_.ceiling(attachment_.clock())};
 }
 
+bool Drain::given_up_on(const LaneState& lane, uint64_t now_ns) {
+  return lane.stuck_since_ns != 0 && lane.stuck_looks >= kGiveUpLooks &&
+         now_ns - lane.stuck_since_ns > kGiveUpNs;
+}
+
 // The words have been there for long and still are no frame: they are damaged. Skips to the next frame that
 // can be recognised and accounts for every word.
 void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t> words) {
@@ -244,6 +265,7 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words,
                  lane.digest.last_time, until, next, 0);
   unparsable_words_ += next;
+  skipped_words_ = true;
   core.recycling.words_skipped = true;
   lane.cursor += static_cast<uint32_t>(next);
   lane.witness_words = 0;
@@ -287,13 +309,13 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   const uint64_t begun_ns = attachment_.clock();
   if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
   const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = attachment_.clock() - begun_ns;
-  const bool interrupted = took_ns > 2 * lines * line_ns_ + kLandedNs;
-  line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + kLandedNs)) / 4;
+  const bool interrupted = took_ns > 2 * lines * line_ns_ + timing::kLandedNs;
+  line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + timing::kLandedNs)) / 4;
   bool unrewound = true;
   if (const Access a = prove(core, snap, fetched, slot, interrupted, unrewound); a != Access::ok) return a;
   if (!unrewound) note_rewind(core, false);
   // Held up for so long that an epoch may have passed: looked at again.
-  const bool held_up = attachment_.clock() - snap.read_time_ns > kBlindSpotNs;
+  const bool held_up = attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs;
   if (held_up) ++missed_poll_deadlines_;
   if (!unrewound || held_up) return Access::ok;
   const bool proven =

@@ -29,10 +29,12 @@ bool Drain::host_has_read(const CoreState& core) {
 
 // Was the core out of sight for so long before `time` that an epoch can have come and gone?
 bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
-  const auto blind_cycles = static_cast<int64_t>(kBlindSpotNs * card_.identity().aiclk_mhz / 1000);
   // Of a lane that comes later than others of its epoch they bear witness.
   const uint64_t seen_ns = core.entered ? std::max(core.caught_up_ns, core.proven_ns) : core.caught_up_ns;
-  const bool unseen = markers::clock_difference(time, device_time_.at(seen_ns)) > blind_cycles;
+  // By what the card's clock really showed then: a clock that runs slower than it was said to takes longer for as many cycles.
+  const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
+  const bool unseen =
+      deadline_ns < attachment_.clock() && markers::clock_difference(time, device_time_.at(deadline_ns)) > 0;
   // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
   if (core.core.kind != markers::CoreKind::tensix)
     return unseen && reset_generation_ > core.caught_up_generation + 1;

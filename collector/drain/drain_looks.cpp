@@ -41,7 +41,7 @@ Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
 // The front of an empty log, where one doubts, and then the vector.
 Access Drain::look_at(CoreState& core, Look& look) {
   look.begun_ns = attachment_.clock();
-  const bool late = look.begun_ns - core.look_ns > kBlindSpotNs;
+  const bool late = look.begun_ns - core.look_ns > timing::kPollDeadlineNs;
   look.in_doubt =
       region_size_.known() && core.rewound_ns == 0 &&
       (late || core.reset_generation != reset_generation_ || (core.quiet_looks + 1) % kWitnessEvery == 0);
@@ -105,7 +105,7 @@ void Drain::note_indices(CoreState& core, const Snapshot& snap) const {
   core.seen_end = snap.host_end;
   core.seen_runs = snap.run_counter;
   core.recycling.referee.see(snap.run_counter);
-  if (snap.read_time_ns < core.landing_since_ns + kLandedNs) return;
+  if (snap.read_time_ns < core.landing_since_ns + timing::kLandedNs) return;
   core.landed_end = core.landing_end;
   core.landing_end = snap.host_end;
   core.landing_since_ns = attachment_.clock();
@@ -118,7 +118,8 @@ void Drain::note_rewind(CoreState& core, bool long_ago) const {
   if (core.rewound_ns != 0) return;
   core.rewound_ns = attachment_.clock();
   core.rewound_after_ns = core.previous_look_ns;
-  core.rewound_late = long_ago || core.looked_late || core.rewound_ns - core.proven_ns > kBlindSpotNs;
+  core.rewound_late =
+      long_ago || core.looked_late || core.rewound_ns - core.proven_ns > timing::kPollDeadlineNs;
 }
 
 // After the payload: one line, that of RUN_COUNTER, or of the indices where no run was recorded yet.

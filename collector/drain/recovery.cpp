@@ -87,9 +87,9 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKind
     return false;
   const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
   const uint64_t time = markers::first_time(words, since);
-  // A quick push stands there before its index does: what began before the last look is of the old epoch.
-  const uint64_t until = quick_push ? device_time_.at(core.rewound_after_ns) : ceiling().time;
-  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, until) < 0;
+  // A quick push is there before its index is, so that it may also be of the epoch that begins: it counts as one that waits, for
+  // nothing proves that it does not.
+  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, ceiling().time) < 0;
 }
 
 // The four guaranteed slots of a RISC as its L1 buffer holds them now.

@@ -93,7 +93,7 @@ Access Drain::read_landed_front(const CoreState& core, const Snapshot& snap, uin
   front.clear();
   Snapshot again;
   const uint64_t announced_ns = attachment_.clock();
-  for (uint32_t i = 0; attachment_.clock() - announced_ns < kLandedNs; ++i) {  // loads take time
+  for (uint32_t i = 0; attachment_.clock() - announced_ns < timing::kLandedNs; ++i) {  // loads take time
     if (i == kLandingLoads) return Access::ok;
     if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
   }
@@ -102,7 +102,7 @@ Access Drain::read_landed_front(const CoreState& core, const Snapshot& snap, uin
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
   if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
   const bool rewound = again.host_end[0] < snap.host_end[0] || again.run_counter < snap.run_counter;
-  if (rewound || attachment_.clock() - snap.read_time_ns > kBlindSpotNs) return Access::ok;
+  if (rewound || attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs) return Access::ok;
   const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
   front.assign(from, from + words);
   return Access::ok;

@@ -31,7 +31,8 @@ constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
 constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one look at all tiles is thousands of round trips
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
-constexpr int kLastSweeps = 4;  // after the end was announced: settling takes two polls
+constexpr int kLastSearches = 600;  // sweeps that a search for the size of the logs takes at most
+constexpr int kLastSweeps = 4;      // after the end was announced: settling takes two polls
 
 constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
@@ -288,11 +289,13 @@ DeviceRun::End DeviceRun::collect_stretch() {
   End end = drain_until_halted();
   // What became visible until now is still taken, also what settles only on a second look.
   const uint64_t ended_ns = attachment_.clock();
-  int again = kLastSweeps;
+  int again = kLastSweeps, searches = 0;
   for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
     if (again-- > 0) card_->try_again();  // also tiles that are left alone, these few times
     if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
     if (drain_->recycling_under_way()) i = -1;  // it ends within its patience
+    if (drain_->skipped_words()) i = -1;  // a log ends
+    if (drain_->region_size().searching() && ++searches <= kLastSearches) i = -1;
     loop_->wait(options_.drain.busy_interval_ns);
   }
   count_suspicions();

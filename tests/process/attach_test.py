@@ -97,6 +97,28 @@ def busy_cores_of_16_bit_ids():
         h.finish(process)
 
 
+def log_sizes():
+    """Every size that logs can have is found, with a hint in the workload's environment that is right, wrong or missing. The card
+    waits for its reader, so that nothing may be lost meanwhile."""
+    sizes = [("G4", "wormhole_b0", 44, 2, None), ("G3", "blackhole", 1864, 1, None), ("G4", "blackhole", 10000, 8, 10000),
+             ("G3", "wormhole_b0", 5000, 3, 4000), ("G3", "wormhole_b0", 6000, 0, 6000)]
+    if h.LONG:
+        sizes += [("G4", "wormhole_b0", 43690, 2, None), ("G4", "blackhole", 43690, 8, None)]
+    for generation, arch, count, cores, hint in sizes:
+        size = 48 * count
+        asked = {"TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT": str(hint)} if hint else {}
+        name, process = card("on", "--generation", generation, "--arch", arch, "--cores", cores, "--programs", 30, "--pace", 8,
+                             "--host-reads", "every:15", "--zones-per-kernel", 0, "--region-bytes", size, "--wait-observer",
+                             env=environment(**asked))
+        code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--json", "--quiet")
+        h.check(code == 0, f"{count} programs: exit {code}: {err}")
+        report = h.device(out)
+        h.check(report["bytes_per_risc"] == size, f"{size} bytes were taken for {report['bytes_per_risc']}")
+        h.check(report["programs"] == 30 and not h.certain(report), f"{size} bytes: {report}")
+        print(f"{size} bytes, {cores} cores, hint {hint}: {report['round_trips']} round trips")
+        h.check(h.finish(process)[0] == 0, "the card did not end in order")
+
+
 def waits_for_another_card():
     """A card that goes away while its profiler is waited for, and comes back with one."""
     name, first = card("off")
@@ -134,6 +156,6 @@ def named_mode():
     h.check(code == 2 and "--mode" in err, f"--mode sideways: {code} {err}")
 
 
-CASES = (states, waits, waits_in_vain, busy_cores_of_16_bit_ids, waits_for_another_card, named_mode)
+CASES = (states, waits, waits_in_vain, busy_cores_of_16_bit_ids, log_sizes, waits_for_another_card, named_mode)
 {case.__name__: case for case in CASES}[sys.argv[1]]()
 print("ok")

@@ -98,7 +98,7 @@ class Collecting : public RingReading {
     std::array<uint64_t, kRiscs> frames;                         // delivered so far
     std::array<uint32_t, kRiscs + 1> first_vector, last_vector;  // indices and RUN_COUNTER around it
   };
-  static constexpr uint64_t kBlindSpotNs = collect::Drain::kBlindSpotNs;
+  static constexpr uint64_t kPollDeadlineNs = collect::timing::kPollDeadlineNs;
   static constexpr uint32_t kQuietLooks = 20;  // more than the drain lets a witness rest
   static constexpr uint32_t kMostLooks = 300;  // a lane may wait for 100 ms before it is given up
   static constexpr uint64_t kIdleNs = 1'000'000;
@@ -216,19 +216,19 @@ class Collecting : public RingReading {
   bool looked_late() const {
     uint64_t before = attachment_.begun_ns;
     for (const Look& l : looks_) {
-      if (l.begun_ns - before > kBlindSpotNs) return true;
+      if (l.begun_ns - before > kPollDeadlineNs) return true;
       before = l.begun_ns;
     }
     return false;
   }
-  // The stated exceptions: a reset took it within the blind spot of its becoming visible; the host reset the
+  // The stated exceptions: a reset took it within the poll deadline of its becoming visible; the host reset the
   // core and something was announced anew between two polls that were closer than that; or the core had not
   // delivered anything when looks were further apart.
   bool excused(const SimMarker& d) const {
     const auto visible = visible_at(d);
     for (size_t i = 0; i < history_.resets.size(); ++i) {
       const bool takes_it = history_.resets[i].second > visible;
-      if (takes_it && card_.reset_ns(i) < card_.event_ns(visible) + kBlindSpotNs) return true;
+      if (takes_it && card_.reset_ns(i) < card_.event_ns(visible) + kPollDeadlineNs) return true;
       if (announced_before_next_look(history_.resets[i])) return true;
     }
     return late_before_anything(visible);
@@ -237,7 +237,7 @@ class Collecting : public RingReading {
     uint64_t before_ns = attachment_.begun_ns;
     bool delivered = false;
     for (const Look& l : looks_) {
-      if (!delivered && l.begun_ns > before_ns + kBlindSpotNs && visible < l.ended_at) return true;
+      if (!delivered && l.begun_ns > before_ns + kPollDeadlineNs && visible < l.ended_at) return true;
       before_ns = l.begun_ns;
       delivered = std::any_of(l.frames.begin(), l.frames.end(), [](uint64_t frames) { return frames != 0; });
     }
@@ -248,7 +248,7 @@ class Collecting : public RingReading {
     before.ended_ns = attachment_.begun_ns;
     for (const Look& l : looks_) {
       const bool first_after = l.ended_at > reset.first;
-      if (first_after && l.begun_ns > before.ended_ns + kBlindSpotNs) return false;
+      if (first_after && l.begun_ns > before.ended_ns + kPollDeadlineNs) return false;
       if (first_after)
         return std::any_of(history_.pushes.begin(), history_.pushes.end(), [&](const Push& p) {
           return p.index_event > reset.first && p.index_event < l.ended_at;

@@ -82,8 +82,9 @@ class ScheduledCard : public card::FakeCard {
       apply(e);
     }
   }
-  // Around a poll: a host that resets needs longer to launch as much again than a poll takes.
-  void look_begins() { in_look_ = true, reset_in_look_ = false; }
+  // Around a poll: a host that resets needs longer to launch as much again than a poll takes (kPollDeadlineNs in
+  // collector/drain/timing.hpp), also where the poll begins between two words of the reset.
+  void look_begins() { in_look_ = true, reset_in_look_ = reset_under_way(); }
   void look_ends() { in_look_ = false; }
   void pass(uint64_t ns) {
     const uint64_t until = now_ + ns;
@@ -131,6 +132,10 @@ class ScheduledCard : public card::FakeCard {
     if (const uint32_t events = schedule_.before_load()) play(events);
   }
 
+  bool reset_under_way() const {
+    return std::any_of(history_.resets.begin(), history_.resets.end(),
+                       [this](const auto& reset) { return reset.first < next_ && next_ < reset.second; });
+  }
   bool too_soon(const Event& e) const {
     if (!in_look_ || !reset_in_look_ || e.kind != EventKind::control || e.value == 0) return false;
     const device::Format& f = history_.layout->format;
