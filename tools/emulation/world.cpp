@@ -208,7 +208,7 @@ void World::step() {
   }
   card_.advance_clock(1);
   // Not between an index and its words: observers wait for those, and the card then stands for the observers.
-  while (announced_ns_ == 0 && card_.clock_stands() && !abandoned()) {
+  while (announced_ns_ == 0 && card_.clock_stands() && !(stop_ && *stop_)) {
     land_due();  // what is under way does not need the cores' clock
     std::this_thread::sleep_for(kStandingStep);
   }

@@ -67,7 +67,7 @@ class World {
   // An index is about to move: words follow within a few steps, or it was moved behind them.
   void announce_push(const WorldCore& core);
   bool writes_under_way() const { return !posted_.empty(); }
-  // Whoever runs the cores: when `stop` is set and nobody observes, the card waits for no poll any more.
+  // Whoever runs the cores: the card does not stand any more when `stop` is set.
   void stop_by(const std::atomic<bool>& stop) { stop_ = &stop; }
   // One firmware step: time passes, due writes land.
   void step();
@@ -114,7 +114,6 @@ class World {
   void tell_landing_due();
   uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
   void begin_reset(const WorldCore& core);
-  bool abandoned() const { return stop_ && *stop_ && card_.observers() == 0; }
   void strike_of_host();
   bool long_enough_since_reset() const;
   bool looked_at_since_reset() const;
