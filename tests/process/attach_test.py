@@ -51,14 +51,13 @@ def states():
 def waits():
     """--wait stays attached, says once why it waits, and then collects everything."""
     truth = h.work("late.csv")
-    name, process = card("late", "--cores", 4, "--programs", 300, *h.PACED, "--truth", truth)
+    name, process = card("late", "--cores", 4, "--programs", 300, "--pace", "--truth", truth)
     collector = h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--json")
     code, out, err = h.finish(collector)
     h.check(code == 0, f"exit {code}: {err}")
     h.check(h.finish(process)[0] == 0, "the card did not end in order")
     report = h.device(out)
-    h.check(report["programs"] == 300, f"{report}")
-    h.nothing_lost(report)
+    h.check(report["programs"] == 300 and not h.certain(report), f"{report}")
     h.check(report["mode"] == "normal", f"{report}")
     h.check(err.count("waiting: ") == 1 and "the profiler is off" in err, f"said while waiting: {err}")
     code, _, err = h.run("ttexport", "--from", "live:emu-" + name, "-o", h.work("late-out.csv"))
