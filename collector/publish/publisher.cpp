@@ -41,8 +41,6 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   h.epoch = core.epoch;
   h.run_counter = core.run_counter;
   h.read_time_ns = core.read_time_ns;
-  // Not earlier than it was read: such a clock only falls behind.
-  if (clock_) h.read_time_ns += raw_now_ns() - clock_();
   h.flags = core.flags;
   h.span_count = static_cast<uint8_t>(spans.size());
   uint64_t* at = claim + sizeof h / 8;

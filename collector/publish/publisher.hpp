@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "firmware_markers/frame.hpp"
 #include "shm/segment.hpp"
-#include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 
@@ -25,7 +23,7 @@ class Publisher {
     uint16_t flat_id;
     uint32_t epoch;
     uint32_t run_counter;
-    uint64_t read_time_ns;  // by set_clock()
+    uint64_t read_time_ns;
     uint32_t flags;
   };
   struct Span {
@@ -39,8 +37,6 @@ class Publisher {
 
   // For the chunks that follow.
   void set_generation(uint8_t generation) { generation_ = generation; }
-  // By what clock read times are given; empty: CLOCK_MONOTONIC_RAW, which is what chunks tell.
-  void set_clock(HostClock clock) { clock_ = std::move(clock); }
 
   // Bytes in front of the first span's words, for up to 5 spans.
   static constexpr uint32_t kHeadBytes = sizeof(shm::ChunkHeader) + 5 * sizeof(shm::SpanEntry);
@@ -67,7 +63,6 @@ class Publisher {
   uint8_t generation_;
   uint64_t sequence_ = 0;
   bool unannounced_ = false;
-  HostClock clock_;
 };
 
 }  // namespace ttc::collect

@@ -81,9 +81,7 @@ void DeviceRun::attach_once() {
     if (link_.rows.empty()) learn_the_link();
   }
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-  HostClock clock = card_->announce_polls();
-  card_time_ = clock != nullptr;
-  attachment_ = collect::attach(*card_, {only, options_.mode, true}, card_time_ ? clock : raw_now_ns);
+  attachment_ = collect::attach(*card_, {only, options_.mode, true});
 }
 
 void DeviceRun::learn_the_link() {
@@ -234,7 +232,6 @@ void DeviceRun::make_drain(Carried carried) {
   start_sampler();
   options_.drain.tell = [this](const std::string& text) { note(text); };
   start_recycling();
-  publisher_->set_clock(card_time_ ? attachment_.clock : HostClock{});
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
                                    std::move(carried));
   names_ =
@@ -285,10 +282,9 @@ void DeviceRun::start_recycling() {
 }
 
 DeviceRun::End DeviceRun::collect_stretch() {
-  card_->begin_polls();
   End end = drain_until_halted();
   // What became visible until now is still taken, also what settles only on a second look.
-  const uint64_t ended_ns = attachment_.clock();
+  const uint64_t ended_ns = raw_now_ns();
   int again = kLastSweeps, searches = 0;
   for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
     if (again-- > 0) card_->try_again();  // also tiles that are left alone, these few times
@@ -370,8 +366,8 @@ void DeviceRun::start_sampler() {
   });
   sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
   clock_ = std::make_unique<ClockPublisher>(*card_, *sampler_, *publisher_, *segment_);
-  options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t drain_ns) {
-    sampler_->seen(tile, time, card_time_ ? raw_now_ns() : drain_ns);
+  options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
+    sampler_->seen(tile, time, raw_ns);
   };
 }
 

@@ -93,7 +93,6 @@ class DeviceRun {
   uint64_t collecting_since_ = 0;
   std::unique_ptr<card::GuardedCard> card_;
   Attachment attachment_;
-  bool card_time_ = false;  // the attachment's clock is the card's own (Card::announce_polls)
   LinkProbe link_;
   double link_bytes_per_s_ = 0;
   bool link_nominal_ = false;  // by sysfs, not measured

@@ -7,7 +7,6 @@
 
 #include "driver_iface/allow_list.hpp"
 #include "driver_iface/emu/emu_faults.hpp"
-#include "driver_iface/emu/emu_polls.hpp"
 
 namespace ttc::card::emu {
 
@@ -17,10 +16,9 @@ uint32_t register_now(const Arch& arch, Page& page, Coord tile, uint64_t address
 
 class AccessLayer {
  public:
-  // `memory`: the card's memory mapped read-only; both outlive this object. `observer`: its index in
-  // Page::poll_by; kMaxObservers: it has none.
-  AccessLayer(const Arch& arch, const uint8_t* memory, Page& page, uint32_t observer = kMaxObservers)
-      : arch_(arch), memory_(memory), page_(page), faults_(page), polls_(page, observer) {}
+  // `memory`: the card's memory mapped read-only; both outlive this object.
+  AccessLayer(const Arch& arch, const uint8_t* memory, Page& page)
+      : arch_(arch), memory_(memory), page_(page), faults_(page) {}
 
   Access aim(Window window, Coord tile, uint64_t address);
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out);
@@ -32,8 +30,6 @@ class AccessLayer {
   std::optional<DescriptorRange> range(Coord tile, uint64_t address, uint32_t bytes);
   Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);
   void violate(ViolationKind kind, Coord tile, uint64_t address);
-
-  PollWatch& polls() { return polls_; }
 
   // Reset or pulled: nothing of it is reachable any more.
   bool card_lost() const { return faults_.card_lost(); }
@@ -85,7 +81,6 @@ class AccessLayer {
   const uint8_t* memory_;
   Page& page_;
   Faults faults_;
-  PollWatch polls_;
   Aimed aimed_[kWindows];
   Transactions transactions_;
   uint64_t charged_ns_ = 0;

@@ -105,7 +105,7 @@ class EmulatedClient : public Card {
     if (!strict_) {
       memory_fd_ = std::move(admitted.memory);
       memory_ = Mapping(memory_fd_.get(), memory_bytes(*identity_.arch), PROT_READ);
-      layer_ = std::make_unique<AccessLayer>(*identity_.arch, memory_.get(), *page_, admitted.observer);
+      layer_ = std::make_unique<AccessLayer>(*identity_.arch, memory_.get(), *page_);
     }
   }
 
@@ -173,25 +173,6 @@ class EmulatedClient : public Card {
   }
 
   Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
-
-  // Strict: the page is read-only here, so that only this process's clock is kept monotone.
-  std::function<uint64_t()> announce_polls() override {
-    if (!page_->await_polls) return {};
-    if (layer_) {
-      layer_->polls().announce();
-      return [page = page_] { return card_now_ns(*page); };
-    }
-    ask(request(Op::announce_polls, Window::control), {});
-    return [page = page_, last = uint64_t{0}]() mutable {
-      return last = std::max(last, peek_card_now_ns(*page));
-    };
-  }
-  void begin_polls() override {
-    if (layer_)
-      layer_->polls().begin();
-    else
-      ask(request(Op::begin_polls, Window::control), {});
-  }
 
   Health health() override {
     if (gone_ || (layer_ && layer_->card_lost()) || page_->resets.load() != resets_at_open_)
@@ -367,7 +348,6 @@ Admitted enter(const std::string& name) {
       throw OpenError("emulated card '" + name + "' answered a greeting as if a writer had been asked for");
   }
   admitted.strict = answer.strict;
-  admitted.observer = answer.observer;
   admitted.page = std::move(fds[0]);
   admitted.memory = std::move(fds[1]);
   return admitted;

@@ -1,7 +1,6 @@
 #pragma once
 #include "driver_iface/card.hpp"
 #include "driver_iface/card/fd.hpp"
-#include "driver_iface/emu/emu_page.hpp"
 #include "driver_iface/index_writer.hpp"
 
 namespace ttc::card::emu {
@@ -16,7 +15,6 @@ std::unique_ptr<IndexWriter> open_emulated_writer(const std::string& name,
 struct Admitted {
   Fd socket, page, memory;  // memory: none of a strict card
   bool strict = false;
-  uint32_t observer = kMaxObservers;  // index in Page::poll_by
 };
 Admitted enter(const std::string& name);  // throws OpenError
 }  // namespace ttc::card::emu

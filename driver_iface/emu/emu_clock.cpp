@@ -1,7 +1,6 @@
 #include <time.h>
 
 #include "driver_iface/emu/emu_page.hpp"
-#include "driver_iface/emu/emu_polls.hpp"
 
 namespace ttc::card::emu {
 
@@ -22,21 +21,21 @@ uint64_t device_at(const ClockWorld& world, uint64_t host_ns) {
 
 uint64_t device_now(const Page& page) {
   const uint64_t cycles = page.clock.is_virtual ? page.virtual_cycles.load(std::memory_order_relaxed)
-                                                : device_at(page.clock, card_now_ns(page));
+                                                : device_at(page.clock, host_now_ns());
   return cycles - page.clock_zero.load(std::memory_order_relaxed);
 }
 
 uint32_t aiclk_mhz(const Page& page) {
   const ClockWorld& c = page.clock;
   if (c.is_virtual) return page.aiclk_mhz;
-  const uint64_t now = peek_card_now_ns(page);
+  const uint64_t now = host_now_ns();
   uint32_t i = c.segments - 1;
   while (i > 0 && now < c.segment[i].host_ns) --i;
   return static_cast<uint32_t>((c.segment[i].hz + 500'000) / 1'000'000);
 }
 
 uint64_t time_axis_ns(const Page& page) {
-  if (!page.clock.is_virtual) return card_now_ns(page);
+  if (!page.clock.is_virtual) return host_now_ns();
   const auto cycles = page.virtual_cycles.load(std::memory_order_relaxed) - page.clock.segment[0].cycles;
   return 1 + static_cast<uint64_t>(static_cast<unsigned __int128>(cycles) * 1000000000u /
                                    page.clock.segment[0].hz);

@@ -21,25 +21,14 @@ uint64_t attended_ns(const Page& page) {
   return time_axis_ns(page) - since;
 }
 
-uint64_t polled_ns(const Page& page) {
-  const uint64_t since = page.polled_since.load(std::memory_order_acquire);
-  return since == 0 ? 0 : time_axis_ns(page) - since;
-}
-
-uint64_t polled_round_trips(const Page& page) {
-  if (page.polled_since.load(std::memory_order_acquire) == 0) return 0;
-  return page.round_trips.load(std::memory_order_relaxed) -
-         page.round_trips_before_polls.load(std::memory_order_relaxed);
-}
-
 bool begun(const Page& page, const CardFault& f) {
   if (page.attended_since.load(std::memory_order_acquire) == 0) return false;
   if (f.after_is_round_trips && f.notice_ns) {  // announced at that moment, and so long before
     const uint64_t announced = page.fault_began[&f - page.fault].load(std::memory_order_acquire);
     return announced != 0 && attended_ns(page) + 1 >= announced + f.notice_ns;
   }
-  if (f.after == 0) return true;
-  return f.after_is_round_trips ? polled_round_trips(page) >= f.after : polled_ns(page) >= f.after;
+  if (f.after_is_round_trips) return page.round_trips.load(std::memory_order_relaxed) >= f.after;
+  return attended_ns(page) >= f.after;
 }
 
 const CardFault* begun_fault(const Page& page, FaultKind kind) {

@@ -39,9 +39,6 @@ class Faults {
 
 // Nanoseconds since the first observer was let in, on the card's time axis; 0 before.
 uint64_t attended_ns(const Page& page);
-// Since the first observer began to poll: nanoseconds, and round trips of all observers; 0 before.
-uint64_t polled_ns(const Page& page);
-uint64_t polled_round_trips(const Page& page);
 bool begun(const Page& page, const CardFault& fault);
 // A fault of this kind has begun, whether or not the card has acted on it yet. Null when none.
 const CardFault* begun_fault(const Page& page, FaultKind kind);

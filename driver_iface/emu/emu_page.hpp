@@ -20,13 +20,11 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 9;
+inline constexpr uint32_t kPageVersion = 8;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16;
 inline constexpr uint32_t kMaxTiles = 17 * 12;
-inline constexpr uint32_t kMaxObservers = 16;  // whose polls can be awaited
-inline constexpr uint64_t kNotAwaited = ~uint64_t{0};
 
 // Straight pieces of device time; segment i holds from host_ns[i] on. Written before the card is announced.
 struct ClockWorld {
@@ -108,16 +106,6 @@ struct Page {
   Violation violation[kKeptViolations]{};
   std::atomic<uint64_t> fault_began[kMaxFaults]{};  // attended_ns() + 1, for faults that last a while
   std::atomic<uint64_t> fault_hits[kMaxFaults]{};
-
-  // Card time where the card awaits polls (emu_polls.hpp). Written by card and observers.
-  uint32_t await_polls = 0;  // the card's alone
-  uint32_t reserved = 0;
-  std::atomic<uint64_t> polled_since{0};  // time_axis_ns() when the first observer began to poll; 0: none yet
-  std::atomic<uint64_t> round_trips_before_polls{0};
-  std::atomic<uint64_t> stood_ns{0};            // host time minus card time, while the card runs
-  mutable std::atomic<uint64_t> reached_ns{0};  // the latest card time that was handed out
-  // Card time at which the card stands for this observer; the last is for who has not come yet.
-  std::atomic<uint64_t> poll_by[kMaxObservers + 1]{};
 };
 static_assert(offsetof(Page, version) == 0 && offsetof(Page, bytes) == 4 && offsetof(Page, arch) == 8 &&
               offsetof(Page, board) == 24 && offsetof(Page, aiclk_mhz) == 40 &&
@@ -129,22 +117,20 @@ static_assert(offsetof(Page, version) == 0 && offsetof(Page, bytes) == 4 && offs
               offsetof(Page, index_offset) == 1496 && offsetof(Page, index_words) == 1500 &&
               offsetof(Page, log_base) == 1504 && offsetof(Page, bytes_per_risc) == 1508 &&
               offsetof(Page, cores_per_bank) == 1512 && offsetof(Page, faults) == 1516 &&
-              offsetof(Page, fault) == 1520 && offsetof(Page, attended_since) == 3184 &&
-              offsetof(Page, resets) == 3192 && offsetof(Page, landing_due_ns) == 3200 &&
-              offsetof(Page, landed) == 3208 && offsetof(Page, read) == 13448 &&
-              offsetof(Page, control_reads) == 23688 && offsetof(Page, latched_high) == 25320 &&
-              offsetof(Page, round_trips) == 26136 && offsetof(Page, register_loads) == 26144 &&
-              offsetof(Page, window_moves) == 26152 && offsetof(Page, descriptor_bytes) == 26160 &&
-              offsetof(Page, index_writes) == 26168 && offsetof(Page, violations) == 26176 &&
-              offsetof(Page, violation) == 26184 && offsetof(Page, fault_began) == 27208 &&
-              offsetof(Page, fault_hits) == 27336 && offsetof(Page, await_polls) == 27464 &&
-              offsetof(Page, polled_since) == 27472 && offsetof(Page, round_trips_before_polls) == 27480 &&
-              offsetof(Page, stood_ns) == 27488 && offsetof(Page, reached_ns) == 27496 &&
-              offsetof(Page, poll_by) == 27504 && sizeof(Page) == 27640 && std::is_standard_layout_v<Page>);
+              offsetof(Page, fault) == 1520 && offsetof(Page, attended_since) == 3056 &&
+              offsetof(Page, resets) == 3064 && offsetof(Page, landing_due_ns) == 3072 &&
+              offsetof(Page, landed) == 3080 && offsetof(Page, read) == 13320 &&
+              offsetof(Page, control_reads) == 23560 && offsetof(Page, latched_high) == 25192 &&
+              offsetof(Page, round_trips) == 26008 && offsetof(Page, register_loads) == 26016 &&
+              offsetof(Page, window_moves) == 26024 && offsetof(Page, descriptor_bytes) == 26032 &&
+              offsetof(Page, index_writes) == 26040 && offsetof(Page, violations) == 26048 &&
+              offsetof(Page, violation) == 26056 && offsetof(Page, fault_began) == 27080 &&
+              offsetof(Page, fault_hits) == 27208 && sizeof(Page) == 27336 &&
+              std::is_standard_layout_v<Page>);
 
 uint64_t host_now_ns();                   // CLOCK_MONOTONIC_RAW
 uint64_t device_now(const Page& page);    // cycles, 64 bits
-uint64_t time_axis_ns(const Page& page);  // card time, or what virtual cycles amount to; never 0
+uint64_t time_axis_ns(const Page& page);  // host time, or what virtual cycles amount to; never 0
 uint64_t device_at(const ClockWorld& world, uint64_t host_ns);
 uint32_t aiclk_mhz(const Page& page);  // as set now, rounded: crystals' errors do not show
 

@@ -18,11 +18,9 @@ enum class Op : uint32_t {
   copy,
   registers,
   one_load,
-  write,           // there is no such thing for an observer: recorded as a violation
-  take_writer,     // the right to clear index words, one connection's at a time
-  clear,           // address, total_bytes words from there, `bytes` says which (bit i: word i)
-  announce_polls,  // strict only, as aim: PollWatch::announce() and begin()
-  begin_polls
+  write,        // there is no such thing for an observer: recorded as a violation
+  take_writer,  // the right to clear index words, one connection's at a time
+  clear         // address, total_bytes words from there, `bytes` says which (bit i: word i)
 };
 
 struct Request {
@@ -55,15 +53,13 @@ enum class Greeting : uint32_t {
 
 inline constexpr uint32_t kMaxAnswerBytes = 32 << 10;
 struct Answer {
-  uint32_t status = 0;                // Access, Health or Greeting by request
-  uint32_t strict = 0;                // hello
-  uint32_t bytes = 0;                 // payload that follows
-  uint32_t took_us = 0;               // what the card took for the access; the rest is the message's way
-  uint32_t observer = kMaxObservers;  // hello: index in Page::poll_by; kMaxObservers: none is free
+  uint32_t status = 0;   // Access, Health or Greeting by request
+  uint32_t strict = 0;   // hello
+  uint32_t bytes = 0;    // payload that follows
+  uint32_t took_us = 0;  // what the card took for the access; the rest is the message's way
 };
 static_assert(offsetof(Answer, status) == 0 && offsetof(Answer, strict) == 4 &&
-              offsetof(Answer, bytes) == 8 && offsetof(Answer, took_us) == 12 &&
-              offsetof(Answer, observer) == 16 && sizeof(Answer) == 20);
+              offsetof(Answer, bytes) == 8 && offsetof(Answer, took_us) == 12 && sizeof(Answer) == 16);
 
 // Abstract socket address of a card.
 std::string socket_name(std::string_view card);

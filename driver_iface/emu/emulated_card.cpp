@@ -114,9 +114,6 @@ struct EmulatedCard::Impl {
       ++c.segments;
     }
     page->virtual_cycles = options.start_cycles;
-    page->await_polls = options.await_polls;
-    for (auto& deadline : page->poll_by) deadline = kNotAwaited;
-    page->poll_by[kMaxObservers] = now;  // nobody polls yet
     made_ns = time_axis_ns(*page);
   }
 
@@ -200,7 +197,6 @@ struct EmulatedCard::Impl {
                         "' is already running; choose another --name");
       fail("socket");
     }
-    announced = true;
     server = std::thread([this] { serve(); });
   }
 
@@ -209,25 +205,7 @@ struct EmulatedCard::Impl {
     uint32_t windows = 0;
     std::unique_ptr<AccessLayer> layer;  // strict: what the card does on the observer's behalf
     bool writes = false;                 // it may clear index words
-    uint32_t observer = kMaxObservers;   // index in Page::poll_by
   };
-
-  uint32_t free_observer() const {
-    uint32_t free = 0;
-    const auto taken = [&](const auto& c) { return c.second.observer == free; };
-    while (free < kMaxObservers && std::any_of(clients.begin(), clients.end(), taken)) ++free;
-    return free;
-  }
-  // Nobody waits for the polls of one that has left.
-  void drop(int fd) {
-    const auto client = clients.find(fd);
-    if (const uint32_t i = client->second.observer; i < kMaxObservers)
-      set_poll_deadline(*page, i, kNotAwaited);
-    clients.erase(client);
-  }
-  void drop_all() {
-    while (!clients.empty()) drop(clients.begin()->first);
-  }
 
   void serve() {
     while (!stopping) {
@@ -238,7 +216,7 @@ struct EmulatedCard::Impl {
       if (got <= 0 || !listener) continue;
       if (polled[1].revents) accept_observer();
       for (size_t i = 2; i < polled.size(); ++i)
-        if (polled[i].revents && !answer(clients.at(polled[i].fd))) drop(polled[i].fd);
+        if (polled[i].revents && !answer(clients.at(polled[i].fd))) clients.erase(polled[i].fd);
       attached = static_cast<size_t>(
           std::count_if(clients.begin(), clients.end(), [](const auto& c) { return c.second.windows > 0; }));
     }
@@ -255,11 +233,10 @@ struct EmulatedCard::Impl {
   void announce_reset(uint32_t i) {
     const CardFault& f = page->fault[i];
     if (f.kind != FaultKind::reset || !f.notice_ns || page->resets || !page->attended_since) return;
-    if (f.after_is_round_trips ? polled_round_trips(*page) < f.after
-                               : polled_ns(*page) + f.notice_ns < f.after)
-      return;
+    const uint64_t now = attended_ns(*page);
+    if (f.after_is_round_trips ? page->round_trips < f.after : now + f.notice_ns < f.after) return;
     uint64_t not_yet = 0;
-    page->fault_began[i].compare_exchange_strong(not_yet, attended_ns(*page) + 1, std::memory_order_release,
+    page->fault_began[i].compare_exchange_strong(not_yet, now + 1, std::memory_order_release,
                                                  std::memory_order_relaxed);
     page->leaving = 1;
   }
@@ -287,7 +264,7 @@ struct EmulatedCard::Impl {
   void unplug() {
     lost = true;
     listener.reset(-1);
-    drop_all();
+    clients.clear();
     attached = 0;
     hit(FaultKind::unplug);
   }
@@ -325,7 +302,6 @@ struct EmulatedCard::Impl {
     for (uint32_t i = 0; i < page->faults; ++i) {
       const CardFault& f = page->fault[i];
       if (f.kind != FaultKind::no_window || welcomed < f.observers) continue;
-      if (f.times && page->fault_hits[i].load(std::memory_order_relaxed) >= f.times) continue;
       const uint64_t since_made = time_axis_ns(*page) - made_ns;
       if (since_made < f.after || (f.for_ns && since_made >= f.after + f.for_ns)) continue;
       page->fault_hits[i].fetch_add(1, std::memory_order_relaxed);
@@ -375,20 +351,12 @@ struct EmulatedCard::Impl {
       case Op::one_load:
         access = layer.one_load(window, r.offset, {reinterpret_cast<uint32_t*>(buffer.data()), r.bytes / 4});
         break;
-      case Op::announce_polls:
-        layer.polls().announce();
-        access = Access::ok;
-        break;
-      case Op::begin_polls:
-        layer.polls().begin();
-        access = Access::ok;
-        break;
       default:
         return false;
     }
     a.status = static_cast<uint32_t>(access);
     a.took_us = static_cast<uint32_t>((layer.charged_ns() - charged_before) / 1000);
-    a.bytes = access == Access::ok ? r.bytes : 0;  // none of what loads nothing
+    a.bytes = access == Access::ok && r.op != Op::aim ? r.bytes : 0;
     return reply(client, a, {reinterpret_cast<uint8_t*>(buffer.data()), a.bytes}, false);
   }
 
@@ -438,8 +406,7 @@ struct EmulatedCard::Impl {
     page->attended_since.compare_exchange_strong(nobody, time_axis_ns(*page));
     ++welcomed;
     client.windows = r.windows_wanted;
-    client.observer = a.observer = free_observer();
-    client.layer = std::make_unique<AccessLayer>(*arch, memory, *page, client.observer);
+    client.layer = std::make_unique<AccessLayer>(*arch, memory, *page);
     return reply(client, a, {}, true);
   }
 
@@ -484,7 +451,6 @@ struct EmulatedCard::Impl {
   std::map<int, Client> clients;  // by descriptor; the server thread's
   std::vector<uint64_t> buffer;
   std::atomic<size_t> attached{0};
-  std::atomic<bool> announced{false};
   std::atomic<bool> lost{false};  // reset or pulled
   uint64_t made_ns = 0;
   uint64_t welcomed = 0;  // observers so far; the server thread's
@@ -542,15 +508,11 @@ std::vector<ClockPiece> EmulatedCard::clock_pieces() const {
 }
 bool EmulatedCard::clock_stands() const {
   const ClockWorld& c = impl_->page->clock;
-  if (impl_->announced && stands(*impl_->page)) return true;
   if (c.is_virtual || c.segments == 1) return false;
-  const uint64_t now = card_now_ns(*impl_->page);
+  const uint64_t now = host_now_ns();
   uint32_t i = c.segments - 1;
   while (i > 0 && now < c.segment[i].host_ns) --i;
   return c.segment[i].hz == 0;
-}
-uint64_t EmulatedCard::now_ns() const {
-  return card_now_ns(*impl_->page);
 }
 void EmulatedCard::advance_clock(uint64_t cycles) {
   impl_->page->virtual_cycles.fetch_add(cycles, std::memory_order_relaxed);

@@ -60,8 +60,7 @@ struct Row {
 };
 
 const Key kTile{"tile", Form::tile, "all", "which tile"};
-const Key kAfter{"after", Form::moment, "0",
-                 "when it begins, from a collector's first poll on; 0: when the first observer attaches"};
+const Key kAfter{"after", Form::moment, "0", "when it begins, from the first observer on"};
 const Key kFor{"for", Form::duration, "0ns", "how long it lasts; 0ns: for good"};
 const Key kSeed{"seed", Form::count, "1", "of the dice"};
 
@@ -84,7 +83,6 @@ CardFault card_fault(FaultKind kind, const Values& v) {
   number("wait", f.wait_ns);
   number("ones", f.all_ones);
   number("observers", f.observers);
-  number("times", f.times);
   number("notice", f.notice_ns);
   number("within", f.cycles);
   number("seed", f.seed);
@@ -158,7 +156,6 @@ const std::vector<Row>& table() {
       {"no-window",
        "opening is refused because all windows are taken",
        {{"observers", Form::count, "0", "so many are let in before"},
-        {"times", Form::count, "0", "it ends after so many refusals; 0: not by that"},
         {"after", Form::duration, "0ns", "when it begins, from the start of the card on"},
         kFor},
        of_card<FaultKind::no_window>},

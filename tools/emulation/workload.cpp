@@ -9,6 +9,8 @@
 namespace ttc::emulation {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr auto kWaitStep = std::chrono::microseconds(20);
 // Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice
 // at a reset.
@@ -177,18 +179,15 @@ void Workload::host_read(bool last) {
 
 void Workload::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
-  world_.stop_by(stop);
   first_after_read_ = paced_;
   log_.compiled(zones_.firmware_zones());
   for (auto& core : dispatch_) core->dispatch_open(0);
-  const uint64_t begun_ns = world_.card().now_ns();
-  const auto due_ns = [&] {
-    return begun_ns + static_cast<uint64_t>(1e9 * static_cast<double>(program_) / options_.rate);
-  };
+  const auto begun = Clock::now();
   const auto over = [&] { return stop || world_.card().lost(); };
   while (!over() && (options_.programs == 0 || program_ < options_.programs)) {
     if (options_.rate > 0)
-      while (!over() && world_.card().now_ns() < due_ns()) {
+      while (!over() && Clock::now() < begun + std::chrono::duration<double>(static_cast<double>(program_) /
+                                                                             options_.rate)) {
         world_.land_due();
         if (!world_.writes_under_way()) std::this_thread::sleep_for(kWaitStep);
       }

@@ -103,7 +103,7 @@ void World::is_dispatch_core(const WorldCore& core) {
 }
 
 void World::begin_reset(const WorldCore& core) {
-  reset_ns_ = card_.now_ns();
+  reset_ns_ = collect::raw_now_ns();
   polls_at_reset_[core.flat_id] = card_.control_reads(core.at);
   unseen_.strike(core.at, core.flat_id);
   ++resets_[core.flat_id];
@@ -201,14 +201,13 @@ void World::land_all() {
 // --- steps
 
 void World::step() {
-  if (steps_++ == 0) reset_ns_ = card_.now_ns();  // the first epoch lasts as long as the others
+  if (steps_++ == 0) reset_ns_ = collect::raw_now_ns();  // the first epoch lasts as long as the others
   if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
     announced_ns_ = 0;
     tell_landing_due();
   }
   card_.advance_clock(1);
-  // Not between an index and its words: observers wait for those, and the card then stands for the observers.
-  while (announced_ns_ == 0 && card_.clock_stands() && !(stop_ && *stop_)) {
+  while (card_.clock_stands()) {
     land_due();  // what is under way does not need the cores' clock
     std::this_thread::sleep_for(kStandingStep);
   }
@@ -238,7 +237,7 @@ bool World::looked_at_since_reset() const {
 
 bool World::long_enough_since_reset() const {
   const uint64_t apart_ns = options_.faults.host_reset.apart_ns;
-  if (card_.now_ns() < reset_ns_ + apart_ns) return false;
+  if (collect::raw_now_ns() < reset_ns_ + apart_ns) return false;
   return !options_.virtual_time || apart_ns == 0 || looked_at_since_reset();
 }
 

@@ -1,7 +1,6 @@
 // The emulated card with a profiler on it: addresses, control vectors, DRAM logs, the host's habits. Firmware
 // runs on it through CorePort (core.hpp), which is the device header's machine.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -67,8 +66,6 @@ class World {
   // An index is about to move: words follow within a few steps, or it was moved behind them.
   void announce_push(const WorldCore& core);
   bool writes_under_way() const { return !posted_.empty(); }
-  // Whoever runs the cores: the card does not stand any more when `stop` is set.
-  void stop_by(const std::atomic<bool>& stop) { stop_ = &stop; }
   // One firmware step: time passes, due writes land.
   void step();
   uint64_t steps() const { return steps_; }
@@ -140,7 +137,6 @@ class World {
   uint64_t told_due_ns_ = 0;
   std::vector<uint64_t> last_due_;  // by lane: writes of one lane keep their order
   std::mt19937_64 landing_dice_, reset_dice_;
-  const std::atomic<bool>* stop_ = nullptr;
   uint64_t reset_ns_ = 0;  // when a vector was last reset, by whatever
   uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;
   uint64_t next_reset_step_ = ~uint64_t{0};

@@ -189,7 +189,6 @@ void ReplayPlayer::schedule() {
 
 void ReplayPlayer::play(const std::atomic<bool>& stop) {
   stop_ = &stop;
-  world_.stop_by(stop);
   pace_host_ns_ = collect::monotonic_now_ns();
   pace_cycles_ = noticed_cycles_ = world_.card().clock();
   for (const Step& step : steps_) {
@@ -286,13 +285,13 @@ void ReplayPlayer::wait_read() {
 }
 
 void ReplayPlayer::wait_polls(uint64_t polls, uint64_t at_least_ns) {
-  const uint64_t until = world_.card().now_ns() + at_least_ns;  // the time of its observers
+  const uint64_t until = collect::monotonic_now_ns() + at_least_ns;
   std::map<card::Coord, uint64_t> enough;
   for (const auto& [at, core] : cores_)
     if (core.used) enough[at] = world_.card().control_reads(at) + polls_at(*core.where, polls);
   for (const auto& [at, reads] : enough)
     if (!wait([&, &at = at, &reads = reads] { return world_.card().control_reads(at) >= reads; })) return;
-  wait([&] { return world_.card().now_ns() >= until; });
+  wait([&] { return collect::monotonic_now_ns() >= until; });
 }
 
 }  // namespace ttc::emulation

@@ -116,9 +116,6 @@ void add_workload_options(CLI::App& app, Options& o) {
                  "runs on like silicon and loses what is not fetched")
       ->capture_default_str()
       ->expected(0, 1);
-  app.add_flag("--await-polls", o.card.await_polls,
-               "stand still, clock and all, until a collector polls and whenever it is late:\n"
-               "what it reads is then independent of the speed and the load of the machine");
   app.add_option("--seed", o.work.seed)->capture_default_str();
   app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
 }

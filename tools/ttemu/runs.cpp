@@ -51,7 +51,7 @@ int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_j
   const auto hits = card.fault_hits();
   for (size_t i = 0; i < hits.size(); ++i)
     facts["faults"].push_back({{"fault", o.plan.card_names[i]}, {"hits", hits[i]}});
-  if (!o.card.virtual_time && !o.card.await_polls)  // else its clock is no function of the host's
+  if (!o.card.virtual_time)
     for (const card::ClockPiece& p : card.clock_pieces())
       facts["clock"].push_back({{"host_ns", p.host_ns}, {"cycles", p.cycles}, {"hz", p.hz}});
   if (o.json)

@@ -11,7 +11,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -118,12 +117,6 @@ class Card {
 
   // 64-bit wall clock of a Tensix tile: live high, low, live high until the highs agree.
   virtual Access wall_clock(Coord tile, uint64_t& cycles) = 0;
-
-  // Who collects calls this before it attaches, and polls each core by the clock it is given, in nanoseconds;
-  // an empty one stands for CLOCK_MONOTONIC_RAW. An emulated card that awaits polls gives its own time, which
-  // stands from here until begin_polls() and later whenever a poll is missing.
-  virtual std::function<uint64_t()> announce_polls() { return {}; }
-  virtual void begin_polls() {}
 
   virtual Health health() = 0;
   // The longest that one line of a copy reasonably takes here. Behind a real link a round trip is about a

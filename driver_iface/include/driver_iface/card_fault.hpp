@@ -28,9 +28,8 @@ struct CardFault {
   uint32_t every_tile = 1;  // or only `tile`
   Coord tile;
   uint16_t reserved = 0;
-  // When it begins: nanoseconds since the first observer began to poll (no_window: since the card was made), or
-  // round trips of all observers together from then on, which do not depend on how fast anything runs. 0: when
-  // the first observer is let in, which then attaches to a card with this fault.
+  // When it begins: nanoseconds since the first observer was let in (no_window: since the card was made), or
+  // round trips of all observers together, which do not depend on how fast anything runs.
   uint64_t after = 0;
   uint64_t after_is_round_trips = 0;
   uint64_t for_ns = 0;     // how long; 0: for good
@@ -38,7 +37,6 @@ struct CardFault {
   uint64_t wait_ns = 0;    // hung_read: how long; torn_copy: at most so long for a change to happen
   uint64_t all_ones = 0;   // hung_read: it ends with 0xFFFFFFFF, as an endpoint that does not respond does
   uint64_t observers = 0;  // no_window: so many are let in before
-  uint64_t times = 0;      // no_window: it ends after so many refusals; 0: not by that
   uint64_t notice_ns = 0;  // reset: announced so long before; it comes at once when no observer is left
   uint64_t cycles = 0;     // roll_over: a load of the high half so shortly before the roll-over meets it
   uint64_t seed = 1;
@@ -48,10 +46,9 @@ static_assert(offsetof(CardFault, kind) == 0 && offsetof(CardFault, every_tile) 
               offsetof(CardFault, after) == 16 && offsetof(CardFault, after_is_round_trips) == 24 &&
               offsetof(CardFault, for_ns) == 32 && offsetof(CardFault, every) == 40 &&
               offsetof(CardFault, wait_ns) == 48 && offsetof(CardFault, all_ones) == 56 &&
-              offsetof(CardFault, observers) == 64 && offsetof(CardFault, times) == 72 &&
-              offsetof(CardFault, notice_ns) == 80 && offsetof(CardFault, cycles) == 88 &&
-              offsetof(CardFault, seed) == 96 && sizeof(CardFault) == 104 &&
-              std::is_standard_layout_v<CardFault>);
+              offsetof(CardFault, observers) == 64 && offsetof(CardFault, notice_ns) == 72 &&
+              offsetof(CardFault, cycles) == 80 && offsetof(CardFault, seed) == 88 &&
+              sizeof(CardFault) == 96 && std::is_standard_layout_v<CardFault>);
 
 inline constexpr uint32_t kMaxFaults = 16;
 

@@ -40,7 +40,6 @@ struct EmulatedCardOptions {
   bool strict = false;        // every access over the socket
   bool writable = true;       // grants a writer of index words
   bool virtual_time = false;  // the clock moves only by advance_clock()
-  bool await_polls = false;   // the card stands while an observer that polls is behind (Card::begin_polls)
   uint32_t round_trip_ns = 0;
   uint64_t hz = 1'000'000'000;
   int32_t drift_ppm = 0;
@@ -87,11 +86,9 @@ class EmulatedCard {
   uint32_t load_dram(uint32_t view, uint64_t address) const;
 
   uint64_t clock() const;
-  uint64_t now_ns() const;  // CLOCK_MONOTONIC_RAW without the time in which the card stood for its observers
   std::vector<ClockPiece> clock_pieces() const;  // real time only; of a card that was never reset
-  // A clock step to 0 Hz holds at the moment, or a card that was announced awaits a poll.
-  bool clock_stands() const;
-  void advance_clock(uint64_t cycles);  // virtual time only
+  bool clock_stands() const;                     // a clock step to 0 Hz holds at the moment
+  void advance_clock(uint64_t cycles);           // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);
   void set_control_address(Coord tile, uint32_t l1_address);  // where a tile's vector is not with the others

@@ -56,8 +56,6 @@ class GuardedCard : public Card {
   Access copy(Window window, uint32_t offset, std::span<uint64_t> out) override;
   Access one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) override;
   Access wall_clock(Coord tile, uint64_t& cycles) override;
-  std::function<uint64_t()> announce_polls() override { return card_->announce_polls(); }
-  void begin_polls() override { card_->begin_polls(); }
   Health health() override { return lost_ ? Health::gone : card_->health(); }
   uint64_t line_allowance_ns() const override { return card_->line_allowance_ns(); }
   Health check() override { return lost_ ? Health::gone : card_->check(); }

@@ -40,7 +40,6 @@ class CardFaults : public testing::TestWithParam<bool> {
   void make_and_open(std::vector<CardFault> faults, uint64_t start_cycles = 1000) {
     make(std::move(faults), start_cycles);
     card = open_card(spec);
-    card->begin_polls();
   }
   Access read(Coord tile) {
     words.fill(0x5555);
