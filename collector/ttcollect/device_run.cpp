@@ -290,7 +290,7 @@ DeviceRun::End DeviceRun::collect_stretch() {
     if (again-- > 0) card_->try_again();  // also tiles that are left alone, these few times
     if (drain_->sweep(monotonic_now_ns(), true) == Access::gone) end = End::gone;
     if (drain_->recycling_under_way()) i = -1;  // it ends within its patience
-    if (drain_->skipped_words()) i = -1;  // a log ends
+    if (drain_->skipped_words()) i = -1;        // a log ends
     if (drain_->region_size().searching() && ++searches <= kLastSearches) i = -1;
     loop_->wait(options_.drain.busy_interval_ns);
   }

@@ -217,7 +217,7 @@ def beside():
     h.check(any(r["cause"] == "ring lapped" for r in told), "what the ring had overwritten is no loss of this reader")
     told = [r for r in told if r["cause"] != "ring lapped"]
     h.check(told == losses(path)["devices"][0]["lost"], f"played, the account is another one: {told}")
-    shown = json.loads(h.run("ttmon", live, "--once", "--json")[1])["lost"]
+    shown = h.live(live)["lost"]
     h.check(sum(c["intervals"] for c in shown.values()) == len(told), f"ttmon shows other losses: {shown}")
     # Nothing lost: no table, and none of an earlier export.
     whole_run, _ = captured()
@@ -369,8 +369,8 @@ def file_limit():
 
 
 def markers_of(name):
-    code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
-    return json.loads(out)["counters"]["markers"] if code == 0 else 0
+    shown = h.live("emu-" + name)
+    return shown["counters"]["markers"] if shown else 0
 
 
 def removed():

@@ -133,6 +133,12 @@ def certain(report, lost=None):
     return [r for r in lost if r["precision"] != "unknown" or not explained]
 
 
+def live(name):
+    """What ttmon shows of a live source (emu-NAME, or as the collector named it); None while there is none."""
+    code, out, _ = run("ttmon", name, "--once", "--json")
+    return json.loads(out) if code == 0 else None
+
+
 def anomalies(text):
     """What ttexport --anomalies said on stderr."""
     return next(json.loads(line) for line in text.splitlines() if line.startswith("{"))

@@ -4,7 +4,6 @@
 After each kill the others go on or end with one clear sentence, a restart works at once, the card has seen no
 violation, and nothing stale stands in the way.
 """
-import json
 import random
 import sys
 import time
@@ -36,8 +35,7 @@ def one_sentence(who, err):
 def wait_for_chunks(name):
     """Until the collector has published something; ttmon is the witness."""
     def published():
-        code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
-        shown = json.loads(out) if code == 0 else {}
+        shown = h.live("emu-" + name) or {}
         return shown.get("state") == "live" and shown["counters"]["chunks"] > 0
     h.wait_until(published, "chunks of the collector")
 

@@ -4,7 +4,6 @@
 The program under test is the whole collector; only the system calls of the driver card are the model's, which ends
 the process with 99 when anything is left with the driver or would have hurt silicon.
 """
-import json
 import os
 import signal
 import socket
@@ -71,8 +70,8 @@ def start_card(arch, truth, *arguments):
 def until(live, enough):
     """Until a live collector's counters satisfy `enough`."""
     def reached():
-        code, out, _ = h.run("ttmon", live, "--once", "--json")
-        return code == 0 and enough(json.loads(out)["counters"])
+        shown = h.live(live)
+        return shown is not None and enough(shown["counters"])
     h.wait_until(reached, "counters of the collector")
 
 

@@ -1,5 +1,4 @@
 """One emulated card with its faults, a collector and a following exporter, from start to end, and what is to be said of it."""
-import json
 import random
 import signal
 import threading
@@ -21,8 +20,8 @@ def stall(process, seed):
 
 def counter(name, key):
     """Of the collector of a card; 0 while there is no collector."""
-    code, out, _ = h.run("ttmon", "emu-" + name, "--once", "--json")
-    return json.loads(out)["counters"][key] if code == 0 else 0
+    shown = h.live("emu-" + name)
+    return shown["counters"][key] if shown else 0
 
 
 class Run:

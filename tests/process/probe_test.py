@@ -74,8 +74,8 @@ def main():
     h.check(session["link"] == report["link"], f"the session carries {session}")
     code, text, err = h.run("ttexport", "--from", capture, "-o", h.work("run.csv"))
     h.check(code == 0, err)
-    code, text, _ = h.run("ttmon", "emu-" + run.name, "--once", "--json")
-    h.check(code == 0 and json.loads(text)["counters"]["link_bytes_per_s"] == cost["link_bytes_per_s"], text)
+    shown = h.live("emu-" + run.name)
+    h.check(shown and shown["counters"]["link_bytes_per_s"] == cost["link_bytes_per_s"], shown)
 
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--programs", 0, "--rate", 10, "--linger", "0s", "--quiet")

@@ -26,11 +26,11 @@ from run_of import RunOf
 MHZ = 1000  # of the emulated Wormhole
 
 
-def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4, paced=True):
+def collect(collect_arguments=(), card_arguments=(), programs=60, cores=4):
     """A capture and the rows its card really emitted."""
     name = h.card_name()
     ttc = h.work(name + ".ttc")
-    run = RunOf(["--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:20", *(h.PACED if paced else ("--pace",)),
+    run = RunOf(["--cores", cores, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:20", "--pace",
                  *card_arguments], ["-o", ttc, *collect_arguments], name=name).end()
     return ttc, h.rows(run.truth)
 
@@ -307,7 +307,7 @@ def stopped(process):
 def lapped():
     """Readers that get no CPU while the ring goes round twice: in every format the export ends with 6 and says what it missed."""
     name, ring = h.card_name(), 1 << 20
-    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--host-reads", "every:200", *h.PACED, "--quiet")
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--host-reads", "every:200", "--pace", "--quiet")
     collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--ring", "1MiB")
     h.wait_until(lambda: published(name) > 0, "chunks of the collector", collector)
     exporters = {k: h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--format", k, "-o", h.work("lapped." + k))
