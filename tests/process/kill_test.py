@@ -4,6 +4,7 @@
 After each kill the others go on or end with one clear sentence, a restart works at once, the card has seen no
 violation, and nothing stale stands in the way.
 """
+import os
 import random
 import sys
 import time
@@ -24,7 +25,18 @@ def start_collector(name):
 
 
 def start_reader(name):
-    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait", "600s", "-o", "/dev/null")
+    remove(h.work("reader.csv"))
+    return h.start("ttexport", "--from", "live:emu-" + name, "--follow", "--wait", "600s", "-o", h.work("reader.csv"))
+
+
+def remove(path):
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def wait_for_reader(reader):
+    """Until it has attached, behind which it opens its output: one that comes after the kill waits for the next collector."""
+    h.wait_until(lambda: os.path.exists(h.work("reader.csv")), "the reader has attached", reader)
 
 
 def one_sentence(who, err):
@@ -59,6 +71,7 @@ def main():
             h.check(collector.poll() is None, "killing a reader ended the collector")
             reader = start_reader(name)
         elif victim == "collector":
+            wait_for_reader(reader)
             collector.kill()
             code, out, err = h.finish(collector)
             h.check(code == -9, f"the collector had ended by itself with {code}: {err} {out[-2000:]}")
@@ -70,6 +83,7 @@ def main():
             h.check(code == 4, f"remains: exit {code}: {err}")
             collector, reader = start_collector(name), start_reader(name)
         else:
+            wait_for_reader(reader)
             card.kill()
             h.finish(card)
             code, out, err = h.finish(collector)
