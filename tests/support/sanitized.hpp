@@ -1,14 +1,16 @@
 // Under a sanitizer tests take many times as long: what others go through in full, they sample.
 #pragma once
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TTC_SANITIZED 1
+#elif defined(__has_feature)
+#define TTC_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define TTC_SANITIZED 0
+#endif
+
 namespace ttc {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
+inline constexpr bool kSanitized = TTC_SANITIZED;
 
 }  // namespace ttc

@@ -99,11 +99,11 @@ bool takes_everything(const ExportOptions& o, const Filter& filter) {
 
 class Export {
  public:
-  explicit Export(const ExportOptions& o)
+  Export(const ExportOptions& o, std::unique_ptr<Source> source)
       : o_(o),
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
-        source_(open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter_), o.threads, o.from_now)),
+        source_(std::move(source)),
         out_(o.output, o.follow, o.gzip),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
@@ -216,8 +216,10 @@ class Export {
 }  // namespace
 
 int run_export(const ExportOptions& o) {
+  // While it waits for its source, nothing is open that a signal could leave half-written.
+  auto source = open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
   stop_on_signals();
-  return Export(o).run();
+  return Export(o, std::move(source)).run();
 }
 
 int serve_tracy(const ExportOptions& o) {
