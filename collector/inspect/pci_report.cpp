@@ -31,7 +31,7 @@ json to_json(const card::Opener& o) {
 
 std::string link_in_words(const card::Link& link) {
   if (link.speed.empty() && link.width.empty()) return "not told";
-  return (link.speed.empty() ? "speed not told," : link.speed) + " x" +
+  return (link.speed.empty() ? "speed unknown," : link.speed) + " x" +
          (link.width.empty() ? "?" : link.width);
 }
 

@@ -1,5 +1,5 @@
 // Outputs that must not be opened: one that is an input would be destroyed before it is read; one behind a link
-// that somebody else made would be written where that somebody wants it.
+// of another user would be written to a place of that user's choice.
 #pragma once
 #include <span>
 #include <string>

@@ -58,7 +58,7 @@ class CaptureOutput {
   // Waits for everything, writes a last block of facts (if any), the index, syncs, gives the file its name.
   void finish(const ChunkBatch& last_facts, const Ended& ended);
   // Instead of anything else from now on: the file stays as it is, without an index. Waits for writes that are
-  // under way, and calls nobody.
+  // under way; no callback runs.
   void abandon(const char* why) noexcept;
 
   const std::string& error() const { return error_; }  // the first one, as a sentence part

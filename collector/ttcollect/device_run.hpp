@@ -55,7 +55,7 @@ class DeviceRun {
 
   // Instead of the rest of collect(), which threw: the segment is left as that of a collector that died.
   void break_off(const std::string& why);
-  // After collect(): nobody asked it to end, the card did.
+  // After collect(): the run ended because the card left, not on request.
   bool card_left() const { return card_left_; }
   // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
   void let_go();

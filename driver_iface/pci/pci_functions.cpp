@@ -86,7 +86,7 @@ std::optional<double> temperature_of(const std::string& function, Hidden& hidden
   return std::nullopt;
 }
 
-// The kernel says "Unknown" and a width of 0 or 255 where the function itself does not tell (pci-sysfs.c).
+// The kernel says "Unknown" and a width of 0 or 255 where the function does not report them (pci-sysfs.c).
 Link known(Link link) {
   if (link.speed.starts_with("Unknown")) link.speed.clear();
   if (link.width == "0" || link.width == "255") link.width.clear();

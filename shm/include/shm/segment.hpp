@@ -46,8 +46,8 @@
 //                published is whole and is read as from an ended segment.
 //   abandoned    magic is not kMagic, no lock: the writer died early. There is nothing to read.
 //
-// Users. A segment belongs to the user who collects, whose number is in the file's name, so that what one leaves is
-// in nobody's way. NAME alone means the living segment of that name, or else this user's; NAME.UID one user's.
+// Users. A segment belongs to the user who collects, whose number is in the file's name, so that the remains of
+// one user do not block another. NAME alone means the living segment of that name, or else this user's; NAME.UID one user's.
 // A collector is refused where it can see that another user's collects under the same name.
 //
 // A segment that was removed or renamed stays mapped, and readable, in the readers that have it mapped.
