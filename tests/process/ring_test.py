@@ -86,8 +86,23 @@ def from_now():
         h.check(code == 2 and words in err, f"{flags}: {code} {err}")
 
 
+def waiting_ignored_signals():
+    """An export that waits for a source which does not come ends at the signal, and leaves no output."""
+    output = h.work("never.csv")
+    reader = h.start("ttexport", "--from", f"live:emu-{h.card_name()}", "--wait", "600s", "-o", output)
+
+    def asleep():
+        with open(f"/proc/{reader.pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] == "S"
+    h.wait_until(asleep, "the reader waits", reader)
+    reader.terminate()
+    code, _, err = h.finish(reader)
+    h.check(code == -15, f"ended with {code}: {err}")
+    h.check(not os.path.exists(output), "an output was left behind")
+
+
 def main():
-    {"lapped": lapped_before_reading, "from_now": from_now}[h.sys.argv[1]]()
+    {"lapped": lapped_before_reading, "from_now": from_now, "waiting": waiting_ignored_signals}[h.sys.argv[1]]()
     print("ok")
 
 
