@@ -21,7 +21,8 @@ def start_card(name):
 
 
 def start_collector(name):
-    return h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "1MiB")
+    # A ring that no reader is late for: minutes of this card's markers. What a lapped reader says is tested elsewhere.
+    return h.start("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--quiet", "--json", "--ring", "64MiB")
 
 
 def start_reader(name):
@@ -76,7 +77,7 @@ def main():
             code, out, err = h.finish(collector)
             h.check(code == -9, f"the collector had ended by itself with {code}: {err} {out[-2000:]}")
             code, _, err = h.finish(reader)
-            h.check(code in (4, 6), f"the reader ended with {code} after its collector was killed: {err}")
+            h.check(code == 4, f"the reader ended with {code} after its collector was killed: {err}")
             one_sentence("reader", err)
             remains = h.start("ttexport", "--from", "live:emu-" + name, "-o", "/dev/null")
             code, _, err = h.finish(remains)
@@ -98,7 +99,7 @@ def main():
     h.check(code == 0, f"the card saw violations or failed ({code}): {err}")
     for process in (collector, reader):
         code, _, err = h.finish(process)
-        h.check(code in (0, 6), f"{process.args[0]} ended with {code}: {err}")
+        h.check(code == 0, f"{process.args[0]} ended with {code}: {err}")
     print("kills:", kills)
 
 
