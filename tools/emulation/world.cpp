@@ -58,6 +58,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
       card_.set_landed(core.flat_id * device::kMaxRiscs + r, 0, 0);
     write_initial_vector(core);
+    prepared_.push_back(core);
     if (core.kind == markers::CoreKind::tensix) cores_.push_back(core);
   }
   for (WorldCore& core : ethernet_) core = all[core.flat_id];
@@ -94,6 +95,16 @@ uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_result
 void World::write_initial_vector(const WorldCore& core) {
   for (uint32_t w = 0; w < format().control_words; ++w)
     card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, false));
+}
+
+void World::unload() {
+  land_all();
+  for (const WorldCore& core : prepared_) {
+    const uint32_t words = format().control_words + core.riscs * device::kBufferWords;
+    const uint32_t magic = options_.mailbox->has_magic ? 4 : 0;
+    for (uint32_t w = 0; w < magic + words; ++w)
+      card_.store(core.at, core.control_address - 4 * magic + 4 * w, 0);
+  }
 }
 
 void World::is_dispatch_core(const WorldCore& core) {

@@ -87,6 +87,9 @@ class World {
     return resets_[flat_id] + recycled_[flat_id * device::kMaxRiscs + risc];
   }
   void write_initial_vector(const WorldCore& core);
+  // The firmware is gone: magic words, vectors and buffers of all cores are zero, as tt-metal leaves L1 when it opens a device
+  // (tt_metal/impl/device: clear_l1_state). Logs in DRAM stay.
+  void unload();
   // In accumulate mode the host tells these cores from the others.
   void is_dispatch_core(const WorldCore& core);
 
@@ -124,6 +127,7 @@ class World {
   const markers::Placement& placement_;
   uint32_t cores_per_bank_ = 0;
   std::vector<WorldCore> cores_, ethernet_;
+  std::vector<WorldCore> prepared_;  // all that have a vector
   std::vector<uint32_t> resets_;
   std::vector<uint64_t> polls_at_reset_;  // by flat id: looks of observers at the vector so far
   std::vector<uint32_t> recycled_;        // by lane: times it began anew without the host

@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   emulation::add_options(*app, options);
   if (const auto ended = program::parse_command_line(kTtemu, *app, argc, argv)) return *ended;
   emulation::take_given(*app, options);
+  if (const auto ended = emulation::read_following(options)) return *ended;
   std::signal(SIGINT, [](int) { emulation::stop = true; });
   std::signal(SIGTERM, [](int) { emulation::stop = true; });
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,7 @@
 #include "tools/ttemu/options.hpp"
 
 #include <cstdio>
+#include <sstream>
 
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
@@ -16,6 +17,8 @@ constexpr const char* kFooter =
     "cannot "
     "be written,\n6 rows of --replay could not be played (counted on stderr), 8 anything else "
     "(memory, an error of the system).";
+
+constexpr uint32_t kUsualPace = 64;  // programs that may be unread
 
 std::string check_every(const std::string& s) {
   const bool good =
@@ -153,6 +156,12 @@ void add_source_options(CLI::App& app, Options& o) {
   app.add_option("--replay-speed", o.play.speed, "1: at the original pace, the clock following; 0: at once")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--replay-chip", o.replay_chip, "the PCIe slot to play (default: that of the first row)");
+  app.add_option("--then", o.then,
+                 "'OPTIONS' of a further workload on the same card: firmware is loaded anew, with the\n"
+                 "options of firmware and workload given here and --off-before TIME; repeatable")
+      ->allow_extra_args(false)
+      ->excludes(load)
+      ->excludes(profiler);
 }
 
 void add_output_options(CLI::App& app, Options& o) {
@@ -194,13 +203,44 @@ void settle_mode(Options& o, const device::Format& format) {
 
 void add_options(CLI::App& app, Options& o) {
   app.footer(kFooter);
-  o.work.pace_programs = 64;
+  o.work.pace_programs = kUsualPace;
   add_card_options(app, o);
   add_clock_options(app, o);
   add_firmware_options(app, o);
   add_workload_options(app, o);
   add_source_options(app, o);
   add_output_options(app, o);
+}
+
+std::optional<int> read_following(Options& o) {
+  for (const std::string& text : o.then) {
+    const auto app = program::command_line_of(kTtemu, "--then 'OPTIONS': a further workload on the card.");
+    Options next;
+    next.card = o.card;
+    next.time = o.time;
+    next.work.pace_programs = kUsualPace;
+    add_firmware_options(*app, next);
+    add_workload_options(*app, next);
+    program::add_duration_option(
+        *app, "--off-before", next.off_before_ns,
+        "no profiler is on the card for so long before this workload (default: 500ms)", {0});
+    std::vector<std::string> words{"ttemu --then"};
+    std::istringstream rest(text);
+    for (std::string word; rest >> word;) words.push_back(word);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    if (const auto ended =
+            program::parse_command_line(kTtemu, *app, static_cast<int>(arguments.size()), arguments.data()))
+      return ended;
+    next.region_given = app->get_option("--region-bytes")->count() > 0;
+    next.pace_given = app->get_option("--pace")->count() > 0;
+    finish_firmware_options(next);
+    if (!next.host_reads.empty()) next.work.host_reads_every = std::stoull(next.host_reads.substr(6));
+    next.world.pace = next.pace_given;
+    next.world.virtual_time = next.time == "virtual";
+    o.following.push_back(std::move(next));
+  }
+  return std::nullopt;
 }
 
 void take_given(const CLI::App& app, Options& o) {

@@ -32,6 +32,9 @@ struct Options {
   ReplayOptions play;
   std::optional<uint32_t> replay_chip;
   uint64_t linger_ns = 5'000'000'000;
+  std::vector<std::string> then;   // options of each further workload, as on a command line
+  std::vector<Options> following;  // those, read
+  uint64_t off_before_ns = 0;      // of a further workload: no profiler is there for so long before it
   bool arch_given = false, board_given = false, region_given = false, pace_given = false;
   bool wait_observer = false, json = false, quiet = false;
 };
@@ -39,6 +42,8 @@ struct Options {
 void add_options(CLI::App& app, Options& options);
 // After the command line was read: which options it had.
 void take_given(const CLI::App& app, Options& options);
+// Reads every --then into `options.following`. Set: the program ends with that code; what is wrong was said.
+std::optional<int> read_following(Options& options);
 
 // After the command line was read: the profiler's layout, mailbox and mode, which must go together; outputs
 // that are inputs. Throws program::UsageError.

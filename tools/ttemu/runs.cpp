@@ -110,50 +110,94 @@ void run_earlier_session(const Options& o, card::EmulatedCard& card, const ZoneC
   Workload(earlier, zones, nowhere, work).run(stop);
 }
 
-int run_workload(Options& o) {
-  card::EmulatedCard card(o.card);
-  const ZoneCatalog zones(o.work.zones_per_kernel + 8, {o.world.layout->format.generation, o.card.arch,
-                                                        o.world.ethernet + o.world.idle_ethernet > 0});
-  if (o.world.faults.stale_dram.programs) run_earlier_session(o, card, zones);
-  TruthLog truth(o.truth), unseen(o.truth_unseen);
-  World world(card, o.world, truth, o.truth_unseen.empty() ? nullptr : &unseen);
+// Throws program::UsageError where the card has fewer tiles than are asked for.
+void check_tiles(const Options& o, const World& world) {
   if (const size_t asked = o.world.ethernet + o.world.idle_ethernet; asked > world.ethernet().size())
     throw program::UsageError("--ethernet and --idle-ethernet ask for " + std::to_string(asked) +
                               " tiles; this card has " + std::to_string(world.ethernet().size()));
-  const auto tensix =
-      static_cast<size_t>(std::count_if(card.tiles().begin(), card.tiles().end(), [](const card::Tile& t) {
-        return t.kind == card::TileKind::tensix && !t.harvested;
-      }));
   for (const auto& [option, asked] :
        {std::pair<const char*, size_t>{"--cores", o.work.cores}, {"--dispatch-cores", o.work.dispatch_cores}})
-    if (asked > tensix)
+    if (asked > world.cores().size())
       throw program::UsageError(std::string(option) + " asks for " + std::to_string(asked) +
-                                " cores; this card has " + std::to_string(tensix));
-  ZoneLog log(log_directory(), o.world.faults.names);
-  Workload workload(world, zones, log, o.work);
-  show_profiler_state(world, o.profiler);
-  card.announce();
-  if (o.wait_observer) wait_for_observer(card);
-  await_profiler(world, o.profiler, stop);
-  workload.run(stop);
-  leave(card, o.linger_ns);
+                                " cores; this card has " + std::to_string(world.cores().size()));
+}
 
-  markers::ZoneNames names;
+ZoneCatalog catalog_of(const Options& o) {
+  return ZoneCatalog(o.work.zones_per_kernel + 8, {o.world.layout->format.generation, o.card.arch,
+                                                   o.world.ethernet + o.world.idle_ethernet > 0});
+}
+
+void add_names(markers::ZoneNames& names, const ZoneCatalog& zones) {
   for (const auto* zone : zones.firmware_zones()) names.add_zone_string(zone->zone_string);
   for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
     for (const auto* zone : zones.kernel_zones_of(i)) names.add_zone_string(zone->zone_string);
+}
+
+struct WorkloadFacts {
+  uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0;
+  void add(const Workload& workload, const World& world) {
+    programs += workload.programs_run(), host_reads += workload.host_reads(), steps += world.steps();
+    host_strikes += world.host_strikes(), overruns += world.overruns();
+  }
+};
+
+// Firmware is loaded anew on the card that observers have open, and another workload runs. The firmware of `world` is what was
+// there before; the new one takes its place.
+void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog& zones, TruthLog& truth,
+                   TruthLog* unseen, std::unique_ptr<World>& world, WorkloadFacts& facts) {
+  world->unload();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.off_before_ns);
+  while (!stop && !card.lost() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the time that the option gives
+  if (stop || card.lost()) return;
+  ZoneLog log(log_directory());
+  world = std::make_unique<World>(card, o.world, truth, unseen);
+  check_tiles(o, *world);
+  Workload workload(*world, zones, log, o.work);
+  workload.run(stop);
+  facts.add(workload, *world);
+}
+
+int run_workload(Options& o) {
+  card::EmulatedCard card(o.card);
+  const ZoneCatalog zones = catalog_of(o);
+  if (o.world.faults.stale_dram.programs) run_earlier_session(o, card, zones);
+  TruthLog truth(o.truth), unseen(o.truth_unseen);
+  TruthLog* const tell_unseen = o.truth_unseen.empty() ? nullptr : &unseen;
+  auto world = std::make_unique<World>(card, o.world, truth, tell_unseen);
+  check_tiles(o, *world);
+  WorkloadFacts facts;
+  {
+    ZoneLog log(log_directory(), o.world.faults.names);
+    Workload workload(*world, zones, log, o.work);
+    show_profiler_state(*world, o.profiler);
+    card.announce();
+    if (o.wait_observer) wait_for_observer(card);
+    await_profiler(*world, o.profiler, stop);
+    workload.run(stop);
+    facts.add(workload, *world);
+  }
+  markers::ZoneNames names;
+  add_names(names, zones);
+  for (const Options& next : o.following) {
+    const ZoneCatalog next_zones = catalog_of(next);
+    add_names(names, next_zones);
+    run_following(next, card, next_zones, truth, tell_unseen, world, facts);
+  }
+  leave(card, o.linger_ns);
+
   uint32_t cores = 0;
   for (const card::Tile& t : card.tiles()) cores += t.kind == card::TileKind::tensix && !t.harvested;
   const TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores};
   truth.convert(header, names);
   unseen.convert(header, names);
   return report(o, card,
-                {{"programs", workload.programs_run()},
-                 {"host_reads", workload.host_reads()},
+                {{"programs", facts.programs},
+                 {"host_reads", facts.host_reads},
                  {"markers", truth.count()},
-                 {"firmware_steps", world.steps()},
-                 {"host_strikes", world.host_strikes()},
-                 {"overruns", world.overruns()},
+                 {"firmware_steps", facts.steps},
+                 {"host_strikes", facts.host_strikes},
+                 {"overruns", facts.overruns},
                  {"unseen_markers", unseen.count()},
                  {"card_lost", card.lost()}});
 }
