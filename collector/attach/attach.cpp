@@ -36,12 +36,23 @@ std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t addre
   return {words, words + bytes / 4};
 }
 
+// Nothing when the tile could not be read.
+std::optional<markers::Discovery> discover_at(card::Card& card, card::Coord tile,
+                                              const markers::Placement& placement, CoreKind kind,
+                                              const markers::Layout* only) {
+  const uint32_t from = markers::discovery_address(placement.place(kind)) & ~7u;
+  const auto words = read_l1(card, tile, from, markers::kDiscoveryBytes + 16);
+  if (words.empty()) return std::nullopt;
+  return markers::discover({from, words}, placement, kind, only);
+}
+
 // One pass over the tiles of a card, kind by kind.
 class Attaching {
  public:
   Attaching(card::Card& card, const AttachOptions& options, const HostClock& clock)
       : card_(card), options_(options) {
     result_.clock = clock;
+    result_.workload_pid = card.workload_pid();
     const card::Identity& id = card.identity();
     result_.placement = markers::placement_for(id.arch->name);
     if (!result_.placement)
@@ -83,11 +94,9 @@ class Attaching {
   }
 
   markers::Discovery discover_on(card::Coord tile, CoreKind kind, const markers::Layout* only) {
-    const uint32_t from = markers::discovery_address(result_.placement->place(kind)) & ~7u;
-    const auto words = read_l1(card_, tile, from, markers::kDiscoveryBytes + 16);
-    any_answered_ = any_answered_ || !words.empty();
-    if (words.empty()) return {};
-    return markers::discover({from, words}, *result_.placement, kind, only);
+    const auto found = discover_at(card_, tile, *result_.placement, kind, only);
+    any_answered_ = any_answered_ || found;
+    return found.value_or(markers::Discovery{});
   }
 
   // When not one tile can be read, all get the chances that otherwise the few get.
@@ -116,7 +125,7 @@ class Attaching {
       const markers::Discovery found = discover_on(tile, CoreKind::tensix, options_.layout);
       if (!found) {
         if (!found.evidence.empty() && (refusal.empty() || (!named && !found.known_as.empty())))
-          refusal = why_absent(found, "tile " + name_of(tile), card_.identity().workload_pid);
+          refusal = why_absent(found, "tile " + name_of(tile), result_.workload_pid);
         named = named || !found.known_as.empty();
         continue;
       }
@@ -226,6 +235,13 @@ class Attaching {
 
 Attachment attach(card::Card& card, const AttachOptions& options, const HostClock& clock) {
   return Attaching(card, options, clock).run();
+}
+
+bool shows_profiler(card::Card& card, card::Coord tile, const markers::Layout* only) {
+  const markers::Placement* placement = markers::placement_for(card.identity().arch->name);
+  if (!placement) return false;
+  const auto found = discover_at(card, tile, *placement, CoreKind::tensix, only);
+  return found && *found;
 }
 
 }  // namespace ttc::collect

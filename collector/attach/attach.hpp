@@ -39,6 +39,7 @@ struct Attachment {
   uint32_t core_count_per_dram = 0;
   std::vector<AttachedCore> cores;   // by flat id, so that one pass meets each bank once
   std::vector<std::string> remarks;  // tiles left out and why
+  int workload_pid = 0;              // whose profiler it is, as far as can be told; 0: not known
   HostClock clock = raw_now_ns;      // the drain goes on with it
   uint64_t begun_ns = 0;             // by that clock, before the first tile was read
   uint64_t begun_cycles = 0;         // device time then: what was recorded later is ours to account for
@@ -58,5 +59,8 @@ struct AttachOptions {
 // however many they are; how many unanswered loads that may cost is the guard's to limit (guarded_card.hpp).
 // Throws AttachError when no Tensix tile carries a profiler we read.
 Attachment attach(card::Card& card, const AttachOptions& options, const HostClock& clock = raw_now_ns);
+
+// Does this Tensix tile show a profiler that we read? Some 70 loads of one tile, where attach() reads all: for waiting.
+bool shows_profiler(card::Card& card, card::Coord tile, const markers::Layout* only);
 
 }  // namespace ttc::collect

@@ -34,7 +34,7 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
       segment_(segment),
       options_(options),
       region_size_(attachment, options.bytes_per_risc, card.memory_numberings(),
-                   RegionSize::sizes_asked_for(card.identity().workload_pid)),
+                   RegionSize::sizes_asked_for(attachment.workload_pid)),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
       device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
                    attachment.clock),
@@ -53,6 +53,9 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   dropped_part_ = part(f.dropped, f.dropped);
   if (f.risc_dram_address_count)
     host_read_part_ = part(f.risc_dram_address, f.risc_dram_address + f.risc_dram_address_count - 1u);
+  identity_part_ = part(f.dram_address, std::max<uint32_t>(f.core_count_per_dram,
+                                                           f.risc_dram_address + f.risc_dram_address_count));
+  firmware_checked_ns_ = attachment.begun_ns;
   for (const AttachedCore& core : attachment.cores) {
     CoreState state;
     state.core = core;
@@ -164,7 +167,11 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   Look look;
   if (const Access a = look_at(core, look); a != Access::ok) return a;
   const Snapshot& snap = look.snapshot;
-  if (rewound(core, snap)) note_rewind(core, false);
+  const bool back = rewound(core, snap);
+  if ((back && core.rewound_ns == 0) || (!core.firmware_proven && words_wait(core, snap))) {
+    if (const Access a = check_firmware(core); a != Access::ok || firmware_changed_) return a;
+  }
+  if (back) note_rewind(core, false);
   if (core.rewound_ns != 0) {
     news = true;
     core.rewound_late = core.rewound_late || core.looked_late;  // another one may have followed it
@@ -266,8 +273,9 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
     const bool ethernet = core.core.kind != markers::CoreKind::tensix;
     if (ethernet && !all && std::exchange(ethernet_visited, true)) continue;
     result = look_after(core, now_ns);
-    if (result == Access::gone) break;
+    if (result == Access::gone || firmware_changed_) break;
   }
+  if (result != Access::gone && !firmware_changed_) result = check_one_core_now_and_then();
   ++sweeps_;
   sweep_times_.add(attachment_.clock() - started);
   store_counters();

@@ -99,6 +99,13 @@ class Drain {
   // Once, at the end: what the account can still say. Cores that were not looked at after `ended_ns` (by the
   // attachment's clock) could not be read any more.
   void close_account(bool card_vanished, uint64_t ended_ns = 0);
+  // Likewise when firmware_changed(): takes what stands in the logs behind what was delivered, and records an interval for every
+  // lane that may lack more. Intervals end now: what comes later is another workload's.
+  void close_workload();
+
+  // The firmware that was attached to is not on the card any more: its control vectors are another's, or cleared. Nothing was
+  // read by its layout since. The profiler must be attached to again.
+  bool firmware_changed() const { return firmware_changed_; }
 
   const LossLog& losses() const { return losses_; }
   const RegionSize& region_size() const { return region_size_; }
@@ -232,8 +239,10 @@ class Drain {
     uint64_t proven_ns = 0;     // likewise, that showed the log to be still that of this epoch
     uint64_t due_ns = 0;
     uint64_t interval_ns = 0;
-    uint32_t notes = 0;      // for the next chunk
-    uint32_t recovered = 0;  // bit r: lane r is done in a recovery that could not be finished yet
+    bool firmware_proven = true;  // in this epoch the vector showed the firmware that was attached to
+    bool read_by_host = false;    // its per-RISC address words were set
+    uint32_t notes = 0;           // for the next chunk
+    uint32_t recovered = 0;       // bit r: lane r is done in a recovery that could not be finished yet
     RecycleState recycling;
   };
   // What one look at the control vector shows. Torn, untrusted.
@@ -299,6 +308,10 @@ class Drain {
   bool has_news(const CoreState& core, const Snapshot& snap) const;
   Publisher::Core chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,
                              uint32_t notes) const;
+
+  // firmware_watch.cpp
+  card::Access check_firmware(CoreState& core);
+  card::Access check_one_core_now_and_then();
 
   // drain_delivery.cpp
   card::Access deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns);
@@ -417,6 +430,10 @@ class Drain {
   std::vector<ControlPart> poll_parts_;
   ControlPart dropped_part_;
   ControlPart host_read_part_;
+  ControlPart identity_part_;  // what the host writes when it sets the profiler up
+  bool firmware_changed_ = false;
+  uint64_t firmware_checked_ns_ = 0;  // on any core
+  size_t next_to_check_ = 0;
   std::vector<CoreState> cores_;
   DurationStats sweep_times_;
   DeviceTime device_time_;

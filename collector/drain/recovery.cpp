@@ -57,6 +57,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.entered.reset();
   core.ask_all = false;
   core.rewound_ns = 0;
+  core.firmware_proven = false;
   core.hosts.clear();  // older frames below must not pass for launches of this epoch
   core.epoch_since_ns = core.proven_ns = again.read_time_ns;
   core.notes |= shm::kNewEpoch;

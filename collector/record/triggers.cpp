@@ -82,7 +82,9 @@ std::optional<std::string> TriggerWatch::push(std::span<const uint64_t> chunk) {
       return std::nullopt;
     case shm::ChunkKind::session: {
       const auto j = program::json_value(text);
-      if (j.is_object() && j.contains("aiclk_mhz") && j["aiclk_mhz"].is_number_unsigned())
+      if (!j.is_object()) return std::nullopt;
+      if (j.value("first_epoch", nlohmann::json()) > 0) names_ = {};  // of the workload before
+      if (j.contains("aiclk_mhz") && j["aiclk_mhz"].is_number_unsigned())
         aiclk_mhz_ = std::max<uint64_t>(1, j["aiclk_mhz"]);
       return std::nullopt;
     }

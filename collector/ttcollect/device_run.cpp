@@ -36,7 +36,8 @@ constexpr int kLastSweeps = 4;      // after the end was announced: settling tak
 
 constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
-constexpr uint64_t kTryAgain = 100 * kMillisecond;  // while a card is away
+constexpr uint64_t kTryWorkload = 50 * kMillisecond;  // while no profiler is there
+constexpr uint64_t kTryAgain = 100 * kMillisecond;    // while a card is away
 
 uint64_t random_session() {
   std::random_device device;
@@ -136,7 +137,7 @@ void DeviceRun::start() {
   session_ = random_session();
   segment_ =
       std::make_unique<shm::SegmentWriter>(card_->identity().live_name, device_.spec, session_, options);
-  segment_->add_standing(shm::ChunkKind::session, session_text());
+  segment_->add_standing(shm::ChunkKind::session, session_text(0));
   result_.identity = card_->identity();  // should collecting break off before there is an account
   result_.live_name = result_.identity.live_name;
   result_.chip = device_.chip;
@@ -153,7 +154,8 @@ void DeviceRun::withdraw() {
   shm::remove_segment(card_->identity().live_name);
 }
 
-std::string DeviceRun::session_text() const {
+// Of the workload whose first epoch this is; a later one describes itself by another chunk of the same session.
+std::string DeviceRun::session_text(uint32_t first_epoch) const {
   const card::Identity& id = card_->identity();
   nlohmann::json cores = nlohmann::json::array();
   for (const AttachedCore& c : attachment_.cores)
@@ -168,9 +170,11 @@ std::string DeviceRun::session_text() const {
       {"layout", attachment_.layout->name},
       {"mode", std::string(markers::to_string(attachment_.mode))},
       {"clock_model", options_.sync},
+      {"workload", workloads_},
+      {"first_epoch", first_epoch},
       {"cores", std::move(cores)},
       {"link", to_json(link_)},
-      {"environment", environment_facts(id.workload_pid, place_)}});  // a command may be any bytes
+      {"environment", environment_facts(attachment_.workload_pid, place_)}});  // a command may be any bytes
 }
 
 void DeviceRun::collect() {
@@ -185,16 +189,24 @@ void DeviceRun::collect() {
   collecting_since_ = monotonic_now_ns();
   make_drain({});
   End end = collect_stretch();
-  while (end != End::halted && options_.reattach) {
-    const Carried carried = drain_->carry();
-    let_card_go();
-    note(std::string(end == End::leaving ? kCardLeaving : kCardGone) + "; waiting until it is back");
-    if (!await_return()) break;
-    ++returns_;
-    publisher_->set_generation(attachment_.layout->format.generation);
-    make_drain(carried);
+  Carried carried;
+  while (end == End::reloaded || (end != End::halted && options_.reattach)) {
+    if (drain_) carried = drain_->carry();
+    if (end == End::reloaded) {
+      let_workload_go();
+      note("the workload's firmware is gone; waiting for the next workload that is profiled");
+      end = await_workload();
+      if (end != End::reloaded) continue;
+    } else {
+      let_card_go();
+      note(std::string(end == End::leaving ? kCardLeaving : kCardGone) + "; waiting until it is back");
+      if (!await_return()) break;
+      ++returns_;
+    }
+    begin_workload(carried);
     end = collect_stretch();
   }
+  if (clock_ && !drain_) clock_->close(end != End::gone, end == End::halted);  // between two workloads
   const std::string ended = end == End::halted ? halt_.why() : end == End::leaving ? kCardLeaving : kCardGone;
   publisher_->publish_end(ended);
   segment_->end();
@@ -206,6 +218,15 @@ void DeviceRun::collect() {
   result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
   // Other devices may go on for long; this card is let go now.
   let_card_go();
+}
+
+// Layout, mode and cores may be others than before. The session goes on: epochs are counted on.
+void DeviceRun::begin_workload(Carried carried) {
+  ++workloads_;
+  publisher_->set_generation(attachment_.layout->format.generation);
+  if (!segment_->add_standing(shm::ChunkKind::session, session_text(carried.first_epoch)))
+    note("the segment's room for descriptions is used up; this workload is shown as the one before");
+  make_drain(std::move(carried));
 }
 
 void DeviceRun::break_off(const std::string& why) {
@@ -235,9 +256,9 @@ void DeviceRun::make_drain(Carried carried) {
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
                                    std::move(carried));
   names_ =
-      std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(id.workload_pid)
+      std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(attachment_.workload_pid)
                                                              : zone_log_directory_in(options_.metal_home));
-  if (names_->directory().empty()) note(workload_unseen(id.workload_pid));
+  if (names_->directory().empty()) note(workload_unseen(attachment_.workload_pid));
   note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
        std::string(attachment_.layout->name) + ", " + std::string(markers::to_string(attachment_.mode)) +
        " mode, " + std::to_string(attachment_.cores.size()) +
@@ -283,6 +304,14 @@ void DeviceRun::start_recycling() {
 
 DeviceRun::End DeviceRun::collect_stretch() {
   End end = drain_until_halted();
+  if (end == End::reloaded) {
+    count_suspicions();
+    poll_names();
+    drain_->close_workload();
+    publisher_->end_sweep();
+    take_account();
+    return end;
+  }
   // What became visible until now is still taken, also what settles only on a second look.
   const uint64_t ended_ns = raw_now_ns();
   int again = kLastSweeps, searches = 0;
@@ -319,6 +348,51 @@ void DeviceRun::let_card_go() {
   logs_.reset();
   loop_.reset();
   card_.reset();
+}
+
+// The card stays, and its clock is followed on.
+void DeviceRun::let_workload_go() {
+  names_.reset();
+  drain_.reset();
+  if (recycling_) recycle_account_ = recycling_->account;
+  recycling_.reset();
+  logs_.reset();
+}
+
+// Costs what polling an idle core does: one tile is read every kTryWorkload. `reloaded`: the profiler was attached to.
+DeviceRun::End DeviceRun::await_workload() {
+  uint64_t next_try = 0;
+  for (;;) {
+    const uint64_t now = monotonic_now_ns();
+    segment_->heartbeat(now);
+    if (card_->health() == Health::gone) return End::gone;
+    if (card_->health() == Health::leaving) return End::leaving;
+    if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
+    if (now >= next_try) {
+      if (try_attach_again()) return End::reloaded;
+      next_try = monotonic_now_ns() + kTryWorkload;
+    }
+    const uint64_t due = clock_ ? std::min(next_try, clock_->next_due_ns()) : next_try;
+    const uint64_t after = monotonic_now_ns();
+    const Events events = loop_->wait(due > after ? due - after : 0);
+    if (events.signal) return End::halted;
+    if (events.hangup && card_->health() == Health::gone) return End::gone;
+  }
+}
+
+bool DeviceRun::try_attach_again() {
+  const auto tiles = card_->tiles();
+  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
+    return t.kind == card::TileKind::tensix && !t.harvested;
+  });
+  const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
+  if (tensix == tiles.end() || !shows_profiler(*card_, tensix->at, only)) return false;
+  try {
+    attachment_ = collect::attach(*card_, {only, options_.mode, true});
+    return true;
+  } catch (const AttachError&) {
+    return false;  // the host is still writing its vectors
+  }
 }
 
 // False: told to halt before the card was back and its profiler running.
@@ -360,6 +434,11 @@ void DeviceRun::start_sampler() {
   if (!options_.sync) return;
   std::vector<card::Coord> tiles;
   for (const AttachedCore& c : attachment_.cores) tiles.push_back(c.at);
+  // Another workload on the same tiles of a card that stayed: its clocks are followed already.
+  if (sampler_ && tiles == sampled_tiles_) return;
+  clock_.reset();
+  if (sampler_) options_.sampler.first_era = sampler_->next_era();
+  sampled_tiles_ = tiles;
   // A Tensix tile is the reference: reads of Ethernet tiles are kept rare.
   std::stable_partition(tiles.begin(), tiles.end(), [this](card::Coord at) {
     return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
@@ -388,6 +467,7 @@ DeviceRun::End DeviceRun::drain_until_halted() {
       next_names = now + kNamesEvery;
     }
     if (drain_->sweep(now) == Access::gone) return End::gone;
+    if (drain_->firmware_changed()) return End::reloaded;
     if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
     if (track_) {
       segment_->set(Counter::disk_bytes, track_->bytes());
@@ -479,6 +559,7 @@ void DeviceRun::take_account() {
   r.highest_fill = std::max(r.highest_fill, drain_->highest_fill());
   r.names += names_->zone_strings();
   r.returns = returns_;
+  r.workloads = workloads_;
   r.loop = loop_->name();
   r.synced = sampler_ != nullptr;
   if (sampler_) {

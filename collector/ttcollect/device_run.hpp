@@ -69,19 +69,23 @@ class DeviceRun {
   void choose_place();
   std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
   // Why a stretch of collecting is over.
-  enum class End { halted, leaving, gone };
+  enum class End { halted, leaving, gone, reloaded };
   End drain_until_halted();
   void make_drain(Carried carried);
   void start_recycling();
   void audit(const std::string& line) const;
   End collect_stretch();
   bool await_return();
+  End await_workload();
+  bool try_attach_again();
+  void begin_workload(Carried carried);
+  void let_workload_go();
   void let_card_go();
   void note(const std::string& text) const;
   void poll_names();
   void count_suspicions();
   void start_sampler();
-  std::string session_text() const;
+  std::string session_text(uint32_t first_epoch) const;
   void take_account();
   card::GuardedCard::Account suspicions() const;
 
@@ -118,6 +122,8 @@ class DeviceRun {
   bool names_full_ = false;
   card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
   uint64_t returns_ = 0;
+  uint64_t workloads_ = 1;  // that were attached to
+  std::vector<card::Coord> sampled_tiles_;
   bool card_left_ = false;
   LiveFigures last_figures_;
   DeviceResult result_;

@@ -170,6 +170,7 @@ json to_json(const DeviceResult& r) {
               {"recycle", recycling_json(r)},
               {"highest_log_fill", r.highest_fill},
               {"card_returns", r.returns},
+              {"workloads", r.workloads},
               {"retries", r.retries},
               {"missed_poll_deadlines", r.missed_poll_deadlines},
               {"recovered_words", r.recovered_words},

@@ -70,6 +70,7 @@ struct DeviceResult {
   std::map<std::string, uint64_t> not_recycled;  // why -> how many cores
   double highest_fill = 0;                       // of a log, at any look
   uint64_t returns = 0;                          // times the card came back
+  uint64_t workloads = 1;                        // that were collected, one after the other
   std::string loop, live_name, output_backend;
   uint64_t output_bytes = 0, output_lapped_bytes = 0;
   std::string output_error;

@@ -93,6 +93,11 @@ class KmdCard : public Card {
   }
 
   const Identity& identity() const override { return identity_; }
+  // Who opened it first, of those who still have it: the workload, as far as can be told.
+  int workload_pid() override {
+    const auto pids = holders(system_, opened_->node);
+    return pids.empty() ? 0 : pids.back();
+  }
   std::span<const Tile> tiles() const override { return tiles_->tiles(); }
   int hangup_fd() const override { return -1; }  // the driver's descriptors cannot be polled for a reset
 
@@ -368,9 +373,7 @@ class KmdCard : public Card {
           return t.kind == TileKind::tensix && !t.harvested;
         }));
     identity_.dram_views = arch_.dram_views_without(tiles_->channels_off());
-    // Who opened it first, of those who still have it: the workload, as far as can be told.
-    const auto pids = holders(system_, node);
-    identity_.workload_pid = pids.empty() ? 0 : pids.back();
+    identity_.workload_pid = KmdCard::workload_pid();
     identity_.remarks.insert(identity_.remarks.end(), tiles_->remarks().begin(), tiles_->remarks().end());
     if (identity_.board == "n300")
       identity_.remarks.push_back(

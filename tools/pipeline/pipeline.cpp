@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "collector/program/json_text.hpp"
 
@@ -62,12 +63,13 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
       return;
     case ChunkKind::names: {
-      const size_t before = s.names.size();
+      Workload& w = s.named ? *s.named : s.workloads.begin()->second;
+      const size_t before = w.names.size();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-        s.names.add_zone_string(text.substr(0, end));
-      if (s.names.size() == before) return;
-      s.semantics.names_changed();
+        w.names.add_zone_string(text.substr(0, end));
+      if (w.names.size() == before) return;
+      w.semantics.names_changed();
       format.names_changed();
       return;
     }
@@ -187,10 +189,12 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
-  state.described = true;
+  const bool known = std::exchange(state.described, true);
+  // A later workload of the session; a file's parts, and a segment's standing area, say it again.
+  state.named = &state.workloads.try_emplace(number_of("first_epoch"), date_).first->second;
   state.wanted = !filter_.chip || *filter_.chip == s.chip;
   state.clock_model = s.clock_model;
-  if (state.wanted) format.begin(s);
+  if (state.wanted && !known) format.begin(s);
 }
 
 std::vector<std::string> Pipeline::notices() const {
@@ -202,7 +206,8 @@ std::vector<std::string> Pipeline::notices() const {
           ": what describes its run (card, clock rate, cores) did not come; a device CSV has no head "
           "then, and zones are numbers where their names stood beside it");
   for (const auto& [id, s] : sessions_)
-    for (const std::string& notice : s.semantics.notices()) all.push_back(notice);
+    for (const auto& [first_epoch, w] : s.workloads)
+      for (const std::string& notice : w.semantics.notices()) all.push_back(notice);
   for (const auto& [id, s] : sessions_)
     if (host_clock_ && s.times.without_bound())
       all.push_back("chip " + std::to_string(s.chip) + ": " + std::to_string(s.times.without_bound()) +
@@ -284,26 +289,28 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   ordered_.clear();
   for (const markers::Marker& m : batch_.markers(frame))
     if (!(m.flags & unwanted)) ordered_.push_back(m);
+  Workload& workload = s.workload_of(h.epoch);
   if (!filter_.wants_all_markers()) {
     const auto processor = markers::risc_name(static_cast<markers::CoreKind>(h.core_kind), frame.risc,
                                               static_cast<device::Mode>(h.firmware_mode));
-    std::erase_if(ordered_, [&](const markers::Marker& m) { return !filter_.wants(m, s.names, processor); });
+    std::erase_if(ordered_,
+                  [&](const markers::Marker& m) { return !filter_.wants(m, workload.names, processor); });
   }
   if (ordered_.empty()) return;
   if (format.order() == Order::time) sort_by_time();
   delivered_ += ordered_.size();
   for (const markers::Marker& m : ordered_)
-    if (named_by_id(m) && !(m.flags & markers::kQuickPush)) s.zone_ids.set(m.id);
+    if (named_by_id(m) && !(m.flags & markers::kQuickPush)) workload.zone_ids.set(m.id);
   const auto mode = static_cast<device::Mode>(h.firmware_mode);
   // Trace-only firmware counts replays in the place of the host id and says no more.
   const uint16_t trace_counter = mode == device::Mode::trace_only ? uint16_t{0} : frame.trace_counter;
   FrameEvents events{s.chip,   h.core_x,   h.core_y,      static_cast<markers::CoreKind>(h.core_kind),
                      mode,     frame.risc, frame.host_id, trace_counter,
-                     ordered_, batch_,     s.names};
+                     ordered_, batch_,     workload.names};
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.epoch = h.epoch;
-  events.semantics = s.semantics.of(events, h.generation);
+  events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {
     marker_times_.clear();
     for (const markers::Marker& m : ordered_) marker_times_.push_back(m.time_cycles);
@@ -317,17 +324,18 @@ template <class Which>
 size_t Pipeline::count_ids(Which which) const {
   size_t count = 0;
   for (const auto& [session, s] : sessions_)
-    for (size_t id = 0; id < s.zone_ids.size(); ++id)
-      count += s.zone_ids[id] && which(s, static_cast<uint16_t>(id));
+    for (const auto& [first_epoch, w] : s.workloads)
+      for (size_t id = 0; id < w.zone_ids.size(); ++id)
+        count += w.zone_ids[id] && which(w, static_cast<uint16_t>(id));
   return count;
 }
 
 size_t Pipeline::unnamed_ids() const {
-  return count_ids([](const SessionState& s, uint16_t id) { return s.names.find(id) == nullptr; });
+  return count_ids([](const Workload& w, uint16_t id) { return w.names.find(id) == nullptr; });
 }
 
 size_t Pipeline::ambiguous_ids() const {
-  return count_ids([](const SessionState& s, uint16_t id) { return s.names.ambiguous(id); });
+  return count_ids([](const Workload& w, uint16_t id) { return w.names.ambiguous(id); });
 }
 
 }  // namespace ttc::tools

@@ -7,6 +7,7 @@
 // clock segments cover them, two thirds of a second by default, so that every export of them says the same.
 #pragma once
 #include <bitset>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -84,19 +85,29 @@ class Pipeline {
   std::vector<std::string> notices() const;
 
  private:
+  // Firmware that was loaded while a collector stayed: zone ids are hashes, and another workload's names are its own.
+  struct Workload {
+    explicit Workload(std::optional<markers::MetalDate> date) : semantics(names, date) {}
+    Workload(const Workload&) = delete;
+    Workload& operator=(const Workload&) = delete;
+    markers::ZoneNames names;
+    HostSemanticsStage semantics;
+    std::bitset<0x10000> zone_ids;  // delivered
+  };
   // What is known of one collector's run on one device.
   struct SessionState {
-    explicit SessionState(std::optional<markers::MetalDate> date) : semantics(names, date) {}
+    explicit SessionState(std::optional<markers::MetalDate> date) { workloads.try_emplace(0, date); }
     SessionState(const SessionState&) = delete;
     SessionState& operator=(const SessionState&) = delete;
+    Workload& workload_of(uint32_t epoch) { return std::prev(workloads.upper_bound(epoch))->second; }
     uint32_t chip = 0;
     bool wanted = true;
     bool described = false;   // its session chunk came
     bool clock_model = true;  // false: the collector said that it makes none, so nothing waits for it
-    markers::ZoneNames names;
-    HostSemanticsStage semantics;
+    std::map<uint32_t, Workload> workloads;  // by first epoch; one of epoch 0 is always there
+    Workload* named =
+        nullptr;  // whose session chunk came last: names that come now are its own; null: the first
     HostTimes times;
-    std::bitset<0x10000> zone_ids;  // delivered
     bool words_came = false;
     std::unordered_map<uint32_t, uint64_t> until;  // by lane: latest time delivered, where L1 is read too
   };

@@ -95,6 +95,8 @@ class Card {
   Card& operator=(const Card&) = delete;
 
   virtual const Identity& identity() const = 0;
+  // The workload's process now; identity() has the one at opening. 0: not known.
+  virtual int workload_pid() { return identity().workload_pid; }
   virtual std::span<const Tile> tiles() const = 0;  // Tensix and Ethernet, in flat id order
 
   // Points the window at the 2 MiB that hold `address` of the tile. Free when it already does.

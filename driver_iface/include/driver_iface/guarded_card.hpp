@@ -50,6 +50,7 @@ class GuardedCard : public Card {
   void try_again();
 
   const Identity& identity() const override { return card_->identity(); }
+  int workload_pid() override { return card_->workload_pid(); }
   std::span<const Tile> tiles() const override { return card_->tiles(); }
   Access aim(Window window, Coord tile, uint64_t address) override;
   Access load_registers(Window window, uint32_t offset, std::span<uint32_t> out) override;

@@ -77,6 +77,15 @@ TEST(Triggers, a_named_zone_seen) {
   EXPECT_EQ(watch.push(launch_chunk(3000, kMatmul, 50)), "zone MATMUL on 1-2 RISC 3");
 }
 
+TEST(Triggers, names_of_the_workload_before_are_forgotten) {
+  TriggerWatch watch(rules_of({"zone:MATMUL"}));
+  watch.push(names());
+  watch.push(fact_chunk(shm::ChunkKind::session, 0, "{\"first_epoch\":3}"));
+  EXPECT_FALSE(watch.push(launch_chunk(1000, kMatmul, 50)));
+  watch.push(names());
+  EXPECT_TRUE(watch.push(launch_chunk(2000, kMatmul, 50)));
+}
+
 TEST(Triggers, an_unnamed_zone_can_be_asked_for_by_its_number) {
   TriggerWatch watch(rules_of({"zone:zone 777"}));
   EXPECT_TRUE(watch.push(launch_chunk(1000, kOther, 50)));
