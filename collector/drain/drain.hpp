@@ -370,12 +370,13 @@ class Drain {
                              std::optional<uint32_t>& at);
   // What came back from a log.
   struct Chain {
-    uint32_t at = 0;                     // behind the last frame that was taken
-    bool has_witness = false;            // the lane's witness stood in front of it
-    uint32_t announced = 0;              // then: an index of its epoch
-    bool incomplete = false;             // more may have stood behind it
-    std::optional<uint64_t> begins;      // markers may be missing in front of this; none: nothing was taken
-    uint64_t earlier_until = 0;          // an epoch before it can have gone on until then
+    uint32_t at = 0;                 // behind the last frame that was taken
+    bool has_witness = false;        // the lane's witness stood in front of it
+    uint32_t announced = 0;          // then: an index of its epoch
+    bool incomplete = false;         // more may have stood behind it
+    bool piece_too_short = false;    // of what was read last: it ends within the first frame that has times
+    std::optional<uint64_t> begins;  // markers may be missing in front of this; none: nothing was taken
+    uint64_t earlier_until = 0;      // an epoch before it can have gone on until then
     std::optional<uint64_t> full_since;  // behind this frames may lack markers, or runs
   };
   card::Access still_stands(const CoreState& core, uint32_t risc, uint32_t at,

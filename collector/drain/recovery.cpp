@@ -1,6 +1,7 @@
 // What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes
 // back what can be proven to follow the last delivered frame, and accounts for the rest.
 #include <algorithm>
+#include <utility>
 
 #include "collector/drain/drain.hpp"
 
@@ -355,7 +356,7 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
   const auto words = static_cast<uint32_t>(seen.size());
   // An index is the end of a frame. What none has shown ends where it can no longer be of the same one.
   const uint32_t announced = std::min(chain.announced - std::min(chain.at, chain.announced), words);
-  uint32_t length = 0, last_begins = 0;
+  uint32_t length = 0, last_begins = 0, passed = 0;
   bool last_is_roomy = true;  // there was room for the whole frame, whatever its length
   for (uint32_t pos = 0;;) {
     const bool roomy = chain.at + pos + device::kBufferWords + 4 <= log_capacity();
@@ -369,11 +370,15 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
     }
     const bool may_go_on_behind =
         pos + frame + device::kBufferWords > words && chain.at + words < log_capacity();
-    if (may_go_on_behind && length != 0) break;  // the next piece starts with it
+    if (may_go_on_behind && pos != 0) {  // the next piece starts with it, or a larger one holds it
+      chain.piece_too_short = length == 0;
+      break;
+    }
     const bool sat_out = lane.lane.sat_out(seen.data() + pos);
     pos += frame;
-    ++frames_;
+    ++passed;
     if (sat_out) continue;
+    frames_ += std::exchange(passed, 0);
     if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
     const auto taken = seen.subspan(pos - frame, frame);
     if (!chain.begins) {
@@ -397,10 +402,12 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
 Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
   LaneState& lane = core.lanes[risc];
   uint32_t& at = chain.at;
+  uint32_t piece = kPieceWords;
+  const auto most = static_cast<uint32_t>((publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / 4);
   std::array<uint32_t, kWitnessWords> front = lane.witness;
   uint32_t front_words = chain.has_witness ? lane.witness_words : 0;
   while (at + device::kFirstCustomWord <= log_capacity()) {
-    const uint32_t words = std::min(kPieceWords, log_capacity() - at) & ~1u;
+    const uint32_t words = std::min({piece, most, log_capacity() - at}) & ~1u;
     const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
     uint64_t* slot = publisher_.claim(bytes);
     const LogRead read{
@@ -420,7 +427,13 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
       return Access::ok;
     }
     const markers::FrameDigest before = lane.digest;
+    chain.piece_too_short = false;
     const uint32_t length = walk_chain(core, risc, seen, chain);
+    if (chain.piece_too_short && piece < most) {  // frames of launches that the RISC sat out fill it
+      piece *= 2;
+      continue;
+    }
+    chain.incomplete = chain.incomplete || chain.piece_too_short;
     if (length == 0) return Access::ok;
     if (options_.before_publish) options_.before_publish();
     const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + at, length, Publisher::kHeadBytes,

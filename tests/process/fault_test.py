@@ -248,6 +248,16 @@ def host_resets_of_g3():
 
 
 @case
+def host_resets_behind_launches_sat_out():
+    """Frames of launches that a RISC sat out stood in front of a long one in the piece of the log that was taken back after a
+    reset: the long one was cut at the end of the piece, and the markers behind the cut were in no interval."""
+    r = Run(["host-reset:every=34653,apart=6ms,seed=19833"],
+            ("--generation", "G1", "--programs", 254, "--cores", 4, "--zones-per-kernel", 40, "--skip-riscs", 50, "--pace",
+             "--time", "virtual", "--strict", "--host-reads", "every:87"), export_codes=(0, 6))
+    r.losses_reported(but=r.unseen)
+
+
+@case
 def stale_dram():
     Run(["stale-dram:programs=250"], (*PACED, "--landing-ns", 20000)).nothing_missing()
 

@@ -1,0 +1,83 @@
+// Is the firmware on the card still the one that was attached to?
+//
+// A workload that opens the device loads firmware anew: L1 is cleared, then the host writes the DRAM address, the flat id and the
+// cores per bank into every control vector, with indices and counts of 0 (tt-metal impl/profiler/profiler.cpp). Another build has
+// its vector elsewhere. What the drain reads by the old layout is then meaningless, so two rules hold:
+//
+//   - The first words of an epoch are read only after the vector showed the attached firmware's identity: every firmware begins
+//     with indices of 0, which is the begin of an epoch for the drain.
+//   - Without any news one core's vector is read every kCheckEveryNs, in turn.
+//
+// Firmware that is loaded anew within that time, with the same identity words and before the host read results for the first
+// time, is taken for the same firmware after a host reset. Opening a device takes seconds.
+#include "collector/drain/drain.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using shm::LossCause;
+
+constexpr uint64_t kCheckEveryNs = 50'000'000;
+constexpr uint64_t kNever = ~uint64_t{0};
+
+}  // namespace
+
+Access Drain::check_firmware(CoreState& core) {
+  std::array<uint32_t, 68> words{};
+  if (const Access a = read_part(core, identity_part_, words.data()); a != Access::ok) return a;
+  const device::Format& f = attachment_.layout->format;
+  if (words[f.dram_address] == ~0u && words[f.flat_id] == ~0u) return card_.doubt(core.core.at);
+  const bool same = words[f.dram_address] == attachment_.dram_base && words[f.flat_id] == core.core.flat_id &&
+                    words[f.core_count_per_dram] == attachment_.core_count_per_dram;
+  const auto first = words.begin() + f.risc_dram_address;
+  const bool read_by_host =
+      std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
+  // A results read sets these words; only a host that sets the profiler up clears them.
+  firmware_changed_ = firmware_changed_ || !same || (core.read_by_host && !read_by_host);
+  core.read_by_host = read_by_host;
+  core.firmware_proven = !firmware_changed_;
+  return Access::ok;
+}
+
+Access Drain::check_one_core_now_and_then() {
+  const uint64_t now = attachment_.clock();
+  if (now - firmware_checked_ns_ < kCheckEveryNs || cores_.empty()) return Access::ok;
+  firmware_checked_ns_ = now;
+  for (size_t i = 0; i < cores_.size(); ++i) {
+    CoreState& core = cores_[next_to_check_++ % cores_.size()];
+    if (core.core.kind == markers::CoreKind::tensix && !core.recycling.under_way) return check_firmware(core);
+  }
+  return Access::ok;
+}
+
+void Drain::close_workload() {
+  const uint64_t now_ns = attachment_.clock();
+  const uint64_t now_cycles = device_time_.at(now_ns);
+  const Snapshot none;  // of its indices nothing can be read any more
+  for (CoreState& core : cores_) {
+    const bool tensix = core.core.kind == markers::CoreKind::tensix;
+    const uint64_t unseen_ns = now_ns - std::max(core.caught_up_ns, core.proven_ns);
+    const bool in_time = unseen_ns <= timing::kPollDeadlineNs + (tensix ? 0 : options_.ethernet_interval_ns);
+    core.rewound_ns = now_ns;
+    core.rewound_after_ns = core.previous_look_ns;
+    const RecycleState& recycling = core.recycling;
+    Access access = Access::ok;
+    for (uint32_t r = 0; r < core.core.riscs && access == Access::ok; ++r) {
+      if (recycling.under_way && recycling.under_way->cleared() >> r & 1) lose_until_now(core, r);
+      access = recover_lane(core, r, none);
+      publish_rest(core, r, core.lanes[r].l1_rest);
+    }
+    account_partly_recovered(core);
+    if (!in_time || access != Access::ok) may_be_lost(core);
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      for (const LossCause cause : {LossCause::host_reset, LossCause::dropped_on_card})
+        losses_.close(where(core, r), cause, now_cycles);
+    core.due_ns = kNever;
+  }
+  losses_.tell_open();
+  tell_losses();
+  store_counters();
+}
+
+}  // namespace ttc::collect
