@@ -17,6 +17,7 @@ import harness as h
 from run_of import RunOf
 
 PROGRAMS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+FRAME_WORDS = 516    # the longest that a buffer of 512 words and an overrun make
 
 
 class Run(RunOf):
@@ -266,8 +267,11 @@ def killed():
         code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--wait", "10min", "--recycle", "--json", "--quiet", "--for", "1s")
         h.check(code == 0, f"the last collector ended with {code}: {err}")
         report = h.device(out)
-    causes = {r["cause"] for r in report["lost"]}
-    h.check("unparsable" not in causes, f"it met words that are no frames: {report['lost'][:3]}")
+    # A store that meets a push under way leaves older bytes where one frame of the lane should be (torn, RECYCLE.md). The
+    # collector that would have dealt with it was killed; the next one reports those words.
+    torn = [r for r in report["lost"] if r["cause"] == "unparsable"]
+    h.check(len(torn) == len({(r["x"], r["y"], r["risc"]) for r in torn}) and all(r["words"] <= FRAME_WORDS for r in torn),
+            f"it met words that are no frames: {torn}")
     card.terminate()
     code, out, err = h.finish(card)
     h.check(code == 0, f"the card saw violations ({code}): {err}")
