@@ -84,26 +84,42 @@ markers::Lane RegionSize::lane_of(const AttachedCore& core, uint32_t risc, devic
   return {&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id, mode};
 }
 
+// The last frame of the lane in `window` that reaches to the window's end: when it was recorded, 0: there is none.
+uint64_t RegionSize::ends_with_frame_of(std::span<const uint32_t> window, const markers::Lane& lane) {
+  if (window.size() < device::kFirstCustomWord) return 0;
+  for (size_t at = window.size() - device::kFirstCustomWord; at < window.size(); at -= 2) {  // until it wraps
+    if (!markers::frame_starts(window, at, lane)) continue;
+    markers::FrameDigest digest;
+    if (markers::verify_frames(window.subspan(at), lane, {}, false, digest, TakeAll{}).clean)
+      return digest.last_time;
+  }
+  return 0;
+}
+
 // The log begins with a frame of the lane, and ends with one that was recorded since attaching: a log of an earlier session, in
-// which a frame may end at the same word, has none.
+// which a frame may end at the same word, has none. A log that has grown behind `landed` meanwhile would show both at a place
+// some frames behind its begin: there an earlier frame of the lane ends.
 Expected<bool> RegionSize::log_stands_at(LogReader& logs, const markers::LogPlace& place,
                                          const markers::Lane& lane, uint32_t landed) const {
   std::array<uint64_t, 8> head;
   const LogRead front{place.bank, place.address, head};
   if (const Access a = logs.read({&front, 1}); a != Access::ok) return failed(a);
-  if (!markers::frame_starts({reinterpret_cast<const uint32_t*>(head.data()), 16}, 0, lane)) return false;
-  const uint32_t words = std::min(landed, kTailWords) & ~1u;
-  std::vector<uint64_t> raw(words / 2);
-  const LogRead tail{place.bank, place.address + 4ull * (landed - words), raw};
-  if (const Access a = logs.read({&tail, 1}); a != Access::ok) return failed(a);
-  const std::span<const uint32_t> window(reinterpret_cast<const uint32_t*>(raw.data()), words);
-  for (uint32_t at = words - device::kFirstCustomWord; at < words; at -= 2) {  // until it wraps
-    if (!markers::frame_starts(window, at, lane)) continue;
-    markers::FrameDigest digest;
-    const bool whole = markers::verify_frames(window.subspan(at), lane, {}, false, digest, TakeAll{}).clean;
-    if (whole && markers::clock_difference(digest.last_time, attachment_.begun_cycles) > 0) return true;
-  }
-  return false;
+  const std::span<const uint32_t> first(reinterpret_cast<const uint32_t*>(head.data()), 16);
+  if (!markers::frame_starts(first, 0, lane)) return false;
+  const auto ends_at = [&](uint64_t address, uint32_t words) -> Expected<uint64_t> {
+    std::vector<uint64_t> raw(words / 2);
+    const LogRead tail{place.bank, address - 4ull * words, raw};
+    if (const Access a = logs.read({&tail, 1}); a != Access::ok) return failed(a);
+    return ends_with_frame_of({reinterpret_cast<const uint32_t*>(raw.data()), words}, lane);
+  };
+  const Expected<uint64_t> last = ends_at(place.address + 4ull * landed, std::min(landed, kTailWords) & ~1u);
+  if (!last) return failed(last.error());
+  if (*last == 0 || markers::clock_difference(*last, attachment_.begun_cycles) <= 0) return false;
+  const uint64_t before = place.address - attachment_.dram_base;
+  const Expected<uint64_t> earlier =
+      ends_at(place.address, static_cast<uint32_t>(std::min<uint64_t>(before / 4, kTailWords)) & ~1u);
+  if (!earlier) return failed(earlier.error());
+  return *earlier == 0 || markers::clock_difference(markers::first_time(first, *earlier), *earlier) <= 0;
 }
 
 // The sizes under which a running core's log is where it would be: the first one votes.

@@ -11,8 +11,8 @@
 // Sizes are tried in this order: what the workload's environment asked for (TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT), the usual
 // ones, then every count of programs there is, from the least on. A hint is believed no more than any other size. What shows
 // that a size is right:
-//   - of a core that runs: a frame of the lane stands where its log would begin, and one that was recorded since attaching ends
-//     where its landed index says;
+//   - of a core that runs: a frame of the lane stands where its log would begin, and no earlier one ends there; one that was
+//     recorded since attaching ends where its landed index says;
 //   - of a core that rests: the words at the end of its L1 buffer stand at the end of its log. Only words of the run that just
 //     finished are compared, so older logs in DRAM cannot vote;
 //   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
@@ -105,6 +105,7 @@ class RegionSize {
   card::Access try_running(card::Card& card, LogReader& logs, const AttachedCore& core,
                            const markers::Lane& lane, uint32_t landed, std::span<const uint32_t> sizes);
   card::Access try_resting(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
+  static uint64_t ends_with_frame_of(std::span<const uint32_t> window, const markers::Lane& lane);
   card::Expected<bool> log_stands_at(LogReader& logs, const markers::LogPlace& place,
                                      const markers::Lane& lane, uint32_t landed) const;
   markers::Lane lane_of(const AttachedCore& core, uint32_t risc, device::Mode mode) const;
