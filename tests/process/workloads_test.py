@@ -25,8 +25,7 @@ def sizes():
     judged(Run([], ["--pace", "--generation", "G3", "--region-bytes", 96000, "--programs", 300, "--host-reads", "every:100",
                     "--cores", 4, *following("--generation G4 --pace --region-bytes 144000 --programs 200 --cores 6",
                                              "--generation G1 --pace --programs 150 --cores 3 --zones-per-kernel 8",
-                                             "--generation G2 --pace --programs 100 --cores 5 --zones-per-kernel 2 "
-                                             "--off-before 2s")]), 4)
+                                             "--generation G2 --pace --programs 100 --cores 5 --zones-per-kernel 2")]), 4)
 
 
 def modes():

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "collector/program/json_text.hpp"
 #include "tools/emulation/loader.hpp"
@@ -141,6 +142,22 @@ struct WorkloadFacts {
   }
 };
 
+// A paced card gives observers the time to notice that the firmware is gone; silicon would not. Whoever collects reads every
+// core's vector again and again; whoever waits for a profiler reads the first core alone.
+void wait_until_noticed(const World& world, card::EmulatedCard& card, const Options& o) {
+  if (!o.world.pace || world.cores().size() < 2) return;
+  constexpr uint64_t kTripsOfTwoSweeps = 1000;
+  const card::Coord second = world.cores()[1].at;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.work.no_observer_ns);
+  uint64_t reads = card.control_reads(second), trips = card.account().round_trips;
+  while (!stop && !card.lost() && card.observers() > 0 && std::chrono::steady_clock::now() < until) {
+    if (card.account().round_trips > trips + kTripsOfTwoSweeps) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // observers set the pace
+    const uint64_t now = card.control_reads(second);
+    if (now != std::exchange(reads, now)) trips = card.account().round_trips;
+  }
+}
+
 // Firmware is loaded anew on the card that observers have open, and another workload runs. The firmware of `world` is what was
 // there before; the new one takes its place.
 void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog& zones, TruthLog& truth,
@@ -149,6 +166,7 @@ void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.off_before_ns);
   while (!stop && !card.lost() && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the time that the option gives
+  wait_until_noticed(*world, card, o);
   if (stop || card.lost()) return;
   ZoneLog log(log_directory());
   world = std::make_unique<World>(card, o.world, truth, unseen);
