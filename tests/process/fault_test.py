@@ -82,7 +82,8 @@ def gone(faults, mode=()):
     r = Run(faults, (*ENDLESS, *mode), collect_code=7).losses_reported()
     h.check(r.report["card_vanished"] and r.causes() >= {"card gone"}, f"{r.report['ended']}: {r.causes()}")
     open_lanes = {(record["x"], record["y"], record["risc"]) for record in r.lost if record["cause"] == "card gone"}
-    h.check(len(open_lanes) == r.report["lanes"], f"{len(open_lanes)} of {r.report['lanes']} lanes are closed by a loss")
+    # Those that delivered, and those whose index was seen and whose words were not read any more.
+    h.check(len(open_lanes) >= r.report["lanes"], f"{len(open_lanes)} of {r.report['lanes']} lanes are closed by a loss")
     h.check(r.card["card_lost"], "the card does not know that it is lost")
     h.check("went away unannounced" in r.err, r.err)
 
