@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
 #include "firmware_markers/zone_names.hpp"
 #include "shm/chunk.hpp"
 
@@ -31,7 +32,7 @@ bool names_by_serial(const json& session) {
 }
 
 json session_in(std::span<const char> body) {
-  return json::parse(body.begin(), body.end(), nullptr, false);
+  return program::json_value({body.data(), body.size()});
 }
 
 std::string redacted_session(std::span<const char> body) {
@@ -43,7 +44,7 @@ std::string redacted_session(std::span<const char> body) {
   }
   if (names_by_serial(session)) session["device"] = "a card named by its serial number";
   session["redacted"] = true;
-  return session.dump(-1, ' ', false, json::error_handler_t::replace);
+  return program::json_text(session);
 }
 
 void each_line(std::span<const char> body, const std::function<void(std::string_view)>& take) {

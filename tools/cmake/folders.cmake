@@ -3,14 +3,12 @@
 # folder: the linker lines are the include rules of DESIGN.md ("Folders"), and nothing else compiles.
 #
 # EVERY_MARKER: what runs for every marker or every word. The preset that fuzzes compiles all else without optimisation,
-# which takes half of the time; what does most of the work there is optimised, and is compiled without precompiled headers,
-# which have to be of one optimisation.
+# which takes half of the time; what does most of the work there is optimised.
 function(ttc_for_every_marker name)
   if(TTC_FUZZ)
     target_compile_options(${name} PRIVATE -O1)
-  else()
-    ttc_precompile(${name})
   endif()
+  ttc_precompile_optimised(${name})
 endfunction()
 
 function(ttc_folder name)  # SOURCES file... [PUBLIC target...] [PRIVATE target...] [EVERY_MARKER]

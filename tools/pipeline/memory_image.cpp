@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "collector/program/json_text.hpp"
 #include "firmware_markers/zone_names.hpp"
 
 namespace ttc::tools {
@@ -77,7 +78,8 @@ void MemoryImage::read_description() {
   std::ifstream meta(directory + "/meta.json");
   if (!meta)
     throw ImageError(directory + "/meta.json cannot be read; a directory of firmware memory has one");
-  const auto j = nlohmann::json::parse(meta);
+  const auto j = program::json_value(std::string((std::istreambuf_iterator<char>(meta)), {}));
+  if (j.is_discarded()) throw ImageError(directory + "/meta.json is not JSON");
   const auto arch = j.at("arch").get<std::string>();
   placement = markers::placement_for(arch.starts_with("wh") || arch.starts_with("worm") ? "wormhole_b0"
                                                                                         : "blackhole");

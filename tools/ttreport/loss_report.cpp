@@ -172,7 +172,7 @@ class LossReport : public Report {
       if (!body.empty()) std::memcpy(static_cast<void*>(run.before.data()), body.data(), body.size());
     }
     if (h.kind != shm::ChunkKind::session) return;
-    const auto j = nlohmann::json::parse(body.begin(), body.end(), nullptr, false);
+    const auto j = program::json_value({body.data(), body.size()});
     if (!j.is_object()) return;
     if (j.contains("device") && j["device"].is_string()) run.device = j["device"];
     if (j.contains("chip") && j["chip"].is_number_unsigned()) run.chip = j["chip"];

@@ -336,6 +336,14 @@ TEST(MemoryImage, a_generation_that_is_not_read_is_refused_by_its_name) {
   EXPECT_NE(refusal().find("July 2026"), std::string::npos) << refusal();
 }
 
+TEST(MemoryImage, a_description_that_is_not_json_is_refused_by_its_file) {
+  ImageWriter image({.generation = "G3"});
+  image.add_epoch(5, true);
+  const std::string path = ImageWriter::directory() + "/meta.json";
+  std::ofstream(path) << "{ nope";
+  EXPECT_EQ(refusal(), path + " is not JSON");
+}
+
 // The cores that show nothing of it yet are not believed then.
 TEST(MemoryImage, debug_dump_on_one_core_is_refused_in_one_sentence) {
   ImageWriter image({.generation = "G3"});
