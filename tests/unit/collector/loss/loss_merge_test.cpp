@@ -128,13 +128,16 @@ TEST(LossMerge, when_there_are_too_many_a_clock_that_comes_round_makes_no_more) 
 // A card that is reset over and over is collected from by one account after the other.
 TEST(LossMerge, what_was_lost_before_a_reset_counts) {
   std::vector<LossRecord> intervals;
-  constexpr unsigned kLanes = 100 * 5;
-  for (unsigned reset = 0; reset < 200; ++reset) {
+  constexpr unsigned kLanes = 100 * 8 * 5;
+  constexpr unsigned kResets = 25;
+  static_assert(kResets * kLanes > LossMerge::kMost + kLanes);
+  for (unsigned reset = 0; reset < kResets; ++reset) {
     LossLog account([](const LossRecord&) {}, std::move(intervals));
-    for (uint8_t core = 0; core < 100; ++core)
-      for (uint8_t risc = 0; risc < 5; ++risc)
-        account.record({core, 1, risc, reset}, LossCause::card_gone, LossPrecision::unknown, 100,
-                       shm::kOpenEnd, 0, 0);
+    for (uint8_t x = 0; x < 100; ++x)
+      for (uint8_t y = 0; y < 8; ++y)
+        for (uint8_t risc = 0; risc < 5; ++risc)
+          account.record({x, y, risc, reset}, LossCause::card_gone, LossPrecision::unknown, 100,
+                         shm::kOpenEnd, 0, 0);
     intervals = account.intervals();
   }
   EXPECT_LE(intervals.size(), LossMerge::kMost + kLanes);

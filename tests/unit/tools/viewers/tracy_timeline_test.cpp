@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <lz4.h>
 
+#include <array>
 #include <cstring>
 #include <set>
 
@@ -18,7 +19,11 @@ constexpr uint64_t kBegin = 1'000'000'000'000;
 // The items that were sent, taken apart by the dialect's own lengths.
 class Sent : public tracy::BlockSink {
  public:
-  explicit Sent(const tracy::Dialect& dialect) : dialect_(dialect) {}
+  explicit Sent(const tracy::Dialect& dialect) : dialect_(dialect) {
+    items_.fill(tracy::Item::kCount);
+    for (size_t i = static_cast<size_t>(tracy::Item::kCount); i-- > 0;)
+      if (const auto item = static_cast<tracy::Item>(i); dialect.has(item)) items_[dialect.id(item)] = item;
+  }
   void block(std::span<const char> block) override {
     std::string out(tracy::kBlockBytes, '\0');
     const int bytes = LZ4_decompress_safe(block.data() + 4, out.data(), static_cast<int>(block.size() - 4),
@@ -41,9 +46,7 @@ class Sent : public tracy::BlockSink {
   void take(std::string_view items) {
     using tracy::Item;
     while (!items.empty()) {
-      Item item = Item::kCount;
-      for (size_t i = 0; i < static_cast<size_t>(Item::kCount); ++i)
-        if (dialect_.id(static_cast<Item>(i)) == static_cast<uint8_t>(items[0])) item = static_cast<Item>(i);
+      const Item item = items_[static_cast<uint8_t>(items[0])];
       ASSERT_NE(item, Item::kCount) << int{static_cast<uint8_t>(items[0])};
       ++counts[static_cast<size_t>(item)];
       size_t bytes = dialect_.bytes(item);
@@ -67,6 +70,7 @@ class Sent : public tracy::BlockSink {
     return key;
   }
   const tracy::Dialect& dialect_;
+  std::array<tracy::Item, 256> items_;  // by the dialect's ids
 };
 
 struct Trace {
