@@ -188,6 +188,7 @@ json to_json(const DeviceResult& r) {
               {"suspect_tiles", r.suspicions.suspect_tiles},
               {"suspicions", r.suspicions.suspicions},
               {"slow_reads", r.suspicions.slow_reads},
+              {"delayed_reads", r.suspicions.delayed_reads},
               {"all_ones_reads", r.suspicions.all_ones_reads},
               {"sweep_ns", {{"p50", r.sweep_p50}, {"p99", r.sweep_p99}, {"max", r.sweep_max}}},
               {"event_loop", r.loop},
@@ -355,6 +356,10 @@ std::string to_text(const DeviceResult& r) {
     text += "\n" + std::to_string(r.suspicions.suspect_tiles) + " tiles were left alone for a while (" +
             std::to_string(r.suspicions.slow_reads) + " slow reads, " +
             std::to_string(r.suspicions.all_ones_reads) + " that came back all-ones)";
+  if (r.suspicions.delayed_reads)
+    text += "\n" + std::to_string(r.suspicions.delayed_reads) +
+            " reads were late, and their tiles answered at once when asked again: mostly this host had taken "
+            "the CPU away";
   if (r.output_lapped_bytes)
     text +=
         "\nthe ring overwrote " + std::to_string(r.output_lapped_bytes) + " bytes before they were captured";

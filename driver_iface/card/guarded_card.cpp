@@ -1,12 +1,8 @@
 #include "driver_iface/guarded_card.hpp"
 
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "driver_iface/allow_list.hpp"
@@ -14,25 +10,8 @@
 namespace ttc::card {
 namespace {
 
-constexpr uint64_t kAskAgainNs = 10'000'000;
-constexpr uint64_t kStallNs = 100'000'000;
 constexpr unsigned kBlankCopies = 3;
 constexpr size_t kProbes = 3;  // tiles that must all be silent before the card is taken for gone
-
-// How long this thread has been runnable without a CPU: the second figure of its schedstat. 0 where the
-// kernel does not tell; waiting for a CPU then counts as slow.
-uint64_t waited_for_cpu(int fd) {
-  char text[96] = {};
-  if (fd < 0 || pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
-  const char* second = std::strchr(text, ' ');
-  return second ? std::strtoull(second, nullptr, 10) : 0;
-}
-
-bool all_ones(std::span<const uint64_t> words) {
-  return std::all_of(words.begin(), words.end(), [](const uint64_t& word) {
-    return __atomic_load_n(&word, __ATOMIC_RELAXED) == ~uint64_t{0};
-  });
-}
 
 }  // namespace
 
@@ -45,12 +24,7 @@ uint64_t GuardedCard::raw_clock() {
 GuardedCard::GuardedCard(std::unique_ptr<Card> card, Clock clock)
     : card_(std::move(card)),
       states_(size_t{identity().arch->grid_x} * identity().arch->grid_y),
-      now_ns_(clock),
-      cpu_waits_fd_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
-
-GuardedCard::~GuardedCard() {
-  if (cpu_waits_fd_ >= 0) close(cpu_waits_fd_);
-}
+      now_ns_(clock) {}
 
 GuardedCard::TileState& GuardedCard::state(Coord tile) {
   const Arch& arch = *identity().arch;
@@ -77,22 +51,54 @@ void GuardedCard::begin() {
   stalled_ = false;
   begun_ns_ = now_ns_();
   transport_ns_ = card_->transactions().transport_ns;
-  if (begun_ns_ - cpu_wait_asked_ns_ < kAskAgainNs) return;
-  cpu_wait_ns_ = waited_for_cpu(cpu_waits_fd_);
-  begun_ns_ = cpu_wait_asked_ns_ = now_ns_();
+}
+
+uint64_t GuardedCard::taken_ns() const {
+  const uint64_t took = now_ns_() - begun_ns_;
+  return took - std::min(took, card_->transactions().transport_ns - transport_ns_);
 }
 
 bool GuardedCard::slow(uint64_t lines) {
-  const uint64_t limit = kSlowNs + lines * card_->line_allowance_ns();
-  const uint64_t took = now_ns_() - begun_ns_;
-  if (took <= limit + (card_->transactions().transport_ns - transport_ns_)) return false;
-  const uint64_t waits = waited_for_cpu(cpu_waits_fd_);
-  const uint64_t waited = waits - std::exchange(cpu_wait_ns_, waits);
-  cpu_wait_asked_ns_ = now_ns_();
-  if (took <= limit + waited + (card_->transactions().transport_ns - transport_ns_)) return false;
+  const uint64_t took = taken_ns();
+  if (took <= kSlowNs + lines * card_->line_allowance_ns()) return false;
   ++account_.slow_reads;
-  stalled_ = took > kStallNs + waited + (card_->transactions().transport_ns - transport_ns_);
+  stalled_ = took > kStallNs;
   return true;
+}
+
+GuardedCard::Reference GuardedCard::node_id(Window window) {
+  const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
+  return [this, window, offset](uint32_t& word) { return card_->load_registers(window, offset, {&word, 1}); };
+}
+// By a single load: a copy would count as one more visit to the tile, or to a log, where visits are counted.
+GuardedCard::Reference GuardedCard::memory_word(Window window, uint32_t offset) {
+  return [this, window, offset](uint32_t& word) {
+    return card_->one_load(window, Memory::uncached, offset, {&word, 1});
+  };
+}
+
+// What a slow load brought is good, whatever became of its tile; only the next one must wait.
+Access GuardedCard::delivered(Access judged) {
+  return judged == Access::gone ? Access::gone : Access::ok;
+}
+
+// A slow load brought words. ok: the tile is not slow. suspect: it is left alone from now on.
+Access GuardedCard::judge_slow(Coord tile, const Reference& load) {
+  if (gone()) return Access::gone;
+  const unsigned most = stalled_ ? 1 : kReferenceLoads;
+  for (unsigned i = 0; i < most; ++i) {
+    begin();
+    uint32_t word = 0;
+    if (const Access a = load(word); a != Access::ok) return a == Access::gone ? a : trouble(tile);
+    const uint64_t took = taken_ns();
+    if (word == ~0u) return silence(tile, 1);
+    if (took <= card_->line_allowance_ns()) {
+      ++account_.delayed_reads;
+      return Access::ok;
+    }
+    if (took > kStallNs) break;
+  }
+  return trouble(tile);
 }
 
 // Of so many lines that came back as ones. Where each of them was waited for, the card has given up at the
@@ -104,10 +110,9 @@ uint64_t GuardedCard::unanswered_of(uint64_t lines) const {
 // --- what is the matter? -----------------------------------------------------------------------------------
 
 bool GuardedCard::node_id_answers(Coord tile) {
-  const uint32_t offset = identity().arch->node_id_address - static_cast<uint32_t>(kRegisterWindow);
   uint32_t id = ~0u;
   if (card_->aim(Window::control, tile, kRegisterWindow) != Access::ok ||
-      card_->load_registers(Window::control, offset, {&id, 1}) != Access::ok)
+      node_id(Window::control)(id) != Access::ok)
     return false;
   account_.unanswered += id == ~0u;
   return id != ~0u;
@@ -173,8 +178,8 @@ Access GuardedCard::first_touch(Coord tile) {
   if (card_->health() == Health::gone) return Access::gone;
   s.known = answers;
   if (!answers) return silence(tile, 0);  // it was counted
-  if (slow(1)) return trouble(tile);
-  return aim_again(Window::control);
+  const Access judged = slow(1) ? judge_slow(tile, node_id(Window::control)) : Access::ok;
+  return judged == Access::ok ? aim_again(Window::control) : judged;
 }
 
 // A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can: what is there
@@ -218,8 +223,8 @@ Access GuardedCard::load_registers(Window window, uint32_t offset, std::span<uin
   if (a != Access::ok) return a;
   if (!out.empty() && std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; }))
     return silence(at.tile, out.size());
-  if (slow(out.size()) && trouble(at.tile) == Access::gone) return Access::gone;
-  return Access::ok;
+  if (!slow(out.size())) return Access::ok;
+  return delivered(judge_slow(at.tile, node_id(window)));
 }
 
 Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out) {
@@ -238,20 +243,16 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   }
   if (a != Access::ok || out.empty()) return a;
   const bool was_slow = slow(lines);
-  if (all_ones(out)) {
-    const Access judged =
-        was_slow ? silence(at.tile, unanswered_of(lines)) : judge_all_ones(window, offset, out);
-    if (judged != Access::ok) return judged;
-  } else {
-    const auto good =
-        std::find_if(out.begin(), out.end(), [](uint64_t word) { return word != ~uint64_t{0}; });
-    s.has_reference = true;
-    s.reference = (at.address & ~(kWindowBytes - 1)) + offset + 8 * static_cast<uint64_t>(good - out.begin());
-    s.blank_copies = 0;
-  }
-  // What a slow load brought is good; only the next one must wait.
-  if (was_slow && trouble(at.tile) == Access::gone) return Access::gone;
-  return Access::ok;
+  const auto good = std::find_if(out.begin(), out.end(), [](uint64_t word) { return word != ~uint64_t{0}; });
+  if (good == out.end())
+    return was_slow ? silence(at.tile, unanswered_of(lines)) : judge_all_ones(window, offset, out);
+  const uint32_t place = offset + 8 * static_cast<uint32_t>(good - out.begin());
+  s.has_reference = true;
+  s.reference = (at.address & ~(kWindowBytes - 1)) + place;
+  s.blank_copies = 0;
+  if (!was_slow) return Access::ok;
+  const bool low_half_is_ones = static_cast<uint32_t>(*good) == ~0u;
+  return delivered(judge_slow(at.tile, memory_word(window, place + (low_half_is_ones ? 4 : 0))));
 }
 
 // A single word may well be all-ones where workloads keep their data: the tile's node id decides.
@@ -263,14 +264,16 @@ Access GuardedCard::one_load(Window window, Memory memory, uint32_t offset, std:
   const Access a = card_->one_load(window, memory, offset, out);
   if (a != Access::ok || out.empty()) return a;
   const bool was_slow = slow(1);
-  if (std::all_of(out.begin(), out.end(), [](uint32_t v) { return v == ~0u; })) {
+  const auto good = std::find_if(out.begin(), out.end(), [](uint32_t v) { return v != ~0u; });
+  if (good == out.end()) {
     if (gone()) return Access::gone;
     const bool has_node_id = identity().arch->kind_at(at.tile) != TileKind::dram;
     if (was_slow || !has_node_id || !node_id_answers(at.tile)) return silence(at.tile, 1);
     return aim_again(Window::control);
   }
-  if (was_slow && trouble(at.tile) == Access::gone) return Access::gone;
-  return Access::ok;
+  if (!was_slow) return Access::ok;
+  const uint32_t place = offset + 4 * static_cast<uint32_t>(good - out.begin());
+  return delivered(judge_slow(at.tile, memory_word(window, place)));
 }
 
 Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
@@ -282,8 +285,7 @@ Access GuardedCard::wall_clock(Coord tile, uint64_t& cycles) {
   const Access a = card_->wall_clock(tile, cycles);
   if (a != Access::ok) return a;
   if (cycles == ~uint64_t{0}) return silence(tile, 3);
-  if (slow(3) && trouble(tile) == Access::gone) return Access::gone;
-  return Access::ok;
+  return slow(3) ? delivered(judge_slow(tile, node_id(Window::control))) : Access::ok;
 }
 
 // What was known of a memory tile's words is then another tile's.

@@ -22,7 +22,7 @@ namespace ttc::card::kmd {
 namespace {
 
 constexpr uint64_t kSlowNs = 2'000'000;  // a block that takes longer than this and its lines is looked into
-constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer ends the copy
+constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer can end the copy
 constexpr uint64_t kCpuEveryNs = 1'000'000;    // how old a reading of this thread's CPU time may get
 constexpr uint64_t kLineInLoads = 16;          // the most that a line may take, in register loads
 constexpr uint64_t kAskEveryNs = 100'000'000;  // whether the descriptor still lives
@@ -32,6 +32,12 @@ uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t{};
   clock_gettime(clock, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// Or nothing but ones, where it is shorter than a line.
+bool holds_line_of_ones(std::span<const uint64_t> words) {
+  const auto line = std::min<size_t>(words.size(), kLineBytes / 8);
+  return std::search_n(words.begin(), words.end(), line, ~uint64_t{0}) != words.end();
 }
 
 std::string pci_address(const DeviceInfo& i) {
@@ -322,10 +328,13 @@ class KmdCard : public Card {
     uint64_t looked_ns_ = 0, cpu_ns_ = 0;
   };
 
-  // A block that stalls ends the copy; after a slow one the card is asked, once, whether it is still there.
+  // A block over kStallNs ends the copy when it holds a line of ones, or comes behind another such block: one
+  // that brought its words was answered, and the time may be that of a CPU that the host of a virtual machine
+  // took away, which the thread's CPU time can include. After a slow block the card is asked, once, whether it is
+  // still there.
   Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
     const uint64_t slow = kSlowNs + kCopyBlockBytes / kLineBytes * line_allowance_ns_;
-    bool asked = false;
+    bool asked = false, stalled = false;
     uint64_t begun = now_ns();
     transactions_.round_trips += lines_touched(offset, out.size_bytes());
     transactions_.bytes += out.size_bytes();
@@ -340,7 +349,9 @@ class KmdCard : public Card {
       const uint64_t now = now_ns();
       if (now - begun > slow && cpu_time_.busy_ns() > slow) {
         if (!std::exchange(asked, true) && check() == Health::gone) return Access::gone;
-        if (cpu_time_.busy_ns() > std::max(slow, kStallNs)) return Access::suspect;
+        const bool stalls = cpu_time_.busy_ns() > std::max(slow, kStallNs);
+        if (stalls && (std::exchange(stalled, true) || holds_line_of_ones(out.first(words))))
+          return Access::suspect;
       }
       begun = now;
       out = out.subspan(words);

@@ -14,6 +14,7 @@ import threading
 import time
 
 import harness as h
+import live_run
 from run_of import RunOf
 
 PROGRAMS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
@@ -123,6 +124,19 @@ def million():
     h.check(run.recycle["surprises"] == 0, f"surprises: {run.recycle}")
     print(f"memory at most {run.peak_kb} KB, of which the ring is 65536")
     h.check(0 < run.peak_kb < (64 + 64) * 1024, f"memory: {run.peak_kb} KB")
+
+
+def rests_when_stopped():
+    """A process that is stopped in a load, and loads that take long now and then: cores rested for up to 47 s in the middle of a
+    recycle, although their tiles answered at once when they were asked again."""
+    seed = random.SystemRandom().randrange(1 << 16)
+    print(f"seed {seed}")
+    run = Run(["--pace", "24", "--cores", 4, "--programs", PROGRAMS or 1200, "--landing-ns", 20000,
+               "--fault", f"hung-read:every=3000,for=5ms,seed={seed}"], ["--recycle-at", "35%"],
+              meanwhile=lambda _, collector: live_run.stall(collector, seed)).equal()
+    h.check(run.recycle["recycles"] >= 4, f"recycles: {run.recycle}")
+    h.check(run.report["delayed_reads"] > 0, "no load was delayed")
+    h.check(run.report["suspicions"] == 0, f"{run.report['suspicions']} times a tile was left alone: {run.err}")
 
 
 def sits_out():
@@ -301,5 +315,5 @@ def usage():
     h.finish(emulated)
 
 
-{f.__name__: f for f in (equal, million, sits_out, g3, blackhole, strict, unpaced, overrun, host_reads, refusals, two_collectors,
+{f.__name__: f for f in (equal, million, rests_when_stopped, sits_out, g3, blackhole, strict, unpaced, overrun, host_reads, refusals, two_collectors,
                          killed, announces, usage)}[sys.argv[1]]()

@@ -2,10 +2,10 @@
 // returns 0xFFFFFFFF (tt-umd device/pcie/device_memcpy.cpp: about 700 ms a read); about a hundred of them can
 // hang the NoC or the host. The guard bounds their number:
 //
-//   - Trouble is a copy or a run of registers that is all-ones throughout, words the caller doubts, or a load
-//     that took longer than kSlowNs. The tile is then not touched for kFirstBackoffNs; the time doubles when
-//     trouble is back before the tile was good for as long as it had rested. Until then every access to it
-//     returns Access::suspect. What a slow load returned is still delivered.
+//   - Trouble is a copy or a run of registers that is all-ones throughout, words the caller doubts, or a tile
+//     that is slow (below). The tile is then not touched for kFirstBackoffNs; the time doubles when trouble is
+//     back before the tile was good for as long as it had rested. Until then every access to it returns
+//     Access::suspect. What a slow load returned is still delivered.
 //   - After trouble the card is checked before anything else is loaded (Card::check()). Then the node id
 //     register of other tiles is loaded; when those are all-ones too, the card is gone and not the tile.
 //   - The first thing loaded from a Tensix or Ethernet tile is its node id register, by a single load.
@@ -15,8 +15,21 @@
 //   - DRAM may hold all-ones: a word of the tile that was something else before decides whether the tile
 //     answers; the copy is then made once more.
 //
-// Time in which this thread waited for a CPU, or on the way to an emulated card, does not count as slow.
+// **Slow tile or absent CPU.** A load that took longer than kSlowNs and its lines' allowance is slow. The time on
+// the way to an emulated card is taken off. The clock cannot show whose the rest was: while the host of a virtual
+// machine runs another machine, while the kernel runs another thread and while this process is stopped, it runs
+// on as it does while a tile does not answer. No account of the kernel covers all three. The guard therefore
+// loads a reference when a slow load brought words: one word of the same tile by the same kind of access, at most
+// kReferenceLoads times, and at most once when the slow load or the first reference took kStallNs.
+//
+//   - One reference answers within a line's allowance: the tile is not slow. The load counts as delayed, and the
+//     tile is not left alone. A tile that is slow once in many loads is such a tile: it costs those loads only.
+//   - None does: the tile is slow. A CPU that was taken away and has come back stays for longer than a load takes.
+//   - A slow load that brought only ones gets no reference: it counts as not answered.
+//
+// A load that is not slow costs two readings of the clock and nothing else.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,6 +40,8 @@ namespace ttc::card {
 class GuardedCard : public Card {
  public:
   static constexpr uint64_t kSlowNs = 2'000'000;
+  static constexpr uint64_t kStallNs = 100'000'000;
+  static constexpr unsigned kReferenceLoads = 2;  // for one slow load
   static constexpr uint64_t kFirstBackoffNs = 100'000'000;
   static constexpr uint64_t kLongestBackoffNs = 3'200'000'000;
   // About a hundred hang the network (tt-umd issue 1673).
@@ -36,10 +51,10 @@ class GuardedCard : public Card {
   static uint64_t raw_clock();   // CLOCK_MONOTONIC_RAW
 
   explicit GuardedCard(std::unique_ptr<Card> card, Clock clock = raw_clock);
-  ~GuardedCard() override;
 
   struct Account {
     uint64_t slow_reads = 0;
+    uint64_t delayed_reads = 0;   // slow ones whose reference was quick: the CPU was away
     uint64_t all_ones_reads = 0;  // and words the caller doubted
     uint64_t suspicions = 0;      // times a tile was left alone
     uint64_t suspect_tiles = 0;   // tiles that ever were
@@ -102,7 +117,14 @@ class GuardedCard : public Card {
   Access judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out);
   Access aim_again(Window window);
   void begin();
+  uint64_t taken_ns() const;
   bool slow(uint64_t lines);
+  // A word of the tile that was slow, loaded again.
+  using Reference = std::function<Access(uint32_t& word)>;
+  Reference node_id(Window window);  // which is aimed at the tile's registers
+  Reference memory_word(Window window, uint32_t offset);
+  Access judge_slow(Coord tile, const Reference& load);
+  static Access delivered(Access judged);
 
   std::unique_ptr<Card> card_;
   std::vector<TileState> states_;  // by y * grid_x + x
@@ -111,11 +133,9 @@ class GuardedCard : public Card {
   Account account_;
   Clock now_ns_;
   bool lost_ = false;
-  bool stalled_ = false;  // the access under way took far too long
-  int cpu_waits_fd_ = -1;
+  bool stalled_ = false;       // the access under way took far too long
   uint64_t begun_ns_ = 0;      // the access under way
   uint64_t transport_ns_ = 0;  // before it
-  uint64_t cpu_wait_ns_ = 0, cpu_wait_asked_ns_ = 0;
 };
 
 }  // namespace ttc::card

@@ -522,7 +522,7 @@ TEST_P(KmdCard, a_dead_link_is_told_from_a_silent_tile) {
   EXPECT_EQ(card->health(), Health::gone);
 }
 
-TEST_P(KmdCard, a_load_that_is_slow_is_looked_into_and_one_that_stalls_ends_the_copy) {
+TEST_P(KmdCard, a_load_that_is_slow_is_looked_into_and_one_that_stalls_without_an_answer_ends_the_copy) {
   add();
   open();
   chip().store(tensix(), 3 * 4096, 77);
@@ -538,6 +538,9 @@ TEST_P(KmdCard, a_load_that_is_slow_is_looked_into_and_one_that_stalls_ends_the_
   EXPECT_EQ(copy_with_stall(20'000'000), Access::ok);
   EXPECT_EQ(card->transactions().register_loads, loads + 1) << "the chip's own node id was not asked for";
   EXPECT_EQ(words[3 * 512], 77u);
+  EXPECT_EQ(copy_with_stall(200'000'000), Access::ok) << "the block that stalled was answered";
+  EXPECT_EQ(words[3 * 512], 77u);
+  model.silence(0, tensix());
   EXPECT_EQ(copy_with_stall(200'000'000), Access::suspect);
   EXPECT_EQ(words[3 * 512], 0u) << "it went on after a stall";
   EXPECT_EQ(card->health(), Health::ok);
