@@ -6,8 +6,9 @@
 
 namespace ttc::program {
 
-// Bytes that are no UTF-8 become U+FFFD, so that the text is JSON always. `indent`: spaces a level; -1: one
-// line.
+// Bytes that are no UTF-8 become U+FFFD, so that the text is JSON always. What a terminal would obey is written as
+// \uNNNN, so that the text can be shown on one; a reader of JSON gets the same value. `indent`: spaces a level; -1:
+// one line.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 

@@ -23,12 +23,14 @@ void append_escape(std::string& out, const char* form, unsigned value) {
   out += text;
 }
 
-}  // namespace
-
-std::string printable(std::string_view text) {
+std::string printable_but(std::string_view text, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
+    if (kept.find(text[at]) != kept.npos) {
+      out += text[at++];
+      continue;
+    }
     const size_t length = utf8_length(text, at);
     if (length == 0) {
       append_escape(out, "\\x%02x", static_cast<unsigned char>(text[at++]));
@@ -44,6 +46,20 @@ std::string printable(std::string_view text) {
     at += length;
   }
   return out;
+}
+
+}  // namespace
+
+bool obeyed_by_terminals(char32_t point) {
+  return is_control(point) || changes_layout(point);
+}
+
+std::string printable(std::string_view text) {
+  return printable_but(text, {});
+}
+
+std::string printable_lines(std::string_view text) {
+  return printable_but(text, "\n\t");
 }
 
 }  // namespace ttc::program

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "collector/program/printable.hpp"
+
 namespace ttc::tools {
 namespace {
 constexpr size_t kOutputBytes = 1 << 20;
@@ -49,14 +51,23 @@ class Output::Gzip {
 
 Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), buffer_(kOutputBytes) {
   if (gzip) gzip_ = std::make_unique<Gzip>();
-  if (path == "-") {
+  open_path(growing);
+  terminal_ = fd_ >= 0 && isatty(fd_);
+  if (terminal_ && gzip)
+    throw OutputError(
+        "output " + path_ +
+        " is a terminal, and a gzip stream is not for one; name a file (-o) or leave the gzip out");
+}
+
+void Output::open_path(bool growing) {
+  if (path_ == "-") {
     fd_ = dup(STDOUT_FILENO);
     return;
   }
   struct stat there {};
-  const bool special = stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
-  if (!growing && !special) temporary_ = path + ".part-" + std::to_string(getpid());
-  rewritable_ = growing && !special && !gzip;
+  const bool special = stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
+  if (!growing && !special) temporary_ = path_ + ".part-" + std::to_string(getpid());
+  rewritable_ = growing && !special && !gzip_;
   const std::string& name = temporary_.empty() ? path_ : temporary_;
   // What stands under a temporary name was left by a process of the same number, or is a trap.
   if (!temporary_.empty()) unlink(name.c_str());
@@ -74,8 +85,13 @@ void Output::fail(const char* what) const {
   throw OutputError("output " + path_ + " cannot be " + what + ": " + std::strerror(errno));
 }
 
-// Bytes and tail in one call, so that no instant sees the file without its tail.
 void Output::put(std::string_view bytes, std::string_view tail) {
+  if (!terminal_) return write_all(bytes, tail);
+  write_all(program::printable_lines(bytes), program::printable_lines(tail));
+}
+
+// Bytes and tail in one call, so that no instant sees the file without its tail.
+void Output::write_all(std::string_view bytes, std::string_view tail) {
   const size_t all = bytes.size() + tail.size();
   for (size_t done = 0; done < all;) {
     const std::string_view rest = bytes.substr(std::min(done, bytes.size()));

@@ -1,6 +1,9 @@
 // Buffered output to a file that appears complete or not at all (temporary name, then rename), to a file that
 // grows under the eyes of its reader, or to standard output; as it is or as a gzip stream.
 //
+// What goes to a terminal goes there printable (collector/program/printable.hpp): names in it are foreign. A gzip
+// stream does not go there.
+//
 // What is handed over between two calls of room() is written whole: who advances by whole records has whole
 // records in the file.
 #pragma once
@@ -45,12 +48,15 @@ class Output {
 
  private:
   class Gzip;
+  void open_path(bool growing);
   void make_room(size_t bytes);
   void put(std::string_view bytes, std::string_view tail);
+  void write_all(std::string_view bytes, std::string_view tail);
   [[noreturn]] void fail(const char* what) const;
 
   std::string path_, temporary_, tail_;
   int fd_ = -1;
+  bool terminal_ = false;
   bool rewritable_ = false;  // the tail can be overwritten
   size_t written_ = 0;       // without the tail
   std::unique_ptr<Gzip> gzip_;

@@ -27,6 +27,12 @@ TEST(JsonText, valid_text_stays_and_control_characters_are_escaped) {
   EXPECT_EQ(nlohmann::json::parse(json_text(value)), value);
 }
 
+TEST(JsonText, what_a_terminal_obeys_is_escaped_and_the_value_stays) {
+  const nlohmann::json value{{"a\u009b31m", "\x7f \u202e\u2066 \u00e4\U0001f600"}};
+  EXPECT_EQ(json_text(value), "{\"a\\u009b31m\":\"\\u007f \\u202e\\u2066 \u00e4\U0001f600\"}");
+  EXPECT_EQ(nlohmann::json::parse(json_text(value, 1)), value);
+}
+
 TEST(JsonText, an_indent_gives_a_line_a_value) {
   EXPECT_EQ(json_text(nlohmann::json{{"a", 1}}, 1), "{\n \"a\": 1\n}");
 }

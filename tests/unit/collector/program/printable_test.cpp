@@ -30,6 +30,10 @@ TEST(Printable, characters_that_turn_the_direction_of_writing_become_visible) {
   EXPECT_EQ(printable("a\u2028b\u2029"), "a\\u2028b\\u2029");
 }
 
+TEST(Printable, line_ends_and_tabs_of_text_of_many_lines_stay) {
+  EXPECT_EQ(printable_lines("a\n\tb\r\x1b]0;t\x07\n\u009b\xff"), "a\n\tb\\x0d\\x1b]0;t\\x07\n\\x9b\\xff");
+}
+
 TEST(Printable, bytes_that_are_no_utf8_become_visible) {
   EXPECT_EQ(printable("a\xff\xfe"), "a\\xff\\xfe");
   EXPECT_EQ(printable("\xc3"), "\\xc3");
