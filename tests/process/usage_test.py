@@ -85,6 +85,15 @@ def output_over_input(capture):
     h.check(not os.path.exists(h.work("x.csv")), "a refused report left a table")
 
 
+def folder_left(capture):
+    """`files -n ../../x` wrote outside of the folder that was named."""
+    before = sorted(os.listdir("."))
+    for flag in ("-n", "--date"):
+        for name in ("../../x", "..", ".", "a/b", "/tmp/x"):
+            expect(2, [flag, f"'{name}' is not one name"], "ttreport", "files", capture, "-o", h.work("left"), flag, name)
+    h.check(sorted(os.listdir(".")) == before, f"it left {os.listdir('.')}")
+
+
 def recorded():
     """A short capture, and its JSON account of a run with a name of any bytes on its command line."""
     name, path = h.card_name(), h.work("recorded.ttc")
@@ -108,6 +117,7 @@ def main():
     capture, info = recorded()
     h.check("\ufffd.csv" in json.dumps(info, ensure_ascii=False), f"the command line is not in {info}")
     output_over_input(capture)
+    folder_left(capture)
     for tool in ("ttcollect", "ttexport", "ttmon", "ttemu"):
         expect(0, ["Exit codes"], tool, "--help")
         expect(0, [tool], tool, "--version")

@@ -79,8 +79,23 @@ void place_with_session(const fs::path& from, const fs::path& to, const std::str
 void place(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (fs::equivalent(from, to, error)) return;
-  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
-  if (error) throw OutputError("output " + to.string() + " cannot be written: " + error.message());
+  std::ifstream in(from, std::ios::binary);
+  Output out(to.string(), false);
+  constexpr std::streamsize kAtOnce = 1 << 18;
+  while (in.good()) {
+    in.read(out.room(kAtOnce), kAtOnce);
+    out.advance(static_cast<size_t>(in.gcount()));
+  }
+  if (!in.eof()) throw SourceError(from.string() + " cannot be read");
+  out.commit();
+}
+
+// Part of a folder's path and of file names: one name, or the report would leave its folder.
+std::string one_name(const std::string& text) {
+  if (text != "." && text != ".." && text.find('/') == text.npos) return {};
+  return "'" + text +
+         "' is not one name: it is a folder's below reports/ and part of file names, so that it has no '/' "
+         "and is neither '.' nor '..'";
 }
 
 void make_directory(const fs::path& path) {
@@ -89,14 +104,26 @@ void make_directory(const fs::path& path) {
   if (error) throw OutputError("directory " + path.string() + " cannot be made: " + error.message());
 }
 
+void place_folder(const fs::path& from, const fs::path& to) {
+  make_directory(to);
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
+    const fs::path there = to / entry.path().lexically_relative(from);
+    if (entry.is_directory())
+      make_directory(there);
+    else if (entry.is_regular_file())
+      place(entry.path(), there);
+  }
+}
+
 class FilesReport : public Report {
  public:
   void options(CLI::App& command) override {
     add_input_options(command, run_options_);
     command.add_option("-o,--output-folder", root_, "artifacts root, as tt-metal's generated/profiler")
         ->required();
-    command.add_option("-n,--name-append", name_, "sub-folder of reports/, and part of the file names");
-    command.add_option("--date", date_, "time stamp of the report (default: now)");
+    command.add_option("-n,--name-append", name_, "sub-folder of reports/, and part of the file names")
+        ->check(one_name);
+    command.add_option("--date", date_, "time stamp of the report (default: now)")->check(one_name);
     command.add_flag("--no-date", no_date_, "no time stamp in folder and names");
     command
         .add_option("--log-columns", log_columns_,
@@ -298,9 +325,7 @@ class FilesReport : public Report {
     // ttnn-visualizer wants a file of this name; it does not look into it.
     if (!fs::exists(logs / kTracy, ignored)) Output(logs / kTracy, false).commit();
     bring(logs / kTracy, folder / kTracy);
-    if (fs::is_directory(root / "npe_viz", ignored))
-      fs::copy(root / "npe_viz", folder / "npe_viz",
-               fs::copy_options::recursive | fs::copy_options::overwrite_existing, ignored);
+    if (fs::is_directory(root / "npe_viz", ignored)) place_folder(root / "npe_viz", folder / "npe_viz");
     if (torch_) {
       make_directory(root / "results" / "perf");
       Output trace(guarded(root / "results" / "perf" / "device_ops_perf_trace.csv").string(), false);
