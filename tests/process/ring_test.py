@@ -2,6 +2,7 @@
 """What the ring has overwritten before a reader came: an interval for every lane, a sentence and an exit code for every reader."""
 import json
 import os
+import signal
 
 import harness as h
 from run_of import RunOf
@@ -89,16 +90,19 @@ def from_now():
 def waiting_ignored_signals():
     """An export that waits for a source which does not come ends at the signal, and leaves no output."""
     output = h.work("never.csv")
-    reader = h.start("ttexport", "--from", f"live:emu-{h.card_name()}", "--wait", "600s", "-o", output)
+    never = ("--from", f"live:emu-{h.card_name()}", "--wait", "600s")
+    for end, arguments in ((signal.SIGTERM, ("-o", output)), (signal.SIGTERM, ("--format", "tracy", "--listen", 0)),
+                           (signal.SIGINT, ("--format", "tracy", "--listen", 0, "--once"))):
+        reader = h.start("ttexport", *never, *arguments)
 
-    def asleep():
-        with open(f"/proc/{reader.pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] == "S"
-    h.wait_until(asleep, "the reader waits", reader)
-    reader.terminate()
-    code, _, err = h.finish(reader)
-    h.check(code == -15, f"ended with {code}: {err}")
-    h.check(not os.path.exists(output), "an output was left behind")
+        def asleep():
+            with open(f"/proc/{reader.pid}/stat", encoding="utf-8") as stat:
+                return stat.read().rsplit(")", 1)[1].split()[0] == "S"
+        h.wait_until(asleep, "the reader waits", reader)
+        reader.send_signal(end)
+        code, _, err = h.finish(reader)
+        h.check(code == -end, f"{arguments}: ended with {code}: {err}")
+        h.check(not os.path.exists(output), "an output was left behind")
 
 
 def main():

@@ -495,6 +495,23 @@ def tracy_foreign():
     h.check("protocol 77" in err and "no Tracy server" in err, f"nothing is said of who was refused: {err}")
 
 
+def tracy_cut_was_success():
+    """--once ended with 0 when the server was killed at a sixth of the markers, and when none came before a signal."""
+    ttc, _ = collect(["--no-sync"], programs=25)
+    process, port = feed(ttc, "--once")
+    server = tracy_server.Server(82, port, receive_bytes=4096).welcome()
+    size, = struct.unpack("<I", server.exactly(4))
+    server.exactly(size)
+    server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))    # a reset, as of a killed process
+    server.socket.close()
+    code, _, err = h.finish(process)
+    h.check(code == 5 and "everything was sent" not in err and "connection" in err, f"a killed server: {code} {err}")
+    process, _ = feed(ttc, "--once")
+    process.send_signal(signal.SIGINT)
+    code, _, err = h.finish(process)
+    h.check(code == 5 and "before a server came" in err, f"no server: {code} {err}")
+
+
 def tracy_live():
     """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and told."""
     run = RunOf(["--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
@@ -592,6 +609,6 @@ def drained(s):
 
 if __name__ == "__main__":
     {"perfetto": perfetto, "chrome": chrome, "host": host, "follow": follow, "lapped": lapped, "flaws": flaws, "svg": svg, "tracy": tracy,
-     "tracy_foreign": tracy_foreign, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
+     "tracy_foreign": tracy_foreign, "tracy_cut": tracy_cut_was_success, "tracy_live": tracy_live, "tracy_slow": tracy_slow,
      "tracy_early": tracy_early, "tracy_announced": tracy_announced}[sys.argv[1]]()
     print("ok")

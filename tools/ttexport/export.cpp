@@ -223,14 +223,15 @@ int run_export(const ExportOptions& o) {
 }
 
 int serve_tracy(const ExportOptions& o) {
-  stop_on_signals();
   if (o.end_with_parent) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != o.end_with_parent) return ExportExit::kOk;  // it has ended already
   }
+  // What cannot be read is an error now, not with the first server. A signal ends the wait for it.
+  open_source(o.from, false, o.wait_ms);
+  stop_on_signals();
   TracyFeed feed = o.tracy;
   feed.from = o.from;
-  feed.wait_ms = o.wait_ms;
   feed.from_now = o.from_now;
   feed.filter = filter_of(o);
   feed.metal_date = o.format_options.metal_date;

@@ -180,7 +180,6 @@ class Served {
 
 FeedEnd feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
                    void (*say)(const std::string& sentence)) {
-  open_source(o.from, false, o.wait_ms);  // what cannot be read is an error now, not with the first server
   tracy::Listener listener(o.listen, o.fork_66);
   say("Tracy servers may connect to " + listener.address());
   if (o.announce_protocol)
@@ -201,7 +200,9 @@ FeedEnd feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
              : served.complaints().empty() ? FeedEnd::whole
                                            : FeedEnd::source_lacks;
   }
-  return FeedEnd::whole;
+  if (!o.once) return FeedEnd::whole;
+  say("stopped by a signal before a server came");
+  return FeedEnd::cut;
 }
 
 }  // namespace ttc::tools

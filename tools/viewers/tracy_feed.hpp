@@ -18,7 +18,6 @@ struct TracyFeed {
   uint32_t announce_protocol = 0;  // 0: do not announce
   bool once = false;               // end after the first server
   bool from_now = false;           // of live sources only what comes after a server has connected
-  unsigned wait_ms = 0;            // for a live source to appear, at first
   Filter filter;
   std::optional<markers::MetalDate> metal_date;
 };
@@ -26,11 +25,11 @@ struct TracyFeed {
 // With `once`, of the one server; otherwise whole.
 enum class FeedEnd : uint8_t {
   whole,
-  cut,           // the server did not get everything
+  cut,           // the server did not get everything, or none came before `stop`
   source_lacks,  // it did, but the source is damaged or lacks chunks
 };
 
-// Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
+// Serves sources that are there. Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
 // of what there is. Sentences go to `say`. Throws SourceError, tracy::ListenError.
 FeedEnd feed_tracy(const TracyFeed& options, const volatile std::sig_atomic_t& stop,
                    void (*say)(const std::string& sentence));
