@@ -39,8 +39,12 @@ std::string LossCsv::text(std::span<const shm::LossRecord> losses) const {
 }
 
 std::string path_beside(const std::string& output) {
-  std::error_code ignored;  // what cannot be looked at is no file
-  if (output == "-" || !std::filesystem::is_regular_file(output, ignored)) return {};
+  std::error_code ignored;
+  const auto there =
+      std::filesystem::status(output, ignored).type();  // none: what cannot be looked at is no file
+  const bool file =
+      there == std::filesystem::file_type::regular || there == std::filesystem::file_type::not_found;
+  if (output == "-" || !file) return {};
   std::filesystem::path path(output);
   if (path.extension() == ".gz") path.replace_extension();
   return path.replace_extension(".losses.csv").string();

@@ -28,7 +28,7 @@ class LossCsv {
   std::set<std::tuple<uint32_t, uint8_t, uint8_t>> tensix_;  // chip, x, y
 };
 
-// run.csv, run.csv.gz -> run.losses.csv. Empty where nothing stands beside: standard output, pipes, devices.
+// run.csv, run.csv.gz -> run.losses.csv, whether the file is there or still to be made. Empty where nothing stands beside: standard output, pipes, devices.
 std::string path_beside(const std::string& output);
 
 }  // namespace ttc::tools

@@ -17,4 +17,20 @@ std::string put_losses_beside(const std::string& output, const Format& format,
   return losses.empty() ? std::string() : path;
 }
 
+std::string commit_with_losses(Output& output, const std::string& name, const Format& format,
+                               std::span<const shm::LossRecord> losses) {
+  output.finish();
+  const std::string path = path_beside(name);
+  std::error_code ignored;
+  const bool fresh = !path.empty() && !std::filesystem::exists(path, ignored);
+  std::string written = put_losses_beside(name, format, losses);
+  try {
+    output.commit();
+  } catch (const OutputError&) {
+    if (fresh) std::filesystem::remove(path, ignored);
+    throw;
+  }
+  return written;
+}
+
 }  // namespace ttc::tools

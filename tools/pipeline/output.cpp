@@ -121,13 +121,18 @@ void Output::make_room(size_t bytes) {
   if (buffer_.size() < bytes) buffer_.resize(bytes);
 }
 
-void Output::commit() {
+void Output::finish() {
+  if (fd_ < 0) return;
   if (!rewritable_) append(tail_);
   flush();
   if (gzip_) put(gzip_->compress({}, Z_FINISH), {});
   const bool closed = close(fd_) == 0;
   fd_ = -1;
   if (!closed) fail("written");
+}
+
+void Output::commit() {
+  finish();
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("put in place");
   temporary_.clear();

@@ -40,7 +40,9 @@ class Output {
     advance(text.size());
   }
   void flush();
-  void commit();  // flush, close, rename into place
+  // Flush and close: all that can fail of writing has then failed. Idempotent; nothing may be appended after it.
+  void finish();
+  void commit();  // finish, and rename into place
 
   // What must stand at the end for the file to be well formed. A growing file has it behind every flush, and
   // the next one overwrites it; pipes and gzip streams have it only at the end.

@@ -114,8 +114,7 @@ class Export {
     if (source_->broke_off()) pipeline_.broke_off();
     pipeline_.finish(*format_);
     format_->end();
-    out_.commit();
-    put_losses();
+    commit();
     tell();
     return verdict();
   }
@@ -152,9 +151,9 @@ class Export {
     }
   }
 
-  void put_losses() {
+  void commit() {
     const auto losses = pipeline_.losses();
-    if (const std::string path = put_losses_beside(o_.output, *format_, losses); !path.empty())
+    if (const std::string path = commit_with_losses(out_, o_.output, *format_, losses); !path.empty())
       say(ExportExit::kOk,
           std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
   }

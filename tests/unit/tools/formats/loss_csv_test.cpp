@@ -48,10 +48,10 @@ TEST(LossCsv, each_kind_of_row_as_it_is_documented) {
 TEST(LossCsv, it_stands_beside_files_only) {
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / ("loss-csv-" + std::to_string(getpid()) + ".csv");
-  EXPECT_EQ(path_beside(file), "") << "it is not there";
-  std::ofstream(file) << "x";
   std::filesystem::path beside = file;
   beside.replace_extension(".losses.csv");
+  EXPECT_EQ(path_beside(file), beside.string()) << "a file that is still to be made";
+  std::ofstream(file) << "x";
   EXPECT_EQ(path_beside(file), beside.string());
   std::filesystem::remove(file);
   EXPECT_EQ(path_beside("-"), "");
