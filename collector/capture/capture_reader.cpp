@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -53,11 +55,17 @@ std::string decode(const CaptureFile& file, size_t block, Take take, BlockDecode
   return {};
 }
 
-// Blocks decoded ahead, each by one of several threads, handed over in the file's order.
+// Blocks decoded ahead, each by one of several threads, handed over in the file's order. There may be fewer threads than were
+// asked for, none among them, where the system gives no more.
 struct Ahead {
   Ahead(const CaptureFile& source, std::vector<std::pair<size_t, Take>> list, unsigned threads)
       : file(source), todo(std::move(list)), most(kBlocksAhead * threads) {
-    for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
+    workers.reserve(threads);
+    try {
+      for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { work_or_fail(); });
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
   }
   ~Ahead() {
     {
@@ -66,6 +74,17 @@ struct Ahead {
       changed.notify_all();
     }
     for (std::thread& t : workers) t.join();
+  }
+
+  // What is thrown in a worker is thrown again by next().
+  void work_or_fail() noexcept {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      changed.notify_all();
+    }
   }
 
   void work() {
@@ -92,7 +111,8 @@ struct Ahead {
   // As decode(). What `chunks` had for memory is used again.
   std::string next(ChunkBatch& chunks) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return !slots.empty() && slots.front().ready; });
+    changed.wait(lock, [this] { return failure || (!slots.empty() && slots.front().ready); });
+    if (failure) std::rethrow_exception(failure);
     spare.push_back(std::exchange(chunks, std::move(slots.front().chunks)));
     std::string why = std::move(slots.front().why);
     slots.pop_front();
@@ -115,6 +135,7 @@ struct Ahead {
   std::vector<ChunkBatch> spare;
   size_t begun = 0, taken = 0;
   bool stop = false;
+  std::exception_ptr failure;
   std::vector<std::thread> workers;
 };
 
@@ -185,6 +206,7 @@ CaptureReader::Parts::Parts(const std::string& path, const Wanted& what, unsigne
     if (const Take take = take_of(file.blocks()[i].header, wanted); take != Take::nothing)
       todo.emplace_back(i, take);
   ahead = std::make_unique<Ahead>(file, std::move(todo), threads);
+  if (ahead->workers.empty()) ahead.reset();
 }
 
 void CaptureReader::Parts::count_from(uint64_t first_ns) {

@@ -1,21 +1,30 @@
 #include "collector/program/program.hpp"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 #include "collector/program/printable.hpp"
 #include "collector/program/version.hpp"
 
 namespace ttc::program {
 namespace {
+
+constexpr char kNoMemory[] = ": there is not enough memory\n";
 
 // CLI11 takes -1 for the largest number of an option without a sign.
 void refuse_wrapped_numbers(const CLI::Option& option) {
@@ -46,6 +55,43 @@ void check_given(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) check_given(*command);
 }
 
+// Without memory: neither text is made nor a stream used.
+int say_no_memory(const Program& program) {
+  iovec parts[] = {{const_cast<char*>(program.name), std::strlen(program.name)},
+                   {const_cast<char*>(kNoMemory), sizeof kNoMemory - 1}};
+  while (writev(STDERR_FILENO, parts, 2) < 0 && errno == EINTR) {
+  }
+  return Exit::kFailed;
+}
+
+// One is given back whenever an allocation fails: what is destroyed on the way of the exception may allocate, such as a JSON
+// value (nlohmann/json), and is what removes files that are not complete. Several, because threads fail at the same time.
+constexpr size_t kReserves = 8, kReserveBytes = 96 << 10;
+std::array<std::atomic<void*>, kReserves> reserves{};
+[[noreturn]] void out_of_memory() {
+  for (std::atomic<void*>& reserve : reserves)
+    if (void* memory = reserve.exchange(nullptr)) {
+      std::free(memory);
+      break;
+    }
+  throw std::bad_alloc();
+}
+
+const Program* running = nullptr;
+std::terminate_handler terminate_before = nullptr;
+
+// std::terminate() of an exception that nobody can catch.
+[[noreturn]] void end_without_memory() {
+  if (const std::exception_ptr thrown = std::current_exception()) try {
+      std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      if (running) _exit(say_no_memory(*running));
+    } catch (...) {
+    }
+  terminate_before();  // a mistake of ours: a core file shows it
+  std::abort();
+}
+
 int run_guarded(const Program& program, const std::function<int()>& body) {
   try {
     return body();
@@ -54,7 +100,14 @@ int run_guarded(const Program& program, const std::function<int()>& body) {
   } catch (const UsageError& e) {
     return say(program, Exit::kUsage, e.what());
   } catch (const std::bad_alloc&) {
-    return say(program, Exit::kFailed, "there is not enough memory");
+    return say_no_memory(program);
+  } catch (const std::system_error& e) {
+    const bool thread =
+        e.code() == std::errc::resource_unavailable_try_again;  // std::thread says no more than that
+    return say(program, Exit::kFailed,
+               thread ? std::string("a thread cannot be started: ") + e.what() +
+                            "; the limits of memory or processes are too low (ulimit -v, ulimit -u)"
+                      : e.what());
   } catch (const std::exception& e) {
     return say(program, Exit::kFailed, e.what());
   } catch (...) {
@@ -120,15 +173,23 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
   }
 }
 
-int run_program(const Program& program, const std::function<int()>& body) {
+int run_program(const Program& program, const std::function<int()>& body) try {
   // A limit on the size of files (RLIMIT_FSIZE, some quotas) is an error of a write, not the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
+  running = &program;
+  for (std::atomic<void*>& reserve : reserves)
+    if (!reserve) reserve = std::malloc(kReserveBytes);
+  std::set_new_handler(out_of_memory);
+  if (const auto before = std::set_terminate(end_without_memory); before != end_without_memory)
+    terminate_before = before;
   const int code = run_guarded(program, body);
   const std::optional<int> error = output_error();
   if (!error) return code;
   const std::string reason = *error ? std::string(": ") + std::strerror(*error) : std::string();
   say(program, code, "standard output cannot be written" + reason);
   return code == Exit::kOk ? program.output_failed : code;
+} catch (const std::bad_alloc&) {  // of a sentence about another error
+  return say_no_memory(program);
 }
 
 }  // namespace ttc::program

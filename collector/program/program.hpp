@@ -47,7 +47,8 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 std::optional<int> parse_command_line(const Program& program, CLI::App& app, int argc, char** argv);
 
 // Ignores SIGXFSZ and runs `body`. What it throws becomes one sentence and an exit code: 2 of wrong options and UsageError, 8 of
-// anything else. At the end standard output is flushed: when not all of it could be written, that is said,
+// anything else. Where memory ends and nothing can catch it (in a destructor, in a thread's last words) the program ends at once, by
+// that sentence and code, too. At the end standard output is flushed: when not all of it could be written, that is said,
 // and a code of 0 becomes `output_failed`.
 int run_program(const Program& program, const std::function<int()>& body);
 

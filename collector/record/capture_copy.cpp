@@ -23,12 +23,17 @@ CaptureCopy::CaptureCopy(const std::string& path, uint64_t session, shm::LossCau
     : path_(path),
       temporary_(path + ".part-" + std::to_string(getpid())),
       losses_(cause),
-      output_(temporary_, session, {}, open ? std::move(open) : OpenDisk(with_io_uring), monotonic_now_ns) {
+      output_(temporary_.name(), session, {}, open ? std::move(open) : OpenDisk(with_io_uring),
+              monotonic_now_ns) {
   block_.chunks.reserve(kBlockBytes / 8);
 }
 
-CaptureCopy::~CaptureCopy() {
-  if (!finished_) unlink(temporary_.c_str());
+CaptureCopy::Temporary::~Temporary() {
+  if (!renamed_) unlink(name_.c_str());
+}
+int CaptureCopy::Temporary::rename(const std::string& path) {
+  renamed_ = std::rename(name_.c_str(), path.c_str()) == 0;
+  return renamed_ ? 0 : errno;
 }
 
 void CaptureCopy::add(std::span<const uint64_t> chunk) {
@@ -57,9 +62,8 @@ void CaptureCopy::finish() {
   output_.finish(found, kNobodyWaits);
   if (!output_.error().empty())
     throw CaptureError("capture " + path_ + " is not written: " + output_.error());
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
-    throw CaptureError("capture " + path_ + " cannot be put in place: " + std::strerror(errno));
-  finished_ = true;
+  if (const int error = temporary_.rename(path_))
+    throw CaptureError("capture " + path_ + " cannot be put in place: " + std::strerror(error));
 }
 
 }  // namespace ttc::collect

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "collector/record/capture_output.hpp"
 #include "ttcollect/loss_view.hpp"
@@ -11,12 +12,12 @@
 
 namespace ttc::collect {
 
+// Without finish(), also where the constructor throws, what was begun is removed.
 class CaptureCopy {
  public:
   // `cause`: of chunks that are missing among those that will be added. `open`: none: open_capture_disk. Throws
   // CaptureError.
   CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, OpenDisk open = {});
-  ~CaptureCopy();  // without finish(): removes what was begun
   CaptureCopy(const CaptureCopy&) = delete;
   CaptureCopy& operator=(const CaptureCopy&) = delete;
 
@@ -34,15 +35,30 @@ class CaptureCopy {
   uint64_t markers() const { return markers_; }
 
  private:
+  // A file's name until it is renamed; the file is removed when it was not. Declared before what opens the file.
+  class Temporary {
+   public:
+    explicit Temporary(std::string name) : name_(std::move(name)) {}
+    ~Temporary();
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+    const std::string& name() const { return name_; }
+    int rename(const std::string& path);  // errno, or 0
+
+   private:
+    std::string name_;
+    bool renamed_ = false;
+  };
   void put_block();
 
-  std::string path_, temporary_;
+  std::string path_;
+  Temporary temporary_;
   LossView losses_;
   CaptureOutput output_;
   BlockEncoder encoder_;
   QueuedBlock block_;
   uint64_t chunks_ = 0, markers_ = 0;
-  bool finished_ = false, redact_ = false;
+  bool redact_ = false;
   Redactor redactor_;
 };
 

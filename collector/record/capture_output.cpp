@@ -57,9 +57,12 @@ CaptureOutput::CaptureOutput(std::string path, uint64_t session, const CaptureBo
       open_(std::move(open)),
       now_ns_(std::move(now_ns)) {
   open_file();
-  if (!write_here(file_header(session_, part_).bytes(), "its header")) {
+  try {
+    if (!write_here(file_header(session_, part_).bytes(), "its header"))
+      throw CaptureError("capture " + file_.name + " cannot be written: " + error_);
+  } catch (...) {
     file_.disk->discard();
-    throw CaptureError("capture " + file_.name + " cannot be written: " + error_);
+    throw;
   }
   how_ = file_.disk->how();
   test_point("file_begun");

@@ -2,6 +2,7 @@
 """Files that are cut, outputs that cannot be written, memory and descriptors that end: a sentence and an exit code each time."""
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -65,9 +66,12 @@ def limits():
     out = h.work("limited.csv")
     commands = (("ttcollect", "info", path), ("ttcollect", "list"), ("ttcollect", "recover", path, "-o", h.work("r.ttc")),
                 ("ttexport", "--from", path, "-o", out), ("ttexport", "--from", path, "--format", "perfetto", "-o", h.work("x.pf")),
-                ("ttreport", "loss", "--from", path), ("ttmon", "--once"))
+                ("ttreport", "loss", "--from", path), ("ttreport", "html", path, "-o", h.work("x.html")), ("ttreport", "ops", path),
+                ("ttreport", "kernels", path, "--json", h.work("x.json")), ("ttreport", "timeline", path, "-o", h.work("x.svg")),
+                ("ttmon", "--once"))
+    dice = random.SystemRandom()
     for command in commands:
-        for kib in (20_000, 40_000, 60_000, 90_000, 150_000):
+        for kib in (20_000, 40_000, 60_000, 90_000, 150_000, *(dice.randrange(9_000, 40_000) for _ in range(8))):
             for stale in (out, h.work("r.ttc")):
                 if os.path.exists(stale):
                     os.unlink(stale)
@@ -75,6 +79,8 @@ def limits():
             if result[0] == 127 or "error while loading shared libraries" in result[2]:
                 continue    # the loader ended it, before there was a program
             sentence(result, f"{command} in {kib} KiB")
+            left = [f for f in os.listdir(h.work("")) if ".part" in f]
+            h.check(not left, f"{command} in {kib} KiB: {result} left {left}")
             if result[0] == 0 and out in command:
                 h.check(set(h.rows(out)) == set(rows), f"{command} in {kib} KiB left a part")
         for descriptors in (3, 4, 5, 6, 8):

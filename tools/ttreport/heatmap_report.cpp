@@ -43,9 +43,10 @@ class HeatmapReport : public Report {
                         : what_ == "wait"      ? HeatOf::wait
                         : what_ == "imbalance" ? HeatOf::imbalance
                                                : HeatOf::start;
-    if (map.chips().empty())
-      return say(ReportExit::kUsage, program_ ? "no core ran program " + std::to_string(*program_)
-                                              : std::string("no core ran a kernel"));
+    if (map.chips().empty())  // of a damaged source it is not the question that was wrong
+      return say(tell(run) == ReportExit::kOk ? ReportExit::kUsage : ReportExit::kSourceDamaged,
+                 program_ ? "no core ran program " + std::to_string(*program_)
+                          : std::string("no core ran a kernel"));
     if (!output_.empty()) {
       draw_heat(
           map, what, [&](uint32_t chip) { return run.mhz(chip); }, output_);

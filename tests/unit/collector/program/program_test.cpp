@@ -47,6 +47,10 @@ TEST(RunProgram, what_is_thrown_becomes_one_sentence_and_a_documented_code) {
       outcome_of([]() -> int { throw std::system_error(EACCES, std::generic_category(), "thread"); });
   EXPECT_EQ(system.code, Exit::kFailed);
   EXPECT_EQ(system.said, "ttprogram: thread: Permission denied\n");
+  const Outcome thread =
+      outcome_of([]() -> int { throw std::system_error(EAGAIN, std::generic_category()); });
+  EXPECT_EQ(thread.code, Exit::kFailed);
+  EXPECT_EQ(thread.said.find("ttprogram: a thread cannot be started: "), 0u) << thread.said;
   const Outcome number = outcome_of([]() -> int { throw 5; });
   EXPECT_EQ(number.code, Exit::kFailed);
   EXPECT_NE(number.said.find("ttprogram: "), std::string::npos);
@@ -76,6 +80,23 @@ TEST(Say, lines_stay_lines_and_the_rest_is_printable) {
     std::fputs("text", stdout);
     return code;
   }));
+}
+
+template <typename Error>
+[[gnu::noinline]] void fail_with(const Error& error) {
+  throw error;
+}
+template <typename Error>
+int where_nothing_can_catch(const Error& error) noexcept {  // a destructor, or the last words of a thread
+  fail_with(error);
+  return 0;
+}
+
+TEST(RunProgramDeathTest, memory_that_ends_where_nothing_can_catch_it_is_a_sentence_and_a_code) {
+  EXPECT_EXIT(run_program(kProgram, [] { return where_nothing_can_catch(std::bad_alloc()); }),
+              testing::ExitedWithCode(Exit::kFailed), "ttprogram: there is not enough memory");
+  EXPECT_DEATH(run_program(kProgram, [] { return where_nothing_can_catch(std::runtime_error("a mistake")); }),
+               "a mistake");
 }
 
 TEST(RunProgramDeathTest, an_output_that_cannot_be_written_is_no_success) {
