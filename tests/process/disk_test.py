@@ -123,21 +123,29 @@ def outputs():
                     ("ttreport", "ops", path, "--csv", ""), ("ttemu", "--name", "x", "--truth", "")):
         code, _, err = h.run(*command)
         h.check(code == 2 and "is empty" in err, f"{command}: {code} {err}")
-    # A truth that the disk does not take ended ttemu by an abort.
-    small = h.work("small")
-    os.mkdir(small)
-    if os.system(f"mount -t tmpfs -o size=64k tmpfs {small} 2>/dev/null") == 0:
-        try:
-            code, _, err = h.run("ttemu", "--name", h.card_name(), "--cores", 2, "--programs", 400, "-q", "--truth", small + "/t.csv")
-            h.check(code == 5 and "truth" in err and "No space left" in err, f"ttemu --truth on a full disk: {code} {err}")
-        finally:
-            os.system(f"umount {small}")
+    truths()
     # Programs whose text nobody could keep.
     for expected, command in ((5, ("ttreport", "ops", path)), (5, ("ttreport", "kernels", path)), (6, ("ttcollect", "info", path)),
                               (6, ("ttcollect", "info", path, "--json")), (6, ("ttcollect", "list")), (5, ("ttexport", "--from", path))):
         with open("/dev/full", "w") as nowhere:
             done = subprocess.run([os.path.join(h.BIN, command[0]), *command[1:]], stdout=nowhere, stderr=subprocess.PIPE, text=True)
         h.check(done.returncode == expected and done.stderr.strip(), f"{command} into a full output: {done}")
+
+
+def truths():
+    """A truth that the disk did not take ended ttemu by an abort, or was left cut under its name."""
+    small = h.work("small")
+    os.mkdir(small)
+    for kib in (16, 130, 140, 200, 300, 400):
+        if os.system(f"mount -t tmpfs -o size={kib}k tmpfs {small} 2>/dev/null") != 0:
+            return
+        try:
+            code, _, err = h.run("ttemu", "--name", h.card_name(), "--cores", 2, "--programs", 26, "--time", "virtual", "-q",
+                                 "--linger", "0s", "--truth", small + "/t.csv")
+            h.check(code == 5 and "truth" in err and "No space left" in err, f"ttemu --truth on {kib} KiB: {code} {err}")
+            h.check(os.listdir(small) == ["t.csv.bin"], f"on {kib} KiB: {os.listdir(small)}")
+        finally:
+            os.system(f"umount {small}")
 
 
 def signals():

@@ -1,6 +1,10 @@
 #include "tools/emulation/truth.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -90,8 +94,24 @@ void TruthLog::add(const TruthRecord& record) {
 
 void TruthLog::convert(const Header& header, const markers::ZoneNames& names) {
   if (!file_) return;
+  struct stat there {};
+  const bool special = stat(csv_path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
+  const std::string to = special ? csv_path_ : csv_path_ + ".part-" + std::to_string(getpid());
+  try {
+    write_all(to, header, names);
+    if (!special && std::rename(to.c_str(), csv_path_.c_str()) != 0) throw failed(csv_path_);
+  } catch (const std::exception&) {
+    if (!special) std::remove(to.c_str());
+    throw;
+  }
+  file_.reset();
+  std::remove((csv_path_ + ".bin").c_str());
+}
+
+void TruthLog::write_all(const std::string& path, const Header& header, const markers::ZoneNames& names) {
+  if (std::fflush(file_.get()) != 0) throw failed(csv_path_ + ".bin");  // rewind() does not say it
   std::rewind(file_.get());
-  std::unique_ptr<std::FILE, Close> out(std::fopen(csv_path_.c_str(), "we"));
+  std::unique_ptr<std::FILE, Close> out(std::fopen(path.c_str(), "we"));
   if (!out) throw failed(csv_path_);
   std::fprintf(out.get(), "ARCH: %s, CHIP_FREQ[MHz]: %u, Max Compute Cores: %u\n", header.arch.c_str(),
                header.aiclk_mhz, header.max_compute_cores);
@@ -101,10 +121,12 @@ void TruthLog::convert(const Header& header, const markers::ZoneNames& names) {
       "trace id, trace id counter, zone name, type, source line, source file, meta data\n",
       out.get());
   TruthRecord record;
-  while (std::fread(&record, sizeof record, 1, file_.get()) == 1) write_row(out.get(), record, names);
-  if (std::fflush(out.get()) != 0) throw failed(csv_path_);
-  file_.reset();
-  std::remove((csv_path_ + ".bin").c_str());
+  while (!std::ferror(out.get()) && std::fread(&record, sizeof record, 1, file_.get()) == 1)
+    write_row(out.get(), record, names);
+  if (std::ferror(file_.get())) throw failed(csv_path_ + ".bin");
+  // What failed before the last flush is not written again by it.
+  const bool lacks = std::ferror(out.get()) != 0;
+  if (std::fflush(out.get()) != 0 || lacks || std::fclose(out.release()) != 0) throw failed(csv_path_);
 }
 
 }  // namespace ttc::emulation

@@ -41,10 +41,12 @@ class TruthLog {
     uint32_t aiclk_mhz;
     uint32_t max_compute_cores;
   };
-  // Writes the 15-column CSV and removes the binary log.
+  // Writes the 15-column CSV, which is there whole or not at all, and removes the binary log. Throws
+  // std::runtime_error; the binary log then stays.
   void convert(const Header& header, const markers::ZoneNames& names);
 
  private:
+  void write_all(const std::string& path, const Header& header, const markers::ZoneNames& names);
   struct Close {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
