@@ -10,6 +10,7 @@ damage  cut, thinned, shuffled logs and tables, and such without a column: exit 
 blackhole  two ERISCs on one core
 guides  options and files that the guides of other tools name
 diff   --fail-if and its exit code
+memory  peaks of `ops` and `files` on two logs, one four times the other
 html   the page in headless Chromium: it asks for nothing, sorts, searches, is used by keys, draws 10^5 zones
 """
 import collections
@@ -439,12 +440,41 @@ def guides():
     h.check("are hidden" in out, f"--hide: {out}")
     out, _ = report("ops", one, "--rows", "1")
     h.check("The 1 of 3 that take longest" in out and "--rows 0" in out, f"--rows 1: {out}")
+    decisions()
     # An output that is an input, through a hard link, is not written.
     os.makedirs(h.work("trap/.logs"), exist_ok=True)
     trap = os.path.join(h.work("trap/.logs"), "tracy_ops_data.csv")
     os.link(os.path.join(folder, "profile_log_device.csv"), trap)
     _, err = report("files", os.path.join(folder, "profile_log_device.csv"), "-o", h.work("trap"), "--no-date", code=2)
     h.check("is the input" in err, err)
+
+
+def decisions():
+    """What was decided where tools differ (tools/ttreport/REPORTS.md), on one small table."""
+    def row(code, kind, start, gap="", kernel="", memory=""):
+        return dict(zip(("OP CODE", "OP TYPE", "HOST START TS", "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]", "INPUT_0_MEMORY"),
+                        (code, kind, start, gap, kernel, memory))) | {"DEVICE ID": 0 if kernel else "", "GLOBAL CALL COUNT": start if kernel else ""}
+    rows = (row("a", "signpost", 10), row("Matmul", "tt_dnn_device", 20, 0, 2345, "DEV_0_L1_BLOCK_SHARDED"),
+            row("Copy", "tt_dnn_device", 40, 7000, 1234, "DEV_0_DRAM_INTERLEAVED"), row("(torch) foo", "python_fallback", 55),
+            row("b", "signpost", 60), row("Copy", "tt_dnn_device", 70, 500, 21234, "DEV_0_L1_HEIGHT_SHARDED"))
+    path = h.work("decisions.csv")
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    out, _ = report("ops", path, "--ignore-signposts")
+    h.check("2.3 \u03bcs" in out and "21 \u03bcs" in out, f"times under 10 us without their decimal: {out}")
+    h.check("save about 1.0 \u03bcs" in out and "(7.5 of 32 us) are gaps" in out, f"advice and verdict without decimals: {out}")
+    summary = h.work("decisions_sum")
+    def groups(*more):
+        report("ops", path, "--ignore-signposts", "--summary-file", summary, *more)
+        return [r["OP Code Joined"] if "OP Code Joined" in r else r["Op Code"] for r in table(summary + ".csv")]
+    h.check("(torch)" in groups(), "host ops are not in the summary")
+    h.check(groups("--no-stack-by-in0") == ["Copy", "Matmul", "(torch)"], f"--no-stack-by-in0: {groups('--no-stack-by-in0')}")
+    h.check(groups("--no-stack-by-in0", "--group-by", "memory") == groups(), "--group-by does not go first")
+    for names, kept in ((("b", "a"), 4), (("a", "b"), 1)):
+        out, _ = report("ops", path, "--json", "-", *[x for name in names for x in ("--start-signpost", name)])
+        h.check(len(json.loads(out)["rows"]) == kept, f"--start-signpost {names}: not the last one counts: {out}")
 
 
 def diff():
@@ -550,6 +580,45 @@ def html():
     pdf = h.work("page.pdf")
     subprocess.run([browser, *flags, f"--print-to-pdf={pdf}", "file://" + page], capture_output=True, timeout=h.LIMIT_S)
     h.check(os.path.getsize(pdf) > 20_000, "nothing is printed")
+
+
+def log_of(path, programs, chip=0, first_id=1024):
+    """One core, four rows a program."""
+    with open(path, "w") as out:
+        out.write("ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\nPCIe slot, core_x, core_y, RISC processor type, timer_id, "
+                  "time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n")
+        for p in range(programs):
+            t, took = 10 ** 9 + p * 3000, 1200 + p * 37 % 900
+            for id, name, phase, when in ((10, "FW", "START", 0), (11, "KERNEL", "START", 100), (11, "KERNEL", "END", 100 + took), (10, "FW", "END", 200 + took)):
+                out.write(f"{chip},1,1,BRISC,{id},{t + when},0,{first_id + p * 1024},,,BRISC-{name},ZONE_{phase},1,f.cc,\n")
+
+
+# A process is charged with what its parent had when it was made; this parent has next to nothing.
+RUNNER = """import os, sys
+_, status, used = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(status, used.ru_maxrss, file=sys.stderr)"""
+
+
+def peak(*arguments):
+    """Of a ttreport, in bytes; what it prints goes nowhere."""
+    command = [sys.executable, "-S", "-E", "-c", RUNNER, os.path.join(h.BIN, "ttreport"), *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=h.LIMIT_S, check=True)
+    status, peak_kib = map(int, done.stderr.splitlines()[-1].split())
+    h.check(status == 0, f"ttreport {arguments}: {status}: {done.stderr}")
+    return peak_kib * 1024
+
+
+def memory():
+    """Enough programs that what is spilled is spilled in both; `--memory` bounds the open ones in both."""
+    sizes = (40_000, 100_000)
+    logs = [h.work(f"{n}.csv") for n in sizes]
+    for n, path in zip(sizes, logs):
+        log_of(path, n)
+    for bound, *command in ((64, "files", "-o", h.work("out"), "--no-date"), (96, "ops", "--rows", 0)):
+        small, large = (peak(command[0], path, "--memory", "1MiB", *command[1:]) for path in logs)
+        growth = (large - small) / (sizes[1] - sizes[0])
+        print(f"{command[0]}: {small >> 20} and {large >> 20} MiB, {growth:.0f} bytes a program")
+        h.check(growth < bound, f"{command} takes {growth:.0f} bytes more for every program")
 
 
 if __name__ == "__main__":

@@ -291,7 +291,7 @@ class FilesReport : public Report {
 
   // Gives the report's folder.
   fs::path write_reports(const fs::path& root, const fs::path& logs, const report::Run& run,
-                         const report::CoreGaps& gaps) {
+                         report::CoreGaps& gaps) {
     const std::string stamp = no_date_ ? "" : date_.empty() ? time_stamp() : date_;
     fs::path folder = root / "reports";
     std::string tail;

@@ -93,7 +93,9 @@ class OpsReport : public Report {
     const bool to_stdout = csv_ == "-" || json_ == "-";
     if (!csv_.empty()) write_csv(report);
     if (!json_.empty()) write_json(report);
-    if ((csv_.empty() || table_) && !to_stdout) std::fputs(ops_text(report, look()).c_str(), stdout);
+    if ((csv_.empty() || table_) && !to_stdout)
+      ops_text(report, look(),
+               [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stdout); });
     if (!no_summary_) write_summary(report, to_stdout);
     for (const std::string& n : report.remarks) say(ReportExit::kOk, n);
     return code;

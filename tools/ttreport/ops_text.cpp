@@ -138,18 +138,28 @@ std::string left_out(size_t shown, size_t all, const char* hint) {
   return "The " + std::to_string(shown) + " of " + std::to_string(all) + " that take longest; " + hint + "\n";
 }
 
-std::string table_part(const OpReport& report, const OpsLook& look) {
+void table_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
   size_t hidden = 0;
-  std::vector<Listed> rows = listed(report, [&](const ReportRow& r) {
+  const auto wanted = [&](const ReportRow& r) {
     const bool small = r.total_percent.value_or(100) < look.least_percent && !r.op.host() && !r.op.signpost();
     hidden += look.hide && small;
     return !(look.hide && small);
-  });
-  const size_t all = rows.size();
-  rows = longest(std::move(rows), look.rows);
+  };
   TextTable table = op_table_text();
-  for (const Listed& l : rows)
-    table.row(text_row(report.rows[l.row], look.least_percent, report.arch.worker_cores));
+  const auto put_row = [&](const ReportRow& r) {
+    table.row(text_row(r, look.least_percent, report.arch.worker_cores));
+  };
+  size_t all = 0, shown = 0;
+  if (look.rows == 0) {
+    for (const ReportRow& r : report.rows)
+      if (wanted(r)) put_row(r);
+  } else {
+    std::vector<Listed> rows = listed(report, wanted);
+    all = rows.size();
+    rows = longest(std::move(rows), look.rows);
+    shown = rows.size();
+    for (const Listed& l : rows) put_row(report.rows[l.row]);
+  }
   const Totals& t = report.totals;
   table.rule();
   table.row({{""},
@@ -161,64 +171,65 @@ std::string table_part(const OpReport& report, const OpsLook& look) {
              {""},
              {in_us(t.device_us), Ink::grey},
              {in_us(t.gap_us), Ink::grey}});
-  std::string text = table.text(look.width, look.color);
+  table.write(look.width, look.color, put);
   if (hidden)
-    text += std::to_string(hidden) + " ops below " + thousands(look.least_percent, 1) + " % are hidden\n";
-  return text + left_out(rows.size(), all, "--rows 0 shows all, --csv FILE writes all");
+    put(std::to_string(hidden) + " ops below " + thousands(look.least_percent, 1) + " % are hidden\n");
+  put(left_out(shown, all, "--rows 0 shows all, --csv FILE writes all"));
 }
 
-std::string host_part(const OpReport& report, const OpsLook& look) {
+void host_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
   const std::vector<Listed> rows = listed(report, [](const ReportRow& r) { return r.op.host(); });
-  if (rows.empty()) return "";
+  if (rows.empty()) return;
   TextTable table = op_table_text();
   for (const Listed& l : longest(rows, look.rows)) table.row(text_row(report.rows[l.row], 0, 64));
-  return "\n" + inked("On the host", Ink::bold, look.color) + "\n" + table.text(look.width, look.color) +
-         std::to_string(rows.size()) + " ops run on the host; on the device they need no copies.\n";
+  put("\n" + inked("On the host", Ink::bold, look.color) + "\n");
+  table.write(look.width, look.color, put);
+  put(std::to_string(rows.size()) + " ops run on the host; on the device they need no copies.\n");
 }
 
-std::string gap_part(const OpReport& report, const OpsLook& look) {
+void gap_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
   double saving = 0;
   std::vector<Listed> rows = listed(report, [&](const ReportRow& r) {
     const bool high = r.gap_us.value_or(0) > kHighGapUs;
     if (high) saving += *r.gap_us - kUsualGapUs;
     return high;
   });
-  if (rows.empty()) return "";
+  if (rows.empty()) return;
   const size_t all = rows.size();
   rows = longest(std::move(rows), look.rows);
   TextTable table = op_table_text();
   for (const Listed& l : rows) table.row(text_row(report.rows[l.row], 0, 64));
   const double wall = report.totals.device_us + report.totals.gap_us;
   char line[400];
-  std::snprintf(
-      line, sizeof line,
-      "%zu ops wait more than %.1f \u03bcs for their start. Replaying a trace could save about %s "
-      "\u03bcs (%.1f %%); otherwise see that the host\nruns ahead of the device, and that arguments "
-      "which never change are compiled in.\n",
-      all, kHighGapUs, thousands(saving, 0).c_str(), wall > 0 ? saving / wall * 100 : 0);
-  return "\n" + inked("High op-to-op gap", Ink::bold, look.color) + "\n" +
-         table.text(look.width, look.color) + left_out(rows.size(), all, "--rows 0 shows all") + line;
+  std::snprintf(line, sizeof line,
+                "%zu ops wait more than %.1f \u03bcs for their start. Replaying a trace could save about %s "
+                "(%.1f %%); otherwise see that the host\nruns ahead of the device, and that arguments "
+                "which never change are compiled in.\n",
+                all, kHighGapUs, in_us(saving).c_str(), wall > 0 ? saving / wall * 100 : 0);
+  put("\n" + inked("High op-to-op gap", Ink::bold, look.color) + "\n");
+  table.write(look.width, look.color, put);
+  put(left_out(rows.size(), all, "--rows 0 shows all") + line);
 }
 
 std::string matmul_line(const ReportRow& r) {
   return "ID " + std::to_string(r.op.id) + "  " + r.figures.text + "  " + in_us(r.device_us) + "  " + r.bound;
 }
 
-std::string matmul_part(const OpReport& report, const OpsLook& look) {
+void matmul_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
   std::vector<Listed> rows =
       listed(report, [](const ReportRow& r) { return is_matmul(r.op.code) && !r.op.signpost(); });
-  if (rows.empty()) return "";
+  if (rows.empty()) return;
   const size_t all = rows.size();
   rows = longest(std::move(rows), look.rows);
-  std::string text = "\n" + inked("Matmuls", Ink::bold, look.color) + "\n";
+  put("\n" + inked("Matmuls", Ink::bold, look.color) + "\n");
   for (const Listed& l : rows) {
     const ReportRow r = report.rows[l.row];
     const Ink ink = r.total_percent.value_or(0) < look.least_percent ? Ink::grey : Ink::plain;
-    text += inked(matmul_line(r), ink, look.color) + "\n";
-    for (const std::string& a : r.advice) text += inked("  - " + a, ink, look.color) + "\n";
-    if (r.advice.empty()) text += inked("  nothing to change", ink, look.color) + "\n";
+    put(inked(matmul_line(r), ink, look.color) + "\n");
+    for (const std::string& a : r.advice) put(inked("  - " + a, ink, look.color) + "\n");
+    if (r.advice.empty()) put(inked("  nothing to change", ink, look.color) + "\n");
   }
-  return text + left_out(rows.size(), all, "--rows 0 shows all");
+  put(left_out(rows.size(), all, "--rows 0 shows all"));
 }
 
 // Matmuls that neither DRAM nor FLOPs bound, the longest first: where work on an op pays most.
@@ -241,22 +252,24 @@ std::string slow_part(const OpReport& report, const OpsLook& look) {
 
 }  // namespace
 
-std::string ops_text(const OpReport& report, const OpsLook& look) {
-  if (report.rows.empty()) return "No ops are left to show.\n";
+void ops_text(const OpReport& report, const OpsLook& look, const TextSink& put) {
+  if (report.rows.empty()) return put("No ops are left to show.\n");
   const Totals& t = report.totals;
-  std::string text = "Ops on " + report.arch.name + ", " + thousands(report.arch.worker_cores, 0) +
-                     " worker cores, " + std::to_string(report.devices) +
-                     (report.devices == 1 ? " device\n\n" : " devices\n\n") + table_part(report, look);
-  text += "\nVerdict: " + inked(t.verdict.empty() ? "nothing to judge" : t.verdict,
-                                t.verdict == "device-bound" ? Ink::green : Ink::yellow, look.color);
+  put("Ops on " + report.arch.name + ", " + thousands(report.arch.worker_cores, 0) + " worker cores, " +
+      std::to_string(report.devices) + (report.devices == 1 ? " device\n\n" : " devices\n\n"));
+  table_part(report, look, put);
+  std::string text =
+      "\nVerdict: " + inked(t.verdict.empty() ? "nothing to judge" : t.verdict,
+                            t.verdict == "device-bound" ? Ink::green : Ink::yellow, look.color);
   if (!t.verdict_rule.empty()) text += " (" + t.verdict_rule + ")";
   text += "\nDevice busy " + thousands(t.busy_us, 1) + " \u03bcs with overlaps counted once";
   if (t.overlap_us > 0.5) text += ", of " + thousands(t.busy_us + t.overlap_us, 1) + " \u03bcs of kernels";
-  text += "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs\n";
-  if (look.advice)
-    text += host_part(report, look) + gap_part(report, look) + matmul_part(report, look) +
-            slow_part(report, look);
-  return text;
+  put(text + "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs\n");
+  if (!look.advice) return;
+  host_part(report, look, put);
+  gap_part(report, look, put);
+  matmul_part(report, look, put);
+  put(slow_part(report, look));
 }
 
 std::string summary_text(const std::vector<StackedRow>& rows, GroupBy by, bool by_device,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tools/report/ops/op_report.hpp"
+#include "tools/report/text/text_table.hpp"
 
 namespace ttc::tools {
 
@@ -17,7 +18,8 @@ struct OpsLook {
   bool advice = true;
 };
 
-std::string ops_text(const report::OpReport& report, const OpsLook& look);
+// Line by line: the text of a run of any length is never one object in memory.
+void ops_text(const report::OpReport& report, const OpsLook& look, const report::TextSink& put);
 std::string summary_text(const std::vector<report::StackedRow>& rows, report::GroupBy by, bool by_device,
                          const OpsLook& look);
 

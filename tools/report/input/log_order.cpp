@@ -30,7 +30,12 @@ bool LogOrder::take(const Launch& launch, const Lane& lane, const Event& event) 
   }
   LaneState& s = *state_;
   const bool start = event.type == MarkerType::zone_start;
-  if (start && event.zone_class == ZoneClass::firmware && s.open <= 0) s = {launch, 0, 0, {}};
+  if (start && event.zone_class == ZoneClass::firmware && s.open <= 0) {
+    s.launch = launch;
+    s.latest = 0;
+    s.open = 0;
+    s.ends.clear();  // and its memory is used again
+  }
   if (!(s.launch == launch)) {
     if (event.time < s.latest) return false;
     s.launch = launch;

@@ -11,7 +11,7 @@
 //   spread        100 * (greatest - least) / greatest
 //
 // A counter named twice counts twice. Several entries of one name are alternatives: a device uses the first
-// of them for which any of its cores has a value.
+// of them that is of the table's form and for which any of its cores has a value.
 //
 // Source: tt-metal tools/tracy/perf_counter_analysis.py as of PR #46669 (June 2026), whose counter names the
 // firmware markers have; the metrics of HiFi2, HiFi4, LoFi, Math Src, Fidelity Phase and of issued
@@ -22,6 +22,11 @@
 namespace ttc::report {
 
 enum class MetricShape { share, rate, percentage, quotient, blocked, mean_share, mean_blocked, spread };
+
+// tt-metal computes the joined table and the device-only one by two functions, which since June 2026 take
+// another counter for what the second unpacker wrote (compute_perf_counter_metrics and
+// compute_device_only_metrics).
+enum class TableForm { either, joined, device_only };
 
 struct CounterMetric {
   const char* name;
@@ -34,6 +39,7 @@ struct CounterMetric {
   // The middle ratio of `under` to `over` on the device must exceed 0.1: else they count unrelated things.
   bool related = false;
   const char* arch = nullptr;  // front of the only architecture on which the counters mean this
+  TableForm form = TableForm::either;
 };
 
 // In the order of the report's columns.

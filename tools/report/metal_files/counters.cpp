@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "firmware_markers/perf_counter.hpp"
-#include "tools/report/metal_files/counter_metrics.hpp"
 
 namespace ttc::report {
 namespace {
@@ -154,15 +153,29 @@ std::vector<Counters::Count> Counters::take_execution(std::vector<Count>& all) {
   return first;
 }
 
-void Counters::close(const DeviceOp& op) {
+void Counters::Relation::add(double ratio) {
+  if (ratio > kBound) {
+    least_above = above++ ? std::min(least_above, ratio) : ratio;
+  } else {
+    greatest_below = below++ ? std::max(greatest_below, ratio) : ratio;
+  }
+}
+
+// The middle of an even number is the mean of the two in the middle.
+bool Counters::Relation::holds() const {
+  if (above != below) return above > below;
+  return above > 0 && (greatest_below + least_above) / 2 > kBound;
+}
+
+uint64_t Counters::close(const DeviceOp& op) {
   const auto it = open_.find(key(op.launch));
-  if (it == open_.end()) return;
+  if (it == open_.end()) return 0;
   const std::vector<Count> counts = take_execution(it->second);
   if (it->second.empty()) open_.erase(it);
   Chip& chip = chips_[op.launch.chip];
   chip.totals.resize(ids_.size());
   chip.has.resize(formulas_.size());
-  Program& program = closed_[{key(op.launch), op.execution}];
+  Program program;
   std::vector<std::vector<double>> values(formulas_.size());
   CoreCounts core;
   for (size_t begin = 0, end; begin < counts.size(); begin = end) {
@@ -185,9 +198,10 @@ void Counters::close(const DeviceOp& op) {
       if (counter_metrics()[m].related)
         if (const double ratio = sum(core.value, formulas_[m].under) / sum(core.value, formulas_[m].over);
             std::isfinite(ratio))
-          chip.ratios[m].push_back(static_cast<float>(ratio));
+          chip.ratios[m].add(ratio);
     }
   }
+  std::string metrics;
   for (size_t m = 0; m < values.size(); ++m) {
     std::vector<double>& v = values[m];
     if (v.empty()) continue;
@@ -195,24 +209,26 @@ void Counters::close(const DeviceOp& op) {
     double all = 0;
     for (const double value : v) all += value;
     std::sort(v.begin(), v.end());
-    program.metrics.push_back(
-        {static_cast<uint16_t>(m), v.front(), middle_of(v), v.back(), all / static_cast<double>(v.size())});
+    const Statistics s{static_cast<uint16_t>(m), v.front(), middle_of(v), v.back(),
+                       all / static_cast<double>(v.size())};
+    metrics.append(reinterpret_cast<const char*>(&s), sizeof s);
+    ++program.metrics;
   }
+  return closed_.append(std::string(reinterpret_cast<const char*>(&program), sizeof program) + metrics) + 1;
 }
 
 bool Counters::holds(size_t metric, const Chip& chip) const {
   const CounterMetric& m = counter_metrics()[metric];
   if (!chip.has[metric]) return false;
   if (m.arch && !chip.arch.starts_with(m.arch)) return false;
+  if (m.form != TableForm::either && m.form != form_) return false;
   const int alive = formulas_[metric].alive;
   if (alive >= 0 && chip.totals[static_cast<size_t>(alive)] == 0) return false;
-  if (!m.related) return true;
-  std::vector<double> ratios(chip.ratios.at(metric).begin(), chip.ratios.at(metric).end());
-  std::sort(ratios.begin(), ratios.end());
-  return middle_of(ratios) > 0.1;
+  return !m.related || chip.ratios.at(metric).holds();
 }
 
-void Counters::end() {
+void Counters::end(TableForm form) {
+  form_ = form;
   for (auto& [id, chip] : chips_) {
     chip.has.resize(formulas_.size());
     chip.chosen.resize(formulas_.size());
@@ -225,11 +241,15 @@ void Counters::end() {
   }
 }
 
-void Counters::fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row) const {
-  const auto it = closed_.find({key(op.launch), op.execution});
-  if (it == closed_.end()) return;
+void Counters::fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row) {
+  if (op.counters == 0) return;
+  Program program;
+  std::memcpy(&program, closed_.at(op.counters - 1, sizeof program).data(), sizeof program);
+  std::vector<Statistics> metrics(program.metrics);
+  closed_.read(op.counters - 1 + sizeof program, reinterpret_cast<char*>(metrics.data()),
+               metrics.size() * sizeof(Statistics));
   const Chip& chip = chips_.at(op.launch.chip);
-  for (const Statistics& s : it->second.metrics) {
+  for (const Statistics& s : metrics) {
     if (!chip.chosen[s.metric]) continue;
     const CounterMetric& m = counter_metrics()[s.metric];
     const std::string name = m.name;
@@ -240,9 +260,9 @@ void Counters::fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row) c
   }
   if (worker_cores == 0 || op.kernel.cycles() == 0) return;
   for (size_t unit = 0; unit < kUnits; ++unit)
-    if (it->second.any[unit])
+    if (program.any[unit])
       row.counters[kFullGrid[unit]] =
-          it->second.sums[unit] / worker_cores / static_cast<double>(op.kernel.cycles()) * 100;
+          program.sums[unit] / worker_cores / static_cast<double>(op.kernel.cycles()) * 100;
 }
 
 std::vector<std::string> all_counter_columns() {

@@ -3,8 +3,8 @@
 //
 //   Avg <unit> util on full grid (%)      sum of counts / worker cores / kernel cycles * 100
 //
-// Counts are kept until their program is closed, then only its metrics. Where a core reports a counter again
-// under the same launch, that belongs to its next execution.
+// Counts are kept until their program is closed, then only its metrics, in a spill (text/spill.hpp). Where a
+// core reports a counter again under the same launch, that belongs to its next execution.
 //
 // Source: tt-metal tools/tracy/process_ops_logs.py@00761ba.
 #pragma once
@@ -14,7 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/report/metal_files/counter_metrics.hpp"
 #include "tools/report/programs/device_row.hpp"
+#include "tools/report/text/spill.hpp"
 
 namespace ttc::report {
 
@@ -25,12 +27,12 @@ class Counters : public Listener {
   void events(const LaneEvents&) override {}
   void meta(const Launch& launch, const Lane& lane, const Event& event, std::string_view text) override;
 
-  // `op` is complete: what was counted in it becomes metrics.
-  void close(const DeviceOp& op);
+  // `op` is complete: what was counted in it becomes metrics. Gives DeviceOp::counters.
+  uint64_t close(const DeviceOp& op);
   // The whole input was read: every device settles which alternative of a metric it uses.
-  void end();
+  void end(TableForm form);
   // Fills `row.counters` with the metrics of `op`. After end().
-  void fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row) const;
+  void fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row);
 
  private:
   static constexpr uint16_t kUnits = 3;  // the first three metrics, and the counters they are made of
@@ -38,25 +40,34 @@ class Counters : public Listener {
     std::vector<uint16_t> over, under;
     int alive = -1;
   };
+  // Whether the middle one of some ratios exceeds a bound, without the ratios.
+  struct Relation {
+    static constexpr double kBound = 0.1;
+    uint64_t below = 0, above = 0;
+    double greatest_below = 0, least_above = 0;
+    void add(double ratio);
+    bool holds() const;
+  };
   struct Count {
     uint16_t core;  // x << 8 | y
     uint16_t counter;
     uint32_t value, reference;
   };
   struct Statistics {
-    uint16_t metric;
-    double least, middle, greatest, mean;
+    uint16_t metric = 0;
+    double least = 0, middle = 0, greatest = 0, mean = 0;
   };
+  // Of a program, in front of its metrics.
   struct Program {
-    std::vector<Statistics> metrics;
     std::array<double, kUnits> sums{};  // of counts, over the cores
     bool any[kUnits] = {};
+    uint32_t metrics = 0;
   };
   struct Chip {
     std::string arch;
-    std::vector<double> totals;                   // of counts, by counter
-    std::map<size_t, std::vector<float>> ratios;  // of metrics whose counters must be related
-    std::vector<bool> has, chosen;                // by metric: a value on some core; what of it is shown
+    std::vector<double> totals;         // of counts, by counter
+    std::map<size_t, Relation> ratios;  // of metrics whose counters must be related
+    std::vector<bool> has, chosen;      // by metric: a value on some core; what of it is shown
   };
   using Key = std::tuple<uint32_t, uint32_t, int64_t, int64_t>;
   static Key key(const Launch& l) { return {l.chip, l.host_id, l.trace_id, l.trace_counter}; }
@@ -68,7 +79,8 @@ class Counters : public Listener {
   std::unordered_map<std::string, uint16_t> ids_;
   std::vector<Formula> formulas_;  // beside counter_metrics()
   std::map<Key, std::vector<Count>> open_;
-  std::map<std::pair<Key, uint32_t>, Program> closed_;
+  Spill closed_;
+  TableForm form_ = TableForm::either;
   std::map<uint32_t, Chip> chips_;
 };
 

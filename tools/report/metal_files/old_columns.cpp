@@ -46,7 +46,7 @@ Cells columns_of_mid_2025(const Cells& cells) {
     kept.push_back({i, padded});
     header.push_back(std::move(name));
   }
-  Cells then{std::move(header), {}};
+  Cells then{std::move(header), {}, cells.device};
   for (const auto& row : cells.rows) {
     std::vector<std::string> fields;
     fields.reserve(kept.size());

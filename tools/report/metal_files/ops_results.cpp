@@ -11,6 +11,7 @@
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/text/csv_file.hpp"
 #include "tools/report/text/python_text.hpp"
+#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 namespace {
@@ -272,7 +273,7 @@ std::vector<std::string> line_of(const Row& row, const std::vector<std::string>&
 }
 
 // In tt-metal's order, those that some row has.
-std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
+std::vector<std::string> counter_columns(const DeviceRows& device) {
   std::set<std::string> have;
   for (const DeviceRow& d : device)
     for (const auto& [name, value] : d.counters) have.insert(name);
@@ -284,7 +285,7 @@ std::vector<std::string> counter_columns(const std::vector<DeviceRow>& device) {
 }
 
 // Gaps as device-only mode has them: in order of time, negative where programs overlap.
-void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
+void put_signed_gaps(Row& row, const DeviceRow& d, const std::optional<DeviceRow>& previous) {
   if (!d.kernel_start || !d.kernel_ns || *d.kernel_end == *d.kernel_start) return;
   const double ns_per_cycle =
       static_cast<double>(*d.kernel_ns) / static_cast<double>(*d.kernel_end - *d.kernel_start);
@@ -300,27 +301,43 @@ void put_signed_gaps(Row& row, const DeviceRow& d, const DeviceRow* previous) {
         std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
 }
 
-Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinSummary& summary) {
-  std::vector<const DeviceRow*> order;
-  order.reserve(device.size());
-  for (const DeviceRow& d : device) order.push_back(&d);
-  std::stable_sort(order.begin(), order.end(), [](const DeviceRow* a, const DeviceRow* b) {
-    const Cycles &x = a->firmware_start ? a->firmware_start : a->kernel_start,
-                 &y = b->firmware_start ? b->firmware_start : b->kernel_start;
-    return std::tie(a->device, x) < std::tie(b->device, y);
-  });
+struct DevicePlace {
+  uint32_t device, row;
+  uint64_t start;  // of firmware, else of kernels; 0: neither
+};
+struct DeviceOrder {
+  bool operator()(const DevicePlace& a, const DevicePlace& b) const {
+    return std::tie(a.device, a.start, a.row) < std::tie(b.device, b.start, b.row);
+  }
+};
+
+// Places of the rows in order of device and time.
+Records<uint32_t> in_time(const DeviceRows& device) {
+  RecordSort<DevicePlace, DeviceOrder> order;
+  uint32_t row = 0;
+  for (const DeviceRow& d : device)
+    order.add({d.device, row++, d.firmware_start.value_or(d.kernel_start.value_or(0))});
+  Records<uint32_t> places(64 << 10);
+  order.drain([&](const DevicePlace& place) { places.push_back(place.row); });
+  return places;
+}
+
+Cells device_only(const DeviceRows& device, bool every_column, JoinSummary& summary) {
   std::set<uint32_t> devices;
   bool replays = false;
   Row present;  // everything that any row has
+  Cells cells;
+  cells.device = in_time(device);
   const auto walk = [&](const auto& take) {
-    const DeviceRow* previous = nullptr;
-    for (const DeviceRow* d : order) {
-      if (previous && previous->device != d->device) previous = nullptr;
-      take(*d, previous);
-      if (d->kernel_start) previous = d;
+    std::optional<DeviceRow> previous;
+    for (const uint32_t place : cells.device) {
+      DeviceRow d = device[place];
+      if (previous && previous->device != d.device) previous.reset();
+      take(d, previous);
+      if (d.kernel_start) previous = std::move(d);
     }
   };
-  walk([&](const DeviceRow& d, const DeviceRow* previous) {
+  walk([&](const DeviceRow& d, const std::optional<DeviceRow>& previous) {
     put_device(present, d);
     put_signed_gaps(present, d, previous);
     devices.insert(d.device);
@@ -331,14 +348,13 @@ Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinS
   std::set<std::string> unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
   if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
-  Cells cells;
   if (every_column)
     cells.header = all_columns({1, 1});
   else
     for (const char* name : kColumns)
       if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
   for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
-  walk([&](const DeviceRow& d, const DeviceRow* previous) {
+  walk([&](const DeviceRow& d, const std::optional<DeviceRow>& previous) {
     Row row;
     put_device(row, d);
     put_signed_gaps(row, d, previous);
@@ -355,55 +371,58 @@ Cells device_only(const std::vector<DeviceRow>& device, bool every_column, JoinS
 
 // Which device rows belong to a host op: those of its id and trace, or of its id where the host knows no
 // trace.
-class DeviceRows {
+class RowsOfLaunches {
  public:
-  explicit DeviceRows(const std::vector<DeviceRow>& rows) : rows_(rows), taken_(rows.size()) {
-    for (size_t i = 0; i < rows.size(); ++i) by_id_[{rows[i].device, rows[i].call_count}].push_back(i);
+  struct Place {
+    uint32_t device, id, row;
+    std::optional<uint32_t> trace, session;
+  };
+  explicit RowsOfLaunches(const DeviceRows& rows) : taken_(rows.size()) {
+    all_.reserve(rows.size());
+    for (const DeviceRow& d : rows)
+      all_.push_back({d.device, d.call_count, static_cast<uint32_t>(all_.size()), d.trace_id, d.session});
+    std::sort(all_.begin(), all_.end(), [](const Place& a, const Place& b) {
+      return std::tie(a.device, a.id, a.session, a.row) < std::tie(b.device, b.id, b.session, b.row);
+    });
   }
-  std::vector<const DeviceRow*> of(uint32_t device, uint32_t id, const std::optional<uint32_t>& trace) {
-    std::vector<const DeviceRow*> all, same;
-    const auto it = by_id_.find({device, id});
-    if (it == by_id_.end()) return all;
-    for (const size_t i : it->second) {
-      all.push_back(&rows_[i]);
-      taken_[i] = true;
-      if (rows_[i].trace_id == trace) same.push_back(&rows_[i]);
+  // In order of sessions.
+  std::vector<Place> of(uint32_t device, uint32_t id, const std::optional<uint32_t>& trace) {
+    std::vector<Place> all, same;
+    auto it = std::lower_bound(all_.begin(), all_.end(), std::pair{device, id}, [](const Place& a, auto b) {
+      return std::pair{a.device, a.id} < b;
+    });
+    for (; it != all_.end() && it->device == device && it->id == id; ++it) {
+      all.push_back(*it);
+      taken_[it->row] = true;
+      if (it->trace == trace) same.push_back(*it);
     }
-    auto& chosen = same.empty() ? all : same;
-    std::stable_sort(chosen.begin(), chosen.end(),
-                     [](const DeviceRow* a, const DeviceRow* b) { return a->session < b->session; });
-    return chosen;
+    return same.empty() ? all : same;
   }
   uint64_t not_taken() const {
     return static_cast<uint64_t>(std::count(taken_.begin(), taken_.end(), false));
   }
 
  private:
-  const std::vector<DeviceRow>& rows_;
+  std::vector<Place> all_;
   std::vector<bool> taken_;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<size_t>> by_id_;
 };
-
-}  // namespace
-
-namespace {
 
 // What a row of the joined table is made of.
 struct Joined {
   uint64_t at_ns = 0;  // of the host
   const HostOp* op = nullptr;
-  const DeviceRow* device = nullptr;
+  uint32_t device = Cells::kNoDevice;  // row of the device
   const Signpost* signpost = nullptr;
   std::optional<uint32_t> trace;
 };
 
 // The rows of one host op: one for each launch or replay of it, else one without device cells.
-void join_op(const HostOp& op, const HostLog& host, DeviceRows& rows_of, JoinSummary& summary,
+void join_op(const HostOp& op, const HostLog& host, RowsOfLaunches& rows_of, JoinSummary& summary,
              std::vector<Joined>& all) {
   summary.without_time += !op.start_ns;
   const uint64_t at_ns = op.start_ns.value_or(op.message_ns);
   const auto found =
-      op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<const DeviceRow*>();
+      op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<RowsOfLaunches::Place>();
   if (found.empty()) {
     const bool on_device = text_of(*op.info, {"op_type"}) == "tt_dnn_device";
     if (on_device && op.trace_id) {
@@ -411,20 +430,20 @@ void join_op(const HostOp& op, const HostLog& host, DeviceRows& rows_of, JoinSum
       return;
     }
     summary.without_device += on_device;
-    all.push_back({at_ns, &op, nullptr, nullptr, {}});
+    all.push_back({at_ns, &op, Cells::kNoDevice, nullptr, {}});
   }
-  for (const DeviceRow* d : found) {
-    Joined row{at_ns, &op, d, nullptr, d->trace_id ? d->trace_id : op.trace_id};
-    if (d->session && row.trace) {
-      const auto replays = host.replays_ns.find({d->device, *row.trace});
-      if (replays != host.replays_ns.end() && *d->session <= replays->second.size() && *d->session > 0)
-        row.at_ns = replays->second[*d->session - 1];
+  for (const RowsOfLaunches::Place& d : found) {
+    Joined row{at_ns, &op, d.row, nullptr, d.trace ? d.trace : op.trace_id};
+    if (d.session && row.trace) {
+      const auto replays = host.replays_ns.find({d.device, *row.trace});
+      if (replays != host.replays_ns.end() && *d.session <= replays->second.size() && *d.session > 0)
+        row.at_ns = replays->second[*d.session - 1];
     }
     all.push_back(row);
   }
 }
 
-Row row_of(const Joined& joined, TensorColumns& tensors) {
+Row row_of(const Joined& joined, const DeviceRows& rows, TensorColumns& tensors) {
   Row row;
   if (joined.signpost) {
     row["OP CODE"] = joined.signpost->header;
@@ -433,22 +452,24 @@ Row row_of(const Joined& joined, TensorColumns& tensors) {
     row["HOST START TS"] = std::to_string(joined.signpost->ns);
     return row;
   }
-  if (joined.device) put_device(row, *joined.device);
+  std::optional<DeviceRow> device;
+  if (joined.device != Cells::kNoDevice) device = rows[joined.device];
+  if (device) put_device(row, *device);
   put_host(row, *joined.op, tensors);
   put_model(row, *joined.op->info);
-  if (joined.device) {
+  if (device) {
     put(row, "METAL TRACE ID", joined.trace);
-    if (!joined.device->session) row.erase("METAL TRACE ID");
+    if (!device->session) row.erase("METAL TRACE ID");
   }
   return row;
 }
 
-std::vector<std::string> joined_header(const std::vector<DeviceRow>& device, const HostLog& host,
+std::vector<std::string> joined_header(const DeviceRows& device, const HostLog& host,
                                        const std::vector<Joined>& joined, bool mlir) {
   TensorColumns tensors;
   std::set<const Json*> met;  // cached ops share what describes them
   for (const Joined& j : joined)
-    if (j.op && met.insert(j.op->info.get()).second) row_of(j, tensors);
+    if (j.op && met.insert(j.op->info.get()).second) row_of(j, device, tensors);
   std::set<std::string> children;
   for (const HostOp& op : host.ops)
     for (const auto& [name, ns] : op.children_ns) children.insert(name + "_TT_HOST_FUNC [ns]");
@@ -462,24 +483,28 @@ std::vector<std::string> joined_header(const std::vector<DeviceRow>& device, con
 
 }  // namespace
 
-Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, const ResultOptions& options,
+Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,
                    JoinSummary& summary) {
   summary = {};
   summary.device_ops = device.size();
   summary.host_ops = host.ops.size();
   summary.signposts = host.signposts.size();
   if (host.ops.empty()) return device_only(device, options.every_column, summary);
-  DeviceRows rows_of(device);
+  RowsOfLaunches rows_of(device);
   std::vector<Joined> joined;
   for (const HostOp& op : host.ops) join_op(op, host, rows_of, summary, joined);
-  for (const Signpost& s : host.signposts) joined.push_back({s.ns, nullptr, nullptr, &s, {}});
+  for (const Signpost& s : host.signposts) joined.push_back({s.ns, nullptr, Cells::kNoDevice, &s, {}});
   std::stable_sort(joined.begin(), joined.end(),
                    [](const Joined& a, const Joined& b) { return a.at_ns < b.at_ns; });
   summary.rows = joined.size();
   summary.without_host = rows_of.not_taken();
-  Cells cells{joined_header(device, host, joined, options.mlir), {}};
+  Cells cells;
+  cells.header = joined_header(device, host, joined, options.mlir);
   TensorColumns ignored;
-  for (const Joined& j : joined) cells.rows.push_back(line_of(row_of(j, ignored), cells.header));
+  for (const Joined& j : joined) {
+    cells.rows.push_back(line_of(row_of(j, device, ignored), cells.header));
+    cells.device.push_back(j.device);
+  }
   return cells;
 }
 

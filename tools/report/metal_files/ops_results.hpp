@@ -25,8 +25,10 @@ struct JoinSummary {
 
 // A table of cells: what ends up in the file, and what the reports of our own read.
 struct Cells {
+  static constexpr uint32_t kNoDevice = ~0u;
   std::vector<std::string> header;
   CellRows rows;
+  Records<uint32_t> device{64 << 10};  // of joined rows: which of the device's rows each one has
 };
 
 struct ResultOptions {
@@ -37,7 +39,7 @@ struct ResultOptions {
 };
 
 // Host columns only when `host` has ops; else the device-only form, in order of device and time.
-Cells join_results(const std::vector<DeviceRow>& device, const HostLog& host, const ResultOptions& options,
+Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,
                    JoinSummary& summary);
 void write_cells(const Cells& cells, tools::Output& out);
 

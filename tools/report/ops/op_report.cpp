@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "tools/report/input/device_input.hpp"
 #include "tools/report/text/python_text.hpp"
@@ -55,19 +58,34 @@ Architecture choose_architecture(const OpTable& table, const ReportOptions& opti
   return arch;
 }
 
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+double or_zero(double value) {
+  return std::isnan(value) ? 0 : value;
+}
+
 // What of a row decides whether and where it is shown.
 struct OpKey {
-  uint32_t row = 0, device = 0;
-  uint64_t id = 0;
-  const std::string* code = nullptr;
-  double host_start = 1e300;  // unknown last, as it came
-  Number kernel, gap;         // ns
-  bool has_device = false, signpost = false, host = false, on_device = false;
+  uint32_t row = 0, device = 0, id = 0;
+  bool has_device : 1 = false, signpost : 1 = false, host : 1 = false, on_device : 1 = false,
+                    collective : 1 = false;
+  size_t code = 0;                         // hash of the name: nameless programs have one each
+  double host_start = 1e300;               // unknown last, as it came
+  double kernel = kAbsent, gap = kAbsent;  // ns
 };
+static_assert(sizeof(OpKey) <= 48);
 using Rows = std::vector<OpKey>;
 
-// `codes` keeps the names.
-Rows keys_of(const OpRows& ops, std::set<std::string>& codes) {
+size_t hash_of(const std::string& code) {
+  return std::hash<std::string>()(code);
+}
+
+bool is_collective(const std::string& code) {
+  for (const char* name : {"AllGather", "ReduceScatter", "AllReduce"})
+    if (code.find(name) != std::string::npos) return true;
+  return false;
+}
+
+Rows keys_of(const OpRows& ops) {
   Rows rows;
   rows.reserve(ops.size());
   for (const OpRow& op : ops) {
@@ -75,11 +93,12 @@ Rows keys_of(const OpRows& ops, std::set<std::string>& codes) {
     k.row = static_cast<uint32_t>(rows.size());
     k.device = op.device.value_or(0);
     k.has_device = op.device.has_value();
-    k.id = op.id;
-    k.code = &*codes.insert(op.code).first;
+    k.id = static_cast<uint32_t>(op.id);
+    k.code = hash_of(op.code);
+    k.collective = is_collective(op.code);
     k.host_start = op.host_start.value_or(k.host_start);
-    k.kernel = op.kernel;
-    k.gap = op.gap;
+    k.kernel = op.kernel.value_or(kAbsent);
+    k.gap = op.gap.value_or(kAbsent);
     k.signpost = op.signpost();
     k.host = op.host();
     k.on_device = op.type == "tt_dnn_device";
@@ -100,14 +119,15 @@ Rows without_signposts(Rows rows, const ReportOptions& options) {
 
 // Behind the first row of that code, or everything when there is none.
 Rows behind(const Rows& rows, const std::string& code) {
-  const auto at = std::find_if(rows.begin(), rows.end(), [&](const OpKey& r) { return *r.code == code; });
+  const auto at =
+      std::find_if(rows.begin(), rows.end(), [of = hash_of(code)](const OpKey& r) { return r.code == of; });
   return at == rows.end() ? rows : Rows(at + 1, rows.end());
 }
 
 Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bool& cut) {
   const auto place_of = [&](const std::string& name, size_t which) {
     for (size_t i = 0; i < rows.size(); ++i)
-      if (rows[i].signpost && *rows[i].code == name && which-- == 0) return i;
+      if (rows[i].signpost && rows[i].code == hash_of(name) && which-- == 0) return i;
     return rows.size();
   };
   size_t begin = 0, end = rows.size();
@@ -137,11 +157,11 @@ Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bo
 }
 
 // Without a wish: what lies behind the last signpost's name, or, where that is nothing, an earlier one's.
-Rows window(Rows rows, const ReportOptions& o, OpReport& report) {
+Rows window(Rows rows, const OpRows& ops, const ReportOptions& o, OpReport& report) {
   if (o.ignore_signposts) return rows;
   std::vector<std::string> names;
   for (const OpKey& r : rows)
-    if (r.signpost) names.push_back(*r.code);
+    if (r.signpost) names.push_back(ops[r.row].code);
   if (names.empty()) {
     for (const std::string& wish : {o.start_signpost, o.end_signpost})
       if (!wish.empty())
@@ -165,57 +185,58 @@ Rows window(Rows rows, const ReportOptions& o, OpReport& report) {
   return without_signposts(std::move(rows), o);
 }
 
-bool is_collective(const std::string& code) {
-  for (const char* name : {"AllGather", "ReduceScatter", "AllReduce"})
-    if (code.find(name) != std::string::npos) return true;
-  return false;
-}
-
 struct Picked {
   const OpKey* key;
-  std::optional<double> kernel;  // instead of the row's
-  Number kernel_ns() const { return kernel ? Number(*kernel) : key->kernel; }
+  double kernel = kAbsent;  // instead of the row's
+  double kernel_ns() const { return or_zero(std::isnan(kernel) ? key->kernel : kernel); }
 };
 
 // Of one step over several devices: the longest; of collectives the first, with the mean.
 Picked one_of(const std::vector<const OpKey*>& step) {
-  if (!is_collective(*step.front()->code))
-    return {*std::max_element(step.begin(), step.end(),
-                              [](const OpKey* a, const OpKey* b) {
-                                return a->kernel.value_or(-1) < b->kernel.value_or(-1);
-                              }),
-            {}};
+  if (!step.front()->collective)
+    return {*std::max_element(step.begin(), step.end(), [](const OpKey* a, const OpKey* b) {
+      const auto known = [](double ns) { return std::isnan(ns) ? -1 : ns; };
+      return known(a->kernel) < known(b->kernel);
+    })};
   double sum = 0;
   size_t count = 0;
   for (const OpKey* r : step)
-    if (r->kernel) sum += *r->kernel, ++count;
-  Picked one{step.front(), {}};
+    if (!std::isnan(r->kernel)) sum += r->kernel, ++count;
+  Picked one{step.front()};
   if (count) one.kernel = sum / static_cast<double>(count);
   return one;
 }
 
+void by_id(std::vector<Picked>& all) {
+  std::sort(all.begin(), all.end(), [](const Picked& a, const Picked& b) {
+    return std::tie(a.key->id, a.key->row) < std::tie(b.key->id, b.key->row);
+  });
+}
+
 // Several devices that ran the same ops in the same order become one.
-std::vector<Picked> merged(const Rows& rows, OpReport& report) {
+std::vector<Picked> merged(const Rows& rows, const OpRows& names, OpReport& report) {
   std::map<uint32_t, std::vector<const OpKey*>> by_device;
   std::vector<Picked> all;
+  all.reserve(rows.size());
   for (const OpKey& r : rows) {
     if (r.on_device)
       by_device[r.device].push_back(&r);
     else
-      all.push_back({&r, {}});
+      all.push_back({&r});
   }
   std::map<uint32_t, size_t> next;
   size_t misaligned = 0;
   std::string first;
   for (;;) {
     std::vector<const OpKey*> step;
-    const std::string* code = nullptr;
+    std::optional<size_t> code;
     for (const auto& [device, ops] : by_device) {
       size_t& at = next[device];
       if (at == ops.size()) continue;
       if (!code) code = ops[at]->code;
-      if (*ops[at]->code != *code) {
-        if (misaligned++ == 0) first = *code + " (row " + std::to_string(step.front()->id) + ")";
+      if (ops[at]->code != *code) {
+        if (misaligned++ == 0)
+          first = names[step.front()->row].code + " (row " + std::to_string(step.front()->id) + ")";
         continue;
       }
       step.push_back(ops[at++]);
@@ -227,8 +248,7 @@ std::vector<Picked> merged(const Rows& rows, OpReport& report) {
     report.remarks.push_back("the devices did not run the same ops: " + std::to_string(misaligned) +
                              " steps do not match, the first at " + first +
                              "; --no-merge-devices keeps the devices apart");
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Picked& a, const Picked& b) { return a.key->id < b.key->id; });
+  by_id(all);
   return all;
 }
 
@@ -336,9 +356,9 @@ void add_up(OpReport& report) {
   const double wall = t.device_us + t.gap_us, share = wall > 0 ? t.gap_us / wall * 100 : 0;
   char rule[200];
   std::snprintf(rule, sizeof rule,
-                "%.1f %% of kernels and gaps together (%.0f of %.0f us) are gaps; over 70 %% is host-bound, "
+                "%.1f %% of kernels and gaps together (%.*f of %.*f us) are gaps; over 70 %% is host-bound, "
                 "over 30 %% partly",
-                share, t.gap_us, wall);
+                share, t.gap_us < 10, t.gap_us, wall < 10, wall);
   t.verdict = share > 70 ? "host-bound" : share > 30 ? "partly host-bound" : "device-bound";
   t.verdict_rule = rule;
 }
@@ -356,18 +376,20 @@ void BusyTime::add(const OpRow& op) {
   const double ns_per_cycle = *op.firmware / (*op.firmware_end - *op.firmware_start);
   if (origin_ < 0) origin_ = *op.firmware_end;
   const double end = (*op.firmware_end - origin_) * ns_per_cycle;
-  spans_.emplace_back(end - *op.kernel, end);
+  spans_.add({end - *op.kernel, end});
 }
 
 Busy BusyTime::result() {
   Busy busy = known_;
-  std::sort(spans_.begin(), spans_.end());
-  double until = -1e300, first = spans_.empty() ? 0 : spans_.front().first, last = first;
-  for (const auto& [begin, end] : spans_) {
-    busy.busy_us += std::max(0.0, end - std::max(begin, until)) / 1000;
-    until = std::max(until, end);
-    last = std::max(last, end);
-  }
+  double until = -1e300, first = 0, last = 0;
+  bool any = false;
+  spans_.drain([&](const Span& span) {
+    if (!any) first = last = span.begin;
+    any = true;
+    busy.busy_us += std::max(0.0, span.end - std::max(span.begin, until)) / 1000;
+    until = std::max(until, span.end);
+    last = std::max(last, span.end);
+  });
   busy.span_us = (last - first) / 1000;
   return busy;
 }
@@ -383,7 +405,7 @@ ReportRows::ReportRows(OpRows ops, Architecture arch, std::vector<Chosen> chosen
 
 OpRow ReportRows::op(size_t i) const {
   OpRow op = ops_[chosen_[i].row];
-  if (chosen_[i].kernel) op.kernel = chosen_[i].kernel;
+  if (!std::isnan(chosen_[i].kernel)) op.kernel = chosen_[i].kernel;
   return op;
 }
 
@@ -399,6 +421,7 @@ namespace {
 std::vector<ReportRows::Chosen> choose(const std::vector<Picked>& picked, const ReportOptions& options,
                                        double& total_us) {
   std::vector<ReportRows::Chosen> chosen;
+  chosen.reserve(picked.size());
   bool has_previous = false, first = true;
   for (const Picked& one : picked) {
     const OpKey& key = *one.key;
@@ -412,8 +435,7 @@ std::vector<ReportRows::Chosen> choose(const std::vector<Picked>& picked, const 
     if (options.no_host_ops && key.host) continue;
     chosen.push_back({key.row, keeps_gap, one.kernel});
     if (key.signpost) continue;
-    total_us +=
-        (key.host ? 0 : one.kernel_ns().value_or(0) / 1000) + (keeps_gap && key.gap ? *key.gap / 1000 : 0);
+    total_us += (key.host ? 0 : one.kernel_ns() / 1000) + (keeps_gap ? or_zero(key.gap) / 1000 : 0);
   }
   return chosen;
 }
@@ -424,24 +446,29 @@ OpReport make_report(OpTable table, const ReportOptions& options) {
   OpReport report;
   report.remarks = table.remarks;
   report.arch = choose_architecture(table, options, report);
-  std::set<std::string> codes;
-  Rows rows = keys_of(table.rows, codes);
+  Rows rows = keys_of(table.rows);
   if (!options.tracing_mode)
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const OpKey& a, const OpKey& b) { return a.host_start < b.host_start; });
-  rows = window(std::move(rows), options, report);
+    std::sort(rows.begin(), rows.end(), [](const OpKey& a, const OpKey& b) {
+      return std::tie(a.host_start, a.row) < std::tie(b.host_start, b.row);
+    });
+  rows = window(std::move(rows), table.rows, options, report);
   std::set<uint32_t> devices;
   for (const OpKey& r : rows)
     if (r.has_device) devices.insert(r.device);
   report.devices = devices.size();
   std::vector<Picked> picked;
-  if (options.merge_devices && !devices.empty())
-    picked = merged(rows, report);
-  else
-    for (const OpKey& r : rows) picked.push_back({&r, {}});
+  if (options.merge_devices && devices.size() > 1) {
+    picked = merged(rows, table.rows, report);
+  } else {
+    picked.reserve(rows.size());
+    for (const OpKey& r : rows) picked.push_back({&r});
+    if (options.merge_devices && !devices.empty()) by_id(picked);
+  }
   double total_us = 0;
   std::vector<ReportRows::Chosen> chosen = choose(picked, options, total_us);
   report.rows = ReportRows(std::move(table.rows), report.arch, std::move(chosen), total_us);
+  std::vector<Picked>().swap(picked);
+  Rows().swap(rows);
   add_up(report);
   return report;
 }

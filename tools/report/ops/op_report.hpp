@@ -2,12 +2,14 @@
 // shares and verdicts. The rules are those of tt-perf-report 1.2.4 (tt-perf-report
 // src/tt_perf_report/perf_report.py) except where tools/ttreport/REPORTS.md says why not.
 #pragma once
+#include <limits>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "tools/report/ops/op_model.hpp"
+#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 
@@ -41,8 +43,8 @@ class ReportRows {
   // A row of the table, and what differs from it here.
   struct Chosen {
     uint32_t row = 0;
-    bool gap = true;               // it has one: an op stands before it
-    std::optional<double> kernel;  // ns: the mean of a collective over devices
+    bool gap = true;                                           // it has one: an op stands before it
+    double kernel = std::numeric_limits<double>::quiet_NaN();  // ns: mean of a collective over devices
   };
   ReportRows() = default;
   // `total_us`: of device times and gaps, which shares are taken of.
@@ -115,7 +117,15 @@ class BusyTime {
 
  private:
   Busy known_;
-  std::vector<std::pair<double, double>> spans_;  // ns, from the first firmware end seen
+  struct Span {
+    double begin, end;  // ns, from the first firmware end seen
+  };
+  struct Earlier {
+    bool operator()(const Span& a, const Span& b) const {
+      return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+    }
+  };
+  RecordSort<Span, Earlier> spans_;
   double origin_ = -1;
 };
 

@@ -58,7 +58,8 @@ void OpRows::push_back(const OpRow& row) {
 
 OpRow OpRows::operator[](size_t i) const {
   OpRow row;
-  each_field(row, Unpack{bytes_->at(places_[i].at, places_[i].size)});
+  const Place place = places_[i];
+  each_field(row, Unpack{bytes_->at(place.at, place.size)});
   return row;
 }
 

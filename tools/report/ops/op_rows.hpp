@@ -1,10 +1,10 @@
 // The typed rows of a table, in the order in which they were added. They are kept packed, and beyond some
-// megabytes in a file (text/spill.hpp): of a row 16 bytes stay in memory.
+// megabytes in a file (text/spill.hpp).
 #pragma once
 #include <memory>
-#include <vector>
 
 #include "tools/report/ops/op_row.hpp"
+#include "tools/report/text/records.hpp"
 #include "tools/report/text/row_iterator.hpp"
 #include "tools/report/text/spill.hpp"
 
@@ -27,7 +27,7 @@ class OpRows {
     uint32_t size;
   };
   std::shared_ptr<Spill> bytes_;  // copies share what they have in common
-  std::vector<Place> places_;
+  Records<Place> places_;
 };
 
 }  // namespace ttc::report

@@ -131,13 +131,20 @@ class Fan : public Listener {
   std::vector<Listener*> ears_;
 };
 
+// What zones were read into, until the host was read too.
+struct Zones {
+  OpOrder ops;
+  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
+};
+
 void read_zones(const RunOptions& options, const std::vector<std::string>& from,
-                const RunListeners& listeners, Run& run) {
-  Counters counters;
+                const RunListeners& listeners, Run& run, Zones& zones) {
+  Counters& counters = *zones.counters;
   OpBuilder builder(
-      [&](const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
-        run.ops.push_back(op);
-        counters.close(op);
+      [&](const DeviceOp& closed, std::span<const OpBuilder::CoreTime> cores) {
+        DeviceOp op = closed;
+        op.counters = counters.close(op);
+        zones.ops.add(op);
         for (const auto& done : listeners.programs) done(op, cores);
       },
       options.budget);
@@ -150,16 +157,23 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
   builder.end();
-  counters.end();
   run.late = builder.late();
   run.without_program = builder.without_id();
-  order_ops(run.ops, [&](uint32_t chip) { return run.mhz(chip); });
-  run.rows.reserve(run.ops.size());
-  for (const DeviceOp& op : run.ops) {
-    const Device& device = run.devices[op.launch.chip];
-    run.rows.push_back(device_row(op, device));
-    counters.fill(op, device.worker_cores, run.rows.back());
-  }
+}
+
+// The programs in order, and their rows.
+void settle(Zones& zones, Run& run) {
+  zones.counters->end(run.host.ops.empty() ? TableForm::device_only : TableForm::joined);
+  run.ops = zones.ops.ordered([&](uint32_t chip) { return run.mhz(chip); });
+  run.rows =
+      DeviceRows(run.ops.size(), [ops = run.ops, devices = run.devices, counters = zones.counters](size_t i) {
+        const DeviceOp op = ops[i];
+        const auto known = devices.find(op.launch.chip);
+        const Device device = known == devices.end() ? Device() : known->second;
+        DeviceRow row = device_row(op, device);
+        counters->fill(op, device.worker_cores, row);
+        return row;
+      });
 }
 
 }  // namespace
@@ -188,6 +202,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     return run;
   }
   std::error_code ignored;
+  std::optional<Zones> zones;
   if (fs::is_regular_file(from.front(), ignored) && is_cpp_report(from.front())) {
     run.kind = InputKind::cpp_report;
     std::ifstream in(from.front(), std::ios::binary);
@@ -196,9 +211,10 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     run.account.remarks = std::move(report.remarks);
     run.account.damaged = report.damaged;
   } else {
-    read_zones(options, from, listeners, run);
+    read_zones(options, from, listeners, run, zones.emplace());
   }
   read_host(options, from, run);
+  if (zones) settle(*zones, run);
   run.account.damaged = run.account.damaged || run.host.damaged;
   run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
   return run;
@@ -208,14 +224,10 @@ OpTable table_of(const Run& run) {
   if (run.kind == InputKind::ops_results) return run.typed;
   OpTable table;
   OpTableReader reader(table, run.table.header);
-  std::map<std::tuple<uint32_t, uint64_t, uint32_t>, const DeviceRow*> by_launch;
-  for (const DeviceRow& d : run.rows) by_launch[{d.device, d.call_count, d.session.value_or(0)}] = &d;
   for (size_t i = 0; i < run.table.rows.size(); ++i) {
     OpRow op = reader.row(run.table.rows[i], i + 2);
-    const auto it =
-        by_launch.find({op.device.value_or(0), op.call_count.value_or(0), op.session.value_or(0)});
-    if (it != by_launch.end()) {
-      const DeviceRow& d = *it->second;
+    if (const uint32_t place = run.table.device[i]; place != Cells::kNoDevice) {
+      const DeviceRow d = run.rows[place];
       op.slowest_x = d.slowest_x;
       op.slowest_y = d.slowest_y;
       // What the device-only form of the table has no columns for.

@@ -11,6 +11,7 @@
 #include "tools/report/metal_files/ops_results.hpp"
 #include "tools/report/ops/op_table.hpp"
 #include "tools/report/programs/op_builder.hpp"
+#include "tools/report/programs/op_order.hpp"
 
 namespace ttc::report {
 
@@ -36,8 +37,8 @@ struct Run {
   std::vector<std::string> taken;  // sentences: which file of a folder was taken
   std::map<uint32_t, Device> devices;
   std::vector<Zone> zones;
-  std::vector<DeviceOp> ops;    // in order of chip and start; empty unless zones were read
-  std::vector<DeviceRow> rows;  // of ops, or of a cpp report
+  DeviceOps ops;    // in order of chip and start; empty unless zones were read
+  DeviceRows rows;  // of ops, or of a cpp report
   HostLog host;
   Cells table;    // as in ops_perf_results; empty when the input is one
   OpTable typed;  // of an input that is a table of ops

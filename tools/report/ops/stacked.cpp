@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "tools/report/ops/op_report.hpp"
 
@@ -38,6 +39,10 @@ void put_flops(StackedRow& row, const std::vector<std::pair<double, double>>& fl
   row.flops_deviation = std::sqrt(squares / (n - 1));
 }
 
+// Programs that nobody named have a line each, until these are so many; the others share one.
+constexpr size_t kMostNameless = 4096;
+constexpr const char* kOthers = "other programs";
+
 // Buffer and layout of input 0, as its column's last two parts have them.
 std::string place_of(const std::string& memory) {
   const size_t last = memory.rfind('_');
@@ -57,11 +62,16 @@ std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_d
     std::vector<std::pair<double, double>> flops;  // percent, us
   };
   std::map<std::pair<std::string, int64_t>, Group> groups;
+  std::set<std::string> nameless;
   for (const ReportRow& r : report.rows) {
     if (r.op.signpost() || (no_host_ops && r.op.host())) continue;
     const std::string kind = category(r.figures.text);
     std::string name = r.figures.text.substr(0, r.figures.text.find(' '));
-    if (name == "program") name = r.figures.text;  // nobody named it
+    if (name == "program") {  // nobody named it
+      name = r.figures.text;
+      if (!nameless.contains(name))
+        name = nameless.size() < kMostNameless ? *nameless.insert(name).first : kOthers;
+    }
     if (by == GroupBy::category) name = kind;
     if (by == GroupBy::memory && !r.op.input0.memory.empty())
       name += " (in0:" + place_of(r.op.input0.memory) + ")";

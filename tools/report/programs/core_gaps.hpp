@@ -3,27 +3,37 @@
 // core. Ethernet cores are left out. The head says [ns] although the values are cycles: so does tt-metal's
 // (tools/tracy/process_ops_logs.py@00761ba).
 #pragma once
-#include <map>
 #include <tuple>
 #include <vector>
 
 #include "tools/pipeline/output.hpp"
 #include "tools/report/programs/op_builder.hpp"
+#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 
 class CoreGaps {
  public:
   void program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores);
-  void write(tools::Output& out) const;
+  void write(tools::Output& out);
 
  private:
   struct Step {
-    uint64_t begin, end;  // first data movement start, last kernel end
+    uint32_t chip;
+    uint8_t x, y;
     uint32_t host_id;
+    uint64_t begin, end;  // first data movement start, last kernel end
   };
-  using Core = std::tuple<uint32_t, uint8_t, uint8_t>;  // chip, x, y
-  std::map<Core, std::vector<Step>> steps_;
+  struct Order {
+    bool operator()(const Step& a, const Step& b) const {
+      return std::tie(a.chip, a.x, a.y, a.begin, a.end, a.host_id) <
+             std::tie(b.chip, b.x, b.y, b.begin, b.end, b.host_id);
+    }
+  };
+  class Series;
+  void write_chip(uint32_t chip, std::vector<Series>& cores, size_t columns, tools::Output& out) const;
+
+  RecordSort<Step, Order> steps_;  // a spill's: memory does not grow with programs
 };
 
 }  // namespace ttc::report

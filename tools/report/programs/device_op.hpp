@@ -57,8 +57,9 @@ struct DeviceOp {
   uint64_t core_min = 0, core_max = 0, core_sum = 0;
   uint64_t wait_front = 0, reserve_back = 0;  // sums over cores
   Range dispatch, go_signal;                  // on the dispatch cores
-  // Gaps to the program before it on this device, in order of kernel starts; -1 not known.
+  // Gaps to the program before it on this device, in order of kernel starts; -1 not known (op_order.hpp).
   int64_t gap_ns = -1, dm_gap_ns = -1;
+  uint64_t counters = 0;  // where its metrics are (metal_files/counters.hpp); 0: none
 
   Range dm() const { return {dm_start, kernel.end}; }
   double core_mean() const { return kernel_cores ? static_cast<double>(core_sum) / kernel_cores : 0; }

@@ -10,6 +10,7 @@
 
 #include "tools/report/input/device_input.hpp"
 #include "tools/report/text/csv_file.hpp"
+#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 namespace {
@@ -38,6 +39,18 @@ constexpr const char* kFirst =
     "AVAILABLE WORKER CORE COUNT";
 constexpr const char* kGap = "OP TO OP LATENCY [ns]";
 constexpr const char* kDmGap = "OP TO OP LATENCY BR/NRISC START [ns]";
+
+// Where a row stands in the report; an absent trace or session comes first.
+struct ReportPlace {
+  uint32_t program;
+  uint64_t trace, session;
+  size_t row;
+};
+struct ReportOrder {
+  bool operator()(const ReportPlace& a, const ReportPlace& b) const {
+    return std::tie(a.program, a.trace, a.session, a.row) < std::tie(b.program, b.trace, b.session, b.row);
+  }
+};
 
 template <class T>
 void add(std::string& row, const std::optional<T>& value) {
@@ -121,21 +134,19 @@ DeviceRow device_row(const DeviceOp& op, const Device& device) {
   return r;
 }
 
-void write_cpp_report(const std::vector<DeviceRow>& rows, tools::Output& out) {
-  std::vector<const DeviceRow*> order;
-  order.reserve(rows.size());
-  for (const DeviceRow& row : rows) order.push_back(&row);
-  std::stable_sort(order.begin(), order.end(), [](const DeviceRow* a, const DeviceRow* b) {
-    return std::tie(a->call_count, a->trace_id, a->session) <
-           std::tie(b->call_count, b->trace_id, b->session);
-  });
+void write_cpp_report(const DeviceRows& rows, tools::Output& out) {
+  RecordSort<ReportPlace, ReportOrder> order;
+  size_t number = 0;
+  for (const DeviceRow& r : rows)
+    order.add({r.call_count, r.trace_id ? *r.trace_id + uint64_t{1} : 0,
+               r.session ? *r.session + uint64_t{1} : 0, number++});
   std::string text = kFirst;
   for (const NumberColumn& c : kAnalyses) text += std::string(",") + c.name;
   for (const char* name : kRiscColumns) text += std::string(",") + name;
   text += std::string(",") + kGap + "," + kDmGap + "\n";
   out.append(text);
-  for (const DeviceRow* row : order) {
-    const DeviceRow& r = *row;
+  order.drain([&](const ReportPlace& place) {
+    const DeviceRow r = rows[place.row];
     text = std::to_string(r.call_count);
     add(text, r.trace_id);
     add(text, r.session);
@@ -148,7 +159,7 @@ void write_cpp_report(const std::vector<DeviceRow>& rows, tools::Output& out) {
     add(text, r.dm_gap_ns);
     text += '\n';
     out.append(text);
-  }
+  });
 }
 
 bool is_cpp_report(const std::string& path) {

@@ -3,14 +3,18 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <istream>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/pipeline/output.hpp"
 #include "tools/report/programs/device_op.hpp"
+#include "tools/report/text/row_iterator.hpp"
 
 namespace ttc::report {
 
@@ -43,9 +47,30 @@ struct DeviceRow {
 
 DeviceRow device_row(const DeviceOp& op, const Device& device);
 
+// Rows that are there, or rows that are made whenever they are asked for.
+class DeviceRows {
+ public:
+  using Make = std::function<DeviceRow(size_t)>;
+  DeviceRows() = default;
+  DeviceRows(std::vector<DeviceRow> rows)  // NOLINT(google-explicit-constructor): is one
+      : size_(rows.size()), make_([all = std::move(rows)](size_t i) { return all[i]; }) {}
+  DeviceRows(std::initializer_list<DeviceRow> rows) : DeviceRows(std::vector<DeviceRow>(rows)) {}
+  DeviceRows(size_t size, Make make) : size_(size), make_(std::move(make)) {}
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  DeviceRow operator[](size_t i) const { return make_(i); }
+  RowIterator<DeviceRows, DeviceRow> begin() const { return {this, 0}; }
+  RowIterator<DeviceRows, DeviceRow> end() const { return {this, size_}; }
+
+ private:
+  size_t size_ = 0;
+  Make make_;
+};
+
 // cpp_device_perf_report.csv: LF, plain commas, rows by (program, trace, session). tt-metal
 // tools/profiler/cpp_device_analyses.json.
-void write_cpp_report(const std::vector<DeviceRow>& rows, tools::Output& out);
+void write_cpp_report(const DeviceRows& rows, tools::Output& out);
 
 struct CppReport {
   std::vector<DeviceRow> rows;

@@ -1,9 +1,7 @@
 #include "tools/report/programs/op_builder.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <set>
 
 namespace ttc::report {
 
@@ -73,8 +71,11 @@ OpBuilder::Open& OpBuilder::open(const Launch& launch) {
 }
 
 OpBuilder::CoreTime& OpBuilder::core_of(Open& o, const Lane& lane) {
-  for (auto it = o.cores.rbegin(); it != o.cores.rend(); ++it)
-    if (it->x == lane.x && it->y == lane.y) return *it;
+  const size_t place = (lane.y & 15u) << 4 | (lane.x & 15u);
+  if (o.met.test(place))
+    for (auto it = o.cores.rbegin(); it != o.cores.rend(); ++it)
+      if (it->x == lane.x && it->y == lane.y) return *it;
+  o.met.set(place);
   o.cores.emplace_back();
   o.cores.back().x = lane.x;
   o.cores.back().y = lane.y;
@@ -235,59 +236,6 @@ void OpBuilder::end() {
   ended_ = true;
   while (!order_.empty()) close_oldest();
   bytes_ = 0;
-}
-
-// --- what needs all ops of a device ----------------------------------------------------------------------
-
-namespace {
-
-// As tt-metal rounds it, by the clock that the op's own two columns imply; none when it would be negative.
-int64_t gap(uint64_t previous_end, uint64_t start, const Range& own, uint32_t mhz) {
-  if (start < previous_end || !own.whole() || own.cycles() == 0 || mhz == 0) return -1;
-  const double ns_per_cycle =
-      static_cast<double>(to_ns(own.cycles(), mhz)) / static_cast<double>(own.cycles());
-  return std::llround(static_cast<double>(start - previous_end) * ns_per_cycle);
-}
-
-void number_replays(std::vector<DeviceOp>& ops) {
-  using Key = std::tuple<uint32_t, int64_t, uint32_t>;
-  std::map<Key, std::set<int64_t>> counters;
-  const auto key = [](const DeviceOp& op) {
-    return Key{op.launch.chip, op.launch.trace_id, op.launch.trace_id >= 0 ? 0 : op.launch.host_id};
-  };
-  for (const DeviceOp& op : ops)
-    if (op.launch.trace_counter >= 0 && op.launch.trace_id < 0)
-      counters[key(op)].insert(op.launch.trace_counter);
-  for (DeviceOp& op : ops) {
-    if (op.launch.trace_counter < 0) continue;
-    if (op.launch.trace_id >= 0) {
-      op.session = static_cast<uint32_t>(op.launch.trace_counter);
-      continue;
-    }
-    const std::set<int64_t>& all = counters[key(op)];
-    op.session = static_cast<uint32_t>(std::distance(all.begin(), all.find(op.launch.trace_counter))) + 1;
-  }
-}
-
-}  // namespace
-
-void order_ops(std::vector<DeviceOp>& ops, const std::function<uint32_t(uint32_t chip)>& mhz) {
-  const auto start = [](const DeviceOp& op) {
-    return op.kernel.has_begin() ? op.kernel.begin : op.firmware.begin;
-  };
-  std::stable_sort(ops.begin(), ops.end(), [&](const DeviceOp& a, const DeviceOp& b) {
-    return a.launch.chip != b.launch.chip ? a.launch.chip < b.launch.chip : start(a) < start(b);
-  });
-  number_replays(ops);
-  const DeviceOp* previous = nullptr;
-  for (DeviceOp& op : ops) {
-    if (previous && previous->launch.chip != op.launch.chip) previous = nullptr;
-    if (!op.kernel.whole()) continue;
-    const uint32_t clock = mhz(op.launch.chip);
-    op.gap_ns = previous ? gap(previous->kernel.end, op.kernel.begin, op.kernel, clock) : 0;
-    if (op.dm().whole()) op.dm_gap_ns = previous ? gap(previous->kernel.end, op.dm_start, op.dm(), clock) : 0;
-    previous = &op;
-  }
 }
 
 }  // namespace ttc::report

@@ -8,6 +8,7 @@
 // Where a log does not number replays (13 columns), the same launch comes again under the same id: a piece
 // that begins anew on a processor belongs to the next execution, told apart by time.
 #pragma once
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -49,6 +50,7 @@ class OpBuilder : public Listener {
   struct Open {
     DeviceOp op;
     std::vector<CoreTime> cores;
+    std::bitset<256> met;        // of cores, by the low bits of their places; not set: the core is new
     std::unique_ptr<Open> next;  // execution of the same launch
     uint64_t opened_after = 0;   // what of its device was closed for want of room by then
   };
@@ -78,9 +80,5 @@ class OpBuilder : public Listener {
   bool ended_ = false;
   uint64_t without_id_ = 0, late_ = 0;
 };
-
-// Gaps and sessions need all ops of a device: fills `gap_ns`, `dm_gap_ns` and `session`, and sorts by chip
-// and start. `mhz` by chip.
-void order_ops(std::vector<DeviceOp>& ops, const std::function<uint32_t(uint32_t chip)>& mhz);
 
 }  // namespace ttc::report

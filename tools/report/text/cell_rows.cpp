@@ -17,8 +17,9 @@ void CellRows::push_back(const Row& row) {
 }
 
 CellRows::Row CellRows::operator[](size_t i) const {
-  std::string_view packed = bytes_->at(places_[i].at, places_[i].size);
-  Row row(places_[i].cells);
+  const Place place = places_[i];
+  std::string_view packed = bytes_->at(place.at, place.size);
+  Row row(place.cells);
   for (std::string& cell : row) {
     uint32_t size = 0;
     std::memcpy(&size, packed.data(), sizeof size);

@@ -1,10 +1,10 @@
-// Rows of text cells, kept packed, and beyond some megabytes in a file (spill.hpp): of a row 16 bytes stay in
-// memory.
+// Rows of text cells, kept packed, and beyond some megabytes in a file (spill.hpp).
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tools/report/text/records.hpp"
 #include "tools/report/text/row_iterator.hpp"
 #include "tools/report/text/spill.hpp"
 
@@ -28,7 +28,7 @@ class CellRows {
     uint32_t size, cells;
   };
   std::shared_ptr<Spill> bytes_;  // copies share what they have in common
-  std::vector<Place> places_;
+  Records<Place> places_;
 };
 
 }  // namespace ttc::report

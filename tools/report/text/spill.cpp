@@ -12,7 +12,8 @@
 namespace ttc::report {
 namespace {
 
-constexpr size_t kWindow = 256 << 10;
+constexpr size_t kWindow = 256 << 10;  // bytes read at once, going on
+constexpr size_t kLeap = 4 << 10;      // bytes read at once, elsewhere
 
 std::string spill_directory() {
   const char* set = std::getenv("TMPDIR");
@@ -56,18 +57,25 @@ uint64_t Spill::append(std::string_view bytes) {
   return place;
 }
 
+void Spill::read(uint64_t place, char* to, size_t size) const {
+  const size_t filed = place < filed_ ? static_cast<size_t>(std::min<uint64_t>(size, filed_ - place)) : 0;
+  for (size_t done = 0; done < filed;) {
+    const ssize_t got = pread(file_, to + done, filed - done, static_cast<off_t>(place + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) refuse("read");
+    done += static_cast<size_t>(got);
+  }
+  if (filed < size) tail_.copy(to + filed, size - filed, place + filed - filed_);
+}
+
 std::string_view Spill::at(uint64_t place, size_t size) {
   if (place >= filed_) return std::string_view(tail_).substr(place - filed_, size);
   if (place < window_at_ || place + size > window_at_ + window_.size()) {
-    window_.resize(std::max(size, static_cast<size_t>(std::min<uint64_t>(kWindow, filed_ - place))));
+    const bool onward = place >= window_at_ && place - window_at_ <= window_.size() + kWindow;
+    const size_t ahead = onward ? kWindow : kLeap;
+    window_.resize(std::max(size, static_cast<size_t>(std::min<uint64_t>(ahead, filed_ - place))));
     window_at_ = place;
-    for (size_t done = 0; done < window_.size();) {
-      const ssize_t got =
-          pread(file_, window_.data() + done, window_.size() - done, static_cast<off_t>(place + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) refuse("read");
-      done += static_cast<size_t>(got);
-    }
+    read(place, window_.data(), window_.size());
   }
   return std::string_view(window_).substr(place - window_at_, size);
 }

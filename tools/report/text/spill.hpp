@@ -19,6 +19,8 @@ class Spill {
   uint64_t append(std::string_view bytes);
   // `size` bytes at a place that was given; valid until the next call. Throws std::runtime_error.
   std::string_view at(uint64_t place, size_t size);
+  // The same bytes into `to`; what at() gave stays valid.
+  void read(uint64_t place, char* to, size_t size) const;
   uint64_t size() const { return filed_ + tail_.size(); }
 
  private:

@@ -92,67 +92,80 @@ std::string thousands(double value, int decimals) {
   return text;
 }
 
+TextTable::TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {
+  for (const TextColumn& column : columns_) widths_.push_back(shown_width(column.name));
+}
+
 void TextTable::row(std::vector<TextCell> cells) {
-  for (TextCell& cell : cells) cell.text = program::printable(cell.text);
-  rows_.push_back(std::move(cells));
+  CellRows::Row row;
+  for (size_t c = 0; c < cells.size(); ++c) {
+    const std::string text = program::printable(cells[c].text);
+    if (c < widths_.size()) widths_[c] = std::max(widths_[c], shown_width(text));
+    row.push_back(static_cast<char>(cells[c].ink) + text);
+  }
+  rows_.push_back(row);
+}
+
+size_t TextTable::Layout::total() const {
+  size_t sum = 0, count = 0;
+  for (size_t c = 0; c < widths.size(); ++c)
+    if (shown[c]) sum += widths[c], ++count;
+  return sum + (count ? 2 * (count - 1) : 0);
+}
+
+TextTable::Layout TextTable::layout(size_t width) const {
+  Layout l{widths_, std::vector<bool>(columns_.size(), true)};
+  if (width == 0) return l;
+  for (size_t c = 0; c < columns_.size(); ++c)
+    if (columns_[c].least_width && l.total() > width)
+      l.widths[c] = std::max(std::min(l.widths[c], columns_[c].least_width),
+                             l.widths[c] - std::min(l.widths[c], l.total() - width));
+  std::vector<size_t> order(columns_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return columns_[a].weight > columns_[b].weight; });
+  for (const size_t c : order)
+    if (columns_[c].weight > 0 && l.total() > width) l.shown[c] = false;
+  return l;
+}
+
+std::string TextTable::line(const std::vector<TextCell>& cells, const Layout& l, bool color) const {
+  std::string out;
+  bool first = true;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (!l.shown[c]) continue;
+    const TextCell cell = c < cells.size() ? cells[c] : TextCell();
+    const std::string text = shortened(cell.text, l.widths[c]);
+    const std::string pad(l.widths[c] - shown_width(text), ' ');
+    if (!first) out += "  ";
+    out += columns_[c].left ? inked(text, cell.ink, color) + pad : pad + inked(text, cell.ink, color);
+    first = false;
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out + '\n';
+}
+
+void TextTable::write(size_t width, bool color, const TextSink& sink) const {
+  const Layout l = layout(width);
+  const std::string rule = std::string(l.total(), '-') + '\n';
+  std::vector<TextCell> cells;
+  for (const TextColumn& column : columns_) cells.push_back({column.name, Ink::bold});
+  sink(line(cells, l, color));
+  sink(rule);
+  size_t next_rule = 0, r = 0;
+  for (const CellRows::Row& row : rows_) {
+    for (; next_rule < rules_.size() && rules_[next_rule] == r; ++next_rule) sink(rule);
+    ++r;
+    cells.clear();
+    for (const std::string& cell : row) cells.push_back({cell.substr(1), static_cast<Ink>(cell[0])});
+    sink(line(cells, l, color));
+  }
 }
 
 std::string TextTable::text(size_t width, bool color) const {
-  std::vector<size_t> widths(columns_.size());
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    widths[c] = shown_width(columns_[c].name);
-    for (const auto& row : rows_)
-      if (c < row.size()) widths[c] = std::max(widths[c], shown_width(row[c].text));
-  }
-  std::vector<bool> shown(columns_.size(), true);
-  const auto total = [&] {
-    size_t sum = 0, count = 0;
-    for (size_t c = 0; c < widths.size(); ++c)
-      if (shown[c]) sum += widths[c], ++count;
-    return sum + (count ? 2 * (count - 1) : 0);
-  };
-  if (width > 0) {
-    for (size_t c = 0; c < widths.size(); ++c)
-      if (columns_[c].least_width && total() > width)
-        widths[c] = std::max(std::min(widths[c], columns_[c].least_width),
-                             widths[c] - std::min(widths[c], total() - width));
-    std::vector<size_t> order(columns_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return columns_[a].weight > columns_[b].weight; });
-    for (const size_t c : order)
-      if (columns_[c].weight > 0 && total() > width) shown[c] = false;
-  }
-  std::string out;
-  const auto put = [&](const std::string& cell, size_t c, Ink ink, bool first) {
-    const std::string text = shortened(cell, widths[c]);
-    const std::string pad(widths[c] - shown_width(text), ' ');
-    if (!first) out += "  ";
-    out += columns_[c].left ? inked(text, ink, color) + pad : pad + inked(text, ink, color);
-  };
-  const auto end_line = [&] {
-    while (!out.empty() && out.back() == ' ') out.pop_back();
-    out += '\n';
-  };
-  const auto put_rule = [&] { out += std::string(total(), '-') + '\n'; };
-  bool first = true;
-  for (size_t c = 0; c < columns_.size(); ++c)
-    if (shown[c]) put(columns_[c].name, c, Ink::bold, first), first = false;
-  end_line();
-  put_rule();
-  size_t rule = 0;
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    for (; rule < rules_.size() && rules_[rule] == r; ++rule) put_rule();
-    first = true;
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (!shown[c]) continue;
-      const TextCell& cell = c < rows_[r].size() ? rows_[r][c] : TextCell();
-      put(cell.text, c, cell.ink, first);
-      first = false;
-    }
-    end_line();
-  }
-  return out;
+  std::string all;
+  write(width, color, [&](std::string_view part) { all += part; });
+  return all;
 }
 
 }  // namespace ttc::report

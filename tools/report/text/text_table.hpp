@@ -2,8 +2,12 @@
 // columns left out where the terminal is narrow.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "tools/report/text/cell_rows.hpp"
 
 namespace ttc::report {
 
@@ -31,18 +35,31 @@ struct TextColumn {
   size_t least_width = 0;  // may be cut down to this many columns; 0: not at all
 };
 
+using TextSink = std::function<void(std::string_view)>;
+
+// Rows are kept as cell_rows.hpp keeps them: memory does not grow with them.
 class TextTable {
  public:
-  explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<TextColumn> columns);
   // Cells are shown printable (collector/program/printable.hpp).
   void row(std::vector<TextCell> cells);
   void rule() { rules_.push_back(rows_.size()); }  // a line before the next row
-  // Lines with their ends; `width` 0: as wide as it gets.
+  // Lines with their ends, one after the other; `width` 0: as wide as it gets.
+  void write(size_t width, bool color, const TextSink& sink) const;
   std::string text(size_t width, bool color) const;
 
  private:
+  struct Layout {
+    std::vector<size_t> widths;
+    std::vector<bool> shown;
+    size_t total() const;
+  };
+  Layout layout(size_t width) const;
+  std::string line(const std::vector<TextCell>& cells, const Layout& layout, bool color) const;
+
   std::vector<TextColumn> columns_;
-  std::vector<std::vector<TextCell>> rows_;
+  std::vector<size_t> widths_;  // of the widest cell so far
+  CellRows rows_;               // of a cell its ink, then its text
   std::vector<size_t> rules_;
 };
 

@@ -17,9 +17,13 @@ bool same_program(ZoneClass zone_class, const Launch& a, const Launch& b) {
 }  // namespace
 
 ZonePairs::LaneState& ZonePairs::state(uint32_t chip, const Lane& lane) {
-  LaneState& s = lanes_[lane_key(chip, lane)];
+  const uint64_t key = lane_key(chip, lane);
+  if (last_ && key == last_key_) return *last_;
+  LaneState& s = lanes_[key];
   s.chip = chip;
   s.lane = lane;
+  last_key_ = key;
+  last_ = &s;
   return s;
 }
 

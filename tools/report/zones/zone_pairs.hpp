@@ -80,6 +80,8 @@ class ZonePairs : public Listener {
 
   size_t most_;
   std::unordered_map<uint64_t, LaneState> lanes_;
+  uint64_t last_key_ = 0;  // most batches are of the lane of the one before
+  LaneState* last_ = nullptr;
   std::unordered_map<uint64_t, std::vector<std::pair<uint64_t, uint64_t>>> losses_;  // by lane: from, to
   std::vector<Unpaired> inside_;
   uint64_t at_edges_ = 0, beside_losses_ = 0, beyond_ = 0;

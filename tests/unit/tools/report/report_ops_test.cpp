@@ -45,11 +45,12 @@ class LogFile {
 };
 
 Run read(const std::string& text, size_t budget = OpBuilder::kDefaultBudget,
-         const RunListeners& listeners = {}) {
-  const LogFile file(text);
+         const RunListeners& listeners = {}, const std::string& host = "") {
+  const LogFile file(text), messages(host);
   RunOptions options;
   options.from = {file.path};
-  options.no_host = true;
+  options.host = messages.path;
+  options.no_host = host.empty();
   options.budget = budget;
   return read_run(options, listeners);
 }
@@ -271,6 +272,30 @@ TEST(ReportOps, gaps_go_by_time_and_are_empty_where_programs_overlap) {
   EXPECT_FALSE(run.rows[2].gap_ns.has_value());
   // Device-only tables have the negative number, as tt-metal's.
   EXPECT_EQ(op_table(run.table, {}).rows[2].gap, -200);
+}
+
+// The C++ report goes by the last program that had a data movement kernel, whatever ran since.
+TEST(ReportOps, gaps_between_data_movement_skip_programs_without_it) {
+  const auto run = read(std::string(k15) + launch(1, "BRISC", 1000, 500, 7) +
+                        launch(1, "TRISC_1", 3000, 500, 8) + launch(1, "BRISC", 5000, 500, 9));
+  ASSERT_EQ(run.rows.size(), 3u);
+  EXPECT_EQ(run.rows[0].dm_gap_ns, 0);
+  EXPECT_FALSE(run.rows[1].dm_gap_ns.has_value());
+  EXPECT_EQ(run.rows[2].dm_gap_ns, 5100 - 1600);
+  EXPECT_EQ(run.rows[2].gap_ns, 5100 - 3600);
+  // Where the first programs have none, the first that has one stands at 0.
+  const auto late =
+      read(std::string(k15) + launch(1, "TRISC_1", 1000, 500, 7) + launch(1, "BRISC", 5000, 500, 8));
+  EXPECT_EQ(late.rows[1].dm_gap_ns, 0);
+}
+
+// round((start - previous end) * duration [ns] / duration [cycles]), by the rounded duration of the later op.
+TEST(ReportOps, gaps_are_rounded_as_the_cpp_report_rounds_them) {
+  std::string text = k15;
+  text.replace(text.find("1000"), 4, "1350");
+  const auto run = read(text + launch(1, "BRISC", 1000, 7, 7) + launch(1, "BRISC", 2000, 7, 8));
+  EXPECT_EQ(run.rows[1].kernel_ns, 5u);  // 7 / 1.35 = 5.19
+  EXPECT_EQ(run.rows[1].gap_ns, 709);    // 993 cycles * 5 / 7; by the clock itself 736
 }
 
 TEST(ReportOps, rounds_nanoseconds_as_tt_metal_does) {
@@ -497,8 +522,8 @@ TEST(ReportOps, counters_become_shares_over_the_cores) {
 // Two cores, one program: their counters by name, as reference cycles 1000 would show them.
 using CoreCounters = std::map<std::string, int>;
 Run counted(const std::vector<std::pair<CoreCounters, CoreCounters>>& programs,
-            const std::string& head = k15) {
-  std::string text = head;
+            const std::string& messages = "") {
+  std::string text = k15;
   uint32_t host = 7;
   for (const auto& [first, second] : programs) {
     text += launch(1, "BRISC", 1000 * host, 500, host) + launch(2, "BRISC", 1000 * host, 500, host);
@@ -509,7 +534,35 @@ Run counted(const std::vector<std::pair<CoreCounters, CoreCounters>>& programs,
             "{\"counter type\":\"" + name + "\";\"ref cnt\":1000;\"value\":" + std::to_string(value) + "}");
     ++host;
   }
-  return read(text);
+  return read(text, OpBuilder::kDefaultBudget, {}, messages);
+}
+
+constexpr const char* kHostOfSeven =
+    "MessageName;total_ns\n"
+    "`TT_DNN_DEVICE_OP: \"Matmul\", 77, 0, false, 7 ->\n"
+    "{\"device_id\":0,\"global_call_count\":7,\"op_code\":\"Matmul\",\"op_hash\":77,\"op_type\":"
+    "\"tt_dnn_device\"}`;100\n";
+
+// tt-metal's two functions differ in it.
+TEST(ReportOps, what_the_second_unpacker_wrote_is_another_counter_in_the_device_only_form) {
+  const CoreCounters core = {{"SRCA_WRITE_ACTUAL", 300},
+                             {"SRCB_WRITE_ACTUAL", 60},
+                             {"SRCB_WRITE_NOT_BLOCKED_PORT", 150},
+                             {"UNPACK0_BUSY_THREAD0", 600},
+                             {"UNPACK1_BUSY_THREAD0", 600}};
+  const auto alone = counted({{core, {}}}).rows[0].counters;
+  EXPECT_NEAR(alone.at("Unpacker0 Write Efficiency Avg (%)"), 50, 1e-9);
+  EXPECT_NEAR(alone.at("Unpacker1 Write Efficiency Avg (%)"), 10, 1e-9);
+  EXPECT_NEAR(alone.at("Unpacker Write Efficiency Avg (%)"), 30, 1e-9);
+  const auto joined = counted({{core, {}}}, kHostOfSeven).rows[0].counters;
+  EXPECT_NEAR(joined.at("Unpacker0 Write Efficiency Avg (%)"), 50, 1e-9);
+  EXPECT_NEAR(joined.at("Unpacker1 Write Efficiency Avg (%)"), 25, 1e-9);
+  EXPECT_NEAR(joined.at("Unpacker Write Efficiency Avg (%)"), 37.5, 1e-9);
+  // Counters of April 2026 are the same in both.
+  const CoreCounters april = {{"SRCB_WRITE", 90}, {"UNPACK1_BUSY_THREAD0", 600}};
+  for (const char* host : {"", kHostOfSeven})
+    EXPECT_NEAR(counted({{april, {}}}, host).rows[0].counters.at("Unpacker1 Write Efficiency Avg (%)"), 15,
+                1e-9);
 }
 
 TEST(ReportOps, a_metric_is_made_of_the_counters_of_one_core) {
@@ -531,8 +584,9 @@ TEST(ReportOps, a_metric_is_made_of_the_counters_of_one_core) {
                               {"PACKER_BUSY_1", 200},
                               {"PACKER_BUSY_2", 300},
                               {"THREAD_INSTRUCTIONS_0", 250}},
-                             {{"SRCA_WRITE_ACTUAL", 200}, {"UNPACK0_BUSY_THREAD0", 1000}}}});
-  const auto& c = run.rows.at(0).counters;
+                             {{"SRCA_WRITE_ACTUAL", 200}, {"UNPACK0_BUSY_THREAD0", 1000}}}},
+                           kHostOfSeven);
+  const auto& c = run.rows[0].counters;
   EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Min (%)"), 20, 1e-9);
   EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Median (%)"), 35, 1e-9);
   EXPECT_NEAR(c.at("Unpacker0 Write Efficiency Max (%)"), 50, 1e-9);
@@ -565,19 +619,19 @@ TEST(ReportOps, a_device_settles_which_alternative_of_a_metric_it_uses) {
   CoreCounters busy = idle;
   busy["PACKER_BUSY"] = 400;
   const auto both = counted({{idle, {}}, {busy, {}}});
-  EXPECT_FALSE(both.rows.at(0).counters.contains("Packer Efficiency Avg (%)"));
-  EXPECT_NEAR(both.rows.at(1).counters.at("Packer Efficiency Avg (%)"), 50, 1e-9);
+  EXPECT_FALSE(both.rows[0].counters.contains("Packer Efficiency Avg (%)"));
+  EXPECT_NEAR(both.rows[1].counters.at("Packer Efficiency Avg (%)"), 50, 1e-9);
   const auto never = counted({{idle, {}}});
-  EXPECT_NEAR(never.rows.at(0).counters.at("Packer Efficiency Avg (%)"), 50, 1e-9);
-  EXPECT_NEAR(never.rows.at(0).counters.at("Dest Read Backpressure Avg (%)"), 50, 1e-9);
+  EXPECT_NEAR(never.rows[0].counters.at("Packer Efficiency Avg (%)"), 50, 1e-9);
+  EXPECT_NEAR(never.rows[0].counters.at("Dest Read Backpressure Avg (%)"), 50, 1e-9);
   // A counter that stays 0 everywhere is not wired: no utilisation of 0.
-  EXPECT_FALSE(never.rows.at(0).counters.contains("Math Pipeline Utilization Avg (%)"));
+  EXPECT_FALSE(never.rows[0].counters.contains("Math Pipeline Utilization Avg (%)"));
 }
 
 TEST(ReportOps, counters_that_count_unrelated_things_are_not_compared) {
   const auto backpressure = [](int granted) {
     const auto run = counted({{{{"L1_0_UNPACKER_0", 1000}, {"L1_0_UNPACKER_0_GRANT", granted}}, {}}});
-    return run.rows.at(0).counters.contains("L1 Unpacker Backpressure Avg (%)");
+    return run.rows[0].counters.contains("L1 Unpacker Backpressure Avg (%)");
   };
   EXPECT_TRUE(backpressure(900));
   EXPECT_FALSE(backpressure(50));

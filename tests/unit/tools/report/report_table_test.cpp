@@ -197,6 +197,14 @@ TEST(ReportJoin, a_missing_device_row_leaves_cells_empty_and_replays_are_rows) {
   EXPECT_EQ(sentences(summary).size(), 3u);
 }
 
+TEST(ReportJoin, ops_captured_into_a_trace_without_a_replay_are_counted_and_no_rows) {
+  JoinSummary summary;
+  const Cells cells = join_results({device_op(1027, 1000, 500)}, host_log(), {}, summary);
+  for (size_t i = 0; i < cells.rows.size(); ++i) EXPECT_NE(cell(cells, i, "GLOBAL CALL COUNT"), "2051");
+  EXPECT_EQ(summary.captured, 1u);
+  EXPECT_NE(sentences(summary)[1].find("captured into a trace"), std::string::npos);
+}
+
 Cells table(const std::string& text) {
   Cells cells;
   std::vector<Fields> rows = rows_of(text);
