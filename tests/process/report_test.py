@@ -11,6 +11,7 @@ blackhole  two ERISCs on one core
 guides  options and files that the guides of other tools name
 diff   --fail-if and its exit code
 memory  peaks of `ops` and `files` on two logs, one four times the other
+npe    what a stand-in for tt-npe prints, as its documentation has it, is in the table; what fails is said
 html   the page in headless Chromium: it asks for nothing, sorts, searches, is used by keys, draws 10^5 zones
 """
 import collections
@@ -24,6 +25,7 @@ import subprocess
 import sys
 
 import harness as h
+from run_of import RunOf
 
 GOLDEN = ("bh20_oft_integral_image_trace", "bh_8xp150_deepseek_v3_d_p", "bh_p100_dlv3", "ops_perf_results_2025_09_18_11_39_20")
 
@@ -619,6 +621,81 @@ def memory():
         growth = (large - small) / (sizes[1] - sizes[0])
         print(f"{command[0]}: {small >> 20} and {large >> 20} MiB, {growth:.0f} bytes a program")
         h.check(growth < bound, f"{command} takes {growth:.0f} bytes more for every program")
+
+
+# tt-npe's npe_analyze_noc_trace_dir.py as its source and README have it: what it wants to find and what it prints. The figures are
+# made of the op's id, so that a test sees whose they are.
+NPE = """#!/usr/bin/env python3
+import os, re, sys
+logs = sys.argv[1]
+assert sys.argv[2] == "-m" and int(sys.argv[3]) > 0 and "-e" in sys.argv and os.path.exists(os.path.join(logs, "topology.json"))
+found = [re.search(r"^noc_trace_dev(\\d+)_((\\w*)_)?ID(\\d+)(_traceID(\\d+))?\\.json$", name) for name in sorted(os.listdir(logs))]
+ops = [(m.group(3) or "UnknownOP", int(m.group(4)) >> 10, m.group(6) or "") for m in found if m]
+print("\\033[1A\\033[2K\\rAnalyzing (1/1) ...")
+print("-" * 170)
+print(f"\\033[1m{'Opname':42} {'Op ID':>5} {'Metal Trace ID':>15} {'NoC Util':>14} {'McastWr NoC Util':>18} {'DRAM BW Util':>14} "
+      f"{'Cong Impact':>14} {'% Overall Cycles':>19} {'ETH BW Util (per core)'}\\033[0m")
+print("-" * 170)
+for name, op, trace in ops[:int(sys.argv[3])] + ops[:1] * int(os.environ.get("TWICE", "0")):
+    print(f"{name:42} {op:>5} {trace:>15} {op + 0.26:>13.2f}% {1.5:>17.2f}% {op / 2:13.2f}% {float('nan') if op == 2 else -0.25:>13.2f}% {3:>18.2f}%  (0,1,2):3.4%")
+print("-" * 170)
+print("average link util                : 1.0% ")
+"""
+
+
+def npe():
+    run = RunOf(["--cores", 2, "--programs", 8, "--noc-events", 100, "--host-reads", "every:4", "--pace"], ["-o", h.work("run.ttc")]).end()
+    code, _, err = h.run("ttexport", "--from", h.work("run.ttc"), "-o", h.work("card.csv"))
+    h.check(code == 0 and run, err)
+    log = h.work("log.csv")
+    with open(h.work("card.csv")) as rows, open(log, "w") as out:    # ids as ttnn gives them: the op's, and 10 bits of the device
+        for i, line in enumerate(rows):
+            c = line.split(",")
+            out.write(line if i < 2 else ",".join((*c[:7], str(int(c[7]) << 10), *c[8:])))
+    def tool(name, text):
+        with open(h.work(name), "w") as out:
+            out.write(text)
+        os.chmod(h.work(name), 0o755)
+        return h.work(name)
+    def files(*more, code=0):
+        shutil.rmtree(h.work("out"), ignore_errors=True)
+        _, err = report("files", log, "-o", h.work("out"), "--no-date", *more, code=code)
+        return err, table(os.path.join(h.work("out"), "reports/ops_perf_results.csv"))
+    stand_in = tool("npe.py", NPE)
+    err, rows = files("--npe", stand_in)
+    filled = [r for r in rows if r["NOC UTIL (%)"]]
+    h.check(len(filled) > 3 and f"{len(filled)} rows have its figures" in err, f"{len(filled)} rows: {err}")
+    for r in filled:
+        op = int(r["GLOBAL CALL COUNT"]) >> 10
+        h.check(float(r["NOC UTIL (%)"]) == round(op + 0.26, 1) and float(r["DRAM BW UTIL (%)"]) == op / 2 and r["MULTICAST NOC UTIL (%)"] == "1.5"
+                and r["NPE CONG IMPACT (%)"] == ("" if op == 2 else "-0.25") and r["ETH BW UTIL (%)"] == "(0;1;2):3.4%", f"another op's figures: {r}")
+    os.environ["TWICE"] = "1"
+    err, rows = files("--npe", stand_in)
+    h.check(len([r for r in rows if r["NOC UTIL (%)"]]) == len(filled) - 1 and "not which device" in err, f"a name that comes twice: {err}")
+    del os.environ["TWICE"]
+    # Without it: a hint. Its directory is TTC_TOOLS, too.
+    path = os.environ["PATH"]
+    os.environ["PATH"] = "/nonexistent"
+    os.environ.pop("TTC_TOOLS", None)
+    for more in (("--noc-traces",), ("--npe",)):
+        err, _ = files(*more)
+        h.check(err.count("--npe PATH runs") == 1, f"no hint: {err}")
+    os.environ["PATH"] = path
+    os.makedirs(h.work("tools"))
+    os.link(stand_in, h.work("tools/npe_analyze_noc_trace_dir.py"))
+    os.environ["TTC_TOOLS"] = h.work("tools")
+    err, _ = files("--npe")
+    h.check("rows have its figures" in err, f"TTC_TOOLS is not looked into: {err}")
+    # What fails is one sentence; the rest of the report is there.
+    _, err = report("files", log, "-o", h.work("none"), "--npe", h.work("absent"), code=2)
+    h.check("--npe: there is no program" in err and not os.path.exists(h.work("none")), err)
+    for text, words in (("echo no topology >&2\nexit 3", ("exit code 3", "no topology")), ("kill -SEGV $$", ("signal 11",)), ("echo hello", ("no table", "hello")),
+                        ("head -c 3000 /dev/urandom", ("no table",))):
+        err, rows = files("--npe", tool("bad", "#!/bin/sh\n" + text + "\n"), code=8)
+        said = [line for line in err.splitlines() if "--npe" in line]
+        h.check(len(said) == 1 and all(word in said[0] for word in words) and len(rows) == 8, f"{text}: {err}")
+    err, _ = files("--npe", tool("bad", "#!/nonexistent/interpreter\n"), code=8)
+    h.check("cannot be started" in err, err)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 #include "tools/formats/loss_csv.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/report/noc/noc_traces.hpp"
+#include "tools/report/noc/npe.hpp"
 #include "tools/report/programs/core_gaps.hpp"
 #include "tools/ttreport/options.hpp"
 
@@ -131,6 +132,12 @@ class FilesReport : public Report {
         ->check(CLI::IsMember({13u, 15u}))
         ->capture_default_str();
     command.add_flag("--noc-traces", noc_, "also noc_trace_dev*_ID*.json, which tt-npe reads");
+    npe_ = command
+               .add_option("--npe", npe_command_,
+                           "run tt-npe on them and fill NOC UTIL, DRAM BW UTIL and NPE CONG IMPACT; its "
+                           "npe_analyze_noc_trace_dir.py, or none for the one in TTC_TOOLS or on the PATH")
+               ->expected(0, 1)
+               ->type_name("[CMD]");
     command.add_flag("--every-column", run_options_.every_column,
                      "without host data: all columns, ops named by their program; tt-perf-report and "
                      "ttnn-visualizer read no table that lacks them");
@@ -145,6 +152,14 @@ class FilesReport : public Report {
 
   int run() override {
     const fs::path root(root_), logs = root / ".logs";
+    if (*npe_) {
+      noc_ = true;
+      npe_program_ = report::find_npe(npe_command_);
+      if (npe_program_.empty() && !npe_command_.empty())
+        return say(ReportExit::kUsage,
+                   "--npe: there is no program " + npe_command_ +
+                       "; give the path of tt-npe's npe_analyze_noc_trace_dir.py, which must be executable");
+    }
     run_options_.mlir = torch_;
     run_options_.prefer_zones = true;
     inputs_ = report::input_files(run_options_);
@@ -173,7 +188,6 @@ class FilesReport : public Report {
     else if (run.kind == report::InputKind::device)
       finish_log(run, device_log);
     losses_beside(logs / kLog, from_log, run, device_csv);
-    if (columns_of_ == "2025-06") run.table = report::columns_of_mid_2025(run.table);
     if (run.host.session_ids.size() > 1)
       say(ReportExit::kOk, "the host's messages name several session ids; none is written into the log");
 
@@ -181,15 +195,19 @@ class FilesReport : public Report {
     report::write_cpp_report(run.rows, cpp);
     cpp.commit();
     bring_along(logs);
+    int code = ReportExit::kOk;
     if (noc) {
       const size_t written = noc->write(logs, run, [this](const std::string& path) { guarded(path); });
       say(ReportExit::kOk, std::to_string(written) + " NoC traces were written");
       for (const std::string& n : noc->remarks()) say(ReportExit::kOk, n);
+      code = fill_from_npe(logs, written, run);
     }
+    if (columns_of_ == "2025-06") run.table = report::columns_of_mid_2025(run.table);
     const fs::path folder = write_reports(root, logs, run, gaps);
     losses_beside(folder / kLog, from_log, run, device_csv);
     for (const std::string& n : device_csv.remarks()) say(ReportExit::kOk, n);
-    return tell(run);
+    const int told = tell(run);
+    return code == ReportExit::kOk ? told : code;
   }
 
  private:
@@ -226,6 +244,27 @@ class FilesReport : public Report {
     const std::vector<report::Zone>* zones_ = nullptr;
     std::optional<report::NocTraces> traces_;
   };
+
+  // What tt-npe makes of the traces, where it is to be had.
+  int fill_from_npe(const fs::path& logs, size_t traces, report::Run& run) const {
+    if (traces == 0) return ReportExit::kOk;
+    if (npe_program_.empty())
+      return say(ReportExit::kOk,
+                 "NOC UTIL, DRAM BW UTIL and NPE CONG IMPACT stay empty; --npe PATH runs tt-npe's "
+                 "npe_analyze_noc_trace_dir.py, which fills them");
+    const report::NpeRun npe = report::run_npe(npe_program_, logs, traces);
+    if (!npe.failure.empty()) return say(ReportExit::kFailed, npe.failure + "; its columns stay empty");
+    report::NpeFilled filled = report::fill_npe(run, npe.rows);
+    run.table = std::move(filled.table);
+    say(ReportExit::kOk, "tt-npe printed " + std::to_string(npe.rows.size()) + " ops; " +
+                             std::to_string(filled.launches) + " rows have its figures");
+    if (filled.ambiguous)
+      say(ReportExit::kOk,
+          std::to_string(filled.ambiguous) +
+              " rows have none of tt-npe's figures, because it prints several of one name and "
+              "not which device each is of");
+    return ReportExit::kOk;
+  }
 
   // Rows of tt-metal's own log for chips that were not collected go behind ours.
   void finish_log(const report::Run& run, Output& log) {
@@ -338,7 +377,8 @@ class FilesReport : public Report {
 
   report::RunOptions run_options_;
   std::vector<std::string> inputs_;
-  std::string root_, name_, date_, columns_of_;
+  std::string root_, name_, date_, columns_of_, npe_command_, npe_program_;
+  CLI::Option* npe_ = nullptr;
   unsigned log_columns_ = 15;
   bool no_date_ = false, noc_ = false, torch_ = false;
 };

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tools/report/noc/noc_traces.hpp"
+#include "tools/report/noc/npe.hpp"
 
 namespace ttc::report {
 namespace {
@@ -282,6 +283,37 @@ TEST_F(NocTracesTest, one_device_has_a_topology_of_its_own) {
   const json topology = json::parse(in);
   EXPECT_EQ(topology["cluster_type"], "N150");
   EXPECT_EQ(topology["fabric_config"], "DISABLED");
+}
+
+// Heads of two versions of npe_analyze_noc_trace_dir.py: the later one has more columns.
+TEST(Npe, shares_are_found_by_the_names_in_the_head) {
+  const auto old = read_npe_table(
+      "Opname   Op ID   NoC Util   DRAM BW Util   Cong Impact   % Overall Cycles\n"
+      "-----\n"
+      "Matmul   3       12.50%        4.00%          -1.25%        99.00%\n"
+      "... 7 operations omitted; use -m $NUM_ROWS to display more\n");
+  ASSERT_TRUE(old.has_value());
+  ASSERT_EQ(old->size(), 1u);
+  EXPECT_EQ((*old)[0].op, 3u);
+  EXPECT_FALSE((*old)[0].trace.has_value());
+  EXPECT_EQ((*old)[0].noc, 12.5);
+  EXPECT_EQ((*old)[0].dram, 4.0);
+  EXPECT_EQ((*old)[0].congestion, -1.25);
+  EXPECT_FALSE((*old)[0].multicast.has_value());
+  const auto now = read_npe_table(
+      "\033[1mOpname Op ID Metal Trace ID NoC Util McastWr NoC Util DRAM BW Util Cong Impact % Overall "
+      "Cycles ETH "
+      "BW Util (per core)\033[0m\n"
+      "UnknownOP 9 21474836482 1.00% 2.00% 3.00% nan% 5.00%  (0,1,2):3.4% (0,1,3):0.0%\n"
+      "average link util                : 1.0% \n");
+  ASSERT_TRUE(now.has_value());
+  ASSERT_EQ(now->size(), 1u);
+  EXPECT_EQ((*now)[0].trace, uint64_t{5} << 32 | 2);
+  EXPECT_EQ((*now)[0].noc, 1.0);
+  EXPECT_EQ((*now)[0].multicast, 2.0);
+  EXPECT_FALSE((*now)[0].congestion.has_value());
+  EXPECT_EQ((*now)[0].ethernet, "(0,1,2):3.4% (0,1,3):0.0%");
+  EXPECT_FALSE(read_npe_table("Matmul 3 12.50% 4.00% 1.25% 99.00%\n").has_value());
 }
 
 }  // namespace
