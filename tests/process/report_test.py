@@ -12,6 +12,7 @@ guides  options and files that the guides of other tools name
 diff   --fail-if and its exit code
 memory  peaks of `ops` and `files` on two logs, one four times the other
 npe    what a stand-in for tt-npe prints, as its documentation has it, is in the table; what fails is said
+remote  a capture of a chip with PCIe and the workload's log of one without
 html   the page in headless Chromium: it asks for nothing, sorts, searches, is used by keys, draws 10^5 zones
 """
 import collections
@@ -696,6 +697,87 @@ def npe():
         h.check(len(said) == 1 and all(word in said[0] for word in words) and len(rows) == 8, f"{text}: {err}")
     err, _ = files("--npe", tool("bad", "#!/nonexistent/interpreter\n"), code=8)
     h.check("cannot be started" in err, err)
+
+
+def remote():
+    """Chip 0 is captured; the log has rows of both, which for chip 0 must not come twice."""
+    capture, log = h.work("run.ttc"), h.work("remote/profile_log_device.csv")
+    run = RunOf(["--cores", 2, "--programs", 20, "--host-reads", "every:10", "--pace"], ["-o", capture]).end()
+    os.makedirs(h.work("remote"))
+    log_of(h.work("one.csv"), 30, chip=1)
+    with open(h.work("one.csv")) as one, open(log, "w") as out:
+        lines = list(one)
+        out.writelines(lines[:2] + [f"1,2,1,TRISC_1,9090,{10 ** 9 + 150},77,1024,5,2,,TS_DATA,0,,{{\"counter type\":\"FPU_COUNTER\";\"value\":7}}\n"] + lines[2:]
+                       + ["0" + line[1:] for line in lines[2:]])
+    def export(kind, *more, code=0, sources=(capture, log)):
+        path = h.work("out." + kind)
+        got, _, err = h.run("ttexport", *[x for s in sources for x in ("--from", s)], "--format", kind, "-o", path, *more)
+        h.check(got == code, f"{kind}: {got}: {err}")
+        return path, err
+    path, err = export("device-csv")
+    truth, rows = len(h.rows(run.truth)), h.rows(path)
+    h.check(len([r for r in rows if r.startswith("0,")]) == truth, f"rows of the captured chip: {len(rows)} of {truth}")
+    h.check(sorted(r for r in rows if r.startswith("1,")) == sorted(line.rstrip("\n") for line in lines_of(log, "1,")), "rows of the log's chip differ")
+    h.check("chip 1 is from the workload's device log" in err and "no common time" in err, err)
+    def threads(events):
+        return {e["tid"]: (e["pid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+    path, err = export("chrome")
+    events = json.load(open(path))["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    h.check(names[2] == "chip 1 (wormhole_b0, workload's device log, no common time)" and "log" not in names[1], f"chips: {names}")
+    marked = {pid for pid, name in threads(events).values() if name.endswith("(log)")}
+    h.check(marked == {2} and all(name.endswith("(log)") for pid, name in threads(events).values() if pid == 2), "lanes are not marked")
+    zones = [e for e in events if e["ph"] == "X" and e["pid"] == 2]
+    h.check(len(zones) == 60 and {e["name"] for e in zones} == {"BRISC-FW", "BRISC-KERNEL"}, f"{len(zones)} zones of the log's chip")
+    h.check(any(e["pid"] == 2 and e.get("args", {}).get("value") == 77 for e in events), "the data of an event is gone")
+    own = {e["ts"] for e in zones if e["name"] == "BRISC-FW"}
+    h.check(min(own) == 1e6, f"cycles at 1000 MHz: {min(own)}")
+    # With sync data: chip 1's cycles are half of chip 0's, plus a shift that puts them into the capture.
+    with open(run.truth) as rows:
+        first = min(int(r.split(",")[5]) for r in list(rows)[2:])
+    shift = first - 10 ** 9 // 2
+    with open(h.work("remote/sync_device_info.csv"), "w") as out:
+        out.write("device id,core_x, core_y,device,host_tracy,host_real,write_overhead,host_start,delay,frequency,tracy_ratio,tracy_base_time,"
+                  f"device_frequency_ratio,device_shift\n    0,    1,    1,1,1,1.00,0,1,0,1.0,1.0,1,1.0,0\n    1,    1,    1,1,1,1.00,0,1,0,1.0,1.0,1,0.5,{shift}\n")
+    path, err = export("chrome")
+    h.check("related by sync_device_info.csv" in err, err)
+    events = json.load(open(path))["traceEvents"]
+    starts = {pid: min(e["ts"] for e in events if e["ph"] in "XB" and e["pid"] == pid) for pid in (1, 2)}
+    h.check(abs(starts[1] - starts[2]) < 1000, f"the chips begin at {starts} us, on one clock they begin together")
+    zones = sorted(e["ts"] for e in events if e["ph"] == "X" and e["pid"] == 2 and e["name"] == "BRISC-FW")
+    mean = (zones[-1] - zones[0]) / 29
+    h.check(abs(mean / 1.5 - 1) < 0.1, f"launches {mean} us apart, 3000 cycles of half the length")
+    path, _ = export("perfetto")
+    h.check(b"clock by sync_device_info.csv" in open(path, "rb").read() and b"BRISC (log)" in open(path, "rb").read(), "perfetto: not marked")
+    # Filters, a log alone, a damaged one, and formats that take none.
+    path, _ = export("device-csv", "--chip", "1", "--host-id", "2048")
+    h.check({r.split(",")[7] for r in h.rows(path)} == {"2048"} and len(h.rows(path)) == 4, "filters")
+    path, _ = export("device-csv", sources=(log,))
+    h.check(sorted(h.rows(path)) == sorted(line.rstrip("\n") for line in lines_of(log, ("0,", "1,"))), "a log alone is another one")
+    with open(log, "a") as out:
+        out.write("garbage\n")
+    _, err = export("device-csv", code=4)
+    h.check("too few columns" in err, err)
+    for kind in ("svg", "sync-info"):
+        _, err = export(kind, code=2)
+        h.check("is a device log" in err, err)
+    # Reports: a column and a mark.
+    out, err = report("ops", capture, log, "--rows", "0", code=4)
+    h.check("1 (log)" in out and "sync_device_info.csv relates the clocks" in err, f"{err}{out}")
+    out, _ = report("ops", capture, log, "--json", "-", "--no-merge-devices", code=4)
+    sources = {(r["device"], r["device_data_source"]) for r in json.loads(out)["rows"]}
+    h.check(sources == {(0, "capture"), (1, "workload's device log")}, f"rows are not marked: {sources}")
+    report("files", capture, log, "-o", h.work("f"), "--no-date", code=4)
+    h.check({(r["DEVICE ID"], r["DEVICE DATA SOURCE"]) for r in table(h.work("f/reports/ops_perf_results.csv"))} == sources_of_text(sources), "the table is not marked")
+
+
+def sources_of_text(pairs):
+    return {(str(device), source) for device, source in pairs}
+
+
+def lines_of(path, front):
+    with open(path) as lines:
+        return [line for i, line in enumerate(lines) if i > 1 and line.startswith(front)]
 
 
 if __name__ == "__main__":

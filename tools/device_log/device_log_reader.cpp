@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace ttc::tools {
 namespace {
@@ -441,6 +443,16 @@ DeviceLogReader::Next DeviceLogReader::next(DeviceLogRow& row) {
   ++rows_;
   keep_tail(row, text.data());
   return Next::row;
+}
+
+bool is_device_log(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream in(path, std::ios::binary);
+  char begin[64] = {};
+  in.read(begin, sizeof begin - 1);
+  const std::string_view text(begin, static_cast<size_t>(in.gcount()));
+  return text.find("ARCH:") < 4 || text.find("Chip clock is at") < 4;
 }
 
 }  // namespace ttc::tools

@@ -93,6 +93,9 @@ enum class LogSkip : uint8_t {
 };
 std::string_view to_string(LogSkip reason);  // "have too few columns", to follow "lines that"
 
+// By the front of its first line.
+bool is_device_log(const std::string& path);
+
 class DeviceLogReader {
  public:
   static constexpr size_t kLongestLine = 32 << 10;  // bytes

@@ -116,21 +116,13 @@ DeviceCsv::Tails& DeviceCsv::tails_of(const markers::ZoneNames& names) {
   return *current_tails_;
 }
 
-const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
-                                       const markers::ZoneNames& names, std::string_view processor,
-                                       uint32_t processor_key) const {
-  const bool quick_push = m.flags & markers::kQuickPush;
-  const uint32_t key =
-      m.id | static_cast<uint32_t>(m.type) << 16 | uint32_t{quick_push} << 24 | processor_key << 25;
-  const auto [it, fresh] = tails.try_emplace(key);
-  Tail& made = it->second;
-  if (!fresh) return made;
-  const markers::ZoneSource* source = named_by_id(m) ? names.choose(m.id, processor).source : nullptr;
+DeviceCsv::Tail DeviceCsv::make_tail(const markers::ZoneSource* source, const markers::Marker& m) const {
+  Tail made;
   std::string& text = made.text;
   text = ',';
   if (source)
     text += without_commas(source->name);
-  else if (quick_push)
+  else if (m.flags & markers::kQuickPush)
     text += "PROFILER-NOC-QUICK-PUSH";
   made.name_end = text.size();
   text += ',';
@@ -141,6 +133,17 @@ const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
   if (source) text += without_commas(source->file);
   if (era_.meta) text += ',';
   return made;
+}
+
+const DeviceCsv::Tail& DeviceCsv::tail(Tails& tails, const markers::Marker& m,
+                                       const markers::ZoneNames& names, std::string_view processor,
+                                       uint32_t processor_key) const {
+  const bool quick_push = m.flags & markers::kQuickPush;
+  const uint32_t key =
+      m.id | static_cast<uint32_t>(m.type) << 16 | uint32_t{quick_push} << 24 | processor_key << 25;
+  const auto [it, fresh] = tails.try_emplace(key);
+  if (fresh) it->second = make_tail(named_by_id(m) ? names.choose(m.id, processor).source : nullptr, m);
+  return it->second;
 }
 
 void DeviceCsv::frame_of_2023(const FrameEvents& f, std::string_view place) {
@@ -173,16 +176,18 @@ void DeviceCsv::frame(const FrameEvents& f) {
                                  : f.mode == device::Mode::trace_only     ? 6
                                                                           : f.risc;
   char middle[48];
-  const std::string_view launch(middle,
-                                static_cast<size_t>(put_launch(middle, f.host_id, f.trace_counter) - middle));
+  const std::string_view launch(middle, static_cast<size_t>(put_launch(middle, f.host_id, f) - middle));
 
   Tails& tails = tails_of(f.names);
   auto semantics = f.semantics.begin();
+  Tail own;  // of a marker that brings its name
   for (uint32_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
     const HostSemantics* more =
         semantics != f.semantics.end() && semantics->marker == i ? &*semantics++ : nullptr;
-    const Tail& rest = tail(tails, m, f.names, processor, processor_key);
+    const bool named = more && more->source;
+    if (named) own = make_tail(more->source, m);
+    const Tail& rest = named ? own : tail(tails, m, f.names, processor, processor_key);
     char* const row =
         out_.room(kLongestColumns + rest.text.size() + (more ? more->name.size() + more->meta.size() : 0));
     char* at = put(row, place);
@@ -193,7 +198,7 @@ void DeviceCsv::frame(const FrameEvents& f) {
     const bool has_payload = m.type == markers::MarkerType::zone_total ||
                              m.type == markers::MarkerType::ts_data ||
                              m.type == markers::MarkerType::ts_data_16b;
-    at = put(at, has_payload ? f.batch.payload(m.payload) : 0);
+    at = put(at, has_payload ? f.payload(m) : 0);
     if (more) {
       at = put_semantics(at, *more, f, rest);
     } else {
@@ -229,19 +234,21 @@ char* DeviceCsv::put_host_time(char* at, const FrameEvents& f, uint32_t marker) 
 // The trace columns of a card: which trace was replayed only the host knows, so that column stays empty, and
 // the counter counts the replays of all traces, where tt-metal counts those of the one. They agree while one
 // trace is replayed.
-char* DeviceCsv::put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const {
+char* DeviceCsv::put_launch(char* at, uint32_t host_id, const FrameEvents& f) const {
   *at++ = ',';
   at = put(at, host_id);
   if (!era_.trace_columns) return at;
-  at = put(at, ",,");
-  return trace_counter ? put(at, trace_counter) : at;
+  *at++ = ',';
+  if (f.trace_id) at = put(at, *f.trace_id);
+  *at++ = ',';
+  return f.trace_counter ? put(at, f.trace_counter) : at;
 }
 
 // Zones are renamed since the log has trace columns. Meta data are older.
 char* DeviceCsv::put_semantics(char* at, const HostSemantics& more, const FrameEvents& f,
                                const Tail& rest) const {
-  at = put_launch(at, era_.trace_columns ? more.host_id.value_or(f.host_id) : f.host_id, f.trace_counter);
-  if (era_.trace_columns && !more.name.empty()) {
+  at = put_launch(at, era_.trace_columns ? more.host_id.value_or(f.host_id) : f.host_id, f);
+  if (era_.trace_columns && !more.name.empty() && !more.source) {
     *at++ = ',';
     at = std::replace_copy(more.name.begin(), more.name.end(), at, ',', ';');
     at = put(at, std::string_view(rest.text).substr(rest.name_end));

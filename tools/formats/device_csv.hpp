@@ -54,12 +54,13 @@ class DeviceCsv : public Format {
   };
   using Tails = std::unordered_map<uint32_t, Tail>;  // by id, type, flag, processor
 
+  Tail make_tail(const markers::ZoneSource* source, const markers::Marker& marker) const;
   const Tail& tail(Tails& tails, const markers::Marker& marker, const markers::ZoneNames& names,
                    std::string_view processor, uint32_t processor_key) const;
   std::string_view type_word(markers::MarkerType type) const;
   void frame_of_2023(const FrameEvents& frame, std::string_view place);
   Tails& tails_of(const markers::ZoneNames& names);
-  char* put_launch(char* at, uint32_t host_id, uint16_t trace_counter) const;
+  char* put_launch(char* at, uint32_t host_id, const FrameEvents& f) const;
   char* put_host_time(char* at, const FrameEvents& f, uint32_t marker) const;
   char* put_semantics(char* at, const HostSemantics& more, const FrameEvents& f, const Tail& rest) const;
 

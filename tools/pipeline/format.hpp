@@ -29,7 +29,8 @@ struct Session {
   std::string layout;
   // What the run was made with, by name; empty where the source does not tell.
   std::vector<std::pair<std::string, std::string>> environment;
-  bool clock_model = true;                                 // false: its collector made none
+  bool clock_model = true;  // false: its collector made none
+  bool logged = false;      // from the workload's own device log, not from a collector
   std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
 };
 
@@ -39,6 +40,8 @@ struct HostSemantics {
   std::optional<uint32_t> host_id;  // instead of the frame's
   std::string name;                 // instead of the zone's; empty: the zone's
   std::string meta;                 // compact JSON object with sorted keys, or empty
+  // Of a device log's row whose id is not the hash of its name: what it says instead of the names' table.
+  const markers::ZoneSource* source = nullptr;
 };
 
 struct FrameEvents {
@@ -51,13 +54,20 @@ struct FrameEvents {
   uint16_t
       trace_counter;  // replays of any trace so far; 0: the launch is no replay, or the card does not say
   std::span<const markers::Marker> markers;       // nothing stale, nothing repeated
-  const markers::Batch& batch;                    // for payload()
+  const markers::Batch& batch;                    // of what came from words; payload() reads it
   const markers::ZoneNames& names;                // of the session; stays where it is as long as the pipeline
   std::span<const HostSemantics> semantics = {};  // by marker
   std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
   int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
   uint32_t epoch = 0;                               // host resets of the core seen so far
   uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
+  std::optional<uint32_t> trace_id = {};            // of a device log; a card does not know it
+  std::span<const uint64_t> payloads = {};          // of markers that did not come from words
+
+  // The first or, of 16-byte data, the second word.
+  uint64_t payload(const markers::Marker& m, uint32_t word = 0) const {
+    return payloads.empty() ? batch.payload(m.payload + word) : payloads[m.payload + word];
+  }
 };
 
 // Of the markers of one frame.

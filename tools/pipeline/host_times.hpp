@@ -46,6 +46,11 @@ class HostTimes {
   bool known() const { return !maps_.empty(); }
   uint64_t without_bound() const { return without_bound_; }  // markers so far
 
+  // Of the reference tile's domain; null: not known yet.
+  const collect::ClockMap* reference() const {
+    const auto it = maps_.find(0);
+    return it == maps_.end() ? nullptr : &it->second;
+  }
   // Of the domain that the last take_clock() was about.
   const collect::ClockMap& latest() const { return maps_.at(latest_); }
 

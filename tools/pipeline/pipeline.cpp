@@ -123,6 +123,18 @@ Pipeline::SessionState& Pipeline::state_of(const shm::ChunkHeader& h) {
 }
 
 // The number itself, unless another device has it already.
+std::set<uint32_t> Pipeline::chips() const {
+  std::set<uint32_t> all;
+  for (const auto& [chip, device] : chips_) all.insert(chip);
+  return all;
+}
+
+const collect::ClockMap* Pipeline::clock_of(uint32_t chip) const {
+  for (const auto& [id, session] : sessions_)
+    if (session.chip == chip && session.times.reference()) return session.times.reference();
+  return nullptr;
+}
+
 uint32_t Pipeline::free_chip(uint32_t wanted, const std::string& device) {
   uint32_t chip = wanted;
   while (chips_.contains(chip) && chips_[chip] != device) ++chip;

@@ -74,6 +74,10 @@ class Pipeline {
   markers::Anomalies anomalies() const { return anomalies_; }
   // Of the devices that the filter wants.
   const collect::LossView& loss_view() const { return losses_; }
+  // Of the chips that came so far, by their numbers in the output: all of them, and the clock of one's
+  // reference tile, null where it is not known.
+  std::set<uint32_t> chips() const;
+  const collect::ClockMap* clock_of(uint32_t chip) const;
   // After finish(): the intervals on lanes that the filter wants, first those with a record, then those found
   // missing. `device` is the number of the chip in the output.
   std::vector<shm::LossRecord> losses() const;

@@ -12,6 +12,7 @@
 
 #include "collector/program/json_text.hpp"
 #include "tools/formats/losses_beside.hpp"
+#include "tools/pipeline/log_frames.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "ttcollect/redact.hpp"
 
@@ -97,22 +98,33 @@ bool takes_everything(const ExportOptions& o, const Filter& filter) {
          filter.cores.empty() && !filter.chip;
 }
 
+// For an export of device logs alone.
+class NoSource : public Source {
+ public:
+  Next next(std::vector<uint64_t>&) override { return Next::end; }
+  std::vector<std::string> complaints() const override { return {}; }
+};
+
 class Export {
  public:
-  Export(const ExportOptions& o, std::unique_ptr<Source> source)
+  // `logs`: of the workload, for chips that `source` does not have.
+  Export(const ExportOptions& o, std::unique_ptr<Source> source, std::vector<std::string> logs)
       : o_(o),
+        logs_(std::move(logs)),
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
         source_(std::move(source)),
         out_(o.output, o.follow, o.gzip),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
-        format_(entry_of(o).make(out_, format_options())) {}
+        format_(entry_of(o).make(out_, format_options())),
+        frames_(filter_) {}
 
   int run() {
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
     pipeline_.finish(*format_);
+    play_logs();
     format_->end();
     commit();
     tell();
@@ -151,6 +163,13 @@ class Export {
     }
   }
 
+  void play_logs() {
+    if (logs_.empty()) return;
+    frames_.leave_out(pipeline_.chips());
+    if (host_clock()) frames_.clocks([this](uint32_t chip) { return pipeline_.clock_of(chip); });
+    for (const std::string& log : logs_) frames_.play(log, *format_);
+  }
+
   void commit() {
     const auto losses = pipeline_.losses();
     if (const std::string path = commit_with_losses(out_, o_.output, *format_, losses); !path.empty())
@@ -165,7 +184,8 @@ class Export {
     for (const std::string& n : format_->remarks()) say(ExportExit::kOk, n);
     const bool filtered =
         !everything_ || !filter_.zones.empty() || !filter_.riscs.empty() || !filter_.host_ids.empty();
-    if (filtered && pipeline_.markers() == 0)
+    for (const std::string& n : frames_.remarks()) say(ExportExit::kOk, n);
+    if (filtered && pipeline_.markers() + frames_.markers() == 0)
       say(ExportExit::kOk, "no marker passes the filters; without them `ttexport --from " + o_.from.front() +
                                "` shows what cores, times and zones there are");
     if (const size_t reported = pipeline_.loss_view().reported_count())
@@ -198,11 +218,12 @@ class Export {
                    std::to_string(bytes) + " bytes of chunks were missed, and none came behind them");
       if (view.chunks_before() && source_->lost_beginning()) return ExportExit::kReaderLost;
     }
-    const bool whole = source_->complaints().empty() && pipeline_.complaint().empty();
+    const bool whole = source_->complaints().empty() && pipeline_.complaint().empty() && !frames_.damaged();
     return whole ? ExportExit::kOk : ExportExit::kSourceDamaged;
   }
 
   const ExportOptions& o_;
+  const std::vector<std::string> logs_;
   const Filter filter_;
   const bool everything_;
   const std::unique_ptr<Source> source_;
@@ -210,15 +231,20 @@ class Export {
   collect::Redactor redactor_;
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
+  LogFrames frames_;
 };
 
 }  // namespace
 
 int run_export(const ExportOptions& o) {
   // While it waits for its source, nothing is open that a signal could leave half-written.
-  auto source = open_source(o.from, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
+  std::vector<std::string> logs, others;
+  for (const std::string& one : named_sources(o.from)) (is_device_log(one) ? logs : others).push_back(one);
+  std::unique_ptr<Source> source = std::make_unique<NoSource>();
+  if (!others.empty())
+    source = open_source(others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
   stop_on_signals();
-  return Export(o, std::move(source)).run();
+  return Export(o, std::move(source), std::move(logs)).run();
 }
 
 int serve_tracy(const ExportOptions& o) {

@@ -68,10 +68,13 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
     format_help += std::string("\n") + entry.name + ": " + entry.what;
     names.emplace_back(entry.name);
   }
-  app.add_option("--from", o.from,
-                 "live:NAME (see `ttcollect list`), FILE.ttc, or a directory of firmware memory\n"
-                 "(meta.json, epochNNNN/); several as a comma list or repeated.\n"
-                 "Without --follow their devices come one after another, with it as their chunks come")
+  app.add_option(
+         "--from", o.from,
+         "live:NAME (see `ttcollect list`), FILE.ttc, or a directory of firmware memory\n"
+         "(meta.json, epochNNNN/); several as a comma list or repeated.\n"
+         "Without --follow their devices come one after another, with it as their chunks come.\n"
+         "profile_log_device.csv of the workload, for device-csv, perfetto and chrome: chips that the "
+         "others\ndo not have, marked as such; times of one clock where sync_device_info.csv lies beside it")
       ->required()
       ->expected(1)
       ->take_all();
@@ -261,6 +264,11 @@ void complete(const CLI::App& app, ExportOptions& o) {
   const auto live = [](const std::string& from) { return from.starts_with("live:"); };
   if (!o.between.empty() && std::any_of(sources.begin(), sources.end(), live))
     throw program::UsageError("--between is of captures; a live source has no beginning");
+  const bool takes_logs = o.format == "device-csv" || o.format == "perfetto" || o.format == "chrome";
+  if (const auto log = std::find_if(sources.begin(), sources.end(), is_device_log);
+      log != sources.end() && !takes_logs)
+    throw program::UsageError(
+        *log + " is a device log; its chips go into device-csv, perfetto and chrome, not " + o.format);
   if (o.from_now && !o.follow && o.format != "tracy")
     throw program::UsageError("--from-now is of a source that is followed; add --follow");
   if (o.from_now && std::none_of(sources.begin(), sources.end(), live))

@@ -218,6 +218,7 @@ class OpsReport : public Report {
             {"text", r.figures.text},
             {"signpost", r.op.signpost()},
             {"device", r.op.device ? json(*r.op.device) : json(nullptr)},
+            {"device_data_source", r.op.data_source.empty() ? json(nullptr) : json(r.op.data_source)},
             {"global_call_count", r.op.call_count ? json(*r.op.call_count) : json(nullptr)},
             {"total_percent", number_or_null(r.total_percent)},
             {"bound", r.bound},

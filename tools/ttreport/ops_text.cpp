@@ -70,7 +70,7 @@ std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double 
       {with_unit(r.total_percent, 1, "%")},
       {r.bound, bound},
       {name, op ? ink_of(f.text) : Ink::bold},
-      {r.op.device ? std::to_string(*r.op.device) : ""},
+      {r.op.device ? std::to_string(*r.op.device) + (r.op.data_source == kFromLog ? " (log)" : "") : ""},
       {in_us(r.device_us)},
       {in_us(r.gap_us), r.gap_us.value_or(0) > kHighGapUs ? Ink::red : Ink::plain},
       {op && f.cores ? thousands(*f.cores, 0) : "", cores},

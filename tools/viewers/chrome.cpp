@@ -125,9 +125,9 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
   }
   if (m.type == markers::MarkerType::zone_total || m.type == markers::MarkerType::ts_data ||
       m.type == markers::MarkerType::ts_data_16b)
-    at = put_number(put_text(at, R"(,"value":)"), f.events.batch.payload(m.payload));
+    at = put_number(put_text(at, R"(,"value":)"), f.events.payload(m));
   if (m.type == markers::MarkerType::ts_data_16b)
-    at = put_number(put_text(at, R"(,"value 2":)"), f.events.batch.payload(m.payload + 1));
+    at = put_number(put_text(at, R"(,"value 2":)"), f.events.payload(m, 1));
   if (step.flaw != Flaw::none) {
     at = put_text(put_text(at, R"(,"flaw":")"), to_string(step.flaw));
     *at++ = '"';

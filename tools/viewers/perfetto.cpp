@@ -309,9 +309,9 @@ void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& st
   }
   if (m.type == markers::MarkerType::zone_total || m.type == markers::MarkerType::ts_data ||
       m.type == markers::MarkerType::ts_data_16b)
-    at = put_annotation(at, Argument::value, f.events.batch.payload(m.payload));
+    at = put_annotation(at, Argument::value, f.events.payload(m));
   if (m.type == markers::MarkerType::ts_data_16b)
-    at = put_annotation(at, Argument::value_2, f.events.batch.payload(m.payload + 1));
+    at = put_annotation(at, Argument::value_2, f.events.payload(m, 1));
   if (step.flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(step.flaw));
   if (more && !more->meta.empty()) at = put_annotation(at, Argument::semantics, more->meta);
   at = close(start + 1, close(event, at));

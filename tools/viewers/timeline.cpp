@@ -34,7 +34,13 @@ Timeline::Chip& Timeline::chip_of(uint32_t number) {
 void Timeline::tell_clock(uint32_t number, Chip& chip, bool cycles) {
   chip.clock_told = true;
   chip.cycles = cycles;
-  writer_->clock_known(number, cycles, chip.map ? chip.map->head() : collect::ClockHead{});
+  // How the host's clocks lie is the same for all chips.
+  const auto with_clock =
+      std::find_if(chips_.begin(), chips_.end(), [](const auto& c) { return c.second.map; });
+  const collect::ClockMap* map = chip.map                     ? chip.map
+                                 : with_clock == chips_.end() ? nullptr
+                                                              : with_clock->second.map;
+  writer_->clock_known(number, cycles, map ? map->head() : collect::ClockHead{});
 }
 
 Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind,
@@ -47,7 +53,7 @@ Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc
                y,
                risc,
                kind,
-               std::string(markers::risc_name(kind, risc, mode))};
+               std::string(markers::risc_name(kind, risc, mode)) + (chip.session.logged ? " (log)" : "")};
     writer_->lane(lane.is);
   }
   return lane;
@@ -213,7 +219,7 @@ void Timeline::end() {
 std::vector<std::string> Timeline::remarks() const {
   std::vector<std::string> all = writer_->remarks();
   for (const auto& [number, chip] : chips_)
-    if (chip.clock_told && chip.cycles && !chip.lanes.empty())
+    if (chip.clock_told && chip.cycles && !chip.lanes.empty() && !chip.session.logged)
       all.push_back("chip " + std::to_string(number) +
                     ": this source holds no clock model of it (--no-sync?); its times are device cycles at " +
                     std::to_string(chip.session.aiclk_mhz) + " MHz and lie beside no other clock");

@@ -208,11 +208,11 @@ void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step
   text_ = label.name;
   if (m.type != markers::MarkerType::ts_event) {
     text_ += m.type == markers::MarkerType::zone_total ? ", total " : ", value ";
-    append_number(text_, f.events.batch.payload(m.payload));
+    append_number(text_, f.events.payload(m));
   }
   if (m.type == markers::MarkerType::ts_data_16b) {
     text_ += ' ';
-    append_number(text_, f.events.batch.payload(m.payload + 1));
+    append_number(text_, f.events.payload(m, 1));
   }
   text_ += ", ";
   text_ += frame_text_;

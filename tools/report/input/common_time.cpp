@@ -1,11 +1,7 @@
 #include "tools/report/input/common_time.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 
 namespace ttc::report {
 namespace {
@@ -31,19 +27,6 @@ double ticks_per_cycle(const ClockSegment& s) {
   return static_cast<double>(s.host_to - s.host_from) / static_cast<double>(s.to_cycles - s.from_cycles);
 }
 
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> all;
-  for (size_t begin = 0; begin <= line.size();) {
-    const size_t end = std::min(line.find(',', begin), line.size());
-    std::string_view field = line.substr(begin, end - begin);
-    const size_t text = field.find_first_not_of(" \r");
-    field = text == field.npos ? "" : field.substr(text, field.find_last_not_of(" \r") + 1 - text);
-    all.push_back(field);
-    begin = end + 1;
-  }
-  return all;
-}
-
 }  // namespace
 
 void CommonTime::clock(uint32_t chip, const collect::ClockMap& map) {
@@ -56,38 +39,9 @@ void CommonTime::clock(uint32_t chip, const collect::ClockMap& map) {
   if (known.empty()) segments_.erase(chip);
 }
 
-bool CommonTime::read_sync_info(std::istream& in) {
-  std::string line;
-  if (!std::getline(in, line)) return false;
-  const auto head = fields_of(line);
-  const auto column = [&](std::string_view name) {
-    return static_cast<size_t>(std::find(head.begin(), head.end(), name) - head.begin());
-  };
-  const size_t device = column("device id"), ratio = column("device_frequency_ratio"),
-               shift = column("device_shift"), most = std::max({device, ratio, shift});
-  if (most >= head.size()) return false;
-  while (std::getline(in, line)) {
-    const auto fields = fields_of(line);
-    if (fields.size() <= most) continue;
-    const auto chip = static_cast<uint32_t>(std::strtoul(std::string(fields[device]).c_str(), nullptr, 10));
-    const Line l{std::strtod(std::string(fields[ratio]).c_str(), nullptr),
-                 std::strtod(std::string(fields[shift]).c_str(), nullptr)};
-    if (l.ratio > 0 && std::isfinite(l.ratio) && std::isfinite(l.shift)) lines_[chip] = l;
-  }
-  // Only the root device of a sync keeps its own cycles: where several do, nothing was compared.
-  const auto own = [](const auto& of) { return of.second.ratio == 1 && of.second.shift == 0; };
-  if (std::count_if(lines_.begin(), lines_.end(), own) > 1) std::erase_if(lines_, own);
-  return true;
-}
-
 uint64_t CommonTime::common(uint32_t chip, uint64_t cycles) const {
   const auto own = segments_.find(chip);
-  if (own == segments_.end()) {
-    const auto line = lines_.find(chip);
-    if (line == lines_.end()) return cycles;
-    const double at = static_cast<double>(cycles) * line->second.ratio + line->second.shift;
-    return at > 0 ? static_cast<uint64_t>(std::llround(at)) : 0;
-  }
+  if (own == segments_.end()) return sync_.known(chip) ? sync_.on_root(chip, cycles) : cycles;
   if (own == segments_.begin()) return cycles;
   const ClockSegment& from = nearest(own->second, [&](const ClockSegment& s) {
     const int64_t since = cycles_since(s.from_cycles, cycles);

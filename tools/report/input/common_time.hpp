@@ -1,6 +1,6 @@
 // One clock for several devices: cycles of each as cycles of the lowest one, the way tt-metal adjusts the NoC
 // traces of a run. From the clock model of a capture (piece by piece), or by the ratio and shift that
-// sync_device_info.csv has for a device (tt-metal impl/profiler/tt_metal_profiler.cpp: t * ratio + shift). A
+// sync_device_info.csv has for a device (sync_lines.hpp). A
 // device of which neither is known keeps its own cycles.
 #pragma once
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "tools/pipeline/sync_lines.hpp"
 #include "ttcollect/clock_map.hpp"
 
 namespace ttc::report {
@@ -17,18 +18,15 @@ class CommonTime {
   // The model as far as it is known; called again as it grows.
   void clock(uint32_t chip, const collect::ClockMap& map);
   // False when it is no such file.
-  bool read_sync_info(std::istream& in);
+  bool read_sync_info(std::istream& in) { return sync_.read(in); }
 
-  bool known(uint32_t chip) const { return segments_.contains(chip) || lines_.contains(chip); }
+  bool known(uint32_t chip) const { return segments_.contains(chip) || sync_.known(chip); }
   // Cycles of the lowest device that has a clock model, at the moment when `chip` counted `cycles`.
   uint64_t common(uint32_t chip, uint64_t cycles) const;
 
  private:
-  struct Line {
-    double ratio = 1, shift = 0;
-  };
   std::map<uint32_t, std::vector<collect::ClockSegment>> segments_;  // final ones, in order
-  std::map<uint32_t, Line> lines_;
+  tools::SyncLines sync_;
 };
 
 }  // namespace ttc::report

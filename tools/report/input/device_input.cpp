@@ -137,7 +137,7 @@ void EventFormat::frame(const tools::FrameEvents& f) {
                          m.type == MarkerType::ts_data_16b;
     Event& e = *next;
     e.time = m.time_cycles;
-    e.data = payload ? f.batch.payload(m.payload) : 0;
+    e.data = payload ? f.payload(m) : 0;
     e.id = m.id;
     e.type = m.type;
     e.zone = 0;
@@ -230,13 +230,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
 }  // namespace
 
 bool is_device_log(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::ifstream in(path, std::ios::binary);
-  char begin[64] = {};
-  in.read(begin, sizeof begin - 1);
-  const std::string_view text(begin, static_cast<size_t>(in.gcount()));
-  return text.find("ARCH:") < 4 || text.find("Chip clock is at") < 4;
+  return tools::is_device_log(path);
 }
 
 namespace {

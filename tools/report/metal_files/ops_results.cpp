@@ -508,6 +508,17 @@ Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOp
   return cells;
 }
 
+Cells with_source(const Cells& cells, const std::function<std::string(size_t device_row)>& source_of) {
+  Cells marked{cells.header, {}, cells.device};
+  marked.header.emplace_back(kSourceColumn);
+  for (size_t i = 0; i < cells.rows.size(); ++i) {
+    std::vector<std::string> row = cells.rows[i];
+    row.push_back(cells.device[i] == Cells::kNoDevice ? "" : source_of(cells.device[i]));
+    marked.rows.push_back(row);
+  }
+  return marked;
+}
+
 void write_cells(const Cells& cells, tools::Output& out) {
   std::string line;
   const auto put_line = [&](const std::vector<std::string>& fields) {

@@ -5,6 +5,7 @@
 // Nothing aborts: a host op without device rows keeps empty cells, a device op that the host never named is
 // counted, and the summary says so.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,13 @@ struct ResultOptions {
   // ttnn-visualizer read no table without them.
   bool every_column = false;
 };
+
+// A further column of a table whose devices are not all from one kind of source: of a capture the chips that
+// it has, and of the workload's own device log those that no collector reaches.
+inline constexpr const char* kSourceColumn = "DEVICE DATA SOURCE";
+inline constexpr const char* kFromCapture = "capture";
+inline constexpr const char* kFromLog = "workload's device log";
+Cells with_source(const Cells& cells, const std::function<std::string(size_t device_row)>& source_of);
 
 // Host columns only when `host` has ops; else the device-only form, in order of device and time.
 Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,

@@ -33,6 +33,7 @@ struct OpRow {
   Number noc_util, dram_util, congestion;          // of tt-npe
   Number fpu_counter, sfpu_counter, math_counter;  // averages on the full grid, %
   std::optional<uint32_t> slowest_x, slowest_y;
+  std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not say
 
   bool signpost() const { return type.find("signpost") != std::string::npos; }
   bool host() const { return code.find("(torch)") != std::string::npos; }
@@ -51,7 +52,7 @@ void each_field(Row& r, Each&& each) {
     all(t->w, t->z, t->y, t->x, t->layout, t->datatype, t->memory);
   all(r.compute_sources, r.data_sources, r.compute_hash, r.data_hash, r.program_hash, r.cache_hit, r.location,
       r.pm_ideal, r.pm_compute, r.pm_bandwidth, r.fpu_util, r.noc_util, r.dram_util, r.congestion,
-      r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y);
+      r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y, r.data_source);
 }
 
 }  // namespace ttc::report

@@ -148,6 +148,7 @@ OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
   op.attributes = r.text("ATTRIBUTES");
   op.fidelity = r.text("MATH FIDELITY");
   op.arch = r.text("DEVICE ARCH");
+  op.data_source = r.text(kSourceColumn);
   op.call_count = r.whole<uint64_t>("GLOBAL CALL COUNT");
   op.device = r.whole<uint32_t>("DEVICE ID");
   if (!op.device && device_only_) op.device = 0;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tools/pipeline/source.hpp"
+#include "tools/pipeline/sync_lines.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
 
@@ -131,6 +132,30 @@ class Fan : public Listener {
   std::vector<Listener*> ears_;
 };
 
+// Only a collector names its devices.
+bool from_log(const Device& device) {
+  return device.name.empty();
+}
+
+// Chips of a capture stand beside chips of a log.
+bool mixed(const Run& run) {
+  const auto logged = [](const auto& of) { return from_log(of.second); };
+  return std::any_of(run.devices.begin(), run.devices.end(), logged) &&
+         !std::all_of(run.devices.begin(), run.devices.end(), logged);
+}
+
+// Of the chips that only a log has, those that its own sync relates to another chip.
+void read_sync(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
+  tools::SyncLines sync;
+  for (const std::string& one : from)
+    if (std::ifstream in(fs::path(one).parent_path() / "sync_device_info.csv"); in) sync.read(in);
+  if (!options.host.empty())
+    if (std::ifstream in(fs::path(options.host) / "sync_device_info.csv"); in) sync.read(in);
+  if (!sync.root()) return;
+  for (const auto& [chip, device] : run.devices)
+    if (sync.known(chip)) run.synced.insert(chip);
+}
+
 // What zones were read into, until the host was read too.
 struct Zones {
   OpOrder ops;
@@ -217,6 +242,12 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   if (zones) settle(*zones, run);
   run.account.damaged = run.account.damaged || run.host.damaged;
   run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
+  if (mixed(run)) {
+    read_sync(options, from, run);
+    run.table = with_source(run.table, [&](size_t row) {
+      return from_log(run.devices.at(run.rows[row].device)) ? kFromLog : kFromCapture;
+    });
+  }
   return run;
 }
 
@@ -245,16 +276,18 @@ namespace {
 
 // Chips of a capture and chips that only the workload's own log has, in one report. Empty: all are of a kind.
 std::string where_chips_are_from(const Run& run) {
+  if (!mixed(run)) return "";
   std::string captured, logged;
+  bool related = true;
   for (const auto& [chip, device] : run.devices) {
-    std::string& list = device.name.empty() ? logged : captured;
+    std::string& list = from_log(device) ? logged : captured;
     list += (list.empty() ? "" : ", ") + std::to_string(chip);
+    related = related && (!from_log(device) || run.synced.contains(chip));
   }
-  if (captured.empty() || logged.empty()) return "";
   return "chips " + captured + " are from the capture, chips " + logged +
-         " from the workload's device log; there is no common time between the two, and every figure is of "
-         "one "
-         "chip's own clock";
+         " from the workload's device log; every figure is of one chip's own clock, and " +
+         (related ? "sync_device_info.csv relates the clocks for viewers and NoC traces"
+                  : "there is no common time between the two");
 }
 
 }  // namespace

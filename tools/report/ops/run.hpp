@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct Run {
   OpTable typed;  // of an input that is a table of ops
   JoinSummary summary;
   InputAccount account;
+  std::set<uint32_t> synced;     // chips that sync_device_info.csv relates to another one
   uint64_t late = 0;             // programs that came in parts too far from each other
   uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
 
