@@ -17,30 +17,30 @@ namespace {
 constexpr size_t kLongestLine = 64 << 10;  // a longer one is no compiler note
 constexpr const char* kNames[] = {"zone_src_locations.log", "new_zone_src_locations.log"};
 
-bool has_logs(const std::string& directory) {
+}  // namespace
+
+bool has_zone_logs(const std::string& directory) {
   std::error_code ignored;  // not there and not readable are the same answer here
   for (const char* name : kNames)
     if (std::filesystem::exists(directory + "/" + name, ignored)) return true;
   return false;
 }
 
-}  // namespace
-
-std::string zone_log_directory_of(int pid) {
-  const std::string proc = "/proc/" + std::to_string(pid);
-  if (pid <= 0 || access(proc.c_str(), F_OK) != 0) return {};
-  const auto env = environment_of(pid);
+std::string zone_log_directory_of(int pid, const std::string& proc) {
+  const std::string process = proc + "/" + std::to_string(pid);
+  if (pid <= 0 || access(process.c_str(), F_OK) != 0) return {};
+  const auto env = environment_of(pid, proc);
   if (!env) return {};
   std::string root = value_in(*env, "TT_METAL_PROFILER_DIR");
   const std::string home = value_in(*env, "TT_METAL_HOME");
   if (root.empty() && !home.empty()) root = home + "/generated/profiler";
   if (root.empty()) root = "generated/profiler";
-  return proc + (root.front() == '/' ? "/root" : "/cwd/") + root + "/.logs";
+  return process + (root.front() == '/' ? "/root" : "/cwd/") + root + "/.logs";
 }
 
 std::string zone_log_directory_in(const std::string& home) {
   for (const std::string& directory : {home + "/generated/profiler/.logs", home + "/.logs", home})
-    if (has_logs(directory)) return directory;
+    if (has_zone_logs(directory)) return directory;
   return home + "/generated/profiler/.logs";
 }
 

@@ -15,7 +15,10 @@
 namespace ttc::collect {
 
 // The directory that holds the logs, empty when the process tells nothing (gone, or not ours to look at).
-std::string zone_log_directory_of(int pid);
+// `proc`: where procfs is mounted.
+std::string zone_log_directory_of(int pid, const std::string& proc = "/proc");
+// Whether one of the logs is in `directory`.
+bool has_zone_logs(const std::string& directory);
 // For --metal-home DIR: DIR/generated/profiler/.logs, DIR/.logs or DIR, whichever has logs first.
 std::string zone_log_directory_in(const std::string& metal_home);
 

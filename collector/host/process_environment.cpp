@@ -4,9 +4,9 @@
 
 namespace ttc::collect {
 
-std::optional<Environment> environment_of(int pid) {
+std::optional<Environment> environment_of(int pid, const std::string& proc) {
   if (pid <= 0) return std::nullopt;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  std::ifstream file(proc + "/" + std::to_string(pid) + "/environ", std::ios::binary);
   if (!file) return std::nullopt;
   Environment variables;
   for (std::string entry; std::getline(file, entry, '\0');)

@@ -11,7 +11,9 @@ struct Exit {
 };
 
 struct CollectExit : Exit {
-  static constexpr int kNoDevice = 3;  // no such device or it cannot be opened; list: the PCI bus
+  static constexpr int kInTheWay = 1;  // doctor: something stands in the way
+  static constexpr int kNoDevice =
+      3;  // no such device or it cannot be opened; list, doctor: the PCI bus; doctor: no such process
   static constexpr int kNoSource = 3;  // info, recover, snapshot, play: the source cannot be read
   static constexpr int kNoProfiler = 4;
   static constexpr int kDamaged = 4;  // info, play: the file is cut or damaged; recover: something is missing

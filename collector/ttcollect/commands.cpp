@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/doctor/doctor.hpp"
 #include "collector/inspect/inventory.hpp"
 #include "collector/inspect/probe.hpp"
 #include "collector/inspect/sync_run.hpp"
@@ -53,6 +54,19 @@ int list_all(bool as_json, const std::string& root) {
   }
 }
 
+int examine(const CommandLine& line) {
+  doctor::Look look;
+  look.root = line.doctor_root;
+  look.only_pid = line.doctor_pid;
+  try {
+    return doctor::examine(look, line.doctor_json || line.as_json) ? Exit::kOk : Exit::kInTheWay;
+  } catch (const doctor::NoSuchProcess& e) {
+    return say(Exit::kNoDevice, e.what());
+  } catch (const card::InventoryError& e) {
+    return say(Exit::kNoDevice, e.what());
+  }
+}
+
 int probe_one(const std::string& device, const card::OpenOptions& open, uint32_t samples, bool as_json) {
   try {
     probe(device, open, samples, as_json);
@@ -92,6 +106,18 @@ int run_sync(const RunOptions& o, bool as_json, const std::string& svg) {
   }
 }
 
+// What would make the recording other than what was meant. Said once the drains run, which must not wait for it, or
+// when a card was refused, which it may explain.
+void say_what_is_in_the_way(const RunOptions& o) {
+  if (o.quiet || o.devices.empty()) return;
+  try {
+    for (const std::string& sentence : doctor::in_the_way_of(o.devices)) say(Exit::kOk, sentence);
+  } catch (const card::InventoryError&) {  // said by the run of each card that is on the bus (device_run.cpp)
+  } catch (const std::exception& e) {
+    say(Exit::kOk, std::string("what stands in the way was not looked for: ") + e.what());
+  }
+}
+
 int collect_devices(const CommandLine& line) {
   const RunOptions& o = line.run;
   if (!o.quiet && o.flight.bytes)
@@ -112,14 +138,19 @@ int run_collector(const CommandLine& line) {
     if (line.as_json) std::printf("%s\n", refusal_json(code, e.what()).c_str());
     return say(code, e.what());
   };
+  const auto refused_by_a_card = [&](int code, const std::exception& e) {
+    refused(code, e);
+    say_what_is_in_the_way(line.run);
+    return code;
+  };
   try {
     return collect_devices(line);
   } catch (const DeviceListError& e) {
     return refused(Exit::kUsage, e);
   } catch (const card::OpenError& e) {
-    return refused(Exit::kNoDevice, e);
+    return refused_by_a_card(Exit::kNoDevice, e);
   } catch (const AttachError& e) {
-    return refused(Exit::kNoProfiler, e);
+    return refused_by_a_card(Exit::kNoProfiler, e);
   } catch (const shm::SegmentError& e) {
     return refused(Exit::kSegment, e);
   } catch (const CaptureError& e) {
@@ -131,10 +162,12 @@ int run_collector(const CommandLine& line) {
 
 int run_command(CommandLine& line) {
   if (*line.list) return list_all(line.list_json || line.as_json, line.root);
+  if (*line.doctor) return examine(line);
   if (*line.probe)
     return probe_one(line.probed, line.run.open, line.samples, line.probe_json || line.as_json);
   if (*line.clean) return clean(), Exit::kOk;
   complete(line);
+  line.run.when_begun = [&line] { say_what_is_in_the_way(line.run); };
   return *line.sync ? run_sync(line.run, line.as_json, line.svg) : run_collector(line);
 }
 

@@ -24,7 +24,10 @@ constexpr const char* kFooter =
     "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
     "'all', a card\n"
     "that cannot be collected from is told and left out.\n"
-    "list: 3 the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read.\n"
+    "list: 3 the PCI bus cannot be searched. doctor: 0 nothing stands in the way, 1 something does, 3 no "
+    "such "
+    "process,\n"
+    "or the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read.\n"
     "8 anything else (memory, an error of the system).";
 
 constexpr const char* kLayoutHelp =
@@ -183,6 +186,20 @@ void add_commands(CLI::App& app, CommandLine& line) {
   line.list->add_flag("--json", line.list_json, "as JSON");
   line.list
       ->add_option("--root", line.root, "look at the sys, proc and dev below DIR: a host's, from a container")
+      ->check(CLI::ExistingDirectory);
+  line.doctor = program::add_command(
+      app, "doctor",
+      "what stands in the way of profiling on this machine: who holds cards, what runs with which "
+      "variables,\n"
+      "ports, driver, limits; each with what was seen, why, and what to do. No card is opened");
+  line.doctor->add_flag("--json", line.doctor_json, "as JSON");
+  line.doctor
+      ->add_option("--for", line.doctor_pid, "only what concerns process PID, its cards and the machine")
+      ->check(CLI::Range(1, 1 << 22))
+      ->option_text("PID");
+  line.doctor
+      ->add_option("--root", line.doctor_root,
+                   "look at the sys, proc, dev and var below DIR: a host's, from a container")
       ->check(CLI::ExistingDirectory);
   line.probe = program::add_command(app, "probe", "measure how long reading a card takes from here");
   line.probe->add_option("--device,-d", line.probed, "the card")->required();

@@ -21,6 +21,11 @@ struct CommandLine {
   bool list_json = false;
   std::string root;
 
+  CLI::App* doctor = nullptr;
+  bool doctor_json = false;
+  std::string doctor_root;
+  int doctor_pid = 0;
+
   CLI::App* probe = nullptr;
   std::string probed;
   uint32_t samples = 1000;

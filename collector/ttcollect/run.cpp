@@ -119,6 +119,7 @@ class Supervisor {
         start_together();
       start_viewer();
       for (Device* d : at(Stage::done)) d->run.let_go();
+      if (began_) tell_begun();
       show_line();
     }
     line_.clear();
@@ -282,6 +283,13 @@ class Supervisor {
     viewer_ = std::make_unique<Viewer>(options_.tracy, live_names_);
   }
 
+  // The drains are running by now, and need not wait for what is done here.
+  void tell_begun() {
+    if (told_begun_ || !options_.when_begun) return;
+    told_begun_ = true;
+    options_.when_begun();
+  }
+
   void dismiss_waiting() {
     for (Device* d : at(Stage::attached)) move_on(*d, Stage::dismissed);
   }
@@ -338,7 +346,8 @@ class Supervisor {
   EventFlag changed_;  // a device's stage
   LiveLine line_;
   const uint64_t deadline_;  // for attaching
-  uint64_t began_ = 0;       // the first device's start, CLOCK_MONOTONIC
+  bool told_begun_ = false;
+  uint64_t began_ = 0;  // the first device's start, CLOCK_MONOTONIC
   uint64_t end_ = ~uint64_t{0};
   std::unique_ptr<EventLoop> loop_;
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 // One collecting run of one or several devices: attach, drain until told to stop, leave a true account.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct RunOptions {
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
   std::string tracy;  // [ADDR:]PORT to serve Tracy servers at; empty: do not
+  std::function<void()>
+      when_begun;  // called once, by the supervisor, when the first device is being collected from
 };
 
 struct DeviceResult {

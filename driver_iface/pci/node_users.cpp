@@ -105,29 +105,39 @@ std::vector<Opener> NodeUsers::of(unsigned ordinal, std::vector<std::string>& hi
 
 // A robust mutex of the platform, a marker, and who locked it last. The mutex's first word is 0 when it is
 // free; the owner's ids alone may be of a process that ended.
-int umd_owner(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden) {
+UmdLock umd_lock(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden) {
   constexpr size_t kMutexBytes = sizeof(pthread_mutex_t);
   constexpr uint64_t kMarker = 0x5454554d444d5458;
-  constexpr uint32_t kOwnerBits = 0x3fffffff;
-  const KernelFile lock =
+  constexpr uint32_t kWaiters = 0x80000000, kOwnerBits = 0x3fffffff;  // FUTEX_WAITERS, FUTEX_TID_MASK
+  const KernelFile file =
       read_kernel_file(roots.dev + "/shm/TT_UMD_LOCK.CHIP_IN_USE_" + std::to_string(ordinal) + "_PCIe");
-  if (!lock) {
-    if (!lock.missing())
+  if (!file) {
+    if (!file.missing())
       hidden.push_back(std::string("UMD's lock of the device: whether a workload owns it (") +
-                       std::strerror(lock.error) + ")");
-    return 0;
+                       std::strerror(file.error) + ")");
+    return {};
   }
-  std::string bytes = lock.text;
+  std::string bytes = file.text;
   bytes.resize(kMutexBytes + 16);  // zeros at the end were taken for padding
-  uint32_t locked_by = 0;
+  uint32_t word = 0;
   uint64_t marker = 0;
   int32_t ids[2] = {};  // tid, pid
-  std::memcpy(&locked_by, bytes.data(), sizeof locked_by);
+  std::memcpy(&word, bytes.data(), sizeof word);
   std::memcpy(&marker, bytes.data() + kMutexBytes, sizeof marker);
   std::memcpy(ids, bytes.data() + kMutexBytes + sizeof marker, sizeof ids);
-  if (marker != kMarker || (locked_by & kOwnerBits) == 0 || ids[1] <= 0) return 0;
+  if (marker != kMarker || ids[1] <= 0) return {};
+  UmdLock lock;
+  lock.taken = (word & kOwnerBits) != 0;
+  lock.waited_for = (word & kWaiters) != 0;
+  lock.owner_pid = ids[1];
   std::error_code none;  // a process that cannot be found has ended
-  return fs::exists(roots.proc + "/" + std::to_string(ids[1]), none) ? ids[1] : 0;
+  lock.owner_lives = fs::exists(roots.proc + "/" + std::to_string(ids[1]), none);
+  return lock;
+}
+
+int umd_owner(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden) {
+  const UmdLock lock = umd_lock(roots, ordinal, hidden);
+  return lock.taken && lock.owner_lives ? lock.owner_pid : 0;
 }
 
 }  // namespace ttc::card

@@ -30,7 +30,17 @@ class NodeUsers {
   unsigned closed_to_us_ = 0;                     // processes whose descriptors are not ours to see
 };
 
-// The process that holds UMD's CHIP_IN_USE lock of a device, 0 when no process does.
+// UMD's CHIP_IN_USE lock of a device: held from device start to close.
+struct UmdLock {
+  bool taken = false;        // the word of the mutex names an owner
+  bool waited_for = false;   // the same word says that others wait
+  int owner_pid = 0;         // of the last owner, in its own pid namespace; 0: nobody ever had it
+  bool owner_lives = false;  // a process of that number can be seen
+};
+// `hidden` gets why the lock could not be read.
+UmdLock umd_lock(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden);
+
+// The process that holds the lock, 0 when no process that can be seen does.
 int umd_owner(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden);
 
 }  // namespace ttc::card

@@ -1,0 +1,73 @@
+#include "collector/doctor/machine_state.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "collector/doctor/finding.hpp"
+
+namespace ttc::collect::doctor {
+
+const char* to_string(Weight weight) {
+  switch (weight) {
+    case Weight::stops:
+      return "stops";
+    case Weight::spoils:
+      return "spoils";
+    case Weight::advice:
+      return "advice";
+  }
+  return "";
+}
+
+bool stands_in_the_way(const Findings& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.weight != Weight::advice; });
+}
+
+const ProcessState* MachineState::process(int pid) const {
+  for (const ProcessState& p : processes)
+    if (p.pid == pid) return &p;
+  return nullptr;
+}
+
+std::string who(const ProcessState& process) {
+  return "pid " + std::to_string(process.pid) + (process.name.empty() ? "" : " (" + process.name + ")");
+}
+
+std::string held(const ProcessState& p) {
+  std::string cards;
+  for (const std::string& card : p.holds) cards += (cards.empty() ? ", holds " : ", ") + card;
+  return who(p) + ", running for " + duration_in_words(p.age_s) + cards;
+}
+
+std::string duration_in_words(double seconds) {
+  const auto whole = static_cast<uint64_t>(std::max(seconds, 0.0));
+  const auto two = [](uint64_t a, const char* unit_a, uint64_t b, const char* unit_b) {
+    return std::to_string(a) + " " + unit_a + (b ? " " + std::to_string(b) + " " + unit_b : "");
+  };
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return two(whole / 60, "min", whole % 60, "s");
+  if (whole < 86400) return two(whole / 3600, "h", whole % 3600 / 60, "min");
+  return two(whole / 86400, "d", whole % 86400 / 3600, "h");
+}
+
+bool is_workload(const MachineState& machine, const ProcessState& process) {
+  if (!process.metal_library.empty() || !process.waits_for_chip.empty()) return true;
+  for (const CardState& c : machine.cards)
+    if (c.function.umd_owner_pid == process.pid) return true;
+  return std::any_of(machine.emulated.begin(), machine.emulated.end(),
+                     [&](const EmulatedCardState& e) { return e.holder_pid == process.pid; });
+}
+
+std::string node_of(const MachineState& machine, const std::string& device) {
+  for (const CardState& c : machine.cards) {
+    const card::PciFunction& f = c.function;
+    if (!f.ordinal) continue;
+    if (device == std::to_string(*f.ordinal) || device == "pci:" + f.bdf ||
+        (!f.by_id.empty() && device.ends_with("/" + f.by_id)))
+      return f.node;
+  }
+  return device;
+}
+
+}  // namespace ttc::collect::doctor

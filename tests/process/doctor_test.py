@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""`ttcollect doctor` on live processes: holders of emulated cards, a holder of Tracy's port, misspelt variables; and what it says at the
+start of collecting."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import harness as h
+
+MISSPELT = {
+    "TT_METAL_DEVICE_PROFLER": "TT_METAL_DEVICE_PROFILER",
+    "TT_METAL_DEVICE_PROFILLER": "TT_METAL_DEVICE_PROFILER",
+    "TT_METAL_DEVCIE_PROFILER": "TT_METAL_DEVICE_PROFILER",
+    "TT_METAL_PROFILER_DEVICE": "TT_METAL_DEVICE_PROFILER",
+    "TT_METAL_PROFILER": "TT_METAL_DEVICE_PROFILER",
+    "tt_metal_device_profiler": "TT_METAL_DEVICE_PROFILER",
+    "TTMETAL_DEVICE_PROFILER": "TT_METAL_DEVICE_PROFILER",
+    "TT_METAL_ENABLE_DEVICE_PROFILER": "TT_METAL_DEVICE_PROFILER",
+    "TT_METAL_DEVICE_PROFILER_NOC_EVENT": "TT_METAL_DEVICE_PROFILER_NOC_EVENTS",
+    "TT_METAL_DEVICE_PROFILER_DISPACH": "TT_METAL_DEVICE_PROFILER_DISPATCH",
+    "TT_METAL_PROFILER_SUPPORT_COUNT": "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT",
+    "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNTS": "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT",
+    "TT_METAL_PROFILER_MIDRUN_DUMP": "TT_METAL_PROFILER_MID_RUN_DUMP",
+    "TT_METAL_PROFILER_TRACE_TRACKNG": "TT_METAL_PROFILER_TRACE_TRACKING",
+    "TT_METAL_PROFILE_PERF_COUNTER": "TT_METAL_PROFILE_PERF_COUNTERS",
+    "TT_METAL_WATCHER_NO_INLINE": "TT_METAL_WATCHER_NOINLINE",
+    "TT_METAL_WATCHER_DELAY": "TT_METAL_WATCHER_DEBUG_DELAY",
+    "TT_METAL_DPRINT_CORE": "TT_METAL_DPRINT_CORES",
+    "TT_METAL_SLOW_DISPATCH": "TT_METAL_SLOW_DISPATCH_MODE",
+    "TT_METAL_VISIBLE_DEVICE": "TT_METAL_VISIBLE_DEVICES",
+}
+# The command of tt-train's guide.
+GUIDE = {"TT_METAL_WATCHER_NOINLINE": "1", "TT_METAL_WATCHER_DEBUG_DELAY": "10", "TT_METAL_READ_DEBUG_DELAY_CORES": "0,0",
+         "TT_METAL_WRITE_DEBUG_DELAY_CORES": "0,0", "TT_METAL_READ_DEBUG_DELAY_RISCVS": "BR",
+         "TT_METAL_WRITE_DEBUG_DELAY_RISCVS": "BR"}
+
+
+def environment(**variables):
+    plain = {k: v for k, v in os.environ.items() if not k.upper().startswith(("TT_METAL", "TTMETAL", "TRACY"))}
+    return {**plain, **variables}
+
+
+def card(**variables):
+    name = h.card_name()
+    process = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 100, "--host-reads", "every:50", "-q",
+                      env=environment(**variables))
+    h.wait_for_card(name, process)
+    return name, process
+
+
+def examined(pid):
+    """Exit code and JSON of --for PID, but for findings of the machine itself: those are not this test's."""
+    code, out, err = h.run("ttcollect", "doctor", "--for", pid, "--json")
+    h.check(code in (0, 1) and not err, f"{code} {err}")
+    told = json.loads(out)
+    h.check(told["in_the_way"] == (code == 1) and told["loads"] == 0, out)
+    told["findings"] = [f for f in told["findings"] if f["card"] or f["pid"]]
+    return told
+
+
+def found(pid):
+    return {f["id"]: f for f in examined(pid)["findings"]}
+
+
+def end(process):
+    process.send_signal(signal.SIGCONT)
+    process.terminate()
+    h.finish(process)
+
+
+def variables():
+    """20 misspelt environments, one after another, and one that is right."""
+    for typed, meant in MISSPELT.items():
+        name, process = card(**{typed: "1"})
+        findings = found(process.pid)
+        h.check(list(findings) == ["variable-misspelt"], f"{typed}: {findings}")
+        finding = findings["variable-misspelt"]
+        h.check(f"did you mean {meant}?" in finding["what"] and finding["pid"] == process.pid and
+                finding["card"] == "emu:" + name and f"{meant}=1" in finding["fix"] and f"{typed}=1" in finding["evidence"], finding)
+        end(process)
+    name, process = card(TT_METAL_DEVICE_PROFILER="1", TT_METAL_HOME="/opt/tt", TT_LOGGER_LEVEL="info")
+    told = examined(process.pid)
+    h.check(not told["findings"], told)
+    h.check(["emu:" + name] == next(p["holds"] for p in told["seen"]["processes"] if p["pid"] == process.pid), told)
+    end(process)
+    name, process = card(**GUIDE)
+    findings = found(process.pid)
+    h.check(list(findings) == ["delay-without-effect"], findings)
+    h.check("TT_METAL_WATCHER is not set" in findings["delay-without-effect"]["cause"] and
+            "TT_METAL_WATCHER=120" in findings["delay-without-effect"]["fix"], findings)
+    end(process)
+
+
+def refused():
+    """A card without a profiler, because the variable was misspelt: the refusal, and why."""
+    name = h.card_name()
+    process = h.start("ttemu", "--name", name, "--profiler", "off", "-q", env=environment(TT_METAL_DEVICE_PROFLER="1"))
+    h.wait_for_card(name, process)
+    code, _, err = h.run("ttcollect", "-d", "emu:" + name)
+    h.check(code == 4 and "the profiler is off" in err and "did you mean TT_METAL_DEVICE_PROFILER?" in err, f"{code} {err}")
+    end(process)
+
+
+def stopped():
+    """A holder that is stopped, in words and by its exit code; and what is said when collecting begins."""
+    name, process = card(TT_METAL_WATCHER="0")
+    # What is in the way of another card is not said, and advice never.
+    other, other_process = card()
+    code, _, err = h.run("ttcollect", "-d", "emu:" + other, "--for", "50ms")
+    h.check(code == 0 and "TT_METAL" not in err, err)
+    code, _, err = h.run("ttcollect", "-d", "emu:" + name, "--for", "50ms")
+    h.check(code == 0 and "TT_METAL_WATCHER=0 switches it on" in err and "(ttcollect doctor: variable-ineffective)" in err, err)
+    code, _, err = h.run("ttcollect", "-d", "emu:" + name, "--for", "50ms", "--quiet")
+    h.check(code == 0 and not err, err)
+    process.send_signal(signal.SIGSTOP)
+    with open(f"/proc/{process.pid}/stat") as stat:    # SIGSTOP takes effect before the process runs again
+        h.wait_until(lambda: stat.seek(0) == 0 and stat.read().rsplit(")", 1)[1].split()[0] == "T", "the card is stopped", process)
+    code, out, err = h.run("ttcollect", "doctor", "--for", process.pid)
+    h.check(code == 1 and not err, f"{code} {err}")
+    for words in ("stops   ", f"pid {process.pid}", "is stopped", f"kill -CONT {process.pid}", "stale-holder", f"holds emu:{name}",
+                  "in the way", "no load of a card"):
+        h.check(words in out, f"'{words}' is not in: {out}")
+    end(process)
+    end(other_process)
+
+
+# A process with a Tracy client, as far as the kernel shows one: its library is mapped, and it listens or not.
+CLIENT = """
+import mmap, socket, sys, time
+library = open(sys.argv[1], "rb")
+mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
+if sys.argv[2] != "none":
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def client(port, **variables):
+    library = h.work("libTracyClient.so.0.10")
+    if not os.path.exists(library):
+        shutil.copy("/bin/true", library)
+    process = subprocess.Popen([sys.executable, "-c", CLIENT, library, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment(**variables))
+    h.check(h.next_line(process.stdout) == "ready\n", "the client did not begin")
+    return process
+
+
+def free_ports(n):
+    """Listeners on `n` of Tracy's ports that nobody has now, the lowest first."""
+    held = []
+    for port in range(8086, 8106):
+        try:
+            held.append(socket.create_server(("127.0.0.1", port)))
+        except OSError:
+            continue    # somebody else's
+        if len(held) == n:
+            return held
+    h.skip("all of Tracy's ports are taken on this machine")
+
+
+def ports():
+    """A Tracy client whose port this process holds, and one that has its own."""
+    mine, other = free_ports(2)
+    port, own_port = mine.getsockname()[1], other.getsockname()[1]
+    other.close()
+    deaf = client("none", TRACY_PORT=str(port))
+    findings = found(deaf.pid)
+    h.check(list(findings) == ["tracy-port-taken"], findings)
+    h.check(f"port {port} belongs to pid {os.getpid()}" in findings["tracy-port-taken"]["evidence"], findings)
+    heard = client(own_port, TRACY_PORT=str(own_port))
+    told = examined(heard.pid)
+    h.check(not [f for f in told["findings"] if f["id"] == "tracy-port-taken"], told)
+    at = {p["port"]: p for p in told["seen"]["ports"]}
+    h.check(at[port]["pid"] == os.getpid() and at[own_port]["pid"] == heard.pid and at[own_port]["tracy_client"] is True, told)
+    if port == 8086:    # and no other test has it
+        h.check("tracy-port-foreign" in {f["id"] for f in told["findings"]}, told)
+    for process in (deaf, heard):
+        process.communicate("", timeout=h.LIMIT_S)
+    mine.close()
+
+
+def wrong_use():
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    code, out, err = h.run("ttcollect", "doctor", "--for", gone.pid)
+    h.check(code == 3 and f"there is no process {gone.pid}" in err and not out, f"{code} {out} {err}")
+    code, out, err = h.run("ttcollect", "doctor", "--for", "soon")
+    h.check(code == 2 and "--for" in err and not out, f"{code} {out} {err}")
+    code, out, _ = h.run("ttcollect", "doctor", "--help")
+    h.check(code == 0 and "--root" in out and "--for" in out, out)
+    empty = h.work("empty")
+    os.makedirs(empty + "/sys/bus/pci/devices/nonsense")
+    code, out, err = h.run("ttcollect", "doctor", "--root", empty)
+    h.check(code == 3 and "cannot be searched" in err and not out, f"{code} {out} {err}")
+
+
+def machine():
+    """A machine made of files on which all is well, and then with one driver less."""
+    root = h.work("machine")
+
+    def put(path, text):
+        os.makedirs(os.path.dirname(root + path), exist_ok=True)
+        with open(root + path, "w") as file:
+            file.write(text)
+
+    pci = "/sys/bus/pci/devices/0000:01:00.0/"
+    put(pci + "vendor", "0x1e52\n")
+    put(pci + "device", "0xb140\n")
+    put("/sys/class/tenstorrent/tenstorrent!0/tt_aiclk", "1350\n")
+    put("/sys/module/tenstorrent/version", "2.10.0\n")
+    put("/dev/tenstorrent/0", "")
+    put("/proc/uptime", "100.0 90.0\n")
+    os.makedirs(root + "/dev/shm")
+    os.symlink("../drivers/tenstorrent", root + pci + "driver")
+    os.symlink("../../../0000:01:00.0", root + "/sys/class/tenstorrent/tenstorrent!0/device")
+    code, out, err = h.run("ttcollect", "doctor", "--root", root)
+    h.check(code == 0 and not err and out.startswith("nothing stands in the way; looked at 1 card"), f"{code} {out} {err}")
+    code, out, _ = h.run("ttcollect", "doctor", "--root", root, "--json")
+    h.check(code == 0 and json.loads(out)["findings"] == [] and json.loads(out)["chip_reads"] == 7, out)
+    os.unlink(root + pci + "driver")
+    code, out, _ = h.run("ttcollect", "doctor", "--root", root)
+    h.check(code == 1 and "0000:01:00.0 has no driver" in out and "modprobe tenstorrent" in out, f"{code} {out}")
+
+
+def main():
+    machine()
+    wrong_use()
+    refused()
+    stopped()
+    ports()
+    variables()
+    print("ok")
+
+
+main()
