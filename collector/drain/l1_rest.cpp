@@ -144,6 +144,8 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
   core.l1_runs = before.run_counter;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
+    // Frames that wait in the log come first: readers drop what is older than what they have.
+    if (mode_of(core) == device::Mode::accumulate && before.host_end[r] > core.lanes[r].cursor) continue;
     buffers[r].resize(markers::l1_words(before, r, attachment_.layout->format, buffers[r]));
     if (!pushed && mode_of(core) == device::Mode::accumulate) {
       account_begun_anew(core, r, buffers[r]);
