@@ -123,6 +123,9 @@ def without_names(events):
 
 
 def size_of(path, trace, limit):
+    # A zone has two times, varints of nanoseconds: of five bytes until 34 s, which a busy machine may take.
+    latest = max(end for _, _, _, end, _, _ in trace.zones)
+    limit += 2 * max(0, (latest.bit_length() + 6) // 7 - 5)
     # How often a counter is told depends on how long the run took: some 40 bytes a sample.
     bytes_a_zone = (os.path.getsize(path) - 40 * len(trace.counters)) / len(trace.zones)
     print(f"{bytes_a_zone:.1f} bytes a zone, all else but counters included")
