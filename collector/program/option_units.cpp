@@ -1,5 +1,6 @@
 #include "collector/program/option_units.hpp"
 
+#include <CLI/CLI.hpp>
 #include <span>
 #include <utility>
 

@@ -1,10 +1,14 @@
 // Options that take a duration or a size (units.hpp).
 #pragma once
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace ttc::program {
 

@@ -9,6 +9,7 @@
 
 #include "collector/program/exits.hpp"
 
+// Named here only: a source that includes CLI11 compiles for seconds.
 namespace CLI {
 class App;
 }

@@ -1,5 +1,6 @@
 #include "collector/ttcollect/capture_commands.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>

@@ -1,11 +1,14 @@
 // ttcollect info, recover, snapshot, play: what is done with captures and rings rather than with cards.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "collector/program/option_units.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace ttc::collect {
 

@@ -1,5 +1,6 @@
 #include "collector/ttcollect/capture_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
 #include <cstdio>

@@ -1,12 +1,15 @@
 // The command line of captures: bounds, rotation, memory; what contradicts itself; the arithmetic behind the
 // defaults, in words.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "collector/program/option_units.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "collector/record/flight_recorder.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace ttc::collect {
 

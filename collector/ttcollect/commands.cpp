@@ -1,5 +1,6 @@
 #include "collector/ttcollect/commands.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include "collector/ttcollect/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,14 @@
 // The command line of ttcollect, but for the commands on captures (capture_commands.hpp).
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "collector/ttcollect/capture_options.hpp"
 #include "collector/ttcollect/run.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace ttc::collect {
 

@@ -1,5 +1,6 @@
 #include "tools/ttemu/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <sstream>
 

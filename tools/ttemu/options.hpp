@@ -1,6 +1,5 @@
 // The command line of ttemu.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

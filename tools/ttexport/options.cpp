@@ -1,5 +1,6 @@
 #include "tools/ttexport/options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cerrno>

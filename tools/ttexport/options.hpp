@@ -1,6 +1,5 @@
 // The command line of ttexport.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>

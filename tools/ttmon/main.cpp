@@ -20,7 +20,7 @@ int run(int argc, char** argv) {
   try {
     tools::complete(options);
     std::signal(SIGINT, [](int) { stop_asked = 1; });
-    if (*options.top_command)
+    if (options.shows_top)
       tools::show_top(options.top, stop_asked);
     else
       tools::show_counters(options.counters, stop_asked);

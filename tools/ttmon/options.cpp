@@ -1,5 +1,7 @@
 #include "tools/ttmon/options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "collector/program/option_units.hpp"
 
 namespace ttc::tools {
@@ -36,7 +38,8 @@ void add_options(CLI::App& app, MonitorOptions& o) {
 
 void complete(MonitorOptions& o) {
   if (o.counters.name.starts_with("live:")) o.counters.name.erase(0, 5);
-  if (!*o.top_command) return;
+  o.shows_top = bool{*o.top_command};
+  if (!o.shows_top) return;
   if (o.top.from.empty()) o.top.from = all_collectors();
   for (std::string& from : o.top.from)
     if (!from.starts_with("live:") && !from.ends_with(".ttc")) from.insert(0, "live:");

@@ -1,6 +1,5 @@
 // The command line of ttmon.
 #pragma once
-#include <CLI/CLI.hpp>
 
 #include "collector/program/program.hpp"
 #include "tools/ttmon/counters.hpp"
@@ -15,6 +14,7 @@ struct MonitorOptions {
   CounterOptions counters;
   TopOptions top;
   CLI::App* top_command = nullptr;
+  bool shows_top = false;  // from complete() on
 };
 
 void add_options(CLI::App& app, MonitorOptions& options);

@@ -1,5 +1,6 @@
 #include "tools/ttreport/did_you_mean.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
 

@@ -1,10 +1,13 @@
 // What a mistyped word of the command line was probably meant to be.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace ttc::tools {
 

@@ -1,6 +1,7 @@
 // ttreport diff A B: what got slower, and whether that can be said.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

@@ -8,6 +8,7 @@
 //                                  npe_viz
 #include <sys/stat.h>
 
+#include <CLI/CLI.hpp>
 #include <ctime>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,7 @@
 // ttreport heatmap: the chip's grid, as text or as a picture.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "tools/report/draw/core_heat.hpp"

@@ -1,6 +1,7 @@
 // ttreport html: one page that holds everything and asks for nothing.
 #include <sys/utsname.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <ctime>

@@ -1,6 +1,7 @@
 // ttreport kernels: where the time of kernels goes, by wall time, by core, by line of source.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // ttreport loss: every interval in which markers of a lane may be missing, whoever lost them: the card, the
 // collector, a disk, a damaged file, or this reader.
+#include <CLI/CLI.hpp>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // ttreport: answers to questions about what was collected. Every report is a subcommand (reports.cpp) in the
 // file of its name, which begins with its options; those that all of them share are in options.cpp.
+#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 // ttreport ops: the per-op table. Options are named as tt-perf-report names them.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,7 @@
 #include "tools/ttreport/options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/units.hpp"

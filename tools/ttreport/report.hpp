@@ -1,6 +1,5 @@
 // One report is one file and one row of the table in reports.cpp: `ttreport NAME ...`.
 #pragma once
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <span>
 #include <string>

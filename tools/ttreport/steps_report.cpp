@@ -1,6 +1,7 @@
 // ttreport steps: steady-state windows of a run, device against wall clock.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

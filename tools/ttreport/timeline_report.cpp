@@ -1,4 +1,6 @@
 // ttreport timeline: a window of time as a picture, the same as `ttexport --format svg`.
+#include <CLI/CLI.hpp>
+
 #include "collector/program/output_guard.hpp"
 #include "tools/pipeline/host_times.hpp"
 #include "tools/pipeline/output.hpp"
