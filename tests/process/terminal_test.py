@@ -86,7 +86,7 @@ def main():
             for sign in ours.decode("utf-8", "surrogateescape"):
                 number = ord(sign)
                 obeyed = (number < 0x20 and sign not in "\n\t") or 0x7F <= number < 0xA0 or 0x202A <= number <= 0x202E \
-                    or 0xDC80 <= number
+                    or 0xDC80 <= number <= 0xDCFF
                 h.check(not obeyed, f"{command} gives the terminal U+{number:04X}: {text[:300]!r}")
             seen += b"owned" in text
     h.check(seen > 15, f"only {seen} of the commands showed the name")
