@@ -155,8 +155,9 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
     const bool before_drops = attachment_.layout->format.guaranteed_when_full &&
                               snap.host_end[r] > roomy_until() && lane.cursor <= roomy_until();
     if (before_drops && lane.cursor + 2 * device::kBufferWords <= roomy_until()) continue;
+    // The launch whose frame the log had room for only in part is counted as delivered.
     losses_.open(where(core, r), LossCause::dropped_on_card, before_drops ? lane.digest.last_time : before[r],
-                 runs);
+                 runs + 1);
     if (r == 0) dropped_runs_ = std::max<uint64_t>(dropped_runs_, runs);
   }
   return Access::ok;

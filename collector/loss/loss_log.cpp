@@ -59,8 +59,8 @@ uint64_t LossLog::record(const Where& w, shm::LossCause cause, shm::LossPrecisio
 void LossLog::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, uint64_t launches) {
   const auto it = open_.find(key(w, cause));
   if (it == open_.end()) {
-    const auto precision = cause == shm::LossCause::dropped_on_card ? shm::LossPrecision::bounded_launches
-                                                                    : shm::LossPrecision::unknown;
+    const bool counted = cause == shm::LossCause::dropped_on_card && launches != 0;
+    const auto precision = counted ? shm::LossPrecision::bounded_launches : shm::LossPrecision::unknown;
     shm::LossRecord loss = loss_of(w, cause, precision, from_cycles, from_cycles);
     loss.launches = launches;
     const size_t before = intervals_.size();
@@ -74,6 +74,7 @@ void LossLog::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, u
     shm::LossRecord& r = intervals_[open.id];
     r.launches += launches - open.launches;
     open.launches = launches;
+    if (cause == shm::LossCause::dropped_on_card) r.precision = shm::LossPrecision::bounded_launches;
     if (tell) publish_(r);
   }
 }

@@ -27,7 +27,8 @@ class LossLog {
   // An interval with both ends. Returns the id of the one it is in.
   uint64_t record(const Where& where, shm::LossCause cause, shm::LossPrecision precision,
                   uint64_t from_cycles, uint64_t to_cycles, uint64_t words, uint64_t launches);
-  // One that lasts until close(); opening an open one of the same lane and cause adds to its runs.
+  // One that lasts until close(); opening an open one of the same lane and cause adds to its runs. `launches`: at most so many
+  // lack markers; 0: not known.
   void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t launches);
   void close(const Where& where, shm::LossCause cause, uint64_t to_cycles);
   void tell_open();  // publishes what is still open, with its final counts

@@ -128,9 +128,9 @@ def certain(report, lost=None):
     meanwhile; the collector then reports that the core's lanes may have lost something. One missed deadline explains at most
     one such interval for each of the core's five lanes."""
     lost = report["lost"] if lost is None else lost
-    doubts = [r for r in lost if r["precision"] == "unknown"]
+    doubts = [r for r in lost if r["precision"] == "unknown" and r["cause"] != "dropped on card"]
     explained = len(doubts) <= 5 * report["missed_poll_deadlines"]
-    return [r for r in lost if r["precision"] != "unknown" or not explained]
+    return [r for r in lost if r not in doubts or not explained]
 
 
 def live(name):

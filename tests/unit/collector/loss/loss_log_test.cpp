@@ -72,6 +72,16 @@ TEST(LossLog, an_open_interval_grows_under_the_same_id_and_closes_once) {
   EXPECT_EQ(a.losses.intervals().size(), 2u);
 }
 
+// It was "at most 0 launches" although markers were missing.
+TEST(LossLog, drops_that_were_not_counted_have_no_bound_until_they_are) {
+  Account a;
+  a.losses.open(kHere, LossCause::dropped_on_card, 100, 0);
+  EXPECT_EQ(a.published.back().precision, LossPrecision::unknown);
+  a.losses.open(kHere, LossCause::dropped_on_card, 100, 3);
+  EXPECT_EQ(a.published.back().precision, LossPrecision::bounded_launches);
+  EXPECT_EQ(a.published.back().launches, 3u);
+}
+
 TEST(LossLog, a_long_loss_does_not_fill_the_ring_with_itself) {
   Account a;
   for (uint64_t launches = 1; launches <= 100000; ++launches)
