@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "tools/report/metal_files/counters.hpp"
-#include "tools/report/text/csv_file.hpp"
+#include "tools/report/metal_files/launch_rows.hpp"
 #include "tools/report/text/python_text.hpp"
 #include "tools/report/text/record_sort.hpp"
 
@@ -369,44 +369,6 @@ Cells device_only(const DeviceRows& device, bool every_column, JoinSummary& summ
   return cells;
 }
 
-// Which device rows belong to a host op: those of its id and trace, or of its id where the host knows no
-// trace.
-class RowsOfLaunches {
- public:
-  struct Place {
-    uint32_t device, id, row;
-    std::optional<uint32_t> trace, session;
-  };
-  explicit RowsOfLaunches(const DeviceRows& rows) : taken_(rows.size()) {
-    all_.reserve(rows.size());
-    for (const DeviceRow& d : rows)
-      all_.push_back({d.device, d.call_count, static_cast<uint32_t>(all_.size()), d.trace_id, d.session});
-    std::sort(all_.begin(), all_.end(), [](const Place& a, const Place& b) {
-      return std::tie(a.device, a.id, a.session, a.row) < std::tie(b.device, b.id, b.session, b.row);
-    });
-  }
-  // In order of sessions.
-  std::vector<Place> of(uint32_t device, uint32_t id, const std::optional<uint32_t>& trace) {
-    std::vector<Place> all, same;
-    auto it = std::lower_bound(all_.begin(), all_.end(), std::pair{device, id}, [](const Place& a, auto b) {
-      return std::pair{a.device, a.id} < b;
-    });
-    for (; it != all_.end() && it->device == device && it->id == id; ++it) {
-      all.push_back(*it);
-      taken_[it->row] = true;
-      if (it->trace == trace) same.push_back(*it);
-    }
-    return same.empty() ? all : same;
-  }
-  uint64_t not_taken() const {
-    return static_cast<uint64_t>(std::count(taken_.begin(), taken_.end(), false));
-  }
-
- private:
-  std::vector<Place> all_;
-  std::vector<bool> taken_;
-};
-
 // What a row of the joined table is made of.
 struct Joined {
   uint64_t at_ns = 0;  // of the host
@@ -506,50 +468,6 @@ Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOp
     cells.device.push_back(j.device);
   }
   return cells;
-}
-
-Cells with_source(const Cells& cells, const std::function<std::string(size_t device_row)>& source_of) {
-  Cells marked{cells.header, {}, cells.device};
-  marked.header.emplace_back(kSourceColumn);
-  for (size_t i = 0; i < cells.rows.size(); ++i) {
-    std::vector<std::string> row = cells.rows[i];
-    row.push_back(cells.device[i] == Cells::kNoDevice ? "" : source_of(cells.device[i]));
-    marked.rows.push_back(row);
-  }
-  return marked;
-}
-
-void write_cells(const Cells& cells, tools::Output& out) {
-  std::string line;
-  const auto put_line = [&](const std::vector<std::string>& fields) {
-    line.clear();
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (i) line += ',';
-      append_csv(line, fields[i]);
-    }
-    line += "\r\n";
-    out.append(line);
-  };
-  put_line(cells.header);
-  for (const auto& row : cells.rows) put_line(row);
-}
-
-std::vector<std::string> sentences(const JoinSummary& s) {
-  std::vector<std::string> all;
-  if (s.without_device)
-    all.push_back(std::to_string(s.without_device) + " of " + std::to_string(s.host_ops) +
-                  " host ops have no device rows; their device cells are empty");
-  if (s.captured)
-    all.push_back(std::to_string(s.captured) + " of " + std::to_string(s.host_ops) +
-                  " host ops were captured into a trace without a replay of theirs; they are not in the "
-                  "joined table");
-  if (s.without_host && s.host_ops)
-    all.push_back(std::to_string(s.without_host) + " of " + std::to_string(s.device_ops) +
-                  " device ops were never named by the host; they are not in the joined table");
-  if (s.without_time)
-    all.push_back(std::to_string(s.without_time) +
-                  " host ops have no zone of their own; their host times are empty");
-  return all;
 }
 
 }  // namespace ttc::report
