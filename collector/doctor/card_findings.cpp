@@ -65,8 +65,7 @@ void find_permission(const CardState& card, Findings& found) {
       "the driver's udev rule, which gives the nodes mode 0666, is not installed, or a container was started "
       "without it";
   f.fix = "sudo chmod a+rw " + card.function.node +
-          " until the next boot; for good install the driver's udev rule; in a "
-          "container --device " +
+          " until the next boot; for good install the driver's udev rule; in a container --device " +
           card.function.node;
   found.push_back(std::move(f));
 }

@@ -59,6 +59,7 @@ json to_json(const ProcessState& p, bool workload) {
           {"state", std::string(1, p.state)},
           {"holds", p.holds},
           {"looking_on", p.looks_on},
+          {"waits_for_chip_of", p.waits_for_chip},
           {"workload", workload},
           {"profiler_on", p.environment ? json(profiler_on(*p.environment)) : json()},
           {"tracy_client", p.may_be_read ? json(p.tracy_library) : json()}};

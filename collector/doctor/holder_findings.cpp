@@ -61,16 +61,14 @@ Stale stale(const ProcessState& p) {
   if (p.parent == 1 && p.session != p.pid && !p.session_leader_lives && !p.ignores_hangup)
     return {"was left behind",
             "its parent and the session that started it are gone, and it was not started to outlive them (no "
-            "nohup, no "
-            "session of its own)"};
+            "nohup, no session of its own)"};
   return {};
 }
 
 std::string reset_advice(const CardState& card) {
   return "`tt-smi -r " + std::to_string(card.function.ordinal.value_or(0)) +
          "` only if it had to be ended by -KILL or the card does not answer afterwards, and when nobody else "
-         "uses "
-         "the board" +
+         "uses the board" +
          (card.function.arch == "blackhole" ? "; a Blackhole whose NoC hangs may need a power cycle instead"
                                             : "");
 }
@@ -112,8 +110,7 @@ void find_two_workloads(const MachineState& machine, const CardState& card, Find
   f.evidence = listed(workloads);
   f.cause =
       "one process needs a window for each tile, and two need more than the card has; the later one fails "
-      "with error "
-      "-12, or both use the same cores";
+      "with error -12, or both use the same cores";
   f.fix = "end one of them (" + kill_command({workloads.back()}) +
           "), or give each its own chip with TT_METAL_VISIBLE_DEVICES";
   f.card = card.function.node;

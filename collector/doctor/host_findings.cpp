@@ -91,8 +91,7 @@ void find_cpus(const HostState& host, Findings& found) {
     f.evidence = "cpu.max of its cgroup (cpu.cfs_quota_us of version 1)";
     f.cause =
         "the kernel stops all of its threads for the rest of each period, some 100 ms; cores must be looked "
-        "at every 2.5 ms, "
-        "or a host reset goes unseen";
+        "at every 2.5 ms, or a host reset goes unseen";
     f.fix = "a larger limit: docker run --cpus 2";
     found.push_back(std::move(f));
   }

@@ -115,8 +115,7 @@ std::string why_no_delay(const Environment& e) {
   if (!watcher_on(e))
     and_also(
         "TT_METAL_WATCHER is not set, and without the watcher no delay is compiled in (a release build says "
-        "nothing, a "
-        "debug build ends)");
+        "nothing, a debug build ends)");
   for (const char* name : {"TT_METAL_WATCHER_DISABLE_NOC_SANITIZE", "TT_METAL_WATCHER_DISABLE_SANITIZE_NOC"})
     if (e.count(name)) and_also(std::string(name) + " is set, and delays sit in what it leaves out");
   bool any = false;
@@ -155,8 +154,7 @@ void find_delays(const ProcessState& p, Findings& found) {
   f.fix =
       "TT_METAL_WATCHER=120 TT_METAL_WATCHER_DEBUG_DELAY=10000 TT_METAL_READ_DEBUG_DELAY_CORES='(0,0)-(7,7)' "
       "TT_METAL_WRITE_DEBUG_DELAY_CORES='(0,0)-(7,7)' in front of the command, without the profiler: "
-      "firmware of both "
-      "seldom fits";
+      "firmware of both seldom fits";
   found.push_back(std::move(f));
 }
 

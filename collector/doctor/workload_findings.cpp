@@ -110,9 +110,8 @@ void find_exclusions(const ProcessState& p, Findings& found) {
                " beside the profiler's variable in its environment";
   f.cause =
       "nothing forbids it, but the firmware of both seldom fits (\"region overflowed\"; tt-metal issues "
-      "37013, 19857), "
-      "the watcher polls every core over PCIe and switches DMA off, and times are not those of a run without "
-      "it";
+      "37013, 19857), the watcher polls every core over PCIe and switches DMA off, and times are not those "
+      "of a run without it";
   f.fix = "two runs: start this one with env -u TT_METAL_WATCHER";
   found.push_back(std::move(f));
 }
@@ -137,8 +136,7 @@ void find_nameless_zones(const ProcessState& p, Findings& found) {
   f.evidence = held(p) + " with the profiler on; no zone_src_locations.log in " + p.zone_log_directory;
   f.cause =
       "it has compiled no kernel yet, or all came from a cache: of kernels that were built without the "
-      "profiler, or "
-      "whose names another directory has (tt-metal issue 24489)";
+      "profiler, or whose names another directory has (tt-metal issue 24489)";
   f.fix =
       "when zones stay numbers: start it with TT_METAL_FORCE_JIT_COMPILE=1, or remove its kernel cache "
       "(~/.cache/tt-metal-cache or TT_METAL_CACHE)";
@@ -160,8 +158,7 @@ void find_full_logs(const MachineState& machine, const ProcessState& p, Findings
             " programs; later ones are dropped on the card until the workload reads its results";
   f.fix =
       "start it with a larger TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT (4000; 240 bytes a program and core); "
-      "or ttcollect "
-      "--device " +
+      "or ttcollect --device " +
       p.holds.front().substr(p.holds.front().rfind('/') + 1) +
       " --recycle, which empties them while it runs (it writes to the card)";
   found.push_back(std::move(f));
@@ -189,8 +186,7 @@ void find_in_workloads(const MachineState& machine, Findings& found) {
                  "): " + std::to_string(c.dropped_launches) + " launches dropped on the card so far";
     f.cause =
         "a core's log holds TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT programs (1000 unless told) between two "
-        "reads of the "
-        "workload's host";
+        "reads of the workload's host";
     f.fix = "collect with --recycle, or start the workload with TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=4000";
     found.push_back(std::move(f));
   }

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 
@@ -128,6 +129,14 @@ def stopped():
     end(other_process)
 
 
+def python(program, *arguments, **variables):
+    """A process of ours that ends with its input, and at the end of the test in any case."""
+    process = subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=environment(**variables))
+    h._running.append(process)
+    return process
+
+
 # A process with a Tracy client, as far as the kernel shows one: its library is mapped, and it listens or not.
 CLIENT = """
 import mmap, socket, sys, time
@@ -144,8 +153,7 @@ def client(port, **variables):
     library = h.work("libTracyClient.so.0.10")
     if not os.path.exists(library):
         shutil.copy("/bin/true", library)
-    process = subprocess.Popen([sys.executable, "-c", CLIENT, library, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=environment(**variables))
+    process = python(CLIENT, library, port, **variables)
     h.check(h.next_line(process.stdout) == "ready\n", "the client did not begin")
     return process
 
@@ -182,6 +190,59 @@ def ports():
     for process in (deaf, heard):
         process.communicate("", timeout=h.LIMIT_S)
     mine.close()
+
+
+# Waits in futex(2) on the mutex of a lock, as pthread_mutex_lock() does, until its input ends.
+WAITER = """
+import ctypes, mmap, os, sys, threading
+mapped = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 0)
+word = ctypes.addressof(ctypes.c_char.from_buffer(mapped))
+expected = int.from_bytes(mapped[:4], "little")
+def wait():
+    ctypes.CDLL(None).syscall(int(sys.argv[2]), ctypes.c_void_p(word), 0, ctypes.c_uint32(expected), None, None, 0)
+threading.Thread(target=wait, daemon=True).start()
+sys.stdin.read()
+"""
+FUTEX = {"x86_64": 202, "aarch64": 98}
+
+
+def chip_in_use():
+    """A machine whose card is made of files, and whose processes are those of this one: one owns UMD's lock, one waits for it."""
+    machine = os.uname().machine
+    if machine not in FUTEX:
+        return
+    root = h.work("lock")
+    pci, own = root + "/sys/bus/pci/devices/0000:01:00.0", root + "/sys/class/tenstorrent/tenstorrent!3"
+    for directory in (pci, own, root + "/dev/shm", root + "/dev/tenstorrent"):
+        os.makedirs(directory)
+    for path, text in ((pci + "/vendor", "0x1e52\n"), (pci + "/device", "0x401e\n"), (root + "/dev/tenstorrent/3", "")):
+        with open(path, "w") as file:
+            file.write(text)
+    os.symlink("../drivers/tenstorrent", pci + "/driver")
+    os.symlink("../../../0000:01:00.0", own + "/device")
+    os.symlink("/proc", root + "/proc")
+    owner = python("import sys; sys.stdin.read()")
+    lock = root + "/dev/shm/TT_UMD_LOCK.CHIP_IN_USE_3_PCIe"
+    mutex = struct.pack("<I", 0x80000000 | owner.pid).ljust({"x86_64": 40, "aarch64": 48}[machine], b"\0")
+    with open(lock, "wb") as file:
+        file.write(mutex + struct.pack("<Qii", 0x5454554d444d5458, owner.pid, owner.pid))
+    waiter = python(WAITER, lock, FUTEX[machine])
+
+    def told():
+        code, out, err = h.run("ttcollect", "doctor", "--root", root, "--json")
+        h.check(code == 1 and not err, f"{code} {err}")
+        return json.loads(out)
+
+    # Until it waits, the word alone says that somebody does.
+    h.wait_until(lambda: any(p["waits_for_chip_of"] == [3] for p in told()["seen"]["processes"]), "the waiter waits", waiter)
+    finding = next(f for f in told()["findings"] if f["id"] == "chip-in-use")
+    h.check(finding["pid"] == waiter.pid and f"pid {waiter.pid} " in finding["what"] and f"pid {owner.pid} " in finding["cause"] and
+            f"kill -TERM {owner.pid}" in finding["fix"], finding)
+    owner.communicate("", timeout=h.LIMIT_S)
+    finding = next(f for f in told()["findings"] if f["id"] == "chip-in-use")
+    h.check("cannot be seen" in finding["cause"] and f"pid {owner.pid} on the host" in finding["fix"], finding)
+    waiter.kill()    # its thread sleeps on
+    waiter.wait()
 
 
 def wrong_use():
@@ -232,6 +293,7 @@ def main():
     wrong_use()
     refused()
     stopped()
+    chip_in_use()
     ports()
     variables()
     print("ok")
