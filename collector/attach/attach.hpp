@@ -39,7 +39,7 @@ struct Attachment {
   uint32_t core_count_per_dram = 0;
   std::vector<AttachedCore> cores;   // by flat id, so that one pass meets each bank once
   std::vector<std::string> remarks;  // tiles left out and why
-  int workload_pid = 0;              // whose profiler it is, as far as can be told; 0: not known
+  int workload_pid = 0;              // whose profiler it is, as far as is known; 0: not known
   HostClock clock = raw_now_ns;      // the drain goes on with it
   uint64_t begun_ns = 0;             // by that clock, before the first tile was read
   uint64_t begun_cycles = 0;         // device time then: what was recorded later is ours to account for

@@ -84,7 +84,7 @@ void find_version(const CardState& card, const HostState& host, Findings& found)
     Finding f = about(card, "driver-lacks", Weight::advice);
     f.what = "driver " + version + " lacks what later ones have";
     f.evidence = "/sys/module/tenstorrent/version: " + version;
-    f.cause = std::string(v.below(2, 5) ? "it does not tell who has the card open (2.5); " : "") +
+    f.cause = std::string(v.below(2, 5) ? "it does not say who has the card open (2.5); " : "") +
               (v.below(2, 6) ? "it knows no power votes (2.6); " : "") +
               "it does not revoke mappings at a reset (2.7), which then is noticed late";
     f.fix = "install tt-kmd 2.7 or later";
@@ -94,7 +94,7 @@ void find_version(const CardState& card, const HostState& host, Findings& found)
     Finding f = about(card, "driver-not-reloaded", Weight::advice);
     f.what = "driver " + version + " is loaded and " + *host.installed_driver + " is installed";
     f.evidence = "/sys/module/tenstorrent/version and /var/lib/dkms/tenstorrent";
-    f.cause = "the driver was installed and not loaded anew";
+    f.cause = "the driver was installed and not loaded since";
     f.fix = "when nobody uses a card: sudo modprobe -r tenstorrent && sudo modprobe tenstorrent";
     found.push_back(std::move(f));
   }
@@ -183,7 +183,10 @@ void find_mixed_firmware(const MachineState& machine, Findings& found) {
     Finding f{"firmware-differs", Weight::advice};
     f.what = "cards of one kind (" + arch + ") have different firmware";
     for (const auto& [bundle, of] : bundles)
-      f.evidence += (f.evidence.empty() ? "" : "; ") + of + ": tt_fw_bundle_ver " + bundle;
+      f.evidence.append(f.evidence.empty() ? "" : "; ")
+          .append(of)
+          .append(": tt_fw_bundle_ver ")
+          .append(bundle);
     f.cause = "clocks, power and Ethernet behave differently between them, and tt-metal asks for one version";
     f.fix = "tt-flash the older ones to the newer bundle";
     found.push_back(std::move(f));

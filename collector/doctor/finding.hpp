@@ -1,4 +1,4 @@
-// What `ttcollect doctor` has to tell: one thing that stands in the way, or that costs something.
+// What `ttcollect doctor` reports: one thing that stands in the way, or that costs something.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ namespace ttc::collect::doctor {
 enum class Weight : uint8_t {
   stops,   // a workload, or collecting from it, does not work
   spoils,  // it works, and what is recorded is wrong, incomplete or not what was asked for
-  advice   // it works; this costs latency or may matter later. Stands in nobody's way
+  advice   // it works; this costs latency or may matter later. Stands in no process's way
 };
 const char* to_string(Weight weight);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Processes = std::vector<const ProcessState*>;
 
-// Without observers, who are in nobody's way.
+// Without observers, who stand in no process's way.
 Processes holders_of(const MachineState& machine, const CardState& card) {
   Processes holders;
   for (const card::Opener& o : card.function.openers)
@@ -67,7 +67,8 @@ Stale stale(const ProcessState& p) {
 
 std::string reset_advice(const CardState& card) {
   return "`tt-smi -r " + std::to_string(card.function.ordinal.value_or(0)) +
-         "` only if it had to be ended by -KILL or the card does not answer afterwards, and when nobody else "
+         "` only if it had to be ended by -KILL or the card does not answer afterwards, and when no other "
+         "process "
          "uses the board" +
          (card.function.arch == "blackhole" ? "; a Blackhole whose NoC hangs may need a power cycle instead"
                                             : "");
@@ -159,7 +160,7 @@ void find_exclusive(const MachineState& machine, const CardState& card, Findings
     Finding f{"exclusive-holder", Weight::stops};
     f.what = who(*p) + " has " + card.function.node + " for itself alone";
     f.evidence = "/proc/" + std::to_string(p->pid) + "/fdinfo: O_EXCL on the node";
-    f.cause = "driver 2.10 and later let nobody else open a node that is open with O_EXCL";
+    f.cause = "driver 2.10 and later let no other process open a node that is open with O_EXCL";
     f.fix = "wait until it has closed the node, or " + kill_command({p});
     f.card = card.function.node;
     f.pid = p->pid;
@@ -177,14 +178,14 @@ void find_in_holders(const MachineState& machine, Findings& found) {
     find_two_workloads(machine, card, found);
     find_exclusive(machine, card, found);
   }
-  // An emulated card goes on while its process is stopped: nobody pushes markers.
+  // An emulated card goes on while its process is stopped: no core pushes markers.
   for (const EmulatedCardState& e : machine.emulated) {
     const ProcessState* p = machine.process(e.holder_pid);
     if (!p || (p->state != 'T' && p->state != 't')) continue;
     Finding f{"stale-holder", Weight::stops};
     f.what = who(*p) + " is emu:" + e.name + " and is stopped";
     f.evidence = "/proc/" + std::to_string(p->pid) + ": listens as @ttemu." + e.name + ", state " + p->state;
-    f.cause = "it is stopped (state T): the card answers nobody";
+    f.cause = "it is stopped (state T): the card answers no process";
     f.fix = "kill -CONT " + std::to_string(p->pid) + " to let it go on; or " + kill_command({p});
     f.card = "emu:" + e.name;
     f.pid = p->pid;

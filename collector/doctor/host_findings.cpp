@@ -1,4 +1,4 @@
-// The machine around the card. What costs latency is advice: it stands in nobody's way. Only where a real card is, because an emulated
+// The machine around the card. What costs latency is advice: it stands in no process's way. Only where a real card is, because an emulated
 // one has no link.
 //
 // No rule about translating IOMMUs: a CPU's load of a BAR does not pass the IOMMU, so an observer does not pay for it.
@@ -41,7 +41,7 @@ void find_memory(const HostState& host, Findings& found) {
     f.what = host.shm_free ? "/dev/shm has " + mib(*host.shm_free) + " left, too little for a ring"
                            : "there is no /dev/shm";
     f.evidence = "statvfs(3) of /dev/shm";
-    f.cause = "a ring of 32 MiB with its tables takes 40 MiB; containers have 64 MiB unless told otherwise";
+    f.cause = "a ring of 32 MiB with its tables takes 40 MiB; containers have 64 MiB unless set otherwise";
     f.fix = "ttcollect clean; a container: --shm-size=1g; or a smaller ring: --ring 8MiB";
     found.push_back(std::move(f));
   }

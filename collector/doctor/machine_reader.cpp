@@ -162,7 +162,7 @@ void read_processes(const Look& look, const card::SystemRoots& roots, MachineSta
   }
 }
 
-// What one look cannot tell from a passing state.
+// What one reading cannot distinguish from a passing state.
 void look_again(const card::SystemRoots& roots, MachineState& machine) {
   unsigned gap_ms = 0;
   for (const CardState& c : machine.cards)

@@ -57,7 +57,7 @@ void find_foreign(const MachineState& machine, Findings& found) {
              " listens on " + std::to_string(own->port);
     f.evidence = "/proc/net/tcp: 8086 listened on by " + owner_of(*first) + ", " + std::to_string(own->port) +
                  " by " + who(p);
-    f.cause = std::string("servers connect to 8086 unless told otherwise, and ") +
+    f.cause = std::string("servers connect to 8086 unless set otherwise, and ") +
               (first->pid ? "what answers there is no Tracy client"
                           : "whether a Tracy client answers there cannot be seen");
     f.fix = "connect to " + std::to_string(own->port) + ": tracy-capture -p " + std::to_string(own->port) +

@@ -234,7 +234,7 @@ std::optional<ProcessState> read_process(const std::string& proc, int pid) {
   p.age_s = age_of(proc, fields[kStarted]);
   p.name = card::read_kernel_file(process + "/comm").text;
   p.command = card::read_kernel_file(process + "/cmdline").text;
-  // As it was called: a program that started itself anew is called exe by the kernel.
+  // As it was called: a program that started itself again is called exe by the kernel.
   const std::string called = base_of(p.command.substr(0, p.command.find('\0')));
   if (!called.empty()) p.name = called;
   std::replace(p.command.begin(), p.command.end(), '\0', ' ');

@@ -33,8 +33,8 @@ void find_names(const ProcessState& p, Findings& found) {
     if (std::find(read.begin(), read.end(), name) != read.end()) continue;
     const std::string near(nearest_name(name));
     Finding f = about(p, near.empty() ? "variable-unknown" : "variable-misspelt", Weight::spoils);
-    f.what = name + (near.empty() ? " is read by nothing that is known"
-                                  : " is not read; did you mean " + near + "?");
+    f.what = name;
+    f.what += near.empty() ? " is read by nothing that is known" : " is not read; did you mean " + near + "?";
     f.evidence =
         held(p) + "; " + shown(name, p.environment->at(name)) + " in its environment; " +
         (p.library_searched ? p.metal_library + " does not contain the name"

@@ -35,7 +35,8 @@ bool find_no_tracy(const MachineState& machine, const ProcessState& p, Findings&
 
 void find_profiler_off(const ProcessState& p, Findings& found) {
   if (p.metal_library.empty() || !holds_node(p) || !p.environment || profiler_on(*p.environment)) return;
-  if (value_in(*p.environment, "TT_METAL_STREAMING_PROFILER").starts_with('1')) return;  // told by itself
+  if (value_in(*p.environment, "TT_METAL_STREAMING_PROFILER").starts_with('1'))
+    return;  // a finding of its own
   Finding f = about(p, "profiler-off", Weight::stops);
   f.what = who(p) + " runs without the device profiler";
   f.evidence = held(p) + "; none of the variables that switch it on is in its environment";
@@ -75,7 +76,8 @@ bool any_starts_with(const Environment& environment, const std::string& prefix, 
                      std::string& which) {
   for (const auto& [name, value] : environment)
     if (name.starts_with(prefix) && name.ends_with(suffix) && known_variable(name) && !value.empty()) {
-      which = name + "=" + value;
+      which = name;
+      which.append("=").append(value);
       return true;
     }
   return false;
@@ -122,7 +124,7 @@ void find_replaced_library(const ProcessState& p, Findings& found) {
   f.what = who(p) + " runs a tt-metal library that is no longer there";
   f.evidence = "/proc/" + std::to_string(p.pid) + "/maps: " + p.metal_library + " (deleted)";
   f.cause =
-      "tt-metal was built or installed anew while it runs; kernels it compiles from now on are of the new "
+      "tt-metal was built or installed again while it runs; kernels it compiles from now on are of the new "
       "sources";
   f.fix = "start it again";
   found.push_back(std::move(f));
@@ -152,7 +154,7 @@ void find_full_logs(const MachineState& machine, const ProcessState& p, Findings
     if (std::find(p.holds.begin(), p.holds.end(), c.device) != p.holds.end()) return;
   const std::string asked = value_in(e, "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT");
   Finding f = about(p, "log-will-fill", Weight::advice);
-  f.what = "nobody empties the logs of " + who(p);
+  f.what = "no collector empties the logs of " + who(p);
   f.evidence = held(p) + " with the profiler on; no collector runs on the card";
   f.cause = "a core's log holds " + (asked.empty() ? std::string("about 1000") : asked) +
             " programs; later ones are dropped on the card until the workload reads its results";
@@ -185,7 +187,7 @@ void find_in_workloads(const MachineState& machine, Findings& found) {
     f.evidence = "live:" + c.live_name + " (pid " + std::to_string(c.pid) +
                  "): " + std::to_string(c.dropped_launches) + " launches dropped on the card so far";
     f.cause =
-        "a core's log holds TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT programs (1000 unless told) between two "
+        "a core's log holds TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT programs (1000 unless set) between two "
         "reads of the workload's host";
     f.fix = "collect with --recycle, or start the workload with TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=4000";
     found.push_back(std::move(f));

@@ -53,8 +53,8 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   dropped_part_ = part(f.dropped, f.dropped);
   if (f.risc_dram_address_count)
     host_read_part_ = part(f.risc_dram_address, f.risc_dram_address + f.risc_dram_address_count - 1u);
-  identity_part_ = part(f.dram_address, std::max<uint32_t>(f.core_count_per_dram,
-                                                           f.risc_dram_address + f.risc_dram_address_count));
+  const uint32_t last_address = f.risc_dram_address + std::max<uint32_t>(f.risc_dram_address_count, 1) - 1;
+  identity_part_ = part(f.dram_address, std::max<uint32_t>(f.core_count_per_dram, last_address));
   firmware_checked_ns_ = attachment.begun_ns;
   for (const AttachedCore& core : attachment.cores) {
     CoreState state;
@@ -169,7 +169,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (const Access a = look_at(core, look); a != Access::ok) return a;
   const Snapshot& snap = look.snapshot;
   const bool back = rewound(core, snap);
-  if ((back && core.rewound_ns == 0) || (!core.firmware_proven && words_wait(core, snap))) {
+  const bool in_question = (back && core.rewound_ns == 0) || core.looked_late;
+  if (in_question || (!core.firmware_proven && words_wait(core, snap))) {
     if (const Access a = check_firmware(core); a != Access::ok || firmware_changed_) return a;
   }
   if (back) note_rewind(core, false);

@@ -361,11 +361,13 @@ class Drain {
   card::Access check_never_seen(CoreState& core, bool& decided);
   enum class FrontKinds : uint8_t { launches, all };
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKinds kinds, card::Access& access);
-  bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
   card::Access account_unseen_front(CoreState& core, uint32_t risc);
   card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
   card::Access ask_witnesses(CoreState& core, bool all, bool& intact);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
+
+  // recovered_chain.cpp
+  bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
   card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
                              std::optional<uint32_t>& at);
   // What came back from a log.

@@ -1,14 +1,16 @@
 // Is the firmware on the card still the one that was attached to?
 //
-// A workload that opens the device loads firmware anew: L1 is cleared, then the host writes the DRAM address, the flat id and the
+// A workload that opens the device loads firmware: L1 is cleared, then the host writes the DRAM address, the flat id and the
 // cores per bank into every control vector, with indices and counts of 0 (tt-metal impl/profiler/profiler.cpp). Another build has
-// its vector elsewhere. What the drain reads by the old layout is then meaningless, so two rules hold:
+// its vector elsewhere. What the drain reads by the old layout is then meaningless, so these rules hold:
 //
 //   - The first words of an epoch are read only after the vector showed the attached firmware's identity: every firmware begins
 //     with indices of 0, which is the begin of an epoch for the drain.
+//   - After a poll that missed its deadline nothing is concluded from L1 before that: what ran meanwhile left its marks there, and
+//     other firmware clears them.
 //   - Without any news one core's vector is read every kCheckEveryNs, in turn.
 //
-// Firmware that is loaded anew within that time, with the same identity words and before the host read results for the first
+// Firmware that is loaded within that time, with the same identity words and before the host read results for the first
 // time, is taken for the same firmware after a host reset. Opening a device takes seconds.
 #include "collector/drain/drain.hpp"
 

@@ -80,7 +80,7 @@ std::array<std::atomic<void*>, kReserves> reserves{};
 const Program* running = nullptr;
 std::terminate_handler terminate_before = nullptr;
 
-// std::terminate() of an exception that nobody can catch.
+// std::terminate() of an exception that nothing can catch.
 [[noreturn]] void end_without_memory() {
   if (const std::exception_ptr thrown = std::current_exception()) try {
       std::rethrow_exception(thrown);

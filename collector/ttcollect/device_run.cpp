@@ -36,8 +36,6 @@ constexpr int kLastSweeps = 4;      // after the end was announced: settling tak
 
 constexpr const char* kCardGone = "the card went away";
 constexpr const char* kCardLeaving = "the card announced that it goes away";
-constexpr uint64_t kTryWorkload = 50 * kMillisecond;  // while no profiler is there
-constexpr uint64_t kTryAgain = 100 * kMillisecond;    // while a card is away
 
 uint64_t random_session() {
   std::random_device device;
@@ -332,93 +330,6 @@ DeviceRun::End DeviceRun::collect_stretch() {
   publisher_->end_sweep();
   take_account();
   return end;
-}
-
-// The windows must be free before the card is reset, and nothing of ours in its way.
-void DeviceRun::let_card_go() {
-  if (card_) earlier_suspicions_ = suspicions();
-  names_.reset();
-  drain_.reset();
-  if (recycling_) recycle_account_ = recycling_->account;
-  recycling_.reset();
-  options_.drain.seen = nullptr;
-  clock_.reset();
-  if (sampler_) options_.sampler.first_era = sampler_->next_era();
-  sampler_.reset();
-  logs_.reset();
-  loop_.reset();
-  card_.reset();
-}
-
-// The card stays, and its clock is followed on.
-void DeviceRun::let_workload_go() {
-  names_.reset();
-  drain_.reset();
-  if (recycling_) recycle_account_ = recycling_->account;
-  recycling_.reset();
-  logs_.reset();
-}
-
-// Costs what polling an idle core does: one tile is read every kTryWorkload. `reloaded`: the profiler was attached to.
-DeviceRun::End DeviceRun::await_workload() {
-  uint64_t next_try = 0;
-  for (;;) {
-    const uint64_t now = monotonic_now_ns();
-    segment_->heartbeat(now);
-    if (card_->health() == Health::gone) return End::gone;
-    if (card_->health() == Health::leaving) return End::leaving;
-    if (clock_ && clock_->poll(now) == Access::gone) return End::gone;
-    if (now >= next_try) {
-      if (try_attach_again()) return End::reloaded;
-      next_try = monotonic_now_ns() + kTryWorkload;
-    }
-    const uint64_t due = clock_ ? std::min(next_try, clock_->next_due_ns()) : next_try;
-    const uint64_t after = monotonic_now_ns();
-    const Events events = loop_->wait(due > after ? due - after : 0);
-    if (events.signal) return End::halted;
-    if (events.hangup && card_->health() == Health::gone) return End::gone;
-  }
-}
-
-bool DeviceRun::try_attach_again() {
-  const auto tiles = card_->tiles();
-  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
-    return t.kind == card::TileKind::tensix && !t.harvested;
-  });
-  const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
-  if (tensix == tiles.end() || !shows_profiler(*card_, tensix->at, only)) return false;
-  try {
-    attachment_ = collect::attach(*card_, {only, options_.mode, true});
-    return true;
-  } catch (const AttachError&) {
-    return false;  // the host is still writing its vectors
-  }
-}
-
-// False: told to halt before the card was back and its profiler running.
-bool DeviceRun::await_return() {
-  std::string unused;
-  const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);
-  const std::string awaited = result_.identity.live_name;
-  std::string told;
-  while (!halt_.why()) {
-    std::string why;
-    try {
-      attach_once();
-      if (card_->identity().live_name == awaited) return true;
-      why = "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
-    } catch (const card::OpenError& e) {
-      why = e.what();
-    } catch (const AttachError& e) {
-      why = e.what();
-    }
-    card_.reset();
-    if (why != told) note("not yet: " + why);
-    told = why;
-    segment_->heartbeat(monotonic_now_ns());
-    if (waiting->wait(kTryAgain).signal) break;
-  }
-  return false;
 }
 
 card::GuardedCard::Account DeviceRun::suspicions() const {

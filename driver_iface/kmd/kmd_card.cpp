@@ -99,7 +99,7 @@ class KmdCard : public Card {
   }
 
   const Identity& identity() const override { return identity_; }
-  // Who opened it first, of those who still have it: the workload, as far as can be told.
+  // Who opened it first, of those who still have it: the workload, as far as is known.
   int workload_pid() override {
     const auto pids = holders(system_, opened_->node);
     return pids.empty() ? 0 : pids.back();

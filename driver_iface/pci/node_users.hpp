@@ -34,7 +34,7 @@ class NodeUsers {
 struct UmdLock {
   bool taken = false;        // the word of the mutex names an owner
   bool waited_for = false;   // the same word says that others wait
-  int owner_pid = 0;         // of the last owner, in its own pid namespace; 0: nobody ever had it
+  int owner_pid = 0;         // of the last owner, in its own pid namespace; 0: it never had one
   bool owner_lives = false;  // a process of that number can be seen
 };
 // `hidden` gets why the lock could not be read.

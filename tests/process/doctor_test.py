@@ -57,10 +57,10 @@ def examined(pid):
     """Exit code and JSON of --for PID, but for findings of the machine itself: those are not this test's."""
     code, out, err = h.run("ttcollect", "doctor", "--for", pid, "--json")
     h.check(code in (0, 1) and not err, f"{code} {err}")
-    told = json.loads(out)
-    h.check(told["in_the_way"] == (code == 1) and told["loads"] == 0, out)
-    told["findings"] = [f for f in told["findings"] if f["card"] or f["pid"]]
-    return told
+    answer = json.loads(out)
+    h.check(answer["in_the_way"] == (code == 1) and answer["loads"] == 0, out)
+    answer["findings"] = [f for f in answer["findings"] if f["card"] or f["pid"]]
+    return answer
 
 
 def found(pid):
@@ -84,9 +84,9 @@ def variables():
                 finding["card"] == "emu:" + name and f"{meant}=1" in finding["fix"] and f"{typed}=1" in finding["evidence"], finding)
         end(process)
     name, process = card(TT_METAL_DEVICE_PROFILER="1", TT_METAL_HOME="/opt/tt", TT_LOGGER_LEVEL="info")
-    told = examined(process.pid)
-    h.check(not told["findings"], told)
-    h.check(["emu:" + name] == next(p["holds"] for p in told["seen"]["processes"] if p["pid"] == process.pid), told)
+    answer = examined(process.pid)
+    h.check(not answer["findings"], answer)
+    h.check(["emu:" + name] == next(p["holds"] for p in answer["seen"]["processes"] if p["pid"] == process.pid), answer)
     end(process)
     name, process = card(**GUIDE)
     findings = found(process.pid)
@@ -159,13 +159,13 @@ def client(port, **variables):
 
 
 def free_ports(n):
-    """Listeners on `n` of Tracy's ports that nobody has now, the lowest first."""
+    """Listeners on `n` of Tracy's ports that are free now, the lowest first."""
     held = []
     for port in range(8086, 8106):
         try:
             held.append(socket.create_server(("127.0.0.1", port)))
         except OSError:
-            continue    # somebody else's
+            continue    # another process's
         if len(held) == n:
             return held
     h.skip("all of Tracy's ports are taken on this machine")
@@ -181,12 +181,12 @@ def ports():
     h.check(list(findings) == ["tracy-port-taken"], findings)
     h.check(f"port {port} belongs to pid {os.getpid()}" in findings["tracy-port-taken"]["evidence"], findings)
     heard = client(own_port, TRACY_PORT=str(own_port))
-    told = examined(heard.pid)
-    h.check(not [f for f in told["findings"] if f["id"] == "tracy-port-taken"], told)
-    at = {p["port"]: p for p in told["seen"]["ports"]}
-    h.check(at[port]["pid"] == os.getpid() and at[own_port]["pid"] == heard.pid and at[own_port]["tracy_client"] is True, told)
+    answer = examined(heard.pid)
+    h.check(not [f for f in answer["findings"] if f["id"] == "tracy-port-taken"], answer)
+    at = {p["port"]: p for p in answer["seen"]["ports"]}
+    h.check(at[port]["pid"] == os.getpid() and at[own_port]["pid"] == heard.pid and at[own_port]["tracy_client"] is True, answer)
     if port == 8086:    # and no other test has it
-        h.check("tracy-port-foreign" in {f["id"] for f in told["findings"]}, told)
+        h.check("tracy-port-foreign" in {f["id"] for f in answer["findings"]}, answer)
     for process in (deaf, heard):
         process.communicate("", timeout=h.LIMIT_S)
     mine.close()
@@ -228,18 +228,18 @@ def chip_in_use():
         file.write(mutex + struct.pack("<Qii", 0x5454554d444d5458, owner.pid, owner.pid))
     waiter = python(WAITER, lock, FUTEX[machine])
 
-    def told():
+    def answer():
         code, out, err = h.run("ttcollect", "doctor", "--root", root, "--json")
         h.check(code == 1 and not err, f"{code} {err}")
         return json.loads(out)
 
-    # Until it waits, the word alone says that somebody does.
-    h.wait_until(lambda: any(p["waits_for_chip_of"] == [3] for p in told()["seen"]["processes"]), "the waiter waits", waiter)
-    finding = next(f for f in told()["findings"] if f["id"] == "chip-in-use")
+    # Until it waits, the word alone says that a thread does.
+    h.wait_until(lambda: any(p["waits_for_chip_of"] == [3] for p in answer()["seen"]["processes"]), "the waiter waits", waiter)
+    finding = next(f for f in answer()["findings"] if f["id"] == "chip-in-use")
     h.check(finding["pid"] == waiter.pid and f"pid {waiter.pid} " in finding["what"] and f"pid {owner.pid} " in finding["cause"] and
             f"kill -TERM {owner.pid}" in finding["fix"], finding)
     owner.communicate("", timeout=h.LIMIT_S)
-    finding = next(f for f in told()["findings"] if f["id"] == "chip-in-use")
+    finding = next(f for f in answer()["findings"] if f["id"] == "chip-in-use")
     h.check("cannot be seen" in finding["cause"] and f"pid {owner.pid} on the host" in finding["fix"], finding)
     waiter.kill()    # its thread sleeps on
     waiter.wait()

@@ -25,7 +25,7 @@ def refusals_as_json():
 def probe_of_a_slow_tile():
     """A row of the table was left out without a word when one load took over 2 ms."""
     name = h.card_name()
-    card = h.start("ttemu", "--name", name, "--profiler", "off", "-q", "--fault", "hung-read:every=300,for=5ms")
+    card = h.start("ttemu", "--name", name, "--profiler", "off", "-q", "--fault", "hung-read:tile=1-1,after=3000,every=1,for=5ms")
     h.wait_for_card(name, card)
     code, out, err = h.run("ttcollect", "probe", "-d", "emu:" + name, "--samples", 500, "--json")
     gaps = json.loads(out)["left_out"] if code == 0 else []

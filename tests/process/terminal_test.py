@@ -26,7 +26,7 @@ def shown(tool, *arguments):
             while more := os.read(ours, 1 << 16):
                 text += more
         except OSError as e:
-            h.check(e.errno == errno.EIO, e)    # nobody has the terminal open any more
+            h.check(e.errno == errno.EIO, e)    # no process has the terminal open any more
         os.close(ours)
     return process.returncode, bytes(text)
 

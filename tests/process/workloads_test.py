@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A collector stays while workloads come and go on the card. Usage: workloads_test.py CASE
 
-Each --then of ttemu loads firmware anew: L1 is cleared, no profiler is there for a while, then the host sets another one up.
+Each --then of ttemu loads other firmware: L1 is cleared, no profiler is there for a while, then the host sets another one up.
 """
 import sys
 

@@ -200,7 +200,7 @@ void Workload::run(const std::atomic<bool>& stop) {
   for (auto& core : dispatch_) core->dispatch_close();
   for (auto* group : {&cores_, &ethernet_})
     for (auto& core : *group) core->close();
-  host_read(true);
+  host_read(!options_.followed);
   for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) core->settle_unseen();
 }

@@ -28,6 +28,8 @@ struct WorkloadOptions {
   uint64_t host_reads_every = 0;  // the host reads and resets after so many programs; 0: only at the end
   uint32_t pace_programs = 0;     // with WorldOptions::pace: wait while more than so many are unread
   uint64_t seed = 1;
+  bool followed =
+      false;  // by another workload: with pacing, the last read of the host is waited for like the others
   uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when nobody has been there for so long
 };
 

@@ -158,7 +158,7 @@ void add_source_options(CLI::App& app, Options& o) {
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--replay-chip", o.replay_chip, "the PCIe slot to play (default: that of the first row)");
   app.add_option("--then", o.then,
-                 "'OPTIONS' of a further workload on the same card: firmware is loaded anew, with the\n"
+                 "'OPTIONS' of a further workload on the same card: other firmware is loaded, with the\n"
                  "options of firmware and workload given here and --off-before TIME; repeatable")
       ->allow_extra_args(false)
       ->excludes(load)
@@ -239,6 +239,7 @@ std::optional<int> read_following(Options& o) {
     if (!next.host_reads.empty()) next.work.host_reads_every = std::stoull(next.host_reads.substr(6));
     next.world.pace = next.pace_given;
     next.world.virtual_time = next.time == "virtual";
+    (o.following.empty() ? o : o.following.back()).work.followed = true;
     o.following.push_back(std::move(next));
   }
   return std::nullopt;

@@ -158,7 +158,7 @@ void wait_until_noticed(const World& world, card::EmulatedCard& card, const Opti
   }
 }
 
-// Firmware is loaded anew on the card that observers have open, and another workload runs. The firmware of `world` is what was
+// Other firmware is loaded on the card that observers have open, and another workload runs. The firmware of `world` is what was
 // there before; the new one takes its place.
 void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog& zones, TruthLog& truth,
                    TruthLog* unseen, std::unique_ptr<World>& world, WorkloadFacts& facts) {

@@ -210,7 +210,7 @@ TEST_F(DoctorFindings, a_holder_that_is_stopped) {
   const Finding f = only("stale-holder", kStops, "kill -CONT 100");
   EXPECT_NE(f.fix.find("tt-smi -r 0"), std::string::npos);
   EXPECT_EQ(f.pid, 100);
-  function().openers[0].observer = true;  // an observer is in nobody's way
+  function().openers[0].observer = true;  // an observer stands in no process's way
   EXPECT_TRUE(findings_of(m).empty());
 }
 
@@ -449,7 +449,7 @@ TEST_F(DoctorFindings, somebody_else_on_tracys_port) {
   m.listeners[1].pid = 0;
   m.listeners[1].name.clear();
   only("tracy-port-foreign", kSpoils, "whether a Tracy client answers there cannot be seen");
-  m.processes.clear();  // without a client it is nobody's concern
+  m.processes.clear();  // without a client it concerns no process
   m.cards[0].function.openers.clear();
   EXPECT_TRUE(findings_of(m).empty());
 }

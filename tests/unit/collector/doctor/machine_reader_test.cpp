@@ -208,7 +208,7 @@ TEST_F(DoctorTree, who_waits_for_the_lock_is_seen_by_the_address_of_its_futex) {
   ASSERT_NE(m.process(200), nullptr);
   EXPECT_EQ(m.process(200)->waits_for_chip, std::vector<unsigned>{0});
   EXPECT_EQ(ids(), "chip-in-use");
-  // Another futex, another call, running: it does not wait for the lock. Somebody does, by the mutex's word.
+  // Another futex, another call, running: it does not wait for the lock. A thread does, by the mutex's word.
   for (const std::string& call :
        {futex + " 0x7f2000000000 0x189", std::string("0 0x7f1000000000 0x1"), std::string("running")}) {
     put(of(200) + "task/200/syscall", call + "\n");
@@ -308,7 +308,7 @@ struct DoctorAsAnotherUser {
 };
 
 TEST_F(DoctorTree, what_another_user_may_not_see_is_said_and_is_no_finding) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   card(0, "0000:01:00.0");
   workload(100, "TT_METAL_DEVICE_PROFLER=1");
   put("/proc/driver/tenstorrent/0/pids", "100\n");

@@ -160,7 +160,7 @@ TEST(PipelineSessions, names_stay_with_their_session) {
   EXPECT_EQ(book.markers[0], book.markers[1]);
 }
 
-// A collector that stays while firmware is loaded anew describes each workload by a chunk of the same session.
+// A collector that stays while other firmware is loaded describes each workload by a chunk of the same session.
 TEST(PipelineSessions, names_stay_with_their_workload_in_one_session) {
   const auto workload = [](uint32_t first_epoch) {
     return text_chunk(ChunkKind::session, 1,
