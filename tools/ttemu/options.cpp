@@ -229,6 +229,7 @@ std::optional<int> read_following(Options& o) {
     std::istringstream rest(text);
     for (std::string word; rest >> word;) words.push_back(word);
     std::vector<char*> arguments;
+    arguments.reserve(words.size());
     for (std::string& word : words) arguments.push_back(word.data());
     if (const auto ended =
             program::parse_command_line(kTtemu, *app, static_cast<int>(arguments.size()), arguments.data()))
