@@ -95,7 +95,7 @@ void find_version(const CardState& card, const HostState& host, Findings& found)
     f.what = "driver " + version + " is loaded and " + *host.installed_driver + " is installed";
     f.evidence = "/sys/module/tenstorrent/version and /var/lib/dkms/tenstorrent";
     f.cause = "the driver was installed and not loaded since";
-    f.fix = "when nobody uses a card: sudo modprobe -r tenstorrent && sudo modprobe tenstorrent";
+    f.fix = "when no process uses a card: sudo modprobe -r tenstorrent && sudo modprobe tenstorrent";
     found.push_back(std::move(f));
   }
 }

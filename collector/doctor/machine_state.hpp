@@ -63,7 +63,7 @@ struct ProcessState {
   bool metal_lacks_tracy = false;             // that file holds the sentence of a build without Tracy
   bool tracy_library = false;                 // a Tracy client's library is mapped
   std::vector<std::string> names_in_library;  // variables in question that the mapped library contains
-  bool library_searched = false;
+  bool names_searched = false;
   std::string zone_log_directory;  // empty: not known
   bool has_zone_logs = false;
 };

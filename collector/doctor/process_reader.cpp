@@ -115,7 +115,7 @@ void search_library(const std::string& process, ProcessState& p) {
   if (p.metal_library.empty() || p.metal_replaced || (p.tracy_library && names.empty())) return;
   const SearchedFile library(process + "/root" + p.metal_library);
   if (!library) return;
-  p.library_searched = true;
+  p.names_searched = true;
   p.metal_lacks_tracy = !p.tracy_library && library.holds(kWithoutTracy);
   for (const std::string& name : names)
     if (library.holds(name)) p.names_in_library.push_back(name);

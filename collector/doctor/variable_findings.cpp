@@ -35,11 +35,10 @@ void find_names(const ProcessState& p, Findings& found) {
     Finding f = about(p, near.empty() ? "variable-unknown" : "variable-misspelt", Weight::spoils);
     f.what = name;
     f.what += near.empty() ? " is read by nothing that is known" : " is not read; did you mean " + near + "?";
-    f.evidence =
-        held(p) + "; " + shown(name, p.environment->at(name)) + " in its environment; " +
-        (p.library_searched ? p.metal_library + " does not contain the name"
-                            : "not one of the " + std::to_string(known_names().size()) +
-                                  " names of tt-metal in 2026 (no library of it was found to search)");
+    f.evidence = held(p) + "; " + shown(name, p.environment->at(name)) + " in its environment; " +
+                 (p.names_searched ? p.metal_library + " does not contain the name"
+                                   : "not one of the " + std::to_string(known_names().size()) +
+                                         " names of tt-metal in 2026 (no library of it was found to search)");
     f.cause = "tt-metal ignores variables that it does not know without a word";
     f.fix = near.empty() ? "leave it out, or look it up in tt_metal/llrt/rtoptions.cpp of the build that runs"
                          : "start it again with " + setting(near, p.environment->at(name));

@@ -49,7 +49,7 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
 }
 
 // Logs are overwritten from the front. What stood at `at` and in front of it when the words behind were read,
-// and still does, vouches for these: no later epoch has come that far.
+// and still does, proves them: no later epoch has come that far.
 Access Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at, std::span<const uint32_t> front,
                            std::span<const uint32_t> words, bool& stands) {
   std::array<uint64_t, kWitnessWords> raw;
@@ -161,7 +161,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
                              chunk_core(core, core.run_counter, now.read_time_ns, shm::kRecovered),
                              {&span, 1});
     recovered_words_ += length;
-    // Which runs were dropped was told by a word that the reset has cleared.
+    // Which runs were dropped stood in a word that the reset has cleared.
     if (chain.full_since) losses_.open(where(core, risc), LossCause::dropped_on_card, *chain.full_since, 0);
     front_words = std::min(length, kWitnessWords);
     std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());

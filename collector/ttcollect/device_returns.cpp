@@ -77,12 +77,12 @@ bool DeviceRun::try_attach_again() {
   }
 }
 
-// False: told to halt before the card was back and its profiler running.
+// False: halted before the card was back and its profiler running.
 bool DeviceRun::await_return() {
   std::string unused;
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);
   const std::string awaited = result_.identity.live_name;
-  std::string told;
+  std::string noted;
   while (!halt_.why()) {
     std::string why;
     try {
@@ -95,8 +95,8 @@ bool DeviceRun::await_return() {
       why = e.what();
     }
     card_.reset();
-    if (why != told) note("not yet: " + why);
-    told = why;
+    if (why != noted) note("not yet: " + why);
+    noted = why;
     segment_->heartbeat(monotonic_now_ns());
     if (waiting->wait(kTryAgainNs).signal) break;
   }

@@ -59,7 +59,7 @@ MachineState healthy() {
   p.holds = {kNode};
   p.metal_library = "/opt/tt/libtt_metal.so";
   p.tracy_library = true;
-  p.library_searched = true;
+  p.names_searched = true;
   p.zone_log_directory = "/proc/100/root/opt/tt/generated/profiler/.logs";
   p.has_zone_logs = true;
   (*p.environment)["TT_METAL_DEVICE_PROFILER"] = "1";
