@@ -1,6 +1,7 @@
 // ttcollect: collects device-profiler markers beside a running workload.
 #include <malloc.h>
 
+#include "collector/run/run_command.hpp"
 #include "collector/ttcollect/capture_commands.hpp"
 #include "collector/ttcollect/commands.hpp"
 #include "collector/ttcollect/program.hpp"
@@ -16,7 +17,11 @@ int run(int argc, char** argv) {
   collect::CommandLine line;
   collect::add_options(*app, line);
   collect::CaptureCommands capture_commands(*app);
-  if (const auto ended = program::parse_command_line(kTtcollect, *app, argc, argv)) return *ended;
+  collect::RunCommand run_command(*app);
+  std::vector<char*> words = run_command.without_workload(argc, argv);
+  const int count = static_cast<int>(words.size());
+  if (const auto ended = program::parse_command_line(kTtcollect, *app, count, words.data())) return *ended;
+  if (const auto code = run_command.run()) return *code;
   if (const auto done = capture_commands.run()) return *done;
   return collect::run_command(line);
 }

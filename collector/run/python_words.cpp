@@ -1,0 +1,49 @@
+#include "collector/run/python_words.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace ttc::collect {
+namespace {
+
+bool is_script(const std::vector<std::string>& command) {
+  return !command.empty() && command[0].ends_with(".py") && access(command[0].c_str(), X_OK) != 0;
+}
+
+// find_spec and no import: importing ttnn takes seconds.
+bool has_tracy() {
+  const int status = std::system(
+      "python3 -c \"import importlib.util as u, sys; sys.exit(u.find_spec('tracy') is None)\" "
+      ">/dev/null 2>&1 </dev/null");
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace
+
+PythonWords python_words(const RunRequest& request, const Environment&) {
+  if (request.module.empty() && !is_script(request.command)) {
+    PythonWords same{request.command, {}};
+    if (request.partial || request.lines)
+      same.sentence =
+          "-p and -l have no effect on a program that is started by itself; give the script alone";
+    return same;
+  }
+  PythonWords words;
+  words.command = {"python3"};
+  if (has_tracy()) {
+    words.command.insert(words.command.end(), {"-m", "tracy"});
+    if (request.partial) words.command.emplace_back("-p");
+    if (request.lines) words.command.emplace_back("-l");
+  } else {
+    words.sentence =
+        "python3 finds no package tracy (tt-metal's), so that Python functions become no zones; PYTHONPATH "
+        "names where it is";
+  }
+  if (!request.module.empty()) words.command.insert(words.command.end(), {"-m", request.module});
+  words.command.insert(words.command.end(), request.command.begin(), request.command.end());
+  return words;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,54 @@
+#include "collector/run/recording.hpp"
+
+#include <filesystem>
+
+#include "collector/capture/capture_file.hpp"
+
+namespace ttc::collect {
+
+void Recording::add(const std::string& live_name, uint64_t session) {
+  if (!writer_) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    std::filesystem::create_directories(folder, error);
+    if (error) throw CaptureError("folder " + folder.string() + " cannot be made: " + error.message());
+    CaptureOptions options;
+    options.path = path_;
+    writer_ = std::make_unique<CaptureWriter>(options, session);
+  }
+  tracks_.push_back(&writer_->add(live_name));
+  sessions_.insert(session);
+  live_names_.push_back(live_name);
+}
+
+size_t Recording::follow(pid_t writer) {
+  for (const shm::SegmentInfo& segment : shm::list_segments()) {
+    if (segment.writer_pid != writer || !segment.refused.empty() || sessions_.contains(segment.session))
+      continue;
+    try {
+      add(segment.live_name, segment.session);
+      ++followed_;
+    } catch (const shm::SegmentError&) {  // not complete yet: the next call finds it again
+    }
+  }
+  return followed_;
+}
+
+std::string Recording::finish() {
+  if (!writer_) return {};
+  writer_->finish();
+  std::string error = writer_->error();
+  for (const CaptureWriter::Track* track : tracks_)
+    if (error.empty()) error = track->error();
+  if (error.empty() && lapped_bytes() == 0)
+    for (const std::string& name : live_names_) shm::remove_segment(name);
+  return error;
+}
+
+uint64_t Recording::lapped_bytes() const {
+  uint64_t sum = 0;
+  for (const CaptureWriter::Track* track : tracks_) sum += track->lapped_bytes();
+  return sum;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,38 @@
+// The capture of a run: every segment that belongs to it, written to one file by one more reader of their rings. The
+// file is made when the first segment is there, so that a run without anything to record leaves none.
+#pragma once
+#include <sys/types.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "collector/record/capture_writer.hpp"
+
+namespace ttc::collect {
+
+class Recording {
+ public:
+  explicit Recording(std::string path) : path_(std::move(path)) {}
+  // A segment whose writer is this process. Throws CaptureError, shm::SegmentError.
+  void add(const std::string& live_name, uint64_t session);
+  // Segments of `writer` that are not recorded yet; how many of its there are in all. Throws CaptureError.
+  size_t follow(pid_t writer);
+  // After every writer ended. Why the file is not whole, empty when it is: then the segments, which hold
+  // nothing more than the file, are removed.
+  std::string finish();
+  bool any() const { return writer_ != nullptr; }
+  const std::string& path() const { return path_; }
+  uint64_t lapped_bytes() const;
+
+ private:
+  std::string path_;
+  std::unique_ptr<CaptureWriter> writer_;
+  std::set<uint64_t> sessions_;
+  std::vector<std::string> live_names_;
+  std::vector<const CaptureWriter::Track*> tracks_;
+  size_t followed_ = 0;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,40 @@
+// `ttcollect run`: one command around any workload. docs/run.md is the page for users.
+//
+//   fork workload -> start collector (a ttcollect of its own process) -> record its segments -> wait for the
+//   workload's last process -> end the collector -> end the capture -> ttreport makes the folder -> summary
+//
+// The parts hold each other up as little as possible: what the collector meets is its own, the capture is one more
+// reader, and when this process is killed the workload goes on and the collector ends in order.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/run/run_request.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ttc::collect {
+
+class RunCommand {
+ public:
+  explicit RunCommand(CLI::App& app);  // adds the subcommand
+  ~RunCommand();
+  // What the command line is without the workload's words, which follow `run` and its options, or "--".
+  std::vector<char*> without_workload(int argc, char** argv);
+  // When it was given: the workload's exit code once it started, 126 and 127 as a shell has them. 2 wrong usage.
+  // With --strict-exit, where the workload gave 0: 3 to 8 as of the collector, 5 and 6 of outputs.
+  std::optional<int> run();
+
+ private:
+  struct Typed;
+  void add_options();
+  void refuse_what_is_wrong() const;
+  CLI::App* command_;
+  std::unique_ptr<Typed> typed_;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,182 @@
+#include "collector/run/run_report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
+#include "collector/run/helper_program.hpp"
+
+namespace ttc::collect {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kOpsShown = 12, kSlowestShown = 5;
+constexpr double kUsPerMs = 1000;
+
+// What a helper said on stderr, a sentence a line, without its name in front.
+void take_sentences(const HelperProgram& helper, std::vector<std::string>& sentences) {
+  std::istringstream lines(helper.err());
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kName = "ttreport: ";
+    if (line.starts_with(kName)) line.erase(0, kName.size());
+    if (!line.empty()) sentences.push_back(line);
+  }
+}
+
+class Steps {
+ public:
+  Steps(const RunRequest& request, ReportOutcome& outcome) : request_(request), outcome_(outcome) {}
+  // True when it gave what was asked for.
+  bool ttreport(const std::vector<std::string>& arguments) {
+    HelperProgram helper("ttreport", arguments, HelperProgram::Output::kept, HelperProgram::Output::kept);
+    const int code = helper.wait();
+    if (code != 0 || request_.verbose) take_sentences(helper, outcome_.sentences);
+    constexpr int kDamaged = 4;  // the output holds what could be read
+    if (code != 0 && outcome_.exit_code == 0) outcome_.exit_code = code;
+    return code == 0 || code == kDamaged;
+  }
+
+ private:
+  const RunRequest& request_;
+  ReportOutcome& outcome_;
+};
+
+// What is in `from`, but for files that `unless` has by the same name: a device log can have gigabytes.
+void move_into(const fs::path& from, const fs::path& to, const fs::path& unless,
+               std::vector<std::string>& files) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
+    if (fs::exists(unless / entry.path().filename(), error)) continue;
+    const fs::path there = to / entry.path().filename();
+    fs::rename(entry.path(), there, error);
+    if (!error && entry.is_regular_file(error)) files.push_back(there.string());
+  }
+}
+
+struct OpSum {
+  double us = 0;
+  size_t count = 0;
+};
+
+std::string row_text(const char* format, double us, double percent, const std::string& name) {
+  char figures[80];
+  std::snprintf(figures, sizeof figures, format, us, percent);
+  return figures + program::printable(name) + "\n";
+}
+
+void list_by_op(std::vector<std::pair<std::string, OpSum>> sums, double total, std::string& text) {
+  std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second.us > b.second.us; });
+  text += "  device time   share  count  op\n";
+  for (size_t i = 0; i < std::min(sums.size(), kOpsShown); ++i) {
+    const OpSum& s = sums[i].second;
+    char count[32];
+    std::snprintf(count, sizeof count, "%5zu  ", s.count);
+    text += row_text("  %8.3f ms  %5.1f %%  ", s.us / kUsPerMs, total > 0 ? 100 * s.us / total : 0,
+                     count + sums[i].first);
+  }
+  if (sums.size() > kOpsShown) text += "  and " + std::to_string(sums.size() - kOpsShown) + " more\n";
+}
+
+}  // namespace
+
+ReportPlace report_place(const std::string& root, const std::string& name, int64_t now) {
+  const std::time_t seconds = now;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y_%m_%d_%H_%M_%S", &parts);
+  ReportPlace place{root, root + "/reports", stamp};
+  if (!name.empty()) place.folder += "/" + name;
+  place.folder += "/" + place.stamp;
+  return place;
+}
+
+std::string ops_summary(const std::string& json) {
+  const auto report = program::json_value(json);
+  if (!report.is_object() || !report.contains("rows") || !report["rows"].is_array()) return {};
+  std::map<std::string, OpSum> by_op;
+  std::vector<std::pair<double, std::string>> single;
+  double total = 0;
+  for (const auto& row : report["rows"]) {
+    if (!row.contains("device_us") || !row["device_us"].is_number()) continue;
+    const double us = row["device_us"].get<double>();
+    const std::string name = row.value("op_code", std::string());
+    OpSum& sum = by_op[name];
+    sum.us += us, ++sum.count, total += us;
+    std::string where = name;
+    if (row.contains("global_call_count") && row["global_call_count"].is_number())
+      where += ", call " + std::to_string(row["global_call_count"].get<uint64_t>());
+    if (row.contains("device") && row["device"].is_number())
+      where += " on device " + std::to_string(row["device"].get<uint64_t>());
+    single.emplace_back(us, std::move(where));
+  }
+  if (single.empty()) return {};
+  const size_t shown = std::min(single.size(), kSlowestShown);
+  std::partial_sort(single.begin(), single.begin() + static_cast<std::ptrdiff_t>(shown), single.end(),
+                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  char head[120];
+  std::snprintf(head, sizeof head, "%zu ops, %.3f ms of device time", single.size(), total / kUsPerMs);
+  std::string text = head;
+  const std::string verdict = report.value("verdict", std::string());
+  text += (verdict.empty() ? "" : "; " + verdict) + "\n";
+  list_by_op({by_op.begin(), by_op.end()}, total, text);
+  text += "slowest:\n";
+  for (size_t i = 0; i < shown; ++i)
+    text += row_text("  %8.3f ms  %5.1f %%  ", single[i].first / kUsPerMs,
+                     total > 0 ? 100 * single[i].first / total : 0, single[i].second);
+  return text;
+}
+
+ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
+                              const std::string& host_logs, const std::string& metal_log) {
+  ReportOutcome outcome;
+  Steps steps(request, outcome);
+  // Beside the folder and not in the root: the workload's own .logs are there, and stay as they are.
+  const fs::path folder(place.folder), work = folder / ".work";
+  std::vector<std::string> files{"files", place.capture()};
+  if (!metal_log.empty()) files.push_back(metal_log);
+  const std::vector<std::string> rest{"-o", work.string(), "--date", place.stamp, "--every-column"};
+  files.insert(files.end(), rest.begin(), rest.end());
+  if (!request.name.empty()) files.insert(files.end(), {"-n", request.name});
+  if (!host_logs.empty()) files.insert(files.end(), {"--host", host_logs});
+  if (request.noc_traces) files.push_back("--noc-traces");
+  if (steps.ttreport(files)) {
+    fs::path made = work / "reports";
+    if (!request.name.empty()) made /= request.name;
+    move_into(made / place.stamp, folder, work, outcome.files);
+    std::error_code none;
+    fs::create_directories(folder / ".logs", none);
+    move_into(work / ".logs", folder / ".logs", folder, outcome.files);
+  }
+  std::error_code none;
+  fs::remove_all(work, none);
+  std::vector<std::string> input{place.capture()};
+  if (!host_logs.empty()) input.insert(input.end(), {"--host", host_logs});
+  const std::string page = place.folder + "/report.html";
+  std::vector<std::string> html{"html", "-o", page};
+  html.insert(html.end(), input.begin(), input.end());
+  if (steps.ttreport(html)) outcome.files.push_back(page);
+  const std::string json = place.folder + "/ops.json";
+  std::vector<std::string> ops{"ops", "--json", json, "--no-summary"};
+  ops.insert(ops.end(), input.begin(), input.end());
+  if (!request.start_signpost.empty()) ops.insert(ops.end(), {"--start-signpost", request.start_signpost});
+  if (!request.end_signpost.empty()) ops.insert(ops.end(), {"--end-signpost", request.end_signpost});
+  if (steps.ttreport(ops)) {
+    outcome.files.push_back(json);
+    std::ifstream in(json, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    outcome.summary = ops_summary(text.str());
+  }
+  return outcome;
+}
+
+}  // namespace ttc::collect

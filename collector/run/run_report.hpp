@@ -1,0 +1,34 @@
+// What a run leaves when its workload is over: the report folder, made by ttreport from the capture, and the
+// summary that is printed.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "collector/run/run_request.hpp"
+
+namespace ttc::collect {
+
+struct ReportPlace {
+  std::string root;    // of the artifacts
+  std::string folder;  // root/reports/[NAME/]TIME
+  std::string stamp;   // TIME
+  std::string capture() const { return folder + "/run.ttc"; }
+};
+// `now`: seconds since 1970, shown in local time as tt-metal's tools do.
+ReportPlace report_place(const std::string& root, const std::string& name, int64_t now);
+
+struct ReportOutcome {
+  int exit_code = 0;               // of the first step that failed
+  std::vector<std::string> files;  // that were written, absolute
+  std::string summary;             // lines for standard output
+  std::vector<std::string> sentences;
+};
+// `host_logs`: directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: there are none. `metal_log`: the
+// workload's own device log, whose other chips are taken along; empty: there is none.
+ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
+                              const std::string& host_logs, const std::string& metal_log);
+
+// The summary of `ttreport ops --json`: totals, ops by time, the slowest single ones. Empty where it has no op.
+std::string ops_summary(const std::string& json);
+
+}  // namespace ttc::collect

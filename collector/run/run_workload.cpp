@@ -1,0 +1,302 @@
+// The supervision of a run.
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <system_error>
+
+#include "collector/capture/capture_file.hpp"
+#include "collector/program/program.hpp"
+#include "collector/run/helper_program.hpp"
+#include "collector/run/python_words.hpp"
+#include "collector/run/recording.hpp"
+#include "collector/run/run_report.hpp"
+#include "collector/run/run_typed.hpp"
+#include "collector/run/workload.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+namespace fs = std::filesystem;
+using Exit = program::CollectExit;
+
+constexpr program::Program kRun{"ttcollect run", Exit::kOutput};
+constexpr int kLookMs = 20;                      // for segments of the collector
+constexpr uint64_t kTellLeftNs = 500'000'000;    // after the first process ended
+constexpr const char* kWaitForCards = "10000d";  // until it is told to end
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+void say(const std::string& sentence) {
+  program::say(kRun, 0, sentence);
+}
+
+Environment own_environment() {
+  Environment all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) all.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
+}
+
+std::vector<std::string> environment_words(Environment all, const EnvironmentPlan& plan) {
+  for (const auto& [name, value] : plan.set) all[name] = value;
+  for (const std::string& name : plan.unset) all.erase(name);
+  std::vector<std::string> words;
+  for (const auto& [name, value] : all) {
+    words.push_back(name);
+    words.back() += "=" + value;
+  }
+  return words;
+}
+
+void say_plan(const EnvironmentPlan& plan) {
+  std::string set;
+  for (const auto& [name, value] : plan.set) set += " " + name + "=" + value;
+  if (!set.empty()) say("sets" + set);
+  for (const std::string& sentence : plan.sentences) say(sentence);
+}
+
+// Signals as a descriptor: those of children, and those that are handed on.
+class RunSignals {
+ public:
+  RunSignals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (const int number : kForwarded) {
+      struct sigaction now {};
+      if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
+    }
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd_ < 0)
+      throw std::system_error(errno, std::generic_category(), "waiting for signals cannot be set up");
+  }
+  ~RunSignals() { close(fd_); }
+  RunSignals(const RunSignals&) = delete;
+  RunSignals& operator=(const RunSignals&) = delete;
+  // Waits; the signals that came, SIGCHLD once however often.
+  std::vector<int> wait(int timeout_ms) {
+    pollfd poll_fd{fd_, POLLIN, 0};
+    poll(&poll_fd, 1, timeout_ms);
+    std::vector<int> came;
+    for (signalfd_siginfo info; read(fd_, &info, sizeof info) == sizeof info;)
+      came.push_back(static_cast<int>(info.ssi_signo));
+    return came;
+  }
+
+ private:
+  int fd_;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<std::string> all;
+  for (std::string word; words >> word;) all.push_back(word);
+  return all;
+}
+
+std::vector<std::string> collector_words(const RunRequest& request) {
+  std::vector<std::string> words{"--wait", kWaitForCards, "--reattach", "--quiet"};
+  if (request.verbose) words.pop_back();
+  std::string devices;
+  for (const std::string& d : request.devices) devices += (devices.empty() ? "" : ",") + d;
+  words.insert(words.end(), {"--device", devices.empty() ? "all" : devices});
+  for (const std::string& word : split(request.collector_options)) words.push_back(word);
+  return words;
+}
+
+class RunSession {
+ public:
+  RunSession(const RunRequest& request, const Environment& environment)
+      : request_(request),
+        place_(report_place(artifacts_root(request, environment, fs::current_path().string()), request.name,
+                            std::time(nullptr))),
+        plan_(plan_environment(request, environment, place_.root)),
+        environment_(environment),
+        recording_(place_.capture()) {}
+
+  int run() {
+    if (!request_.quiet) say_plan(plan_);
+    const PythonWords words = python_words(request_, environment_);
+    if (!words.sentence.empty()) say(words.sentence);
+    started_s_ = std::time(nullptr);
+    workload_ = std::make_unique<Workload>(words.command, environment_words(environment_, plan_));
+    if (const auto& error = workload_->error()) return program::say(kRun, error->exit_code, error->why);
+    if (!request_.no_device)
+      collector_ = std::make_unique<HelperProgram>(
+          "ttcollect", collector_words(request_), HelperProgram::Output::kept,
+          request_.verbose ? HelperProgram::Output::passed_on : HelperProgram::Output::kept);
+    supervise();
+    const int code = workload_->exit_code().value_or(Exit::kFailed);
+    tell_end(code);
+    end_collecting();
+    if (request_.check_exit_code && code != 0)
+      say("no report was made, because of --check-exit-code");
+    else
+      report();
+    return request_.strict_exit && code == 0 ? failure_ : code;
+  }
+
+ private:
+  std::vector<pid_t> others() const {
+    return collector_ ? std::vector<pid_t>{collector_->pid()} : std::vector<pid_t>{};
+  }
+
+  void supervise() {
+    while (!workload_->over() && !left_alone_) {
+      for (const int number : signals_.wait(kLookMs)) {
+        if (number == SIGCHLD) {
+          workload_->look(others());
+          if (collector_) collector_->running();  // reaps it
+          continue;
+        }
+        // Ctrl-C of a terminal goes to the workload by itself; this one was sent to us.
+        workload_->send(number);
+        left_alone_ = workload_->exit_code().has_value();
+      }
+      follow();
+      tell_left();
+    }
+  }
+
+  void follow() {
+    if (!collector_) return;
+    try {
+      recording_.follow(collector_->pid());
+    } catch (const CaptureError& e) {
+      fail(Exit::kOutput, e.what());
+    }
+  }
+
+  void fail(int code, const std::string& why) {
+    if (why == told_failure_) return;
+    told_failure_ = why;
+    say(why);
+    if (failure_ == 0) failure_ = code;
+  }
+
+  // Once, of processes that outlive the first one.
+  void tell_left() {
+    if (!workload_->exit_code() || workload_->over()) return;
+    if (first_ended_ns_ == 0) first_ended_ns_ = monotonic_now_ns();
+    if (told_left_ || monotonic_now_ns() - first_ended_ns_ < kTellLeftNs) return;
+    told_left_ = true;
+    std::string pids;
+    for (const pid_t pid : Workload::left(others())) pids += " " + std::to_string(pid);
+    if (!pids.empty())
+      say("the workload's first process has ended; collecting goes on until these have, too:" + pids +
+          " (a signal to process " + std::to_string(getpid()) + " ends the waiting)");
+  }
+
+  void tell_end(int code) const {
+    if (const int number = workload_->end_signal())
+      say("the workload was ended by signal " + std::to_string(number) + " (" + strsignal(number) +
+          "); what was collected until then is reported");
+    else if (code != 0)
+      say("the workload ended with exit code " + std::to_string(code));
+    if (left_alone_ && !workload_->over()) say("processes of the workload still run; they are left alone");
+  }
+
+  void end_collecting() {
+    if (collector_) {
+      collector_->ask_to_end();
+      const int code = collector_->wait();
+      try {
+        collected_ = recording_.follow(collector_->pid()) > 0;
+      } catch (const CaptureError& e) {
+        fail(Exit::kOutput, e.what());
+      }
+      tell_collector(code);
+    }
+    const std::string error = recording_.finish();
+    if (!error.empty()) fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
+    if (const uint64_t lapped = recording_.lapped_bytes())
+      fail(Exit::kOutput, std::to_string(lapped) +
+                              " bytes were overwritten in the ring before they were "
+                              "recorded; --collector '--ring 256MiB' makes it larger");
+  }
+
+  void tell_collector(int code) {
+    if (code == 0 && collected_) return;
+    std::istringstream lines(collector_->err());
+    std::string last;
+    for (std::string line; std::getline(lines, line);)
+      if (!line.empty()) last = line;
+    constexpr std::string_view kName = "ttcollect: ";
+    if (last.starts_with(kName)) last.erase(0, kName.size());
+    // Told to end before it had set up anything: a program of some milliseconds.
+    constexpr int kBySigterm = 128 + SIGTERM;
+    if (code == kBySigterm) last = "the workload was over before a card could be looked for";
+    if (last.empty()) last = "the collector ended with code " + std::to_string(code);
+    if (code == kBySigterm) code = Exit::kNoDevice;
+    fail(code ? code : Exit::kNoProfiler, (collected_ ? "" : "nothing was collected from a card: ") + last);
+  }
+
+  // tt-metal's own log of this run; chips that have no PCIe link are only there.
+  std::string metal_log() const {
+    const fs::path log = fs::path(place_.root) / ".logs" / "profile_log_device.csv";
+    struct stat of {};
+    return stat(log.c_str(), &of) == 0 && of.st_mtime >= started_s_ ? log.string() : std::string();
+  }
+
+  void report() {
+    if (!collected_) return;
+    const ReportOutcome outcome = make_run_report(request_, place_, {}, metal_log());
+    for (const std::string& sentence : outcome.sentences) say(sentence);
+    if (outcome.exit_code && failure_ == 0) failure_ = Exit::kOutput;
+    std::fputs(outcome.summary.c_str(), stdout);
+    std::fflush(stdout);
+    say("the report is in " + place_.folder);
+  }
+
+  const RunRequest& request_;
+  const ReportPlace place_;
+  const EnvironmentPlan plan_;
+  const Environment& environment_;
+  RunSignals signals_;
+  Recording recording_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<HelperProgram> collector_;
+  std::time_t started_s_ = 0;
+  uint64_t first_ended_ns_ = 0;
+  bool told_left_ = false, left_alone_ = false, collected_ = false;
+  int failure_ = 0;
+  std::string told_failure_;
+};
+
+}  // namespace
+
+int run_workload(const RunRequest& request) {
+  const Environment environment = own_environment();
+  return RunSession(request, environment).run();
+}
+
+int report_logs(const RunRequest& request) {
+  const Environment environment = own_environment();
+  const std::string root = artifacts_root(request, environment, fs::current_path().string());
+  const std::string log = root + "/.logs/profile_log_device.csv";
+  std::error_code none;
+  if (!fs::exists(log, none))
+    return program::say(kRun, Exit::kNoDevice,
+                        "--process-logs-only: there is no " + log + "; -o names another root");
+  std::vector<std::string> words{"files", log, "-o", root, "--host", root + "/.logs"};
+  if (!request.name.empty()) words.insert(words.end(), {"-n", request.name});
+  HelperProgram helper("ttreport", words, HelperProgram::Output::passed_on, HelperProgram::Output::passed_on);
+  return helper.wait();
+}
+
+}  // namespace ttc::collect
