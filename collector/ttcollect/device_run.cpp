@@ -388,6 +388,8 @@ DeviceRun::End DeviceRun::drain_until_halted() {
     if (now >= next_health) {
       next_health = now + kHealthEvery;
       count_suspicions();
+      segment_->set(Counter::log_words, drain_->region_size().bytes() / 4);
+      if (recycling_) segment_->set(Counter::recycles, recycling_->account.recycles);
       const Health health = card_->health();
       if (health == Health::gone) return End::gone;
       if (health == Health::leaving) return End::leaving;

@@ -149,7 +149,9 @@ const char* label(Counter counter) {
                                      "clock_eras",
                                      "clock_hz",
                                      "clock_bound_ns",
-                                     "missed_poll_deadlines"};
+                                     "missed_poll_deadlines",
+                                     "log_words",
+                                     "recycles"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

@@ -76,7 +76,7 @@ def main():
                     ["ttreport", "kernels", "--json", "-"], ["ttreport", "steps", "--json", "-"], ["ttreport", "ops"], ["ttreport", "ops", "--csv", "-"],
                     ["ttreport", "loss"], ["ttreport", "loss", "--json"], ["ttreport", "steps"], ["ttreport", "timeline", "-o", "-"], ["ttreport", "html", "-o", "-"],
                     ["ttreport", "heatmap"], ["ttcollect", "info"], ["ttcollect", "info", "--json"],
-                    ["ttcollect", "recover", "-o", "again.ttc"], ["ttcollect", "list"], ["ttcollect", "list", "--json"]):
+                    ["ttcollect", "recover", "-o", "again.ttc"], ["ttmon", "top", "--once", "--from"], ["ttcollect", "list"], ["ttcollect", "list", "--json"]):
         for source in (capture, link):
             if command[1] == "list" and source == link:
                 continue

@@ -1,4 +1,4 @@
-// ttmon: the counters of a running collector, straight from its segment; costs the collector nothing.
+// ttmon: running collectors, straight from their segments; costs them nothing.
 #include <csignal>
 
 #include "shm/reader.hpp"
@@ -13,17 +13,20 @@ using tools::kTtmon;
 volatile std::sig_atomic_t stop_asked = 0;
 
 int run(int argc, char** argv) {
-  const auto app = program::command_line_of(kTtmon, "Shows the counters of collectors.");
+  const auto app = program::command_line_of(kTtmon, "Shows what collectors and their cards do.");
   tools::MonitorOptions options;
   tools::add_options(*app, options);
   if (const auto ended = program::parse_command_line(kTtmon, *app, argc, argv)) return *ended;
   try {
     tools::complete(options);
-    std::signal(SIGINT, [](int) { stop_asked = 1; });
+    // Without SA_RESTART: a signal ends a wait at once.
+    struct sigaction stop {};
+    stop.sa_handler = [](int) { stop_asked = 1; };
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &stop, nullptr);
     if (options.shows_top)
       tools::show_top(options.top, stop_asked);
     else
-      tools::show_counters(options.counters, stop_asked);
+      tools::monitor(options.monitor, stop_asked);
     return tools::MonitorExit::kOk;
   } catch (const shm::SegmentError& e) {
     return program::say(kTtmon, tools::MonitorExit::kNoSource, e.what());

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "collector/program/option_units.hpp"
+#include "tools/ttmon/segments.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -27,17 +28,20 @@ void add_options(CLI::App& app, MonitorOptions& o) {
   app.footer(
       "Exit codes: 0 ok, 2 wrong usage, 3 no such segment, 5 standard output cannot be written, 8 anything "
       "else\n"
-      "(memory, an error of the system).");
-  app.add_option("name", o.counters.name, "live name, with or without live: (default: every live collector)");
-  app.add_flag("--once", o.counters.once, "print once and exit");
-  app.add_flag("--json", o.counters.json, "one JSON object a line, one line a collector");
-  program::add_duration_option(app, "--interval", o.counters.interval_ns,
+      "(memory, an error of the system).\n"
+      "On a terminal: h shows the keys. NO_COLOR and TERM=dumb are obeyed; a pipe gets text.");
+  app.add_option("name", o.monitor.names,
+                 "live names, with or without live: (default: every live collector)");
+  app.add_flag("--once", o.monitor.once, "one look as text, then end");
+  app.add_flag("--json", o.monitor.json, "every counter: one JSON object a line, one line a collector");
+  program::add_duration_option(app, "--interval", o.monitor.interval_ns,
                                "time between two polls (default: 500ms)", kInterval);
   add_top(app, o);
 }
 
 void complete(MonitorOptions& o) {
-  if (o.counters.name.starts_with("live:")) o.counters.name.erase(0, 5);
+  for (std::string& name : o.monitor.names)
+    if (name.starts_with("live:")) name.erase(0, 5);
   o.shows_top = bool{*o.top_command};
   if (!o.shows_top) return;
   if (o.top.from.empty()) o.top.from = all_collectors();

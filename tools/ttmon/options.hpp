@@ -2,7 +2,7 @@
 #pragma once
 
 #include "collector/program/program.hpp"
-#include "tools/ttmon/counters.hpp"
+#include "tools/ttmon/monitor.hpp"
 #include "tools/ttmon/top.hpp"
 
 namespace ttc::tools {
@@ -11,7 +11,7 @@ using program::MonitorExit;
 constexpr program::Program kTtmon{"ttmon", MonitorExit::kOutput};
 
 struct MonitorOptions {
-  CounterOptions counters;
+  MonitorChoice monitor;
   TopOptions top;
   CLI::App* top_command = nullptr;
   bool shows_top = false;  // from complete() on

@@ -172,6 +172,8 @@ enum class Counter : uint32_t {
   clock_bound_ns,         // of the latest final segment
   missed_poll_deadlines,  // at Tensix cores, so long after the one before that an epoch may have gone by
                           // unseen
+  log_words,              // of a lane's log on the card, as far as its size is known by now
+  recycles,               // times the collector set a core's indices to 0
   count
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);

@@ -1,0 +1,145 @@
+#include "tools/ttmon/activity.hpp"
+
+#include <algorithm>
+
+namespace ttc::tools {
+namespace {
+
+constexpr size_t kMostPrograms = 10'000;
+constexpr size_t kRows = 200;  // of each table
+
+template <class Map, class Name>
+std::vector<NamedSum> longest(const Map& sums, const Name& name) {
+  std::vector<typename Map::const_iterator> all;
+  for (auto it = sums.begin(); it != sums.end(); ++it) all.push_back(it);
+  const size_t rows = std::min(kRows, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(rows), all.end(),
+                    [](const auto& a, const auto& b) { return a->second.ns > b->second.ns; });
+  std::vector<NamedSum> named;
+  for (size_t i = 0; i < rows; ++i) named.push_back({name(all[i]->first), all[i]->second});
+  return named;
+}
+
+}  // namespace
+
+void TimeSum::add(uint64_t took_ns) {
+  ns += took_ns;
+  ++count;
+  longest_ns = std::max(longest_ns, took_ns);
+}
+
+void TimeSums::begin(const Session& s) {
+  session_ = s;
+  mhz_[s.chip] = std::max(1u, s.aiclk_mhz);
+}
+
+TimeSum& TimeSums::sum_of(const FrameEvents& f, uint16_t id) {
+  TimeSum*& sum = by_id_[reinterpret_cast<uintptr_t>(&f.names) ^ uint64_t{id} << 48];
+  if (!sum) {
+    const markers::ZoneSource* source = f.names.find(id);
+    sum = &zones_[source ? source->name : "zone " + std::to_string(id)];
+  }
+  return *sum;
+}
+
+void TimeSums::frame(const FrameEvents& f) {
+  const auto chip = mhz_.find(f.chip);
+  const uint64_t mhz = chip == mhz_.end() ? 1000 : chip->second;
+  for (const markers::Marker& m : f.markers) {
+    const uint64_t key = uint64_t{f.chip} << 40 | uint64_t{f.core_x} << 32 | uint64_t{f.core_y} << 24 |
+                         uint64_t{f.risc} << 16 | m.id;
+    if (m.type == markers::MarkerType::zone_start) open_[key] = m.time_cycles;
+    if (m.type != markers::MarkerType::zone_end) continue;
+    const auto start = open_.find(key);
+    if (start == open_.end()) continue;
+    const int64_t cycles = markers::clock_difference(m.time_cycles, start->second);
+    open_.erase(start);
+    if (cycles < 0) continue;
+    const uint64_t took_ns = static_cast<uint64_t>(cycles) * 1000 / mhz;
+    sum_of(f, m.id).add(took_ns);
+    if (m.id != f.main_zone || !(m.flags & markers::kGuaranteed)) continue;
+    programs_[f.host_id].add(took_ns);
+    busy_[{f.core_x, f.core_y}][f.risc] += took_ns;
+  }
+}
+
+void TimeSums::clear() {
+  by_id_.clear();
+  zones_.clear();
+  programs_.clear();
+}
+
+void TimeSums::keep_longest_programs(size_t most) {
+  if (programs_.size() <= most) return;
+  std::vector<uint64_t> times;
+  for (const auto& [id, sum] : programs_) times.push_back(sum.ns);
+  std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
+  std::erase_if(programs_,
+                [least = times[times.size() / 2]](const auto& one) { return one.second.ns <= least; });
+}
+
+ActivityReader::ActivityReader(const std::string& live_name)
+    : reader_(live_name, shm::StartAt::oldest), pipeline_({}, false) {}
+
+ActivityReader::Stretch ActivityReader::read(uint64_t now_raw_ns, bool passed_over) {
+  Stretch stretch;
+  if (last_look_ns_ && !passed_over) stretch.from_ns = last_look_ns_;
+  const bool live = reader_.writer_alive();
+  for (std::vector<uint64_t> chunk;;) {
+    const shm::Reader::Next next = reader_.next(chunk, 0);
+    if (next == shm::Reader::Next::lapped) {
+      sums_.missed();
+      stretch.from_ns = 0;
+      continue;
+    }
+    if (next != shm::Reader::Next::chunk) break;
+    pipeline_.push(chunk, sums_);
+    const shm::ChunkHeader& h = shm::header_of(chunk);
+    if (h.kind != shm::ChunkKind::device_words) continue;
+    if (!stretch.from_ns) stretch.from_ns = h.read_time_ns;
+    stretch.to_ns = h.read_time_ns;
+    for (const shm::SpanEntry& span : shm::spans_of(chunk))
+      if (span.source == shm::SpanSource::dram_log)
+        stretch.fullest_words = std::max(stretch.fullest_words, span.word_offset + span.word_count);
+  }
+  if (live) stretch.to_ns = now_raw_ns;
+  return stretch;
+}
+
+Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words) {
+  const uint64_t grown = reader_.tail() - reader_.position();
+  const bool passed_over = grown > budget_bytes;
+  if (passed_over) {
+    reader_.skip_to(reader_.tail() - budget_bytes);
+    sums_.missed();
+  }
+  grown_bytes_ += grown;
+  read_bytes_ += std::min(grown, budget_bytes);
+  const Stretch stretch = read(now_raw_ns, passed_over);
+  last_look_ns_ = now_raw_ns;
+  sums_.keep_longest_programs(kMostPrograms);
+
+  Activity a;
+  a.arch = sums_.session().arch;
+  a.board = sums_.session().board;
+  a.read_share = grown_bytes_ ? static_cast<double>(read_bytes_) / static_cast<double>(grown_bytes_) : 1;
+  const uint64_t stretch_ns =
+      stretch.from_ns && stretch.to_ns > stretch.from_ns ? stretch.to_ns - stretch.from_ns : 0;
+  a.stretch_s = static_cast<double>(stretch_ns) / 1e9;
+  const TimeSums::BusyTimes busy = sums_.take_busy_times();
+  for (const auto& [x, y] : sums_.session().compute_cores) {
+    uint64_t most = 0;
+    if (const auto core = busy.find({x, y}); core != busy.end())
+      for (const auto& [risc, ns] : core->second) most = std::max(most, ns);
+    a.cores.push_back(
+        {x, y, stretch_ns ? std::min(1.0, static_cast<double>(most) / static_cast<double>(stretch_ns)) : 0});
+  }
+  if (log_words && stretch.fullest_words)
+    a.log_fill = static_cast<double>(stretch.fullest_words) / static_cast<double>(log_words);
+  a.zones = longest(sums_.zones(), [](const std::string& name) { return name; });
+  a.programs = longest(sums_.programs(), [](uint32_t id) { return std::to_string(id); });
+  a.telemetry = sums_.telemetry();
+  return a;
+}
+
+}  // namespace ttc::tools
