@@ -96,7 +96,7 @@ class Discard : public tracy::BlockSink {
 
 size_t to_tracy(std::span<const Chunk> chunks, const tracy::Dialect& dialect, bool through_socket) {
   Discard sink(through_socket);
-  auto writer = std::make_unique<tools::TracyTimeline>(dialect, sink, 1);
+  auto writer = std::make_unique<tools::TracyTimeline>(dialect, sink, 1, false);
   tools::TracyTimeline& tracy = *writer;
   tools::Timeline timeline(std::move(writer));
   push_all(chunks, timeline);

@@ -71,7 +71,8 @@ def tracy():
             print(f"{version}: captured, not counted")
             continue
         table = list(csv.DictReader(call(to_csv, trace).splitlines()))
-        equal(sum(int(row["counts"]) for row in table), len(zones), f"Tracy {version}, zones")
+        equal(sum(int(row["counts"]) for row in table), len(zones) + len(viewers.programs_of(zones)),
+              f"Tracy {version}, zones and programs")
 
 
 def perfetto():
@@ -86,7 +87,9 @@ def perfetto():
         return last_number(call(shell, "-q", h.work("query.sql"), trace))
 
     # Events are slices without a duration there.
-    equal(ask("select count(*) as n from slice where dur > 0;"), sum(z[3] > z[2] for z in zones), "Perfetto, zones")
+    both = zones + [(None, None, *p[1:3]) for p in viewers.programs_of(zones)]
+    equal(ask("select count(*) as n from slice where dur > 0;"), sum(z[3] > z[2] for z in both), "Perfetto, zones and programs")
+    equal(ask("select count(*) as n from flow;"), sum(p[3] for p in viewers.programs_of(zones)), "Perfetto, flows")
     errors = ask("select ifnull(sum(value), 0) as n from stats where severity = 'error';")
     h.check(errors == 0, f"{errors} errors while the trace was read")
 
@@ -96,7 +99,7 @@ def chrome():
     ttc, rows = viewers.collect(["--no-sync"])
     zones, _ = viewers.zones_of(rows, viewers.in_cycles)
     trace, _ = viewers.export(ttc, "chrome")
-    equal(last_number(call(counter, trace)), len(zones), "speedscope, zones")
+    equal(last_number(call(counter, trace)), len(zones) + len(viewers.programs_of(zones)), "speedscope, zones and programs")
 
 
 def metal_files(*card_arguments, more=()):
@@ -149,11 +152,13 @@ import perfetto_check
 query = open(sys.argv[sys.argv.index("-q") + 1]).read()
 trace = perfetto_check.Trace(sys.argv[-1])
 print('"n"')
-print(sum(z[3] > z[2] for z in trace.zones) - less if "from slice" in query else 0)
+print(sum(z[3] > z[2] for z in trace.zones + trace.spans) - less if "from slice" in query
+      else len(trace.flows) if "from flow" in query else 0)
 """,
     "speedscope-count": """
 import viewers_test
-print("zones:", len(viewers_test.chrome_zones(sys.argv[1])[0]) - less)
+import json
+print("zones:", sum(e["ph"] in "XB" for e in json.load(open(sys.argv[1]))["traceEvents"]) - less)
 """,
     "tracy-capture-0.0": """
 import tracy_server
@@ -195,9 +200,9 @@ def lookup():
     expect("perf_report", h.SKIP, "no tt-perf-report in TTC_TOOLS", TTC_TOOLS=directory)
     for name, text in FAKES.items():
         put(name, text)
-    cases = {"perf_report": "tt-perf-report, ops", "chrome": "speedscope, zones", "tracy": "Tracy 0.0, zones"}
+    cases = {"perf_report": "tt-perf-report, ops", "chrome": "speedscope, zones and programs", "tracy": "Tracy 0.0, zones and programs"}
     if viewers.perfetto_check.available():
-        cases["perfetto"] = "Perfetto, zones"
+        cases["perfetto"] = "Perfetto, zones and programs"
     for name, words in cases.items():
         expect(name, 0, words, TTC_TOOLS=directory)
         expect(name, 1, words, TTC_TOOLS=directory, LESS="1")

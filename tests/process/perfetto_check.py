@@ -1,5 +1,6 @@
 """Reads a Perfetto trace through protoc and judges what only a viewer would notice: tracks, interned ids, clocks, nesting."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -58,11 +59,12 @@ class Sequence:
 
 
 class Trace:
-    """zones: (track, name, begin, end, arguments, depth); open_zones without end; instants: (track, name, time, arguments)."""
+    """zones: (track, name, begin, end, arguments, depth), spans likewise of rows that are no lanes; open_zones without end;
+    instants: (track, name, time, arguments); flows: by id the (track, begin) of the slices that have it."""
 
-    def __init__(self, path):
+    def __init__(self, path, cut=False):
         self.tracks, self.sequences, self.open = {}, {}, {}
-        self.zones, self.instants, self.counters = [], [], []
+        self.zones, self.spans, self.instants, self.counters, self.flows, self.units = [], [], [], [], {}, {}
         self.events = 0
         for packet in packets(path):
             self.take(packet)
@@ -72,6 +74,8 @@ class Trace:
             ranks.setdefault(track["parent"], []).append(track["rank"])
         for parent, taken in ranks.items():
             h.check(parent is None or len(taken) == len(set(taken)), f"children of track {parent} share a rank")
+        for flow, slices in self.flows.items():
+            h.check(len(slices) == 2 or cut and len(slices) == 1, f"flow {flow} joins {slices}")
 
     def take(self, packet):
         number = one(packet, "trusted_packet_sequence_id")
@@ -111,6 +115,8 @@ class Trace:
         h.check(parent is None or parent in self.tracks, f"track {uuid} comes before its parent")
         h.check(parent is None or self.tracks[parent]["explicit"], f"children of {parent} are not ordered explicitly")
         process = one(track, "process")
+        if "counter" in track:
+            self.units[one(track, "name")] = one(one(track, "counter"), "unit_name")
         self.tracks[uuid] = {"name": one(process, "process_name") if process else one(track, "name"), "parent": parent,
                              "counter": "counter" in track, "explicit": one(track, "child_ordering") == "3",
                              "rank": one(track, "sibling_order_rank", "0")}
@@ -139,7 +145,8 @@ class Trace:
             h.check(self.open.get(uuid), f"an end without a begin on {self.path(uuid)}")
             begun = self.open[uuid].pop()
             h.check(ns >= begun[2], f"{begun} ends before it begins")
-            self.zones.append((*begun[:3], ns, {**begun[3], **arguments}, len(self.open[uuid])))
+            lane = len(begun[0]) == 3 and not re.search(r" lost( \(\d\))?$", begun[0][2])
+            (self.zones if lane else self.spans).append((*begun[:3], ns, {**begun[3], **arguments}, len(self.open[uuid])))
             return
         iid = one(event, "name_iid")
         h.check(iid is None or flags & 2, "interned names without the flag for it")
@@ -153,3 +160,5 @@ class Trace:
         stack = self.open.setdefault(uuid, [])
         h.check(not stack or ns >= stack[-1][2], "a zone begins before the one around it")
         stack.append((self.path(uuid), name, ns, arguments))
+        for flow in event.get("flow_ids", []):
+            self.flows.setdefault(flow, []).append((self.path(uuid), ns))

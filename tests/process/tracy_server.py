@@ -3,6 +3,7 @@
 Holds what it stored: zones with lane, name, source, text and depth; messages; plots. It asks for names as real servers do,
 with at most 64 questions open, and lets go only when it knows all names and no thread has an open zone.
 """
+import re
 import socket
 import struct
 
@@ -13,6 +14,7 @@ N = None
 COLUMNS = [64, 66, "66f", 69, 74, 76, 79, 82, 83]
 ITEMS = {
     "ZoneText": ([0] * 9, 1),
+    "ZoneName": ([1] * 9, 1),
     "MessageColor": ([3] * 9, 12),
     "MessageAppInfo": ([6] * 9, 9),
     "ZoneBegin": ([15, 15, 15, 15, 15, 15, 19, 19, 19], 17),
@@ -94,6 +96,7 @@ class Server:
         self.by_id = {ids[self.column]: (name, self.bytes_of(name, size)) for name, (ids, size) in ITEMS.items()
                       if ids[self.column] is not None}
         self.zones, self.messages, self.plots, self.contexts, self.app_info = [], [], {}, {}, []
+        self.names = {}    # of single zones, by index in zones
         self.threads, self.locations, self.strings, self.plot_names = {}, {}, {}, {}
         self.asked_locations, self.open_questions, self.waiting = [], 0, []
         self.thread = self.single = self.named_context = None
@@ -180,7 +183,7 @@ class Server:
                 text, at = block[at:at + length].decode(), at + length
                 self.text(name, body, text)
             else:
-                h.check(self.single is None or name in ("ZoneText", "MessageColor", "MessageAppInfo", "GpuContextName"),
+                h.check(self.single is None or name in ("ZoneText", "ZoneName", "MessageColor", "MessageAppInfo", "GpuContextName"),
                         f"{name} comes between a text and what it belongs to")
                 getattr(self, name)(body)
 
@@ -250,14 +253,16 @@ class Server:
         h.check(ns >= 0 and (t.last is None or ns >= t.last), f"a zone at {ns}, the lane is at {t.last}")
         t.last = ns
         self.know(location)
-        t.stack.append([ns, location, []])
+        t.stack.append([ns, location, [], None])
 
     def end(self, delta):
         ns, t = self.advance(delta) - self.init, self.current()
         h.check(t.stack, "an end without a begin")
         h.check(ns >= t.last, f"a zone ends at {ns}, the lane is at {t.last}")
         t.last = ns
-        start, location, texts = t.stack.pop()
+        start, location, texts, name = t.stack.pop()
+        if name is not None:
+            self.names[len(self.zones)] = name
         self.zones.append((self.thread, location, start, ns, len(t.stack), ", ".join(texts)))
 
     def know(self, location):
@@ -296,6 +301,11 @@ class Server:
         t = self.current()
         h.check(t.stack, "a text without a zone")
         t.stack[-1][2].append(self.take_single("ZoneText"))
+
+    def ZoneName(self, _):
+        t = self.current()
+        h.check(t.stack, "a name without a zone")
+        t.stack[-1][3] = self.take_single("ZoneName")
 
     def MessageColor(self, body):
         ns, b, g, r = struct.unpack_from("<qBBB", body)
@@ -376,10 +386,21 @@ class Server:
     def KeepAlive(self, _):
         pass
 
+    def is_lane(self, thread):
+        return not re.search(r" (programs|lost)( \(\d\))?( \(log\))?$", self.threads[thread].name)
+
+    def spans(self):
+        """Zones of the rows that are no lanes: (row, name, begin, end, text, colour)."""
+        return [(self.threads[thread].name, self.names.get(i, self.strings[self.locations[location][0]]), begin, end, text,
+                 self.locations[location][4])
+                for i, (thread, location, begin, end, _, text) in enumerate(self.zones) if not self.is_lane(thread)]
+
     def told(self):
-        """Zones as (lane name, name, begin, end, depth, source, function, text or context)."""
+        """Zones of lanes as (lane name, name, begin, end, depth, source, function, text or context)."""
         out = []
         for thread, location, begin, end, depth, text in self.zones:
+            if not self.is_lane(thread):
+                continue
             name, function, file, line, _ = self.locations[location]
             out.append((self.threads[thread].name, self.strings[name], begin, end, depth,
                         f"{self.strings[file]}:{line}", self.strings[function], text))

@@ -23,6 +23,7 @@ import perfetto_check
 import tracy_server
 from run_of import RunOf
 
+LOSS_COLOUR = "#ff2020"
 MHZ = 1000  # of the emulated Wormhole
 
 
@@ -99,6 +100,25 @@ def perfetto_zones(trace):
             for path, name, begin, end, a, depth in trace.zones]
 
 
+def programs_of(zones):
+    """Programs by the truth: host id, begin and end of its firmware zones, and its cores."""
+    found = {}
+    for (x, y, _), name, begin, end, _, host, _, _ in zones:
+        if host and name.endswith("-FW"):
+            p = found.setdefault(host, [begin, end, set()])
+            p[0], p[1] = min(p[0], begin), max(p[1], end)
+            p[2].add((x, y))
+    return [(host, begin, end, len(cores)) for host, (begin, end, cores) in found.items()]
+
+
+def longest_kernels(zones):
+    longest = {}
+    for (x, y, _), name, begin, end, _, host, _, _ in zones:
+        if host and name.endswith("-KERNEL"):
+            longest[host] = max(longest.get(host, (0,)), (end - begin,))
+    return {host: ns for host, (ns,) in longest.items()}
+
+
 def perfetto():
     if not perfetto_check.available():
         h.skip("protoc is not installed (protobuf-compiler)")
@@ -108,14 +128,32 @@ def perfetto():
     trace = perfetto_check.Trace(path)
     zones, others = zones_of(rows, in_cycles)
     same(perfetto_zones(trace), zones, "perfetto, zones")
+    h.check(all(a["cycles"] == end - begin for _, _, begin, end, a, _ in trace.zones), "cycles beside a zone are others")
+    rows_of_programs(trace, zones)
     got = [(lane_of(p), name, ns, a["host id"], a.get("value", 0)) for p, name, ns, a in trace.instants if len(p) == 3]
     same(without_names(got), without_names(others), "perfetto, data and events")
-    size_of(path, trace, 60)
+    size_of(path, trace, 80)
     bare, _ = export(ttc, "perfetto", "--no-args")
-    size_of(bare, perfetto_check.Trace(bare), 45)
+    size_of(bare, perfetto_check.Trace(bare), 60)
     zipped, _ = export(ttc, "perfetto", "--gzip")
     with open(path, "rb") as plain, gzip.open(zipped) as unzipped:
         h.check(unzipped.read() == plain.read(), "the gzip stream holds something else")
+
+
+def rows_of_programs(trace, zones):
+    """The row above the cores has every program once, and a flow leads from it to a kernel zone of each of its cores."""
+    got = [(a["host id"], begin, end, a["cores"]) for path, _, begin, end, a, _ in trace.spans if path[1].startswith("programs")]
+    same(got, programs_of(zones), "perfetto, programs")
+    longest = longest_kernels(zones)
+    h.check(all(a["its kernel ns"] == longest[a["host id"]] for _, _, _, _, a, _ in trace.spans), "the limiting core is another one")
+    begins = {(lane, begin): (host, name) for lane, name, begin, _, _, host, _, _ in zones if name.endswith("-KERNEL")}
+    spans = {(path, begin): a["host id"] for path, _, begin, _, a, _ in trace.spans}
+    reached = set()
+    for row, lane in (sorted(ends, key=lambda end: len(end[0])) for ends in trace.flows.values()):
+        host = spans[row]
+        h.check(begins[(lane_of(lane[0]), lane[1])][0] == host and lane[1] >= row[1], f"a flow from {row} to {lane}")
+        reached.add((host, lane[0][1]))
+    h.check(len(reached) == len(trace.flows) == sum(cores for _, _, _, cores in got), "a core without its flow")
 
 
 def without_names(events):
@@ -139,11 +177,12 @@ def chrome_zones(path, aside=False):
         events = json.load(text, parse_float=Decimal)["traceEvents"]
     lanes, stacks, zones, others = {}, {}, [], []
     for e in events:
-        if e["ph"] == "M" and e["name"] == "thread_name":
+        if e["ph"] == "M" and e["name"] == "thread_name" and e["args"]["name"].startswith("core "):
             _, core, processor = e["args"]["name"].split(" ", 2)
-            lanes[e["tid"]] = (*map(int, core.split(",")), processor)
+            if not re.search(r" lost( \(\d\))?$", processor):
+                lanes[e["tid"]] = (*map(int, core.split(",")), processor)
     ns = lambda us: round(us * 1000)  # noqa: E731
-    for e in sorted((e for e in events if e["ph"] in "XBE"), key=lambda e: ns(e["ts"])):
+    for e in sorted((e for e in events if e["ph"] in "XBE" and e["tid"] in lanes), key=lambda e: ns(e["ts"])):
         stack = stacks.setdefault(e["tid"], [])
         while stack and stack[-1]["ph"] == "X" and ns(stack[-1]["ts"]) + ns(stack[-1]["dur"]) <= ns(e["ts"]):
             stack.pop()
@@ -151,6 +190,7 @@ def chrome_zones(path, aside=False):
         if e["ph"] == "E":
             begun = stack.pop()
             h.check(begun["ph"] == "B" and "flaw" not in e.get("args", {}), f"an end of nothing: {e}")
+            h.check((e["name"], e["args"]) == (begun["name"], begun["args"]), f"{begun} ends as {e}")
             zones.append(chrome_zone(lane, begun, ns(begun["ts"]), ns(e["ts"]), len(stack)))
             continue
         if e["ph"] == "X":
@@ -191,7 +231,7 @@ def in_chromium(path, zones):
     with open(path) as text, open(page, "w") as out:
         out.write('<p id=p></p><script type="application/json" id=t>' + text.read().replace("</", "<\\/") + "</script><script>"
                   "const t = JSON.parse(document.getElementById('t').textContent).traceEvents;"
-                  "document.getElementById('p').textContent = 'zones ' + t.filter(e => 'XB'.includes(e.ph)).length;"
+                  "document.getElementById('p').textContent = 'zones ' + t.filter(e => 'XB'.includes(e.ph) && 'zone hash' in e.args).length;"
                   "</script>")
     out = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={h.work('profile')}",
                           "--dump-dom", "file://" + page], capture_output=True, text=True, timeout=h.LIMIT_S).stdout
@@ -222,8 +262,8 @@ def host():
         if kind == "perfetto":
             trace = perfetto_check.Trace(path)
             got = perfetto_zones(trace)
-            counted = {name[-1] for name, _, _ in trace.counters}
-            h.check({"programs/s", "AICLK", "clock bound"} <= counted, f"counters: {counted}")
+            counted = {name[-1]: trace.units[name[-1]] for name, _, _ in trace.counters}
+            h.check(counted == {"programs/s": "1/s", "AICLK": "MHz", "clock bound": "ns"}, f"counters: {counted}")
             h.check({v for n, _, v in trace.counters if n[-1] == "AICLK"} == {MHZ}, "AICLK is another one")
             programs = sum(v for n, _, v in trace.counters if n[-1] == "programs/s") / 10
             h.check(programs == 500, f"programs/s add up to {programs} programs, not 500")
@@ -261,7 +301,7 @@ def follow():
     want = set(zones_of(h.rows(truth), in_cycles, unfinished=True)[0])
     whole_packets(h.work("follow.perfetto"))
     whole_lines(h.work("follow.chrome"))
-    trace = perfetto_check.Trace(h.work("follow.perfetto"))
+    trace = perfetto_check.Trace(h.work("follow.perfetto"), cut=True)
     got = [(lane_of(p), name, begin, end, depth, a["host id"], a["zone hash"], a.get("source"))
            for p, name, begin, end, a, depth in trace.zones]
     h.check(len(got) > 5000 and set(got) <= want, f"{len(got)} zones, {len(set(got) - want)} of them invented")
@@ -354,15 +394,30 @@ def flaws():
     whole = [z for z in trace.zones if "flaw" not in z[4]]
     got = {(lane_of(p), n, b, e, d, a["host id"], a["zone hash"], a.get("source")) for p, n, b, e, a, d in whole}
     h.check(got <= truth and len(got) > 1000, f"{len(got)} zones, {len(got - truth)} of them invented")
-    lost = [a for _, name, _, a in trace.instants if name == "markers lost"]
+    lost = [(begin, end, a) for _, name, begin, end, a, _ in trace.spans if name == "markers lost"]
     reported = re.search(r"(\d+) intervals of lost markers", told)
     h.check(reported and len(lost) >= int(reported.group(1)) > 0, f"{len(lost)} losses shown: {told}")
     h.check(any(n[-1] == "lost intervals" for n, _, _ in trace.counters), "losses are not counted")
     h.check(any("epoch" in name for _, name, _, _ in trace.instants), "epochs are not shown")
     with open(export(ttc, "chrome")[0]) as text:
-        shown = [e for e in json.load(text)["traceEvents"] if e.get("name") == "markers lost"]
-    h.check(len(shown) == len(lost), "chrome shows other losses")
+        shown = [e for e in json.load(text, parse_float=Decimal)["traceEvents"] if e.get("name") == "markers lost"]
+    h.check(sorted((round(e["ts"] * 1000), round((e["ts"] + e["dur"]) * 1000)) for e in shown) == sorted(l[:2] for l in lost),
+            "chrome shows other losses")
+    h.check(all(e["ph"] == "X" and e["cname"] == "terrible" for e in shown), "chrome draws losses in another colour")
+    losses_are_slices(ttc, lost)
     print(f"{len(got)} zones and {len(lost)} losses are true")
+
+
+def losses_are_slices(ttc, lost):
+    """Over the length that the record has; open ones reach to the last marker of the chip."""
+    h.check(any(end > begin for begin, end, _ in lost), "no loss has a length")
+    for begin, end, a in lost:
+        h.check(begin == in_cycles(a["from cycles"]) or not a["from cycles"], f"a loss begins elsewhere: {begin} {a}")
+        h.check("to cycles" in a and end == in_cycles(a["to cycles"]) or "open" in a.get("end", ""), f"a loss ends elsewhere: {end} {a}")
+    tree = xml.etree.ElementTree.parse(export(ttc, "svg", "--window", "0,600s")[0])
+    red = [r for r in tree.iter("{http://www.w3.org/2000/svg}rect") if (t := r.find("{http://www.w3.org/2000/svg}title")) is not None
+           and t.text.startswith("markers lost, ")]
+    h.check(len(red) == len(lost) and all(r.get("fill") == LOSS_COLOUR for r in red), f"svg draws {len(red)} of {len(lost)} losses")
 
 
 def svg():
@@ -409,6 +464,8 @@ def tracy_zones(server, zones):
     for (x, y, processor), name, begin, end, depth, host, number, source in zones:
         lane = f"chip 0 core {x},{y} {processor}"
         text = context_of(x, y) if server.fork else f"host id {host}"
+        if not server.fork:
+            text += f", cycles {end - begin}"
         want.append((lane, name, begin - server.init, end - server.init, depth, source or "?:0", f"zone 0x{number:04x}", text))
     return want
 
@@ -423,6 +480,16 @@ def plain(told):
     return [z for z in told if "DISPATCH" not in z[1]]
 
 
+def tracy_programs(server, zones):
+    """The row of programs, in every dialect."""
+    got = []
+    for row, name, begin, end, text, _ in server.spans():
+        found = re.search(r"host id (\d+), cores (\d+), kernel ns (\d+), limiting core (\d+,\d+), its kernel ns (\d+)", text)
+        h.check(found and name == f"program {found[1]}" and row.startswith("chip 0 programs"), f"{row} {name} {text}")
+        got.append((int(found[1]), begin + server.init, end + server.init, int(found[2])))
+    same(got, programs_of(zones), f"protocol {server.protocol}, programs")
+
+
 def tracy():
     """A server of every dialect, one after another, gets the whole capture."""
     ttc, rows = collect(["--no-sync"], programs=25)
@@ -433,6 +500,7 @@ def tracy():
         code, _, err = h.finish(process)
         h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
         same(plain(server.told()), plain(tracy_zones(server, zones)), f"protocol {column}, zones")
+        tracy_programs(server, zones)
         events = [m for m in server.messages if server.threads[m[0]].name != "ttcollect"]
         same([(server.threads[t].name, ns) for t, ns, _, _ in events],
              [(f"chip 0 core {x},{y} {r}", ns - server.init) for (x, y, r), _, ns, _, _ in others],
@@ -440,6 +508,8 @@ def tracy():
         h.check({n.split(" ", 2)[2] for n in server.plot_names.values()} == {"programs/s"}, f"plots: {server.plot_names}")
         if server.protocol >= 69 and not server.fork:
             hints = sorted((t.hint, t.name) for t in server.threads.values() if t.hint is not None)
+            h.check(hints[0][1] == "chip 0 programs", f"the first row is {hints[0]}")
+            hints = [hint for hint in hints if " core " in hint[1]]
             lanes = [tuple(map(int, re.findall(r"\d+", n)[:3])) for _, n in hints]
             h.check(lanes == sorted(lanes, key=lambda c: (c[0], c[2], c[1])), "lanes are not in the order of cores")
         h.check(server.app_info == (["tt_device_grid chip=0 size=8x9"] if column in (79, 83) else []),
@@ -535,7 +605,9 @@ def tracy_live():
         h.check(name_only == named or begin == end, f"a flaw of some length: {lane} {named} {begin} {end}")
         whole += name_only == named and not closed
         flawed += name_only != named or closed
-    lost = [text for _, _, text, _ in server.messages if "markers lost" in text]
+    lost = [s for s in server.spans() if s[1] == "markers lost"]
+    h.check(all(s[5] == int(LOSS_COLOUR[1:], 16) and "cause " in s[4] and s[0].rsplit(" lost")[0] in markers for s in lost),
+            f"losses: {lost[:2]}")
     h.check(whole > 1000, f"only {whole} zones")
     h.check(any("epoch" in text for _, _, text, _ in server.messages), "no epoch is told of")
     print(f"{whole} zones and {flawed} flaws are true, {len(lost)} losses are told")

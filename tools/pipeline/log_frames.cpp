@@ -40,8 +40,46 @@ bool wanted(const Filter& filter, const DeviceLogRow& row) {
 }  // namespace
 
 LogFrames::Launch LogFrames::launch_of(const DeviceLogRow& row) {
-  return {row.chip,     row.core_x,       row.core_y, row.risc, row.run_host_id.value_or(0),
+  return {row.chip,     row.core_x,       row.core_y, row.risc, twin_of(row), row.run_host_id.value_or(0),
           row.trace_id, row.trace_counter};
+}
+
+uint8_t LogFrames::twin_of(const DeviceLogRow& row) {
+  using markers::MarkerType;
+  if (row.risc != LogRisc::erisc) return 0;
+  Twins& t = twins_[{row.chip, row.core_x, row.core_y}];
+  if (row.type == MarkerType::zone_end) {
+    for (const uint8_t twin : {t.now, static_cast<uint8_t>(1 - t.now)}) {
+      const auto open = t.open[twin].find(row.id);
+      if (open == t.open[twin].end()) continue;
+      t.open[twin].erase(open);
+      return twin;
+    }
+    return t.now;
+  }
+  if (row.type != MarkerType::zone_start) return t.now;
+  if (row.zone_name.ends_with("-FW")) {
+    if (!t.first) t.first = row.id;
+    t.now = row.id != *t.first;
+    t.open[t.now].clear();  // what a cut launch left open does not end
+  }
+  t.open[t.now].insert(row.id);
+  return t.now;
+}
+
+NamedSources sorted_sources(const std::vector<std::string>& given) {
+  NamedSources sorted;
+  for (const std::string& one : named_sources(given))
+    (is_device_log(one) ? sorted.logs : sorted.others).push_back(one);
+  return sorted;
+}
+
+void LogFrames::play_beside(const Pipeline& pipeline, bool host_times, const std::vector<std::string>& logs,
+                            Format& format) {
+  if (logs.empty()) return;
+  leave_out(pipeline.chips());
+  if (host_times) clocks([&pipeline](uint32_t chip) { return pipeline.clock_of(chip); });
+  for (const std::string& log : logs) play(log, format);
 }
 
 void LogFrames::play(const std::string& path, Format& format) {
@@ -176,7 +214,7 @@ void LogFrames::flush(Format& format) {
                   launch_.y,
                   kind_of(launch_.risc),
                   mode_of(launch_.risc),
-                  number_of(launch_.risc),
+                  static_cast<uint8_t>(number_of(launch_.risc) + launch_.twin),
                   launch_.host_id,
                   static_cast<uint16_t>(launch_.trace_counter.value_or(0)),
                   markers_,

@@ -2,16 +2,20 @@
 // chips that no collector reaches, such as those of an n300 or a T3000 that have no PCIe of their own.
 //
 // Rows of one processor and launch that follow each other are a frame. A name is found by its zone's id where
-// the id is its hash, else it goes with each marker. Session::logged marks the chip. Both processors of an
-// Ethernet core of Blackhole are one lane here: the log names them alike. What the log lost is not in it.
+// the id is its hash, else it goes with each marker. Session::logged marks the chip. What the log lost is not in it.
+//
+// The log names both processors of an Ethernet core of Blackhole alike. Their firmware zones have ids of their own:
+// rows belong to the one whose firmware zone came last, and an end to the one that has it open.
 //
 // Times: cycles of the chip's own clock. Where sync_device_info.csv lies beside the log and the clock of its
 // root is known, host times as well, without a bound: the file has none.
 #pragma once
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tools/device_log/device_log_reader.hpp"
@@ -19,6 +23,12 @@
 #include "tools/pipeline/sync_lines.hpp"
 
 namespace ttc::tools {
+
+// Device logs, and all other sources.
+struct NamedSources {
+  std::vector<std::string> logs, others;
+};
+NamedSources sorted_sources(const std::vector<std::string>& given);
 
 class LogFrames {
  public:
@@ -31,6 +41,9 @@ class LogFrames {
   // Without it there are no host times.
   void clocks(Clocks clocks) { clocks_ = std::move(clocks); }
 
+  // What a pipeline that has finished does not have of these logs. Throws SourceError as play() does.
+  void play_beside(const Pipeline& pipeline, bool host_times, const std::vector<std::string>& logs,
+                   Format& format);
   // Throws SourceError when the file cannot be read or is no device log.
   void play(const std::string& path, Format& format);
 
@@ -43,11 +56,19 @@ class LogFrames {
     uint32_t chip = 0;
     uint8_t x = 0, y = 0;
     LogRisc risc = LogRisc::brisc;
+    uint8_t twin = 0;  // 1: the second processor of that name
     uint32_t host_id = 0;
     std::optional<uint32_t> trace_id, trace_counter;
     bool operator==(const Launch&) const = default;
   };
-  static Launch launch_of(const DeviceLogRow& row);
+  // Of a core with two processors of one name.
+  struct Twins {
+    std::optional<uint16_t> first;    // firmware zone of the first
+    uint8_t now = 0;                  // whose firmware zone came last
+    std::multiset<uint16_t> open[2];  // zones
+  };
+  Launch launch_of(const DeviceLogRow& row);
+  uint8_t twin_of(const DeviceLogRow& row);
   void meet(uint32_t chip, const DeviceLogHead& head, const std::string& path, Format& format);
   void take(const DeviceLogRow& row, Format& format);
   void flush(Format& format);
@@ -63,6 +84,7 @@ class LogFrames {
   std::set<uint32_t> met_;
   markers::ZoneNames names_;
   markers::Batch no_batch_;
+  std::map<std::tuple<uint32_t, uint8_t, uint8_t>, Twins> twins_;  // by chip and core
   Launch launch_;
   uint16_t main_zone_ = 0;
   std::vector<markers::Marker> markers_;

@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kOutputBytes = 1 << 20;
 }
 
-// One stream from begin to end: every reader of gzip takes that.
 class Output::Gzip {
  public:
   Gzip() {
@@ -29,7 +28,7 @@ class Output::Gzip {
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
 
-  // Z_SYNC_FLUSH: a reader of what there is gets all of it. Valid until the next call.
+  // Z_FINISH ends the member, and what comes next begins another one. Valid until the next call.
   std::string_view compress(std::string_view bytes, int flush) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
@@ -41,6 +40,7 @@ class Output::Gzip {
       deflate(&stream_, flush);
       made += kOutputBytes - stream_.avail_out;
     } while (stream_.avail_out == 0);
+    if (flush == Z_FINISH) deflateReset(&stream_);
     return {out_.data(), made};
   }
 
@@ -108,11 +108,14 @@ void Output::write_all(std::string_view bytes, std::string_view tail) {
 }
 
 void Output::flush() {
+  if (used_ == 0) return;
   const std::string_view bytes(buffer_.data(), used_);
-  if (gzip_)
-    put(gzip_->compress(bytes, temporary_.empty() ? Z_SYNC_FLUSH : Z_NO_FLUSH), {});
-  else if (used_)
+  if (!gzip_)
     put(bytes, rewritable_ ? tail_ : std::string_view());
+  else if (temporary_.empty())
+    put(gzip_->compress(bytes, Z_FINISH), {});
+  else
+    put(gzip_->compress(bytes, Z_NO_FLUSH), {});
   used_ = 0;
 }
 
@@ -125,7 +128,7 @@ void Output::finish() {
   if (fd_ < 0) return;
   if (!rewritable_) append(tail_);
   flush();
-  if (gzip_) put(gzip_->compress({}, Z_FINISH), {});
+  if (gzip_ && (!temporary_.empty() || written_ == 0)) put(gzip_->compress({}, Z_FINISH), {});
   const bool closed = close(fd_) == 0;
   fd_ = -1;
   if (!closed) fail("written");

@@ -5,7 +5,8 @@
 // stream does not go there.
 //
 // What is handed over between two calls of room() is written whole: who advances by whole records has whole
-// records in the file.
+// records in the file. A growing file in gzip gets a whole member with every write (RFC 1952, 2.2): between two
+// writes it ends where a member does, which readers demand who refuse a stream that is cut (Perfetto).
 #pragma once
 #include <cstddef>
 #include <cstring>

@@ -322,6 +322,7 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
   const markers::Marker& first = batch_.markers(frame).front();
   if (first.flags & markers::kGuaranteed) events.main_zone = first.id;
   events.epoch = h.epoch;
+  events.metal_date = date_ ? *date_ : markers::usual_metal_date(h.generation);
   events.semantics = workload.semantics.of(events, h.generation);
   if (host_clock_) {
     marker_times_.clear();

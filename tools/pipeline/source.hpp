@@ -36,6 +36,13 @@ class Source {
   virtual shm::LossCause loss_cause() const { return shm::LossCause::file_damaged; }
 };
 
+// Nothing, for those who read other things beside it.
+class NoSource : public Source {
+ public:
+  Next next(std::vector<uint64_t>&) override { return Next::end; }
+  std::vector<std::string> complaints() const override { return {}; }
+};
+
 // Comma lists taken apart; a name with commas that exists is one source.
 std::vector<std::string> named_sources(const std::vector<std::string>& given);
 

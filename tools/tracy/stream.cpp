@@ -116,6 +116,11 @@ void Stream::zone_text(std::string_view text) {
   empty(Item::zone_text);
 }
 
+void Stream::zone_name(std::string_view name) {
+  single_string(name);
+  empty(Item::zone_name);
+}
+
 void Stream::message(uint64_t ns, std::string_view text, Colour c) {
   single_string(text);
   if (dialect_.message_metadata())

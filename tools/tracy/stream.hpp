@@ -42,7 +42,9 @@ class Stream {
   void thread(uint32_t id);
   void zone_begin(uint64_t ns, uint64_t source_location);
   void zone_end(uint64_t ns);
-  void zone_text(std::string_view text);  // of the innermost open zone of the thread
+  // Of the innermost open zone of the thread: a text, and a name instead of its source location's.
+  void zone_text(std::string_view text);
+  void zone_name(std::string_view name);
   void message(uint64_t ns, std::string_view text, Colour colour);
   void app_info(uint64_t ns, std::string_view text);
   void plot_config(uint64_t name, bool steps);

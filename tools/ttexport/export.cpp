@@ -98,13 +98,6 @@ bool takes_everything(const ExportOptions& o, const Filter& filter) {
          filter.cores.empty() && !filter.chip;
 }
 
-// For an export of device logs alone.
-class NoSource : public Source {
- public:
-  Next next(std::vector<uint64_t>&) override { return Next::end; }
-  std::vector<std::string> complaints() const override { return {}; }
-};
-
 class Export {
  public:
   // `logs`: of the workload, for chips that `source` does not have.
@@ -124,7 +117,7 @@ class Export {
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
     pipeline_.finish(*format_);
-    play_logs();
+    frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
     tell();
@@ -139,9 +132,7 @@ class Export {
 
   FormatOptions format_options() const {
     FormatOptions options = o_.format_options;
-    if (entry_of(o_).one_window)
-      options.earliest_ns =
-          earliest_in(o_.from, o_.wait_ms, filter_, options.metal_date, ~uint64_t{0}, false).ns.value_or(0);
+    if (entry_of(o_).one_window) find_window(*parse_window(o_.window), o_.from, o_.wait_ms, filter_, options);
     return options;
   }
 
@@ -161,13 +152,6 @@ class Export {
       if (source_->lost_beginning()) pipeline_.lost_beginning();
       pipeline_.push(o_.redact ? redactor_.redacted(chunk) : chunk, *format_);
     }
-  }
-
-  void play_logs() {
-    if (logs_.empty()) return;
-    frames_.leave_out(pipeline_.chips());
-    if (host_clock()) frames_.clocks([this](uint32_t chip) { return pipeline_.clock_of(chip); });
-    for (const std::string& log : logs_) frames_.play(log, *format_);
   }
 
   void commit() {
@@ -238,13 +222,13 @@ class Export {
 
 int run_export(const ExportOptions& o) {
   // While it waits for its source, nothing is open that a signal could leave half-written.
-  std::vector<std::string> logs, others;
-  for (const std::string& one : named_sources(o.from)) (is_device_log(one) ? logs : others).push_back(one);
+  NamedSources named = sorted_sources(o.from);
   std::unique_ptr<Source> source = std::make_unique<NoSource>();
-  if (!others.empty())
-    source = open_source(others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
+  if (!named.others.empty())
+    source =
+        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
   stop_on_signals();
-  return Export(o, std::move(source), std::move(logs)).run();
+  return Export(o, std::move(source), std::move(named.logs)).run();
 }
 
 int serve_tracy(const ExportOptions& o) {
@@ -253,7 +237,8 @@ int serve_tracy(const ExportOptions& o) {
     if (getppid() != o.end_with_parent) return ExportExit::kOk;  // it has ended already
   }
   // What cannot be read is an error now, not with the first server. A signal ends the wait for it.
-  open_source(o.from, false, o.wait_ms);
+  if (const NamedSources named = sorted_sources(o.from); !named.others.empty())
+    open_source(named.others, false, o.wait_ms);
   stop_on_signals();
   TracyFeed feed = o.tracy;
   feed.from = o.from;

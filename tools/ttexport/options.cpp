@@ -14,7 +14,7 @@
 #include "tools/formats/loss_csv.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/tracy/listener.hpp"
-#include "tools/viewers/svg_timeline.hpp"
+#include "tools/viewers/earliest.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -74,7 +74,7 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
          "live:NAME (see `ttcollect list`), FILE.ttc, or a directory of firmware memory\n"
          "(meta.json, epochNNNN/); several as a comma list or repeated.\n"
          "Without --follow their devices come one after another, with it as their chunks come.\n"
-         "profile_log_device.csv of the workload, for device-csv, perfetto and chrome: chips that the "
+         "profile_log_device.csv of the workload, for device-csv and the viewers' formats: chips that the "
          "others\ndo not have, marked as such; times of one clock where sync_device_info.csv lies beside it")
       ->required()
       ->expected(1)
@@ -101,22 +101,22 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
 
 void add_format_options(CLI::App& app, ExportOptions& o) {
   app.add_flag("--gzip", o.gzip,
-               "as a gzip stream, which Perfetto opens as it is; cut short it holds what was written");
+               "as gzip, which Perfetto opens as it is; with --follow in whole members, so that a file "
+               "whose\nexporter was "
+               "killed between two writes is opened as well");
   app.add_flag(
       "!--no-args", o.format_options.arguments,
-      "perfetto, chrome: leave out the host id, hash and replay of zones; files are a third smaller");
-  app.add_option_function<std::string>(
-         "--window",
-         [&o](const std::string& text) {
-           const TimeWindow window = *parse_window(text);
-           o.format_options.window_begin_ns = window.begin_ns;
-           o.format_options.window_length_ns = window.length_ns;
-         },
-         "svg: BEGIN,LENGTH, such as 2ms,100us; BEGIN counts from the earliest marker (default: 0,100us)")
+      "perfetto: leave out the host id, hash, replay and cycles of zones; files are a third smaller. chrome: "
+      "leave\nout all arguments, so that readers for whom they make another frame of a zone (speedscope) sum "
+      "it up");
+  app.add_option(
+         "--window", o.window,
+         "svg: BEGIN,LENGTH after the earliest marker, such as 2ms,100us; op:17 (host id; op:17#2 the "
+         "second\nof it), zone:NAME#3 (the third by its begin), step:2 (a replay of a trace). Without it "
+         "the first program")
       ->check([](const std::string& text) {
-        return parse_window(text)
-                   ? std::string()
-                   : "'" + text + "' is no window; give BEGIN,LENGTH with units, such as 2ms,100us";
+        return !text.empty() && parse_window(text) ? std::string()
+                                                   : "'" + text + "' is no window; " + kWindowForms;
       });
   app.add_option("--columns", o.format_options.columns, kColumnsHelp)
       ->check(CLI::IsMember({6u, 12u, 13u, 15u}))
@@ -152,8 +152,17 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
       ->capture_default_str();
   app.add_option(
          "--tracy-66", o.of_66,
-         "tracy: whose servers say protocol 66, Tenstorrent's fork (until August 2025) or stock 0.11.0")
+         "tracy: whose servers say protocol 66. 0.11.0: stock Tracy's, and Tenstorrent's fork (until August "
+         "2025)\ntakes its form without harm; fork: device contexts for the fork, which stock 0.11.0 crashes "
+         "on")
       ->check(CLI::IsMember({"fork", "0.11.0"}))
+      ->capture_default_str();
+  app.add_option(
+         "--tracy-lanes", o.tracy_lanes,
+         "tracy: what stock servers are shown of a processor. threads: a thread, whose zones have texts; "
+         "contexts:\na lane of a GPU context of its core, which Tracy's statistics of GPU zones count; at "
+         "most 256 cores")
+      ->check(CLI::IsMember({"threads", "contexts"}))
       ->capture_default_str();
   app.add_option(
          "--announce", o.tracy.announce_protocol,
@@ -229,6 +238,7 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
       {"--time", {"device-csv"}},
       {"--listen", {"tracy"}},
       {"--tracy-66", {"tracy"}},
+      {"--tracy-lanes", {"tracy"}},
       {"--announce", {"tracy"}},
       {"--end-with-parent", {"tracy"}},
       {"--once", {"tracy"}},
@@ -265,17 +275,18 @@ void complete(const CLI::App& app, ExportOptions& o) {
   const auto live = [](const std::string& from) { return from.starts_with("live:"); };
   if (!o.between.empty() && std::any_of(sources.begin(), sources.end(), live))
     throw program::UsageError("--between is of captures; a live source has no beginning");
-  const bool takes_logs = o.format == "device-csv" || o.format == "perfetto" || o.format == "chrome";
+  const bool takes_logs = o.format != "sync-info" && o.format != "telemetry-csv";
   if (const auto log = std::find_if(sources.begin(), sources.end(), is_device_log);
       log != sources.end() && !takes_logs)
     throw program::UsageError(
-        *log + " is a device log; its chips go into device-csv, perfetto and chrome, not " + o.format);
+        *log + " is a device log; its chips go into device-csv and the viewers' formats, not " + o.format);
   if (o.from_now && !o.follow && o.format != "tracy")
     throw program::UsageError("--from-now is of a source that is followed; add --follow");
   if (o.from_now && std::none_of(sources.begin(), sources.end(), live))
     throw program::UsageError("--from-now is of live sources; a capture begins where it begins");
   o.format_options.host_times = o.time == "host";
   o.tracy.fork_66 = o.of_66 == "fork";
+  o.tracy.device_contexts = o.tracy_lanes == "contexts";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? Order::log : Order::time;
   if (o.format == "tracy") return;
   program::refuse_output_over_input(o.output, sources);

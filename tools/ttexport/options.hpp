@@ -21,7 +21,8 @@ struct ExportOptions {
   bool follow = false, from_now = false, redact = false, anomalies = false, keep_duplicates = false,
        gzip = false;
   unsigned wait_ms = 0;
-  std::string order, time = "device", host_clock = "raw", cycles, between, of_66 = "fork";
+  std::string order, time = "device", host_clock = "raw", cycles, between, of_66 = "0.11.0",
+                     tracy_lanes = "threads", window;
   std::vector<std::string> cores, zones;
   std::vector<unsigned> riscs;
   std::vector<uint32_t> host_ids;

@@ -3,6 +3,7 @@
 
 #include "collector/program/output_guard.hpp"
 #include "tools/pipeline/host_times.hpp"
+#include "tools/pipeline/log_frames.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/pipeline/source.hpp"
@@ -19,12 +20,14 @@ class TimelineReport : public Report {
   void options(CLI::App& command) override {
     command
         .add_option("--from,input", from_,
-                    "live:NAME, FILE.ttc or a directory of firmware memory; comma lists")
+                    "live:NAME, FILE.ttc, a device log or a directory of firmware memory; comma lists")
         ->required()
         ->expected(1)
         ->take_all();
-    command.add_option("--window", window_, "begin after the earliest marker, and length: 2ms,100us")
-        ->capture_default_str();
+    command.add_option(
+        "--window", window_,
+        "begin after the earliest marker, and length: 2ms,100us; or op:17, zone:NAME#3, step:2;\n"
+        "without it the first program");
     command.add_option("--chip", chip_, "one chip only")->check(CLI::NonNegativeNumber);
     command.add_option("--output,-o", output_, "SVG file, complete or absent; - is standard output")
         ->capture_default_str();
@@ -32,35 +35,37 @@ class TimelineReport : public Report {
 
   int run() override {
     const auto window = parse_window(window_);
-    if (!window)
-      return say(ReportExit::kUsage,
-                 "--window " + window_ + ": a begin and a length with units are wanted, as in 2ms,100us");
+    if (!window) return say(ReportExit::kUsage, "--window " + window_ + " is no window; " + kWindowForms);
     program::refuse_output_over_input(output_, named_sources(from_));
     Filter filter;
     if (chip_ >= 0) filter.chip = static_cast<uint32_t>(chip_);
     FormatOptions options;
-    options.window_begin_ns = window->begin_ns;
-    options.window_length_ns = window->length_ns;
-    options.earliest_ns =
-        earliest_in(from_, 0, filter, options.metal_date, ~uint64_t{0}, false).ns.value_or(0);
-    const auto source = open_source(from_, false);
+    find_window(*window, from_, 0, filter, options);
+    const NamedSources named = sorted_sources(from_);
+    std::unique_ptr<Source> source = std::make_unique<NoSource>();
+    if (!named.others.empty()) source = open_source(named.others, false);
     Output out(output_, false);
     Timeline timeline(std::make_unique<SvgTimeline>(out, options));
     Pipeline pipeline(filter, false, options.metal_date, HostClock::raw);
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;)
       pipeline.push(chunk, timeline);
     pipeline.finish(timeline);
+    LogFrames frames(filter);
+    frames.play_beside(pipeline, true, named.logs, timeline);
     timeline.end();
     out.commit();
     const auto complaints = source->complaints();
     for (const std::string& c : complaints) say(ReportExit::kOk, c);
+    for (const std::string& n : frames.remarks()) say(ReportExit::kOk, n);
     for (const std::string& n : timeline.remarks()) say(ReportExit::kOk, n);
-    return complaints.empty() && pipeline.complaint().empty() ? ReportExit::kOk : ReportExit::kSourceDamaged;
+    return complaints.empty() && !frames.damaged() && pipeline.complaint().empty()
+               ? ReportExit::kOk
+               : ReportExit::kSourceDamaged;
   }
 
  private:
   std::vector<std::string> from_;
-  std::string window_ = "0,100us", output_ = "-";
+  std::string window_, output_ = "-";
   int chip_ = -1;
 };
 

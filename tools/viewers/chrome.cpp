@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kLongestNumbers = 400;  // an event without texts
 
-constexpr const char* kCounterNames[] = {"programs/s", "AICLK [MHz]", "lost intervals", "clock bound [ns]"};
+constexpr uint32_t kFirstRowTid = 1u << 24;  // tids of rows; those of lanes are below
 constexpr const char* kKindNames[] = {"firmware", "kernel", "dispatch", "profiler", "user", "event"};
 
 char* put_text(char* at, std::string_view text) {
@@ -33,6 +33,37 @@ uint32_t pid_of(const TimelineLane& lane) {
 uint32_t tid_of(const TimelineLane& lane, bool aside) {
   return lane.number * 2 + 1 + aside;
 }
+uint32_t tid_of(const TimelineRow& row) {
+  return kFirstRowTid + row.number;
+}
+
+// Members of an object, without its braces.
+class Members {
+ public:
+  void number(const char* name, uint64_t value) {
+    key(name);
+    text_ += std::to_string(value);
+  }
+  void text(const char* name, std::string_view value) {
+    key(name);
+    text_ += '"' + draw::for_json(value) + '"';
+  }
+  void ready(const std::string& members) {  // already in order, with a comma in front
+    if (!members.empty()) text_ += text_.empty() ? members.substr(1) : members;
+  }
+  void field(const EventField& f) { f.text.empty() ? number(f.name, f.number) : text(f.name, f.text); }
+  // As the last member of an event; nothing where there is none.
+  std::string as_args() && { return text_.empty() ? "" : ",\"args\":{" + text_ + "}"; }
+
+ private:
+  void key(const char* name) {
+    if (!text_.empty()) text_ += ',';
+    text_ += '"';
+    text_ += name;
+    text_ += "\":";
+  }
+  std::string text_;
+};
 
 }  // namespace
 
@@ -55,23 +86,29 @@ void Chrome::device(const Session& s) {
   metadata("process_sort_index", s.chip + 1, 0, R"("sort_index":)" + std::to_string(s.chip));
 }
 
+void Chrome::name_lane(const TimelineLane& is, const std::string& name, uint32_t tid, unsigned place) {
+  constexpr unsigned kPlaces = 4 + RowPacker::kMostRows, kRiscs = 8;
+  const uint64_t core = (is.core_y + 1u) << 8 | is.core_x;  // the chip's rows stand before
+  metadata("thread_name", pid_of(is), tid, R"("name":")" + is.core() + " " + draw::for_json(name) + "\"");
+  metadata("thread_sort_index", pid_of(is), tid,
+           R"("sort_index":)" + std::to_string((core * kRiscs + is.risc) * kPlaces + place));
+}
+
 void Chrome::lane(const TimelineLane& is) {
-  const auto core = std::to_string(is.core_x) + "," + std::to_string(is.core_y);
-  metadata("thread_name", pid_of(is), tid_of(is, false),
-           R"("name":"core )" + core + " " + is.processor + "\"");
-  metadata("thread_sort_index", pid_of(is), tid_of(is, false),
-           R"("sort_index":)" + std::to_string(is.core_y << 16 | is.core_x << 8 | is.risc << 1));
+  name_lane(is, is.processor, tid_of(is, false), 0);
 }
 
 void Chrome::begin_aside(const TimelineLane& is) {
   if (aside_known_.size() <= is.number) aside_known_.resize(is.number + 1);
   if (aside_known_[is.number]) return;
   aside_known_[is.number] = true;
-  const auto core = std::to_string(is.core_x) + "," + std::to_string(is.core_y);
-  metadata("thread_name", pid_of(is), tid_of(is, true),
-           R"("name":"core )" + core + " " + is.processor + " (overlapping)\"");
-  metadata("thread_sort_index", pid_of(is), tid_of(is, true),
-           R"("sort_index":)" + std::to_string(is.core_y << 16 | is.core_x << 8 | is.risc << 1 | 1));
+  name_lane(is, is.processor + " (overlapping)", tid_of(is, true), 1);
+}
+
+void Chrome::row(const TimelineRow& row) {
+  if (row.lane) return name_lane(*row.lane, row.name, tid_of(row), 2 + row.rank);
+  metadata("thread_name", row.chip + 1, tid_of(row), R"("name":")" + row.name + "\"");
+  metadata("thread_sort_index", row.chip + 1, tid_of(row), R"("sort_index":)" + std::to_string(row.rank));
 }
 
 const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
@@ -89,20 +126,45 @@ const Chrome::Label& Chrome::label_of(const ZoneLabel& l) {
   return label;
 }
 
-void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep& step,
-                 const HostSemantics* more) {
+// The whole member of the event, or nothing.
+std::string Chrome::arguments_of(const TimelineFrame& f, const ZoneStep& step, const Label& label,
+                                 const HostSemantics* more, const EventText* text) const {
+  if (!arguments_) return {};
   const markers::Marker& m = f.events.markers[step.marker];
-  const Label& label = label_of(f.labels.of(m));
+  Members all;
+  all.number("host id", more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
+  all.ready(label.zone);
+  if (f.events.trace_counter) all.number("trace replay", f.events.trace_counter);
+  if (step.kind == ZoneStep::Kind::begin && step.other != kNoMarker)
+    all.number("cycles", f.events.markers[step.other].time_cycles - m.time_cycles);
+  if (text) {
+    for (const EventField& field : text->fields) all.field(field);
+  } else {
+    if (has_payload(m.type)) all.number("value", f.events.payload(m));
+    if (m.type == markers::MarkerType::ts_data_16b) all.number("value 2", f.events.payload(m, 1));
+    if (more && !more->meta.empty()) all.text("meta data", more->meta);
+  }
+  if (step.flaw != Flaw::none) all.text("flaw", to_string(step.flaw));
+  return std::move(all).as_args();
+}
+
+void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
+  const markers::Marker& m = f.events.markers[step.marker];
+  const ZoneLabel& zone = f.labels.of(m);
+  const Label& label = label_of(zone);
+  const HostSemantics* const more = extras.semantics(step.marker);
+  const EventText* const text = extras.text(step.marker);
   const bool instant = step.kind == ZoneStep::Kind::mark;
   std::string own_name;
-  if (more && !more->name.empty())
+  if (text)
+    own_name = R"(,"name":")" + draw::for_json(text->name) + "\"";
+  else if (more && !more->name.empty())
     own_name = R"(,"name":")" + draw::for_json(more->name) + "\"";
   else if (instant && step.flaw != Flaw::none)
-    own_name = R"(,"name":")" + draw::for_json(f.labels.of(m).name) + " (" + to_string(step.flaw) + ")\"";
-  const std::string meta =
-      more && !more->meta.empty() ? R"(,"meta data":")" + draw::for_json(more->meta) + "\"" : "";
-  char* const start =
-      out_.room(kLongestNumbers + label.name.size() + label.zone.size() + own_name.size() + meta.size());
+    own_name = R"(,"name":")" + draw::for_json(zone.name) + " (" + to_string(step.flaw) + ")\"";
+  const std::string name = own_name.empty() ? label.name : own_name + label.bare;
+  const std::string arguments = arguments_of(f, step, label, more, text);
+  char* const start = out_.room(kLongestNumbers + name.size() + arguments.size());
   char* at = put_text(start, R"(,
 {"ph":")");
   *at++ = instant ? 'i' : step.other == kNoMarker ? 'B' : 'X';
@@ -113,72 +175,88 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
     at = put_text(at, R"(,"s":"t")");
   else if (step.other != kNoMarker)
     at = put_us(put_text(at, R"(,"dur":)"), f.ns[step.other] - f.ns[step.marker]);
-  if (own_name.empty())
-    at = put_text(at, label.name);
-  else
-    at = put_text(put_text(at, own_name), label.bare);
-  at = put_text(at, R"(,"args":{"host id":)");
-  at = put_number(at, more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
-  if (arguments_) {
-    at = put_text(at, label.zone);
-    if (f.events.trace_counter) at = put_number(put_text(at, R"(,"trace replay":)"), f.events.trace_counter);
+  at = put_text(put_text(put_text(at, name), arguments), "}");
+  out_.advance(static_cast<size_t>(at - start));
+  if (!instant && step.other == kNoMarker) {
+    if (open_.size() <= is.number) open_.resize(is.number + 1);
+    open_[is.number].push_back(name + arguments);
   }
-  if (m.type == markers::MarkerType::zone_total || m.type == markers::MarkerType::ts_data ||
-      m.type == markers::MarkerType::ts_data_16b)
-    at = put_number(put_text(at, R"(,"value":)"), f.events.payload(m));
-  if (m.type == markers::MarkerType::ts_data_16b)
-    at = put_number(put_text(at, R"(,"value 2":)"), f.events.payload(m, 1));
-  if (step.flaw != Flaw::none) {
-    at = put_text(put_text(at, R"(,"flaw":")"), to_string(step.flaw));
-    *at++ = '"';
+  if (!instant && step.marker == f.flow_marker)
+    put_flow('f', pid_of(is), tid_of(is, step.aside), f.time_of(step), f.flow);
+}
+
+// Of a zone that was begun with a B. Such zones are never aside.
+void Chrome::put_end(const TimelineLane& is, uint64_t ns, const ZoneStep& step) {
+  std::string same;
+  if (is.number < open_.size() && !open_[is.number].empty()) {
+    same = std::move(open_[is.number].back());
+    open_[is.number].pop_back();
   }
-  at = put_text(put_text(at, meta), "}}");
+  if (arguments_ && step.flaw != Flaw::none) {
+    const bool object = same.ends_with('}');
+    if (object) same.pop_back();
+    same += std::string(object ? "" : ",\"args\":{") + (object ? "," : "") + "\"flaw\":\"" +
+            to_string(step.flaw) + "\"}";
+  }
+  char* const start = out_.room(kLongestNumbers + same.size());
+  char* at = put_number(put_text(start, ",\n{\"ph\":\"E\",\"pid\":"), pid_of(is));
+  at = put_number(put_text(at, R"(,"tid":)"), tid_of(is, step.aside));
+  at = put_us(put_text(at, R"(,"ts":)"), ns);
+  at = put_text(put_text(at, same), "}");
   out_.advance(static_cast<size_t>(at - start));
 }
 
 void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
-  auto semantics = f.events.semantics.begin();
+  MarkerExtras extras(f);
   for (const ZoneStep& step : f.steps) {
     if (step.aside) begin_aside(is);
-    if (step.kind == ZoneStep::Kind::end) {
-      if (step.other != kNoMarker) continue;  // an X has it
-      char* const start = out_.room(kLongestNumbers);
-      char* at = put_number(put_text(start, ",\n{\"ph\":\"E\",\"pid\":"), pid_of(is));
-      at = put_number(put_text(at, R"(,"tid":)"), tid_of(is, step.aside));
-      at = put_us(put_text(at, R"(,"ts":)"), f.time_of(step));
-      if (step.flaw != Flaw::none)
-        at = put_text(put_text(put_text(at, R"(,"args":{"flaw":")"), to_string(step.flaw)), "\"}");
-      *at++ = '}';
-      out_.advance(static_cast<size_t>(at - start));
-      continue;
-    }
-    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
-    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
-    put(is, f, step, has ? &*semantics : nullptr);
+    if (step.kind != ZoneStep::Kind::end)
+      put(is, f, step, extras);
+    else if (step.other == kNoMarker)  // else an X has it
+      put_end(is, f.time_of(step), step);
   }
 }
 
-void Chrome::counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) {
+void Chrome::put_flow(char phase, uint32_t pid, uint32_t tid, uint64_t ns, uint64_t flow) {
   char* const start = out_.room(kLongestNumbers);
-  char* at = put_number(put_text(start, ",\n{\"ph\":\"C\",\"pid\":"), chip + 1);
+  char* at = put_text(start, ",\n{\"ph\":\"");
+  *at++ = phase;
+  at = put_number(put_text(at, R"(","pid":)"), pid);
+  at = put_number(put_text(at, R"(,"tid":)"), tid);
   at = put_us(put_text(at, R"(,"ts":)"), ns);
-  at = put_text(put_text(at, R"(,"name":")"), kCounterNames[static_cast<size_t>(which)]);
-  at += std::snprintf(at, 64, R"(","args":{"value":%.10g}})", value);
+  at = put_number(put_text(at, R"(,"name":"program","cat":"flow","id":)"), flow);
+  at = put_text(at, phase == 'f' ? R"(,"bp":"e"})" : "}");
   out_.advance(static_cast<size_t>(at - start));
 }
 
-void Chrome::loss(const TimelineLane& is, const TimelineLoss& loss) {
-  const shm::LossRecord& r = loss.record;
-  char* const start = out_.room(2 * kLongestNumbers);
-  char* at = put_number(put_text(start, ",\n{\"ph\":\"i\",\"s\":\"t\",\"pid\":"), pid_of(is));
-  at = put_number(put_text(at, R"(,"tid":)"), tid_of(is, false));
-  at = put_us(put_text(at, R"(,"ts":)"), loss.from_ns);
-  at = put_text(put_text(at, R"(,"name":"markers lost","cat":"loss","args":{"cause":")"), to_string(r.cause));
-  at = put_text(put_text(at, R"(","precision":")"), to_string(r.precision));
-  at = put_number(put_text(at, R"(","until, ns later":)"), loss.to_ns - loss.from_ns);
-  at = put_number(put_text(at, R"(,"words":)"), r.words);
-  at = put_number(put_text(at, R"(,"launches at most":)"), r.launches);
-  at = put_text(at, "}}");
+// The names of colours are Catapult's; other readers choose by the event's name.
+void Chrome::span(const TimelineRow& row, const TimelineSpan& span) {
+  Members fields;
+  if (arguments_)
+    for (const EventField& field : span.fields) fields.field(field);
+  const bool lost = row.kind == SpanKind::loss;
+  const std::string rest = R"(,"name":")" + draw::for_json(span.name) + R"(","cat":")" +
+                           (lost ? R"(loss","cname":"terrible")" : R"(program")") +
+                           std::move(fields).as_args() + "}";
+  char* const start = out_.room(kLongestNumbers + rest.size());
+  char* at = put_number(put_text(start, ",\n{\"ph\":\"X\",\"pid\":"), row.chip + 1);
+  at = put_number(put_text(at, R"(,"tid":)"), tid_of(row));
+  at = put_us(put_text(at, R"(,"ts":)"), span.begin_ns);
+  at = put_us(put_text(at, R"(,"dur":)"), span.end_ns - span.begin_ns);
+  at = put_text(at, rest);
+  out_.advance(static_cast<size_t>(at - start));
+  for (const uint64_t flow : span.flows) put_flow('s', row.chip + 1, tid_of(row), span.begin_ns, flow);
+}
+
+void Chrome::value(const TimelineCounter& counter, uint64_t ns, double value) {
+  std::string name = counter.lane ? counter.lane->core() + " " : "";
+  name += draw::for_json(counter.name);
+  if (counter.name.find('/') == std::string::npos) name += " [" + counter.unit + "]";
+  char* const start = out_.room(kLongestNumbers + name.size());
+  char* at = put_number(put_text(start, ",\n{\"ph\":\"C\",\"pid\":"), counter.chip + 1);
+  at = put_us(put_text(at, R"(,"ts":)"), ns);
+  at = put_text(put_text(at, R"(,"name":")"), name);
+  at += std::snprintf(at, 64, R"(","args":{"value":%.10g}})", value);
   out_.advance(static_cast<size_t>(at - start));
 }
 

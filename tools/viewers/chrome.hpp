@@ -1,9 +1,12 @@
 // Chrome's trace JSON: an object with `traceEvents`, one event a line. Chips are processes, RISCs threads,
 // times microseconds of CLOCK_MONOTONIC_RAW with three digits, which is exact.
 //
-//   X   a zone, in the order of starts; B, E where start and end came in different launches' words
-//   i   data, events, flaws, losses     C  counters     M  names and order of lanes
+//   X   a zone, in the order of starts; B, E where start and end came in different launches' words; programs of a
+//       chip and losses of a lane, in rows of their own
+//   i   data, events, flaws     C  counters     M  names and order of lanes     s, f  from a program to its cores
 //
+// Readers make a frame of what has the same name; speedscope of what has the same name and arguments, and ends a
+// zone only with an E of both. So an E repeats those of its B, and --no-args leaves out all of them.
 // Overlapping zones have a lane of their own, as readers drop or misdraw overlapping X events of one thread.
 // `loc` is what Tracy's importer takes for the source.
 #pragma once
@@ -19,8 +22,10 @@ class Chrome : public TimelineWriter {
   void clock_known(uint32_t, bool, const collect::ClockHead&) override {}
   void lane(const TimelineLane& lane) override;
   void frame(const TimelineLane& lane, const TimelineFrame& frame) override;
-  void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) override;
-  void loss(const TimelineLane& lane, const TimelineLoss& loss) override;
+  void row(const TimelineRow& row) override;
+  void span(const TimelineRow& row, const TimelineSpan& span) override;
+  void counter(const TimelineCounter&) override {}
+  void value(const TimelineCounter& counter, uint64_t ns, double value) override;
   void note(uint32_t chip, uint64_t ns, const std::string& text) override;
   void end() override {}
 
@@ -33,15 +38,21 @@ class Chrome : public TimelineWriter {
   };
   const Label& label_of(const ZoneLabel& label);
   void metadata(const char* what, uint32_t pid, uint32_t tid, const std::string& arguments);
-  void put(const TimelineLane& lane, const TimelineFrame& frame, const ZoneStep& step,
-           const HostSemantics* semantics);
+  void put(const TimelineLane& lane, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
+  void put_end(const TimelineLane& lane, uint64_t ns, const ZoneStep& step);
+  void name_lane(const TimelineLane& lane, const std::string& name, uint32_t tid, unsigned place);
   void begin_aside(const TimelineLane& lane);
+  void put_flow(char phase, uint32_t pid, uint32_t tid, uint64_t ns, uint64_t flow);
+  std::string arguments_of(const TimelineFrame& frame, const ZoneStep& step, const Label& label,
+                           const HostSemantics* more, const EventText* text) const;
 
   Output& out_;
   bool arguments_;
   bool first_ = true;
   std::vector<Label> labels_;      // by number
   std::vector<bool> aside_known_;  // by lane
+  // What the E of each zone repeats that was begun with a B: by lane, innermost last.
+  std::vector<std::vector<std::string>> open_;
 };
 
 }  // namespace ttc::tools

@@ -1,4 +1,5 @@
-// The earliest time in a source, for those who must know it before anything else. Reads the source once.
+// What must be known of a source before it is read for good: its earliest time, and the window that a user named. Reads
+// the source once.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,21 @@
 
 namespace ttc::tools {
 
+// "2ms,100us": begin after the earliest marker, and length, by the rule of collector/program/units.hpp. "op:17",
+// "op:17#2": the program of this host id, the second of it. "zone:NAME", "zone:NAME#3": the third zone of this name
+// by its begin. "step:2": what ran with this number of trace replay. Empty: the first program, or 100 us.
+struct TimeWindow {
+  enum class Of : uint8_t { time, program, zone, replay } of = Of::time;
+  uint64_t begin_ns = 0, length_ns = 100'000;  // of time
+  uint64_t number = 0;                         // host id, replay; 0: any
+  std::string name;                            // of the zone
+  uint64_t nth = 1;
+};
+// None: not understood.
+std::optional<TimeWindow> parse_window(const std::string& text);
+inline constexpr const char* kWindowForms =
+    "give BEGIN,LENGTH with units, such as 2ms,100us, or op:17, zone:NAME#3, step:2";
+
 struct Earliest {
   std::optional<uint64_t>
       ns;                 // of a marker or a counter's value, as Timeline has them; none: there is nothing
@@ -16,8 +32,13 @@ struct Earliest {
   bool settled = true;    // false: a device's times are cycles only because its clock model is not there yet
 };
 
-// Looks at what there is now, at the first `most_markers` of it.
+// Looks at what there is now, at the first `most_markers` of it; device logs are read whole.
 Earliest earliest_in(const std::vector<std::string>& from, unsigned wait_ms, const Filter& filter,
                      std::optional<markers::MetalDate> date, uint64_t most_markers, bool counters);
+
+// Sets earliest_ns and the window of `options`. Throws program::UsageError where the source has no such program,
+// zone or step.
+void find_window(const TimeWindow& window, const std::vector<std::string>& from, unsigned wait_ms,
+                 const Filter& filter, FormatOptions& options);
 
 }  // namespace ttc::tools

@@ -42,6 +42,7 @@ enum : unsigned {
   name = 23,
   source_location_iid = 34,
   counter_double = 44,
+  flow_ids = 47,
 };
 enum Type : unsigned { slice_begin = 1, slice_end = 2, instant = 3, counter = 4 };
 }  // namespace track_event
@@ -53,17 +54,29 @@ constexpr unsigned kExplicitOrder = 3, kNoMerging = 2;
 constexpr unsigned kRealtime = 1, kRaw = 5, kBoottime = 6, kLaneClock = 64;
 constexpr unsigned kGlobalSequence = 1;
 
-// Arguments, by the iid their names have in every sequence.
-enum Argument : unsigned { host_id = 1, zone_hash, value, value_2, replay, flaw, semantics, kArguments };
-constexpr const char* kArgumentNames[] = {"",        "host id",      "zone hash", "value",
-                                          "value 2", "trace replay", "flaw",      "meta data"};
+// Arguments, by the iid their names have in every sequence. Those behind `cycles` come from EventTexts and spans.
+enum Argument : unsigned {
+  host_id = 1,
+  zone_hash,
+  value,
+  value_2,
+  replay,
+  flaw,
+  semantics,
+  cycles,
+  kArguments
+};
+constexpr const char* kArgumentNames[] = {
+    "", "host id", "zone hash", "value", "value 2", "trace replay", "flaw", "meta data", "cycles"};
 static_assert(std::size(kArgumentNames) == kArguments);
 
-constexpr const char* kTrackNames[] = {"programs/s", "AICLK", "lost intervals", "clock bound"};
-constexpr const char* kCounterUnits[] = {"1/s", "MHz", "intervals", "ns"};
+// Ranks of tracks: of a chip its counters, programs and cores; of a core a RISC's lane, what overlaps there, its
+// losses, then the next RISC; behind them counters.
+constexpr uint32_t kCounterRank = 0, kProgramRank = 1 << 8, kCoreRank = 1 << 9;
+constexpr uint32_t kLaneRanks = 2 + RowPacker::kMostRows, kCoreCounterRank = 1 << 10;
 
-constexpr size_t kLongestHead = 32;   // what stands before a track event in its packet
-constexpr size_t kLongestEvent = 96;  // a track event without texts
+constexpr size_t kLongestHead = 32;    // what stands before a track event in its packet
+constexpr size_t kLongestEvent = 128;  // a track event without texts
 
 char* put_tag(char* at, unsigned field, unsigned wire) {
   return put_varint(at, uint64_t{field} << 3 | wire);
@@ -106,11 +119,20 @@ ProtoMessage clock(unsigned id, uint64_t timestamp) {
   return ProtoMessage().number(1, id).number(2, timestamp);
 }
 
-ProtoMessage text_annotation(const char* name, std::string_view text) {
-  return ProtoMessage().text(annotation::name, name).text(annotation::string_value, text);
+char* put_fixed(char* at, unsigned field, uint64_t value) {
+  at = put_tag(at, field, 1);
+  std::memcpy(at, &value, sizeof value);
+  return at + sizeof value;
 }
-ProtoMessage number_annotation(const char* name, uint64_t number) {
-  return ProtoMessage().text(annotation::name, name).number(annotation::uint_value, number);
+
+ProtoMessage annotation_of(const EventField& f) {
+  ProtoMessage a;
+  a.text(annotation::name, f.name);
+  if (f.text.empty())
+    a.number(annotation::uint_value, f.number);
+  else
+    a.text(annotation::string_value, f.text);
+  return a;
 }
 
 }  // namespace
@@ -145,18 +167,23 @@ void Perfetto::device(const Session& s) {
                        .text(track_descriptor::description, "board " + s.board + ", profiler layout " +
                                                                 s.layout + ", AICLK " +
                                                                 std::to_string(s.aiclk_mhz) + " MHz")));
-  for (unsigned i = 0; i < std::size(chip.counters); ++i) {
-    chip.counters[i] = next_track_++;
-    packet(ProtoMessage()
-               .number(trace_packet::sequence_id, kGlobalSequence)
-               .message(trace_packet::track_descriptor,
-                        ProtoMessage()
-                            .number(track_descriptor::uuid, chip.counters[i])
-                            .number(track_descriptor::parent_uuid, chip.track)
-                            .text(track_descriptor::name, kTrackNames[i])
-                            .message(track_descriptor::counter, ProtoMessage().text(6, kCounterUnits[i]))
-                            .number(track_descriptor::sibling_order_rank, i)));
-  }
+}
+
+uint64_t Perfetto::declare(uint64_t parent, const std::string& name, uint32_t rank, const std::string* unit) {
+  ProtoMessage track;
+  track.number(track_descriptor::uuid, next_track_)
+      .number(track_descriptor::parent_uuid, parent)
+      .text(track_descriptor::name, name)
+      .number(track_descriptor::sibling_order_rank, rank)
+      .number(track_descriptor::sibling_merge_behavior, kNoMerging);
+  if (unit)
+    track.message(track_descriptor::counter, ProtoMessage().text(6, *unit));
+  else
+    track.number(track_descriptor::child_ordering, kExplicitOrder);
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .message(trace_packet::track_descriptor, track));
+  return next_track_++;
 }
 
 void Perfetto::clock_known(uint32_t number, bool cycles, const collect::ClockHead& head) {
@@ -167,32 +194,26 @@ void Perfetto::clock_known(uint32_t number, bool cycles, const collect::ClockHea
 void Perfetto::lane(const TimelineLane& is) {
   Chip& chip = chips_[is.chip];
   uint64_t& core = chip.cores[{is.core_x, is.core_y}];
-  if (!core) {
-    core = next_track_++;
-    packet(ProtoMessage()
-               .number(trace_packet::sequence_id, kGlobalSequence)
-               .message(trace_packet::track_descriptor,
-                        ProtoMessage()
-                            .number(track_descriptor::uuid, core)
-                            .number(track_descriptor::parent_uuid, chip.track)
-                            .text(track_descriptor::name,
-                                  "core " + std::to_string(is.core_x) + "," + std::to_string(is.core_y))
-                            .number(track_descriptor::child_ordering, kExplicitOrder)
-                            .number(track_descriptor::sibling_order_rank,
-                                    std::size(chip.counters) + is.core_y * 256u + is.core_x)
-                            .number(track_descriptor::sibling_merge_behavior, kNoMerging)));
-  }
+  if (!core) core = declare(chip.track, is.core(), kCoreRank + is.core_y * 256u + is.core_x);
   lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
-  lanes_[is.number].track = next_track_++;
-  packet(ProtoMessage()
-             .number(trace_packet::sequence_id, kGlobalSequence)
-             .message(trace_packet::track_descriptor,
-                      ProtoMessage()
-                          .number(track_descriptor::uuid, lanes_[is.number].track)
-                          .number(track_descriptor::parent_uuid, core)
-                          .text(track_descriptor::name, is.processor)
-                          .number(track_descriptor::sibling_order_rank, is.risc * 2u)
-                          .number(track_descriptor::sibling_merge_behavior, kNoMerging)));
+  lanes_[is.number].track = declare(core, is.processor, is.risc * kLaneRanks);
+}
+
+void Perfetto::row(const TimelineRow& row) {
+  const Chip& chip = chips_[row.chip];
+  rows_.resize(std::max<size_t>(rows_.size(), row.number + 1));
+  rows_[row.number].track = row.lane ? declare(chip.cores.at({row.lane->core_x, row.lane->core_y}), row.name,
+                                               row.lane->risc * kLaneRanks + 2 + row.rank)
+                                     : declare(chip.track, row.name, kProgramRank + row.rank);
+}
+
+void Perfetto::counter(const TimelineCounter& counter) {
+  const Chip& chip = chips_[counter.chip];
+  counters_.resize(std::max<size_t>(counters_.size(), counter.number + 1));
+  counters_[counter.number] =
+      counter.lane ? declare(chip.cores.at({counter.lane->core_x, counter.lane->core_y}), counter.name,
+                             kCoreCounterRank + counter.number, &counter.unit)
+                   : declare(chip.track, counter.name, kCounterRank + counter.number, &counter.unit);
 }
 
 // What every packet of the sequence leaves out: its clock and its track. Names of arguments are interned.
@@ -228,18 +249,9 @@ Perfetto::Sequence& Perfetto::sequence_of(const TimelineLane& is, bool aside, ui
   if (s.id) return s;
   uint64_t track = lane.track;
   const Chip& chip = chips_[is.chip];
-  if (aside) {
-    track = next_track_++;
-    packet(ProtoMessage()
-               .number(trace_packet::sequence_id, kGlobalSequence)
-               .message(trace_packet::track_descriptor,
-                        ProtoMessage()
-                            .number(track_descriptor::uuid, track)
-                            .number(track_descriptor::parent_uuid, chip.cores.at({is.core_x, is.core_y}))
-                            .text(track_descriptor::name, is.processor + " (overlapping)")
-                            .number(track_descriptor::sibling_order_rank, is.risc * 2u + 1)
-                            .number(track_descriptor::sibling_merge_behavior, kNoMerging)));
-  }
+  if (aside)
+    track = declare(chip.cores.at({is.core_x, is.core_y}), is.processor + " (overlapping)",
+                    is.risc * kLaneRanks + 1);
   begin_sequence(s, chip, track, ns);
   return s;
 }
@@ -267,7 +279,7 @@ char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
   return at + s.head_bytes;
 }
 
-void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw) {
+void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles) {
   char* const start = out_.room(kLongestHead + kLongestEvent);
   *start = 0x0a;
   char* at = put_head(start + 2, s, ns);
@@ -275,17 +287,24 @@ void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw) {
   char* const event = at++;
   at = put_number(at, track_event::type, track_event::slice_end);
   if (flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(flaw));
+  if (arguments_ && cycles) at = put_annotation(at, Argument::cycles, cycles);
   at = close(start + 1, close(event, at));
   out_.advance(static_cast<size_t>(at - start));
 }
 
 // A begin or an instant.
-void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& step,
-                         const HostSemantics* more) {
+void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
   const markers::Marker& m = f.events.markers[step.marker];
   const ZoneLabel& label = f.labels.of(m);
+  const HostSemantics* const more = extras.semantics(step.marker);
+  const EventText* const text = extras.text(step.marker);
+  ProtoMessage fields;
+  if (text)
+    for (const EventField& field : text->fields)
+      fields.message(track_event::debug_annotations, annotation_of(field));
   intern(s, label);
-  const size_t texts = label.name.size() + (more ? more->name.size() + more->meta.size() + 16 : 0);
+  const size_t texts = label.name.size() + (more ? more->name.size() + more->meta.size() + 16 : 0) +
+                       (text ? text->name.size() + fields.bytes().size() : 0);
   char* const start = out_.room(kLongestHead + kLongestEvent + 32 + texts);
   *start = 0x0a;
   char* at = put_head(start + 2, s, f.time_of(step));
@@ -294,7 +313,9 @@ void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& st
   char* const event = at++;
   const bool instant = step.kind == ZoneStep::Kind::mark;
   at = put_number(at, track_event::type, instant ? track_event::instant : track_event::slice_begin);
-  if (more && !more->name.empty())
+  if (text)
+    at = put_text(at, track_event::name, text->name);
+  else if (more && !more->name.empty())
     at = put_text(at, track_event::name, more->name);
   else if (instant && step.flaw != Flaw::none)
     at = put_text(at, track_event::name, label.name + " (" + to_string(step.flaw) + ")");
@@ -307,29 +328,31 @@ void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& st
     if (label.hashed) at = put_annotation(at, Argument::zone_hash, label.hash);
     if (f.events.trace_counter) at = put_annotation(at, Argument::replay, f.events.trace_counter);
   }
-  if (m.type == markers::MarkerType::zone_total || m.type == markers::MarkerType::ts_data ||
-      m.type == markers::MarkerType::ts_data_16b)
-    at = put_annotation(at, Argument::value, f.events.payload(m));
-  if (m.type == markers::MarkerType::ts_data_16b)
-    at = put_annotation(at, Argument::value_2, f.events.payload(m, 1));
+  if (step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker)
+    at = put_fixed(at, track_event::flow_ids, f.flow);
+  if (text) {
+    std::memcpy(at, fields.bytes().data(), fields.bytes().size());
+    at += fields.bytes().size();
+  } else {
+    if (has_payload(m.type)) at = put_annotation(at, Argument::value, f.events.payload(m));
+    if (m.type == markers::MarkerType::ts_data_16b)
+      at = put_annotation(at, Argument::value_2, f.events.payload(m, 1));
+    if (more && !more->meta.empty()) at = put_annotation(at, Argument::semantics, more->meta);
+  }
   if (step.flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(step.flaw));
-  if (more && !more->meta.empty()) at = put_annotation(at, Argument::semantics, more->meta);
   at = close(start + 1, close(event, at));
   out_.advance(static_cast<size_t>(at - start));
 }
 
 void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
-  auto semantics = f.events.semantics.begin();
+  MarkerExtras extras(f);
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
     Sequence& s = sequence_of(is, step.aside, ns);
-    if (step.kind == ZoneStep::Kind::end) {
-      put_end(s, ns, step.flaw);
-      continue;
-    }
-    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
-    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
-    put_event(s, f, step, has ? &*semantics : nullptr);
+    if (step.kind == ZoneStep::Kind::end)
+      put_end(s, ns, step.flaw, step.cycles);
+    else
+      put_event(s, f, step, extras);
   }
 }
 
@@ -340,31 +363,27 @@ void Perfetto::put_global(uint64_t ns, const ProtoMessage& event) {
              .message(trace_packet::track_event, event));
 }
 
-void Perfetto::counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) {
+void Perfetto::value(const TimelineCounter& counter, uint64_t ns, double value) {
   put_global(ns, ProtoMessage()
                      .number(track_event::type, track_event::counter)
-                     .number(track_event::track_uuid, chips_[chip].counters[static_cast<size_t>(which)])
+                     .number(track_event::track_uuid, counters_[counter.number])
                      .real(track_event::counter_double, value));
 }
 
-void Perfetto::loss(const TimelineLane& is, const TimelineLoss& loss) {
-  const shm::LossRecord& r = loss.record;
+void Perfetto::span(const TimelineRow& row, const TimelineSpan& span) {
+  Row& own = rows_[row.number];
+  Sequence& s = own.sequence;
+  if (!s.id) begin_sequence(s, chips_[row.chip], own.track, span.begin_ns);
   ProtoMessage event;
-  event.number(track_event::type, track_event::instant)
-      .number(track_event::track_uuid, lanes_[is.number].track)
-      .text(track_event::name, "markers lost")
-      .message(track_event::debug_annotations, text_annotation("cause", to_string(r.cause)))
-      .message(track_event::debug_annotations, text_annotation("precision", to_string(r.precision)))
-      .message(track_event::debug_annotations,
-               number_annotation("until, ns later", loss.to_ns - loss.from_ns))
-      .message(track_event::debug_annotations, number_annotation("from cycles", r.from_cycles));
-  if (r.to_cycles != shm::kOpenEnd)
-    event.message(track_event::debug_annotations, number_annotation("to cycles", r.to_cycles));
-  if (r.precision == shm::LossPrecision::exact_words)
-    event.message(track_event::debug_annotations, number_annotation("words", r.words));
-  if (r.precision == shm::LossPrecision::bounded_launches)
-    event.message(track_event::debug_annotations, number_annotation("launches at most", r.launches));
-  put_global(loss.from_ns, event);
+  event.number(track_event::type, track_event::slice_begin).text(track_event::name, span.name);
+  for (const EventField& field : span.fields)
+    event.message(track_event::debug_annotations, annotation_of(field));
+  for (const uint64_t flow : span.flows) event.fixed(track_event::flow_ids, flow);
+  packet(ProtoMessage()
+             .number(trace_packet::timestamp, span.begin_ns - s.base_ns)
+             .number(trace_packet::sequence_id, s.id)
+             .message(trace_packet::track_event, event));
+  put_end(s, span.end_ns, Flaw::none, 0);
 }
 
 void Perfetto::note(uint32_t chip, uint64_t ns, const std::string& text) {

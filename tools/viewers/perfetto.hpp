@@ -1,12 +1,15 @@
 // Perfetto's native trace: a stream of TracePacket messages, written by field numbers (perfetto
 // protos/perfetto/trace). Opened by ui.perfetto.dev and trace_processor.
 //
-//   tracks      chip (a process) -> core -> RISC, in an explicit order; beside a RISC its overlapping zones
-//   sequences   one for each RISC, so that its track and its clock are defaults and a zone costs less
+//   tracks      chip (a process) -> counters, programs, core -> RISC, in an explicit order; beside a RISC its
+//               overlapping zones and what it lost; below it counters of its hardware
+//   sequences   one for each RISC and row, so that its track and its clock are defaults and a zone costs less
 //   clock       nanoseconds since the RISC's first marker (clock 64 of its sequence), tied to
 //               CLOCK_MONOTONIC_RAW by a snapshot at the rate 1; times before it are written in RAW itself
-//   zones       begin and end events with interned name and source; host id and zone hash as arguments
-//   others      data and events, flaws and losses are instants; counters belong to the chip
+//   zones       begin and end events with interned name and source; host id, zone hash and cycles as arguments
+//   spans       programs and losses likewise; a flow leads from a program to one kernel zone of each of its cores
+//   others      data, events and flaws are instants
+//   colours     the format has none: viewers choose by name
 //
 // Only whole packets are written at a time: a file is valid wherever it is cut between two of them, and a cut
 // packet is the only one lost. Memory: a bit for each name and RISC.
@@ -24,8 +27,10 @@ class Perfetto : public TimelineWriter {
   void clock_known(uint32_t chip, bool cycles, const collect::ClockHead& head) override;
   void lane(const TimelineLane& lane) override;
   void frame(const TimelineLane& lane, const TimelineFrame& frame) override;
-  void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) override;
-  void loss(const TimelineLane& lane, const TimelineLoss& loss) override;
+  void row(const TimelineRow& row) override;
+  void span(const TimelineRow& row, const TimelineSpan& span) override;
+  void counter(const TimelineCounter& counter) override;
+  void value(const TimelineCounter& counter, uint64_t ns, double value) override;
   void note(uint32_t chip, uint64_t ns, const std::string& text) override;
   void end() override {}
 
@@ -42,12 +47,15 @@ class Perfetto : public TimelineWriter {
     uint64_t track = 0;
     bool cycles = false;
     collect::ClockHead clock;
-    uint64_t counters[4] = {};                              // tracks
     std::map<std::pair<uint8_t, uint8_t>, uint64_t> cores;  // tracks
   };
   struct Lane {
     uint64_t track = 0;
     Sequence main, aside;
+  };
+  struct Row {
+    uint64_t track = 0;
+    Sequence sequence;
   };
 
   void packet(const ProtoMessage& message);
@@ -55,16 +63,19 @@ class Perfetto : public TimelineWriter {
   Sequence& sequence_of(const TimelineLane& lane, bool aside, uint64_t ns);
   void intern(Sequence& sequence, const ZoneLabel& label);
   char* put_head(char* at, const Sequence& sequence, uint64_t ns);
-  void put_end(const Sequence& sequence, uint64_t ns, Flaw flaw);
-  void put_event(Sequence& sequence, const TimelineFrame& frame, const ZoneStep& step,
-                 const HostSemantics* semantics);
+  void put_end(const Sequence& sequence, uint64_t ns, Flaw flaw, uint64_t cycles);
+  void put_event(Sequence& sequence, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
+  uint64_t declare(uint64_t parent, const std::string& name, uint32_t rank,
+                   const std::string* unit = nullptr);
   void put_global(uint64_t ns, const ProtoMessage& event);
   void begin_globals();
 
   Output& out_;
   bool arguments_;
   std::map<uint32_t, Chip> chips_;
-  std::vector<Lane> lanes_;  // by number
+  std::vector<Lane> lanes_;         // by number
+  std::vector<Row> rows_;           // by number
+  std::vector<uint64_t> counters_;  // tracks, by number
   uint64_t next_track_ = 1;
   uint32_t next_sequence_ = 2;  // 1: descriptors, counters, losses
   bool globals_begun_ = false;

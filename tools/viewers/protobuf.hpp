@@ -1,5 +1,6 @@
 // Just enough of protocol buffers' wire format to write messages: varints and length-delimited fields.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -28,13 +29,14 @@ class ProtoMessage {
     return *this;
   }
   ProtoMessage& message(unsigned field, const ProtoMessage& inner) { return text(field, inner.bytes_); }
-  ProtoMessage& real(unsigned field, double value) {
+  ProtoMessage& fixed(unsigned field, uint64_t value) {
     varint(uint64_t{field} << 3 | 1);
     char raw[sizeof value];
     std::memcpy(raw, &value, sizeof value);
     bytes_.append(raw, sizeof raw);
     return *this;
   }
+  ProtoMessage& real(unsigned field, double value) { return fixed(field, std::bit_cast<uint64_t>(value)); }
   const std::string& bytes() const { return bytes_; }
 
  private:

@@ -4,12 +4,12 @@
 #include <cstdio>
 
 #include "collector/draw/axis.hpp"
-#include "collector/program/units.hpp"
 
 namespace ttc::tools {
 namespace {
 
-constexpr double kLeft = 120, kWidth = 1000, kRight = 40, kTop = 64, kStep = 11, kGap = 5, kCoreGap = 9;
+constexpr double kLeft = 180, kWidth = 1000, kRight = 40, kTop = 64, kStep = 11, kGap = 5, kCoreGap = 9;
+constexpr uint32_t kRanksOfLane = 2 + RowPacker::kMostRows;
 constexpr double kNarrowest = 0.4;  // of what is drawn, so that it can be seen
 
 std::string duration(uint64_t ns) {
@@ -32,15 +32,6 @@ std::string fitting(const std::string& name, size_t letters) {
 
 }  // namespace
 
-std::optional<TimeWindow> parse_window(const std::string& text) {
-  const size_t comma = text.find(',');
-  if (comma == std::string::npos) return std::nullopt;
-  const auto begin = program::parse_duration(std::string_view(text).substr(0, comma)).value;
-  const auto length = program::parse_duration(std::string_view(text).substr(comma + 1)).value;
-  if (!begin || !length || *length == 0) return std::nullopt;
-  return TimeWindow{*begin, *length};
-}
-
 SvgTimeline::SvgTimeline(Output& out, const FormatOptions& o)
     : out_(out),
       begin_ns_(o.earliest_ns + o.window_begin_ns),
@@ -48,6 +39,7 @@ SvgTimeline::SvgTimeline(Output& out, const FormatOptions& o)
       origin_ns_(o.earliest_ns) {}
 
 void SvgTimeline::device(const Session& s) {
+  ++chips_;
   title_ +=
       (title_.empty() ? "chip " : ", chip ") + std::to_string(s.chip) + " (" + s.device + ", " + s.arch + ")";
 }
@@ -58,7 +50,30 @@ void SvgTimeline::clock_known(uint32_t, bool cycles, const collect::ClockHead&) 
 
 void SvgTimeline::lane(const TimelineLane& is) {
   lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
-  lanes_[is.number].is = is;
+  Lane& lane = lanes_[is.number];
+  lane.place = {is.chip, is.core_y << 8 | is.core_x, is.risc * kRanksOfLane};
+  lane.name = is.core() + " " + is.processor;
+}
+
+void SvgTimeline::row(const TimelineRow& row) {
+  rows_.resize(std::max<size_t>(rows_.size(), row.number + 1));
+  Lane& own = rows_[row.number];
+  own.place = {row.chip, -1, row.rank};
+  own.name = row.name;
+  if (!row.lane) return;
+  own.place = {row.chip, row.lane->core_y << 8 | row.lane->core_x,
+               row.lane->risc * kRanksOfLane + 1 + row.rank};
+  own.name = row.lane->core() + " " + row.name;
+}
+
+void SvgTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
+  if (!in_window(span.begin_ns, span.end_ns)) return;
+  Lane& own = rows_[row.number];
+  std::string tip = span.name + ", " + duration(span.end_ns - span.begin_ns);
+  for (const EventField& f : span.fields)
+    tip += std::string(", ") + f.name + " " + (f.text.empty() ? std::to_string(f.number) : f.text);
+  own.drawn.push_back({span.begin_ns, span.end_ns, 0, span.rgb, span.name, std::move(tip), false});
+  own.depth = 1;
 }
 
 void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw) {
@@ -76,21 +91,21 @@ void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t
   lane.depth = std::max(lane.depth, static_cast<uint32_t>(depth) + 1);
 }
 
-void SvgTimeline::draw_mark(Lane& lane, uint64_t ns, const ZoneLabel& label, Flaw flaw, uint32_t host_id) {
-  if (!in_window(ns, ns)) return;
+void SvgTimeline::draw_mark(Lane& lane, uint64_t ns, const std::string& name, uint32_t rgb,
+                            const std::string& tip) {
   if (++zones_ > kMostZones) {
     ++left_out_;
     return;
   }
-  std::string tip = label.name + ", host id " + std::to_string(host_id);
-  if (flaw != Flaw::none) tip += std::string(", ") + to_string(flaw);
-  lane.drawn.push_back(
-      {ns, ns, 0, flaw == Flaw::none ? label.rgb : kFlawColour, label.name, std::move(tip), true});
+  lane.drawn.push_back({ns, ns, 0, rgb, name, tip, true});
   lane.depth = std::max(lane.depth, 1u);
 }
 
 void SvgTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
   Lane& lane = lanes_[is.number];
+  if (f.ns.back() < begin_ns_) before_ns_ = std::max(before_ns_.value_or(0), f.ns.back());
+  if (f.ns.front() > end_ns_) after_ns_ = std::min(after_ns_.value_or(~uint64_t{0}), f.ns.front());
+  MarkerExtras extras(f);
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
     auto& open = lane.open[step.aside];
@@ -101,19 +116,21 @@ void SvgTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
       continue;
     }
     const ZoneLabel& label = f.labels.of(f.events.markers[step.marker]);
-    if (step.kind == ZoneStep::Kind::begin)
+    if (step.kind == ZoneStep::Kind::begin) {
       open.push_back({ns, label, f.events.host_id});
-    else
-      draw_mark(lane, ns, label, step.flaw, f.events.host_id);
+      continue;
+    }
+    if (!in_window(ns, ns)) continue;
+    const EventText* const text = extras.text(step.marker);
+    const std::string& name = text ? text->name : label.name;
+    std::string tip = name + ", host id " + std::to_string(f.events.host_id);
+    if (text)
+      for (const EventField& field : text->fields)
+        tip += std::string(", ") + field.name + " " +
+               (field.text.empty() ? std::to_string(field.number) : field.text);
+    if (step.flaw != Flaw::none) tip += std::string(", ") + to_string(step.flaw);
+    draw_mark(lane, ns, name, step.flaw == Flaw::none ? label.rgb : kFlawColour, tip);
   }
-}
-
-void SvgTimeline::loss(const TimelineLane& is, const TimelineLoss& loss) {
-  if (!in_window(loss.from_ns, loss.to_ns) || loss.from_ns == 0) return;
-  Lane& lane = lanes_[is.number];
-  lane.drawn.push_back({loss.from_ns, loss.to_ns, 0, kFlawColour, "markers lost",
-                        std::string("markers lost: ") + to_string(loss.record.cause), true});
-  lane.depth = std::max(lane.depth, 1u);
 }
 
 double SvgTimeline::x_of(uint64_t ns) const {
@@ -132,8 +149,7 @@ void SvgTimeline::draw_axis(draw::Svg& svg, double bottom) const {
 }
 
 void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
-  const std::string where = std::to_string(lane.is.chip) + ":" + std::to_string(lane.is.core_x) + "," +
-                            std::to_string(lane.is.core_y) + " " + lane.is.processor;
+  const std::string where = (chips_ > 1 ? "chip " + std::to_string(lane.place.chip) + " " : "") + lane.name;
   svg.text({kLeft - 6, y + 8}, where, {{"text-anchor", "end"}});
   for (const Drawn& d : lane.drawn) {
     const double x = x_of(d.begin_ns), width = std::max(x_of(d.end_ns) - x, kNarrowest);
@@ -147,25 +163,39 @@ void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
   }
 }
 
+std::vector<const SvgTimeline::Lane*> SvgTimeline::shown_lanes() {
+  std::vector<const Lane*> shown;
+  for (const auto* lanes : {&rows_, &lanes_})
+    for (const Lane& lane : *lanes)
+      if (!lane.drawn.empty()) shown.push_back(&lane);
+  std::sort(shown.begin(), shown.end(), [](const Lane* a, const Lane* b) { return a->place < b->place; });
+  return shown;
+}
+
+// Of an empty window.
+std::string SvgTimeline::where_markers_are() const {
+  if (!before_ns_ && !after_ns_) return "nothing lies in this window, and there is no marker outside of it";
+  std::string text = "nothing lies in this window; ";
+  if (before_ns_)
+    text += "the last marker before it is at " + duration(*before_ns_ - std::min(*before_ns_, origin_ns_));
+  if (after_ns_)
+    text += std::string(before_ns_ ? ", the first behind it at " : "the first marker behind it is at ") +
+            duration(*after_ns_ - std::min(*after_ns_, origin_ns_));
+  return text + " after the first marker";
+}
+
 void SvgTimeline::end() {
   for (Lane& lane : lanes_)  // what is still open reaches to the edge
     for (const size_t aside : {0u, 1u})
       for (size_t depth = 0; depth < lane.open[aside].size(); ++depth)
         draw(lane, lane.open[aside][depth], end_ns_, depth + aside, Flaw::no_end);
-  std::vector<const Lane*> shown;
-  for (const Lane& lane : lanes_)
-    if (!lane.drawn.empty()) shown.push_back(&lane);
-  std::sort(shown.begin(), shown.end(), [](const Lane* a, const Lane* b) {
-    const auto key = [](const TimelineLane& l) { return std::tuple{l.chip, l.core_y, l.core_x, l.risc}; };
-    return key(a->is) < key(b->is);
-  });
+  std::vector<const Lane*> shown = shown_lanes();
   const size_t more = shown.size() > kMostLanes ? shown.size() - kMostLanes : 0;
   shown.resize(shown.size() - more);
   std::vector<double> tops;
   double y = kTop;
   for (size_t i = 0; i < shown.size(); ++i) {
-    const bool new_core = i > 0 && (shown[i]->is.core_x != shown[i - 1]->is.core_x ||
-                                    shown[i]->is.core_y != shown[i - 1]->is.core_y);
+    const bool new_core = i > 0 && shown[i]->place.core != shown[i - 1]->place.core;
     if (new_core) y += kCoreGap;
     tops.push_back(y);
     y += kStep * shown[i]->depth + kGap;
@@ -179,7 +209,8 @@ void SvgTimeline::end() {
            {{"font-size", 13}});
   draw_axis(svg, y);
   for (size_t i = 0; i < shown.size(); ++i) draw_lane(svg, *shown[i], tops[i]);
-  std::string foot = shown.empty() ? "Nothing lies in this window." : "";
+  if (shown.empty()) empty_ = where_markers_are();
+  std::string foot = empty_;
   if (more) foot += std::to_string(more) + " more lanes have zones here (--core, --risc, --chip choose). ";
   if (left_out_) foot += std::to_string(left_out_) + " zones are not drawn; a shorter --window shows them.";
   svg.text({12, height - 10}, foot, {{"fill", draw::kDimInk}});

@@ -8,10 +8,40 @@ namespace {
 
 using collect::kHostTicksPerNs;
 
+constexpr uint64_t kLookEveryNs = 200'000'000;  // what is settled, and what older is than that
+constexpr struct {
+  const char *name, *unit;
+} kChipCounterNames[] = {
+    {"programs/s", "1/s"},           {"AICLK", "MHz"},     {"power", "W"}, {"temperature", "degrees C"},
+    {"lost intervals", "intervals"}, {"clock bound", "ns"}};
 constexpr uint64_t kWindowsOpen = 4;  // lanes are read one after another: a window's last launches come late
 
 uint32_t lane_key(uint8_t x, uint8_t y, uint8_t risc) {
   return uint32_t{x} << 16 | uint32_t{y} << 8 | risc;
+}
+
+// A core of Blackhole has two Ethernet processors.
+std::string processor_name(markers::CoreKind kind, uint8_t risc, device::Mode mode) {
+  std::string name(markers::risc_name(kind, risc, mode));
+  if (kind != markers::CoreKind::tensix && risc > 0) name += ' ' + std::to_string(risc);
+  return name;
+}
+
+TimelineSpan span_of(const Program& p) {
+  TimelineSpan span{p.begin_ns,     p.end_ns, "program", "program " + std::to_string(p.host_id),
+                    kProgramColour, {},       p.flows};
+  span.fields.push_back({"host id", p.host_id});
+  if (p.replay) span.fields.push_back({"trace replay", p.replay});
+  span.fields.push_back({"cores", p.cores.size()});
+  if (p.kernel_begin_ns < p.kernel_end_ns)
+    span.fields.push_back({"kernel ns", p.kernel_end_ns - p.kernel_begin_ns});
+  if (p.longest_ns) {
+    span.fields.push_back(
+        {"limiting core", 0, std::to_string(p.longest_x) + "," + std::to_string(p.longest_y)});
+    span.fields.push_back({"its kernel ns", p.longest_ns});
+  }
+  if (p.open) span.fields.push_back({"processors without an end", p.open});
+  return span;
 }
 
 }  // namespace
@@ -53,7 +83,7 @@ Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc
                y,
                risc,
                kind,
-               std::string(markers::risc_name(kind, risc, mode)) + (chip.session.logged ? " (log)" : "")};
+               processor_name(kind, risc, mode) + (chip.session.logged ? " (log)" : "")};
     writer_->lane(lane.is);
   }
   return lane;
@@ -76,13 +106,72 @@ void Timeline::frame(const FrameEvents& f) {
   note_epoch(chip, f);
   Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
   chip.first_ns = std::min(chip.first_ns, ns_.front());
+  chip.last_ns = std::max(chip.last_ns, ns_.back());
   const bool late = ns_.front() < lane.last_ns;
   late_frames_ += late;
-  const TimelineFrame frame{
-      f, ns_, lane.zones.of(f.markers, f.main_zone, late), labels_.lane(f), lane.last_ns, late};
+  TimelineFrame frame{
+      f, ns_, lane.zones.of(f.markers, f.main_zone, late), labels_.lane(f), lane.last_ns, late, texts_.of(f)};
+  const Programs::Launch launch = chip.open_programs.take(f, lane.is.number, ns_);
+  frame.flow = launch.flow;
+  frame.flow_marker = launch.flow_marker;
   writer_->frame(lane.is, frame);
+  tell_hardware(chip, lane, frame);
   lane.last_ns = std::max(lane.last_ns, ns_.back());
-  count_launch(f.chip, chip, lane, f);
+  count_launch(chip, lane, f);
+  if (chip.last_ns > chip.looked_ns + kLookEveryNs) tell_settled(chip);
+}
+
+void Timeline::tell_settled(Chip& chip) {
+  const uint64_t until_ns = chip.last_ns - std::min(chip.last_ns, kLookEveryNs);
+  for (const Program& program : chip.open_programs.settled(until_ns)) tell_program(chip, program);
+  tell_losses(chip, until_ns);
+  chip.looked_ns = chip.last_ns;
+}
+
+void Timeline::tell_program(Chip& chip, const Program& program) {
+  tell_span(chip, chip.program_rows, SpanKind::program, nullptr, span_of(program));
+}
+
+void Timeline::tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span) {
+  const auto place = rows.places.place(span.begin_ns, span.end_ns);
+  if (!place) {
+    ++left_out_spans_;
+    return;
+  }
+  while (rows.rows.size() <= *place) {
+    const auto rank = static_cast<uint32_t>(rows.rows.size());
+    std::string name = kind == SpanKind::program ? "programs" : lane->processor + " lost";
+    if (rank) name += " (" + std::to_string(rank + 1) + ")";
+    if (chip.session.logged && !lane) name += " (log)";
+    rows.rows.push_back(std::make_unique<TimelineRow>(
+        TimelineRow{row_count_++, chip.session.chip, kind, std::move(name), lane, rank}));
+    writer_->row(*rows.rows.back());
+  }
+  writer_->span(*rows.rows[*place], span);
+}
+
+void Timeline::tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& f) {
+  for (const EventText& text : f.texts) {
+    if (text.counter.empty()) continue;
+    Counter& counter = lane.counters[text.counter];
+    if (!counter) {
+      counter = std::make_unique<TimelineCounter>(TimelineCounter{counter_count_++, chip.session.chip,
+                                                                  lane.is.processor + " " + text.counter,
+                                                                  "% of cycles", &lane.is});
+      writer_->counter(*counter);
+    }
+    writer_->value(*counter, f.ns[text.marker], text.percent);
+  }
+}
+
+void Timeline::tell(Chip& chip, ChipCounter which, uint64_t ns, double value) {
+  Counter& counter = chip.counters[which];
+  if (!counter) {
+    counter = std::make_unique<TimelineCounter>(TimelineCounter{
+        counter_count_++, chip.session.chip, kChipCounterNames[which].name, kChipCounterNames[which].unit});
+    writer_->counter(*counter);
+  }
+  writer_->value(*counter, ns, value);
 }
 
 void Timeline::note_epoch(Chip& chip, const FrameEvents& f) {
@@ -90,8 +179,8 @@ void Timeline::note_epoch(Chip& chip, const FrameEvents& f) {
   if (fresh || it->second == f.epoch) return;
   it->second = f.epoch;
   writer_->note(f.chip, ns_.front(),
-                "epoch " + std::to_string(f.epoch) + ": the host has reset the profiler of core " +
-                    std::to_string(f.core_x) + "," + std::to_string(f.core_y));
+                "epoch " + std::to_string(f.epoch) + ": the host has reset the profiler of " +
+                    core_name(f.core_x, f.core_y));
 }
 
 // At first, and whenever it rests on something else or has become twice as good or bad.
@@ -108,7 +197,7 @@ void Timeline::note_bound(Chip& chip, const collect::ClockSegment& s) {
                     " bound, reference tile)");
 }
 
-void Timeline::count_launch(uint32_t number, Chip& chip, Lane& lane, const FrameEvents& f) {
+void Timeline::count_launch(Chip& chip, Lane& lane, const FrameEvents& f) {
   const markers::Marker& first = f.markers.front();
   if (f.main_zone == 0 || first.id != f.main_zone || first.type != markers::MarkerType::zone_start) return;
   ++lane.launches;
@@ -117,24 +206,23 @@ void Timeline::count_launch(uint32_t number, Chip& chip, Lane& lane, const Frame
   uint64_t& most = chip.programs[window];
   most = std::max(most, lane.launches);
   if (chip.programs.rbegin()->first >= chip.programs.begin()->first + kWindowsOpen)
-    tell_programs(number, chip, chip.programs.rbegin()->first - kWindowsOpen);
+    tell_programs_per_s(chip, chip.programs.rbegin()->first - kWindowsOpen);
 }
 
 // Of a window, what the lane with the most launches has more than the one that had the most before: so all
 // windows add up to the programs there were, though lanes start a program in different windows. Windows
 // without a launch have no entry; a zero stands for each row of them.
-void Timeline::tell_programs(uint32_t number, Chip& chip, uint64_t last) {
+void Timeline::tell_programs_per_s(Chip& chip, uint64_t last) {
   auto it = chip.programs.begin();
   for (; it != chip.programs.end() && it->first <= last; ++it) {
     const auto [window, launches] = *it;
     const uint64_t programs = std::max(launches, chip.told_programs) - chip.told_programs;
     chip.told_programs += programs;
-    writer_->counter(number, TimelineCounter::programs_per_s, window * kWindowNs,
-                     static_cast<double>(programs) * (1e9 / kWindowNs));
+    tell(chip, programs_per_s, window * kWindowNs, static_cast<double>(programs) * (1e9 / kWindowNs));
     chip.told_windows = window + 1;
     const auto next = std::next(it);
     if (next == chip.programs.end() || next->first > window + 1)
-      writer_->counter(number, TimelineCounter::programs_per_s, (window + 1) * kWindowNs, 0);
+      tell(chip, programs_per_s, (window + 1) * kWindowNs, 0);
   }
   chip.programs.erase(chip.programs.begin(), it);
 }
@@ -150,8 +238,8 @@ void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
   while (fresh != segments.begin() && std::prev(fresh)->host_from >= chip.bounds_told_until) --fresh;
   for (; fresh != segments.end(); ++fresh) {
     if (!(fresh->flags & collect::kFinalSegment) || fresh->bound == collect::kNoBound) continue;
-    writer_->counter(number, TimelineCounter::clock_bound_ns, fresh->host_from / kHostTicksPerNs,
-                     static_cast<double>(fresh->bound) / kHostTicksPerNs);
+    tell(chip, clock_bound, fresh->host_from / kHostTicksPerNs,
+         static_cast<double>(fresh->bound) / kHostTicksPerNs);
     note_bound(chip, *fresh);
     chip.bounds_told_until = fresh->host_to;
   }
@@ -159,8 +247,10 @@ void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
 
 void Timeline::telemetry(uint32_t number, const shm::TelemetryRecord& record) {
   Chip& chip = chip_of(number);
-  if (chip.clock_told && !chip.cycles && record.known & 1)
-    writer_->counter(number, TimelineCounter::aiclk_mhz, record.host_ns, record.aiclk_mhz);
+  if (!chip.clock_told || chip.cycles) return;
+  if (record.known & 1) tell(chip, aiclk, record.host_ns, record.aiclk_mhz);
+  if (record.known & 2) tell(chip, power, record.host_ns, record.power_mw / 1e3);
+  if (record.known & 4) tell(chip, temperature, record.host_ns, record.temperature_mc / 1e3);
 }
 
 uint64_t Timeline::ns_of(const Chip& chip, uint64_t cycles) const {
@@ -169,17 +259,43 @@ uint64_t Timeline::ns_of(const Chip& chip, uint64_t cycles) const {
   return chip.map->at(cycles, chip.map->segments().back().host_to).host / kHostTicksPerNs;
 }
 
-// An interval grows while it is open; it is told when it is closed, and again where it changes after that.
+// An interval grows while it is open, and may change after that: it is told when what came later is older than a
+// settled program, and what is still open at the end.
 void Timeline::loss(const shm::LossRecord& record) {
   Chip& chip = chip_of(record.device);
   chip.losses[record.id] = record;
-  if (chip.clock_told && record.to_cycles != shm::kOpenEnd) {
-    tell_loss(record.device, chip, record);
-    chip.losses.erase(record.id);
-  }
 }
 
-void Timeline::tell_loss(uint32_t number, Chip& chip, const shm::LossRecord& record) {
+// From the first marker of the chip, where it is not known since when; until its last, where it is still open.
+std::pair<uint64_t, uint64_t> Timeline::times_of(const Chip& chip, const shm::LossRecord& r) const {
+  uint64_t to_ns = r.to_cycles == shm::kOpenEnd ? chip.last_ns : ns_of(chip, r.to_cycles);
+  const uint64_t first_ns = std::min(chip.first_ns, to_ns);
+  const uint64_t from_ns = r.from_cycles ? ns_of(chip, r.from_cycles) : first_ns;
+  return {from_ns, std::max(from_ns, to_ns)};
+}
+
+void Timeline::tell_losses(Chip& chip, uint64_t until_ns) {
+  if (!chip.clock_told) return;
+  const bool all = until_ns == ~uint64_t{0};
+  struct Due {
+    uint64_t from_ns, to_ns;
+    shm::LossRecord record;
+  };
+  std::vector<Due> due;
+  for (auto it = chip.losses.begin(); it != chip.losses.end();) {
+    const auto [from_ns, to_ns] = times_of(chip, it->second);
+    if (!all && (it->second.to_cycles == shm::kOpenEnd || to_ns > until_ns)) {
+      ++it;
+      continue;
+    }
+    due.push_back({from_ns, to_ns, it->second});
+    it = chip.losses.erase(it);
+  }
+  std::stable_sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.from_ns < b.from_ns; });
+  for (const Due& d : due) tell_loss(chip, d.record, d.from_ns, d.to_ns);
+}
+
+void Timeline::tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns) {
   // What a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
   // counted, and shown by no lane each.
   const bool readers =
@@ -194,24 +310,28 @@ void Timeline::tell_loss(uint32_t number, Chip& chip, const shm::LossRecord& rec
   });
   const auto kind =
       kind_of_core == chip.lanes.end() ? markers::CoreKind::tensix : kind_of_core->second.is.kind;
-  const Lane& lane = lane_of(chip, record.core_x, record.core_y, record.risc, kind, device::Mode::normal);
-  TimelineLoss loss{record};
-  if (record.to_cycles != shm::kOpenEnd) loss.to_ns = ns_of(chip, record.to_cycles);
-  loss.from_ns = record.from_cycles ? ns_of(chip, record.from_cycles)
-                                    : std::min(chip.first_ns, loss.to_ns ? loss.to_ns : chip.first_ns);
-  if (loss.from_ns == ~uint64_t{0}) loss.from_ns = 0;  // no marker came at all
-  if (loss.to_ns < loss.from_ns) loss.to_ns = loss.from_ns;
-  writer_->loss(lane.is, loss);
-  chip.lost_until_ns = std::max(chip.lost_until_ns, loss.from_ns);
-  if (chip.lost_until_ns)
-    writer_->counter(number, TimelineCounter::lost, chip.lost_until_ns, static_cast<double>(++chip.lost));
+  Lane& lane = lane_of(chip, record.core_x, record.core_y, record.risc, kind, device::Mode::normal);
+  const bool open = record.to_cycles == shm::kOpenEnd;
+  TimelineSpan span{from_ns, to_ns, "markers lost", "markers lost", kFlawColour, {}, {}};
+  span.fields.push_back({"cause", 0, to_string(record.cause)});
+  span.fields.push_back({"precision", 0, to_string(record.precision)});
+  if (record.precision == shm::LossPrecision::exact_words) span.fields.push_back({"words", record.words});
+  if (record.precision == shm::LossPrecision::bounded_launches)
+    span.fields.push_back({"launches at most", record.launches});
+  span.fields.push_back({"from cycles", record.from_cycles});
+  if (!open) span.fields.push_back({"to cycles", record.to_cycles});
+  if (open) span.fields.push_back({"end", 0, "open: drawn until the last marker of the chip"});
+  tell_span(chip, lane.lost, SpanKind::loss, &lane.is, std::move(span));
+  chip.lost_until_ns = std::max(chip.lost_until_ns, from_ns);
+  if (chip.lost_until_ns) tell(chip, lost_intervals, chip.lost_until_ns, static_cast<double>(++chip.lost));
 }
 
 void Timeline::end() {
   for (auto& [number, chip] : chips_) {
-    tell_programs(number, chip, ~uint64_t{0});
+    tell_programs_per_s(chip, ~uint64_t{0});
     if (!chip.clock_told) tell_clock(number, chip, true);
-    for (const auto& [id, record] : chip.losses) tell_loss(number, chip, record);
+    for (const Program& program : chip.open_programs.settled(~uint64_t{0})) tell_program(chip, program);
+    tell_losses(chip, ~uint64_t{0});
   }
   writer_->end();
 }
@@ -227,6 +347,9 @@ std::vector<std::string> Timeline::remarks() const {
     if (chip.unseen_lost)
       all.push_back("chip " + std::to_string(number) + ": " + std::to_string(chip.unseen_lost) +
                     " more lanes may have lost markers; nothing came of them, so they are not shown");
+  if (left_out_spans_)
+    all.push_back(std::to_string(left_out_spans_) + " programs or losses are not drawn: more than " +
+                  std::to_string(RowPacker::kMostRows) + " lie over each other there");
   if (late_frames_)
     all.push_back(std::to_string(late_frames_) + " launches came after later ones of their lane");
   return all;

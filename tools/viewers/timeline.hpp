@@ -1,5 +1,5 @@
 // What every viewer's format needs between the pipeline and its own bytes: lanes, names, host times in
-// nanoseconds, paired zones, counters and losses. A viewer's format is a TimelineWriter.
+// nanoseconds, paired zones, programs, counters and losses. A viewer's format is a TimelineWriter.
 //
 // Times are nanoseconds of CLOCK_MONOTONIC_RAW as the clock model gives them. A device without a clock model
 // has its cycles instead, at its nominal clock; which it is, device() says.
@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "tools/pipeline/format.hpp"
+#include "tools/viewers/event_texts.hpp"
+#include "tools/viewers/programs.hpp"
+#include "tools/viewers/rows.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "tools/viewers/zone_steps.hpp"
 
@@ -23,7 +26,8 @@ struct TimelineLane {
   uint8_t core_x = 0, core_y = 0;  // NOC0 physical
   uint8_t risc = 0;
   markers::CoreKind kind = markers::CoreKind::tensix;
-  std::string processor;  // as risc_name() spells it
+  std::string processor;  // as risc_name() spells it, "ERISC 1" for a core's second one
+  std::string core() const { return core_name(core_x, core_y); }
 };
 
 struct TimelineFrame {
@@ -33,18 +37,64 @@ struct TimelineFrame {
   ZoneLabels::Lane& labels;
   uint64_t before_ns = 0;  // the last time of the lane before this frame; when zones without an end close
   bool late = false;       // earlier than before_ns
+  std::span<const EventText> texts = {};  // of NoC events and hardware counters, by marker
+  uint64_t flow = 0;                      // from the program's span to the zone that flow_marker begins
+  uint32_t flow_marker = kNoMarker;
   uint64_t time_of(const ZoneStep& step) const {
     return step.marker == kNoMarker ? before_ns : ns[step.marker];
   }
 };
 
-struct TimelineLoss {
-  const shm::LossRecord& record;
-  uint64_t from_ns = 0;
-  uint64_t to_ns = 0;  // == from_ns: still open, or not known
+inline bool has_payload(markers::MarkerType type) {
+  using markers::MarkerType;
+  return type == MarkerType::zone_total || type == MarkerType::ts_data || type == MarkerType::ts_data_16b;
+}
+
+// What a marker of a frame has beyond its label. Ask for markers in rising order.
+class MarkerExtras {
+ public:
+  explicit MarkerExtras(const TimelineFrame& f)
+      : semantic_(f.events.semantics.begin()), semantics_end_(f.events.semantics.end()), texts_(f.texts) {}
+  const HostSemantics* semantics(uint32_t marker) {
+    while (semantic_ != semantics_end_ && semantic_->marker < marker) ++semantic_;
+    return semantic_ != semantics_end_ && semantic_->marker == marker ? &*semantic_ : nullptr;
+  }
+  const EventText* text(uint32_t marker) {
+    while (text_ < texts_.size() && texts_[text_].marker < marker) ++text_;
+    return text_ < texts_.size() && texts_[text_].marker == marker ? &texts_[text_] : nullptr;
+  }
+
+ private:
+  std::span<const HostSemantics>::iterator semantic_, semantics_end_;
+  std::span<const EventText> texts_;
+  size_t text_ = 0;
 };
 
-enum class TimelineCounter : uint8_t { programs_per_s, aiclk_mhz, lost, clock_bound_ns };
+// A row of spans that are no zones of a processor. The spans of a row do not overlap and come in order of time.
+enum class SpanKind : uint8_t { program, loss };
+struct TimelineRow {
+  uint32_t number = 0;  // from 0, without gaps, over all chips
+  uint32_t chip = 0;
+  SpanKind kind = SpanKind::program;
+  std::string name;                    // within its chip or core
+  const TimelineLane* lane = nullptr;  // the row stands beside it; null: above the cores of the chip
+  uint32_t rank = 0;                   // among the rows of its lane or chip
+};
+struct TimelineSpan {
+  uint64_t begin_ns = 0, end_ns = 0;
+  std::string label;  // few different ones; statistics go by it
+  std::string name;   // of this one
+  uint32_t rgb = 0;
+  std::vector<EventField> fields;
+  std::vector<uint64_t> flows;  // each leads to a TimelineFrame::flow
+};
+
+struct TimelineCounter {
+  uint32_t number = 0;  // from 0, without gaps, over all chips
+  uint32_t chip = 0;
+  std::string name, unit;
+  const TimelineLane* lane = nullptr;  // of its core; null: of the chip
+};
 
 class TimelineWriter {
  public:
@@ -53,10 +103,14 @@ class TimelineWriter {
   virtual void device(const Session& session) = 0;
   // Before its first frame: `cycles` as there is no clock model, else how the host's clocks lie.
   virtual void clock_known(uint32_t chip, bool cycles, const collect::ClockHead& head) = 0;
-  virtual void lane(const TimelineLane& lane) = 0;  // once for each, before its first frame
+  // Once for each, before its first frame, span or value.
+  virtual void lane(const TimelineLane& lane) = 0;
+  virtual void row(const TimelineRow& row) = 0;
+  virtual void counter(const TimelineCounter& counter) = 0;
+
   virtual void frame(const TimelineLane& lane, const TimelineFrame& frame) = 0;
-  virtual void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) = 0;
-  virtual void loss(const TimelineLane& lane, const TimelineLoss& loss) = 0;
+  virtual void span(const TimelineRow& row, const TimelineSpan& span) = 0;
+  virtual void value(const TimelineCounter& counter, uint64_t ns, double value) = 0;
   // What people should see where it happened: epochs, the quality of the clock model.
   virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
   virtual void end() = 0;
@@ -78,11 +132,27 @@ class Timeline : public Format {
 
  private:
   static constexpr uint64_t kWindowNs = 100'000'000;  // of programs/s
+  struct Rows {
+    RowPacker places;
+    std::vector<std::unique_ptr<TimelineRow>> rows;
+  };
+  using Counter = std::unique_ptr<TimelineCounter>;
   struct Lane {
     TimelineLane is;
     ZoneSteps zones;
     uint64_t last_ns = 0;
     uint64_t launches = 0;
+    Rows lost;
+    std::map<std::string, Counter> counters;  // by name
+  };
+  enum ChipCounter : uint8_t {
+    programs_per_s,
+    aiclk,
+    power,
+    temperature,
+    lost_intervals,
+    clock_bound,
+    kChipCounters
   };
   struct Chip {
     Session session;
@@ -91,12 +161,16 @@ class Timeline : public Format {
     const collect::ClockMap* map = nullptr;  // of the device's first domain
     collect::HostTime bounds_told_until = 0;
     std::unordered_map<uint32_t, Lane> lanes;
+    Counter counters[kChipCounters];
+    Programs open_programs;
+    Rows program_rows;
     std::map<uint64_t, uint64_t> programs;  // by window: launches so far of the lane with the most
     uint64_t told_windows = 0, told_programs = 0;
-    std::map<uint64_t, shm::LossRecord> losses;  // by id: still open, or of before the clock was known
+    std::map<uint64_t, shm::LossRecord> losses;  // by id: not told yet
     uint64_t lost = 0;                           // intervals told
     uint64_t lost_until_ns = 0;
-    uint64_t first_ns = ~uint64_t{0};  // of all markers that came
+    uint64_t first_ns = ~uint64_t{0}, last_ns = 0;  // of all markers that came
+    uint64_t looked_ns = 0;                         // last_ns when it was looked what can be told
     uint64_t unseen_lost = 0;  // lanes that may have lost markers from beginning to end, of which none came
     std::map<std::pair<uint8_t, uint8_t>, uint32_t> epochs;  // by core
     double noted_bound_ns = 0;
@@ -107,19 +181,29 @@ class Timeline : public Format {
   Lane& lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind, device::Mode mode);
   void convert(Chip& chip, const FrameEvents& frame);
   void tell_clock(uint32_t number, Chip& chip, bool cycles);
-  void count_launch(uint32_t number, Chip& chip, Lane& lane, const FrameEvents& frame);
-  void tell_programs(uint32_t number, Chip& chip, uint64_t last);
+  void tell(Chip& chip, ChipCounter which, uint64_t ns, double value);
+  void tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& frame);
+  void take_launch(Chip& chip, Lane& lane, TimelineFrame& frame);
+  void count_launch(Chip& chip, Lane& lane, const FrameEvents& frame);
+  void tell_programs_per_s(Chip& chip, uint64_t last);
+  void tell_settled(Chip& chip);
+  void tell_program(Chip& chip, const Program& program);
+  void tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
   void note_epoch(Chip& chip, const FrameEvents& frame);
   void note_bound(Chip& chip, const collect::ClockSegment& segment);
-  void tell_loss(uint32_t number, Chip& chip, const shm::LossRecord& record);
+  // Those that ended before `until_ns`; open ones with ~0.
+  void tell_losses(Chip& chip, uint64_t until_ns);
+  void tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns);
+  std::pair<uint64_t, uint64_t> times_of(const Chip& chip, const shm::LossRecord& record) const;
   uint64_t ns_of(const Chip& chip, uint64_t cycles) const;
 
   std::unique_ptr<TimelineWriter> writer_;
   ZoneLabels labels_;
+  EventTexts texts_;
   std::map<uint32_t, Chip> chips_;
   std::vector<uint64_t> ns_;
-  uint32_t lane_count_ = 0;
-  uint64_t late_frames_ = 0;
+  uint32_t lane_count_ = 0, row_count_ = 0, counter_count_ = 0;
+  uint64_t late_frames_ = 0, left_out_spans_ = 0;
 };
 
 }  // namespace ttc::tools

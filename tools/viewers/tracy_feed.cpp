@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "tools/pipeline/log_frames.hpp"
 #include "tools/tracy/listener.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/tracy_timeline.hpp"
@@ -17,6 +18,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+constexpr uint32_t kOf66 = 66;
+constexpr const char* kSaidOf66 =
+    "protocol 66 is stock Tracy 0.11.0's and that of Tenstorrent's Tracy until August 2025: the server is "
+    "served as "
+    "stock, which neither crashes on; for Tenstorrent's --tracy-66 fork gives device contexts";
 constexpr uint64_t kBeforeFirstNs = 100'000'000;  // of the trace, before the earliest marker that was found
 constexpr uint64_t kScannedMarkers = 2'000'000;   // while looking for it
 constexpr milliseconds kKeepAliveEvery{5000};
@@ -90,7 +96,8 @@ class Served {
       if (connection_.closed()) return false;
     }
     const uint64_t init_begin_ns = *earliest > kBeforeFirstNs ? *earliest - kBeforeFirstNs : 1;
-    auto writer = std::make_unique<TracyTimeline>(dialect_, connection_, init_begin_ns);
+    auto writer =
+        std::make_unique<TracyTimeline>(dialect_, connection_, init_begin_ns, options_.device_contexts);
     tracy_ = writer.get();
     timeline_ = std::make_unique<Timeline>(std::move(writer));
     connection_.raw(tracy::welcome_bytes(dialect_, welcome_of(init_begin_ns)));
@@ -99,7 +106,9 @@ class Served {
   }
 
   void feed() {
-    const auto source = open_source(options_.from, true, 0, {}, 0, options_.from_now);
+    const NamedSources named = sorted_sources(options_.from);
+    std::unique_ptr<Source> source = std::make_unique<NoSource>();
+    if (!named.others.empty()) source = open_source(named.others, true, 0, {}, 0, options_.from_now);
     Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw, source->loss_cause());
     std::vector<uint64_t> chunk;
     unsigned chunks = 0;
@@ -116,11 +125,16 @@ class Served {
     }
     if (source->broke_off()) pipeline.broke_off();
     if (!connection_.closed()) pipeline.finish(*timeline_);
+    LogFrames frames(options_.filter);
+    if (fed_ && !connection_.closed()) frames.play_beside(pipeline, true, named.logs, *timeline_);
     timeline_->end();
+    for (const std::string& note : frames.remarks()) tracy_->tell(note);
     for (const std::string& note : timeline_->remarks()) tracy_->tell(note);
     tell_losses(*source);
-    markers_ = pipeline.markers();
+    markers_ = pipeline.markers() + frames.markers();
     complaints_ = source->complaints();
+    if (frames.damaged())
+      for (const std::string& note : frames.remarks()) complaints_.push_back(note);
   }
 
   void serve_idle(const Source& source, bool idle) {
@@ -190,6 +204,7 @@ FeedEnd feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
     for (const std::string& sentence : listener.told()) say(sentence);
     if (!arrival) continue;
     const tracy::Dialect& dialect = *arrival->dialect;
+    if (dialect.protocol == kOf66 && !o.fork_66) say(kSaidOf66);
     Served served(o, stop, std::move(*arrival), listener);
     const std::string why = served.run();
     say(std::string(dialect.servers) + " (protocol " + std::to_string(dialect.protocol) +

@@ -14,7 +14,8 @@ namespace ttc::tools {
 struct TracyFeed {
   std::vector<std::string> from;
   std::string listen = "8600";
-  bool fork_66 = true;             // servers that send 66 are Tenstorrent's, not stock 0.11.0
+  bool fork_66 = false;            // servers that send 66 are Tenstorrent's, not stock 0.11.0
+  bool device_contexts = false;    // stock servers, too, are shown device zones
   uint32_t announce_protocol = 0;  // 0: do not announce
   bool once = false;               // end after the first server
   bool from_now = false;           // of live sources only what comes after a server has connected

@@ -12,20 +12,22 @@ constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
 constexpr uint32_t kNoteColour = 0x9fc5e8, kLossColour = 0xff5050;
 constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
 constexpr uint64_t kFirstPlot = 0x100;
-constexpr const char* kPlotNames[] = {"programs/s", "AICLK MHz", "lost intervals", "clock bound ns"};
+constexpr uint32_t kFirstRowThread = 1u << 28;  // ids of the threads of rows; those of lanes are below
 constexpr size_t kFlaws = 4;
 
-std::string core_of(const TimelineLane& lane) {
-  return std::to_string(lane.core_x) + "," + std::to_string(lane.core_y);
+// Lanes stand in this order; a chip's rows before its cores, a lane's behind it.
+int32_t rank_of(const TimelineLane& lane) {
+  return static_cast<int32_t>((lane.chip & 0x7ff) << 20 | (lane.core_y + 1u) << 12 |
+                              uint32_t{lane.core_x} << 4 | uint32_t{lane.risc} << 1);
 }
 
 // The fork's lanes (tenstorrent/tracy TracyTTDeviceData.hpp): it names them by the lowest three bits. What
 // does not fit into its bit fields goes above them: a second Ethernet processor, and zones beside a lane.
 uint32_t fork_lane(const TimelineLane& lane, bool aside) {
   constexpr uint32_t kErisc = 5, kAggregate = 6, kSecond = 1u << 25, kAside = 1u << 24;
-  const uint32_t risc = lane.processor == "ERISC"             ? kErisc
-                        : lane.processor == "TENSIX_RISC_AGG" ? kAggregate
-                                                              : lane.risc;
+  const uint32_t risc = lane.kind != markers::CoreKind::tensix ? kErisc
+                        : lane.processor == "TENSIX_RISC_AGG"  ? kAggregate
+                                                               : lane.risc;
   return (risc + (uint32_t{lane.core_x} << 3) + (uint32_t{lane.core_y} << 7) + (lane.chip << 11 & 0x7ffff)) |
          (risc == kErisc && lane.risc ? kSecond : 0) | (aside ? kAside : 0);
 }
@@ -33,6 +35,18 @@ uint32_t fork_lane(const TimelineLane& lane, bool aside) {
 void append_number(std::string& to, uint64_t value) {
   char digits[20];
   to.append(digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
+}
+
+void append_fields(std::string& to, std::span<const EventField> fields) {
+  for (const EventField& f : fields) {
+    if (!to.empty()) to += ", ";
+    to += f.name;
+    to += ' ';
+    if (f.text.empty())
+      append_number(to, f.number);
+    else
+      to += f.text;
+  }
 }
 
 // Where a value stands among the different ones: how logical coordinates count.
@@ -46,8 +60,10 @@ size_t rank_among(const Session& session, uint8_t value, Of of) {
 
 }  // namespace
 
-TracyTimeline::TracyTimeline(const tracy::Dialect& dialect, tracy::BlockSink& sink, uint64_t init_begin_ns)
+TracyTimeline::TracyTimeline(const tracy::Dialect& dialect, tracy::BlockSink& sink, uint64_t init_begin_ns,
+                             bool device_contexts)
     : dialect_(dialect),
+      contexts_wanted_(dialect.fork || device_contexts),
       client_(dialect, sink, *this),
       stream_(client_.stream()),
       init_begin_ns_(init_begin_ns),
@@ -81,12 +97,12 @@ void TracyTimeline::clock_known(uint32_t chip, bool cycles, const collect::Clock
 void TracyTimeline::lane(const TimelineLane& is) {
   lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
   Lane& lane = lanes_[is.number];
-  lane.name = "chip " + std::to_string(is.chip) + " core " + core_of(is) + " " + is.processor;
+  lane.name = "chip " + std::to_string(is.chip) + " " + is.core() + " " + is.processor;
+  lane.number = is.number;
   lane.chip = is.chip;
   lane.core_x = is.core_x;
   lane.core_y = is.core_y;
-  lane.rank = static_cast<int32_t>((is.chip & 0x7ff) << 20 | uint32_t{is.core_y} << 12 |
-                                   uint32_t{is.core_x} << 4 | uint32_t{is.risc} << 1);
+  lane.rank = rank_of(is);
   lane.left_out = is.number >= kMostLanes;
   left_out_lanes_ += lane.left_out;
   if (lane.left_out) return;
@@ -136,7 +152,7 @@ void TracyTimeline::place_in_context(Lane& lane, Row& row, uint64_t ns) {
 
 // Before its first zone.
 void TracyTimeline::announce(Lane& lane, Row& row, bool aside, uint64_t ns) {
-  if (dialect_.fork) {
+  if (contexts_wanted_) {
     place_in_context(lane, row, ns);
     if (lane.left_out) return;
   }
@@ -180,7 +196,7 @@ void TracyTimeline::begin(Row& row, uint64_t ns, const ZoneLabel& label, Flaw fl
   const uint64_t location = location_of(label, flaw, overflown);
   ++row.depth;
   row.last_ns = ns;
-  if (dialect_.fork) {
+  if (contexts_wanted_) {
     stream_.gpu_begin(row.context, row.id, ns, location);
     contexts_[row.context].last_ns = std::max(contexts_[row.context].last_ns, ns);
     return;
@@ -194,7 +210,7 @@ void TracyTimeline::end_zone(Row& row, uint64_t ns, Flaw flaw) {
   if (row.depth == 0) return;  // its begin lay outside of what can be shown
   --row.depth;
   row.last_ns = ns;
-  if (dialect_.fork) {
+  if (contexts_wanted_) {
     stream_.gpu_end(row.context, row.id, ns);
     contexts_[row.context].last_ns = std::max(contexts_[row.context].last_ns, ns);
     return;
@@ -203,16 +219,22 @@ void TracyTimeline::end_zone(Row& row, uint64_t ns, Flaw flaw) {
   stream_.zone_end(ns);
 }
 
-void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step, const ZoneLabel& label) {
+void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
   const markers::Marker& m = f.events.markers[step.marker];
-  text_ = label.name;
-  if (m.type != markers::MarkerType::ts_event) {
-    text_ += m.type == markers::MarkerType::zone_total ? ", total " : ", value ";
-    append_number(text_, f.events.payload(m));
-  }
-  if (m.type == markers::MarkerType::ts_data_16b) {
-    text_ += ' ';
-    append_number(text_, f.events.payload(m, 1));
+  const ZoneLabel& label = f.labels.of(m);
+  if (const EventText* text = extras.text(step.marker)) {
+    text_ = text->name;
+    append_fields(text_, text->fields);
+  } else {
+    text_ = label.name;
+    if (m.type != markers::MarkerType::ts_event) {
+      text_ += m.type == markers::MarkerType::zone_total ? ", total " : ", value ";
+      append_number(text_, f.events.payload(m));
+    }
+    if (m.type == markers::MarkerType::ts_data_16b) {
+      text_ += ' ';
+      append_number(text_, f.events.payload(m, 1));
+    }
   }
   text_ += ", ";
   text_ += frame_text_;
@@ -220,13 +242,21 @@ void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step
   stream_.message(f.time_of(step), text_, tracy::colour(label.rgb));
 }
 
-std::string_view TracyTimeline::text_of(const TimelineFrame& f, const HostSemantics* more) {
-  if (!more) return frame_text_;
-  text_ = "host id ";
-  append_number(text_, more->host_id.value_or(f.events.host_id));
-  if (f.events.trace_counter) text_ += ", trace replay " + std::to_string(f.events.trace_counter);
-  for (const std::string* part : {&more->name, &more->meta})
-    if (!part->empty()) text_ += ", " + *part;
+std::string_view TracyTimeline::text_of(const TimelineFrame& f, const ZoneStep& step,
+                                        const HostSemantics* more) {
+  text_ = frame_text_;
+  if (more) {
+    text_ = "host id ";
+    append_number(text_, more->host_id.value_or(f.events.host_id));
+    if (f.events.trace_counter) text_ += ", trace replay " + std::to_string(f.events.trace_counter);
+    for (const std::string* part : {&more->name, &more->meta})
+      if (!part->empty()) text_ += ", " + *part;
+  }
+  if (step.kind == ZoneStep::Kind::begin && step.other != kNoMarker) {
+    text_ += ", cycles ";
+    append_number(text_,
+                  f.events.markers[step.other].time_cycles - f.events.markers[step.marker].time_cycles);
+  }
   return text_;
 }
 
@@ -249,40 +279,76 @@ void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
     frame_text_ += ", trace replay ";
     append_number(frame_text_, f.events.trace_counter);
   }
-  auto semantics = f.events.semantics.begin();
+  MarkerExtras extras(f);
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
     const bool aside = step.aside || f.late;
     Row& row = aside ? lane.aside : lane.main;
     announce(lane, row, aside, ns);
     if (lane.left_out) return;
-    if (!dialect_.fork) stream_.thread(row.id);
+    if (!contexts_wanted_) stream_.thread(row.id);
     if (step.kind == ZoneStep::Kind::end) {
       end_zone(row, ns, step.flaw);
       continue;
     }
-    while (semantics != f.events.semantics.end() && semantics->marker < step.marker) ++semantics;
-    const bool has = semantics != f.events.semantics.end() && semantics->marker == step.marker;
-    const ZoneLabel& label = f.labels.of(f.events.markers[step.marker]);
     if (step.kind == ZoneStep::Kind::mark && step.flaw == Flaw::none) {
-      event(row, f, step, label);
+      event(row, f, step, extras);
       continue;
     }
-    begin(row, ns, label, step.flaw, text_of(f, has ? &*semantics : nullptr));
+    const ZoneLabel& label = f.labels.of(f.events.markers[step.marker]);
+    begin(row, ns, label, step.flaw,
+          contexts_wanted_ ? std::string_view() : text_of(f, step, extras.semantics(step.marker)));
     if (step.kind == ZoneStep::Kind::mark) end_zone(row, ns, Flaw::none);
   }
 }
 
-void TracyTimeline::counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) {
+// Plots are configured with their first value that can be shown.
+void TracyTimeline::counter(const TimelineCounter&) {}
+
+void TracyTimeline::value(const TimelineCounter& counter, uint64_t ns, double value) {
   if (!can_show(ns)) return;
-  const uint64_t key = kFirstPlot + chip * std::size(kPlotNames) + static_cast<uint64_t>(which);
+  const uint64_t key = kFirstPlot + counter.number;
   std::string& name = plots_[key];
   stream_.thread(kOwnThread);
   if (name.empty()) {
-    name = "chip " + std::to_string(chip) + " " + kPlotNames[static_cast<size_t>(which)];
+    name = "chip " + std::to_string(counter.chip) + " " + (counter.lane ? counter.lane->core() + " " : "") +
+           counter.name;
+    if (counter.name.find('/') == std::string::npos) name += " [" + counter.unit + "]";
     stream_.plot_config(key, true);
   }
   stream_.plot(ns, key, value);
+}
+
+void TracyTimeline::row(const TimelineRow& row) {
+  threads_[kFirstRowThread + row.number] =
+      "chip " + std::to_string(row.chip) + " " + (row.lane ? row.lane->core() + " " : "") + row.name;
+}
+
+uint64_t TracyTimeline::location_of(const TimelineSpan& span) {
+  uint64_t& key = span_locations_[{span.label, span.rgb}];
+  if (key) return key;
+  if (locations_.size() + 1 >= tracy::kMostSourceLocations) return key = tracy::kMostSourceLocations;
+  locations_.push_back({span.label, "", "?", 0, tracy::colour(span.rgb)});
+  return key = locations_.size();
+}
+
+void TracyTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
+  client_.answer();
+  if (!can_show(span.begin_ns) || !can_show(span.end_ns)) {
+    ++left_out_spans_;
+    return;
+  }
+  const uint32_t id = kFirstRowThread + row.number;
+  text_.clear();
+  append_fields(text_, span.fields);
+  stream_.thread(id);
+  stream_.zone_begin(span.begin_ns, location_of(span));
+  if (span.name != span.label) stream_.zone_name(span.name);
+  stream_.zone_text(text_);
+  stream_.zone_end(span.end_ns);
+  const int32_t rank =
+      row.lane ? rank_of(*row.lane) + 1 : static_cast<int32_t>((row.chip & 0x7ff) << 20 | row.rank);
+  if (span_rows_.insert(row.number).second) stream_.thread_hint(id, rank);
 }
 
 void TracyTimeline::own_message(uint64_t ns, const std::string& text, uint32_t rgb) {
@@ -298,24 +364,12 @@ void TracyTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {
   own_message(ns, "chip " + std::to_string(chip) + ": " + text, kNoteColour);
 }
 
-void TracyTimeline::loss(const TimelineLane& is, const TimelineLoss& loss) {
-  const shm::LossRecord& r = loss.record;
-  std::string text =
-      lanes_[is.number].name + ": markers lost, " + to_string(r.cause) + ", " + to_string(r.precision);
-  if (r.precision == shm::LossPrecision::exact_words) text += ", " + std::to_string(r.words) + " words";
-  if (r.precision == shm::LossPrecision::bounded_launches)
-    text += ", at most " + std::to_string(r.launches) + " launches";
-  if (loss.to_ns > loss.from_ns)
-    text += ", within " + std::to_string(loss.to_ns - loss.from_ns) + " ns from here";
-  own_message(can_show(loss.from_ns) ? loss.from_ns : latest_ns_, text, kLossColour);
-}
-
 // A server lets go only when no thread has an open zone.
 void TracyTimeline::end() {
   client_.answer();
   for (Lane& lane : lanes_)
     for (Row* row : {&lane.main, &lane.aside})
-      for (; row->depth && !dialect_.fork;) {
+      for (; row->depth && !contexts_wanted_;) {
         stream_.thread(row->id);
         end_zone(*row, row->last_ns, Flaw::no_end);
       }
@@ -325,6 +379,8 @@ void TracyTimeline::end() {
   count(left_out_lanes_, " lanes are left out: a Tracy trace holds no more");
   count(left_out_late_, " launches came too late for their lanes and are left out");
   count(left_out_times_, " launches lie outside of the times a Tracy trace can hold and are left out");
+  count(left_out_spans_,
+        " programs and losses lie outside of the times a Tracy trace can hold and are left out");
   count(overflown_names_, " names share the source location '(further names)': a Tracy trace holds no more");
 }
 

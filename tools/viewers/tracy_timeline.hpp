@@ -2,7 +2,8 @@
 //
 // Stock servers get a thread a RISC: zones with text and colour, messages, an order of lanes where the
 // dialect has one. Tenstorrent's get a device context a core and device zones, as from tt-metal's own
-// profiler, which its lanes and heat map are made for; device zones carry no text.
+// profiler, which its lanes and heat map are made for; stock ones on request, for their statistics of GPU zones.
+// Device zones carry no text. Programs and losses are zones of threads of their own in every dialect.
 //
 // Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message says how
 // often:
@@ -16,6 +17,7 @@
 //   39 hours, no earlier zones   what lies outside is left out
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -27,7 +29,8 @@ namespace ttc::tools {
 class TracyTimeline : public TimelineWriter, private tracy::Names {
  public:
   // Nothing earlier than `init_begin_ns` can be shown.
-  TracyTimeline(const tracy::Dialect& dialect, tracy::BlockSink& sink, uint64_t init_begin_ns);
+  TracyTimeline(const tracy::Dialect& dialect, tracy::BlockSink& sink, uint64_t init_begin_ns,
+                bool device_contexts);
 
   tracy::Client& client() { return client_; }
 
@@ -35,8 +38,10 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void clock_known(uint32_t chip, bool cycles, const collect::ClockHead& head) override;
   void lane(const TimelineLane& lane) override;
   void frame(const TimelineLane& lane, const TimelineFrame& frame) override;
-  void counter(uint32_t chip, TimelineCounter which, uint64_t ns, double value) override;
-  void loss(const TimelineLane& lane, const TimelineLoss& loss) override;
+  void row(const TimelineRow& row) override;
+  void span(const TimelineRow& row, const TimelineSpan& span) override;
+  void counter(const TimelineCounter& counter) override;
+  void value(const TimelineCounter& counter, uint64_t ns, double value) override;
   void note(uint32_t chip, uint64_t ns, const std::string& text) override;
   void end() override;  // closes what a server needs closed
 
@@ -53,14 +58,11 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   };
   struct Lane {
     std::string name;
-    uint32_t chip = 0;
+    uint32_t number = 0, chip = 0;
     uint8_t core_x = 0, core_y = 0;
     int32_t rank = 0;
     Row main, aside;
     bool left_out = false;
-  };
-  struct Location {
-    tracy::SourceLocation is;
   };
   struct Context {
     uint64_t last_ns = 0;
@@ -71,9 +73,10 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void place_in_context(Lane& lane, Row& row, uint64_t ns);
   void begin(Row& row, uint64_t ns, const ZoneLabel& label, Flaw flaw, std::string_view text);
   void end_zone(Row& row, uint64_t ns, Flaw flaw);
-  void event(Row& row, const TimelineFrame& frame, const ZoneStep& step, const ZoneLabel& label);
-  std::string_view text_of(const TimelineFrame& frame, const HostSemantics* semantics);
+  void event(Row& row, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
+  std::string_view text_of(const TimelineFrame& frame, const ZoneStep& step, const HostSemantics* semantics);
   uint64_t location_of(const ZoneLabel& label, Flaw flaw, bool& overflown);
+  uint64_t location_of(const TimelineSpan& span);
   void own_message(uint64_t ns, const std::string& text, uint32_t rgb);
   std::string context_name(const Lane& lane) const;
 
@@ -83,6 +86,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
 
   static constexpr uint64_t kLongestNs = tracy::kLongestTimeNs - 1;
   const tracy::Dialect& dialect_;
+  const bool contexts_wanted_;
   tracy::Client client_;
   tracy::Stream& stream_;
   uint64_t init_begin_ns_;
@@ -94,10 +98,13 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::vector<Context> contexts_;
   std::vector<uint32_t> location_keys_;  // by label and flaw: 1 + index below
   std::vector<tracy::SourceLocation> locations_;
-  std::unordered_map<uint64_t, std::string> plots_;  // names, by key
-  std::string text_;                                 // of the zone at hand
-  std::string frame_text_;                           // of all zones of the frame at hand
-  uint64_t left_out_lanes_ = 0, left_out_late_ = 0, left_out_times_ = 0, overflown_names_ = 0;
+  std::set<uint32_t> span_rows_;                                         // that the server knows
+  std::map<std::pair<std::string, uint32_t>, uint64_t> span_locations_;  // by label and colour
+  std::unordered_map<uint64_t, std::string> plots_;                      // names, by key
+  std::string text_;                                                     // of the zone at hand
+  std::string frame_text_;                                               // of all zones of the frame at hand
+  uint64_t left_out_lanes_ = 0, left_out_late_ = 0, left_out_times_ = 0, left_out_spans_ = 0,
+           overflown_names_ = 0;
 };
 
 }  // namespace ttc::tools

@@ -30,7 +30,8 @@ struct ZoneLabel {
 
 // 0xRRGGBB that Tenstorrent's fork of Tracy gives a processor (tenstorrent/tracy TracyTTDeviceData.hpp).
 uint32_t colour_of(std::string_view processor);
-inline constexpr uint32_t kFlawColour = 0xff2020;
+inline constexpr uint32_t kFlawColour = 0xff2020;  // of flaws and losses, in every viewer
+inline constexpr uint32_t kProgramColour = 0x5b8ff9;
 
 class ZoneLabels {
  public:

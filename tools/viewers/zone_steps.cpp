@@ -39,7 +39,7 @@ void ZoneSteps::start(uint32_t index, uint16_t main_zone) {
   const uint16_t id = markers_[index].id;
   // A launch has begun: nothing of the one before it will end.
   if (id == main_zone && main_zone != 0 && !open_.empty() && open_.front().id == id) abandon();
-  open_.push_back({id, index, static_cast<uint32_t>(steps_.size())});
+  open_.push_back({id, index, static_cast<uint32_t>(steps_.size()), markers_[index].time_cycles});
   steps_.push_back({Kind::begin, Flaw::none, false, index, kNoMarker});
 }
 
@@ -55,7 +55,8 @@ void ZoneSteps::end(uint32_t index) {
   const Open zone = open_[at];
   open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
   const auto step = static_cast<uint32_t>(steps_.size());
-  steps_.push_back({Kind::end, Flaw::none, false, index, zone.start});
+  steps_.push_back(
+      {Kind::end, Flaw::none, false, index, zone.start, markers_[index].time_cycles - zone.at_cycles});
   if (zone.start == kNoMarker) return;
   steps_[zone.step].other = index;
   if (zone.crossed) aside_.emplace_back(zone.step, step);

@@ -31,6 +31,7 @@ struct ZoneStep {
   bool aside = false;
   uint32_t marker = kNoMarker;  // index; of an end: none where the zone is closed without a marker
   uint32_t other = kNoMarker;   // begin: its end's marker; end: its begin's; none: not in this frame
+  uint64_t cycles = 0;          // end: of the zone, as the device counted them; 0: without a marker
 };
 
 // One lane's zones that are open between frames.
@@ -43,8 +44,9 @@ class ZoneSteps {
  private:
   struct Open {
     uint16_t id;
-    uint32_t start;        // marker, or none: of an earlier frame
-    uint32_t step;         // of the begin, where start is known
+    uint32_t start;  // marker, or none: of an earlier frame
+    uint32_t step;   // of the begin, where start is known
+    uint64_t at_cycles;
     bool crossed = false;  // a zone below it has ended
   };
   void start(uint32_t index, uint16_t main_zone);

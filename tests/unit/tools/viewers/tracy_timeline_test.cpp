@@ -75,7 +75,7 @@ class Sent : public tracy::BlockSink {
 
 struct Trace {
   explicit Trace(uint32_t protocol)
-      : dialect(*tracy::dialect_for(protocol, true)), sent(dialect), tracy(dialect, sent, kBegin) {
+      : dialect(*tracy::dialect_for(protocol, true)), sent(dialect), tracy(dialect, sent, kBegin, false) {
     Session session;
     session.compute_cores = {{1, 1}, {2, 1}, {1, 2}};
     tracy.device(session);

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""What people look for in a timeline, each case named after what they missed. Usage: timeline_test.py CASE"""
+import json
+import os
+import re
+import signal
+import sys
+import xml.etree.ElementTree
+import zlib
+
+import harness as h
+import perfetto_check
+import tracy_server
+import viewers_test as viewers
+from run_of import RunOf
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def ethernet_capture(*card):
+    """A Blackhole with Ethernet, a replayed trace, NoC events and counters: the capture, and what the device CSV makes of it."""
+    name = h.card_name()
+    ttc = h.work(name + ".ttc")
+    run = RunOf(["--arch", "blackhole", "--ethernet", 2, "--cores", 2, "--programs", 20, "--host-reads", "every:10", "--pace", *card],
+                ["-o", ttc, "--no-sync"], export=("--format", "device-csv"), name=name).end()
+    return ttc, run.exported
+
+
+def events_of(ttc, *arguments):
+    with open(viewers.export(ttc, "chrome", *arguments)[0], encoding="utf-8") as text:
+        return json.load(text)["traceEvents"]
+
+
+def ends_had_no_name():
+    """speedscope ended no zone whose begin and end came in different launches' words: the E had neither name nor arguments."""
+    ttc, _ = ethernet_capture("--trace", "10:5", "--noc-events", 30, "--perf-counters")
+    stacks, pairs = {}, 0
+    for e in events_of(ttc):
+        if e["ph"] == "B":
+            stacks.setdefault(e["tid"], []).append(e)
+        if e["ph"] == "E":
+            begun = stacks[e["tid"]].pop()
+            h.check((begun["name"], begun["args"]) == (e["name"], {k: v for k, v in e["args"].items() if k != "flaw"}),
+                    f"{begun} ends as {e}")
+            pairs += 1
+    h.check(pairs > 10 and not any(stacks.values()), f"{pairs} pairs, open are {stacks}")
+    bare = events_of(ttc, "--no-args")
+    h.check(not any("args" in e for e in bare if e["ph"] in "XBEi"), "--no-args leaves arguments in")
+    h.check(len({e["name"] for e in bare if e["ph"] in "XB"}) < 200, "zones of one name are many frames")
+    print(f"{pairs} pairs")
+
+
+def ethernet_lanes_were_one():
+    """Both ERISCs of a core had one name; read from a device log they were one lane."""
+    ttc, log = ethernet_capture()
+    from_words, from_log = lanes_of(events_of(ttc)), lanes_of(events_of(log))
+    eriscs = [lane for lane in from_words if " ERISC" in lane]
+    h.check(len(eriscs) == 4 and len({lane.split(" ERISC")[0] for lane in eriscs}) == 2, f"lanes: {eriscs}")
+    for lane in eriscs:
+        h.check(from_words[lane] and from_log[lane + " (log)"] == from_words[lane], f"{lane} has other zones when read from a log")
+    print(f"{eriscs}: {[len(from_words[lane]) for lane in eriscs]} zones each way")
+
+
+def lanes_of(events):
+    """Zones by the name of their lane. Host ids have no end in a log's rows of launches that it does not number."""
+    names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    lanes = {name: set() for name in names.values()}
+    for e in events:
+        if e["ph"] == "X":
+            lanes[names[e["tid"]]].add((e["name"], e["ts"], e["dur"]))
+    return lanes
+
+
+def logs_were_refused():
+    """svg and tracy took no device log, neither alone nor beside a capture that has its chips."""
+    ttc, rows = viewers.collect(["--no-sync"], programs=10)
+    log, _ = viewers.export(ttc, "device-csv")
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    drawn = svg_tips(viewers.export(log, "svg", "--window", "0,60s")[0])
+    h.check(sum(t.startswith("BRISC-KERNEL, ") for t in drawn) == sum(z[1] == "BRISC-KERNEL" for z in zones), "zones are missing")
+    both = svg_tips(viewers.export(f"{ttc},{log}", "svg", "--window", "0,60s")[0])
+    h.check(sorted(both) == sorted(svg_tips(viewers.export(ttc, "svg", "--window", "0,60s")[0])), "a chip is drawn twice")
+    code, out, err = h.run("ttreport", "timeline", log, "-o", h.work("log.svg"))
+    h.check(code == 0, f"ttreport timeline ended with {code}: {out}{err}")
+    process, port = viewers.feed(log, "--once")
+    server = tracy_server.Server(82, port).run()
+    code, _, err = h.finish(process)
+    h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
+    told = [(lane.removesuffix(" (log)"), name, begin + server.init, end + server.init)
+            for lane, name, begin, end, *_ in viewers.plain(server.told())]
+    want = [(f"chip 0 core {x},{y} {r}", name, begin, end) for (x, y, r), name, begin, end, *_ in zones]
+    viewers.same(told, [z for z in want if "DISPATCH" not in z[1]], "zones of a log in Tracy")
+
+
+def svg_tips(path):
+    return [t.text for t in xml.etree.ElementTree.parse(path).iter(SVG + "title")]
+
+
+def events_were_numbers():
+    """NoC events were `event 12345` with a packed decimal, and hardware counters no counters."""
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    ttc, csv = ethernet_capture("--noc-events", 50, "--perf-counters")
+    counted, noc = {}, 0
+    for row in h.rows(csv):
+        c = row.split(",", 14)
+        if c[4] == "9090":
+            said = json.loads(c[14].replace(";", ","))
+            counted.setdefault((int(c[1]), int(c[2]), said["counter type"]), []).append(
+                (int(c[5]) * 1000 // 1000, 100 * said["value"] / said["ref cnt"]))
+        noc += c[4] == "12345"
+    trace = perfetto_check.Trace(viewers.export(ttc, "perfetto")[0])
+    got = {}
+    for path, ns, value in trace.counters:
+        if len(path) == 3:
+            x, y = map(int, re.findall(r"\d+", path[1]))
+            h.check(trace.units[path[2]] == "% of cycles", f"{path} is in {trace.units[path[2]]}")
+            got.setdefault((x, y, path[2].split(" ")[-1]), []).append((ns, value))
+    h.check(counted and {k: sorted(v) for k, v in got.items()} == {k: sorted(v) for k, v in counted.items()},
+            f"counters are others: {sorted(got)} {sorted(counted)}")
+    named = [(name, a) for path, name, _, a in trace.instants if not {"value", "count", "zone hash"} & set(a) and len(path) == 3 and not name.startswith("event ")]
+    h.check(len(named) == noc > 10, f"{len(named)} of {noc} NoC events have a name")
+    with_target = [(n, a) for n, a in named if "target" in a]
+    h.check(with_target and all(f" {a['target']}" in n and a["NoC"] in (0, 1) for n, a in with_target), f"{with_target[:2]}")
+    process, port = viewers.feed(ttc, "--once")
+    server = tracy_server.Server(74, port).run()
+    h.finish(process)
+    plots = {server.plot_names[key]: len(values) for key, values in server.plots.items()}
+    h.check({n: c for n, c in plots.items() if "% of cycles" in n} ==
+            {f"chip 0 core {x},{y} BRISC {n} [% of cycles]": len(v) for (x, y, n), v in counted.items()}, f"plots: {plots}")
+    print(f"{noc} NoC events, {len(counted)} counters")
+
+
+def killed_gzip_was_refused():
+    """A followed gzip file was one stream without its end. Now it is whole members; Perfetto refuses anything else."""
+    name = h.card_name()
+    card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--host-reads", "every:20", "--pace", "--wait-observer",
+                   "--quiet")
+    collector = h.start("ttcollect", "-d", "emu:" + name, "--wait", "10min", "--quiet", "--no-sync")
+    path = h.work("follow.gz")
+    exporter = h.start("ttexport", "--from", "live:emu-" + name, "--wait", "600s", "--follow", "--gzip", "--format", "perfetto", "-o", path)
+    h.wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 1 << 19, "half a MiB", exporter)
+    exporter.kill()
+    exporter.wait()
+    collector.send_signal(signal.SIGINT)
+    card.send_signal(signal.SIGTERM)
+    h.finish(collector), h.finish(card)
+    with open(path, "rb") as data:
+        rest = data.read()
+    plain, members = b"", 0
+    while rest:
+        member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        part = member.decompress(rest)
+        if not member.eof:    # the kill came within the write(2) of this one
+            break
+        plain, members, rest = plain + part, members + 1, member.unused_data
+    h.check(members > 1, f"{members} whole members, {len(rest)} bytes behind them")
+    with open(h.work("follow.plain"), "wb") as out:
+        out.write(plain)
+    before = len(plain)
+    viewers.whole_packets(h.work("follow.plain"))
+    h.check(os.path.getsize(h.work("follow.plain")) == before, "a member ends within a packet")
+    print(f"{members} members, {before} bytes of packets")
+
+
+def stock_tracy_crashed():
+    """By default a server of protocol 66 got what stock 0.11.0 crashes on. Both that say 66 take the other form."""
+    ttc, rows = viewers.collect(["--no-sync"], programs=10)
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    for column in (66, "66f"):
+        process, port = viewers.feed(ttc, "--once")
+        server = tracy_server.Server(column, port)
+        server.fork = False    # no device context is expected, and an item of one fails the test
+        server.run()
+        code, _, err = h.finish(process)
+        h.check(code == 0 and "--tracy-66 fork" in err and not server.contexts, f"ttexport ended with {code}: {err}")
+        viewers.same(viewers.plain(server.told()), viewers.plain(viewers.tracy_zones(server, zones)), f"protocol {column}")
+
+
+def stock_contexts():
+    """GPU statistics of stock Tracy need GPU contexts: --tracy-lanes contexts."""
+    ttc, rows = viewers.collect(["--no-sync"], programs=10)
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    for column in (64, 82):
+        process, port = viewers.feed(ttc, "--once", "--tracy-lanes", "contexts")
+        server = tracy_server.Server(column, port).run()
+        code, _, err = h.finish(process)
+        h.check(code == 0, f"ttexport ended with {code}: {err}")
+        want = [(*z[:7], viewers.context_of(*map(int, re.findall(r"\d+", z[0])[1:3])))
+                for z in viewers.plain(viewers.tracy_zones(server, zones))]
+        viewers.same(viewers.plain(server.told()), want, f"protocol {column}, device zones")
+        viewers.tracy_programs(server, zones)
+
+
+def windows_were_blind():
+    """A window is found by program, zone or replay; without one the first program is shown; an empty one says where markers are."""
+    ttc, rows = viewers.collect(["--no-sync"], ["--trace", "5:3"], programs=12)
+    zones, _ = viewers.zones_of(rows, viewers.in_cycles)
+    programs = sorted(p[:3] for p in viewers.programs_of(zones))
+    replayed = [p for p in programs if p[0] != programs[0][0]][0]
+
+    def drawn(*arguments):
+        return svg_tips(viewers.export(ttc, "svg", *arguments)[0])
+
+    first = drawn()
+    h.check(any(t.startswith("program ") for t in first) and any(t.startswith("BRISC-KERNEL, ") for t in first), "nothing is shown")
+    h.check(any(t.startswith(f"program {replayed[0]}, ") for t in drawn("--window", f"op:{replayed[0]}")), "another program")
+    kernels = sorted((z[2], z[3]) for z in zones if z[1] == "NCRISC-KERNEL")
+    title = "".join(t.text or "" for t in xml.etree.ElementTree.parse(
+        viewers.export(ttc, "svg", "--window", "zone:NCRISC-KERNEL#3")[0]).iter(SVG + "text"))
+    length = kernels[2][1] - kernels[2][0]
+    shown = re.search(r": ([\d.]+) (ns|us|ms) from", title)
+    h.check(shown and abs(float(shown[1]) * {"ns": 1, "us": 1e3, "ms": 1e6}[shown[2]] / (length * 1.1) - 1) < 0.02,
+            f"zone:NCRISC-KERNEL#3 of {length} ns: {title[:120]}")
+    h.check(any(t.startswith("BRISC-KERNEL, ") for t in drawn("--window", "step:2")), "no second replay")
+    for window, words in (("op:999999", "there are "), ("zone:NOWHERE", "is there 0 times"), ("step:99", "replay 99 is not in it"),
+                          ("op:", "is no window"), ("zone:", "is no window"), ("step:x", "is no window")):
+        code, _, err = h.run("ttexport", "--from", ttc, "--format", "svg", "--window", window, "-o", h.work("wrong.svg"))
+        h.check(code == 2 and words in err and not os.path.exists(h.work("wrong.svg")), f"--window {window}: {code} {err}")
+    _, told = viewers.export(ttc, "svg", "--window", "10min,1us")
+    h.check("nothing lies in this window; the last marker before it is at" in told, f"an empty window says: {told}")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print("ok")

@@ -1,0 +1,44 @@
+// What NoC events and hardware counters say, for viewers: a name of type and target, and the fields apart. tt-metal's
+// own log has packed numbers in their place.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "firmware_markers/noc_event.hpp"
+#include "tools/pipeline/format.hpp"
+
+namespace ttc::tools {
+
+// As it is written everywhere: "core 1,2", NOC0 physical.
+std::string core_name(unsigned x, unsigned y);
+
+struct EventField {
+  const char* name;
+  uint64_t number = 0;
+  std::string text = {};  // instead of the number, unless empty
+};
+
+struct EventText {
+  uint32_t marker = 0;  // index in its frame
+  std::string name;
+  std::vector<EventField> fields;
+  // Of a hardware counter: its name, and how many of its reference cycles it counted, in percent.
+  std::string counter = {};
+  double percent = 0;
+};
+
+class EventTexts {
+ public:
+  // Of a frame's markers that need it. Valid until the next call. A device log has one column for data, and says
+  // itself what a counter is: of it only NoC events of one word are taken apart.
+  std::span<const EventText> of(const FrameEvents& frame);
+
+ private:
+  void describe(const FrameEvents& frame, uint32_t index, markers::MetalDate date);
+  std::vector<EventText> texts_;
+};
+
+}  // namespace ttc::tools

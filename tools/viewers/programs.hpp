@@ -1,0 +1,64 @@
+// Programs of a chip, put together from what its processors ran under one host id.
+//
+// A launch of a processor belongs to the program of its host id and replay that is nearest in time and does not
+// have this processor yet; else it is another program of the same id. Cores are read one after another, by a sweep
+// as in a log: a program is settled when the cores came round several times without adding to it. Host id 0 is no
+// program. Memory: some 200 bytes for each program that is not settled.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/pipeline/format.hpp"
+
+namespace ttc::tools {
+
+struct Program {
+  uint32_t host_id = 0;
+  uint16_t replay = 0;
+  uint64_t begin_ns = ~uint64_t{0}, end_ns = 0;  // of the firmware zones
+  uint64_t kernel_begin_ns = ~uint64_t{0}, kernel_end_ns = 0;
+  uint64_t longest_ns = 0;  // of a kernel zone
+  uint8_t longest_x = 0, longest_y = 0;
+  uint32_t open = 0;            // processors whose end did not come
+  std::vector<uint32_t> cores;  // x << 8 | y, sorted
+  std::vector<uint64_t> flows;  // one for each core
+};
+
+class Programs {
+ public:
+  static constexpr size_t kMostOpen = 1 << 16;
+
+  struct Launch {
+    uint32_t lane = 0;
+    uint64_t flow = 0;  // 0: the core is in the program already
+    uint32_t flow_marker = ~uint32_t{0};
+  };
+  // One frame of a lane; `ns` by marker.
+  Launch take(const FrameEvents& frame, uint32_t lane, std::span<const uint64_t> ns);
+
+  // Takes away what is settled and has ended before `until_ns`, and the older half where there are too many, by
+  // begin. ~0: all there are.
+  std::vector<Program> settled(uint64_t until_ns);
+
+ private:
+  struct Open {
+    Program is;
+    uint64_t number = 0;
+    uint64_t round = 0;           // of the last frame
+    std::vector<uint32_t> lanes;  // sorted
+  };
+  Open& of(const FrameEvents& frame, uint32_t lane, std::optional<uint64_t> begin_ns);
+  void count_rounds(uint32_t core);
+
+  std::unordered_map<uint64_t, Open> open_;                      // by number
+  std::unordered_map<uint64_t, std::vector<uint64_t>> numbers_;  // of open ones, by host id and replay
+  std::unordered_map<uint32_t, uint64_t> rounds_;                // in which a core came, by core
+  uint32_t core_ = ~0u;                                          // that came last
+  uint64_t round_ = 0;
+  uint64_t next_ = 1;
+};
+
+}  // namespace ttc::tools
