@@ -97,6 +97,9 @@ std::span<const uint64_t> Redactor::redacted(std::span<const uint64_t> chunk) {
       return with_body(chunk, redacted_session(shm::body_of(chunk)));
     case shm::ChunkKind::names:
       return with_body(chunk, redacted_names(shm::body_of(chunk)));
+    case shm::ChunkKind::host_events:
+    case shm::ChunkKind::host_names:
+      return with_body(chunk, {});
     default:
       return chunk;
   }
@@ -109,6 +112,8 @@ void list_personal(std::span<const uint64_t> chunk, std::set<std::string>& found
       const auto source = markers::parse_zone_string(line);
       if (source && source->file.find('/') != std::string::npos) found.insert("directories of source files");
     });
+  const bool of_host = kind == shm::ChunkKind::host_events || kind == shm::ChunkKind::host_names;
+  if (of_host && !shm::body_of(chunk).empty()) found.insert("zones and messages of the workload's processes");
   if (kind != shm::ChunkKind::session) return;
   const json session = session_in(shm::body_of(chunk));
   if (!session.is_object()) return;

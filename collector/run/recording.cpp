@@ -7,6 +7,11 @@
 namespace ttc::collect {
 
 void Recording::add(const std::string& live_name, uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  add_locked(live_name, session);
+}
+
+void Recording::add_locked(const std::string& live_name, uint64_t session) {
   if (!writer_) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
@@ -22,11 +27,12 @@ void Recording::add(const std::string& live_name, uint64_t session) {
 }
 
 size_t Recording::follow(pid_t writer) {
+  const std::lock_guard lock(mutex_);
   for (const shm::SegmentInfo& segment : shm::list_segments()) {
     if (segment.writer_pid != writer || !segment.refused.empty() || sessions_.contains(segment.session))
       continue;
     try {
-      add(segment.live_name, segment.session);
+      add_locked(segment.live_name, segment.session);
       ++followed_;
     } catch (const shm::SegmentError&) {  // not complete yet: the next call finds it again
     }

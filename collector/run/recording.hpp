@@ -1,9 +1,11 @@
 // The capture of a run: every segment that belongs to it, written to one file by one more reader of their rings. The
-// file is made when the first segment is there, so that a run without anything to record leaves none.
+// file is made when the first segment is there, so that a run without anything to record leaves none. Callable from several
+// threads.
 #pragma once
 #include <sys/types.h>
 
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,12 +24,13 @@ class Recording {
   // After every writer ended. Why the file is not whole, empty when it is: then the segments, which hold
   // nothing more than the file, are removed.
   std::string finish();
-  bool any() const { return writer_ != nullptr; }
   const std::string& path() const { return path_; }
   uint64_t lapped_bytes() const;
 
  private:
+  void add_locked(const std::string& live_name, uint64_t session);
   std::string path_;
+  mutable std::mutex mutex_;
   std::unique_ptr<CaptureWriter> writer_;
   std::set<uint64_t> sessions_;
   std::vector<std::string> live_names_;

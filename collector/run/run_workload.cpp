@@ -16,6 +16,8 @@
 #include <system_error>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/host_side/host_server.hpp"
+#include "collector/host_side/tracy_files.hpp"
 #include "collector/program/program.hpp"
 #include "collector/run/helper_program.hpp"
 #include "collector/run/python_words.hpp"
@@ -23,6 +25,7 @@
 #include "collector/run/run_report.hpp"
 #include "collector/run/run_typed.hpp"
 #include "collector/run/workload.hpp"
+#include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -140,6 +143,10 @@ class RunSession {
       collector_ = std::make_unique<HelperProgram>(
           "ttcollect", collector_words(request_), HelperProgram::Output::kept,
           request_.verbose ? HelperProgram::Output::passed_on : HelperProgram::Output::kept);
+    if (!request_.no_host)
+      host_ = std::make_unique<HostServer>(
+          getpid(), "run-" + std::to_string(getpid()),
+          [this](const HostPublisher& p) { recording_.add(p.live_name(), p.session()); });
     supervise();
     const int code = workload_->exit_code().value_or(Exit::kFailed);
     tell_end(code);
@@ -212,6 +219,7 @@ class RunSession {
   }
 
   void end_collecting() {
+    if (host_) host_->end();
     if (collector_) {
       collector_->ask_to_end();
       const int code = collector_->wait();
@@ -222,12 +230,64 @@ class RunSession {
       }
       tell_collector(code);
     }
+    tell_host();
     const std::string error = recording_.finish();
     if (!error.empty()) fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
     if (const uint64_t lapped = recording_.lapped_bytes())
       fail(Exit::kOutput, std::to_string(lapped) +
                               " bytes were overwritten in the ring before they were "
                               "recorded; --collector '--ring 256MiB' makes it larger");
+  }
+
+  void tell_host() {
+    if (!host_) return;
+    if (const std::string why = host_->failure(); !why.empty()) fail(Exit::kSegment, why);
+    for (const HostClientResult& r : host_->results()) {
+      const std::string who = "process " + std::to_string(r.client.pid) +
+                              (r.program.empty() ? "" : " (" + r.program + ")") + " on port " +
+                              std::to_string(r.client.port);
+      if (!r.sentence.empty())
+        say("host side: " + who + " " + r.sentence);
+      else if (request_.verbose)
+        say("host side: " + who + ", protocol " + std::to_string(r.protocol) + ", " +
+            std::to_string(r.events) + " events");
+      if (r.callstacks_refused)
+        say("host side: " + who + " sent " + std::to_string(r.callstacks_refused) +
+            " callstacks, which are not recorded");
+    }
+  }
+
+  // The files that tt-metal's scripts take the host's side from; where they are, empty where there is none.
+  std::string host_logs() {
+    std::set<std::string> children;
+    for (size_t from = 0; from < request_.child_functions.size();) {
+      const size_t comma =
+          std::min(request_.child_functions.find(',', from), request_.child_functions.size());
+      children.insert(request_.child_functions.substr(from, comma - from));
+      from = comma + 1;
+    }
+    TracyFiles files(children);
+    try {
+      CaptureReader reader(recording_.path());
+      for (std::vector<uint64_t> chunk; reader.next(chunk);) files.push(chunk);
+    } catch (const CaptureError& e) {
+      fail(Exit::kOutput, e.what());
+    }
+    if (!files.any()) return {};
+    for (const std::string& remark : files.remarks()) say("host side: " + remark);
+    const std::string logs = place_.root + "/.logs";
+    return put(logs, "tracy_ops_data.csv", files.data()) && put(logs, "tracy_ops_times.csv", files.times())
+               ? logs
+               : std::string();
+  }
+
+  bool put(const std::string& folder, const std::string& name, const std::string& content) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    std::ofstream file(folder + "/" + name, std::ios::binary);
+    file << content << std::flush;
+    if (!file) fail(Exit::kOutput, folder + "/" + name + " cannot be written: " + std::strerror(errno));
+    return static_cast<bool>(file);
   }
 
   void tell_collector(int code) {
@@ -254,8 +314,15 @@ class RunSession {
   }
 
   void report() {
-    if (!collected_) return;
-    const ReportOutcome outcome = make_run_report(request_, place_, {}, metal_log());
+    const bool host = host_ && host_->publisher();
+    if (!collected_ && !host) return;
+    const std::string logs = host ? host_logs() : std::string();
+    if (!collected_) {
+      say("the host's side is in " + place_.capture() +
+          (logs.empty() ? "" : " and " + logs + "/tracy_ops_*.csv"));
+      return;
+    }
+    const ReportOutcome outcome = make_run_report(request_, place_, logs, metal_log());
     for (const std::string& sentence : outcome.sentences) say(sentence);
     if (outcome.exit_code && failure_ == 0) failure_ = Exit::kOutput;
     std::fputs(outcome.summary.c_str(), stdout);
@@ -271,6 +338,7 @@ class RunSession {
   Recording recording_;
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<HelperProgram> collector_;
+  std::unique_ptr<HostServer> host_;  // ends before the recording does
   std::time_t started_s_ = 0;
   uint64_t first_ended_ns_ = 0;
   bool told_left_ = false, left_alone_ = false, collected_ = false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "collector/program/json_text.hpp"
+#include "ttcollect/host_events.hpp"
 
 namespace ttc::tools {
 
@@ -39,6 +40,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
     if (described != sessions_.end() && described->second.wanted) losses_.push(chunk);
     return;
   }
+  if (collect::is_of_the_host(h)) return;  // of no device: readers of both sides take it from the source
   SessionState& s = state_of(h);
   if (!s.wanted) return;
   const shm::LossRecord* const loss = losses_.push(chunk);

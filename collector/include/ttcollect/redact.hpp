@@ -2,6 +2,7 @@
 //
 //   session chunk   name of the host; of the workload its process number, command line and variables; the card's
 //                   serial number; the collector's process number; a device named by its serial number
+//   host_events, host_names   all of it: zones, messages and paths of the workload's processes
 //   names chunk     the directories of kernels' source files, which are homes and project names
 //
 // Redacted, a session has none of those keys and "redacted": true, and a source file is its last name with a tag:

@@ -18,6 +18,9 @@
 //   clock_domains      8  JSON text: which tiles share a cycle counter       standing, file SegmentWriter
 //   loss_totals        9  LossTotals: the account of losses when one file    file           capture writer
 //                         of a row (--rotate) was begun
+//   host_events       10  what a process of the workload reported            ring, file     HostPublisher
+//                         (ttcollect/host_events.hpp)
+//   host_names        11  what names stand for in those reports (likewise)   standing, file HostPublisher
 //
 // A reader skips a kind that it does not know by its length, and ignores bytes behind the part of a body that
 // it knows, flag bits that it does not know and reserved fields; docs/format-versions.md has the whole rule.
@@ -47,6 +50,8 @@ enum class ChunkKind : uint16_t {
   telemetry = 7,
   clock_domains = 8,
   loss_totals = 9,
+  host_events = 10,
+  host_names = 11,
 };
 
 // What the collector noticed on the way to these words, or bits that say where the chunk comes from.

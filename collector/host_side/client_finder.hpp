@@ -1,0 +1,33 @@
+// Tracy clients of a process's descendants: who listens on one of Tracy's ports (8086 to 8105), found by the tables of
+// sockets and the descriptors of processes in /proc. Works where we see the processes' PID namespace.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ttc::collect {
+
+struct TracyClient {
+  pid_t pid = 0;
+  uint16_t port = 0;
+};
+
+class ClientFinder {
+ public:
+  // `proc`: where procfs is mounted.
+  explicit ClientFinder(pid_t ancestor, std::string proc = "/proc")
+      : ancestor_(ancestor), proc_(std::move(proc)) {}
+  // Those that were not given before. A socket of another tree is looked at once.
+  std::vector<TracyClient> look();
+
+ private:
+  bool descends(pid_t pid) const;
+  pid_t ancestor_;
+  std::string proc_;
+  std::set<uint64_t> seen_;  // sockets, by inode
+};
+
+}  // namespace ttc::collect

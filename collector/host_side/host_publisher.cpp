@@ -1,0 +1,123 @@
+#include "collector/host_side/host_publisher.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+constexpr uint64_t kRingBytes = 32u << 20, kStandingBytes = 8u << 20;
+constexpr uint64_t kLossRecords = 16;    // a session without lanes has none
+constexpr int64_t kRateTicks = 1 << 24;  // over which the rate is read off
+
+uint64_t random_number() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+shm::SegmentOptions segment_options() {
+  shm::SegmentOptions options;
+  options.ring_bytes = kRingBytes;
+  options.standing_bytes = kStandingBytes;
+  options.loss_records = kLossRecords;
+  return options;
+}
+
+bool has_time(EventKind kind) {
+  switch (kind) {
+    case EventKind::zone_begin:
+    case EventKind::zone_end:
+    case EventKind::message:
+    case EventKind::literal:
+    case EventKind::plot:
+    case EventKind::frame:
+    case EventKind::lock_wait:
+    case EventKind::lock_obtain:
+    case EventKind::lock_release:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void HostBatch::add(const HostEvent& event) {
+  append_record(is_definition(event.kind) ? names : events, event);
+  if (has_time(event.kind)) oldest = std::min(oldest, event.time);
+}
+
+HostPublisher::HostPublisher(const std::string& live_name)
+    : live_name_(live_name),
+      segment_(live_name, "host", random_number(), segment_options()),
+      publisher_(segment_, kHostDevice, 0) {}
+
+HostPublisher::~HostPublisher() {
+  end();
+}
+
+uint32_t HostPublisher::next_process() {
+  const std::lock_guard lock(mutex_);
+  return processes_++;
+}
+
+// The counter's rate and place by RAW, with the bound at the oldest event.
+void HostPublisher::relate(HostBatch& batch) {
+  HostChunkHead& head = batch.head;
+  if (batch.raw_clock || !ticks_.uses_tsc()) {
+    head.tick = 0, head.raw_ns = 0, head.ns_per_tick = 1, head.bound_ns = 0;
+    return;
+  }
+  ticks_.anchor();
+  const uint64_t stamp = ticks_.now();
+  const auto middle = [&](uint64_t at) {
+    const HostTicks::Limits limits = ticks_.limits(at);
+    return (static_cast<double>(limits.earliest) + static_cast<double>(limits.latest)) / 2 /
+           static_cast<double>(kHostTicksPerNs);
+  };
+  head.tick = static_cast<int64_t>(stamp);
+  head.raw_ns = static_cast<uint64_t>(middle(stamp));
+  head.ns_per_tick = (middle(stamp) - middle(stamp - kRateTicks)) / static_cast<double>(kRateTicks);
+  const auto oldest = static_cast<uint64_t>(batch.oldest == INT64_MAX ? head.tick : batch.oldest);
+  const HostTicks::Limits limits = ticks_.limits(std::min(oldest, stamp));
+  const HostTime width = limits.latest - limits.earliest;
+  constexpr uint64_t kRounding = 2;
+  head.bound_ns =
+      static_cast<uint32_t>(std::min<uint64_t>(width / 2 / kHostTicksPerNs + kRounding, UINT32_MAX));
+}
+
+void HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head,
+                        const std::vector<std::byte>& records) {
+  std::vector<std::byte> body(sizeof head + records.size());
+  std::memcpy(body.data(), &head, sizeof head);
+  std::memcpy(body.data() + sizeof head, records.data(), records.size());
+  if (kind == shm::ChunkKind::host_names && !standing_full_) {
+    if (segment_.add_standing(kind, {reinterpret_cast<const char*>(body.data()), body.size()})) return;
+    standing_full_ = true;  // the ring has them from now on, for readers that were there in time
+  }
+  if (!publisher_.publish_body(kind, body)) dropped_ += body.size();
+}
+
+void HostPublisher::publish(HostBatch& batch) {
+  const std::lock_guard lock(mutex_);
+  relate(batch);
+  if (!batch.names.empty()) put(shm::ChunkKind::host_names, batch.head, batch.names);
+  if (!batch.events.empty()) put(shm::ChunkKind::host_events, batch.head, batch.events);
+  publisher_.end_sweep();
+  segment_.heartbeat(monotonic_now_ns());
+  batch.names.clear();
+  batch.events.clear();
+  batch.oldest = INT64_MAX;
+}
+
+void HostPublisher::end() {
+  const std::lock_guard lock(mutex_);
+  publisher_.publish_end("the workload's host side was recorded to its end");
+  publisher_.end_sweep();
+  segment_.end();
+}
+
+}  // namespace ttc::collect

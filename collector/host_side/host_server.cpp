@@ -1,0 +1,234 @@
+#include "collector/host_side/host_server.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+
+#include "collector/tracy_server/exchange.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using tracy_server::Exchange;
+using tracy_server::ExchangeState;
+
+constexpr std::chrono::milliseconds kLookOften{5}, kLookSeldom{50};
+constexpr uint64_t kOftenFor = 20'000'000'000;  // ns; a workload's processes begin within it
+constexpr uint64_t kEndWithin = 2'000'000'000;  // ns; of a client whose process has ended
+constexpr int kPollMs = 20;
+constexpr size_t kReceive = 256u << 10, kBatch = 64u << 10;
+constexpr uint64_t kFlushNs = 20'000'000;
+
+int connect_to(uint16_t port) {
+  const int v4 = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_port = htons(port);
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (v4 >= 0 && connect(v4, reinterpret_cast<sockaddr*>(&here), sizeof here) == 0) return v4;
+  if (v4 >= 0) close(v4);
+  const int v6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 there{};
+  there.sin6_family = AF_INET6;
+  there.sin6_port = htons(port);
+  there.sin6_addr = in6addr_loopback;
+  if (v6 >= 0 && connect(v6, reinterpret_cast<sockaddr*>(&there), sizeof there) == 0) return v6;
+  if (v6 >= 0) close(v6);
+  return -1;
+}
+
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const { return fd_; }
+  bool send_all(const std::string& bytes) const {
+    for (size_t sent = 0; sent < bytes.size();) {
+      const ssize_t n = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      sent += static_cast<size_t>(n);
+    }
+    return true;
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+// One client, from the first offer to the end of its stream.
+class HostServer::Connection {
+ public:
+  Connection(HostServer& server, TracyClient client) : server_(server) { result_.client = client; }
+
+  HostClientResult run() {
+    for (const uint32_t protocol : tracy_server::protocols()) {
+      const ExchangeState state = offer(protocol);
+      if (state == ExchangeState::mismatch) continue;
+      return std::move(result_);
+    }
+    result_.sentence = "speaks a protocol of Tracy that this build does not know";
+    return std::move(result_);
+  }
+
+ private:
+  ExchangeState offer(uint32_t protocol) {
+    const Socket socket(connect_to(result_.client.port));
+    if (socket.fd() < 0) {
+      result_.sentence = "does not let itself be connected to";
+      return ExchangeState::refused;
+    }
+    Exchange exchange(protocol, [this](const HostEvent& event) { batch_.add(event); });
+    talk(socket, exchange);
+    return exchange.state();
+  }
+
+  void talk(const Socket& socket, Exchange& exchange) {
+    std::vector<std::byte> bytes(kReceive);
+    uint64_t ending_since = 0;
+    bool open = socket.send_all(exchange.to_send());
+    while (open) {
+      pollfd ready{socket.fd(), POLLIN, 0};
+      if (poll(&ready, 1, kPollMs) > 0) {
+        const ssize_t n = recv(socket.fd(), bytes.data(), bytes.size(), 0);
+        if (n <= 0) break;
+        const ExchangeState before = exchange.state();
+        const ExchangeState now = exchange.receive(std::span(bytes).first(static_cast<size_t>(n)));
+        if (now != before && before <= ExchangeState::welcome && now >= ExchangeState::frames)
+          welcomed(exchange);
+        open = socket.send_all(exchange.to_send());
+        // After `ended` the client closes: to close first would take the last query from it.
+        if (now == ExchangeState::mismatch || now == ExchangeState::refused || now == ExchangeState::broken)
+          open = false;
+      }
+      flush(batch_.events.size() + batch_.names.size() >= kBatch);
+      if (server_.ending_ && ending_since == 0) ending_since = monotonic_now_ns();
+      if (ending_since && monotonic_now_ns() - ending_since > kEndWithin) open = false;
+    }
+    over(exchange);
+  }
+
+  void welcomed(const Exchange& exchange) {
+    HostPublisher* publisher = server_.publisher_for_first();
+    const tracy_server::ClientProcess& process = exchange.process();
+    result_.program = process.program;
+    batch_.head.process = publisher ? publisher->next_process() : 0;
+    batch_.head.pid = process.pid;
+    batch_.head.init_begin = process.init_begin;
+    batch_.head.timer_mul = process.timer_mul;
+    batch_.head.protocol = process.protocol;
+    batch_.raw_clock = process.timer_mul == 1.0;
+    publisher_ = publisher;
+    const std::string text = process.program + '\0' + process.host_info + '\0';
+    batch_.add({EventKind::process, 0, 0, process.pid, text});
+  }
+
+  void flush(bool now) {
+    if (!publisher_ || batch_.empty()) return;
+    const uint64_t at = monotonic_now_ns();
+    if (!now && at - flushed_ns_ < kFlushNs) return;
+    flushed_ns_ = at;
+    publisher_->publish(batch_);
+  }
+
+  void over(Exchange& exchange) {
+    exchange.finish();
+    flush(true);
+    result_.protocol = exchange.process().protocol;
+    result_.events = exchange.decoder().events();
+    result_.callstacks_refused = exchange.decoder().callstacks_refused();
+    switch (exchange.state()) {
+      case ExchangeState::ended:
+        result_.in_order = true;
+        break;
+      case ExchangeState::refused:
+        result_.sentence = "has another server, which Tracy allows one of";
+        break;
+      case ExchangeState::broken:
+        result_.sentence = "sent what is no Tracy stream (" + exchange.why() + "); the rest is not recorded";
+        break;
+      case ExchangeState::frames:
+        result_.sentence = "ended in the middle of its stream; what came until then is recorded";
+        break;
+      case ExchangeState::offered:
+      case ExchangeState::welcome:
+        result_.sentence = "did not answer as a Tracy client";
+        break;
+      case ExchangeState::mismatch:
+        break;
+    }
+  }
+
+  HostServer& server_;
+  HostClientResult result_;
+  HostBatch batch_;
+  HostPublisher* publisher_ = nullptr;
+  uint64_t flushed_ns_ = 0;
+};
+
+HostServer::HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made)
+    : ancestor_(ancestor), live_name_(std::move(live_name)), made_(std::move(made)) {
+  looking_ = std::thread([this] { look_for_clients(); });
+}
+
+HostServer::~HostServer() {
+  end();
+}
+
+void HostServer::end() {
+  ending_ = true;
+  if (looking_.joinable()) looking_.join();
+  for (std::thread& client : clients_) client.join();
+  clients_.clear();
+  if (publisher_) publisher_->end();
+}
+
+HostPublisher* HostServer::publisher_for_first() {
+  const std::lock_guard lock(mutex_);
+  if (publisher_ || !failure_.empty()) return publisher_.get();
+  try {
+    publisher_ = std::make_unique<HostPublisher>(live_name_);
+    made_(*publisher_);
+  } catch (const std::exception& e) {
+    failure_ = e.what();
+  }
+  return publisher_.get();
+}
+
+void HostServer::look_for_clients() {
+  ClientFinder finder(ancestor_);
+  const uint64_t began = monotonic_now_ns();
+  while (!ending_) {
+    for (const TracyClient client : finder.look()) clients_.emplace_back([this, client] { serve(client); });
+    std::this_thread::sleep_for(monotonic_now_ns() - began < kOftenFor ? kLookOften : kLookSeldom);
+  }
+}
+
+void HostServer::serve(TracyClient client) {
+  HostClientResult result;
+  try {
+    result = Connection(*this, client).run();
+  } catch (const std::exception& e) {
+    result.client = client;
+    result.sentence = std::string("was given up: ") + e.what();
+  }
+  const std::lock_guard lock(mutex_);
+  results_.push_back(std::move(result));
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,64 @@
+// Connects to the Tracy client of each process of a workload, as its server, and publishes what it reports.
+//
+//   one thread looks for clients; one thread a client: recv -> Exchange (LZ4, items) -> HostBatch -> HostPublisher
+//
+// Nothing on this way waits for a reader or a disk, so that a client is read as fast as it sends: it has no limit of
+// its own for what it keeps when its server is slow. A stream that cannot be understood is closed, on which the client goes
+// on without a server.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/host_side/client_finder.hpp"
+#include "collector/host_side/host_publisher.hpp"
+
+namespace ttc::collect {
+
+struct HostClientResult {
+  TracyClient client;
+  std::string program;
+  uint32_t protocol = 0;
+  uint64_t events = 0, callstacks_refused = 0;
+  bool in_order = false;  // it ended by Tracy's own protocol
+  std::string sentence;   // what went wrong; empty: nothing
+};
+
+class HostServer {
+ public:
+  // `made`: called once, with the segment, when the first client was welcomed; from a thread of the server.
+  HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made);
+  ~HostServer();
+  HostServer(const HostServer&) = delete;
+  HostServer& operator=(const HostServer&) = delete;
+
+  // The workload is over, or is left alone: takes what is still in flight, ends the segment.
+  void end();
+  // After end().
+  const std::vector<HostClientResult>& results() const { return results_; }
+  std::string failure() const { return failure_; }  // of making the segment
+  const HostPublisher* publisher() const { return publisher_.get(); }
+
+ private:
+  class Connection;
+  void look_for_clients();
+  void serve(TracyClient client);
+  HostPublisher* publisher_for_first();
+
+  const pid_t ancestor_;
+  const std::string live_name_;
+  const std::function<void(const HostPublisher&)> made_;
+  std::atomic<bool> ending_{false};
+  std::mutex mutex_;
+  std::unique_ptr<HostPublisher> publisher_;  // with mutex_ until end()
+  std::vector<HostClientResult> results_;     // likewise
+  std::string failure_;                       // likewise
+  std::vector<std::thread> clients_;          // the looking thread's, then end()'s
+  std::thread looking_;
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,191 @@
+"""The host side of ttcollect run against Tracy clients in Python, written from the wire's description alone: no table and no code is shared
+with the server's side. LZ4 blocks are literal-only."""
+import os
+import subprocess
+import sys
+import textwrap
+
+from harness import check, finish, next_line, start, work
+
+# Runs as the workload: listens like a Tracy client, and streams what its arguments say.
+CLIENT = textwrap.dedent('''
+    import os, socket, struct, sys, time
+    PROTOCOL, HOW = int(sys.argv[1]), sys.argv[2]
+    # number of: SingleString, SourceLocationPayload, ThreadContext, ZoneBeginAllocSrcLoc, ZoneEnd, ZoneText, Message, Terminate,
+    # ThreadName, and bytes behind a message's time
+    ITEMS = {64: (95, 101, 59, 7, 17, 0, 2, 57, 99, 0), 76: (99, 107, 62, 7, 17, 0, 2, 60, 105, 0),
+             79: (112, 120, 74, 7, 25, 0, 2, 72, 118, 1), 83: (115, 125, 77, 7, 25, 0, 2, 75, 123, 1)}
+    single, payload, context, begin, end, text, message, terminate, thread_name, metadata = ITEMS.get(PROTOCOL, ITEMS[76])
+
+    def string(number, body):
+        if PROTOCOL >= 80 and number == single:
+            if len(body) < 256:
+                return struct.pack("<BB", 117, len(body)) + body
+            return struct.pack("<BH", single, len(body) - 256) + body
+        return struct.pack("<BH", number, len(body)) + body
+
+    def block(items):
+        n, head = len(items), b""
+        if n < 15:
+            head = bytes([n << 4])
+        else:
+            rest = n - 15
+            head = b"\\xf0" + b"\\xff" * (rest // 255) + bytes([rest % 255])
+        return struct.pack("<I", len(head) + n) + head + items
+
+    def location(name):
+        body = struct.pack("<II", 0, 12) + b"function\\0file.cpp\\0" + name
+        return struct.pack("<BQH", payload, 0, len(body)) + body
+
+    listener = socket.socket()
+    for port in range(8086, 8106):
+        try:
+            listener.bind(("127.0.0.1", port))
+            break
+        except OSError:
+            pass
+    listener.listen()
+    print("listening", flush=True)
+    offers = []
+    while True:
+        if HOW == "silent":
+            time.sleep(0.01)
+            if os.read(0, 1) == b"": sys.exit(0)
+        peer, _ = listener.accept()
+        offer = peer.recv(12, socket.MSG_WAITALL)
+        offers.append(struct.unpack("<I", offer[8:])[0])
+        if offers[-1] == PROTOCOL:
+            break
+        peer.sendall(b"\\x02")
+        peer.close()
+        if PROTOCOL == 9999 and len(offers) == 8:
+            print("offered", sorted(offers), flush=True)
+            sys.exit(3)
+    peer.sendall(b"\\x01")
+    raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    welcome = struct.pack("<dqq", 1.0, raw, raw) + (struct.pack("<Q", 0) if PROTOCOL < 75 else b"")
+    welcome += struct.pack("<QQQQqBB12sI64s1024s", 1, 0, 0, os.getpid(), 0, 0, 2, b"", 0, b"fake client", b"here")
+    peer.sendall(welcome)
+    tail = b"\\x20" * metadata
+    items = struct.pack("<BI", context, 42)
+    items += location(b"TT_DNN_DEVICE_OP") + struct.pack("<Bq", begin, raw + 1000)
+    items += string(single, b"id:1024") + bytes([text])
+    items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, 1024 ->\\n{"global_call_count": 1024}`') + struct.pack("<Bq", message, raw + 1500) + tail
+    items += struct.pack("<BH", end + 2, 2000) if PROTOCOL >= 78 else struct.pack("<Bq", end, 2000)
+    peer.sendall(block(items))
+    if HOW == "garbage":
+        peer.sendall(b"\\x05\\0\\0\\0" + b"\\xff" * 5)
+        print("closed" if peer.recv(1 << 16) is not None else "", flush=True)
+        sys.exit(0)
+    if HOW == "killed":
+        peer.sendall(b"\\x00\\x01")
+        os.kill(os.getpid(), 9)
+    if HOW == "flood":
+        one = string(single, b"x" * 200) + struct.pack("<Bq", message, raw + 2000) + tail
+        frame = block(one * 1000)
+        for _ in range(400):
+            peer.sendall(frame)
+    peer.sendall(block(bytes([terminate])))
+    got = b""
+    while True:
+        part = peer.recv(13 - len(got))
+        if not part: sys.exit(7)
+        got += part
+        if len(got) < 13: continue
+        kind, key, _ = struct.unpack("<BQI", got)
+        got = b""
+        if kind == 0: break
+        if kind == 2: peer.sendall(block(struct.pack("<BQH", thread_name, key, 4) + b"main"))
+    sys.exit(int(sys.argv[3]) if len(sys.argv) > 3 else 0)
+''')
+
+
+def client_file():
+    path = work("client.py")
+    with open(path, "w") as file:
+        file.write(CLIENT)
+    return path
+
+
+def run_client(root, protocol, how="plain", *more, **options):
+    return start("ttcollect", "run", "-v", "--no-device", "-o", root, "--", sys.executable, client_file(), str(protocol), how, *more,
+                 **options)
+
+
+def dialects():
+    """A fork's and stock dialects: the messages and zones are in the files of tt-metal's scripts, and the client ends by the protocol."""
+    for protocol in (64, 76, 79, 83):
+        root = work(f"dialect{protocol}")
+        code, _, err = finish(run_client(root, protocol, "plain", "5"))
+        check(code == 5, f"{protocol}: exit code {code}: {err}")
+        check(f"protocol {protocol}, " in err, f"{protocol}: {err}")
+        with open(f"{root}/.logs/tracy_ops_data.csv") as file:
+            check(file.read() == 'MessageName;total_ns\n`TT_DNN_DEVICE_OP: "Add", 5, 0, false, 1024 ->\n{"global_call_count": 1024}`;1500\n',
+                  f"{protocol}: messages")
+        with open(f"{root}/.logs/tracy_ops_times.csv") as file:
+            rows = file.read().splitlines()
+        check(rows[1:] == ['TT_DNN_DEVICE_OP,file.cpp,12,,"id:1024",1000,2000,0,'], f"{protocol}: {rows}")
+
+
+def unknown():
+    """A protocol that nobody has: every number is offered once, and the workload ends as it would."""
+    code, out, err = finish(run_client(work("unknown"), 9999))
+    check(code == 3 and "offered [64, 66, 69, 74, 76, 79, 82, 83]" in out, f"{code} {out} {err}")
+    check("speaks a protocol of Tracy that this build does not know" in err, err)
+
+
+def garbage():
+    """A stream that makes no sense is closed, so that the client does not wait; what came before is kept."""
+    root = work("garbage")
+    code, out, err = finish(run_client(root, 76, "garbage"))
+    check(code == 0 and "closed" in out, f"{code} {out} {err}")
+    check("a frame is no LZ4 block" in err, err)
+    check(os.path.getsize(f"{root}/.logs/tracy_ops_data.csv") > 60, "the message before it is missing")
+
+
+def killed():
+    """The workload dies in the middle of a frame."""
+    root = work("killed")
+    code, _, err = finish(run_client(root, 83, "killed"))
+    check(code == 137 and "ended in the middle of its stream" in err, f"{code} {err}")
+    with open(f"{root}/.logs/tracy_ops_data.csv") as file:
+        check("TT_DNN_DEVICE_OP" in file.read(), "the message before it is missing")
+
+
+def flood():
+    """400,000 messages as fast as they can be sent: the client gets rid of all of them, and all are recorded."""
+    root = work("flood")
+    code, _, err = finish(run_client(root, 76, "flood"))
+    check(code == 0, f"{code} {err}")
+    with open(f"{root}/.logs/tracy_ops_data.csv") as file:
+        rows = sum(line.startswith("x") for line in file)
+    check(rows == 400_000 or "overwritten in the ring" in err, f"{rows} messages: {err}")
+
+
+def many():
+    """Eight processes of four dialects at once, with the same ports to choose from; none is told a port."""
+    root, path = work("many"), client_file()
+    line = " & ".join(f"{sys.executable} {path} {protocol} plain" for protocol in (64, 76, 79, 83) * 2) + " & wait"
+    code, out, err = finish(start("ttcollect", "run", "-v", "--no-device", "-o", root, "--", "sh", "-c", line,
+                                  env={**os.environ, "TRACY_PORT": "8086"}))
+    check(code == 0 and out.count("listening") == 8, f"{code} {out} {err}")
+    check(err.count("events") == 8, err)
+    check("8 processes had a host side" in err, err)
+    with open(f"{root}/.logs/tracy_ops_data.csv") as file:
+        check(file.read().count("TT_DNN_DEVICE_OP") == 8, "messages of eight processes")
+
+
+def foreign():
+    """A Tracy client that is not of the workload is left alone."""
+    other = subprocess.Popen([sys.executable, client_file(), "76", "silent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    next_line(other.stdout)
+    code, _, err = finish(start("ttcollect", "run", "-v", "--no-device", "-o", work("foreign"), "--", sys.executable, client_file(),
+                                "76", "plain"))
+    check(code == 0 and err.count("host side: process") == 1, err)
+    other.stdin.close()
+    check(other.wait(60) == 0, "the other client was spoken to")
+    other.stdout.close()
+
+
+if __name__ == "__main__":
+    {f.__name__: f for f in (dialects, unknown, garbage, killed, flood, many, foreign)}[sys.argv[1]]()
