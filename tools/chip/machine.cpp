@@ -1,0 +1,473 @@
+#include "tools/chip/machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+namespace ttc::chip {
+namespace {
+
+constexpr Cycles kGoLatency = 150;     // from the dispatcher to a core, without hops
+constexpr Cycles kRiscStart = 12;      // BRISC starts the others one after another
+constexpr Cycles kTakeLaunch = 60;     // BRISC reads the launch message
+constexpr Cycles kPushOfALog = 110;    // BRISC appends one RISC's buffer to its log
+constexpr Cycles kLoopCycles = 4;      // one turn
+constexpr unsigned kDeepestLoop = 4;
+constexpr uint32_t kNobody = ~uint32_t{0};
+constexpr const char* kRiscNames[] = {"BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2"};
+
+uint64_t mixed(uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+struct Resource {
+  Cycles free = 0;
+  uint32_t moment = kNoCause;  // when it became free last
+};
+
+enum class Phase : uint8_t { launch, start, fw, kernel, body, kernel_end, riscs, fw_end, push, finish, over };
+
+struct Thread {
+  uint16_t core = 0;  // of the program's cores
+  uint8_t risc = 0;
+  Phase phase = Phase::over;
+  uint8_t loops = 0;
+  bool blocked = false;
+  uint32_t pc = 0, turn = 0;  // turn: of the channels
+  const Code* code = nullptr;
+  Cycles now = 0;
+  uint32_t moment = kNoCause;  // the last one of this RISC
+  Cycles arrived = 0, sent = 0;
+  uint32_t arrived_moment = kNoCause, sent_moment = kNoCause;
+  uint64_t dice = 0;
+  uint8_t waits_for = 0;  // buffer or semaphore
+  std::array<std::pair<uint32_t, uint32_t>, kDeepestLoop> loop{};  // first instruction, turns left
+};
+
+struct Buffer {
+  uint32_t filled = 0;
+  uint32_t producer = kNobody, consumer = kNobody;  // that wait
+};
+struct Semaphore {
+  uint32_t value = 0, wanted = 0, waiter = kNobody;
+};
+struct Core {
+  std::array<Buffer, kBuffers> buffer;
+  std::array<Semaphore, kSemaphores> semaphore;
+  Resource port;
+  uint32_t first_thread = 0, riscs_running = 0;
+  uint32_t master = kNobody;  // BRISC, while it waits for the others
+};
+
+struct Event {
+  Cycles at;
+  uint64_t order;  // of scheduling: what happens at one moment does so in it
+  uint32_t what;   // a thread, or behind those a delivery
+  bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
+};
+struct Delivery {
+  uint16_t core;
+  uint8_t semaphore;
+  uint32_t n, moment;
+};
+
+class Machine {
+ public:
+  Machine(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers)
+      : shape_(shape), program_(program), note_buffers_(note_buffers), channels_(shape.channels) {
+    place_of_.assign(shape.cores.size(), kNoCore);
+    for (size_t c = 0; c < program.cores.size(); ++c)
+      place_of_[program.cores[c].core] = static_cast<uint16_t>(c);
+    cores_.resize(program.cores.size());
+    const uint32_t go_moment = add({go, kNoCause, kNoCore, 0, Why::begin, 0});
+    for (size_t c = 0; c < program.cores.size(); ++c) prepare(static_cast<uint16_t>(c), go, go_moment, seed);
+  }
+
+  Timeline run() {
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      if (event.what >= threads_.size())
+        deliver(deliveries_[event.what - threads_.size()], event.at);
+      else
+        resume(event.what);
+    }
+    for (const Thread& t : threads_)
+      if (t.phase != Phase::over) throw Deadlock(sentence_about(t));
+    return std::move(out_);
+  }
+
+ private:
+  void prepare(uint16_t c, Cycles go, uint32_t go_moment, uint64_t seed) {
+    Core& core = cores_[c];
+    core.first_thread = static_cast<uint32_t>(threads_.size());
+    for (uint8_t r = 0; r < kRiscs; ++r) {
+      Thread t;
+      t.core = c, t.risc = r;
+      const int16_t code = program_.cores[c].code[r];
+      t.code = code < 0 ? nullptr : &program_.codes[static_cast<size_t>(code)];
+      t.dice = mixed(seed ^ mixed(uint64_t{program_.cores[c].core} * kRiscs + r));
+      t.turn = static_cast<uint32_t>(program_.cores[c].core + 5u * r);
+      threads_.push_back(t);
+    }
+    const Place at = shape_.cores[program_.cores[c].core];
+    Thread& master = threads_[core.first_thread];
+    master.now = go + kGoLatency + shape_.hop * (at.x + at.y);
+    master.moment = add({master.now, go_moment, program_.cores[c].core, brisc, Why::go, 0});
+    master.phase = Phase::launch;
+    schedule(core.first_thread);
+  }
+
+  // --- moments
+
+  uint32_t add(const Moment& m) {
+    out_.moments.push_back(m);
+    return static_cast<uint32_t>(out_.moments.size() - 1);
+  }
+  uint32_t add(const Thread& t, Cycles at, uint32_t cause, Why why, uint8_t what = 0) {
+    return add({at, cause, program_.cores[t.core].core, t.risc, why, what});
+  }
+  // Of the RISC as it stands: what it did since its last moment was its own work.
+  uint32_t here(Thread& t) {
+    if (out_.moments[t.moment].at != t.now) t.moment = add(t, t.now, t.moment, Why::work);
+    return t.moment;
+  }
+  void step(const Thread& t, Act act, uint8_t zone = 0) {
+    out_.steps.push_back({t.now, program_.cores[t.core].core, t.risc, act, zone});
+  }
+  void marker(Thread& t, Act act, uint8_t zone = 0) {
+    step(t, act, zone);
+    t.now += kMarkerCycles;
+  }
+
+  // --- events
+
+  void schedule(uint32_t thread) { events_.push({threads_[thread].now, order_++, thread}); }
+  void wake(uint32_t thread, Cycles at, uint32_t cause, Why why) {
+    Thread& t = threads_[thread];
+    t.blocked = false;
+    t.now = std::max(t.now, at + kPollCycles);
+    t.moment = add(t, t.now, cause, why, t.waits_for);
+    schedule(thread);
+  }
+  void resume(uint32_t thread) {
+    Thread& t = threads_[thread];
+    while (go_on(t, thread))
+      if (!events_.empty() && events_.top().at < t.now) return schedule(thread);
+  }
+
+  // Does what comes next. False: it waits or is over.
+  bool go_on(Thread& t, uint32_t thread) {
+    Core& core = cores_[t.core];
+    switch (t.phase) {
+      case Phase::launch:
+        marker(t, Act::launch);
+        t.now += kTakeLaunch;
+        t.phase = Phase::start;
+        return true;
+      case Phase::start:
+        start_others(t, core);
+        t.phase = Phase::kernel;
+        return true;
+      case Phase::fw:
+        marker(t, Act::fw_start);
+        t.phase = Phase::kernel;
+        return true;
+      case Phase::kernel:
+        kernel_start(t);
+        return true;
+      case Phase::body:
+        if (t.pc < t.code->size()) return execute(t, thread, (*t.code)[t.pc++]);
+        t.phase = Phase::kernel_end;
+        return true;
+      case Phase::kernel_end:
+        marker(t, Act::kernel_end);
+        t.phase = t.risc == brisc ? Phase::riscs : Phase::fw_end;
+        return true;
+      case Phase::riscs:
+        t.phase = Phase::fw_end;
+        if (core.riscs_running == 0) return true;
+        core.master = thread;
+        t.blocked = true;
+        return false;
+      case Phase::fw_end:
+        if (t.risc == brisc) tell_dispatcher(t);
+        marker(t, Act::fw_end);
+        t.phase = t.risc == brisc ? Phase::push : Phase::over;
+        if (t.risc != brisc) risc_done(t, core);
+        return t.risc == brisc;
+      case Phase::push:
+        t.now += kPushOfALog * kRiscs;
+        t.phase = Phase::finish;
+        return true;
+      case Phase::finish:
+        step(t, Act::finish);
+        t.phase = Phase::over;
+        return false;
+      case Phase::over:
+        return false;
+    }
+    return false;
+  }
+  void kernel_start(Thread& t) {
+    if (!t.code) {
+      t.phase = t.risc == brisc ? Phase::riscs : Phase::fw_end;
+      return;
+    }
+    marker(t, Act::kernel_start);
+    t.phase = Phase::body;
+  }
+  void start_others(Thread& master, Core& core) {
+    for (uint32_t r = 1; r < kRiscs; ++r) {
+      Thread& t = threads_[core.first_thread + r];
+      if (!t.code) continue;
+      master.now += kRiscStart;
+      t.now = master.now;
+      t.moment = here(master);
+      t.phase = Phase::fw;
+      ++core.riscs_running;
+      schedule(core.first_thread + r);
+    }
+  }
+  void risc_done(Thread& t, Core& core) {
+    const uint32_t moment = here(t);
+    if (--core.riscs_running == 0 && core.master != kNobody)
+      wake(std::exchange(core.master, kNobody), t.now, moment, Why::riscs);
+  }
+  void tell_dispatcher(Thread& t) {
+    const Place at = shape_.cores[program_.cores[t.core].core];
+    const uint32_t done = add(t, t.now + kGoLatency + shape_.hop * (at.x + at.y), here(t), Why::done);
+    if (out_.last == kNoCause || out_.moments[done].at > out_.moments[out_.last].at) out_.last = done;
+  }
+
+  // --- programs
+
+  bool execute(Thread& t, uint32_t thread, const Instruction& i) {
+    switch (i.what) {
+      case Do::zone_begin:
+        marker(t, Act::zone_begin, i.a);
+        return true;
+      case Do::zone_end:
+        marker(t, Act::zone_end, i.a);
+        return true;
+      case Do::spin:
+        spin(t, i.n);
+        return true;
+      case Do::read:
+      case Do::write:
+        transfer(t, i.n);
+        return true;
+      case Do::send:
+        send(t, i.a, i.n);
+        return true;
+      case Do::barrier:
+        if (t.arrived > t.now) {
+          t.now = t.arrived;
+          t.moment = t.arrived_moment;
+        }
+        return true;
+      case Do::signal:
+        signal(t, i);
+        return true;
+      case Do::await:
+        return await(t, thread, i);
+      case Do::reserve:
+      case Do::front:
+        return wait_for_buffer(t, thread, i);
+      case Do::push:
+      case Do::pop:
+        move_block(t, i);
+        return true;
+      case Do::loop:
+        begin_loop(t, i);
+        return true;
+      case Do::loop_end:
+        end_loop(t);
+        return true;
+    }
+    return true;
+  }
+
+  void spin(Thread& t, uint32_t n) {
+    t.dice = mixed(t.dice);
+    const double off = static_cast<double>(t.dice >> 11) / static_cast<double>(uint64_t{1} << 53) * 2 - 1;
+    t.now += static_cast<Cycles>(std::llround(n * (1 + program_.jitter * off)));
+  }
+
+  // In the order of requests: `from` is taken when its last user is through.
+  uint32_t use(const Thread& t, Resource& r, uint32_t moment, double rate, uint32_t bytes, Why why, uint8_t what) {
+    Cycles at = out_.moments[moment].at;
+    if (r.moment != kNoCause && r.free > at) at = r.free, moment = r.moment;
+    r.free = at + std::max<Cycles>(1, static_cast<Cycles>(std::ceil(bytes / rate)));
+    return r.moment = add(t, r.free, moment, why, what);
+  }
+  void arrives(Thread& t, uint32_t moment) {
+    if (out_.moments[moment].at < t.arrived) return;
+    t.arrived = out_.moments[moment].at;
+    t.arrived_moment = moment;
+  }
+  void transfer(Thread& t, uint32_t bytes) {
+    t.now += kIssueCycles;
+    const auto channel = static_cast<uint8_t>(t.turn++ % shape_.channels);
+    uint32_t m = use(t, channels_[channel], here(t), shape_.channel_bytes_a_cycle, bytes, Why::channel, channel);
+    m = use(t, cores_[t.core].port, m, shape_.port_bytes_a_cycle, bytes, Why::port, 0);
+    arrives(t, add(t, out_.moments[m].at + shape_.dram_latency, m, Why::latency));
+  }
+  Cycles way(const Thread& t, uint16_t to) const {
+    const Place a = shape_.cores[program_.cores[t.core].core], b = shape_.cores[to];
+    return shape_.hop * static_cast<Cycles>(std::abs(a.x - b.x) + std::abs(a.y - b.y) + 2);
+  }
+  void send(Thread& t, uint8_t group, uint32_t bytes) {
+    const auto& to = program_.cores[t.core].group[group];
+    if (to.empty()) return;
+    t.now += kIssueCycles;
+    Cycles furthest = 0;
+    for (const uint16_t core : to) furthest = std::max(furthest, way(t, core));
+    uint32_t m = use(t, cores_[t.core].port, here(t), shape_.port_bytes_a_cycle, bytes, Why::port, 0);
+    m = add(t, out_.moments[m].at + furthest, m, Why::latency);
+    t.sent = out_.moments[m].at;
+    t.sent_moment = m;
+    arrives(t, m);
+  }
+  void signal(Thread& t, const Instruction& i) {
+    const auto& to = program_.cores[t.core].group[i.a];
+    if (to.empty()) return;
+    t.now += kIssueCycles;
+    for (const uint16_t core : to) {
+      Cycles at = t.now + way(t, core);
+      const bool behind_data = t.sent > at;
+      if (behind_data) at = t.sent;
+      const uint32_t moment = behind_data ? t.sent_moment : add(t, at, here(t), Why::latency);
+      deliveries_.push_back({place_of_[core], i.b, i.n, moment});
+      events_.push({at, order_++, static_cast<uint32_t>(threads_.size() + deliveries_.size() - 1)});
+    }
+  }
+  void deliver(const Delivery& d, Cycles at) {
+    Semaphore& s = cores_[d.core].semaphore[d.semaphore];
+    s.value += d.n;
+    if (s.waiter == kNobody || s.value < s.wanted) return;
+    s.value -= s.wanted;
+    wake(std::exchange(s.waiter, kNobody), at, d.moment, Why::semaphore);
+  }
+  bool await(Thread& t, uint32_t thread, const Instruction& i) {
+    t.now += kPollCycles;
+    if (i.n == 0) return true;
+    Semaphore& s = cores_[t.core].semaphore[i.a];
+    if (s.value >= i.n) {
+      s.value -= i.n;
+      return true;
+    }
+    s.wanted = i.n, s.waiter = thread;
+    t.waits_for = i.a, t.blocked = true;
+    return false;
+  }
+  bool wait_for_buffer(Thread& t, uint32_t thread, const Instruction& i) {
+    t.now += kPollCycles;
+    Buffer& b = cores_[t.core].buffer[i.a];
+    const bool room = i.what == Do::reserve;
+    if (room ? b.filled < program_.capacity[i.a] : b.filled > 0) return true;
+    (room ? b.producer : b.consumer) = thread;
+    t.waits_for = i.a, t.blocked = true;
+    return false;
+  }
+  void move_block(Thread& t, const Instruction& i) {
+    Buffer& b = cores_[t.core].buffer[i.a];
+    const bool in = i.what == Do::push;
+    b.filled += in ? 1u : ~0u;
+    if (note_buffers_)
+      out_.buffers.push_back({t.now, program_.cores[t.core].core, i.a, static_cast<int8_t>(in ? 1 : -1)});
+    uint32_t& waiter = in ? b.consumer : b.producer;
+    if (waiter == kNobody) return;
+    wake(std::exchange(waiter, kNobody), t.now, here(t), Why::buffer);
+  }
+  void begin_loop(Thread& t, const Instruction& i) {
+    const uint32_t turns = i.a == 1 ? program_.cores[t.core].count : i.n;
+    if (turns != 0) {
+      t.loop.at(t.loops++) = {t.pc, turns};
+      return;
+    }
+    for (unsigned open = 1; open != 0; ++t.pc) {
+      if ((*t.code)[t.pc].what == Do::loop) ++open;
+      if ((*t.code)[t.pc].what == Do::loop_end) --open;
+    }
+  }
+  void end_loop(Thread& t) {
+    t.now += kLoopCycles;
+    auto& [first, left] = t.loop.at(t.loops - 1u);
+    if (--left == 0)
+      --t.loops;
+    else
+      t.pc = first;
+  }
+
+  std::string sentence_about(const Thread& t) const {
+    const std::string who = std::string(kRiscNames[t.risc]) + " of core " + std::to_string(program_.cores[t.core].core);
+    if (t.phase != Phase::body) return who + " waits for its other RISCs";
+    const Instruction& i = (*t.code)[t.pc - 1];
+    const std::string which = std::to_string(t.waits_for);
+    if (i.what == Do::await) return who + " waits for semaphore " + which + " for ever";
+    return who + " waits for " + (i.what == Do::reserve ? "room" : "a block") + " in buffer " + which + " for ever";
+  }
+
+  const Shape& shape_;
+  const ChipProgram& program_;
+  bool note_buffers_;
+  std::vector<Resource> channels_;
+  std::vector<Core> cores_;
+  std::vector<Thread> threads_;
+  std::vector<uint16_t> place_of_;  // in cores_, by Shape::cores
+  std::vector<Delivery> deliveries_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  uint64_t order_ = 0;
+  Timeline out_;
+};
+
+}  // namespace
+
+std::string_view to_string(Why why) {
+  constexpr std::string_view kNames[] = {"begin",   "go",     "work",      "dram channel", "noc port",
+                                         "latency", "buffer", "semaphore", "other riscs",  "done"};
+  return kNames[static_cast<size_t>(why)];
+}
+
+Shape wormhole_shape(std::vector<Place> cores) {
+  Shape s;
+  s.cores = std::move(cores);
+  return s;
+}
+
+Shape blackhole_shape(std::vector<Place> cores) {
+  Shape s;
+  s.cores = std::move(cores);
+  s.channels = 8;
+  s.channel_bytes_a_cycle = 47;
+  s.port_bytes_a_cycle = 64;
+  return s;
+}
+
+Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers) {
+  return Machine(shape, program, go, seed, note_buffers).run();
+}
+
+std::vector<PathPart> critical_path(const Timeline& timeline) {
+  std::vector<PathPart> path;
+  for (uint32_t m = timeline.last; timeline.moments[m].cause != kNoCause; m = timeline.moments[m].cause) {
+    const Moment& moment = timeline.moments[m];
+    const Cycles begin = timeline.moments[moment.cause].at;
+    PathPart* const next = path.empty() ? nullptr : &path.back();
+    const bool same = next && next->core == moment.core && next->risc == moment.risc && next->why == moment.why &&
+                      next->what == moment.what;
+    if (same)
+      next->begin = begin;
+    else if (begin != moment.at)
+      path.push_back({begin, moment.at, moment.core, moment.risc, moment.why, moment.what});
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace ttc::chip
