@@ -8,11 +8,11 @@
 namespace ttc::chip {
 namespace {
 
-constexpr Cycles kGoLatency = 150;     // from the dispatcher to a core, without hops
-constexpr Cycles kRiscStart = 12;      // BRISC starts the others one after another
-constexpr Cycles kTakeLaunch = 60;     // BRISC reads the launch message
-constexpr Cycles kPushOfALog = 110;    // BRISC appends one RISC's buffer to its log
-constexpr Cycles kLoopCycles = 4;      // one turn
+constexpr Cycles kGoLatency = 150;   // from the dispatcher to a core, without hops
+constexpr Cycles kRiscStart = 12;    // BRISC starts the others one after another
+constexpr Cycles kTakeLaunch = 60;   // BRISC reads the launch message
+constexpr Cycles kPushOfALog = 110;  // BRISC appends one RISC's buffer to its log
+constexpr Cycles kLoopCycles = 4;    // one turn
 constexpr unsigned kDeepestLoop = 4;
 constexpr uint32_t kNobody = ~uint32_t{0};
 constexpr const char* kRiscNames[] = {"BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2"};
@@ -44,7 +44,7 @@ struct Thread {
   Cycles arrived = 0, sent = 0;
   uint32_t arrived_moment = kNoCause, sent_moment = kNoCause;
   uint64_t dice = 0;
-  uint8_t waits_for = 0;  // buffer or semaphore
+  uint8_t waits_for = 0;                                           // buffer or semaphore
   std::array<std::pair<uint32_t, uint32_t>, kDeepestLoop> loop{};  // first instruction, turns left
 };
 
@@ -58,7 +58,7 @@ struct Semaphore {
 struct Core {
   std::array<Buffer, kBuffers> buffer;
   std::array<Semaphore, kSemaphores> semaphore;
-  Resource port;
+  std::array<std::array<Resource, 2>, 2> port;  // by NoC and direction
   uint32_t first_thread = 0, riscs_running = 0;
   uint32_t master = kNobody;  // BRISC, while it waits for the others
 };
@@ -259,7 +259,7 @@ class Machine {
         return true;
       case Do::read:
       case Do::write:
-        transfer(t, i.n);
+        transfer(t, i.n, i.what == Do::read);
         return true;
       case Do::send:
         send(t, i.a, i.n);
@@ -299,7 +299,8 @@ class Machine {
   }
 
   // In the order of requests: `from` is taken when its last user is through.
-  uint32_t use(const Thread& t, Resource& r, uint32_t moment, double rate, uint32_t bytes, Why why, uint8_t what) {
+  uint32_t use(const Thread& t, Resource& r, uint32_t moment, double rate, uint32_t bytes, Why why,
+               uint8_t what) {
     Cycles at = out_.moments[moment].at;
     if (r.moment != kNoCause && r.free > at) at = r.free, moment = r.moment;
     r.free = at + std::max<Cycles>(1, static_cast<Cycles>(std::ceil(bytes / rate)));
@@ -310,11 +311,14 @@ class Machine {
     t.arrived = out_.moments[moment].at;
     t.arrived_moment = moment;
   }
-  void transfer(Thread& t, uint32_t bytes) {
+  static uint8_t noc_of(const Thread& t) { return t.risc == brisc ? 1 : 0; }
+  Resource& port(const Thread& t, bool in) { return cores_[t.core].port[noc_of(t)][in]; }
+  void transfer(Thread& t, uint32_t bytes, bool in) {
     t.now += kIssueCycles;
     const auto channel = static_cast<uint8_t>(t.turn++ % shape_.channels);
-    uint32_t m = use(t, channels_[channel], here(t), shape_.channel_bytes_a_cycle, bytes, Why::channel, channel);
-    m = use(t, cores_[t.core].port, m, shape_.port_bytes_a_cycle, bytes, Why::port, 0);
+    uint32_t m =
+        use(t, channels_[channel], here(t), shape_.channel_bytes_a_cycle, bytes, Why::channel, channel);
+    m = use(t, port(t, in), m, shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
     arrives(t, add(t, out_.moments[m].at + shape_.dram_latency, m, Why::latency));
   }
   Cycles way(const Thread& t, uint16_t to) const {
@@ -327,7 +331,7 @@ class Machine {
     t.now += kIssueCycles;
     Cycles furthest = 0;
     for (const uint16_t core : to) furthest = std::max(furthest, way(t, core));
-    uint32_t m = use(t, cores_[t.core].port, here(t), shape_.port_bytes_a_cycle, bytes, Why::port, 0);
+    uint32_t m = use(t, port(t, false), here(t), shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
     m = add(t, out_.moments[m].at + furthest, m, Why::latency);
     t.sent = out_.moments[m].at;
     t.sent_moment = m;
@@ -405,12 +409,14 @@ class Machine {
   }
 
   std::string sentence_about(const Thread& t) const {
-    const std::string who = std::string(kRiscNames[t.risc]) + " of core " + std::to_string(program_.cores[t.core].core);
+    const std::string who =
+        std::string(kRiscNames[t.risc]) + " of core " + std::to_string(program_.cores[t.core].core);
     if (t.phase != Phase::body) return who + " waits for its other RISCs";
     const Instruction& i = (*t.code)[t.pc - 1];
     const std::string which = std::to_string(t.waits_for);
     if (i.what == Do::await) return who + " waits for semaphore " + which + " for ever";
-    return who + " waits for " + (i.what == Do::reserve ? "room" : "a block") + " in buffer " + which + " for ever";
+    return who + " waits for " + (i.what == Do::reserve ? "room" : "a block") + " in buffer " + which +
+           " for ever";
   }
 
   const Shape& shape_;
@@ -429,7 +435,7 @@ class Machine {
 }  // namespace
 
 std::string_view to_string(Why why) {
-  constexpr std::string_view kNames[] = {"begin",   "go",     "work",      "dram channel", "noc port",
+  constexpr std::string_view kNames[] = {"begin",   "go",     "work",      "dram channel", "port of noc",
                                          "latency", "buffer", "semaphore", "other riscs",  "done"};
   return kNames[static_cast<size_t>(why)];
 }
@@ -459,8 +465,8 @@ std::vector<PathPart> critical_path(const Timeline& timeline) {
     const Moment& moment = timeline.moments[m];
     const Cycles begin = timeline.moments[moment.cause].at;
     PathPart* const next = path.empty() ? nullptr : &path.back();
-    const bool same = next && next->core == moment.core && next->risc == moment.risc && next->why == moment.why &&
-                      next->what == moment.what;
+    const bool same = next && next->core == moment.core && next->risc == moment.risc &&
+                      next->why == moment.why && next->what == moment.what;
     if (same)
       next->begin = begin;
     else if (begin != moment.at)

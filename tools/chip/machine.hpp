@@ -3,8 +3,9 @@
 // order of time out; no thread, no clock and no memory of a card.
 //
 // The model, in cycles of the tile clock:
-//   - A transfer first occupies the DRAM channel, then the NoC port of the core it goes to or comes from, each for bytes/rate and
-//     in the order of requests, and arrives a fixed latency and some cycles a hop later. A multicast occupies the sender's port once.
+//   - A transfer first occupies the DRAM channel, then the port of the core it goes to or comes from, each for bytes/rate and in the
+//     order of requests, and arrives a fixed latency and some cycles a hop later. A core has a port in and one out for each of two
+//     NoCs; BRISC uses the second NoC, NCRISC the first. A multicast occupies the sender's port once.
 //   - A core's program waits for its transfers only at a barrier. A store to a neighbour's semaphore arrives behind the data sent
 //     there before it.
 //   - A circular buffer holds `capacity` blocks: its producer waits while it is full, its consumer while it is empty.
@@ -28,9 +29,10 @@ namespace ttc::chip {
 
 using Cycles = uint64_t;
 
-inline constexpr Cycles kMarkerCycles = 18;  // a zone's two markers cost 35 to 55 ns on Blackhole (tt-metal PR #55967)
-inline constexpr Cycles kPollCycles = 8;     // a loop that waits for a word in L1
-inline constexpr Cycles kIssueCycles = 12;   // a NoC command
+inline constexpr Cycles kMarkerCycles =
+    18;  // a zone's two markers cost 35 to 55 ns on Blackhole (tt-metal PR #55967)
+inline constexpr Cycles kPollCycles = 8;    // a loop that waits for a word in L1
+inline constexpr Cycles kIssueCycles = 12;  // a NoC command
 
 struct Place {
   uint8_t x = 0, y = 0;
@@ -55,18 +57,18 @@ enum Risc : uint8_t { brisc, ncrisc, unpack, math, pack };
 enum class Do : uint8_t {
   zone_begin,  // a: zone
   zone_end,
-  spin,      // n cycles, more or less by the program's jitter
-  read,      // n bytes of DRAM; the channel is the next in turn
-  write,     // n bytes to DRAM
-  send,      // n bytes to the cores of group a
-  barrier,   // until all of that has arrived
-  signal,    // semaphore `b` of the cores of group a grows by n
-  await,     // until the own semaphore a holds n, which are taken
-  reserve,   // room for one block in buffer a
-  push,      // a block into buffer a
-  front,     // a block in buffer a
-  pop,       // it is free
-  loop,      // a == 0: n times; a == 1: as often as the core's own count; 0 times skips to the end
+  spin,     // n cycles, more or less by the program's jitter
+  read,     // n bytes of DRAM; the channel is the next in turn
+  write,    // n bytes to DRAM
+  send,     // n bytes to the cores of group a
+  barrier,  // until all of that has arrived
+  signal,   // semaphore `b` of the cores of group a grows by n
+  await,    // until the own semaphore a holds n, which are taken
+  reserve,  // room for one block in buffer a
+  push,     // a block into buffer a
+  front,    // a block in buffer a
+  pop,      // it is free
+  loop,     // a == 0: n times; a == 1: as often as the core's own count; 0 times skips to the end
   loop_end,
 };
 struct Instruction {
@@ -78,8 +80,9 @@ using Code = std::vector<Instruction>;  // ends where it ends
 
 // What one core runs in a program.
 struct CoreProgram {
-  uint16_t core = 0;                           // of Shape::cores
-  std::array<int16_t, kRiscs> code{-1, -1, -1, -1, -1};  // of ChipProgram::codes; -1: that RISC is not enabled
+  uint16_t core = 0;  // of Shape::cores
+  std::array<int16_t, kRiscs> code{-1, -1, -1, -1,
+                                   -1};        // of ChipProgram::codes; -1: that RISC is not enabled
   uint32_t count = 1;                          // of Do::loop with a == 1
   std::array<std::vector<uint16_t>, 4> group;  // other cores, of Shape::cores
 };
@@ -111,7 +114,7 @@ struct Moment {
   uint16_t core;
   uint8_t risc;
   Why why;
-  uint8_t what = 0;  // channel, buffer or semaphore
+  uint8_t what = 0;  // channel, NoC, buffer or semaphore
 };
 
 // For tests: every change of a circular buffer.
@@ -137,7 +140,8 @@ struct Deadlock : std::logic_error {
 
 // Runs `program` from `go` on, when the dispatcher's go message leaves. `note_buffers`: fills Timeline::buffers.
 // Throws Deadlock.
-Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers = false);
+Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed,
+             bool note_buffers = false);
 
 // Parts of the path that leads to `timeline.last`, in order of time: each begins where the one before ended.
 struct PathPart {

@@ -45,7 +45,9 @@ class Kernel {
     code.push_back(i);
     return *this;
   }
-  Kernel& tiles(const ChipOp& op, Do what) { return times(op.tiles).add({what, 0, 0, op.tile_bytes}).again(); }
+  Kernel& tiles(const ChipOp& op, Do what) {
+    return times(op.tiles).add({what, 0, 0, op.tile_bytes}).again();
+  }
   std::vector<ZoneOf> open_;
 };
 
@@ -60,14 +62,27 @@ void receive_one(Kernel& k) {
   k.zone(ZoneOf::receive_block).reserve(in0).signal(previous, in0_ready).await(in0_valid, 1).push(in0).end();
 }
 void send_one(Kernel& k, const ChipOp& op) {
-  k.front(out).zone(ZoneOf::send_block).await(in0_ready, 1).send(next, op).signal(next, in0_valid).barrier().pop(out).end();
+  k.front(out)
+      .zone(ZoneOf::send_block)
+      .await(in0_ready, 1)
+      .send(next, op)
+      .signal(next, in0_valid)
+      .barrier()
+      .pop(out)
+      .end();
 }
 void unpack_one(Kernel& k, const ChipOp& op) {
   k.zone(ZoneOf::wait_front).front(in0).end();
   k.zone(ZoneOf::unpack_block).reserve(source).spin(op.unpack).push(source).pop(in0).end();
 }
 void math_one(Kernel& k, const ChipOp& op) {
-  k.front(source).zone(ZoneOf::math_block).reserve(destination).spin(op.math).pop(source).push(destination).end();
+  k.front(source)
+      .zone(ZoneOf::math_block)
+      .reserve(destination)
+      .spin(op.math)
+      .pop(source)
+      .push(destination)
+      .end();
 }
 void pack_one(Kernel& k, const ChipOp& op) {
   k.front(destination).zone(ZoneOf::reserve_back).reserve(out).end();
@@ -164,7 +179,8 @@ void multicast(ChipProgram& p, const ChipOp& op, unsigned columns) {
   const unsigned wide = std::min(columns, cores), rows = cores / wide;
   p.cores.resize(static_cast<size_t>(rows) * wide);  // a grid has no ragged row
   const int16_t in0_code[] = {add(p, in0_receiver()), add(p, in0_leader(op, wide - 1))};
-  const int16_t in1_code[] = {add(p, in1_and_result(op, false, 0)), add(p, in1_and_result(op, true, rows - 1))};
+  const int16_t in1_code[] = {add(p, in1_and_result(op, false, 0)),
+                              add(p, in1_and_result(op, true, rows - 1))};
   const Compute compute = matrix_compute(p, op);
   for (unsigned i = 0; i < p.cores.size(); ++i) {
     CoreProgram& c = p.cores[i];
@@ -221,11 +237,12 @@ void ring(ChipProgram& p, const ChipOp& op, unsigned columns) {
 
 }  // namespace
 
-ChipProgram program_of(const ChipOp& op, const Shape& shape, unsigned cores, double jitter, uint64_t seed) {
+ChipProgram program_of(const ChipOp& op, const Shape& shape, double jitter, uint64_t seed) {
   ChipProgram p;
   p.jitter = jitter;
   p.capacity = {op.buffer_blocks, op.buffer_blocks, 2, 2, 2};
-  const unsigned used = std::min(op.cores == 0 ? cores : std::min(op.cores, cores), static_cast<unsigned>(shape.cores.size()));
+  const auto all = static_cast<unsigned>(shape.cores.size());
+  const unsigned used = op.cores == 0 ? all : std::min(op.cores, all);
   p.cores.resize(used);
   for (unsigned i = 0; i < used; ++i) p.cores[i].core = static_cast<uint16_t>(i);
   std::mt19937_64 random(seed);

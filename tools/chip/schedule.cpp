@@ -5,24 +5,16 @@
 namespace ttc::chip {
 namespace {
 
-constexpr size_t kMostAhead = 64;         // programs in the command queue
-constexpr Cycles kWriteProgram = 1200;    // the dispatcher's, for a program of few cores
-constexpr Cycles kWriteCore = 12;         // and for each core
-constexpr Cycles kGoAfterDone = 260;      // from the last done to the next go message
-constexpr double kCompileFactor = 40;     // the first of an op is built; the others are found in the cache
+constexpr size_t kMostAhead = 64;       // programs in the command queue
+constexpr Cycles kWriteProgram = 1200;  // the dispatcher's, for a program of few cores
+constexpr Cycles kWriteCore = 12;       // and for each core
+constexpr Cycles kGoAfterDone = 260;    // from the last done to the next go message
+constexpr double kCompileFactor = 40;   // the first of an op is built; the others are found in the cache
 
 }  // namespace
 
-Schedule::Schedule(Shape shape, ChipWorkload workload, unsigned cores, uint64_t seed, uint64_t hz, Cycles begin)
-    : shape_(std::move(shape)),
-      workload_(std::move(workload)),
-      cores_(cores == 0 ? static_cast<unsigned>(shape_.cores.size()) : cores),
-      seed_(seed),
-      hz_(hz),
-      host_free_(begin),
-      dispatcher_free_(begin),
-      done_(begin),
-      idle_(begin) {}
+Schedule::Schedule(Shape shape, ChipWorkload workload, HostPace pace, uint64_t seed, uint64_t hz)
+    : shape_(std::move(shape)), workload_(std::move(workload)), pace_(pace), seed_(seed), hz_(hz) {}
 
 Launched Schedule::next() {
   Launched l;
@@ -31,7 +23,7 @@ Launched Schedule::next() {
   auto known = programs_.find(l.op);
   l.first_of_its_kind = known == programs_.end();
   if (l.first_of_its_kind)
-    known = programs_.emplace(l.op, program_of(*l.op, shape_, cores_, workload_.jitter, seed_ + op_)).first;
+    known = programs_.emplace(l.op, program_of(*l.op, shape_, workload_.jitter, seed_ + op_)).first;
   if (++repeated_ == l.op->repeat) {
     repeated_ = 0;
     op_ = (op_ + 1) % workload_.ops.size();
@@ -43,6 +35,8 @@ Launched Schedule::next() {
   }
   const double host_us = l.op->host_us * (l.first_of_its_kind ? kCompileFactor : 1);
   l.host_begin = host_free_ + of_us(l.op->gap_us);
+  if (l.number > 0) l.host_begin = std::max(l.host_begin, host_before_ + pace_.apart);
+  host_before_ = l.host_begin;
   l.host_end = host_free_ = l.host_begin + of_us(host_us);
   l.written_begin = std::max(l.host_end, dispatcher_free_);
   l.written_end = l.written_begin + kWriteProgram + kWriteCore * known->second.cores.size();
@@ -67,7 +61,8 @@ std::vector<ProgramPart> program_path(const Launched& l, Cycles done_before) {
   }
   for (const PathPart& p : critical_path(l.timeline)) {
     std::string what(to_string(p.why));
-    if (p.why == Why::channel || p.why == Why::buffer || p.why == Why::semaphore) what += " " + std::to_string(p.what);
+    if (p.why == Why::channel || p.why == Why::port || p.why == Why::buffer || p.why == Why::semaphore)
+      what += " " + std::to_string(p.what);
     path.push_back({p.begin, p.end, p.core, p.risc, what});
   }
   return path;

@@ -11,8 +11,8 @@ namespace ttc::chip {
 struct Launched {
   uint32_t number = 0;  // from 0
   const ChipOp* op = nullptr;
-  bool first_of_its_kind = false;       // the host has it compiled, later ones are found in its cache
-  Cycles host_begin = 0, host_end = 0;  // it was enqueued
+  bool first_of_its_kind = false;             // the host has it compiled, later ones are found in its cache
+  Cycles host_begin = 0, host_end = 0;        // it was enqueued
   Cycles written_begin = 0, written_end = 0;  // its configuration, by the dispatcher
   Cycles go = 0;
   Timeline timeline;
@@ -27,28 +27,29 @@ struct ProgramPart {
 };
 std::vector<ProgramPart> program_path(const Launched& launched, Cycles done_before);
 
+struct HostPace {
+  Cycles apart = 0;  // the host enqueues programs no closer than this, whatever they are
+};
+
 class Schedule {
  public:
-  // `cores`: how many of the shape the workload has; 0: all. `hz`: of the tile clock, for what the host takes.
-  Schedule(Shape shape, ChipWorkload workload, unsigned cores, uint64_t seed, uint64_t hz, Cycles begin);
+  // Times begin with 0. `hz`: of the tile clock, for what the host takes.
+  Schedule(Shape shape, ChipWorkload workload, HostPace pace, uint64_t seed, uint64_t hz);
 
   // Its steps begin with the go message, which no earlier program's steps reach past.
   Launched next();
-  // The host was kept waiting: it enqueues nothing before.
-  void host_waits_until(Cycles at) { host_free_ = std::max(host_free_, at); }
-  Cycles done() const { return done_; }  // the last program, as the dispatcher sees it
+  uint32_t launched() const { return number_; }
   const Shape& shape() const { return shape_; }
-  const ChipWorkload& workload() const { return workload_; }
 
  private:
   Cycles of_us(double us) const { return static_cast<Cycles>(us * static_cast<double>(hz_) / 1e6); }
 
   Shape shape_;
   ChipWorkload workload_;
-  unsigned cores_;
+  HostPace pace_;
   uint64_t seed_, hz_;
-  Cycles host_free_, dispatcher_free_, done_, idle_;
-  std::deque<Cycles> ends_;  // of programs the host may be ahead of
+  Cycles host_free_ = 0, host_before_ = 0, dispatcher_free_ = 0, done_ = 0, idle_ = 0;
+  std::deque<Cycles> ends_;                        // of programs the host may be ahead of
   std::map<const ChipOp*, ChipProgram> programs_;  // as compiled
   uint32_t number_ = 0;
   size_t op_ = 0;

@@ -26,20 +26,20 @@ struct Tensor {
 struct ChipOp {
   std::string code = "UnaryDeviceOperation";
   Pattern pattern = Pattern::stream;
-  unsigned cores = 0;                // 0: as many as the workload has
-  unsigned blocks = 12;              // a core's RISCs handle one after another
-  unsigned out_blocks = 4;           // multicast: blocks of the result
-  unsigned tiles = 4;                // of a block
-  unsigned tile_bytes = 2048;        // BFLOAT16
-  unsigned buffer_blocks = 2;        // an input buffer holds
+  unsigned cores = 0;                           // 0: all of the shape
+  unsigned blocks = 12;                         // a core's RISCs handle one after another
+  unsigned out_blocks = 4;                      // multicast: blocks of the result
+  unsigned tiles = 4;                           // of a block
+  unsigned tile_bytes = 2048;                   // BFLOAT16
+  unsigned buffer_blocks = 2;                   // an input buffer holds
   Cycles unpack = 300, math = 900, pack = 250;  // a block
-  double imbalance = 0;              // some cores have up to so many times more blocks than the others
-  double host_us = 12;               // the host takes to enqueue it
-  double gap_us = 0;                 // and does other things before
-  unsigned repeat = 1;               // so often in a row
+  double imbalance = 0;  // some cores have up to so many times more blocks than the others
+  double host_us = 12;   // the host takes to enqueue it
+  double gap_us = 0;     // and does other things before
+  unsigned repeat = 1;   // so often in a row
   std::string fidelity = "HiFi4";
   std::vector<Tensor> inputs{Tensor{}}, outputs{Tensor{}};
-  uint64_t flops = 0;                // of all cores
+  uint64_t flops = 0;  // of all cores
 };
 
 struct ChipWorkload {
@@ -82,7 +82,7 @@ struct ZonePlace {
 };
 ZonePlace zone_place(Pattern pattern, ZoneOf zone);
 
-// What the cores of `shape` run for `op`; `cores`: how many the workload has. `seed` settles which cores have more to do.
-ChipProgram program_of(const ChipOp& op, const Shape& shape, unsigned cores, double jitter, uint64_t seed);
+// What the cores of `shape` run for `op`. `seed` settles which cores have more to do.
+ChipProgram program_of(const ChipOp& op, const Shape& shape, double jitter, uint64_t seed);
 
 }  // namespace ttc::chip

@@ -73,7 +73,8 @@ class Reader {
   T whole(const toml::node& n, const std::string& field, int64_t least, int64_t most) const {
     const auto value = n.value_exact<int64_t>();
     if (!value || *value < least || *value > most)
-      fail(n, field + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+      fail(n,
+           field + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return static_cast<T>(*value);
   }
   Pattern pattern(const toml::node& n) const {
@@ -83,14 +84,17 @@ class Reader {
     fail(n, "pattern '" + wanted + "' is none of stream, multicast, pipeline, ring");
   }
   std::vector<Tensor> tensors(const toml::node& n, const char* field) const {
-    const std::string what = std::string(field) + " must be shapes of four numbers, as in [[1, 1, 1024, 512]]";
+    const std::string what =
+        std::string(field) + " must be shapes of four numbers, as in [[1, 1, 1024, 512]]";
     const toml::array* all = n.as_array();
     if (!all || all->size() > 16) fail(n, what);
     std::vector<Tensor> shapes;
     for (const toml::node& one : *all) {
       const toml::array* shape = one.as_array();
       if (!shape || shape->size() != 4) fail(one, what);
-      const auto size = [&](size_t i) { return whole<uint32_t>(*shape->get(i), "a size in " + std::string(field), 1, 1 << 30); };
+      const auto size = [&](size_t i) {
+        return whole<uint32_t>(*shape->get(i), "a size in " + std::string(field), 1, 1 << 30);
+      };
       shapes.push_back({size(0), size(1), size(2), size(3)});
     }
     return shapes;
@@ -99,7 +103,9 @@ class Reader {
   ChipOp op(const toml::table& table) const {
     ChipOp o;
     const auto count = [](unsigned& to, int64_t least, int64_t most, const char* field, const Reader* self) {
-      return [&to, least, most, field, self](const toml::node& n) { to = self->whole<unsigned>(n, field, least, most); };
+      return [&to, least, most, field, self](const toml::node& n) {
+        to = self->whole<unsigned>(n, field, least, most);
+      };
     };
     const auto cycles = [this](Cycles& to, const char* field) {
       return [&to, field, this](const toml::node& n) { to = whole<Cycles>(n, field, 1, 100'000'000); };
@@ -107,25 +113,26 @@ class Reader {
     const auto real = [this](double& to, double most, const char* field) {
       return [&to, most, field, this](const toml::node& n) { to = number(n, field, 0, most); };
     };
-    fields(table, {{"code", [&](const toml::node& n) { o.code = text(n, "code"); }},
-                   {"pattern", [&](const toml::node& n) { o.pattern = pattern(n); }},
-                   {"cores", count(o.cores, 0, 256, "cores", this)},
-                   {"blocks", count(o.blocks, 1, 10000, "blocks", this)},
-                   {"out_blocks", count(o.out_blocks, 1, 10000, "out_blocks", this)},
-                   {"tiles", count(o.tiles, 1, 1024, "tiles", this)},
-                   {"tile_bytes", count(o.tile_bytes, 32, 1 << 20, "tile_bytes", this)},
-                   {"buffer_blocks", count(o.buffer_blocks, 1, 64, "buffer_blocks", this)},
-                   {"unpack_cycles", cycles(o.unpack, "unpack_cycles")},
-                   {"math_cycles", cycles(o.math, "math_cycles")},
-                   {"pack_cycles", cycles(o.pack, "pack_cycles")},
-                   {"imbalance", real(o.imbalance, 100, "imbalance")},
-                   {"host_us", real(o.host_us, 1e7, "host_us")},
-                   {"gap_us", real(o.gap_us, 1e8, "gap_us")},
-                   {"repeat", count(o.repeat, 1, 1'000'000, "repeat", this)},
-                   {"fidelity", [&](const toml::node& n) { o.fidelity = text(n, "fidelity"); }},
-                   {"inputs", [&](const toml::node& n) { o.inputs = tensors(n, "inputs"); }},
-                   {"outputs", [&](const toml::node& n) { o.outputs = tensors(n, "outputs"); }},
-                   {"flops", [&](const toml::node& n) { o.flops = whole<uint64_t>(n, "flops", 0, INT64_MAX); }}});
+    fields(table,
+           {{"code", [&](const toml::node& n) { o.code = text(n, "code"); }},
+            {"pattern", [&](const toml::node& n) { o.pattern = pattern(n); }},
+            {"cores", count(o.cores, 0, 256, "cores", this)},
+            {"blocks", count(o.blocks, 1, 10000, "blocks", this)},
+            {"out_blocks", count(o.out_blocks, 1, 10000, "out_blocks", this)},
+            {"tiles", count(o.tiles, 1, 1024, "tiles", this)},
+            {"tile_bytes", count(o.tile_bytes, 32, 1 << 20, "tile_bytes", this)},
+            {"buffer_blocks", count(o.buffer_blocks, 1, 64, "buffer_blocks", this)},
+            {"unpack_cycles", cycles(o.unpack, "unpack_cycles")},
+            {"math_cycles", cycles(o.math, "math_cycles")},
+            {"pack_cycles", cycles(o.pack, "pack_cycles")},
+            {"imbalance", real(o.imbalance, 100, "imbalance")},
+            {"host_us", real(o.host_us, 1e7, "host_us")},
+            {"gap_us", real(o.gap_us, 1e8, "gap_us")},
+            {"repeat", count(o.repeat, 1, 1'000'000, "repeat", this)},
+            {"fidelity", [&](const toml::node& n) { o.fidelity = text(n, "fidelity"); }},
+            {"inputs", [&](const toml::node& n) { o.inputs = tensors(n, "inputs"); }},
+            {"outputs", [&](const toml::node& n) { o.outputs = tensors(n, "outputs"); }},
+            {"flops", [&](const toml::node& n) { o.flops = whole<uint64_t>(n, "flops", 0, INT64_MAX); }}});
     return o;
   }
 

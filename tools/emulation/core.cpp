@@ -1,169 +1,10 @@
 #include "tools/emulation/core.hpp"
 
 #include <algorithm>
-#include <utility>
-
-#include "firmware_markers/frame.hpp"
 
 namespace ttc::emulation {
 
 using device::kMaxRiscs;
-
-CorePort::CorePort(World& world, const WorldCore& core, device::Mode mode)
-    : world_(world),
-      core_(core),
-      mode_(mode),
-      tear_dice_(world.options().faults.torn_marker.seed * 256 + core.flat_id) {}
-
-uint32_t CorePort::load(uint32_t address) {
-  world_.step();
-  return world_.card().load(core_.at, address);
-}
-
-void CorePort::store(uint32_t address, uint32_t value) {
-  world_.step();
-  last_store_ = address;
-  const uint32_t index = core_.control_address + 4u * world_.format().host_end;
-  if (address - index < 4 * kMaxRiscs) world_.announce_push(core_);
-  world_.card().store(core_.at, address, value);
-}
-
-uint32_t CorePort::clock_high() {
-  world_.step();
-  const WorkloadFaults::TornMarker& f = world_.options().faults.torn_marker;
-  const uint64_t before = world_.clock();
-  const uint64_t left = (uint64_t{1} << 32) - (before & 0xffffffffu);
-  high_read_at_ = before;
-  if (f.every && tear_dice_() % f.every == 0 && tear_would_show(before + left)) {
-    world_.card().advance_clock(left - 1);  // the step of the low read is then the one that rolls over
-    high_read_at_ += left - 1;
-  } else if (left < f.within_cycles && !world_.options().virtual_time) {
-    while (world_.clock() - before < left) world_.land_due();
-    high_read_at_ += left - 1;
-  }
-  return static_cast<uint32_t>(before >> 32);
-}
-
-constexpr uint64_t kMostBetweenHalves = 1000;  // cycles
-
-// A torn time is told by what its lane recorded before, if that is later than the roll-over before this one.
-// On silicon 4.29 s lie between the two; a clock that jumps has them as often as it is asked to.
-bool CorePort::tear_would_show(uint64_t roll_over) const {
-  constexpr uint64_t kPeriod = uint64_t{1} << 32;
-  return std::all_of(last_recorded_.begin(), last_recorded_.end(), [&](uint64_t last) {
-    return last == 0 || last + kPeriod > roll_over + kMostBetweenHalves;
-  });
-}
-
-// A core loads both halves within a few cycles. A process may lose the CPU in between; a time torn by a
-// roll-over would then be further off than any on silicon, and nothing repairs it.
-uint32_t CorePort::clock_low() {
-  world_.step();
-  true_time_ = world_.clock();
-  if (true_time_ >> 32 != high_read_at_ >> 32)
-    true_time_ = std::min(true_time_, high_read_at_ + kMostBetweenHalves);
-  return static_cast<uint32_t>(true_time_);
-}
-
-void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offset) {
-  world_.step();
-  if (id_if_pushed_) launch_is(*std::exchange(id_if_pushed_, {}));
-  std::vector<uint32_t> copy(words);
-  for (uint32_t w = 0; w < words; ++w)
-    copy[w] = world_.card().load(core_.at, buffer_address() + risc * device::kBufferBytes + 4 * w);
-  // After an overrun source and destination are aligned differently, which the NoC does not do: the halves of
-  // every 16 bytes change places.
-  if (world_.options().faults.overrun.damage && bank_offset % 16 != 0)
-    for (size_t w = 0; w + 4 <= copy.size(); w += 4) std::swap_ranges(&copy[w], &copy[w] + 2, &copy[w] + 2);
-  std::vector<TruthRecord> markers;
-  const auto take = [&](const Stored& s) {
-    const bool pushed = s.record.risc == risc && s.word < words;
-    if (pushed) markers.push_back(s.record);
-    return pushed;
-  };
-  std::erase_if(kept_, take);
-  std::erase_if(stored_, take);
-  const uint32_t log_words = world_.options().bytes_per_risc / 4;
-  world_.post(core_, risc, bank_offset, std::move(copy), bank_offset / 4 % log_words + words,
-              std::move(markers));
-  if (std::exchange(ends_with_push_, false)) launch_over();
-}
-
-void CorePort::emit(const Stored& stored) {
-  world_.truth().add(stored.record);
-  if (world_.unseen().wanted()) stored_.push_back(stored);
-}
-
-void CorePort::settle_unseen() {
-  const auto struck = [&](const Stored& s) { return s.strikes != world_.unseen().strikes(core_.flat_id); };
-  std::erase_if(kept_, [&](const Stored& s) {
-    if (struck(s) && !world_.looked_before_reset(core_, s.polls)) world_.unseen().add(s.record);
-    return struck(s);
-  });
-  for (const Stored& s : stored_) {
-    if (struck(s))
-      world_.unseen().add(s.record);
-    else if (mode_ == device::Mode::accumulate)
-      kept_.push_back(s);
-  }
-  stored_.clear();
-}
-
-void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b) {
-  if (world_.card().lost()) return;  // nothing runs there any more
-  last_recorded_[risc] = true_time_;
-  // The words may be torn, the truth is not. A time that is not the last one read was taken earlier.
-  const bool now = static_cast<uint32_t>(time) == static_cast<uint32_t>(true_time_);
-  const uint32_t word = stored_word(risc);
-  TruthRecord record{};
-  record.time = (now ? true_time_ : time) & markers::kClockMask;
-  if (word == device::kFwStartWord) fw_start_[risc] = record.time;
-  if (type == device::kZoneTotal) record.time = fw_start_[risc];  // it has none of its own
-  record.data[0] = a;
-  record.data[1] = b;
-  record.host_id = host_id_;
-  record.id = static_cast<uint16_t>(id);
-  record.type = static_cast<uint8_t>(type);
-  record.risc = static_cast<uint8_t>(risc);
-  record.core_x = core_.at.x;
-  record.core_y = core_.at.y;
-  record.trace_counter = trace_counter_;
-  record.core_kind = core_.kind;
-  record.one_risc = mode_ == device::Mode::trace_only;
-  if (mode_ == device::Mode::trace_only && word < device::kFirstCustomWord)
-    slots_[word] = record;
-  else if (const Stored stored{record, word + 1, world_.unseen().strikes(core_.flat_id),
-                               world_.card().control_reads(core_.at)};
-           host_known_)
-    emit(stored);
-  else
-    held_.push_back(stored);
-}
-
-void CorePort::frame_over() {
-  for (const auto& [word, record] : slots_) world_.truth().add(record);
-  slots_.clear();
-}
-
-void CorePort::launch_is(uint32_t host_id) {
-  host_id_ = host_id;
-  host_known_ = true;
-  for (Stored& stored : held_) {
-    stored.record.host_id = host_id;
-    emit(stored);
-  }
-  held_.clear();
-}
-
-void CorePort::launch_overwritten() {
-  for (const Stored& s : stored_) world_.unseen().add(s.record);
-  stored_.clear();
-}
-
-void CorePort::launch_discarded() {
-  held_.clear();
-  if (!std::exchange(id_if_pushed_, {})) host_known_ = false;  // it was pushed, and is over now
-}
 
 namespace {
 
@@ -182,26 +23,9 @@ class CoreOf : public EmulatedCore {
   }
 
   void run(const Launch& launch) override {
-    port_.settle_unseen();
     Risc& master = *riscs_[0];
-    master.open_launch();
-    master.fw_start(fw(0));
-    master.take_launch(launch.for_this_core, launch.host_id);
-    const uint32_t host_id = F.host_id.get(F.host_id.put(launch.host_id));  // as much of it as the words hold
-    if (kAccumulate)
-      port_.launch_is(0);  // no identity, and nothing is discarded
-    else if (launch.for_this_core && M == device::Mode::normal)
-      port_.launch_is(host_id);
-    if (!launch.for_this_core) {
-      master.fw_end(fw(0), false);
-      if (!kAccumulate)
-        port_.launch_of_others(host_id);
-      else if (world_.card().load(where_.at, where_.control_address + 4 * F.device_end) == 0)
-        port_.launch_overwritten();  // nothing says that the buffer holds something: the next begins it anew
-      finish();
-      if (!kAccumulate) port_.launch_discarded();
-      return;
-    }
+    begin(launch.for_this_core, launch.host_id);
+    if (!launch.for_this_core) return end_for_others(launch.host_id);
     const uint32_t overruns = draw_overrun();
     for (uint32_t r = 1; r < where_.riscs; ++r)
       if (launch.enabled[r]) {
@@ -212,9 +36,44 @@ class CoreOf : public EmulatedCore {
     if (launch.enabled[0]) kernel(0, launch, overruns == 0);
     if (launch.perf_counters && where_.kind == markers::CoreKind::tensix) perf_counters(launch);
     master.fw_end(fw(0));
-    finish();
-    if (M == device::Mode::normal) port_.launch_over();
-    note_program();
+    end();
+  }
+
+  void play(const CoreStep& step) override {
+    using chip::Act;
+    const uint32_t r = step.risc;
+    Risc& risc = *riscs_[r];
+    port_.time_is(step.at, r);
+    switch (step.act) {
+      case Act::launch:
+        begin(true, step.id);
+        overruns_ = draw_overrun();
+        break;
+      case Act::fw_start:
+        risc.fw_start(fw(r));
+        break;
+      case Act::kernel_start:
+        risc.kernel_start(zones_.kernel(r, where_.kind).id);
+        if (overruns_ == r) overrun(r);
+        break;
+      case Act::zone_begin:
+        open_[r].push_back({risc.zone_start(step.id), step.at});
+        break;
+      case Act::zone_end:
+        if (open_[r].back().recorded) risc.zone_end(step.id);
+        if (step.sum != CoreStep::kNoSum) risc.add_to_sum(step.sum, step.id, step.at - open_[r].back().begun);
+        open_[r].pop_back();
+        break;
+      case Act::kernel_end:
+        risc.kernel_end(zones_.kernel(r, where_.kind).id);
+        break;
+      case Act::fw_end:
+        risc.fw_end(fw(r));
+        break;
+      case Act::finish:
+        end();
+        break;
+    }
   }
 
   void replay_started() override {
@@ -247,7 +106,16 @@ class CoreOf : public EmulatedCore {
     note_program();
   }
 
+  void dispatch_zone(uint32_t risc, uint32_t id, uint64_t begin, uint64_t end) override {
+    port_.time_is(begin, risc);
+    const bool recorded = riscs_[risc]->dispatch_start(id);
+    port_.time_is(end, risc);
+    if (recorded) riscs_[risc]->dispatch_end(id, zones_.quick_push().id);
+    note_program();
+  }
+
   void dispatch_close() override {
+    port_.time_is_the_cards();
     for (uint32_t r : {1u, 0u}) {
       riscs_[r]->kernel_end(zones_.kernel(r).id);
       riscs_[r]->fw_end(fw(r));
@@ -279,7 +147,41 @@ class CoreOf : public EmulatedCore {
     std::array<uint32_t, kMaxRiscs> laps, words;
   };
 
+  struct OpenZone {
+    bool recorded;
+    uint64_t begun;
+  };
+
   uint32_t fw(uint32_t r) const { return zones_.fw(r, where_.kind).id; }
+  uint32_t as_held(uint32_t host_id) const {
+    return F.host_id.get(F.host_id.put(host_id));
+  }  // as much as the words hold
+
+  void begin(bool for_this_core, uint32_t host_id) {
+    port_.settle_unseen();
+    Risc& master = *riscs_[0];
+    master.open_launch();
+    master.fw_start(fw(0));
+    master.take_launch(for_this_core, host_id);
+    if (kAccumulate)
+      port_.launch_is(0);  // no identity, and nothing is discarded
+    else if (for_this_core && M == device::Mode::normal)
+      port_.launch_is(as_held(host_id));
+  }
+  void end() {
+    finish();
+    if (M == device::Mode::normal) port_.launch_over();
+    note_program();
+  }
+  void end_for_others(uint32_t host_id) {
+    riscs_[0]->fw_end(fw(0), false);
+    if (!kAccumulate)
+      port_.launch_of_others(as_held(host_id));
+    else if (world_.card().load(where_.at, where_.control_address + 4 * F.device_end) == 0)
+      port_.launch_overwritten();  // nothing says that the buffer holds something: the next begins it anew
+    finish();
+    if (!kAccumulate) port_.launch_discarded();
+  }
   void finish() { riscs_[0]->finish_launch({zones_.dram_push().id, zones_.noc_flush().id}); }
 
   // The RISC whose buffer is to overrun in this launch, or none.
@@ -394,6 +296,8 @@ class CoreOf : public EmulatedCore {
   CorePort port_;
   std::vector<std::unique_ptr<Risc>> riscs_;
   std::deque<LogEnds> unread_;
+  std::array<std::vector<OpenZone>, kMaxRiscs> open_;  // of a launch that is played act by act
+  uint32_t overruns_ = kMaxRiscs;
   std::mt19937_64 overrun_dice_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "firmware_markers/device/noc_event.hpp"
 #include "firmware_markers/device/profiler.hpp"
+#include "tools/chip/machine.hpp"
 #include "tools/emulation/world.hpp"
 #include "tools/emulation/zone_catalog.hpp"
 
@@ -32,6 +33,10 @@ class CorePort {
   uint32_t noc_y() const { return core_.at.y; }
   bool noc_busy() const { return false; }
   void recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b);
+
+  // What `risc` does next happens at `at`, wherever the card's clock is; each further look at the clock is a few cycles later.
+  void time_is(uint64_t at, uint32_t risc);
+  void time_is_the_cards() { planned_ = 0; }
 
   // Markers recorded so far belong to this launch and are true from now on; until then they are held back.
   void launch_is(uint32_t host_id);
@@ -67,6 +72,7 @@ class CorePort {
   World& world_;
   WorldCore core_;
   device::Mode mode_;
+  uint64_t planned_ = 0;  // the time that the next look at the clock sees; 0: the card's
   uint64_t high_read_at_ = 0;
   uint64_t true_time_ = 0;  // the whole clock at the last low read, where the marker may be torn
   std::array<uint64_t, device::kMaxRiscs> last_recorded_{};
@@ -98,15 +104,28 @@ struct Launch {
   bool perf_counters = false;  // BRISC records some at the end
 };
 
+// One act of a launch that is played act by act, each at a time of its own and among those of other cores.
+struct CoreStep {
+  static constexpr uint8_t kNoSum = 0xff;
+  uint64_t at = 0;  // as cores read the clock
+  uint8_t risc = 0;
+  chip::Act act = chip::Act::launch;
+  uint32_t id = 0;       // of the zone; Act::launch: the host id
+  uint8_t sum = kNoSum;  // zone_end: the sum that the zone's time is added to
+};
+
 class EmulatedCore {
  public:
   virtual ~EmulatedCore() = default;
-  virtual void run(const Launch& launch) = 0;
+  virtual void run(const Launch& launch) = 0;  // a whole launch, RISC after RISC, on the card's clock
+  virtual void play(const CoreStep& step) = 0;
   virtual void replay_started() = 0;  // a trace is replayed: counted, or in trace-only mode a new frame
   virtual void close() = 0;           // nothing runs any more
   // Dispatch cores: open once, then a burst of zones a program with quick pushes, finish at the very end.
   virtual void dispatch_open(uint32_t host_id) = 0;
   virtual void dispatch_step(uint32_t zones) = 0;
+  virtual void dispatch_zone(uint32_t risc, uint32_t id, uint64_t begin,
+                             uint64_t end) = 0;  // at times of its own
   virtual void dispatch_close() = 0;
 
   // Pacing: programs of this core that observers have not fetched whole.

@@ -8,7 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "tools/emulation/core.hpp"
+#include "tools/chip/workload.hpp"
+#include "tools/emulation/pacing.hpp"
 
 namespace ttc::emulation {
 
@@ -30,7 +31,9 @@ struct WorkloadOptions {
   uint64_t seed = 1;
   bool followed =
       false;  // by another workload: with pacing, the last read of the host is waited for like the others
-  uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when nobody has been there for so long
+  std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
+  uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
+  uint64_t no_observer_ns = 30'000'000'000;        // pacing gives up when nobody has been there for so long
 };
 
 class Workload {
@@ -40,19 +43,13 @@ class Workload {
   // Runs until done or `stop`. Ends with a host read, as closing a device does.
   void run(const std::atomic<bool>& stop);
   uint64_t programs_run() const { return program_; }
-  uint64_t host_reads() const { return host_reads_; }
+  uint64_t host_reads() const { return pacing_.host_reads(); }
 
  private:
   void launch();
   void run_on(EmulatedCore& core, Launch launch);
   uint32_t host_id_of_program() const;
   void compile_for(uint64_t program);
-  void host_read(bool last);
-  void wait_after_read(const EmulatedCore& core);
-  void wait_unread(size_t at_most);
-  void wait_noticed();
-  void wait_polls(const EmulatedCore& core, uint64_t polls);
-  bool wait_step();  // false: give up
 
   World& world_;
   const ZoneCatalog& zones_;
@@ -60,13 +57,9 @@ class Workload {
   WorkloadOptions options_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<EmulatedCore>> cores_, ethernet_, dispatch_;
-  const std::atomic<bool>* stop_ = nullptr;
+  Pacing pacing_;
   uint64_t program_ = 0;
-  uint64_t host_reads_ = 0;
   uint32_t compiled_ = 0;
-  uint64_t alone_since_ns_ = 0;
-  bool paced_;
-  bool first_after_read_ = false;
 };
 
 }  // namespace ttc::emulation

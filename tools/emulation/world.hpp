@@ -68,6 +68,8 @@ class World {
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
+  // In virtual time each step is a cycle, unless whoever plays moves the clock.
+  void steps_take_no_time() { step_cycles_ = 0; }
   uint64_t steps() const { return steps_; }
   uint64_t host_strikes() const { return host_strikes_; }  // resets by fault
   uint64_t overruns() const { return overruns_; }
@@ -142,6 +144,7 @@ class World {
   std::vector<uint64_t> last_due_;  // by lane: writes of one lane keep their order
   std::mt19937_64 landing_dice_, reset_dice_;
   uint64_t reset_ns_ = 0;  // when a vector was last reset, by whatever
+  uint64_t step_cycles_ = 1;
   uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;
   uint64_t next_reset_step_ = ~uint64_t{0};
   size_t rewritten_ = ~size_t{0};  // words of all vectors that a slow rewrite has done

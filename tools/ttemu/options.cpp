@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "collector/program/option_units.hpp"
@@ -97,7 +99,17 @@ void add_firmware_options(CLI::App& app, Options& o) {
 }
 
 void add_workload_options(CLI::App& app, Options& o) {
-  app.add_option("--cores", o.work.cores, "that run programs; 0: all")->capture_default_str();
+  app.add_option(
+         "--workload", o.workload,
+         "programs whose cores overlap and wait for each other as on a chip: " + chip::builtin_names() +
+             "\nor a FILE.toml; `ttemu --workload help` prints these, as examples of such files")
+      ->each([](const std::string& name) {
+        if (name != "help") return;
+        for (const char* one : {"matmul", "pipeline", "allreduce", "imbalanced"})
+          std::printf("# --workload %s\n%s\n", one, chip::builtin_workload(one));
+        throw CLI::Success();
+      });
+  app.add_option("--cores", o.work.cores, "that run programs; 0: all (default: 8, with --workload all)");
   app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run for ever and quick-push");
   app.add_option("--programs", o.work.programs, "0: until stopped")->capture_default_str();
   app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")
@@ -140,6 +152,10 @@ void add_source_options(CLI::App& app, Options& o) {
   app.add_option(
       "--truth-unseen", o.truth_unseen,
       "of the truth, write what no observer can have known: a reset of the host destroyed it first");
+  app.add_option(
+      "--host-files", o.host_files,
+      "directory to write tracy_ops_data.csv and tracy_ops_times.csv to, as the host of a --workload\n"
+      "leaves them for reports");
   app.add_option("--fault", o.faults, "NAME[:key=value,...], repeatable; `ttemu --fault help` lists them")
       ->allow_extra_args(false)
       ->each([](const std::string& spec) {
@@ -178,6 +194,35 @@ std::string usual_mailbox(const std::string& generation, const std::string& arch
   if (CLI::detail::to_lower(generation) == "g1") return "M1";
   if (CLI::detail::to_lower(generation) == "g2") return "M2-2025";
   return "M4";
+}
+
+// A simulated chip's programs have their own zones, RISCs and durations.
+void settle_workload(Options& o) {
+  if (o.workload.empty()) return;
+  if (o.mode == "trace-only" || o.mode == "accumulate")
+    throw program::UsageError("--workload does not go with --mode " + o.mode + "; normal and sum are played");
+  if (!o.trace.empty() || o.work.skip_core_percent || o.work.skip_risc_percent || o.work.noc_event_percent ||
+      o.work.perf_counters || o.world.ethernet || o.world.idle_ethernet)
+    throw program::UsageError(
+        "--workload goes without --trace, --skip-cores, --skip-riscs, --noc-events, --perf-counters, "
+        "--ethernet and "
+        "--idle-ethernet, which are of the plain workload");
+  std::string text;
+  if (const char* builtin = chip::builtin_workload(o.workload)) {
+    text = builtin;
+  } else {
+    std::ifstream file(o.workload, std::ios::binary);
+    if (!file)
+      throw program::UsageError("--workload " + o.workload + " is none of " + chip::builtin_names() +
+                                ", and there is no such file that can be read");
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  try {
+    o.work.chip = std::make_shared<const chip::ChipWorkload>(chip::read_workload(text, o.workload));
+  } catch (const chip::WorkloadError& e) {
+    throw program::UsageError(e.what());
+  }
+  if (!o.cores_given) o.work.cores = 0;
 }
 
 void settle_mode(Options& o, const device::Format& format) {
@@ -236,6 +281,7 @@ std::optional<int> read_following(Options& o) {
       return ended;
     next.region_given = app->get_option("--region-bytes")->count() > 0;
     next.pace_given = app->get_option("--pace")->count() > 0;
+    next.cores_given = app->get_option("--cores")->count() > 0;
     finish_firmware_options(next);
     if (!next.host_reads.empty()) next.work.host_reads_every = std::stoull(next.host_reads.substr(6));
     next.world.pace = next.pace_given;
@@ -252,6 +298,7 @@ void take_given(const CLI::App& app, Options& o) {
   o.board_given = given("--board");
   o.region_given = given("--region-bytes");
   o.pace_given = given("--pace");
+  o.cores_given = given("--cores");
 }
 
 void finish_firmware_options(Options& o) {
@@ -260,13 +307,15 @@ void finish_firmware_options(Options& o) {
   o.world.mailbox = markers::mailbox_by_name(o.mailbox);
   const device::Format& format = o.world.layout->format;
   settle_mode(o, format);
+  settle_workload(o);
+  o.work.chip_hz = o.card.aiclk_mhz * 1'000'000ull;
   o.work.sums = o.mode == "sum";
   if (o.profiler == "debug-dump" && format.risc_dram_address_count == 0)
     throw program::UsageError("--profiler debug-dump does not exist in " + o.generation +
                               "; use --generation G3 or G4");
   // Two more markers a RISC with sums, and in the buffers of fixed size before the end of 2025.
   if (!o.region_given && (o.work.sums || !format.guaranteed_when_full)) o.world.bytes_per_risc = 64000;
-  const std::vector<std::string> inputs{o.load, o.replay};
+  const std::vector<std::string> inputs{o.load, o.replay, o.workload};
   program::refuse_output_over_input(o.truth, inputs);
   program::refuse_output_over_input(o.truth_unseen, inputs);
 }
@@ -292,6 +341,9 @@ void finish_card_options(Options& o) {
     throw FaultError("--fault " + std::string(o.plan.needs_workload) +
                      " is of a workload, and --load and --replay run none");
   o.world.faults = o.plan.work;
+  if (o.work.chip && o.world.faults.torn_marker.every)
+    throw FaultError(
+        "--fault roll-over:every makes the clock jump, which --workload does not follow; use within=");
   o.world.virtual_time = o.card.virtual_time;
 }
 

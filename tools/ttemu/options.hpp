@@ -24,7 +24,8 @@ struct Options {
   WorldOptions world;
   WorkloadOptions work;
   std::string generation = "G4", mailbox, mode = "normal", trace;
-  std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads;
+  std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads, workload,
+              host_files;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults;
   FaultPlan plan;
@@ -34,7 +35,7 @@ struct Options {
   std::vector<std::string> then;   // options of each further workload, as on a command line
   std::vector<Options> following;  // those, read
   uint64_t off_before_ns = 0;      // of a further workload: no profiler is there for so long before it
-  bool arch_given = false, board_given = false, region_given = false, pace_given = false;
+  bool arch_given = false, board_given = false, region_given = false, pace_given = false, cores_given = false;
   bool wait_observer = false, json = false, quiet = false;
 };
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "collector/program/json_text.hpp"
+#include "tools/emulation/chip_player.hpp"
 #include "tools/emulation/loader.hpp"
 #include "tools/emulation/profiler_state.hpp"
 #include "tools/replay/replay_report.hpp"
@@ -132,15 +133,74 @@ void add_names(markers::ZoneNames& names, const ZoneCatalog& zones) {
   for (const auto* zone : zones.firmware_zones()) names.add_zone_string(zone->zone_string);
   for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
     for (const auto* zone : zones.kernel_zones_of(i)) names.add_zone_string(zone->zone_string);
+  const ChipZones chip_zones(zones);
+  for (const Zone* zone : chip_zones.all()) names.add_zone_string(zone->zone_string);
 }
 
 struct WorkloadFacts {
   uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0;
-  void add(const Workload& workload, const World& world) {
+  uint64_t late_ns = 0;
+  template <class Any>
+  void add(const Any& workload, const World& world) {
     programs += workload.programs_run(), host_reads += workload.host_reads(), steps += world.steps();
     host_strikes += world.host_strikes(), overruns += world.overruns();
   }
 };
+
+// What a --workload writes beside the truth.
+struct ChipFiles {
+  std::optional<chip::PathFile> path;
+  std::optional<chip::HostFiles> host;
+  ChipOutputs outputs() { return {path ? &*path : nullptr, host ? &*host : nullptr}; }
+  void close() {
+    if (path) path->close();
+    if (host) host->close();
+  }
+};
+
+// Nanoseconds since the card was made; in virtual time, of a clock at its nominal rate.
+uint64_t host_ns_of(const std::vector<card::ClockPiece>& pieces, uint64_t cycles) {
+  size_t i = pieces.size() - 1;
+  while (i > 0 && cycles < pieces[i].cycles) --i;
+  const card::ClockPiece& p = pieces[i];
+  const uint64_t since = cycles - std::min(cycles, p.cycles);
+  const auto ns =
+      p.hz == 0 ? 0 : static_cast<uint64_t>(static_cast<unsigned __int128>(since) * 1'000'000'000 / p.hz);
+  return p.host_ns - pieces.front().host_ns + ns;
+}
+
+std::string path_file_beside(const std::string& truth) {
+  const std::filesystem::path file(truth);
+  return (file.parent_path() / (file.stem().string() + ".critical-path.csv")).string();
+}
+
+void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles& files) {
+  bool any = o.work.chip != nullptr;
+  for (const Options& next : o.following) any |= next.work.chip != nullptr;
+  if (!any && !o.host_files.empty())
+    throw program::UsageError("--host-files goes with --workload; the plain workload has no ops to describe");
+  if (!any) return;
+  if (!o.truth.empty()) files.path.emplace(path_file_beside(o.truth));
+  if (o.host_files.empty()) return;
+  std::filesystem::create_directories(o.host_files);
+  std::vector<card::ClockPiece> pieces{{0, o.card.start_cycles, o.card.hz}};
+  if (!o.card.virtual_time) pieces = card.clock_pieces();
+  files.host.emplace(o.host_files, [pieces](chip::Cycles cycles) { return host_ns_of(pieces, cycles); });
+}
+
+void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log, ChipFiles& files,
+          WorkloadFacts& facts) {
+  if (o.work.chip) {
+    ChipPlayer player(world, zones, log, o.work, files.outputs());
+    player.run(stop);
+    facts.add(player, world);
+    facts.late_ns += player.late_ns();
+  } else {
+    Workload workload(world, zones, log, o.work);
+    workload.run(stop);
+    facts.add(workload, world);
+  }
+}
 
 // A paced card gives observers the time to notice that the firmware is gone; silicon would not. Whoever collects reads every
 // core's vector again and again; whoever waits for a profiler reads the first core alone.
@@ -161,7 +221,7 @@ void wait_until_noticed(const World& world, card::EmulatedCard& card, const Opti
 // Other firmware is loaded on the card that observers have open, and another workload runs. The firmware of `world` is what was
 // there before; the new one takes its place.
 void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog& zones, TruthLog& truth,
-                   TruthLog* unseen, std::unique_ptr<World>& world, WorkloadFacts& facts) {
+                   TruthLog* unseen, std::unique_ptr<World>& world, ChipFiles& files, WorkloadFacts& facts) {
   world->unload();
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.off_before_ns);
   while (!stop && !card.lost() && std::chrono::steady_clock::now() < until)
@@ -171,9 +231,7 @@ void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog
   ZoneLog log(log_directory());
   world = std::make_unique<World>(card, o.world, truth, unseen);
   check_tiles(o, *world);
-  Workload workload(*world, zones, log, o.work);
-  workload.run(stop);
-  facts.add(workload, *world);
+  play(o, *world, zones, log, files, facts);
 }
 
 int run_workload(Options& o) {
@@ -185,22 +243,22 @@ int run_workload(Options& o) {
   auto world = std::make_unique<World>(card, o.world, truth, tell_unseen);
   check_tiles(o, *world);
   WorkloadFacts facts;
+  ChipFiles files;
+  open_chip_files(o, card, files);
   {
     ZoneLog log(log_directory(), o.world.faults.names);
-    Workload workload(*world, zones, log, o.work);
     show_profiler_state(*world, o.profiler);
     card.announce();
     if (o.wait_observer) wait_for_observer(card);
     await_profiler(*world, o.profiler, stop);
-    workload.run(stop);
-    facts.add(workload, *world);
+    play(o, *world, zones, log, files, facts);
   }
   markers::ZoneNames names;
   add_names(names, zones);
   for (const Options& next : o.following) {
     const ZoneCatalog next_zones = catalog_of(next);
     add_names(names, next_zones);
-    run_following(next, card, next_zones, truth, tell_unseen, world, facts);
+    run_following(next, card, next_zones, truth, tell_unseen, world, files, facts);
   }
   leave(card, o.linger_ns);
 
@@ -209,6 +267,7 @@ int run_workload(Options& o) {
   const TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores};
   truth.convert(header, names);
   unseen.convert(header, names);
+  files.close();
   return report(o, card,
                 {{"programs", facts.programs},
                  {"host_reads", facts.host_reads},
@@ -217,6 +276,7 @@ int run_workload(Options& o) {
                  {"host_strikes", facts.host_strikes},
                  {"overruns", facts.overruns},
                  {"unseen_markers", unseen.count()},
+                 {"late_ns", facts.late_ns},
                  {"card_lost", card.lost()}});
 }
 

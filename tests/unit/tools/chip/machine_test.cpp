@@ -21,13 +21,15 @@ Shape grid(unsigned cores, unsigned columns = 8) {
   return s;
 }
 
-ChipWorkload builtin(const char* name) { return read_workload(builtin_workload(name), name); }
+ChipWorkload builtin(const char* name) {
+  return read_workload(builtin_workload(name), name);
+}
 
 // The first program of each op of a workload.
 std::vector<Launched> launches(const char* name, const Shape& shape, uint64_t seed = 1) {
   ChipWorkload w = builtin(name);
   const size_t ops = w.ops.size();
-  Schedule schedule(shape, std::move(w), 0, seed, 1'000'000'000, 1000);
+  Schedule schedule(shape, std::move(w), {}, seed, 1'000'000'000);
   std::vector<Launched> all;
   for (size_t i = 0; i < 2 * ops; ++i) all.push_back(schedule.next());
   for (Launched& l : all) l.op = nullptr;  // of the schedule that ends here
@@ -43,13 +45,17 @@ ChipProgram one_core(Code writer, Code reader) {
   return p;
 }
 
-Cycles length(const Timeline& t) { return t.end() - t.moments[0].at; }
+Cycles length(const Timeline& t) {
+  return t.end() - t.moments[0].at;
+}
 
 TEST(ChipMachine, a_consumer_waits_for_its_producer_and_a_producer_for_room) {
   // 20 blocks, made in 10 cycles and used in 1000; and the other way round.
   for (const auto& [make, use] : {std::pair{10u, 1000u}, {1000u, 10u}}) {
-    const Code producer{{Do::loop, 0, 0, 20}, {Do::reserve, 0}, {Do::spin, 0, 0, make}, {Do::push, 0}, {Do::loop_end}};
-    const Code consumer{{Do::loop, 0, 0, 20}, {Do::front, 0}, {Do::spin, 0, 0, use}, {Do::pop, 0}, {Do::loop_end}};
+    const Code producer{
+        {Do::loop, 0, 0, 20}, {Do::reserve, 0}, {Do::spin, 0, 0, make}, {Do::push, 0}, {Do::loop_end}};
+    const Code consumer{
+        {Do::loop, 0, 0, 20}, {Do::front, 0}, {Do::spin, 0, 0, use}, {Do::pop, 0}, {Do::loop_end}};
     ChipProgram p = one_core(consumer, producer);
     p.capacity[0] = 3;
     const Timeline t = run(grid(1), p, 0, 1, true);
@@ -73,7 +79,7 @@ TEST(ChipMachine, a_buffer_is_never_overrun_nor_underrun_in_any_workload) {
   for (const char* name : {"matmul", "pipeline", "allreduce", "imbalanced"}) {
     const ChipWorkload w = builtin(name);
     for (const ChipOp& op : w.ops) {
-      const ChipProgram p = program_of(op, shape, 16, w.jitter, 7);
+      const ChipProgram p = program_of(op, shape, w.jitter, 7);
       std::map<std::pair<int, int>, int> filled;
       const Timeline t = run(shape, p, 0, 3, true);
       Cycles last = 0;
@@ -115,7 +121,8 @@ TEST(ChipMachine, steps_are_in_order_of_time_and_zones_nest) {
     const auto all = launches(name, grid(24));
     for (size_t i = 0; i < all.size(); ++i) {
       const auto& steps = all[i].timeline.steps;
-      ASSERT_TRUE(std::is_sorted(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.at < b.at; }));
+      ASSERT_TRUE(std::is_sorted(steps.begin(), steps.end(),
+                                 [](const Step& a, const Step& b) { return a.at < b.at; }));
       if (i > 0) {
         ASSERT_GE(steps.front().at, all[i - 1].timeline.steps.back().at) << "programs overlap on a core";
       }
@@ -145,10 +152,11 @@ TEST(ChipMachine, fewer_dram_channels_make_reading_slower) {
   op.math = op.unpack = op.pack = 10;
   Shape many = grid(32), one = grid(32);
   one.channels = 1;
-  const Cycles wide = length(run(many, program_of(op, many, 32, 0, 1), 0, 1));
-  const Timeline narrow = run(one, program_of(op, one, 32, 0, 1), 0, 1);
+  const Cycles wide = length(run(many, program_of(op, many, 0, 1), 0, 1));
+  const Timeline narrow = run(one, program_of(op, one, 0, 1), 0, 1);
   const double all_bytes = 2.0 * 32 * 20 * op.tiles * op.tile_bytes;  // read and written
-  EXPECT_GE(static_cast<double>(length(narrow)), all_bytes / one.channel_bytes_a_cycle) << "a channel gave more than it has";
+  EXPECT_GE(static_cast<double>(length(narrow)), all_bytes / one.channel_bytes_a_cycle)
+      << "a channel gave more than it has";
   EXPECT_GT(length(narrow), 5 * wide);
   // And the critical path says why.
   Cycles by_channel = 0;
@@ -165,7 +173,8 @@ TEST(ChipMachine, the_critical_path_is_a_chain_from_the_go_message_to_the_end) {
       ASSERT_FALSE(path.empty());
       EXPECT_EQ(path.front().begin, l.go);
       EXPECT_EQ(path.back().end, l.timeline.end());
-      for (size_t i = 1; i < path.size(); ++i) ASSERT_EQ(path[i].begin, path[i - 1].end) << name << ", part " << i;
+      for (size_t i = 1; i < path.size(); ++i)
+        ASSERT_EQ(path[i].begin, path[i - 1].end) << name << ", part " << i;
       // What a RISC is said to have worked on lies within its launch.
       std::map<std::pair<int, int>, std::pair<Cycles, Cycles>> launch;
       for (const Step& s : l.timeline.steps) {
@@ -193,10 +202,10 @@ TEST(ChipMachine, the_critical_path_names_what_sets_the_end) {
   const Shape shape = grid(8);
   const auto end_with = [&](Cycles unpack, Cycles math) {
     op.unpack = unpack, op.math = math;
-    return length(run(shape, program_of(op, shape, 8, 0, 1), 0, 1));
+    return length(run(shape, program_of(op, shape, 0, 1), 0, 1));
   };
   const auto share = [&](uint8_t risc) {
-    const Timeline t = run(shape, program_of(op, shape, 8, 0, 1), 0, 1);
+    const Timeline t = run(shape, program_of(op, shape, 0, 1), 0, 1);
     Cycles sum = 0;
     for (const PathPart& p : critical_path(t))
       if (p.risc == risc && p.why == Why::work) sum += p.end - p.begin;
@@ -235,7 +244,7 @@ TEST(ChipSchedule, the_dispatcher_writes_a_program_while_the_one_before_runs) {
   ChipWorkload w;
   w.ops.emplace_back();
   w.ops[0].blocks = 40;  // the device is slower than the host
-  Schedule schedule(grid(8), w, 0, 1, 1'000'000'000, 0);
+  Schedule schedule(grid(8), w, {}, 1, 1'000'000'000);
   std::vector<Launched> all;
   for (int i = 0; i < 80; ++i) all.push_back(schedule.next());
   for (size_t i = 1; i < all.size(); ++i) {
@@ -253,7 +262,7 @@ TEST(ChipSchedule, a_slow_host_leaves_gaps_and_is_the_critical_path) {
   ChipWorkload w;
   w.ops.emplace_back();
   w.ops[0].host_us = 500;
-  Schedule schedule(grid(8), w, 0, 1, 1'000'000'000, 0);
+  Schedule schedule(grid(8), w, {}, 1, 1'000'000'000);
   Launched before = schedule.next();
   for (int i = 0; i < 5; ++i) {
     const Launched l = schedule.next();

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""The emulated chip's workloads as programs: what they write beside the truth, and what reports make of it. Usage: chip_test.py CASE"""
+import csv
+import json
+import os
+import sys
+
+import harness as h
+from live_run import Run
+
+
+def emulate(*arguments, code=0):
+    got, _, err = h.run("ttemu", "--name", h.card_name(), "--linger", "0s", "--quiet", *arguments)
+    h.check(got == code, f"ttemu {arguments} ends with {got}: {err}")
+    return err
+
+
+def markers(path):
+    """Of each program: (core, RISC) -> times of its markers by (name, type)."""
+    programs = {}
+    with open(path) as file:
+        next(file)
+        for row in csv.reader(file, skipinitialspace=True):
+            if not row[0].isdigit():
+                continue
+            where = (row[1], row[2], row[3])
+            programs.setdefault(row[7], {}).setdefault(where, []).append((int(row[5]), row[10], row[11]))
+    return programs
+
+
+def path():
+    """The critical path joins, lies where its RISCs ran, and leads to the last core that was done."""
+    truth = h.work("truth.csv")
+    for name in ("matmul", "pipeline", "allreduce", "imbalanced"):
+        emulate("--workload", name, "--cores", 12, "--programs", 6, "--time", "virtual", "--truth", truth)
+        programs = markers(truth)
+        with open(h.work("truth.critical-path.csv")) as file:
+            parts = list(csv.DictReader(file))
+        h.check(len(programs) == 6 and {p["run host ID"] for p in parts} == set(programs), f"{name}: other programs than {set(programs)}")
+        done = 0
+        for host_id in sorted(programs, key=int):
+            own = [p for p in parts if p["run host ID"] == host_id]
+            begin = [int(p["begin[cycles]"]) for p in own]
+            end = [int(p["end[cycles]"]) for p in own]
+            h.check(begin[1:] == end[:-1], f"{name}, {host_id}: the path has a hole")
+            if own[0]["what"] == "previous program":
+                h.check(begin[0] == done, f"{name}, {host_id}: it begins at {begin[0]}, the program before was done at {done}")
+            done = end[-1]
+            lanes = programs[host_id]
+            for p in own:
+                if p["what"] != "work":
+                    continue
+                times = [t for t, _, _ in lanes[(p["core_x"], p["core_y"], p["RISC"])]]
+                h.check(min(times) <= int(p["begin[cycles]"]) and int(p["end[cycles]"]) <= max(times) + 100,
+                        f"{name}, {host_id}: {p} lies outside of what that RISC did")
+            # Every core's BRISC ends before the dispatcher knows of it, and the path's last core is the one that ended last.
+            ends = {w: max(t for t, zone, kind in m if (zone, kind) == ("BRISC-FW", "ZONE_END")) for w, m in lanes.items() if w[2] == "BRISC"}
+            last = (own[-1]["core_x"], own[-1]["core_y"], "BRISC")
+            h.check(own[-1]["what"] == "done" and max(ends.values()) < done and max(ends.values()) - ends[last] < 400,
+                    f"{name}, {host_id}: the path ends with {own[-1]}")
+            # Cores and RISCs overlap.
+            starts = [m[0][0] for m in lanes.values()]
+            h.check(len(lanes) == 60 and max(starts) < min(max(t for t, _, _ in m) for m in lanes.values()), f"{name}: RISCs take turns")
+
+
+def host():
+    """Op names, shapes and host times reach the report of a collected run."""
+    folder = h.work("host")
+    os.makedirs(folder)
+    capture = h.work("host.ttc")
+    Run([], ["--workload", "imbalanced", "--cores", 6, "--programs", 8, "--pace", "--host-files", folder], ["-o", capture]).nothing_missing()
+    _, out, _ = h.run("ttreport", "ops", capture, "--host", folder, "--json", "-")
+    rows = json.loads(out)["rows"]
+    h.check([r["op_code"].split()[0] for r in rows] == ["EmbeddingsDeviceOperation", "CopyDeviceOperation"] * 4, f"ops: {[r['op_code'] for r in rows]}")
+    h.check(all(r["cores"] == 6 for r in rows), "an op ran on other cores")
+    with open(os.path.join(folder, "tracy_ops_times.csv")) as file:
+        times = [int(r["ns_since_start"]) for r in csv.DictReader(file)]
+    h.check(times == sorted(times) and len(times) == 8, f"host times {times}")
+
+
+def files():
+    """Workloads of one's own, and what is said about wrong ones."""
+    path_ = h.work("w.toml")
+    with open(path_, "w") as file:
+        file.write('[[op]]\ncode = "Mine"\npattern = "ring"\ncores = 5\n\n[[op]]\nblocks = 3\n')
+    truth = h.work("own.csv")
+    emulate("--workload", path_, "--cores", 8, "--programs", 4, "--time", "virtual", "--truth", truth)
+    cores = [len({w[:2] for w in lanes}) for lanes in markers(truth).values()]
+    h.check(cores == [5, 8, 5, 8], f"cores of the programs: {cores}")
+    with open(path_, "a") as file:
+        file.write("bloks = 4\n")
+    for arguments, says in (((path_,), ":8: 'bloks' is not known here"), (("none.toml",), "is none of matmul"),
+                            (("matmul", "--mode", "trace-only", "--trace", "2:2"), "does not go with --mode trace-only"),
+                            (("matmul", "--skip-cores", 3), "--workload goes without")):
+        err = emulate("--workload", *arguments, code=2)
+        h.check(says in err and err.count("\n") == 1, f"{arguments}: {err}")
+    err = emulate("--programs", 1, "--host-files", h.work("nowhere"), code=2)
+    h.check("goes with --workload" in err, err)
+    _, out, _ = h.run("ttemu", "--workload", "help")
+    h.check(out.count("[[op]]") == 10, out)
+
+
+def faults():
+    """Faults strike these programs as they do others: nothing is invented, and what is missing lies in a reported loss."""
+    small = ["--workload", "imbalanced", "--cores", 6, "--programs", 40, "--host-reads", "every:15"]
+    Run(["late-landing:max=200us"], [*small, "--pace"]).nothing_missing()
+    Run(["clock-stop:for=5ms,times=2"], [*small, "--pace"]).nothing_missing()
+    run = Run(["host-reset:every=30000,words=3,apart=20ms"], small, export_codes=(0, 6))
+    run.losses_reported(least=1, but=run.unseen)
+    run = Run(["overrun:every=10,damage=yes"], small, export_codes=(0, 6))
+    run.losses_reported(least=1)
+
+
+{f.__name__: f for f in (path, host, files, faults)}[sys.argv[1]]()

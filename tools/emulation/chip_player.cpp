@@ -1,0 +1,263 @@
+#include "tools/emulation/chip_player.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace ttc::emulation {
+namespace {
+
+constexpr uint64_t kMostLagNs = 500'000;
+constexpr uint64_t kLeadNs = 200'000;  // from the beginning to the first host call
+constexpr uint64_t kShortWaitNs = 60'000;
+constexpr auto kLongestWait = std::chrono::milliseconds(1);
+constexpr auto kShortStep = std::chrono::microseconds(20);
+constexpr uint64_t kDispatchGo = 200;  // cycles before the go message leaves
+
+Zone zone_at(const std::string& name, const std::string& file, unsigned line) {
+  const std::string zone_string = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
+  return {zone_string, markers::hash16(zone_string)};
+}
+
+uint64_t cycles_of(uint64_t ns, uint64_t hz) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * hz / 1'000'000'000);
+}
+
+// So many cores as a grid of the chip: its columns from the left, its rows from the top. Row by row.
+std::vector<WorldCore> grid_of(const std::vector<WorldCore>& all, size_t wanted, unsigned& columns) {
+  std::set<uint8_t> xs;
+  for (const WorldCore& core : all) xs.insert(core.at.x);
+  columns = static_cast<unsigned>(xs.size());
+  if (wanted < all.size())
+    columns = std::min(columns, static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(wanted)))));
+  std::vector<WorldCore> grid;
+  for (;; ++columns) {
+    const uint8_t end = *std::next(xs.begin(), columns - 1);
+    grid.clear();
+    for (const WorldCore& core : all)
+      if (core.at.x <= end) grid.push_back(core);
+    if (grid.size() >= wanted) break;  // with all columns it is all of them
+  }
+  std::sort(grid.begin(), grid.end(), [](const WorldCore& a, const WorldCore& b) {
+    return std::pair(a.at.y, a.at.x) < std::pair(b.at.y, b.at.x);
+  });
+  grid.resize(wanted);
+  return grid;
+}
+
+}  // namespace
+
+ChipZones::ChipZones(const ZoneCatalog& catalog) {
+  std::set<uint16_t> taken;
+  for (const Zone* z : catalog.firmware_zones()) taken.insert(z->id);
+  for (uint32_t i = 0; i < catalog.kernel_zones(); ++i)
+    for (const Zone* z : catalog.kernel_zones_of(i)) taken.insert(z->id);
+  const auto unique = [&](const std::string& name, const std::string& file, unsigned line) {
+    for (;; ++line)
+      if (Zone z = zone_at(name, file, line); taken.insert(z.id).second) return z;
+  };
+  for (const auto pattern :
+       {chip::Pattern::stream, chip::Pattern::multicast, chip::Pattern::pipeline, chip::Pattern::ring})
+    for (uint8_t z = 0; z < static_cast<uint8_t>(chip::ZoneOf::count); ++z) {
+      const chip::ZonePlace place = chip::zone_place(pattern, static_cast<chip::ZoneOf>(z));
+      zones_[{pattern, z}] = unique(place.name, place.file, place.line);
+    }
+  dispatch_[0] = unique("CQ-DISPATCH-WRITE", "emulated/kernels/cq_dispatch.cpp", 400);
+  dispatch_[1] = unique("CQ-DISPATCH-GO", "emulated/kernels/cq_dispatch.cpp", 430);
+}
+
+const Zone& ChipZones::of(chip::Pattern pattern, uint8_t zone) const {
+  return zones_.at({pattern, zone});
+}
+
+std::vector<const Zone*> ChipZones::all() const {
+  std::vector<const Zone*> all = dispatch();
+  for (const auto& [key, zone] : zones_) all.push_back(&zone);
+  return all;
+}
+
+std::vector<const Zone*> ChipZones::of(chip::Pattern pattern) const {
+  std::vector<const Zone*> all;
+  for (const auto& [key, zone] : zones_)
+    if (key.first == pattern) all.push_back(&zone);
+  return all;
+}
+
+ChipPlayer::ChipPlayer(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options,
+                       ChipOutputs outputs)
+    : world_(world),
+      log_(log),
+      options_(options),
+      outputs_(outputs),
+      zones_(zones),
+      firmware_zones_(zones.firmware_zones()),
+      pacing_(world, options.no_observer_ns) {
+  if (world.options().faults.overrun.every !=
+      0)  // a kernel that overruns its buffer does so with other zones
+    for (const Zone* z : zones.kernel_zones_of(0)) firmware_zones_.push_back(z);
+  std::vector<WorldCore> all = world.cores();
+  for (size_t i = 0; i < options.dispatch_cores && all.size() > 1; ++i) {
+    world.is_dispatch_core(all.back());
+    dispatch_.push_back(make_core(world, all.back(), zones, true));
+    all.pop_back();
+  }
+  const size_t wanted = options.cores == 0 ? all.size() : std::min<size_t>(options.cores, all.size());
+  unsigned columns = 0;
+  std::vector<chip::Place> places;
+  for (const WorldCore& core : grid_of(all, wanted, columns)) {
+    cores_.push_back(make_core(world, core, zones));
+    places.push_back({core.at.x, core.at.y});
+  }
+  const bool blackhole = world.card().arch().name == "blackhole";
+  chip::Shape shape = (blackhole ? chip::blackhole_shape : chip::wormhole_shape)(std::move(places));
+  shape.columns = columns;
+  shape.channels = static_cast<unsigned>(world.card().dram_views().size());
+  const uint64_t hz = options.chip_hz;
+  chip::HostPace host;
+  if (options.rate > 0) host.apart = static_cast<chip::Cycles>(static_cast<double>(hz) / options.rate);
+  schedule_ = std::make_unique<chip::Schedule>(std::move(shape), *options.chip, host, options.seed, hz);
+  for (auto* group : {&cores_, &dispatch_})
+    for (auto& core : *group) pacing_.add(*core);
+}
+
+// Host ids as tt-metal's are: the op's number and the chip's.
+uint32_t ChipPlayer::host_id(const chip::Launched& l) const {
+  return ((l.number + 1) << 10) & 0x7fffffff;
+}
+
+void ChipPlayer::compile(const chip::Launched& l) {
+  if (compiled_.insert(l.op->pattern).second) log_.compiled(zones_.of(l.op->pattern));
+}
+
+std::vector<ChipPlayer::Act> ChipPlayer::acts_of(const chip::Launched& now,
+                                                 const chip::Launched* next) const {
+  std::vector<Act> acts;
+  acts.reserve(now.timeline.steps.size() + 2 * dispatch_.size());
+  for (const chip::Step& s : now.timeline.steps) {
+    CoreStep step{s.at, s.risc, s.act};
+    if (s.act == chip::Act::launch) step.id = host_id(now);
+    if (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)
+      step.id = zones_.of(now.op->pattern, s.zone).id;
+    const auto zone = static_cast<chip::ZoneOf>(s.zone);
+    if (options_.sums && s.act == chip::Act::zone_end && zone == chip::ZoneOf::wait_front) step.sum = 0;
+    if (options_.sums && s.act == chip::Act::zone_end && zone == chip::ZoneOf::reserve_back) step.sum = 1;
+    acts.push_back({cores_[s.core].get(), step});
+  }
+  if (!next) return acts;
+  for (const auto& core : dispatch_)
+    for (const unsigned which : {0u, 1u}) {
+      const uint64_t end = which == 0 ? next->written_end : next->go;
+      const uint64_t begin = which == 0 ? next->written_begin : next->go - kDispatchGo;
+      Act act{core.get(),
+              CoreStep{begin, static_cast<uint8_t>(which), chip::Act::zone_begin, zones_.dispatch(which).id}};
+      act.until = end;
+      acts.push_back(act);
+    }
+  std::stable_sort(acts.begin(), acts.end(), [](const Act& a, const Act& b) {
+    return std::max(a.step.at, a.until) < std::max(b.step.at, b.until);
+  });
+  return acts;
+}
+
+// --- time
+
+bool ChipPlayer::wait_until(uint64_t at) {
+  if (world_.options().virtual_time) {
+    const uint64_t now = world_.clock();
+    if (now < at) world_.card().advance_clock(at - now);
+    return !over();
+  }
+  while (!over()) {
+    const uint64_t now = world_.clock();
+    if (now + cycles_of(1'000'000'000, options_.chip_hz) < last_clock_) {  // it has begun anew
+      moved_ += now - last_clock_;
+      at += now - last_clock_;
+    }
+    last_clock_ = now;
+    if (now >= at) return true;
+    world_.land_due();
+    const auto left_ns =
+        static_cast<uint64_t>(static_cast<unsigned __int128>(at - now) * 1'000'000'000 / options_.chip_hz);
+    if (world_.writes_under_way()) continue;  // they land when they are due, not when a sleep is over
+    if (left_ns < kShortWaitNs)
+      std::this_thread::sleep_for(kShortStep);
+    else
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(
+          kLongestWait, std::chrono::nanoseconds(left_ns - kShortWaitNs / 2)));
+  }
+  return false;
+}
+
+// `first`: the earliest of what comes next, as planned.
+void ChipPlayer::catch_up(uint64_t first) {
+  const uint64_t now = world_.clock(), at = first + moved_;
+  const uint64_t most = world_.options().virtual_time ? 0 : cycles_of(kMostLagNs, options_.chip_hz);
+  if (now < at + most) return;
+  moved_ += now - at;
+  if (!world_.options().virtual_time)
+    late_ns_ +=
+        static_cast<uint64_t>(static_cast<unsigned __int128>(now - at) * 1'000'000'000 / options_.chip_hz);
+}
+
+void ChipPlayer::play(const Act& act) {
+  CoreStep step = act.step;
+  step.at += moved_;
+  if (act.until != 0)
+    act.core->dispatch_zone(step.risc, step.id, step.at, act.until + moved_);
+  else
+    act.core->play(step);
+}
+
+void ChipPlayer::play(const std::vector<Act>& acts) {
+  for (const Act& act : acts) {
+    const uint64_t at = std::max(act.step.at, act.until) + moved_;
+    if (at > last_clock_ && !wait_until(at)) return;
+    play(act);
+    if (world_.card().lost()) return;
+  }
+}
+
+void ChipPlayer::write(const chip::Launched& l, uint64_t done_before) {
+  // Of the program before, whose times were perhaps not moved as far.
+  const uint64_t before = done_before == 0 ? 0 : done_before - moved_;
+  if (outputs_.path)
+    outputs_.path->add(host_id(l), chip::program_path(l, before), schedule_->shape(), moved_);
+  if (outputs_.host)
+    outputs_.host->add(host_id(l), *l.op, !l.first_of_its_kind, l.host_begin + moved_, l.host_end + moved_);
+}
+
+void ChipPlayer::run(const std::atomic<bool>& stop) {
+  stop_ = &stop;
+  world_.steps_take_no_time();
+  pacing_.begin(stop);
+  log_.compiled(firmware_zones_);
+  if (!dispatch_.empty()) log_.compiled(zones_.dispatch());
+  for (auto& core : dispatch_) core->dispatch_open(0);
+  moved_ = world_.clock() + cycles_of(kLeadNs, options_.chip_hz);  // planned times begin with 0
+  const auto more = [&] { return options_.programs == 0 || schedule_->launched() < options_.programs; };
+  std::unique_ptr<chip::Launched> now = std::make_unique<chip::Launched>(schedule_->next());
+  for (uint64_t done_before = 0; now && !over();) {
+    auto next = more() ? std::make_unique<chip::Launched>(schedule_->next()) : nullptr;
+    compile(*now);
+    for (auto& core : cores_) pacing_.before_launch(*core);
+    pacing_.launched();
+    catch_up(now->go);
+    write(*now, done_before);
+    play(acts_of(*now, next.get()));
+    if (over()) break;
+    ++played_;
+    done_before = now->timeline.end() + moved_;
+    if (pacing_.on()) pacing_.wait_unread(options_.pace_programs);
+    if (options_.host_reads_every && played_ % options_.host_reads_every == 0) pacing_.host_read(false);
+    now = std::move(next);
+  }
+  if (world_.card().lost()) return;  // it took the workload with it
+  for (auto& core : dispatch_) core->dispatch_close();
+  for (auto& core : cores_) core->close();
+  pacing_.host_read(!options_.followed);
+  for (auto* group : {&cores_, &dispatch_})
+    for (auto& core : *group) core->settle_unseen();
+}
+
+}  // namespace ttc::emulation

@@ -1,0 +1,85 @@
+// Plays the simulated chip's programs (tools/chip) on emulated cores: the firmware of each writes its markers act by act, in order
+// of time over all cores, when the card's clock gets there. Where this process is late, markers keep the times that they were
+// planned for, up to kMostLag; beyond it all that follows is moved, as behind a host that was held up.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "tools/chip/host_files.hpp"
+#include "tools/chip/path_file.hpp"
+#include "tools/chip/schedule.hpp"
+#include "tools/emulation/workload.hpp"
+
+namespace ttc::emulation {
+
+// What is written beside the truth; each may be null.
+struct ChipOutputs {
+  chip::PathFile* path = nullptr;
+  chip::HostFiles* host = nullptr;
+};
+
+// The zones that kernels of the patterns record, and those of dispatch cores, with no hash twice and none of `catalog`'s.
+class ChipZones {
+ public:
+  explicit ChipZones(const ZoneCatalog& catalog);
+  const Zone& of(chip::Pattern pattern, uint8_t zone) const;
+  const Zone& dispatch(unsigned which) const { return dispatch_[which]; }
+  std::vector<const Zone*> of(chip::Pattern pattern) const;
+  std::vector<const Zone*> all() const;
+  std::vector<const Zone*> dispatch() const { return {&dispatch_[0], &dispatch_[1]}; }
+
+ private:
+  std::map<std::pair<chip::Pattern, uint8_t>, Zone> zones_;
+  Zone dispatch_[2];
+};
+
+class ChipPlayer {
+ public:
+  ChipPlayer(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options,
+             ChipOutputs outputs);
+
+  // Runs until done or `stop`. Ends with a host read, as closing a device does.
+  void run(const std::atomic<bool>& stop);
+  uint64_t programs_run() const { return played_; }
+  uint64_t host_reads() const { return pacing_.host_reads(); }
+  uint64_t late_ns() const { return late_ns_; }  // by which the whole was moved
+
+ private:
+  struct Act {
+    EmulatedCore* core;
+    CoreStep step;
+    uint64_t until = 0;  // of a zone of a dispatch core, which is played when it ends
+  };
+
+  std::vector<Act> acts_of(const chip::Launched& now, const chip::Launched* next) const;
+  void play(const std::vector<Act>& acts);
+  void play(const Act& act);
+  bool wait_until(uint64_t at);
+  void catch_up(uint64_t first);
+  void compile(const chip::Launched& launched);
+  void write(const chip::Launched& launched, uint64_t done_before);
+  uint32_t host_id(const chip::Launched& launched) const;
+  bool over() const { return *stop_ || world_.card().lost(); }
+
+  World& world_;
+  ZoneLog& log_;
+  WorkloadOptions options_;
+  ChipOutputs outputs_;
+  ChipZones zones_;
+  std::vector<const Zone*> firmware_zones_;
+  std::vector<std::unique_ptr<EmulatedCore>> cores_, dispatch_;
+  Pacing pacing_;
+  std::unique_ptr<chip::Schedule> schedule_;
+  std::set<chip::Pattern> compiled_;
+  const std::atomic<bool>* stop_ = nullptr;
+  uint64_t played_ = 0;
+  uint64_t moved_ = 0;       // by so many cycles times are later than planned, modulo 2^64
+  uint64_t last_clock_ = 0;  // a card's clock may begin anew
+  uint64_t late_ns_ = 0;
+};
+
+}  // namespace ttc::emulation

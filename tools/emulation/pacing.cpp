@@ -1,0 +1,97 @@
+#include "tools/emulation/pacing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::emulation {
+namespace {
+
+constexpr auto kWaitStep = std::chrono::microseconds(20);
+// Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice
+// at a reset.
+constexpr uint32_t kPollsToNotice = 24;
+// An observer that looks so often and fetches nothing has what it wants: pacing waits for it, but not for
+// ever.
+constexpr uint64_t kPollsInVain = 400;
+// Before the first launch after a reset: nothing can then have happened unseen in between.
+constexpr uint64_t kPollsBeforeLaunch = 4;
+constexpr uint64_t kCloselyNs = 500'000;
+
+// Ethernet cores are looked at a few times a second only; that, too, makes a poll worth more.
+uint64_t polls_at(const EmulatedCore& core, uint64_t polls) {
+  return core.where().kind == markers::CoreKind::tensix ? polls : std::max<uint64_t>(2, polls / 4);
+}
+
+}  // namespace
+
+bool Pacing::wait_step() {
+  world_.land_due();
+  if (*stop_ || world_.card().lost()) return false;
+  const uint64_t now = collect::monotonic_now_ns();
+  if (world_.card().observers() > 0)
+    alone_since_ns_ = 0;
+  else if (alone_since_ns_ == 0)
+    alone_since_ns_ = now;
+  else if (now - alone_since_ns_ > no_observer_ns_)
+    return on_ = false;
+  if (world_.writes_under_way()) return true;  // they land when they are due, not when a sleep is over
+  std::this_thread::sleep_for(kWaitStep);      // the workload's own pace, waiting for another process
+  return true;
+}
+
+void Pacing::before_launch(const EmulatedCore& core) {
+  if (on_ && first_after_read_) wait_polls(core, polls_at(core, kPollsBeforeLaunch));
+}
+
+void Pacing::wait_unread(size_t at_most) {
+  for (EmulatedCore* core : cores_) {
+    const uint64_t enough = world_.card().control_reads(core->where().at) + polls_at(*core, kPollsInVain);
+    while (core->unread_programs() > at_most) {
+      if (world_.card().control_reads(core->where().at) > enough) core->forget_unread();
+      if (!wait_step()) return;
+    }
+  }
+}
+
+void Pacing::wait_polls(const EmulatedCore& core, uint64_t polls) {
+  const auto count = [&] { return world_.card().control_reads(core.where().at); };
+  for (uint64_t enough = count() + polls;;) {
+    const uint64_t before_ns = collect::monotonic_now_ns();
+    if (!wait_step()) return;
+    // What comes next must follow a poll closely. Where this thread was kept waiting, that is not known.
+    if (count() >= enough && collect::monotonic_now_ns() - before_ns < kCloselyNs) return;
+    if (count() >= enough) enough = count() + 1;
+  }
+}
+
+// A paced card gives observers the time for some looks at every core; silicon would not.
+void Pacing::wait_noticed() {
+  std::vector<uint64_t> polls_before;
+  for (EmulatedCore* core : cores_) polls_before.push_back(world_.card().control_reads(core->where().at));
+  size_t i = 0;
+  for (EmulatedCore* core : cores_) {
+    const uint64_t enough = polls_before[i++] + polls_at(*core, kPollsToNotice);
+    while (world_.card().control_reads(core->where().at) < enough)
+      if (!wait_step()) return;
+  }
+}
+
+void Pacing::host_read(bool last) {
+  if (on_) {
+    world_.land_all();
+    wait_unread(0);
+    wait_noticed();  // what was fetched is also judged by now
+  }
+  while (!world_.host_may_reset() && wait_step()) {
+  }
+  world_.land_all();  // the host reads after the writes have arrived
+  for (EmulatedCore* core : cores_) world_.host_reset(core->where());
+  ++host_reads_;
+  first_after_read_ = true;
+  if (on_ && !last) wait_noticed();
+}
+
+}  // namespace ttc::emulation

@@ -1,0 +1,45 @@
+// What binds an emulated workload to its observers: with pacing it goes on only when they have fetched what there is, as a demand of
+// zero loss needs; and the host's reads of results, which wait for them likewise.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "tools/emulation/core.hpp"
+
+namespace ttc::emulation {
+
+class Pacing {
+ public:
+  // Gives up when nobody has been there for `no_observer_ns`.
+  Pacing(World& world, uint64_t no_observer_ns)
+      : world_(world), no_observer_ns_(no_observer_ns), on_(world.options().pace), first_after_read_(on_) {}
+
+  void add(EmulatedCore& core) { cores_.push_back(&core); }
+  void begin(const std::atomic<bool>& stop) { stop_ = &stop; }
+  bool on() const { return on_; }
+  // Before the first launch after a reset: an observer has looked at the core.
+  void before_launch(const EmulatedCore& core);
+  void launched() { first_after_read_ = false; }
+  // Until no core has more than so many programs that were not fetched.
+  void wait_unread(size_t at_most);
+  // The host reads results and resets all cores. `last`: nothing comes after it that observers would have to see it for.
+  void host_read(bool last);
+  uint64_t host_reads() const { return host_reads_; }
+  // Lets some time pass for another process; false: give up.
+  bool wait_step();
+
+ private:
+  void wait_noticed();
+  void wait_polls(const EmulatedCore& core, uint64_t polls);
+
+  World& world_;
+  uint64_t no_observer_ns_;
+  bool on_;
+  bool first_after_read_;
+  std::vector<EmulatedCore*> cores_;
+  const std::atomic<bool>* stop_ = nullptr;
+  uint64_t host_reads_ = 0, alone_since_ns_ = 0;
+};
+
+}  // namespace ttc::emulation
