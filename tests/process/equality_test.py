@@ -109,6 +109,10 @@ def findings(_):
         h.check(subprocess.run(judge).returncode == 0, f"{image}: its losses are not those of its memory")
         judged += 1
     h.check(judged >= 6, f"only {judged} images")
+    # Served live: the card's clock is past the times that lie in its memory, which are later than a card's usual clock.
+    directory = os.path.join(images, "memory", "clk_nt")
+    run = RunOf(["--load", directory], export=(), truth=False).end()
+    h.check(subprocess.run([sys.executable, compare, directory, run.exported]).returncode == 0, "clk_nt, served live, differs")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "firmware_markers/decoder.hpp"
+
 namespace ttc::emulation {
 namespace {
 
@@ -15,7 +17,31 @@ card::Coord at(const tools::MemoryImage::Core& core) {
   return {core.x, core.y};
 }
 
+// Of times that lie on both sides of the clock's end, the one that is later by less than half of its period.
+void keep_later(std::optional<uint64_t>& latest, const markers::Batch& batch) {
+  for (const markers::Frame& frame : batch.frames())
+    for (const markers::Marker& m : batch.markers(frame))
+      if (!(m.flags & markers::kStale) && (!latest || markers::clock_difference(m.time_cycles, *latest) > 0))
+        latest = m.time_cycles;
+}
+
 }  // namespace
+
+std::optional<uint64_t> latest_time(const tools::MemoryImage& image) {
+  std::optional<uint64_t> latest;
+  markers::Batch batch;
+  for (unsigned epoch = 0; epoch < image.epochs; ++epoch)
+    for (const auto& core : image.cores) {
+      const tools::MemoryImage::CoreMemory memory = image.load(core, epoch);
+      for (uint8_t r = 0; r < device::kMaxRiscs; ++r) {
+        batch.clear();
+        markers::LaneDecoder({&image.layout->format, r, core.flat_id, image.mode})
+            .decode(memory.logs[r], batch);
+        keep_later(latest, batch);
+      }
+    }
+  return latest;
+}
 
 ImageLoader::ImageLoader(card::EmulatedCard& card, const tools::MemoryImage& image)
     : card_(card), image_(image) {

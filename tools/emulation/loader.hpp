@@ -2,12 +2,16 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "driver_iface/emulated_card.hpp"
 #include "tools/pipeline/memory_image.hpp"
 
 namespace ttc::emulation {
+
+// The latest time that the firmware recorded there, on a clock of 44 bits; nothing where it recorded none.
+std::optional<uint64_t> latest_time(const tools::MemoryImage& image);
 
 class ImageLoader {
  public:

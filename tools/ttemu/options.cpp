@@ -69,7 +69,9 @@ void add_clock_options(CLI::App& app, Options& o) {
   app.add_option("--drift-ppm", o.card.drift_ppm, "clock error")->check(CLI::Range(-10000, 10000));
   app.add_option("--clock-step", o.clock_steps, "MILLISECONDS:MHZ after the start, repeatable")
       ->check(check_step);
-  app.add_option("--clock-start", o.card.start_cycles, "wall clock at the start")->capture_default_str();
+  app.add_option("--clock-start", o.card.start_cycles,
+                 "wall clock at the start (default: 5000000000; with --load, a second after\nthe latest time "
+                 "in the memory)");
   app.add_option("--time", o.time, "real, or virtual: the clock moves only with firmware steps")
       ->check(CLI::IsMember({"real", "virtual"}))
       ->capture_default_str();
@@ -299,6 +301,7 @@ void take_given(const CLI::App& app, Options& o) {
   o.region_given = given("--region-bytes");
   o.pace_given = given("--pace");
   o.cores_given = given("--cores");
+  o.clock_start_given = given("--clock-start");
 }
 
 void finish_firmware_options(Options& o) {

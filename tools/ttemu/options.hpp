@@ -35,7 +35,8 @@ struct Options {
   std::vector<std::string> then;   // options of each further workload, as on a command line
   std::vector<Options> following;  // those, read
   uint64_t off_before_ns = 0;      // of a further workload: no profiler is there for so long before it
-  bool arch_given = false, board_given = false, region_given = false, pace_given = false, cores_given = false;
+  bool arch_given = false, board_given = false, region_given = false, pace_given = false, cores_given = false,
+       clock_start_given = false;
   bool wait_observer = false, json = false, quiet = false;
 };
 

@@ -72,6 +72,9 @@ int run_image(Options& o) {
   const tools::MemoryImage image(o.load);
   o.card.arch = image.placement->arch;
   o.card.board = o.card.arch == "blackhole" ? "p150" : "n150";
+  // The firmware that recorded these times has run: the card's clock is past them, whatever clock that was.
+  if (const auto latest = latest_time(image); latest && !o.clock_start_given)
+    o.card.start_cycles = *latest + o.card.hz;
   card::EmulatedCard card(o.card);
   ImageLoader loader(card, image);
   std::filesystem::create_directories(log_directory());
