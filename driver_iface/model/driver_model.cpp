@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "driver_iface/allow_list.hpp"
 #include "driver_iface/card/fd.hpp"
@@ -82,14 +83,21 @@ void put_zeros(uint8_t* at, size_t bytes) {
     fail("mapping");
 }
 
-// A load that hangs: its page cannot be touched until this handler has burnt the time.
+// A load that hangs: its page cannot be touched until this handler has burnt the time; or the thread has no CPU for so long.
 std::atomic<uint64_t> stall_ns{0};
+std::atomic<bool> stall_stolen{false};
 void on_stall(int, siginfo_t* info, void*) {
   const uint64_t ns = stall_ns.exchange(0);
   auto* const at = static_cast<char*>(info->si_addr);
   void* const page = at - (reinterpret_cast<uintptr_t>(at) & 4095);
   if (ns == 0 || mprotect(page, 4096, PROT_READ) != 0) {  // no stall of ours: let it be fatal
     signal(SIGSEGV, SIG_DFL);
+    return;
+  }
+  if (stall_stolen) {
+    timespec left{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
     return;
   }
   const auto cpu_ns = [] {
@@ -117,7 +125,7 @@ struct DriverModel::Chip {
   std::map<uint32_t, int> owner;     // window: descriptor
   std::map<uint32_t, NocAim> aimed;  // window registers
   std::set<Coord> silent, off;
-  bool present = true, link_dead = false, in_reset = false;
+  bool present = true, link_dead = false, in_reset = false, powers_down_later = false;
   std::optional<unsigned> maps_until_busy;
   uint64_t generation = 0;
   std::vector<uint16_t> power;
@@ -323,11 +331,22 @@ void DriverModel::release(int fd) {
   Chip& c = *it->second->chip;
   std::erase_if(c.owner, [fd](const auto& w) { return w.second == fd; });
   std::erase_if(c.locks, [fd](const auto& l) { return l.second == fd; });
-  const bool contributed = it->second->vote.power_flags || it->second->vote.validity != 0x0F;
+  const bool voted = it->second->vote.power_flags || it->second->vote.validity != 0x0F;
   descriptors_.erase(it);
   const bool others = std::any_of(descriptors_.begin(), descriptors_.end(),
                                   [&](const auto& d) { return d.second->chip == &c; });
-  if (c.at_least(6) && c.present && !c.in_reset && (contributed || others)) send_power(c);
+  if (!c.at_least(6) || !c.present || c.in_reset || !voted) return;  // who never voted is not missed
+  // The very last one of a Wormhole is given some time in which another may come (idle_power_down_grace_ms).
+  if (!others && c.at_least(9) && c.arch->name == "wormhole_b0")
+    c.powers_down_later = true;
+  else
+    send_power(c);
+}
+
+void DriverModel::grace_over(uint32_t ordinal) {
+  const std::lock_guard lock(mutex_);
+  Chip& c = chip(ordinal);
+  if (std::exchange(c.powers_down_later, false) && c.present && !c.in_reset) send_power(c);
 }
 
 // Any living descriptor's wish counts; a bit that one does not state counts as wished.
@@ -666,12 +685,13 @@ void DriverModel::break_link(uint32_t ordinal) {
     if (descriptors_.at(a.fd)->chip == &c && !a.zapped) show(a);
 }
 
-void DriverModel::stall(uint32_t ordinal, uint64_t offset, uint64_t ns) {
+void DriverModel::stall(uint32_t ordinal, uint64_t offset, uint64_t ns, Stall how) {
   const std::lock_guard lock(mutex_);
   struct sigaction action {};
   action.sa_sigaction = on_stall;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &action, nullptr);
+  stall_stolen = how == Stall::cpu_stolen;
   stall_ns = ns;
   for (const Area& a : areas_)
     if (descriptors_.at(a.fd)->chip == &chip(ordinal) && a.window &&

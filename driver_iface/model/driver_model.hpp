@@ -4,7 +4,7 @@
 //
 // What is real: mappings (of the emulated card's memory, re-aimed under the reader), SIGBUS on revoked ones,
 // SIGSEGV on stores and on loads behind the end of L1. What is computed: registers. What is not modelled:
-// DMA, locks, waiting in open(), firmware's reactions, latency.
+// DMA, blocking locks, waiting in open(), passing time, firmware's reactions, latency.
 //
 // Thread-safe. Other processes are descriptors opened with another pid.
 #pragma once
@@ -71,10 +71,14 @@ class DriverModel : public System {
   // A reset elsewhere holds the chip's lock: after `before` mappings the next one gets ENODEV, though its descriptor
   // is good, because the driver takes that lock by trylock in mmap (tt-kmd memory.c).
   void hold_reset_lock(uint32_t ordinal, unsigned before);
+  // So much time has passed since the last descriptor was closed that a Wormhole's driver powers it down (from 2.9 on).
+  void grace_over(uint32_t ordinal);
   void unplug(uint32_t ordinal);
   void break_link(uint32_t ordinal);  // every load gives all-ones, no word from the driver
-  // The next load of the 4 KiB at this offset of any window holds its CPU for so long, then succeeds.
-  void stall(uint32_t ordinal, uint64_t offset, uint64_t ns);
+  // The next load of the 4 KiB at this offset of any window holds its CPU for so long, then succeeds. Stolen: the card answers at
+  // once, and the thread gets no CPU for so long, as where the host of a virtual machine runs something else.
+  enum class Stall { card_slow, cpu_stolen };
+  void stall(uint32_t ordinal, uint64_t offset, uint64_t ns, Stall how = Stall::card_slow);
   void silence(uint32_t ordinal, Coord tile);
   void harvest(uint32_t ordinal, Coord tile);  // its clock is off, whatever the emulated card says
 
