@@ -1,5 +1,7 @@
 #include <time.h>
 
+#include <algorithm>
+
 #include "driver_iface/emu/emu_page.hpp"
 
 namespace ttc::card::emu {
@@ -10,10 +12,16 @@ uint64_t host_now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+const ClockWorld::Segment& piece_at(const ClockWorld& world, uint64_t host_ns) {
+  const auto* const end = world.segment + world.segments;
+  const auto* const next =
+      std::upper_bound(world.segment + 1, end, host_ns,
+                       [](uint64_t ns, const ClockWorld::Segment& s) { return ns < s.host_ns; });
+  return next[-1];
+}
+
 uint64_t device_at(const ClockWorld& world, uint64_t host_ns) {
-  uint32_t i = world.segments - 1;
-  while (i > 0 && host_ns < world.segment[i].host_ns) --i;
-  const auto& s = world.segment[i];
+  const ClockWorld::Segment& s = piece_at(world, host_ns);
   if (host_ns < s.host_ns) return s.cycles;
   const auto product = static_cast<unsigned __int128>(host_ns - s.host_ns) * s.hz;
   return s.cycles + static_cast<uint64_t>(product / 1000000000u);
@@ -28,10 +36,7 @@ uint64_t device_now(const Page& page) {
 uint32_t aiclk_mhz(const Page& page) {
   const ClockWorld& c = page.clock;
   if (c.is_virtual) return page.aiclk_mhz;
-  const uint64_t now = host_now_ns();
-  uint32_t i = c.segments - 1;
-  while (i > 0 && now < c.segment[i].host_ns) --i;
-  return static_cast<uint32_t>((c.segment[i].hz + 500'000) / 1'000'000);
+  return static_cast<uint32_t>((piece_at(c, host_now_ns()).hz + 500'000) / 1'000'000);
 }
 
 uint64_t time_axis_ns(const Page& page) {

@@ -20,10 +20,10 @@
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 8;
+inline constexpr uint32_t kPageVersion = 9;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
-inline constexpr uint32_t kMaxSegments = 16;
+inline constexpr uint32_t kMaxSegments = 16384;  // clocks that move many times a second
 inline constexpr uint32_t kMaxTiles = 17 * 12;
 
 // Straight pieces of device time; segment i holds from host_ns[i] on. Written before the card is announced.
@@ -39,7 +39,7 @@ struct ClockWorld {
 static_assert(offsetof(ClockWorld, is_virtual) == 0 && offsetof(ClockWorld, segments) == 4 &&
               offsetof(ClockWorld, segment) == 8 && offsetof(ClockWorld::Segment, host_ns) == 0 &&
               offsetof(ClockWorld::Segment, cycles) == 8 && offsetof(ClockWorld::Segment, hz) == 16 &&
-              sizeof(ClockWorld::Segment) == 24 && sizeof(ClockWorld) == 392);
+              sizeof(ClockWorld::Segment) == 24 && sizeof(ClockWorld) == 393224);
 
 enum class ViolationKind : uint32_t {
   none,
@@ -111,26 +111,28 @@ static_assert(offsetof(Page, version) == 0 && offsetof(Page, bytes) == 4 && offs
               offsetof(Page, board) == 24 && offsetof(Page, aiclk_mhz) == 40 &&
               offsetof(Page, max_compute_cores) == 44 && offsetof(Page, workload_pid) == 48 &&
               offsetof(Page, round_trip_ns) == 52 && offsetof(Page, harvested) == 56 &&
-              offsetof(Page, clock) == 264 && offsetof(Page, virtual_cycles) == 656 &&
-              offsetof(Page, clock_zero) == 664 && offsetof(Page, leaving) == 672 &&
-              offsetof(Page, control_address) == 676 && offsetof(Page, control_bytes) == 1492 &&
-              offsetof(Page, index_offset) == 1496 && offsetof(Page, index_words) == 1500 &&
-              offsetof(Page, log_base) == 1504 && offsetof(Page, bytes_per_risc) == 1508 &&
-              offsetof(Page, cores_per_bank) == 1512 && offsetof(Page, faults) == 1516 &&
-              offsetof(Page, fault) == 1520 && offsetof(Page, attended_since) == 3056 &&
-              offsetof(Page, resets) == 3064 && offsetof(Page, landing_due_ns) == 3072 &&
-              offsetof(Page, landed) == 3080 && offsetof(Page, read) == 13320 &&
-              offsetof(Page, control_reads) == 23560 && offsetof(Page, latched_high) == 25192 &&
-              offsetof(Page, round_trips) == 26008 && offsetof(Page, register_loads) == 26016 &&
-              offsetof(Page, window_moves) == 26024 && offsetof(Page, descriptor_bytes) == 26032 &&
-              offsetof(Page, index_writes) == 26040 && offsetof(Page, violations) == 26048 &&
-              offsetof(Page, violation) == 26056 && offsetof(Page, fault_began) == 27080 &&
-              offsetof(Page, fault_hits) == 27208 && sizeof(Page) == 27336 &&
+              offsetof(Page, clock) == 264 && offsetof(Page, virtual_cycles) == 393488 &&
+              offsetof(Page, clock_zero) == 393496 && offsetof(Page, leaving) == 393504 &&
+              offsetof(Page, control_address) == 393508 && offsetof(Page, control_bytes) == 394324 &&
+              offsetof(Page, index_offset) == 394328 && offsetof(Page, index_words) == 394332 &&
+              offsetof(Page, log_base) == 394336 && offsetof(Page, bytes_per_risc) == 394340 &&
+              offsetof(Page, cores_per_bank) == 394344 && offsetof(Page, faults) == 394348 &&
+              offsetof(Page, fault) == 394352 && offsetof(Page, attended_since) == 395888 &&
+              offsetof(Page, resets) == 395896 && offsetof(Page, landing_due_ns) == 395904 &&
+              offsetof(Page, landed) == 395912 && offsetof(Page, read) == 406152 &&
+              offsetof(Page, control_reads) == 416392 && offsetof(Page, latched_high) == 418024 &&
+              offsetof(Page, round_trips) == 418840 && offsetof(Page, register_loads) == 418848 &&
+              offsetof(Page, window_moves) == 418856 && offsetof(Page, descriptor_bytes) == 418864 &&
+              offsetof(Page, index_writes) == 418872 && offsetof(Page, violations) == 418880 &&
+              offsetof(Page, violation) == 418888 && offsetof(Page, fault_began) == 419912 &&
+              offsetof(Page, fault_hits) == 420040 && sizeof(Page) == 420168 &&
               std::is_standard_layout_v<Page>);
 
 uint64_t host_now_ns();                   // CLOCK_MONOTONIC_RAW
 uint64_t device_now(const Page& page);    // cycles, 64 bits
 uint64_t time_axis_ns(const Page& page);  // host time, or what virtual cycles amount to; never 0
+// The piece that holds at that time; the first one also before it.
+const ClockWorld::Segment& piece_at(const ClockWorld& world, uint64_t host_ns);
 uint64_t device_at(const ClockWorld& world, uint64_t host_ns);
 uint32_t aiclk_mhz(const Page& page);  // as set now, rounded: crystals' errors do not show
 

@@ -107,7 +107,8 @@ struct EmulatedCard::Impl {
     c.segment[0] = {now, options.start_cycles, hz(options.hz)};
     c.segments = 1;
     for (const ClockStep& step : options.clock_steps) {
-      if (c.segments == kMaxSegments) throw OpenError("more than 15 clock steps");
+      if (c.segments == kMaxSegments)
+        throw OpenError("more than " + std::to_string(kMaxSegments - 1) + " clock steps");
       if (now + step.after_ns < c.segment[c.segments - 1].host_ns)
         throw OpenError("clock steps must be given in the order of time");
       c.segment[c.segments] = {now + step.after_ns, device_at(c, now + step.after_ns), hz(step.hz)};
@@ -509,10 +510,7 @@ std::vector<ClockPiece> EmulatedCard::clock_pieces() const {
 bool EmulatedCard::clock_stands() const {
   const ClockWorld& c = impl_->page->clock;
   if (c.is_virtual || c.segments == 1) return false;
-  const uint64_t now = host_now_ns();
-  uint32_t i = c.segments - 1;
-  while (i > 0 && now < c.segment[i].host_ns) --i;
-  return c.segment[i].hz == 0;
+  return piece_at(c, host_now_ns()).hz == 0;
 }
 void EmulatedCard::advance_clock(uint64_t cycles) {
   impl_->page->virtual_cycles.fetch_add(cycles, std::memory_order_relaxed);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The emulated chip's workloads as programs: what they write beside the truth, and what reports make of it. Usage: chip_test.py CASE"""
+import bisect
 import csv
 import json
 import os
@@ -78,6 +79,40 @@ def host():
     h.check(times == sorted(times) and len(times) == 8, f"host times {times}")
 
 
+def dvfs():
+    """A moving clock stands in a file beside the truth; what is exported keeps its hard bounds under it."""
+    truth = h.work("dvfs.csv")
+    name, capture, out = h.card_name(), h.work("dvfs.ttc"), h.work("dvfs.out.csv")
+    card = h.start("ttemu", "--name", name, "--dvfs", "all:for=5,seed=4", "--cores", 2, "--programs", 200, "--rate", 200, "--pace",
+                   "--wait-observer", "--truth", truth, "--json")
+    code, _, err = h.run("ttcollect", "--wait", "60s", "--device", "emu:" + name, "-o", capture)
+    h.check(code == 0, err)
+    facts = json.loads(h.finish(card)[1])
+    with open(h.work("dvfs.clock.csv")) as file:
+        pieces = [{k: int(v) for k, v in row.items()} for row in csv.DictReader(file)]
+    h.check(pieces == facts["clock"] and len(pieces) > 100, f"{len(pieces)} pieces")
+    for a, b in zip(pieces, pieces[1:]):
+        h.check(abs(b["cycles"] - a["cycles"] - (b["host_ns"] - a["host_ns"]) * a["hz"] // 10**9) <= 1, f"{a} does not lead to {b}")
+    h.check(any(p["hz"] == 0 for p in pieces), "the clock never stood")
+    code, _, err = h.run("ttexport", "--from", capture, "--time", "host", "-o", out)
+    h.check(code == 0, err)
+    hard = outside = 0
+    starts = [p["cycles"] for p in pieces]
+    with open(out) as file:
+        next(file)
+        for row in csv.DictReader(file, skipinitialspace=True):
+            if row["host time bound kind"] != "hard":
+                continue
+            hard += 1
+            cycles, at, bound = int(row["time[cycles since reset]"]), float(row["host time [ns]"]), float(row["host time bound [ns]"])
+            # Where the clock stood, every moment of the stop has this time.
+            first = pieces[max(0, bisect.bisect_left(starts, cycles) - 1)]
+            last = pieces[bisect.bisect_right(starts, cycles) - 1]
+            early, late = (p["host_ns"] + ((cycles - p["cycles"]) * 10**9 / p["hz"] if p["hz"] else 0) for p in (first, last))
+            outside += not (early - bound - 2 <= at <= late + bound + 2)
+    h.check(outside == 0 and hard > 100, f"{outside} of {hard} times with a hard bound lie outside of it")
+
+
 def files():
     """Workloads of one's own, and what is said about wrong ones."""
     path_ = h.work("w.toml")
@@ -111,4 +146,4 @@ def faults():
     run.losses_reported(least=1)
 
 
-{f.__name__: f for f in (path, host, files, faults)}[sys.argv[1]]()
+{f.__name__: f for f in (path, host, dvfs, files, faults)}[sys.argv[1]]()

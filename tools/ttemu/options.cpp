@@ -8,6 +8,7 @@
 
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
+#include "tools/chip/clock_profile.hpp"
 #include "tools/emulation/profiler_state.hpp"
 
 namespace ttc::emulation {
@@ -67,8 +68,16 @@ void add_clock_options(CLI::App& app, Options& o) {
       ->check(CLI::Range(100u, 3000u))
       ->capture_default_str();
   app.add_option("--drift-ppm", o.card.drift_ppm, "clock error")->check(CLI::Range(-10000, 10000));
-  app.add_option("--clock-step", o.clock_steps, "MILLISECONDS:MHZ after the start, repeatable")
-      ->check(check_step);
+  CLI::Option* const steps =
+      app.add_option("--clock-step", o.clock_steps, "MILLISECONDS:MHZ after the start, repeatable")
+          ->check(check_step);
+  app.add_option("--dvfs", o.dvfs,
+                 "the clock moves as under firmware that changes it: pll (steps of 6.25 MHz every 1 to 20 "
+                 "ms), droop\n"
+                 "(ramps of 10 us to 1 s), idle (stops of 1 us to 1 s), all; [:for=SECONDS,seed=N], for=60 "
+                 "unless said.\n"
+                 "With --truth FILE.csv the clock is written to FILE.clock.csv")
+      ->excludes(steps);
   app.add_option("--clock-start", o.card.start_cycles,
                  "wall clock at the start (default: 5000000000; with --load, a second after\nthe latest time "
                  "in the memory)");
@@ -196,6 +205,18 @@ std::string usual_mailbox(const std::string& generation, const std::string& arch
   if (CLI::detail::to_lower(generation) == "g1") return "M1";
   if (CLI::detail::to_lower(generation) == "g2") return "M2-2025";
   return "M4";
+}
+
+void settle_dvfs(Options& o) {
+  if (o.card.virtual_time)
+    throw program::UsageError(
+        "--dvfs moves a clock against real time; leave out --time virtual and --replay");
+  try {
+    for (const chip::ClockChange& c : chip::clock_changes(chip::read_clock_profile(o.dvfs), o.card.hz))
+      o.card.clock_steps.push_back({c.after_ns, c.hz});
+  } catch (const chip::WorkloadError& e) {
+    throw program::UsageError(e.what());
+  }
 }
 
 // A simulated chip's programs have their own zones, RISCs and durations.
@@ -338,6 +359,7 @@ void finish_card_options(Options& o) {
     o.card.clock_steps.push_back({static_cast<uint64_t>(ms * 1e6), mhz * 1000000ull});
   }
   o.card.hz = o.card.aiclk_mhz * 1000000ull;
+  if (!o.dvfs.empty()) settle_dvfs(o);
   for (const std::string& spec : o.faults) add_fault(o.plan, spec);
   o.plan.apply_to(o.card);
   if (!(o.load.empty() && o.replay.empty()) && o.plan.needs_workload)

@@ -25,7 +25,7 @@ struct Options {
   WorkloadOptions work;
   std::string generation = "G4", mailbox, mode = "normal", trace;
   std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads, workload,
-              host_files;
+              host_files, dvfs;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults;
   FaultPlan plan;

@@ -172,9 +172,19 @@ uint64_t host_ns_of(const std::vector<card::ClockPiece>& pieces, uint64_t cycles
   return p.host_ns - pieces.front().host_ns + ns;
 }
 
-std::string path_file_beside(const std::string& truth) {
+// RUN.csv -> RUN.<what>.csv
+std::string file_beside(const std::string& truth, const char* what) {
   const std::filesystem::path file(truth);
-  return (file.parent_path() / (file.stem().string() + ".critical-path.csv")).string();
+  return (file.parent_path() / (file.stem().string() + "." + what + ".csv")).string();
+}
+
+// What the tile clocks really did: from host_ns (CLOCK_MONOTONIC_RAW) on, counted from `cycles`, at `hz`.
+void write_clock(const std::string& path, const std::vector<card::ClockPiece>& pieces) {
+  std::ofstream out(path, std::ios::trunc);
+  out << "host_ns,cycles,hz\n";
+  for (const card::ClockPiece& p : pieces) out << p.host_ns << ',' << p.cycles << ',' << p.hz << '\n';
+  out.close();
+  if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
 }
 
 void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles& files) {
@@ -183,7 +193,7 @@ void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles
   if (!any && !o.host_files.empty())
     throw program::UsageError("--host-files goes with --workload; the plain workload has no ops to describe");
   if (!any) return;
-  if (!o.truth.empty()) files.path.emplace(path_file_beside(o.truth));
+  if (!o.truth.empty()) files.path.emplace(file_beside(o.truth, "critical-path"));
   if (o.host_files.empty()) return;
   std::filesystem::create_directories(o.host_files);
   std::vector<card::ClockPiece> pieces{{0, o.card.start_cycles, o.card.hz}};
@@ -271,6 +281,7 @@ int run_workload(Options& o) {
   truth.convert(header, names);
   unseen.convert(header, names);
   files.close();
+  if (!o.dvfs.empty() && !o.truth.empty()) write_clock(file_beside(o.truth, "clock"), card.clock_pieces());
   return report(o, card,
                 {{"programs", facts.programs},
                  {"host_reads", facts.host_reads},

@@ -124,9 +124,9 @@ TEST(EmulatedCard, wrong_options_are_sentences) {
     EXPECT_FALSE(error_of([&] { EmulatedCard card(o); }).empty()) << board;
   }
   o.board = "n300";
-  o.clock_steps.resize(15);
+  o.clock_steps.resize(16'383);
   EXPECT_EQ(error_of([&] { EmulatedCard card(o); }), "");
-  o.clock_steps.resize(16);
+  o.clock_steps.resize(16'384);
   EXPECT_FALSE(error_of([&] { EmulatedCard card(o); }).empty());
   o.clock_steps.clear();
   for (const std::string& name : {std::string(), std::string(200, 'n')}) {
