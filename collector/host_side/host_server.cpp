@@ -124,7 +124,7 @@ class HostServer::Connection {
   }
 
   void welcomed(const Exchange& exchange) {
-    HostPublisher* publisher = server_.publisher_for_first();
+    HostPublisher* publisher = server_.open_publisher();
     const tracy_server::ClientProcess& process = exchange.process();
     result_.program = process.program;
     batch_.head.process = publisher ? publisher->next_process() : 0;
@@ -182,7 +182,9 @@ class HostServer::Connection {
 };
 
 HostServer::HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made)
-    : ancestor_(ancestor), live_name_(std::move(live_name)), made_(std::move(made)) {
+    : ancestor_(ancestor), live_name_(std::move(live_name)), made_(std::move(made)) {}
+
+void HostServer::look() {
   looking_ = std::thread([this] { look_for_clients(); });
 }
 
@@ -198,7 +200,7 @@ void HostServer::end() {
   if (publisher_) publisher_->end();
 }
 
-HostPublisher* HostServer::publisher_for_first() {
+HostPublisher* HostServer::open_publisher() {
   const std::lock_guard lock(mutex_);
   if (publisher_ || !failure_.empty()) return publisher_.get();
   try {

@@ -33,10 +33,14 @@ class HostServer {
   // `made`: called once, with the segment, when the first client was welcomed; from a thread of the server.
   HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made);
   ~HostServer();
+  // From now on clients are looked for.
+  void look();
   HostServer(const HostServer&) = delete;
   HostServer& operator=(const HostServer&) = delete;
 
-  // The workload is over, or is left alone: takes what is still in flight, ends the segment.
+  // The segment, made where there is none yet; null: failure() says why.
+  HostPublisher* open_publisher();
+  // The workload is over, or is left alone: takes what is still in flight, and publishes no more.
   void end();
   // After end().
   const std::vector<HostClientResult>& results() const { return results_; }
@@ -47,7 +51,6 @@ class HostServer {
   class Connection;
   void look_for_clients();
   void serve(TracyClient client);
-  HostPublisher* publisher_for_first();
 
   const pid_t ancestor_;
   const std::string live_name_;

@@ -26,6 +26,16 @@ void Recording::add_locked(const std::string& live_name, uint64_t session) {
   live_names_.push_back(live_name);
 }
 
+void Recording::ignore_present() {
+  const std::lock_guard lock(mutex_);
+  for (const shm::SegmentInfo& segment : shm::list_segments()) sessions_.insert(segment.session);
+}
+
+void Recording::remove_segments() const {
+  if (lapped_bytes() == 0)
+    for (const std::string& name : live_names_) shm::remove_segment(name);
+}
+
 size_t Recording::follow(pid_t writer) {
   const std::lock_guard lock(mutex_);
   for (const shm::SegmentInfo& segment : shm::list_segments()) {
@@ -46,8 +56,6 @@ std::string Recording::finish() {
   std::string error = writer_->error();
   for (const CaptureWriter::Track* track : tracks_)
     if (error.empty()) error = track->error();
-  if (error.empty() && lapped_bytes() == 0)
-    for (const std::string& name : live_names_) shm::remove_segment(name);
   return error;
 }
 

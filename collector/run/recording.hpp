@@ -21,9 +21,13 @@ class Recording {
   void add(const std::string& live_name, uint64_t session);
   // Segments of `writer` that are not recorded yet; how many of its there are in all. Throws CaptureError.
   size_t follow(pid_t writer);
-  // After every writer ended. Why the file is not whole, empty when it is: then the segments, which hold
-  // nothing more than the file, are removed.
+  // Before the writer is started: what is there now is of others, whatever number its process had.
+  void ignore_present();
+  // After every writer ended. Why the file is not whole, empty when it is.
   std::string finish();
+  // After finish() that gave nothing, and when no writer holds them any more: the segments, which have nothing
+  // that is not in the file.
+  void remove_segments() const;
   const std::string& path() const { return path_; }
   uint64_t lapped_bytes() const;
 

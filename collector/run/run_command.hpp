@@ -1,4 +1,4 @@
-// `ttcollect run`: one command around any workload. docs/run.md is the page for users.
+// `ttcollect run`: one command around any workload; `ttcollect mark`: a mark on its timeline. docs/run.md is the page for users.
 //
 //   fork workload -> start collector (a ttcollect of its own process) -> record its segments -> wait for the
 //   workload's last process -> end the collector -> end the capture -> ttreport makes the folder -> summary
@@ -33,7 +33,7 @@ class RunCommand {
   struct Typed;
   void add_options();
   void refuse_what_is_wrong() const;
-  CLI::App* command_;
+  CLI::App *command_, *mark_;
   std::unique_ptr<Typed> typed_;
 };
 

@@ -48,9 +48,13 @@ constexpr Spelling kSpellings[] = {
 
 RunCommand::RunCommand(CLI::App& app)
     : command_(program::add_command(app, "run", "collect around a workload, and report when it is over")),
+      mark_(program::add_command(app, "mark", "set a mark on the timeline of a `ttcollect run`")),
       typed_(std::make_unique<Typed>()) {
   typed_->request.switches.resize(switch_variables().size());
   add_options();
+  mark_->add_option("text", typed_->mark, "what it says")->required();
+  mark_->add_option("--run", typed_->marked_run,
+                    "PID of the `ttcollect run` (default: the one that is there)");
 }
 RunCommand::~RunCommand() = default;
 
@@ -70,7 +74,7 @@ void RunCommand::add_options() {
   c.add_flag("-v", r.verbose, "show what collector and report say");
   c.add_flag("-q,--quiet", r.quiet, "print no variables, no progress");
   c.add_option("-t,--port", typed_->port, "taken and not needed: every process has a port of its own");
-  c.add_option("-m", typed_->module, "MODULE: run a Python module, with CMD as its arguments");
+  c.add_option("-m", r.module, "MODULE: run a Python module, with CMD as its arguments");
   c.add_flag("-p", r.partial, "Python: only functions between Profiler().enable() and disable()");
   c.add_flag("-l", r.lines, "Python: a zone for each line, too");
   c.add_flag("--no-device", r.no_device, "no device side: TT_METAL_DEVICE_PROFILER is not set");
@@ -89,6 +93,8 @@ void RunCommand::add_options() {
   c.add_option("--profiler-capture-perf-counters", r.perf_counters,
                "fpu,pack,unpack,l1_0,...,all; sets TT_METAL_PROFILE_PERF_COUNTERS");
   c.add_option("--child-functions", r.child_functions, "A,B: further zones whose time is summed by op");
+  c.add_option("--steps", r.steps, "end collecting after N steps of the module or header ttcollect")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
   c.add_option("--start-signpost", r.start_signpost, "the summary begins behind this signpost");
   c.add_option("--end-signpost", r.end_signpost, "and ends at this one");
   c.add_flag("--strict-exit", r.strict_exit, "our own failure counts where the workload gave 0");
@@ -100,26 +106,33 @@ void RunCommand::add_options() {
   c.add_option("-a,--device-analysis-types", typed_->analyses, "taken and not needed: all are made");
 }
 
-// The options of `run` end at "--", or at the first word that is no option and no value of one. What follows "--" is
-// taken off here, because it may look like anything.
+// The options of `run` end at "--", behind -m MODULE as Python's do, or at the first word that is no option and no value
+// of one. What follows is taken off here, because it may look like anything.
 std::vector<char*> RunCommand::without_workload(int argc, char** argv) {
   std::vector<char*> rest(argv, argv + argc);
   if (argc < 2 || std::strcmp(argv[1], "run") != 0) return rest;
-  const auto mark =
-      std::find_if(rest.begin() + 2, rest.end(), [](const char* word) { return !std::strcmp(word, "--"); });
-  if (mark == rest.end()) return rest;
-  // A "--" behind the workload's first word is the workload's own: then that word is in front of it, and
-  // parsing finds it.
-  typed_->behind_mark.assign(mark + 1, rest.end());
-  typed_->marked = true;
-  rest.erase(mark, rest.end());
+  size_t at = 2;
+  const auto cut = [&](size_t from, size_t keep) {
+    typed_->request.command.assign(rest.begin() + static_cast<std::ptrdiff_t>(std::min(from, rest.size())),
+                                   rest.end());
+    rest.resize(std::min(keep, rest.size()));
+    return rest;
+  };
+  while (at < rest.size()) {
+    const std::string word = rest[at];
+    if (word == "--") return cut(at + 1, at);
+    if (word.size() < 2 || word[0] != '-') return cut(at, at);
+    if (word == "-m") return cut(at + 2, at + 2);
+    const size_t equals = word.find('=');
+    const CLI::Option* option = command_->get_option_no_throw(word.substr(0, equals));
+    at += option && option->get_items_expected_min() > 0 && equals == std::string::npos ? 2 : 1;
+  }
   return rest;
 }
 
 void RunCommand::refuse_what_is_wrong() const {
-  const std::vector<std::string> words = command_->remaining();
-  for (const std::string& word : words) {
-    if (!word.starts_with('-')) break;
+  const std::vector<std::string>& words = typed_->request.command;
+  for (const std::string& word : command_->remaining()) {
     const std::string name = word.substr(0, word.find('='));
     for (const Spelling& s : kSpellings)
       if (name == s.given)
@@ -135,29 +148,18 @@ void RunCommand::refuse_what_is_wrong() const {
     throw program::UsageError("-t " + typed_->port + ": -t is the port, as in python -m tracy, a number");
 }
 
-bool RunCommand::Typed::take_command(const std::vector<std::string>& words) {
-  request.command = words;
-  if (marked) {
-    if (!words.empty()) request.command.emplace_back("--");  // it was the workload's own
-    request.command.insert(request.command.end(), behind_mark.begin(), behind_mark.end());
-  }
-  request.module = module;
-  return !request.command.empty() || !module.empty();
-}
-
 std::optional<int> RunCommand::run() {
+  if (*mark_) return set_mark(typed_->mark, typed_->marked_run);
   if (!*command_) return std::nullopt;
   refuse_what_is_wrong();
-  const bool has_command = typed_->take_command(command_->remaining());
   RunRequest& r = typed_->request;
+  const bool has_command = !r.command.empty() || !r.module.empty();
   if (r.name.find('/') != std::string::npos || r.name == "." || r.name == "..")
     throw program::UsageError("-n " + r.name + ": a name is a folder below reports/ and has no '/'");
   if (typed_->logs_only && has_command)
     throw program::UsageError("--process-logs-only takes no workload; leave out one of the two");
   if (!typed_->logs_only && !has_command)
     throw program::UsageError("what should run is missing, as in `ttcollect run -- python3 model.py`");
-  if ((r.partial || r.lines) && r.module.empty() && r.command[0].find(".py") == std::string::npos)
-    throw program::UsageError("-p and -l are for Python: give a script, or -m MODULE");
   if (r.lines && !r.partial) throw program::UsageError("-l needs -p, as in python -m tracy");
   if (!r.perf_counters.empty()) perf_counter_bits(r.perf_counters);
   return typed_->logs_only ? report_logs(r) : run_workload(r);

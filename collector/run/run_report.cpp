@@ -18,18 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWork = "/.work/";  // where ttreport writes first: no name for people
 constexpr size_t kOpsShown = 12, kSlowestShown = 5;
 constexpr double kUsPerMs = 1000;
-
-// What a helper said on stderr, a sentence a line, without its name in front.
-void take_sentences(const HelperProgram& helper, std::vector<std::string>& sentences) {
-  std::istringstream lines(helper.err());
-  for (std::string line; std::getline(lines, line);) {
-    constexpr std::string_view kName = "ttreport: ";
-    if (line.starts_with(kName)) line.erase(0, kName.size());
-    if (!line.empty()) sentences.push_back(line);
-  }
-}
 
 class Steps {
  public:
@@ -38,7 +29,9 @@ class Steps {
   bool ttreport(const std::vector<std::string>& arguments) {
     HelperProgram helper("ttreport", arguments, HelperProgram::Output::kept, HelperProgram::Output::kept);
     const int code = helper.wait();
-    if (code != 0 || request_.verbose) take_sentences(helper, outcome_.sentences);
+    if (code != 0 || request_.verbose)
+      for (std::string& sentence : sentences_of(helper))
+        if (sentence.find(kWork) == std::string::npos) outcome_.sentences.push_back(std::move(sentence));
     constexpr int kDamaged = 4;  // the output holds what could be read
     if (code != 0 && outcome_.exit_code == 0) outcome_.exit_code = code;
     return code == 0 || code == kDamaged;
@@ -87,6 +80,17 @@ void list_by_op(std::vector<std::pair<std::string, OpSum>> sums, double total, s
 
 }  // namespace
 
+std::vector<std::string> sentences_of(const HelperProgram& helper) {
+  std::vector<std::string> sentences;
+  std::istringstream lines(helper.err());
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kName = "ttreport: ";
+    if (line.starts_with(kName)) line.erase(0, kName.size());
+    if (!line.empty()) sentences.push_back(line);
+  }
+  return sentences;
+}
+
 ReportPlace report_place(const std::string& root, const std::string& name, int64_t now) {
   const std::time_t seconds = now;
   std::tm parts{};
@@ -108,6 +112,7 @@ std::string ops_summary(const std::string& json) {
   for (const auto& row : report["rows"]) {
     if (!row.contains("device_us") || !row["device_us"].is_number()) continue;
     const double us = row["device_us"].get<double>();
+    if (us <= 0) continue;  // of the host alone
     const std::string name = row.value("op_code", std::string());
     OpSum& sum = by_op[name];
     sum.us += us, ++sum.count, total += us;

@@ -8,6 +8,8 @@
 
 namespace ttc::collect {
 
+class HelperProgram;
+
 struct ReportPlace {
   std::string root;    // of the artifacts
   std::string folder;  // root/reports/[NAME/]TIME
@@ -27,6 +29,9 @@ struct ReportOutcome {
 // workload's own device log, whose other chips are taken along; empty: there is none.
 ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
                               const std::string& host_logs, const std::string& metal_log);
+
+// What a helper said on stderr, a sentence a line, without its name in front.
+std::vector<std::string> sentences_of(const HelperProgram& helper);
 
 // The summary of `ttreport ops --json`: totals, ops by time, the slowest single ones. Empty where it has no op.
 std::string ops_summary(const std::string& json);

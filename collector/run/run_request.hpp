@@ -29,6 +29,7 @@ struct RunRequest {
   std::string collector_options;     // further words for the collector
   std::string module;                // -m: a Python module; `command` holds its arguments
   std::vector<bool> switches;        // by row of switch_variables()
+  uint64_t steps = 0;                // end collecting after so many; 0: with the workload
   uint32_t programs_per_core = 0;    // --op-support-count
   std::string perf_counters;         // --profiler-capture-perf-counters
   std::string child_functions;       // comma list

@@ -9,16 +9,16 @@ namespace ttc::collect {
 
 struct RunCommand::Typed {
   RunRequest request;
-  std::string port, module, tools, analyses;
+  std::string port, tools, analyses;
+  std::string mark;
+  int marked_run = 0;
   bool ignored = false, logs_only = false;
-  std::vector<std::string> behind_mark;  // behind "--"
-  bool marked = false;
-  // False: there is no workload.
-  bool take_command(const std::vector<std::string>& words);
 };
 
 // The exit code of the program.
 int run_workload(const RunRequest& request);
 int report_logs(const RunRequest& request);
+// `run`: the process; 0: the one that TTCOLLECT_MARKS names, or that is there.
+int set_mark(const std::string& text, int run);
 
 }  // namespace ttc::collect

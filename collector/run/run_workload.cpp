@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -17,7 +18,7 @@
 
 #include "collector/capture/capture_file.hpp"
 #include "collector/host_side/host_server.hpp"
-#include "collector/host_side/tracy_files.hpp"
+#include "collector/host_side/mark_listener.hpp"
 #include "collector/program/program.hpp"
 #include "collector/run/helper_program.hpp"
 #include "collector/run/python_words.hpp"
@@ -25,7 +26,6 @@
 #include "collector/run/run_report.hpp"
 #include "collector/run/run_typed.hpp"
 #include "collector/run/workload.hpp"
-#include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -113,7 +113,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 std::vector<std::string> collector_words(const RunRequest& request) {
-  std::vector<std::string> words{"--wait", kWaitForCards, "--reattach", "--quiet"};
+  std::vector<std::string> words{"--wait", kWaitForCards, "--quiet"};
   if (request.verbose) words.pop_back();
   std::string devices;
   for (const std::string& d : request.devices) devices += (devices.empty() ? "" : ",") + d;
@@ -137,16 +137,15 @@ class RunSession {
     const PythonWords words = python_words(request_, environment_);
     if (!words.sentence.empty()) say(words.sentence);
     started_s_ = std::time(nullptr);
+    listen_to_marks();
     workload_ = std::make_unique<Workload>(words.command, environment_words(environment_, plan_));
     if (const auto& error = workload_->error()) return program::say(kRun, error->exit_code, error->why);
+    recording_.ignore_present();
     if (!request_.no_device)
       collector_ = std::make_unique<HelperProgram>(
           "ttcollect", collector_words(request_), HelperProgram::Output::kept,
           request_.verbose ? HelperProgram::Output::passed_on : HelperProgram::Output::kept);
-    if (!request_.no_host)
-      host_ = std::make_unique<HostServer>(
-          getpid(), "run-" + std::to_string(getpid()),
-          [this](const HostPublisher& p) { recording_.add(p.live_name(), p.session()); });
+    if (!request_.no_host) host_->look();
     supervise();
     const int code = workload_->exit_code().value_or(Exit::kFailed);
     tell_end(code);
@@ -176,8 +175,38 @@ class RunSession {
         left_alone_ = workload_->exit_code().has_value();
       }
       follow();
+      end_after_steps();
       tell_left();
     }
+  }
+
+  // Before the workload starts, which is told the socket's name.
+  void listen_to_marks() {
+    host_ = std::make_unique<HostServer>(
+        getpid(), "run-" + std::to_string(getpid()),
+        [this](const HostPublisher& p) { recording_.add(p.live_name(), p.session()); });
+    const std::string name = kMarksPrefix + std::to_string(getpid());
+    marks_ = std::make_unique<MarkListener>(
+        name, [this] { return host_->open_publisher(); }, [this] { ++steps_; });
+    if (!marks_->failure().empty()) return say(marks_->failure());
+    environment_[kMarksVariable] = name;
+    std::error_code none;
+    const fs::path modules = fs::read_symlink("/proc/self/exe", none).parent_path() / "python";
+    const bool python = !none && fs::exists(modules, none);
+    if (!request_.quiet)
+      say("sets " + std::string(kMarksVariable) + "=" + name +
+          (python ? ", adds " + modules.string() + " to PYTHONPATH" : std::string()));
+    if (!python) return;
+    std::string& path = environment_["PYTHONPATH"];  // behind what is there
+    path += (path.empty() ? "" : ":") + modules.string();
+  }
+
+  // The workload goes on.
+  void end_after_steps() {
+    if (request_.steps == 0 || steps_ < request_.steps || told_steps_) return;
+    told_steps_ = true;
+    say(std::to_string(request_.steps) + " steps have ended; collecting ends, the workload goes on");
+    if (collector_) collector_->ask_to_end();
   }
 
   void follow() {
@@ -219,7 +248,8 @@ class RunSession {
   }
 
   void end_collecting() {
-    if (host_) host_->end();
+    if (marks_) marks_->end();
+    host_->end();
     if (collector_) {
       collector_->ask_to_end();
       const int code = collector_->wait();
@@ -232,7 +262,12 @@ class RunSession {
     }
     tell_host();
     const std::string error = recording_.finish();
-    if (!error.empty()) fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
+    host_recorded_ = host_->publisher() != nullptr;
+    host_.reset();  // lets go of its segment
+    if (error.empty())
+      recording_.remove_segments();
+    else
+      fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
     if (const uint64_t lapped = recording_.lapped_bytes())
       fail(Exit::kOutput, std::to_string(lapped) +
                               " bytes were overwritten in the ring before they were "
@@ -240,7 +275,6 @@ class RunSession {
   }
 
   void tell_host() {
-    if (!host_) return;
     if (const std::string why = host_->failure(); !why.empty()) fail(Exit::kSegment, why);
     for (const HostClientResult& r : host_->results()) {
       const std::string who = "process " + std::to_string(r.client.pid) +
@@ -259,35 +293,17 @@ class RunSession {
 
   // The files that tt-metal's scripts take the host's side from; where they are, empty where there is none.
   std::string host_logs() {
-    std::set<std::string> children;
-    for (size_t from = 0; from < request_.child_functions.size();) {
-      const size_t comma =
-          std::min(request_.child_functions.find(',', from), request_.child_functions.size());
-      children.insert(request_.child_functions.substr(from, comma - from));
-      from = comma + 1;
-    }
-    TracyFiles files(children);
-    try {
-      CaptureReader reader(recording_.path());
-      for (std::vector<uint64_t> chunk; reader.next(chunk);) files.push(chunk);
-    } catch (const CaptureError& e) {
-      fail(Exit::kOutput, e.what());
-    }
-    if (!files.any()) return {};
-    for (const std::string& remark : files.remarks()) say("host side: " + remark);
     const std::string logs = place_.root + "/.logs";
-    return put(logs, "tracy_ops_data.csv", files.data()) && put(logs, "tracy_ops_times.csv", files.times())
-               ? logs
-               : std::string();
-  }
-
-  bool put(const std::string& folder, const std::string& name, const std::string& content) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    std::ofstream file(folder + "/" + name, std::ios::binary);
-    file << content << std::flush;
-    if (!file) fail(Exit::kOutput, folder + "/" + name + " cannot be written: " + std::strerror(errno));
-    return static_cast<bool>(file);
+    std::vector<std::string> words{"host", recording_.path(), "-o", logs};
+    if (!request_.child_functions.empty())
+      words.insert(words.end(), {"--child-functions", request_.child_functions});
+    HelperProgram helper("ttreport", words, HelperProgram::Output::kept, HelperProgram::Output::kept);
+    const int code = helper.wait();
+    constexpr int kNothing = 3;
+    if (code == kNothing) return {};
+    for (const std::string& sentence : sentences_of(helper)) say("host side: " + sentence);
+    if (code) fail(Exit::kOutput, "the files of the host's side were not made");
+    return code ? std::string() : logs;
   }
 
   void tell_collector(int code) {
@@ -314,9 +330,8 @@ class RunSession {
   }
 
   void report() {
-    const bool host = host_ && host_->publisher();
-    if (!collected_ && !host) return;
-    const std::string logs = host ? host_logs() : std::string();
+    if (!collected_ && !host_recorded_) return;
+    const std::string logs = host_recorded_ ? host_logs() : std::string();
     if (!collected_) {
       say("the host's side is in " + place_.capture() +
           (logs.empty() ? "" : " and " + logs + "/tracy_ops_*.csv"));
@@ -333,15 +348,18 @@ class RunSession {
   const RunRequest& request_;
   const ReportPlace place_;
   const EnvironmentPlan plan_;
-  const Environment& environment_;
+  Environment environment_;  // of the workload, but for the plan
   RunSignals signals_;
   Recording recording_;
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<HelperProgram> collector_;
-  std::unique_ptr<HostServer> host_;  // ends before the recording does
+  std::unique_ptr<HostServer> host_;     // ends before the recording does
+  std::unique_ptr<MarkListener> marks_;  // ends before the host's segment does
+  std::atomic<uint64_t> steps_{0};       // that have ended
   std::time_t started_s_ = 0;
   uint64_t first_ended_ns_ = 0;
-  bool told_left_ = false, left_alone_ = false, collected_ = false;
+  bool told_steps_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false,
+       collected_ = false;
   int failure_ = 0;
   std::string told_failure_;
 };
@@ -351,6 +369,23 @@ class RunSession {
 int run_workload(const RunRequest& request) {
   const Environment environment = own_environment();
   return RunSession(request, environment).run();
+}
+
+int set_mark(const std::string& text, int run) {
+  std::string name = run ? kMarksPrefix + std::to_string(run) : value_in(own_environment(), kMarksVariable);
+  if (name.empty()) {
+    const std::vector<std::string> there = mark_listeners();
+    std::string pids;
+    for (const std::string& one : there) pids += " " + one.substr(std::strlen(kMarksPrefix));
+    if (there.size() != 1)
+      return program::say(kRun, Exit::kNoDevice,
+                          there.empty()
+                              ? "mark: there is no `ttcollect run` that could take it"
+                              : "mark: several `ttcollect run` are there; --run names one of" + pids);
+    name = there[0];
+  }
+  const std::string why = send_mark(name, text);
+  return why.empty() ? Exit::kOk : program::say(kRun, Exit::kNoDevice, "mark: " + why);
 }
 
 int report_logs(const RunRequest& request) {

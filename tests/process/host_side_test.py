@@ -1,11 +1,13 @@
 """The host side of ttcollect run against Tracy clients in Python, written from the wire's description alone: no table and no code is shared
 with the server's side. LZ4 blocks are literal-only."""
+import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
 
-from harness import check, finish, next_line, start, work
+from harness import BIN, card_name, check, finish, next_line, remove_at_end, run, start, work
 
 # Runs as the workload: listens like a Tracy client, and streams what its arguments say.
 CLIENT = textwrap.dedent('''
@@ -73,6 +75,12 @@ CLIENT = textwrap.dedent('''
     items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, 1024 ->\\n{"global_call_count": 1024}`') + struct.pack("<Bq", message, raw + 1500) + tail
     items += struct.pack("<BH", end + 2, 2000) if PROTOCOL >= 78 else struct.pack("<Bq", end, 2000)
     peer.sendall(block(items))
+    if HOW == "ops":
+        for op in range(1, 61):
+            items = location(b"TT_DNN_DEVICE_OP") + struct.pack("<Bq", begin, 10) + string(single, b"id:%d" % op) + bytes([text])
+            items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, %d ->\\n{"global_call_count": %d, "op_code": "Add", "device_id": 0}`' % (op, op))
+            items += struct.pack("<Bq", message, raw + 2000 + op * 30) + tail + struct.pack("<BH", end + 2, 10)
+            peer.sendall(block(items))
     if HOW == "garbage":
         peer.sendall(b"\\x05\\0\\0\\0" + b"\\xff" * 5)
         print("closed" if peer.recv(1 << 16) is not None else "", flush=True)
@@ -125,6 +133,33 @@ def dialects():
         with open(f"{root}/.logs/tracy_ops_times.csv") as file:
             rows = file.read().splitlines()
         check(rows[1:] == ['TT_DNN_DEVICE_OP,file.cpp,12,,"id:1024",1000,2000,0,'], f"{protocol}: {rows}")
+
+
+def ops():
+    """An emulated card and a Tracy client in one workload: ops have the names of the client's messages, from run.ttc alone."""
+    name, root = card_name(), work("ops")
+    remove_at_end(f"emu-{name}")
+    line = (f"{BIN}/ttemu --name {name} --cores 2 --programs 60 --pace 20 --linger 60s -q & {sys.executable} {client_file()} 83 ops; "
+            "code=$?; wait; exit $code")
+    code, out, err = finish(start("ttcollect", "run", "-v", "-o", root, "-d", f"emu:{name}", "--", "sh", "-c", line))
+    check(code == 0 and "Add" in out, f"{code} {out} {err}")
+    folder = os.path.join(root, "reports", os.listdir(f"{root}/reports")[0])
+    alone = work("alone.ttc")
+    shutil.copy(f"{folder}/run.ttc", alone)
+    code, out, err = run("ttreport", "ops", alone, "--json", "-", "--no-summary")
+    check(code == 0, err)
+    rows = [r for r in json.loads(out)["rows"] if r["device_us"]]
+    named = [r["op_code"] for r in rows if r["op_code"].startswith("Add")]
+    check(len(rows) == 60 and len(named) == 60, f"{len(named)} of {len(rows)} ops are named")
+
+
+def leaves_nothing():
+    """The segment of the host's side goes when the capture has all of it."""
+    process = run_client(work("nothing"), 76)
+    code, _, err = finish(process)
+    check(code == 0, err)
+    left = [file for file in os.listdir("/dev/shm") if file.startswith(f"ttcollect-run-{process.pid}.")]
+    check(not left, f"{left} is left")
 
 
 def unknown():
@@ -188,4 +223,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (dialects, unknown, garbage, killed, flood, many, foreign)}[sys.argv[1]]()
+    {f.__name__: f for f in (dialects, ops, leaves_nothing, unknown, garbage, killed, flood, many, foreign)}[sys.argv[1]]()

@@ -166,7 +166,6 @@ def wrong_use():
                             (["--reprot", "true"], "has no option --reprot"),
                             ([], "what should run is missing"),
                             (["-l", "x.py"], "-l needs -p"),
-                            (["-p", "true"], "-p and -l are for Python"),
                             (["-t", "cmd", "true"], "-t is the port"),
                             (["-n", "a/b", "true"], "has no '/'"),
                             (["--process-logs-only", "true"], "takes no workload"),

@@ -41,6 +41,7 @@ std::unique_ptr<Report> make_steps_report();
 std::unique_ptr<Report> make_timeline_report();
 std::unique_ptr<Report> make_diff_report();
 std::unique_ptr<Report> make_html_report();
+std::unique_ptr<Report> make_host_report();
 std::unique_ptr<Report> make_files_report();
 
 }  // namespace ttc::tools

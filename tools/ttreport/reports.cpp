@@ -13,6 +13,8 @@ constexpr ReportEntry kReports[] = {
     {"timeline", "a window of time as a picture: a row a RISC, zones nested", make_timeline_report},
     {"diff", "two runs op by op: what got slower, with spread and significance", make_diff_report},
     {"html", "everything as one page that needs no network", make_html_report},
+    {"host", "the host's zones and messages of a capture, as the files that tt-metal's scripts read",
+     make_host_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
 };
 

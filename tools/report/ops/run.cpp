@@ -4,9 +4,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tools/pipeline/source.hpp"
 #include "tools/pipeline/sync_lines.hpp"
+#include "tools/report/input/tracy_files.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
 
@@ -93,10 +95,25 @@ std::optional<HostFiles> host_files(const RunOptions& options, const std::vector
   return std::nullopt;
 }
 
+// What `ttcollect run` recorded of the workload's processes, by way of the files that others would make of it.
+void read_host_of_captures(const std::vector<std::string>& from, Run& run) {
+  for (const std::string& one : from) {
+    if (fs::path(one).extension() != ".ttc") continue;
+    TracyFiles files;
+    files.read(one);
+    if (!files.any()) continue;
+    std::istringstream data(files.data()), times(files.times());
+    read_ops_data(data, one, run.host);
+    read_ops_times(times, one, run.host);
+    for (std::string& remark : files.remarks()) run.host.remarks.push_back(std::move(remark));
+  }
+}
+
 void read_host(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
   const std::optional<HostFiles> files = host_files(options, from);
   if (!files) {
-    if (options.no_host || options.host.empty()) return;
+    if (options.no_host) return;
+    if (options.host.empty()) return read_host_of_captures(from, run);
     throw InputError(options.host + " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
   }
   std::ifstream in(files->ops, std::ios::binary);

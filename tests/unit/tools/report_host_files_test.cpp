@@ -1,15 +1,15 @@
-#include "collector/host_side/tracy_files.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "shm/chunk.hpp"
+#include "tools/report/input/tracy_files.hpp"
 
 namespace {
 
 using namespace ttc;
 using namespace ttc::collect;
+using report::TracyFiles;
 
 class Chunk {
  public:
@@ -105,10 +105,15 @@ TEST(TracyFiles, a_zone_without_a_name_has_its_functions) {
   EXPECT_EQ(files.times(), std::string(kTimesHeader) + "main,main.cpp,4,,,20,20,0,\n");
 }
 
-TEST(TracyFiles, sources_whose_zones_took_no_time_are_left_out) {
+TEST(TracyFiles, zones_that_took_no_time_are_left_out) {
   TracyFiles files;
-  Chunk().add(EventKind::zone_begin, 9, 1010, 1).add(EventKind::zone_end, 9, 1010).push(files);
-  EXPECT_EQ(files.times(), kTimesHeader);
+  Chunk()
+      .add(EventKind::zone_begin, 9, 1010, 1)
+      .add(EventKind::zone_end, 9, 1010)
+      .add(EventKind::zone_begin, 9, 1020, 1)
+      .add(EventKind::zone_end, 9, 1021)
+      .push(files);
+  EXPECT_EQ(files.times(), std::string(kTimesHeader) + ",,0,,,40,2,0,\n");
 }
 
 TEST(TracyFiles, further_processes_are_on_the_first_ones_time_line) {

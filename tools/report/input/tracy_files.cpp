@@ -1,4 +1,4 @@
-#include "collector/host_side/tracy_files.hpp"
+#include "tools/report/input/tracy_files.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -6,8 +6,10 @@
 #include <numeric>
 
 #include "shm/chunk.hpp"
+#include "tools/report/input/device_input.hpp"
+#include "ttcollect/capture_reader.hpp"
 
-namespace ttc::collect {
+namespace ttc::report {
 namespace {
 
 constexpr const char* kAlwaysAsked[] = {"CompileProgram", "HWCommandQueue_write_buffer"};
@@ -28,10 +30,21 @@ TracyFiles::TracyFiles(const std::set<std::string>& children, size_t most_zones)
   children_.insert(std::begin(kAlwaysAsked), std::end(kAlwaysAsked));
 }
 
+void TracyFiles::read(const std::string& capture) {
+  collect::Wanted facts;
+  facts.read_from_ns = ~uint64_t{0};
+  try {
+    collect::CaptureReader reader(capture, facts);
+    for (std::vector<uint64_t> chunk; reader.next(chunk);) push(chunk);
+  } catch (const collect::CaptureError& e) {
+    throw InputError(e.what());
+  }
+}
+
 void TracyFiles::push(std::span<const uint64_t> chunk) {
   const shm::ChunkKind kind = shm::header_of(chunk).kind;
   if (kind != shm::ChunkKind::host_events && kind != shm::ChunkKind::host_names) return;
-  HostChunkReader reader(shm::body_of(chunk));
+  collect::HostChunkReader reader(shm::body_of(chunk));
   for (HostEvent event; reader.next(event);) take(reader.head(), event);
   if (!reader.why_not().empty()) ++damaged_;
 }
@@ -40,11 +53,11 @@ int64_t TracyFiles::ns_of(const HostChunkHead& head, int64_t time) {
   if (!based_) {
     based_ = true;
     base_process_ = head.process;
-    base_raw_ns_ = raw_ns_of(head, head.init_begin);
+    base_raw_ns_ = collect::raw_ns_of(head, head.init_begin);
   }
   if (head.process == base_process_)
     return static_cast<int64_t>(static_cast<double>(time - head.init_begin) * head.timer_mul);
-  return raw_ns_of(head, time) - base_raw_ns_;
+  return collect::raw_ns_of(head, time) - base_raw_ns_;
 }
 
 TracyFiles::Thread& TracyFiles::thread_of(uint32_t process, uint32_t thread) {
@@ -102,7 +115,7 @@ void TracyFiles::define(Process& process, const HostEvent& event) {
 }
 
 void TracyFiles::take(const HostChunkHead& head, const HostEvent& event) {
-  if (is_definition(event.kind)) return define(processes_[head.process], event);
+  if (collect::is_definition(event.kind)) return define(processes_[head.process], event);
   Thread& thread = thread_of(head.process, event.subject);
   switch (event.kind) {
     case EventKind::message:
@@ -193,14 +206,12 @@ std::string TracyFiles::times() const {
   std::string out =
       "name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text\n";
   std::vector<std::vector<uint32_t>> by_source(sources_.size());
-  std::vector<int64_t> total(sources_.size());
   for (uint32_t i = 0; i < zones_.size(); ++i) {
-    if (!zones_[i].ended) continue;
-    by_source[zones_[i].source].push_back(i);
-    total[zones_[i].source] += zones_[i].end_ns - zones_[i].start_ns;
+    // The server keeps no zone without a duration for its statistics, which the exporter goes through.
+    if (zones_[i].ended && zones_[i].end_ns > zones_[i].start_ns) by_source[zones_[i].source].push_back(i);
   }
   for (uint32_t source = 0; source < by_source.size(); ++source) {
-    if (total[source] == 0) continue;
+    if (by_source[source].empty()) continue;
     std::stable_sort(by_source[source].begin(), by_source[source].end(),
                      [&](uint32_t a, uint32_t b) { return zones_[a].start_ns < zones_[b].start_ns; });
     rows_of(source, by_source[source], out);
@@ -223,4 +234,4 @@ std::vector<std::string> TracyFiles::remarks() const {
   return all;
 }
 
-}  // namespace ttc::collect
+}  // namespace ttc::report

@@ -2,8 +2,8 @@
 // tenstorrent/tracy 68c5cbd6; tt-metal tools/tracy/__init__.py), out of the chunks of the host's side.
 //
 //   data    MessageName;total_ns, all messages by time; of one time the later one first, as the server inserts them
-//   times   name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text: all zones of
-//           every source whose zones took time at all, source by source, by their begin. A zone without a name, text or
+//   times   name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text: all zones
+//           that took time at all, source by source, by their begin. A zone without a name, text or
 //           parent's text of its own repeats that of the zone before it in its source, as csvexport does.
 //
 // Times are nanoseconds since the first process's start by that process's own timer; those of further processes are
@@ -21,7 +21,11 @@
 
 #include "ttcollect/host_events.hpp"
 
-namespace ttc::collect {
+namespace ttc::report {
+
+using collect::EventKind;
+using collect::HostChunkHead;
+using collect::HostEvent;
 
 class TracyFiles {
  public:
@@ -29,6 +33,8 @@ class TracyFiles {
   // `children`: names of zones whose parent's text is wanted, beyond those that tt-metal always asks for.
   explicit TracyFiles(const std::set<std::string>& children = {}, size_t most_zones = kMostZones);
 
+  // Of a capture: its facts alone are read. Throws InputError.
+  void read(const std::string& capture);
   // A chunk; all but those of the host's side are passed over.
   void push(std::span<const uint64_t> chunk);
 
@@ -98,4 +104,4 @@ class TracyFiles {
   bool full_ = false;
 };
 
-}  // namespace ttc::collect
+}  // namespace ttc::report

@@ -1,0 +1,69 @@
+// Marks that programs set without Tracy: a datagram each, to a socket of `ttcollect run` in the abstract namespace.
+//
+//   NANOSECONDS PID TID KIND\nTEXT     NANOSECONDS of CLOCK_MONOTONIC_RAW; KIND m (mark), b or e (a step begins, ends)
+//
+// They become messages of the form that tt-metal's signposts have, so that reports know them. A sender never waits: what
+// the socket's buffer does not take is the sender's to count.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "collector/host_side/host_publisher.hpp"
+
+namespace ttc::collect {
+
+inline constexpr const char* kMarksVariable = "TTCOLLECT_MARKS";  // the socket's name
+inline constexpr const char* kMarksPrefix = "ttcollect-marks-";   // then the number of run's process
+inline constexpr size_t kMostMarkBytes = 60'000;                  // a message of Tracy holds 65,535
+
+struct Mark {
+  int64_t raw_ns = 0;
+  uint64_t pid = 0;
+  uint32_t tid = 0;
+  char kind = 'm';
+  std::string_view text;
+};
+// Nothing: it is no mark.
+std::optional<Mark> parse_mark(std::string_view datagram);
+// As tt-metal's signposts: back-tick, TT_SIGNPOST: text, back-tick. What would end it early is replaced.
+std::string signpost_of(const Mark& mark);
+
+class MarkListener {
+ public:
+  // `publisher`: asked for with the first mark; may give null. `step_ended`: after the end of each step.
+  MarkListener(const std::string& name, std::function<HostPublisher*()> publisher,
+               std::function<void()> step_ended);
+  ~MarkListener();
+  MarkListener(const MarkListener&) = delete;
+  MarkListener& operator=(const MarkListener&) = delete;
+  void end();                                              // takes what is there
+  const std::string& failure() const { return failure_; }  // why there is no socket
+  uint64_t marks() const { return marks_; }
+  uint64_t refused() const { return refused_; }
+
+ private:
+  void listen();
+  void take(std::string_view datagram);
+  const std::function<HostPublisher*()> publisher_;
+  const std::function<void()> step_ended_;
+  int fd_ = -1;
+  std::string failure_;
+  HostBatch batch_;
+  HostPublisher* to_ = nullptr;
+  std::atomic<uint64_t> marks_{0}, refused_{0};
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+// The names of listeners that run now, of `/proc/net/unix`.
+std::vector<std::string> mark_listeners(const std::string& proc = "/proc");
+// Sends one; why it could not be, empty when it was.
+std::string send_mark(const std::string& name, std::string_view text);
+
+}  // namespace ttc::collect
