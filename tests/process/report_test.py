@@ -348,6 +348,13 @@ def damage():
         data = b"".join(lines)[:cut]
         got, _, err = code_of("cut.csv", data)
         h.check(got == (0 if data.endswith(b"\n") else 4), f"cut at {cut}: exit {got}: {err}")
+    # A heat map without one kernel: of a damaged source that is the source's fault, of a whole one the question's.
+    firmware = [row for row in rows if b"-FW" in row][:8]
+    for data, code, words in ((head + firmware, 2, "no core ran a kernel"), (head + firmware + [rows[9][:-9]], 4, "no core ran a kernel"), (lines, 0, "Chip 0")):
+        for more in ((), ("-o", h.work("map.svg"))):
+            got, out, err = code_of("kernels.csv", b"".join(data), "heatmap", *more)
+            h.check(got == code and (words in out + err or (more and code == 0)), f"heat map of {len(data)} lines: exit {got}: {err}")
+            h.check(os.path.exists(h.work("map.svg")) == (bool(more) and code == 0), "a picture of nothing was left")
     whole, _, _ = code_of("again.csv", b"".join(lines), "ops", "--json", h.work("whole.json"))
     for _ in range(5):
         random_.shuffle(rows)
@@ -444,12 +451,51 @@ def guides():
     out, _ = report("ops", one, "--rows", "1")
     h.check("The 1 of 3 that take longest" in out and "--rows 0" in out, f"--rows 1: {out}")
     decisions()
-    # An output that is an input, through a hard link, is not written.
-    os.makedirs(h.work("trap/.logs"), exist_ok=True)
-    trap = os.path.join(h.work("trap/.logs"), "tracy_ops_data.csv")
-    os.link(os.path.join(folder, "profile_log_device.csv"), trap)
-    _, err = report("files", os.path.join(folder, "profile_log_device.csv"), "-o", h.work("trap"), "--no-date", code=2)
-    h.check("is the input" in err, err)
+    side_files_as_outputs(folder)
+
+
+def side_files_as_outputs(folder):
+    """Each file that `files` writes, as a second name of a file that it reads or brings along: refused before anything is written."""
+    def tree(root):
+        return sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
+    source = h.work("source")
+    shutil.copytree(folder, source)
+    log = os.path.join(source, "profile_log_device.csv")
+    inputs = [log]
+    for name in ("topology.json", "tracy_profile_log_host.tracy", "cluster_coordinates.json", "profile_log_device.losses.csv"):
+        inputs.append(os.path.join(source, name))
+        with open(inputs[-1], "w", encoding="utf-8") as file:
+            file.write(name)
+    command = ("files", log, "-n", "n", "--no-date", "--tt-torch", "-o")
+    os.makedirs(h.work("whole/npe_viz"))
+    with open(h.work("whole/npe_viz/a.json"), "w", encoding="utf-8") as file:
+        file.write("{}")
+    report(*command, h.work("whole"))
+    report(*command, h.work("whole"))    # and a second time over its own
+    written = [os.path.relpath(path, h.work("whole")) for path in tree(h.work("whole"))]
+    h.check("reports/n/npe_viz/a.json" in written, f"{written}")
+    for number, output in enumerate(written):
+        root = h.work(f"trap{number}")
+        os.makedirs(os.path.join(root, os.path.dirname(output)))
+        if not output.startswith("npe_viz/"):
+            shutil.copytree(h.work("whole/npe_viz"), os.path.join(root, "npe_viz"))
+        link, victim = (os.link, os.symlink)[number % 2], inputs[number % len(inputs)]
+        own = os.path.basename(victim) == os.path.basename(output) and output.startswith(".logs/")
+        link(victim, os.path.join(root, output))
+        before = tree(root)
+        with open(victim, "rb") as file:
+            content = file.read()
+        # A side file in its own place stays, and pictures are read.
+        stays = own or output.startswith("npe_viz/")
+        _, err = report(*command, root, code=0 if stays else 2)
+        h.check(stays or ("is the input" in err and tree(root) == before), f"{output} is {victim}: {err} {tree(root)}")
+        with open(victim, "rb") as file:
+            h.check(file.read() == content, f"{output} is {victim}, which was changed")
+    # A folder of pictures by which the report's own folder is reached is copied once, not into itself.
+    loop = h.work("loop")
+    os.makedirs(os.path.join(loop, "reports", "n"))
+    os.symlink("reports", os.path.join(loop, "npe_viz"))
+    report(*command, loop)
 
 
 def decisions():

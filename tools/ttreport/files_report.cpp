@@ -106,15 +106,19 @@ void make_directory(const fs::path& path) {
   if (error) throw OutputError("directory " + path.string() + " cannot be made: " + error.message());
 }
 
-void place_folder(const fs::path& from, const fs::path& to) {
-  make_directory(to);
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
-    const fs::path there = to / entry.path().lexically_relative(from);
-    if (entry.is_directory())
-      make_directory(there);
-    else if (entry.is_regular_file())
-      place(entry.path(), there);
-  }
+// A file and the place of its copy.
+struct Copy {
+  fs::path from, to;
+};
+
+// The files below a folder, listed before any is copied: the copy may lie in the folder, by a link.
+std::vector<Copy> copies_of_folder(const fs::path& from, const fs::path& to) {
+  std::vector<Copy> copies;
+  std::error_code ignored;
+  if (!fs::is_directory(from, ignored)) return copies;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from))
+    if (entry.is_regular_file()) copies.push_back({entry.path(), to / entry.path().lexically_relative(from)});
+  return copies;
 }
 
 class FilesReport : public Report {
@@ -163,10 +167,9 @@ class FilesReport : public Report {
     }
     run_options_.mlir = torch_;
     run_options_.prefer_zones = true;
-    inputs_ = report::input_files(run_options_);
     const bool from_log = run_options_.from.size() == 1 && report::is_device_log(run_options_.from[0]);
-    guarded(logs / "cpp_device_perf_report.csv");
-    if (!from_log) guarded(logs / kLog);
+    name_outputs(root, logs);
+    refuse_inputs(logs, from_log);
     make_directory(logs);
     Output device_log((logs / (from_log ? ".unused" : kLog)).string(), false);
     DeviceCsv device_csv(device_log, {});
@@ -185,7 +188,7 @@ class FilesReport : public Report {
       return say(ReportExit::kUsage,
                  run_options_.from[0] + " is a finished table of ops; `ttreport files` makes one from zones");
     if (from_log)
-      bring(run_options_.from[0], logs / kLog);
+      bring({run_options_.from[0], logs / kLog});
     else if (run.kind == report::InputKind::device)
       finish_log(run, device_log);
     losses_beside(logs / kLog, from_log, run, device_csv);
@@ -195,27 +198,67 @@ class FilesReport : public Report {
     Output cpp((logs / "cpp_device_perf_report.csv").string(), false);
     report::write_cpp_report(run.rows, cpp);
     cpp.commit();
-    bring_along(logs);
+    for (const Copy& side : sides_) bring(side);
     int code = ReportExit::kOk;
     if (noc) {
-      const size_t written = noc->write(logs, run, [this](const std::string& path) { guarded(path); });
+      const size_t written = noc->write(logs, run, [this](const std::string& path) { refuse_input(path); });
       say(ReportExit::kOk, std::to_string(written) + " NoC traces were written");
       for (const std::string& n : noc->remarks()) say(ReportExit::kOk, n);
       code = fill_from_npe(logs, written, run);
     }
     if (columns_of_ == "2025-06") run.table = report::columns_of_mid_2025(run.table);
-    const fs::path folder = write_reports(root, logs, run, gaps);
-    losses_beside(folder / kLog, from_log, run, device_csv);
+    write_reports(logs, run, gaps);
+    losses_beside(folder_ / kLog, from_log, run, device_csv);
     for (const std::string& n : device_csv.remarks()) say(ReportExit::kOk, n);
     const int told = tell(run);
     return code == ReportExit::kOk ? told : code;
   }
 
  private:
-  // `path`, which is about to be written; throws program::UsageError when it is an input.
-  const fs::path& guarded(const fs::path& path) const {
-    program::refuse_output_over_input(path, inputs_);
-    return path;
+  void name_outputs(const fs::path& root, const fs::path& logs) {
+    const std::string stamp = no_date_ ? "" : date_.empty() ? time_stamp() : date_;
+    folder_ = root / "reports";
+    std::string tail;
+    for (const std::string& part : {name_, stamp})
+      if (!part.empty()) {
+        folder_ /= part;
+        tail += "_" + part;
+      }
+    table_ = folder_ / ("ops_perf_results" + tail + ".csv");
+    per_core_ = folder_ / ("per_core_op_to_op_times" + tail + ".csv");
+    torch_table_ = root / "results" / "perf" / "device_ops_perf_trace.csv";
+    sides_ = side_files(logs);
+  }
+
+  // Throws program::UsageError when `path`, which will be written, is an input.
+  void refuse_input(const fs::path& path) const { program::refuse_output_over_input(path, inputs_); }
+
+  // Before anything is written: what is read, and what is copied, is an input. A side file that stands in its place
+  // already is input and output at once, and stays. (NoC traces are named by what is read; they are held against
+  // the inputs one by one.)
+  void refuse_inputs(const fs::path& logs, bool from_log) {
+    inputs_ = report::input_files(run_options_);
+    std::vector<fs::path> outputs = {logs / "cpp_device_perf_report.csv", table_, per_core_, folder_ / kLog,
+                                     path_beside(folder_ / kLog)};
+    if (torch_) outputs.push_back(torch_table_);
+    if (!from_log) outputs.push_back(logs / kLog);
+    std::vector<Copy> copies = sides_;
+    for (const Copy& picture : npe_pictures()) copies.push_back(picture);
+    if (from_log) copies.push_back({run_options_.from[0], logs / kLog});
+    const std::string losses = from_log ? path_beside(run_options_.from[0]) : std::string();
+    if (from_log) copies.push_back({losses, path_beside(logs / kLog)});
+    for (const Copy& copy : copies) {
+      std::error_code ignored;
+      inputs_.push_back(copy.from);
+      if (!fs::equivalent(copy.from, copy.to, ignored)) outputs.push_back(copy.to);
+    }
+    // By way of .logs it may go back to where it came from.
+    const auto came_from = [this](const Copy& side) {
+      std::error_code ignored;
+      return side.to.filename() == kTracy && fs::equivalent(side.from, folder_ / kTracy, ignored);
+    };
+    if (std::none_of(sides_.begin(), sides_.end(), came_from)) outputs.push_back(folder_ / kTracy);
+    for (const fs::path& output : outputs) refuse_input(output);
   }
 
   // NocTraces wants the run's table of zones, which is there once reading has begun.
@@ -300,84 +343,78 @@ class FilesReport : public Report {
     const std::string from = path_beside(run_options_.from[0]), to = path_beside(log);
     std::error_code ignored;
     if (from.empty() || to.empty() || fs::equivalent(from, to, ignored)) return;
-    guarded(to);
     if (fs::is_regular_file(from, ignored))
       place(from, to);
     else
       fs::remove(to, ignored);
   }
 
-  // A side file, unless it stands there already: then it is input and output at once, and stays.
-  void bring(const fs::path& from, const fs::path& to) const {
-    std::error_code ignored;
-    if (fs::equivalent(from, to, ignored)) return;
-    place(from, guarded(to));
+  std::vector<Copy> npe_pictures() const {
+    return copies_of_folder(fs::path(root_) / "npe_viz", folder_ / "npe_viz");
   }
 
-  void bring_along(const fs::path& logs) {
+  static void bring(const Copy& copy) {
+    std::error_code ignored;
+    if (fs::equivalent(copy.from, copy.to, ignored)) return;
+    make_directory(copy.to.parent_path());
+    place(copy.from, copy.to);
+  }
+
+  std::vector<Copy> side_files(const fs::path& logs) const {
     std::vector<fs::path> places;
     if (!run_options_.host.empty())
       places = {fs::path(run_options_.host), fs::path(run_options_.host) / ".logs"};
     for (const std::string& one : run_options_.from) places.push_back(fs::path(one).parent_path());
+    std::vector<Copy> sides;
     for (const char* name : {"tracy_ops_data.csv", "tracy_ops_times.csv", kTracy, "topology.json",
                              "cluster_coordinates.json", "sync_device_info.csv"})
       for (const fs::path& from : places) {
         std::error_code ignored;
         if (!fs::is_regular_file(from / name, ignored)) continue;
-        bring(from / name, logs / name);
+        sides.push_back({from / name, logs / name});
         break;
       }
+    return sides;
   }
 
-  // Gives the report's folder.
-  fs::path write_reports(const fs::path& root, const fs::path& logs, const report::Run& run,
-                         report::CoreGaps& gaps) {
-    const std::string stamp = no_date_ ? "" : date_.empty() ? time_stamp() : date_;
-    fs::path folder = root / "reports";
-    std::string tail;
-    for (const std::string& part : {name_, stamp})
-      if (!part.empty()) {
-        folder /= part;
-        tail += "_" + part;
-      }
-    make_directory(folder);
-    const fs::path table = folder / ("ops_perf_results" + tail + ".csv");
-    Output results(guarded(table).string(), false);
+  void write_reports(const fs::path& logs, const report::Run& run, report::CoreGaps& gaps) {
+    make_directory(folder_);
+    Output results(table_.string(), false);
     report::write_cells(run.table, results);
     results.commit();
     if (!run.ops.empty()) {
-      Output per_core(guarded(folder / ("per_core_op_to_op_times" + tail + ".csv")).string(), false);
+      Output per_core(per_core_.string(), false);
       gaps.write(per_core);
       per_core.commit();
     }
     std::error_code ignored;
     if (fs::exists(logs / kLog, ignored)) {
-      guarded(folder / kLog);
       if (log_columns_ == 15 && run.host.session_ids.size() == 1)
-        place_with_session(logs / kLog, folder / kLog, *run.host.session_ids.begin());
+        place_with_session(logs / kLog, folder_ / kLog, *run.host.session_ids.begin());
       else if (log_columns_ == 15)
-        place(logs / kLog, folder / kLog);
-      else if (!place_without_traces(logs / kLog, folder / kLog))
+        place(logs / kLog, folder_ / kLog);
+      else if (!place_without_traces(logs / kLog, folder_ / kLog))
         say(ReportExit::kOk,
             (logs / kLog).string() + " does not have 15 columns; the report has it as it is"),
-            place(logs / kLog, folder / kLog);
+            place(logs / kLog, folder_ / kLog);
     }
     // ttnn-visualizer wants a file of this name; it does not look into it.
     if (!fs::exists(logs / kTracy, ignored)) Output(logs / kTracy, false).commit();
-    bring(logs / kTracy, folder / kTracy);
-    if (fs::is_directory(root / "npe_viz", ignored)) place_folder(root / "npe_viz", folder / "npe_viz");
+    bring({logs / kTracy, folder_ / kTracy});
+    for (const Copy& picture : npe_pictures()) bring(picture);  // of an earlier run, or of this one
     if (torch_) {
-      make_directory(root / "results" / "perf");
-      Output trace(guarded(root / "results" / "perf" / "device_ops_perf_trace.csv").string(), false);
+      make_directory(torch_table_.parent_path());
+      Output trace(torch_table_.string(), false);
       report::write_cells(run.table, trace);
       trace.commit();
     }
-    say(ReportExit::kOk, std::to_string(run.table.rows.size()) + " rows are in " + table.string());
-    return folder;
+    say(ReportExit::kOk, std::to_string(run.table.rows.size()) + " rows are in " + table_.string());
   }
 
   report::RunOptions run_options_;
   std::vector<std::string> inputs_;
+  fs::path folder_, table_, per_core_, torch_table_;  // of the report
+  std::vector<Copy> sides_;                           // what lay beside the input
   std::string root_, name_, date_, columns_of_, npe_command_, npe_program_;
   CLI::Option* npe_ = nullptr;
   unsigned log_columns_ = 15;
