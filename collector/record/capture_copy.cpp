@@ -1,9 +1,5 @@
 #include "collector/record/capture_copy.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "collector/capture/capture_file.hpp"
@@ -20,20 +16,19 @@ std::unique_ptr<CaptureDisk> with_io_uring(const std::string& name) {
 }  // namespace
 
 CaptureCopy::CaptureCopy(const std::string& path, uint64_t session, shm::LossCause cause, OpenDisk open)
-    : path_(path),
-      temporary_(path + ".part-" + std::to_string(getpid())),
-      losses_(cause),
-      output_(temporary_.name(), session, {}, open ? std::move(open) : OpenDisk(with_io_uring),
-              monotonic_now_ns) {
+    : path_(path), file_(path), losses_(cause) {
+  if (file_.error())
+    throw CaptureError("capture " + path + " cannot be written: " + std::strerror(file_.error()));
+  try {
+    output_.emplace(file_.name(), session, CaptureBounds(), open ? std::move(open) : OpenDisk(with_io_uring),
+                    monotonic_now_ns);
+  } catch (const CaptureError& e) {
+    std::string what = e.what();
+    if (const size_t at = what.find(file_.name()); at != what.npos)
+      what.replace(at, file_.name().size(), path);
+    throw CaptureError(what);
+  }
   block_.chunks.reserve(kBlockBytes / 8);
-}
-
-CaptureCopy::Temporary::~Temporary() {
-  if (!renamed_) unlink(name_.c_str());
-}
-int CaptureCopy::Temporary::rename(const std::string& path) {
-  renamed_ = std::rename(name_.c_str(), path.c_str()) == 0;
-  return renamed_ ? 0 : errno;
 }
 
 void CaptureCopy::add(std::span<const uint64_t> chunk) {
@@ -46,10 +41,10 @@ void CaptureCopy::add(std::span<const uint64_t> chunk) {
 
 // The block is packed into the same memory again and again, so it waits for the one before.
 void CaptureCopy::put_block() {
-  output_.wait(kNobodyWaits);
+  output_->wait(kNobodyWaits);
   block_.header = encoder_.encode(block_.chunks, block_.number++, block_.packed);
   markers_ += block_.header.markers;
-  output_.put(&block_, kNobodyWaits);
+  output_->put(&block_, kNobodyWaits);
   block_.chunks.clear();
 }
 
@@ -59,10 +54,10 @@ void CaptureCopy::finish() {
   for (const auto& [session, records] : losses_.found())
     for (const auto& [id, record] : records) add_loss_chunk(found, session, record);
   if (!block_.chunks.empty()) put_block();
-  output_.finish(found, kNobodyWaits);
-  if (!output_.error().empty())
-    throw CaptureError("capture " + path_ + " is not written: " + output_.error());
-  if (const int error = temporary_.rename(path_))
+  output_->finish(found, kNobodyWaits);
+  if (!output_->error().empty())
+    throw CaptureError("capture " + path_ + " is not written: " + output_->error());
+  if (const int error = file_.put_in_place())
     throw CaptureError("capture " + path_ + " cannot be put in place: " + std::strerror(error));
 }
 

@@ -4,15 +4,15 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "collector/program/pending_file.hpp"
 #include "collector/record/capture_output.hpp"
 #include "ttcollect/loss_view.hpp"
 #include "ttcollect/redact.hpp"
 
 namespace ttc::collect {
 
-// Without finish(), also where the constructor throws, what was begun is removed.
+// Without finish(), also where the constructor throws, nothing is left.
 class CaptureCopy {
  public:
   // `cause`: of chunks that are missing among those that will be added. `open`: none: open_capture_disk. Throws
@@ -30,31 +30,17 @@ class CaptureCopy {
   void finish();
 
   const LossView& losses() const { return losses_; }
-  uint64_t bytes() const { return output_.bytes(); }
+  uint64_t bytes() const { return output_->bytes(); }
   uint64_t chunks() const { return chunks_; }
   uint64_t markers() const { return markers_; }
 
  private:
-  // A file's name until it is renamed; the file is removed when it was not. Declared before what opens the file.
-  class Temporary {
-   public:
-    explicit Temporary(std::string name) : name_(std::move(name)) {}
-    ~Temporary();
-    Temporary(const Temporary&) = delete;
-    Temporary& operator=(const Temporary&) = delete;
-    const std::string& name() const { return name_; }
-    int rename(const std::string& path);  // errno, or 0
-
-   private:
-    std::string name_;
-    bool renamed_ = false;
-  };
   void put_block();
 
   std::string path_;
-  Temporary temporary_;
+  program::PendingFile file_;  // before what opens it
   LossView losses_;
-  CaptureOutput output_;
+  std::optional<CaptureOutput> output_;
   BlockEncoder encoder_;
   QueuedBlock block_;
   uint64_t chunks_ = 0, markers_ = 0;

@@ -25,12 +25,16 @@ class File {
     direct_ = fd_ >= 0;
     if (fd_ < 0 && errno == EINVAL) fd_ = open(path.c_str(), kFlags, 0644);
     if (fd_ < 0) throw CaptureError("capture " + path + " cannot be written: " + std::strerror(errno));
+    had_name_ = links() > 0;
   }
   ~File() {
     if (fd_ >= 0) close(fd_);
   }
   File(File&& other) noexcept
-      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), direct_(other.direct_) {}
+      : path_(std::move(other.path_)),
+        fd_(std::exchange(other.fd_, -1)),
+        direct_(other.direct_),
+        had_name_(other.had_name_) {}
 
   int fd() const { return fd_; }
   // Some file systems take the flag and refuse the write. True when it may be tried again.
@@ -41,10 +45,7 @@ class File {
   }
   int sync() const { return fdatasync(fd_) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno; }
   int cut_at(uint64_t bytes) const { return ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? 0 : errno; }
-  bool removed() const {
-    struct stat info {};
-    return fstat(fd_, &info) == 0 && info.st_nlink == 0;
-  }
+  bool removed() const { return had_name_ && links() == 0; }  // a pending file has none yet
   int rename(const std::string& path, bool lastingly) {
     if (std::rename(path_.c_str(), path.c_str()) != 0) return errno;
     path_ = path;
@@ -61,6 +62,11 @@ class File {
  private:
   static constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
 
+  uint64_t links() const {
+    struct stat info {};
+    return fstat(fd_, &info) == 0 ? info.st_nlink : 1;
+  }
+
   // A name lasts only when the directory that holds it was synced. File systems without such syncing refuse it.
   int sync_directory() const {
     const auto parent = std::filesystem::path(path_).parent_path();
@@ -74,6 +80,7 @@ class File {
   std::string path_;
   int fd_ = -1;
   bool direct_ = false;
+  bool had_name_ = false;
 };
 
 class PlainDisk : public CaptureDisk {

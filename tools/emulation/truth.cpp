@@ -1,12 +1,13 @@
 #include "tools/emulation/truth.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+
+#include "collector/program/pending_file.hpp"
 
 namespace ttc::emulation {
 namespace {
@@ -96,13 +97,13 @@ void TruthLog::convert(const Header& header, const markers::ZoneNames& names) {
   if (!file_) return;
   struct stat there {};
   const bool special = stat(csv_path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
-  const std::string to = special ? csv_path_ : csv_path_ + ".part-" + std::to_string(getpid());
-  try {
-    write_all(to, header, names);
-    if (!special && std::rename(to.c_str(), csv_path_.c_str()) != 0) throw failed(csv_path_);
-  } catch (const std::exception&) {
-    if (!special) std::remove(to.c_str());
-    throw;
+  if (special) {
+    write_all(csv_path_, header, names);
+  } else {
+    program::PendingFile whole(csv_path_);
+    if ((errno = whole.error()) != 0) throw failed(csv_path_);
+    write_all(whole.name(), header, names);
+    if ((errno = whole.put_in_place()) != 0) throw failed(csv_path_);
   }
   file_.reset();
   std::remove((csv_path_ + ".bin").c_str());

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
+#include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
 
 namespace ttc::tools {
@@ -66,19 +66,19 @@ void Output::open_path(bool growing) {
   }
   struct stat there {};
   const bool special = stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode);  // /dev/null, a pipe
-  if (!growing && !special) temporary_ = path_ + ".part-" + std::to_string(getpid());
   rewritable_ = growing && !special && !gzip_;
-  const std::string& name = temporary_.empty() ? path_ : temporary_;
-  // What stands under a temporary name was left by a process of the same number, or is a trap.
-  if (!temporary_.empty()) unlink(name.c_str());
-  const int fresh = temporary_.empty() ? O_TRUNC : O_EXCL | O_NOFOLLOW;
-  fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | fresh, 0644);
+  if (!growing && !special) {
+    pending_ = std::make_unique<program::PendingFile>(path_);
+    fd_ = pending_->fd();
+    errno = pending_->error();
+  } else {
+    fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0644);
+  }
   if (fd_ < 0) fail("written");
 }
 
 Output::~Output() {
-  if (fd_ >= 0) close(fd_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (fd_ >= 0 && !pending_) close(fd_);
 }
 
 void Output::fail(const char* what) const {
@@ -112,7 +112,7 @@ void Output::flush() {
   const std::string_view bytes(buffer_.data(), used_);
   if (!gzip_)
     put(bytes, rewritable_ ? tail_ : std::string_view());
-  else if (temporary_.empty())
+  else if (!pending_)
     put(gzip_->compress(bytes, Z_FINISH), {});
   else
     put(gzip_->compress(bytes, Z_NO_FLUSH), {});
@@ -128,17 +128,18 @@ void Output::finish() {
   if (fd_ < 0) return;
   if (!rewritable_) append(tail_);
   flush();
-  if (gzip_ && (!temporary_.empty() || written_ == 0)) put(gzip_->compress({}, Z_FINISH), {});
-  const bool closed = close(fd_) == 0;
+  if (gzip_ && (pending_ || written_ == 0)) put(gzip_->compress({}, Z_FINISH), {});
+  errno = pending_ ? pending_->written() : close(fd_) == 0 ? 0 : errno;
   fd_ = -1;
-  if (!closed) fail("written");
+  if (errno) fail("written");
 }
 
 void Output::commit() {
   finish();
-  if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("put in place");
-  temporary_.clear();
+  if (!pending_) return;
+  errno = pending_->put_in_place();
+  if (errno) fail("put in place");
+  pending_.reset();
 }
 
 }  // namespace ttc::tools

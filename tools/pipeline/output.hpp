@@ -1,4 +1,4 @@
-// Buffered output to a file that appears complete or not at all (temporary name, then rename), to a file that
+// Buffered output to a file that appears complete or not at all (collector/program/pending_file.hpp), to a file that
 // grows under the eyes of its reader, or to standard output; as it is or as a gzip stream.
 //
 // What goes to a terminal goes there printable (collector/program/printable.hpp): names in it are foreign. A gzip
@@ -16,6 +16,10 @@
 #include <string_view>
 #include <vector>
 
+namespace ttc::program {
+class PendingFile;
+}
+
 namespace ttc::tools {
 
 struct OutputError : std::runtime_error {
@@ -26,7 +30,7 @@ class Output {
  public:
   // "-" is standard output. `growing`: write under the final name at once.
   Output(const std::string& path, bool growing, bool gzip = false);
-  ~Output();  // without commit(): a temporary file is removed
+  ~Output();  // without commit(): nothing is left
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -57,8 +61,9 @@ class Output {
   void write_all(std::string_view bytes, std::string_view tail);
   [[noreturn]] void fail(const char* what) const;
 
-  std::string path_, temporary_, tail_;
-  int fd_ = -1;
+  std::string path_, tail_;
+  std::unique_ptr<program::PendingFile> pending_;  // none: it is written under its own name
+  int fd_ = -1;                                    // the pending file's, or one of its own
   bool terminal_ = false;
   bool rewritable_ = false;  // the tail can be overwritten
   size_t written_ = 0;       // without the tail

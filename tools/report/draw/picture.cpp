@@ -1,11 +1,10 @@
 #include "tools/report/draw/picture.hpp"
 
 #include <cairo-svg.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <cstring>
 
 #include "tools/pipeline/output.hpp"
 
@@ -19,14 +18,17 @@ bool ends_with(const std::string& path, const char* tail) {
 }  // namespace
 
 Picture::Picture(const std::string& path, double width, double height, double scale)
-    : path_(path), temporary_(path + ".part-" + std::to_string(getpid())), png_(ends_with(path, ".png")) {
+    : path_(path), png_(ends_with(path, ".png")) {
   if (!png_ && !ends_with(path, ".svg"))
     throw tools::OutputError("output " + path + " is neither .png nor .svg, which pictures are written as");
+  file_ = std::make_unique<program::PendingFile>(path);
+  if (file_->error())
+    throw tools::OutputError("output " + path + " cannot be written: " + std::strerror(file_->error()));
   if (png_)
     surface_.reset(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(width * scale)),
                                               static_cast<int>(std::ceil(height * scale))));
   else
-    surface_.reset(cairo_svg_surface_create(temporary_.c_str(), width, height));
+    surface_.reset(cairo_svg_surface_create(file_->name().c_str(), width, height));
   cairo_.reset(cairo_create(surface_.get()));
   if (cairo_status(cairo_.get()) != CAIRO_STATUS_SUCCESS)
     throw tools::OutputError("output " + path +
@@ -73,13 +75,13 @@ void Picture::finish() {
   cairo_status_t status = cairo_status(cairo_.get());
   cairo_.reset();
   if (status == CAIRO_STATUS_SUCCESS && png_)
-    status = cairo_surface_write_to_png(surface_.get(), temporary_.c_str());
+    status = cairo_surface_write_to_png(surface_.get(), file_->name().c_str());
   cairo_surface_finish(surface_.get());
   if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(surface_.get());
-  if (status != CAIRO_STATUS_SUCCESS || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    unlink(temporary_.c_str());
+  if (status != CAIRO_STATUS_SUCCESS)
     throw tools::OutputError("output " + path_ + " cannot be written: " + cairo_status_to_string(status));
-  }
+  if (const int error = file_->put_in_place())
+    throw tools::OutputError("output " + path_ + " cannot be put in place: " + std::strerror(error));
 }
 
 Rgb heat_color(double share) {

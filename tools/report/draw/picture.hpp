@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "collector/program/pending_file.hpp"
+
 namespace ttc::report {
 
 struct Rgb {
@@ -29,7 +31,8 @@ class Picture {
     void operator()(cairo_surface_t* s) const { cairo_surface_destroy(s); }
     void operator()(cairo_t* c) const { cairo_destroy(c); }
   };
-  std::string path_, temporary_;
+  std::string path_;
+  std::unique_ptr<program::PendingFile> file_;
   bool png_;
   std::unique_ptr<cairo_surface_t, Free> surface_;
   std::unique_ptr<cairo_t, Free> cairo_;
