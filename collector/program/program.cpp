@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <sstream>
@@ -101,6 +102,8 @@ int run_guarded(const Program& program, const std::function<int()>& body) {
     return say(program, Exit::kUsage, e.what());
   } catch (const std::bad_alloc&) {
     return say_no_memory(program);
+  } catch (const std::filesystem::filesystem_error& e) {
+    return say(program, Exit::kFailed, e.path1().string() + " cannot be read: " + e.code().message());
   } catch (const std::system_error& e) {
     const bool thread =
         e.code() == std::errc::resource_unavailable_try_again;  // std::thread says no more than that

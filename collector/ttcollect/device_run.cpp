@@ -336,6 +336,7 @@ card::GuardedCard::Account DeviceRun::suspicions() const {
   card::GuardedCard::Account a = card_->account();
   a.slow_reads += earlier_suspicions_.slow_reads;
   a.delayed_reads += earlier_suspicions_.delayed_reads;
+  a.delayed_tiles = std::max(a.delayed_tiles, earlier_suspicions_.delayed_tiles);
   a.all_ones_reads += earlier_suspicions_.all_ones_reads;
   a.suspicions += earlier_suspicions_.suspicions;
   a.suspect_tiles += earlier_suspicions_.suspect_tiles;

@@ -189,6 +189,7 @@ json to_json(const DeviceResult& r) {
               {"suspicions", r.suspicions.suspicions},
               {"slow_reads", r.suspicions.slow_reads},
               {"delayed_reads", r.suspicions.delayed_reads},
+              {"delayed_tiles", r.suspicions.delayed_tiles},
               {"all_ones_reads", r.suspicions.all_ones_reads},
               {"sweep_ns", {{"p50", r.sweep_p50}, {"p99", r.sweep_p99}, {"max", r.sweep_max}}},
               {"event_loop", r.loop},
@@ -357,9 +358,11 @@ std::string to_text(const DeviceResult& r) {
             std::to_string(r.suspicions.slow_reads) + " slow reads, " +
             std::to_string(r.suspicions.all_ones_reads) + " that came back all-ones)";
   if (r.suspicions.delayed_reads)
-    text += "\n" + std::to_string(r.suspicions.delayed_reads) +
-            " reads were late, and their tiles answered at once when asked again: mostly this host had taken "
-            "the CPU away";
+    text +=
+        "\n" + std::to_string(r.suspicions.delayed_reads) + " reads at " +
+        std::to_string(r.suspicions.delayed_tiles) +
+        " tiles were late, and the tiles answered at once when read again: mostly this host had taken the "
+        "CPU away; where it is one tile again and again, the tile is slow now and then";
   if (r.output_lapped_bytes)
     text +=
         "\nthe ring overwrote " + std::to_string(r.output_lapped_bytes) + " bytes before they were captured";

@@ -94,6 +94,7 @@ Access GuardedCard::judge_slow(Coord tile, const Reference& load) {
     if (word == ~0u) return silence(tile, 1);
     if (took <= card_->line_allowance_ns()) {
       ++account_.delayed_reads;
+      account_.delayed_tiles += !std::exchange(state(tile).delayed, true);
       return Access::ok;
     }
     if (took > kStallNs) break;

@@ -51,6 +51,13 @@ def foreign_names():
                 and done.stderr.count(b"\n") == 1, f"{tool} {arguments}: {done}")
 
 
+def long_names():
+    """A name that no file can have was "filesystem error: status" of exit 8."""
+    name = "a" * 5000
+    for tool, *arguments in (("ttexport", "--from"), ("ttreport", "ops"), ("ttreport", "kernels"), ("ttcollect", "info"), ("ttcollect", "recover")):
+        expect(3, ["cannot be opened: File name too long"], tool, *arguments, name)
+
+
 def output_over_input(capture):
     """An output that is an input under any name is refused, and the input stays."""
     link, hard = h.work("link.ttc"), h.work("hard.ttc")
@@ -114,6 +121,7 @@ def main():
     one_vocabulary()
     full_output()
     foreign_names()
+    long_names()
     capture, info = recorded()
     h.check("\ufffd.csv" in json.dumps(info, ensure_ascii=False), f"the command line is not in {info}")
     output_over_input(capture)

@@ -10,7 +10,8 @@ namespace ttc::tools {
 std::string put_losses_beside(const std::string& output, const Format& format,
                               std::span<const shm::LossRecord> losses) {
   const std::string table = format.losses_beside(losses), path = path_beside(output);
-  if (table.empty() || path.empty() || (losses.empty() && !std::filesystem::exists(path))) return {};
+  std::error_code ignored;
+  if (table.empty() || path.empty() || (losses.empty() && !std::filesystem::exists(path, ignored))) return {};
   Output beside(path, false);
   beside.append(table);
   beside.commit();

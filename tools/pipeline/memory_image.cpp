@@ -96,7 +96,8 @@ void MemoryImage::read_description() {
   dram_base = j.at("base");
   if (cores_per_bank == 0 || bytes_per_risc == 0)
     throw ImageError(directory + "/meta.json: C and P must not be 0");
-  while (std::filesystem::is_directory(directory + folder_of(epochs))) ++epochs;
+  std::error_code ignored;
+  while (std::filesystem::is_directory(directory + folder_of(epochs), ignored)) ++epochs;
   if (epochs == 0) throw ImageError(directory + " has no folder epoch0000");
   const uint32_t mailbox = addresses.value("MAILBOX_BASE", 0u);
   for (const auto& c : j.at("cores")) {

@@ -23,7 +23,9 @@
 // kReferenceLoads times, and at most once when the slow load or the first reference took kStallNs.
 //
 //   - One reference answers within a line's allowance: the tile is not slow. The load counts as delayed, and the
-//     tile is not left alone. A tile that is slow once in many loads is such a tile: it costs those loads only.
+//     tile is not left alone. A tile that is slow once in many loads is such a tile: it costs those loads only, every
+//     one of which brings words, and to leave it alone would cost its markers. Many delayed loads of few tiles are
+//     what shows it.
 //   - None does: the tile is slow. A CPU that was taken away and has come back stays for longer than a load takes.
 //   - A slow load that brought only ones gets no reference: it counts as not answered.
 //
@@ -54,7 +56,8 @@ class GuardedCard : public Card {
 
   struct Account {
     uint64_t slow_reads = 0;
-    uint64_t delayed_reads = 0;   // slow ones whose reference was quick: the CPU was away
+    uint64_t delayed_reads = 0;   // slow ones whose reference was quick
+    uint64_t delayed_tiles = 0;   // tiles that ever had one: where the CPU was away they are many
     uint64_t all_ones_reads = 0;  // and words the caller doubted
     uint64_t suspicions = 0;      // times a tile was left alone
     uint64_t suspect_tiles = 0;   // tiles that ever were
@@ -89,9 +92,10 @@ class GuardedCard : public Card {
 
  private:
   struct TileState {
-    bool known = false;   // its node id was read
-    bool rests = false;   // until until_ns
-    bool silent = false;  // when it was put to rest
+    bool known = false;    // its node id was read
+    bool rests = false;    // until until_ns
+    bool silent = false;   // when it was put to rest
+    bool delayed = false;  // a slow load, and a quick reference
     uint64_t until_ns = 0;
     uint64_t backoff_ns = 0;     // the last one; 0: never had one
     bool has_reference = false;  // DRAM: `reference` is an address whose word was not all-ones

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <system_error>
 
@@ -47,6 +48,11 @@ TEST(RunProgram, what_is_thrown_becomes_one_sentence_and_a_documented_code) {
       outcome_of([]() -> int { throw std::system_error(EACCES, std::generic_category(), "thread"); });
   EXPECT_EQ(system.code, Exit::kFailed);
   EXPECT_EQ(system.said, "ttprogram: thread: Permission denied\n");
+  const Outcome file = outcome_of([]() -> int {
+    return std::filesystem::is_directory(std::string(5000, 'a')) ? 0 : 0;  // a name that is too long
+  });
+  EXPECT_EQ(file.code, Exit::kFailed);
+  EXPECT_EQ(file.said, "ttprogram: " + std::string(5000, 'a') + " cannot be read: File name too long\n");
   const Outcome thread =
       outcome_of([]() -> int { throw std::system_error(EAGAIN, std::generic_category()); });
   EXPECT_EQ(thread.code, Exit::kFailed);

@@ -248,6 +248,23 @@ TEST_F(Guarded, a_tile_is_read_on_when_the_cpu_was_away_during_a_load) {
   EXPECT_EQ(card->account().unanswered, 0u);
 }
 
+// A tile that is slow once in many loads is read on, and the account shows that it is one tile.
+TEST_F(Guarded, a_tile_that_is_slow_now_and_then_is_read_on_and_counted) {
+  const auto slow_once = [&](Coord at) {
+    take_cpu_away(1);
+    EXPECT_EQ(read(at), Access::ok);
+    for (int i = 0; i < 50; ++i) ASSERT_EQ(read(at), Access::ok);
+  };
+  ASSERT_EQ(read(kGuardedTile), Access::ok);
+  for (int i = 0; i < 20; ++i) slow_once(kGuardedTile);
+  EXPECT_EQ(card->account().delayed_reads, 20u);
+  EXPECT_EQ(card->account().delayed_tiles, 1u);
+  EXPECT_EQ(card->account().suspicions, 0u);
+  ASSERT_EQ(read(kDram), Access::ok);
+  slow_once(kDram);
+  EXPECT_EQ(card->account().delayed_tiles, 2u);
+}
+
 TEST_F(Guarded, every_kind_of_access_has_its_reference) {
   uint32_t word = 0;
   uint64_t cycles = 0;
