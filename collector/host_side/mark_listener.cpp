@@ -80,6 +80,11 @@ MarkListener::~MarkListener() {
 
 void MarkListener::end() {
   ending_ = true;
+  // An empty datagram ends the wait at once: a program of some milliseconds should not wait for it.
+  sockaddr_un own;
+  socklen_t length = sizeof own;
+  if (thread_.joinable() && getsockname(fd_, reinterpret_cast<sockaddr*>(&own), &length) == 0)
+    sendto(fd_, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&own), length);
   if (thread_.joinable()) thread_.join();
 }
 
@@ -90,7 +95,7 @@ void MarkListener::listen() {
     pollfd ready{fd_, POLLIN, 0};
     poll(&ready, 1, last ? 0 : kMarkPollMs);
     for (ssize_t n; (n = recv(fd_, datagram.data(), datagram.size(), 0)) >= 0;)
-      take({datagram.data(), static_cast<size_t>(n)});
+      if (n > 0) take({datagram.data(), static_cast<size_t>(n)});
     if (to_ && !batch_.empty()) to_->publish(batch_);
   }
 }
