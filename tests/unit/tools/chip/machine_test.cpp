@@ -158,6 +158,11 @@ TEST(ChipMachine, fewer_dram_channels_make_reading_slower) {
   EXPECT_GE(static_cast<double>(length(narrow)), all_bytes / one.channel_bytes_a_cycle)
       << "a channel gave more than it has";
   EXPECT_GT(length(narrow), 5 * wide);
+  // Who waits for a channel follows from its user before, not from itself.
+  for (const Moment& m : narrow.moments)
+    if (m.why == Why::channel) {
+      ASSERT_EQ(m.at - narrow.moments[m.cause].at, 86u) << "2048 bytes at 24 a cycle";
+    }
   // And the critical path says why.
   Cycles by_channel = 0;
   for (const PathPart& p : critical_path(narrow))
