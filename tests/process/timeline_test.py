@@ -221,6 +221,21 @@ def windows_were_blind():
     h.check("nothing lies in this window; the last marker before it is at" in told, f"an empty window says: {told}")
 
 
+def heat_maps_mixed_units():
+    """"266m" stood beside 781, without a legend; a core was `1-2` in one report and `1,2` in another."""
+    ttc, log = ethernet_capture()
+    for source in (ttc, log):
+        code, out, err = h.run("ttreport", "heatmap", source)
+        h.check(code == 0, f"ttreport heatmap ended with {code}: {err}")
+        title, axis, *cells, legend = out.splitlines()
+        h.check(re.fullmatch(r"Chip 0: time in kernels of each core in (ns|us|ms|s), NOC0 physical", title) and "y\\x" in axis, out)
+        values = [cell for line in cells for cell in line.split()[1:]]
+        h.check(values and all(re.fullmatch(r"\d+(\.\d+)?e?|\.", v) for v in values), f"cells: {values}")
+        h.check(sum(v.endswith("e") for v in values) == 2 and "e an Ethernet tile" in legend and "no kernel ran there" in legend, out)
+    code, out, err = h.run("ttreport", "kernels", "--by", "core", ttc)
+    h.check(code == 0 and re.search(r"\b1,2\b", out) and not re.search(r"\b\d{1,2}-\d{1,2}\b", out), f"cores: {out}{err}")
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
     print("ok")

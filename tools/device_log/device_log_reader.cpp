@@ -366,18 +366,36 @@ uint16_t DeviceLogReader::find_tail(TailSlot& slot, const char* at) const {
   return 0;
 }
 
+const char* DeviceLogReader::read_front(const char* at) {
+  const auto left = static_cast<size_t>(buffer_.data() + end_ - at);
+  if (front_.bytes && front_.bytes <= left && std::memcmp(at, front_.text, front_.bytes) == 0)
+    return at + front_.bytes;
+  const char* const begin = at;
+  uint64_t chip = 0, x = 0, y = 0;
+  LogRisc risc{};
+  if (!(at = read_number(at, 0xffffffff, chip)) || !(at = read_number(at, 255, x)) ||
+      !(at = read_number(at, 255, y)) || !(at = read_risc(at, risc)))
+    return nullptr;
+  const auto bytes = static_cast<size_t>(at - begin);
+  if (bytes > sizeof front_.text || bytes > left) return nullptr;
+  std::memcpy(front_.text, begin, bytes);
+  front_.bytes = bytes;
+  front_.chip = static_cast<uint32_t>(chip);
+  front_.x = static_cast<uint8_t>(x);
+  front_.y = static_cast<uint8_t>(y);
+  front_.risc = risc;
+  return at;
+}
+
 // Reads the next row when it lies whole in the buffer and its tail was met before. False: nothing was read.
 bool DeviceLogReader::known_row(DeviceLogRow& row) {
   if (leading_ == 0 || begin_ == end_) return false;
   const char* at = buffer_.data() + begin_;
-  uint64_t chip = 0, x = 0, y = 0, id = 0, time = 0, data = 0, host = 0, trace = 0, counter = 0;
+  uint64_t id = 0, time = 0, data = 0, host = 0, trace = 0, counter = 0;
   constexpr uint64_t kNone = ~uint64_t{0};
   constexpr uint64_t k32 = 0xffffffff;
-  LogRisc risc{};
-  if (!(at = read_number(at, k32, chip)) || !(at = read_number(at, 255, x)) ||
-      !(at = read_number(at, 255, y)) || !(at = read_risc(at, risc)) || !(at = read_number(at, 0xffff, id)) ||
-      !(at = read_number(at, kNone, time)) || !(at = read_number(at, kNone, data)) ||
-      !(at = read_number(at, k32, host)))
+  if (!(at = read_front(at)) || !(at = read_number(at, 0xffff, id)) || !(at = read_number(at, kNone, time)) ||
+      !(at = read_number(at, kNone, data)) || !(at = read_number(at, k32, host)))
     return false;
   trace = counter = kNone;
   if (leading_ == 10 &&
@@ -388,10 +406,10 @@ bool DeviceLogReader::known_row(DeviceLogRow& row) {
   const Tail& tail = tails_[number];
   begin_ = static_cast<size_t>(at - buffer_.data()) + tail.text.size();
   row.line = ++line_;
-  row.chip = static_cast<uint32_t>(chip);
-  row.core_x = static_cast<uint8_t>(x);
-  row.core_y = static_cast<uint8_t>(y);
-  row.risc = risc;
+  row.chip = front_.chip;
+  row.core_x = front_.x;
+  row.core_y = front_.y;
+  row.risc = front_.risc;
   row.timer_id = static_cast<uint32_t>(id);
   row.id = static_cast<uint16_t>(id);
   row.type = tail.type;

@@ -136,6 +136,17 @@ class DeviceLogReader {
   };
   static constexpr size_t kMostTails = 0xffff;
 
+  // Chip, core and processor, with the comma behind them. Rows of one processor follow each other: the front of the
+  // row before is not taken apart again.
+  struct Front {
+    char text[32] = {};
+    size_t bytes = 0;
+    uint32_t chip = 0;
+    uint8_t x = 0, y = 0;
+    LogRisc risc = LogRisc::brisc;
+  };
+  const char* read_front(const char* at);
+
   bool known_row(DeviceLogRow& row);
   uint16_t find_tail(TailSlot& slot, const char* at) const;
   void keep_tail(DeviceLogRow& row, const char* line);
@@ -163,6 +174,7 @@ class DeviceLogReader {
   size_t begin_ = 0, end_ = 0;
   Fields fields_;
   unsigned leading_ = 0;  // numbers at the front of a row that known_row() can read; 0: another order
+  Front front_;
   std::vector<Tail> tails_;
   std::vector<TailSlot> slots_;  // by timer id
   uint64_t line_ = 0;

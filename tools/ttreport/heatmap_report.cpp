@@ -55,8 +55,7 @@ class HeatmapReport : public Report {
     }
     const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
     for (const auto& [chip, cores] : map.chips())
-      std::printf("Chip %u: %s of each core, \u03bcs (m milliseconds, s seconds)\n%s", chip, to_string(what),
-                  heat_text(cores, what, run.mhz(chip), color).c_str());
+      std::fputs(heat_text(chip, cores, what, run.mhz(chip), color).c_str(), stdout);
     return tell(run);
   }
 

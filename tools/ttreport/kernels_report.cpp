@@ -113,7 +113,7 @@ class KernelsReport : public Report {
       l.least_us = l.count ? std::min(l.least_us, us(e.least)) : us(e.least);
       if (us(e.most) >= l.most_us) {
         l.most_us = us(e.most);
-        l.slowest = std::to_string(e.longest.lane.x) + "-" + std::to_string(e.longest.lane.y);
+        l.slowest = std::to_string(e.longest.lane.x) + "," + std::to_string(e.longest.lane.y);
       }
       l.count += e.count;
       l.total_us += us(e.cycles);
@@ -136,7 +136,7 @@ class KernelsReport : public Report {
         const uint32_t chip = core >> 16;
         l.no_program = l.no_program || zone_risc.no_program;
         const double us = static_cast<double>(share.cycles) / run.mhz(chip);
-        l.core = std::to_string(core >> 8 & 0xff) + "-" + std::to_string(core & 0xff);
+        l.core = std::to_string(core >> 8 & 0xff) + "," + std::to_string(core & 0xff);
         l.name = "chip " + std::to_string(chip) + ", core " + l.core;
         const std::string processor = kRiscNames[static_cast<size_t>(zone_risc.risc)];
         if (l.processor.find(processor) == std::string::npos)

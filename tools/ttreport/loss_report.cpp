@@ -83,7 +83,7 @@ std::string table_of(uint64_t session, const SessionLosses& run) {
                 "precise", "epoch", "from [cycles]", "to [cycles]", "how much");
   text += line;
   for (const auto& [id, r] : run.lost) {
-    const std::string core = std::to_string(r.core_x) + "-" + std::to_string(r.core_y);
+    const std::string core = std::to_string(r.core_x) + "," + std::to_string(r.core_y);
     std::snprintf(line, sizeof line, "  %5s %4u  %-24s %-8s %5u %16llu %16s  %s\n", core.c_str(), r.risc,
                   to_string(r.cause), to_string(r.precision), r.epoch,
                   static_cast<unsigned long long>(r.from_cycles), until(r).c_str(), amount(r).c_str());

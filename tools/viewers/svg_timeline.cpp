@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "collector/draw/axis.hpp"
+#include "collector/draw/colours.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -86,8 +87,8 @@ void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t
       zone.label.name + ", " + duration(end_ns - zone.begin_ns) + ", host id " + std::to_string(zone.host_id);
   if (flaw != Flaw::none) tip += std::string(", ") + to_string(flaw);
   lane.drawn.push_back({zone.begin_ns, end_ns, static_cast<uint32_t>(depth),
-                        flaw == Flaw::none ? zone.label.rgb : kFlawColour, zone.label.name, std::move(tip),
-                        false});
+                        flaw == Flaw::none ? zone.label.rgb : draw::kLossColour, zone.label.name,
+                        std::move(tip), false});
   lane.depth = std::max(lane.depth, static_cast<uint32_t>(depth) + 1);
 }
 
@@ -129,7 +130,7 @@ void SvgTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
         tip += std::string(", ") + field.name + " " +
                (field.text.empty() ? std::to_string(field.number) : field.text);
     if (step.flaw != Flaw::none) tip += std::string(", ") + to_string(step.flaw);
-    draw_mark(lane, ns, name, step.flaw == Flaw::none ? label.rgb : kFlawColour, tip);
+    draw_mark(lane, ns, name, step.flaw == Flaw::none ? label.rgb : draw::kLossColour, tip);
   }
 }
 

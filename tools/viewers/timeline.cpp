@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "collector/draw/colours.hpp"
+
 namespace ttc::tools {
 namespace {
 
@@ -28,8 +30,8 @@ std::string processor_name(markers::CoreKind kind, uint8_t risc, device::Mode mo
 }
 
 TimelineSpan span_of(const Program& p) {
-  TimelineSpan span{p.begin_ns,     p.end_ns, "program", "program " + std::to_string(p.host_id),
-                    kProgramColour, {},       p.flows};
+  TimelineSpan span{p.begin_ns,           p.end_ns, "program", "program " + std::to_string(p.host_id),
+                    draw::kProgramColour, {},       p.flows};
   span.fields.push_back({"host id", p.host_id});
   if (p.replay) span.fields.push_back({"trace replay", p.replay});
   span.fields.push_back({"cores", p.cores.size()});
@@ -312,7 +314,7 @@ void Timeline::tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t fro
       kind_of_core == chip.lanes.end() ? markers::CoreKind::tensix : kind_of_core->second.is.kind;
   Lane& lane = lane_of(chip, record.core_x, record.core_y, record.risc, kind, device::Mode::normal);
   const bool open = record.to_cycles == shm::kOpenEnd;
-  TimelineSpan span{from_ns, to_ns, "markers lost", "markers lost", kFlawColour, {}, {}};
+  TimelineSpan span{from_ns, to_ns, "markers lost", "markers lost", draw::kLossColour, {}, {}};
   span.fields.push_back({"cause", 0, to_string(record.cause)});
   span.fields.push_back({"precision", 0, to_string(record.precision)});
   if (record.precision == shm::LossPrecision::exact_words) span.fields.push_back({"words", record.words});

@@ -4,12 +4,14 @@
 #include <charconv>
 #include <set>
 
+#include "collector/draw/colours.hpp"
+
 namespace ttc::tools {
 namespace {
 
 constexpr uint32_t kOwnThread = 1, kFirstLane = 16;
 constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
-constexpr uint32_t kNoteColour = 0x9fc5e8, kLossColour = 0xff5050;
+constexpr uint32_t kNoteColour = 0x9fc5e8;
 constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
 constexpr uint64_t kFirstPlot = 0x100;
 constexpr uint32_t kFirstRowThread = 1u << 28;  // ids of the threads of rows; those of lanes are below
@@ -175,7 +177,7 @@ uint64_t TracyTimeline::location_of(const ZoneLabel& label, Flaw flaw, bool& ove
   }
   if (locations_.size() + 1 >= tracy::kMostSourceLocations) {
     if (locations_.size() + 1 == tracy::kMostSourceLocations)
-      locations_.push_back({"(further names)", "", "", 0, tracy::colour(kFlawColour)});
+      locations_.push_back({"(further names)", "", "", 0, tracy::colour(draw::kLossColour)});
     key = tracy::kMostSourceLocations;
     ++overflown_names_;
     overflown = true;
@@ -186,7 +188,7 @@ uint64_t TracyTimeline::location_of(const ZoneLabel& label, Flaw flaw, bool& ove
   char hash[24] = "";
   if (label.hashed) std::snprintf(hash, sizeof hash, "zone 0x%04x", unsigned{label.hash});
   locations_.push_back({std::move(name), hash, label.file.empty() ? "?" : label.file, label.line,
-                        tracy::colour(flaw == Flaw::none ? label.rgb : kFlawColour)});
+                        tracy::colour(flaw == Flaw::none ? label.rgb : draw::kLossColour)});
   key = static_cast<uint32_t>(locations_.size());
   return key;
 }
@@ -357,7 +359,7 @@ void TracyTimeline::own_message(uint64_t ns, const std::string& text, uint32_t r
 }
 
 void TracyTimeline::tell(const std::string& text) {
-  own_message(latest_ns_, text, kLossColour);
+  own_message(latest_ns_, text, draw::kLossColour);
 }
 
 void TracyTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {

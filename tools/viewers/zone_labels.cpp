@@ -2,13 +2,11 @@
 
 #include <cstdio>
 
+#include "collector/draw/colours.hpp"
 #include "tools/pipeline/host_semantics.hpp"
 
 namespace ttc::tools {
 namespace {
-
-constexpr uint32_t kProfilerColour = 0xcd4f39, kDispatchColour = 0x9370db, kUserColour = 0x66a061,
-                   kEventColour = 0xd4af37;
 
 ZoneKind kind_of(const markers::Marker& m, std::string_view name) {
   if (m.flags & markers::kQuickPush || name.starts_with("PROFILER")) return ZoneKind::profiler;
@@ -19,39 +17,25 @@ ZoneKind kind_of(const markers::Marker& m, std::string_view name) {
   return ZoneKind::user;
 }
 
-constexpr uint32_t darker(uint32_t rgb) {
-  const auto three_quarters = [](uint32_t c) { return c - c / 4; };
-  return three_quarters(rgb >> 16) << 16 | three_quarters(rgb >> 8 & 255) << 8 | three_quarters(rgb & 255);
-}
-
 uint32_t colour_by_kind(ZoneKind kind, std::string_view processor) {
   switch (kind) {
     case ZoneKind::firmware:
-      return colour_of(processor);
+      return draw::colour_of_processor(processor);
     case ZoneKind::kernel:
-      return darker(colour_of(processor));
+      return draw::darker(draw::colour_of_processor(processor));
     case ZoneKind::dispatch:
-      return kDispatchColour;
+      return draw::kDispatchColour;
     case ZoneKind::profiler:
-      return kProfilerColour;
+      return draw::kProfilerColour;
     case ZoneKind::event:
-      return kEventColour;
+      return draw::kEventColour;
     case ZoneKind::user:
       break;
   }
-  return kUserColour;
+  return draw::kUserColour;
 }
 
 }  // namespace
-
-uint32_t colour_of(std::string_view processor) {
-  if (processor == "BRISC") return 0xee9a00;
-  if (processor == "NCRISC") return 0x43cd80;
-  if (processor == "TRISC_0") return 0x6ca6cd;
-  if (processor == "TRISC_1") return 0x00e5ee;
-  if (processor == "TRISC_2") return 0x98f5ff;
-  return 0xb0a0c0;
-}
 
 ZoneLabels::Lane& ZoneLabels::lane(const FrameEvents& f) {
   const std::string_view processor = markers::risc_name(f.core_kind, f.risc, f.mode);

@@ -28,11 +28,6 @@ struct ZoneLabel {
   uint32_t rgb = 0;  // of its kind, for firmware and kernel zones of its processor
 };
 
-// 0xRRGGBB that Tenstorrent's fork of Tracy gives a processor (tenstorrent/tracy TracyTTDeviceData.hpp).
-uint32_t colour_of(std::string_view processor);
-inline constexpr uint32_t kFlawColour = 0xff2020;  // of flaws and losses, in every viewer
-inline constexpr uint32_t kProgramColour = 0x5b8ff9;
-
 class ZoneLabels {
  public:
   // Of one frame's processor; valid as long as names do not change. Index: marker id.

@@ -26,16 +26,13 @@ Extent extent(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what) {
   return e;
 }
 
-// Microseconds in at most six columns.
-std::string in_us(uint64_t cycles, uint32_t mhz) {
-  const double us = static_cast<double>(cycles) / mhz;
+double ns_of(uint64_t cycles, uint32_t mhz) {
+  return static_cast<double>(cycles) * 1000 / std::max(mhz, 1u);
+}
+
+std::string in_unit(double ns, const HeatUnit& unit) {
   char text[32];
-  if (us < 1000)
-    std::snprintf(text, sizeof text, us < 10 ? "%.2f" : us < 100 ? "%.1f" : "%.0f", us);
-  else if (us < 1e6)
-    std::snprintf(text, sizeof text, us < 1e5 ? "%.1fm" : "%.0fm", us / 1e3);
-  else
-    std::snprintf(text, sizeof text, "%.1fs", us / 1e6);
+  std::snprintf(text, sizeof text, "%.*f", unit.digits, ns / unit.ns);
   return text;
 }
 
@@ -45,6 +42,16 @@ const char* to_string(HeatOf what) {
   constexpr const char* kNames[] = {"time in kernels", "time waiting", "time behind the mean core",
                                     "start after the first core"};
   return kNames[static_cast<size_t>(what)];
+}
+
+HeatUnit heat_unit(double largest_ns) {
+  constexpr HeatUnit kUnits[] = {{"ns", 1, 0}, {"us", 1e3, 0}, {"ms", 1e6, 0}, {"s", 1e9, 0}};
+  HeatUnit unit = kUnits[0];
+  for (const HeatUnit& u : kUnits)
+    if (largest_ns >= u.ns) unit = u;
+  const double largest = largest_ns / unit.ns;
+  if (unit.ns > 1) unit.digits = largest < 10 ? 2 : largest < 100 ? 1 : 0;
+  return unit;
 }
 
 uint64_t HeatMap::value(const CoreHeat& heat, HeatOf what) {
@@ -76,6 +83,8 @@ void HeatMap::program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> c
     CoreHeat& heat = chips_[op.launch.chip][{c.x, c.y}];
     const uint64_t took = c.kernel.cycles();
     ++heat.programs;
+    constexpr auto kErisc = 1u << static_cast<unsigned>(LogRisc::erisc) | 1u << kRiscs;
+    heat.ethernet = heat.ethernet || (c.riscs & kErisc);
     heat.time += took;
     heat.wait += op.kernel.cycles() - std::min(op.kernel.cycles(), took);
     heat.behind += took - std::min(took, mean);
@@ -83,12 +92,15 @@ void HeatMap::program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> c
   }
 }
 
-std::string heat_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what, uint32_t mhz,
-                      bool color) {
+std::string heat_text(uint32_t chip, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
+                      uint32_t mhz, bool color) {
   const Extent e = extent(cores, what);
+  const HeatUnit unit = heat_unit(ns_of(e.most, mhz));
+  bool ethernet = false;
   constexpr int kShades[] = {17, 18, 24, 30, 36, 71, 107, 143, 179, 220};  // of the 256 colours
   char cell[64];
-  std::string text = "  y\\x";
+  std::string text = "Chip " + std::to_string(chip) + ": " + to_string(what) + " of each core in " +
+                     unit.name + ", NOC0 physical\n  y\\x";
   for (int x = e.least_x; x <= e.most_x; ++x) {
     std::snprintf(cell, sizeof cell, "%8d", x);
     text += cell;
@@ -105,7 +117,9 @@ std::string heat_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf wh
       }
       const uint64_t value = HeatMap::value(it->second, what);
       const size_t shade = e.most ? std::min<size_t>(9, value * 10 / (e.most + 1)) : 0;
-      std::snprintf(cell, sizeof cell, "%7s", in_us(value, mhz).c_str());
+      ethernet = ethernet || it->second.ethernet;
+      std::snprintf(cell, sizeof cell, "%6s%c", in_unit(ns_of(value, mhz), unit).c_str(),
+                    it->second.ethernet ? 'e' : ' ');
       text += ' ';
       if (color)
         text += "\033[48;5;" + std::to_string(kShades[shade]) + "m\033[38;5;" + (shade < 6 ? "15" : "16") +
@@ -115,48 +129,86 @@ std::string heat_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf wh
     }
     text += '\n';
   }
-  return text;
+  return text + "  . no kernel ran there, or there is no such core" +
+         (ethernet ? "; e an Ethernet tile\n" : "\n");
 }
+
+namespace {
+
+constexpr double kCell = 44, kAbove = 72, kBeside = 44, kBelow = 68;
+constexpr Rgb kInk{0, 0, 0}, kDim{0.3, 0.3, 0.3}, kAbsent{0.92, 0.92, 0.92}, kEthernet{0.8, 0.1, 0.6};
+
+double width_of(const Extent& e) {
+  return std::max(300.0, kCell * (e.most_x - e.least_x + 1));
+}
+
+void draw_axes(Picture& picture, const Extent& e, double left) {
+  const double across = kCell * (e.most_x - e.least_x + 1), down = kCell * (e.most_y - e.least_y + 1);
+  for (int x = e.least_x; x <= e.most_x; ++x)
+    picture.text(left + kCell * (x - e.least_x + 0.5), kAbove - 6, std::to_string(x), 9, kInk,
+                 Picture::Align::middle);
+  for (int y = e.least_y; y <= e.most_y; ++y)
+    picture.text(left - 6, kAbove + kCell * (y - e.least_y + 0.5) + 3, std::to_string(y), 9, kInk,
+                 Picture::Align::right);
+  picture.text(left + across / 2, kAbove - 18, "x (NOC0 physical)", 9, kDim, Picture::Align::middle);
+  picture.text(left - 22, kAbove + down / 2 + 3, "y", 9, kDim, Picture::Align::right);
+}
+
+void draw_cells(Picture& picture, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
+                const Extent& e, uint32_t mhz, const HeatUnit& unit, double left) {
+  for (int y = e.least_y; y <= e.most_y; ++y)
+    for (int x = e.least_x; x <= e.most_x; ++x) {
+      const double at_x = left + kCell * (x - e.least_x), at_y = kAbove + kCell * (y - e.least_y);
+      const auto found = cores.find({static_cast<uint8_t>(x), static_cast<uint8_t>(y)});
+      if (found == cores.end()) {
+        picture.box(at_x, at_y, kCell - 2, kCell - 2, kAbsent);
+        continue;
+      }
+      const uint64_t value = HeatMap::value(found->second, what);
+      const double share = e.most ? static_cast<double>(value) / static_cast<double>(e.most) : 0;
+      picture.box(at_x, at_y, kCell - 2, kCell - 2, heat_color(share));
+      if (found->second.ethernet) picture.frame(at_x + 1.5, at_y + 1.5, kCell - 5, kCell - 5, kEthernet, 3);
+      picture.text(at_x + kCell / 2 - 1, at_y + kCell / 2 + 3, in_unit(ns_of(value, mhz), unit), 10,
+                   share > 0.6 ? Rgb{0, 0, 0} : Rgb{1, 1, 1}, Picture::Align::middle);
+    }
+}
+
+void draw_legend(Picture& picture, const Extent& e, uint32_t mhz, const HeatUnit& unit, double left) {
+  const double bar = 200, at = kAbove + kCell * (e.most_y - e.least_y + 1) + 14;
+  for (int i = 0; i < 100; ++i)
+    picture.box(left + bar * i / 100, at, bar / 100 + 0.5, 8, heat_color(i / 99.0));
+  picture.text(left, at + 20, "0", 9, kInk);
+  picture.text(left + bar, at + 20, in_unit(ns_of(e.most, mhz), unit) + " " + unit.name, 9, kInk,
+               Picture::Align::right);
+  picture.box(left, at + 30, 10, 10, kAbsent);
+  picture.text(left + 14, at + 39, "no kernel ran, or no such core", 9, kDim);
+  picture.frame(left + 180, at + 31, 8, 8, kEthernet, 3);
+  picture.text(left + 194, at + 39, "Ethernet tile", 9, kDim);
+}
+
+}  // namespace
 
 void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uint32_t)>& mhz,
                const std::string& path) {
-  constexpr double kCell = 44, kAbove = 64, kBeside = 34, kBelow = 46;
   double width = kBeside, height = 0;
   for (const auto& [chip, cores] : map.chips()) {
     const Extent e = extent(cores, what);
-    width += std::max(240.0, kCell * (e.most_x - e.least_x + 1)) + kBeside;
+    width += width_of(e) + kBeside;
     height = std::max(height, kCell * (e.most_y - e.least_y + 1));
   }
-  Picture picture(path, std::max(width, 320.0), kAbove + height + kBelow);
+  Picture picture(path, width, kAbove + height + kBelow);
   double left = kBeside;
   for (const auto& [chip, cores] : map.chips()) {
     const Extent e = extent(cores, what);
     const uint32_t clock = mhz(chip);
-    picture.text(left, 22, "Chip " + std::to_string(chip) + ": " + to_string(what), 13, {0, 0, 0},
+    const HeatUnit unit = heat_unit(ns_of(e.most, clock));
+    picture.text(left, 22, "Chip " + std::to_string(chip) + ": " + to_string(what), 13, kInk,
                  Picture::Align::left, true);
-    picture.text(left, 38, "microseconds; m milliseconds, s seconds", 9, {0.3, 0.3, 0.3});
-    for (int x = e.least_x; x <= e.most_x; ++x)
-      picture.text(left + kCell * (x - e.least_x + 0.5), kAbove - 6, std::to_string(x), 9, {0, 0, 0},
-                   Picture::Align::middle);
-    for (int y = e.least_y; y <= e.most_y; ++y)
-      picture.text(left - 6, kAbove + kCell * (y - e.least_y + 0.5) + 3, std::to_string(y), 9, {0, 0, 0},
-                   Picture::Align::right);
-    for (const auto& [place, heat] : cores) {
-      const uint64_t value = HeatMap::value(heat, what);
-      const double share = e.most ? static_cast<double>(value) / static_cast<double>(e.most) : 0;
-      const double x = left + kCell * (place.first - e.least_x),
-                   y = kAbove + kCell * (place.second - e.least_y);
-      picture.box(x, y, kCell - 2, kCell - 2, heat_color(share));
-      const Rgb ink = share > 0.6 ? Rgb{0, 0, 0} : Rgb{1, 1, 1};
-      picture.text(x + kCell / 2 - 1, y + kCell / 2 + 3, in_us(value, clock), 10, ink,
-                   Picture::Align::middle);
-    }
-    const double bar = 200, at = kAbove + kCell * (e.most_y - e.least_y + 1) + 14;
-    for (int i = 0; i < 100; ++i)
-      picture.box(left + bar * i / 100, at, bar / 100 + 0.5, 8, heat_color(i / 99.0));
-    picture.text(left, at + 20, "0", 9, {0, 0, 0});
-    picture.text(left + bar, at + 20, in_us(e.most, clock), 9, {0, 0, 0}, Picture::Align::right);
-    left += std::max(240.0, kCell * (e.most_x - e.least_x + 1)) + kBeside;
+    picture.text(left, 38, std::string("of each core, in ") + unit.name, 9, kDim);
+    draw_axes(picture, e, left);
+    draw_cells(picture, cores, what, e, clock, unit, left);
+    draw_legend(picture, e, clock, unit, left);
+    left += width_of(e) + kBeside;
   }
   picture.finish();
 }

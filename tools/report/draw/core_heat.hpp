@@ -18,6 +18,7 @@ struct CoreHeat {
   uint64_t wait = 0;    // cycles of its programs in which its own kernels did not run, and waits for buffers
   uint64_t behind = 0;  // cycles its kernels took longer than the mean core of the program
   uint64_t start = 0;   // cycles from the first kernel start of a program to its own
+  bool ethernet = false;
 };
 
 class HeatMap : public Listener {
@@ -35,8 +36,17 @@ class HeatMap : public Listener {
   std::map<uint32_t, std::map<Place, CoreHeat>> chips_;
 };
 
-// The chip's grid: coloured cells where colour is welcome, numbers everywhere.
-std::string heat_text(const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what, uint32_t mhz, bool color);
+// One unit for all cells of a chip, so that the largest number is the largest value.
+struct HeatUnit {
+  const char* name;
+  double ns;
+  int digits;  // behind the point
+};
+HeatUnit heat_unit(double largest_ns);
+
+// The chip's grid with its title, axes and legend: coloured cells where colour is welcome, numbers everywhere.
+std::string heat_text(uint32_t chip, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
+                      uint32_t mhz, bool color);
 // PNG or SVG by the name's ending; chips side by side.
 void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uint32_t)>& mhz,
                const std::string& path);

@@ -273,7 +273,7 @@ void judge_pairs(ZonePairs& pairs, const std::vector<Zone>& zones, InputAccount&
   if (const Unpaired* u = pairs.first()) {
     const std::string& name = zones[u->zone].name;
     first = "; the first: zone " + (name.empty() ? "without name" : name) + " on chip " +
-            std::to_string(u->chip) + ", core " + std::to_string(u->lane.x) + "-" +
+            std::to_string(u->chip) + ", core " + std::to_string(u->lane.x) + "," +
             std::to_string(u->lane.y) + ", " + processor_name(u->lane) +
             (u->start ? " starts at " : " ends at ") + std::to_string(u->start ? u->from : u->to) +
             " and has no " + (u->start ? "end" : "start");

@@ -192,9 +192,9 @@ Event LogFeed::take(const tools::DeviceLogRow& row, bool renamed, OldDispatch& o
     launch_ = launch;
     lane_ = lane;
   }
-  batch_.push_back({row.time_cycles, row.data, tail.zone, row.id, row.type, tail.zone_class});
+  const Event e{row.time_cycles, row.data, tail.zone, row.id, row.type, tail.zone_class};
+  batch_.push_back(e);
   ++account_.markers;
-  const Event e = batch_.back();
   if (!renamed && (tail.zone_class == ZoneClass::dispatch || !row.meta.empty())) {
     if (tail.zone_class == ZoneClass::dispatch) batch_.back().zone_class = ZoneClass::other;
     old.row(launch, lane, e, row.meta, [&](const Launch& worker, std::span<const Event> both) {

@@ -81,7 +81,7 @@ std::vector<std::string> report_line(const ReportRow& r, const ReportColumns& co
     line.push_back(r.waits.who);
     line.push_back(r.waits.why);
     line.push_back(r.op.slowest_x
-                       ? std::to_string(*r.op.slowest_x) + "-" + std::to_string(r.op.slowest_y.value_or(0))
+                       ? std::to_string(*r.op.slowest_x) + "," + std::to_string(r.op.slowest_y.value_or(0))
                        : "");
     line.push_back(cell_text(r.imbalance_percent));
     line.push_back(cell_text(r.dispatch_percent));
