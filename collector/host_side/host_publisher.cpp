@@ -26,6 +26,11 @@ shm::SegmentOptions segment_options() {
   return options;
 }
 
+// In words of 8 bytes, as chunks are handed to readers.
+uint64_t chunk_bytes(size_t body) {
+  return (sizeof(shm::ChunkHeader) + body + 7) / 8 * 8;
+}
+
 bool has_time(EventKind kind) {
   switch (kind) {
     case EventKind::zone_begin:
@@ -95,10 +100,16 @@ void HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head,
   std::memcpy(body.data(), &head, sizeof head);
   std::memcpy(body.data() + sizeof head, records.data(), records.size());
   if (kind == shm::ChunkKind::host_names && !standing_full_) {
-    if (segment_.add_standing(kind, {reinterpret_cast<const char*>(body.data()), body.size()})) return;
+    if (segment_.add_standing(kind, {reinterpret_cast<const char*>(body.data()), body.size()})) {
+      published_ += chunk_bytes(body.size());
+      return;
+    }
     standing_full_ = true;  // the ring has them from now on, for readers that were there in time
   }
-  if (!publisher_.publish_body(kind, body)) dropped_ += body.size();
+  if (publisher_.publish_body(kind, body))
+    published_ += chunk_bytes(body.size());
+  else
+    dropped_ += body.size();
 }
 
 void HostPublisher::publish(HostBatch& batch) {
@@ -115,7 +126,11 @@ void HostPublisher::publish(HostBatch& batch) {
 
 void HostPublisher::end() {
   const std::lock_guard lock(mutex_);
-  publisher_.publish_end("the workload's host side was recorded to its end");
+  if (ended_) return;
+  ended_ = true;
+  constexpr std::string_view kEnd = "the workload's host side was recorded to its end";
+  publisher_.publish_end(kEnd);
+  published_ += chunk_bytes(kEnd.size());
   publisher_.end_sweep();
   segment_.end();
 }

@@ -38,6 +38,8 @@ class HostPublisher {
   uint64_t session() const { return segment_.session(); }
   const std::string& live_name() const { return live_name_; }
   uint64_t dropped_bytes() const { return dropped_; }  // of batches that no ring takes
+  // Of all chunks, as readers count them: whoever read fewer was overtaken, also in front of its first chunk.
+  uint64_t published_bytes() const { return published_; }
 
  private:
   void relate(HostBatch& batch);
@@ -48,8 +50,8 @@ class HostPublisher {
   Publisher publisher_;
   HostTicks ticks_;
   uint32_t processes_ = 0;
-  uint64_t dropped_ = 0;
-  bool standing_full_ = false;
+  uint64_t dropped_ = 0, published_ = 0;
+  bool standing_full_ = false, ended_ = false;
 };
 
 }  // namespace ttc::collect

@@ -32,8 +32,7 @@ void Recording::ignore_present() {
 }
 
 void Recording::remove_segments() const {
-  if (lapped_bytes() == 0)
-    for (const std::string& name : live_names_) shm::remove_segment(name);
+  for (const std::string& name : live_names_) shm::remove_segment(name);
 }
 
 size_t Recording::follow(pid_t writer) {
@@ -57,6 +56,12 @@ std::string Recording::finish() {
   for (const CaptureWriter::Track* track : tracks_)
     if (error.empty()) error = track->error();
   return error;
+}
+
+uint64_t Recording::recorded_bytes(const std::string& live_name) const {
+  for (size_t i = 0; i < tracks_.size(); ++i)
+    if (live_names_[i] == live_name) return tracks_[i]->bytes();
+  return 0;
 }
 
 uint64_t Recording::lapped_bytes() const {

@@ -25,11 +25,12 @@ class Recording {
   void ignore_present();
   // After every writer ended. Why the file is not whole, empty when it is.
   std::string finish();
-  // After finish() that gave nothing, and when no writer holds them any more: the segments, which have nothing
-  // that is not in the file.
+  // After finish() that gave nothing, and when no writer holds them any more: the segments, of which the
+  // file has everything that could be read.
   void remove_segments() const;
   const std::string& path() const { return path_; }
   uint64_t lapped_bytes() const;
+  uint64_t recorded_bytes(const std::string& live_name) const;
 
  private:
   void add_locked(const std::string& live_name, uint64_t session);

@@ -262,12 +262,10 @@ class RunSession {
     }
     tell_host();
     const std::string error = recording_.finish();
-    host_recorded_ = host_->publisher() != nullptr;
+    tell_host_loss();
     host_.reset();  // lets go of its segment
-    if (error.empty())
-      recording_.remove_segments();
-    else
-      fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
+    if (error.empty()) recording_.remove_segments();
+    if (!error.empty()) fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
     if (const uint64_t lapped = recording_.lapped_bytes())
       fail(Exit::kOutput, std::to_string(lapped) +
                               " bytes were overwritten in the ring before they were "
@@ -289,6 +287,20 @@ class RunSession {
         say("host side: " + who + " sent " + std::to_string(r.callstacks_refused) +
             " callstacks, which are not recorded");
     }
+  }
+
+  // What the ring overwrote before it was recorded: a backlog comes faster than a busy machine packs it.
+  void tell_host_loss() {
+    const HostPublisher* publisher = host_->publisher();
+    host_recorded_ = publisher != nullptr;
+    if (!publisher) return;
+    const uint64_t published = publisher->published_bytes() + publisher->dropped_bytes();
+    const uint64_t recorded = recording_.recorded_bytes(publisher->live_name());
+    if (recorded < published)
+      fail(Exit::kOutput, "host side: " + std::to_string(published - recorded) + " of " +
+                              std::to_string(published) +
+                              " bytes were overwritten in the ring before they were recorded; zones and "
+                              "messages of the host are missing");
   }
 
   // The files that tt-metal's scripts take the host's side from; where they are, empty where there is none.
