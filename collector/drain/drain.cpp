@@ -51,16 +51,15 @@ Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Pu
   else
     poll_parts_ = {part(f.run_counter, f.run_counter), part(f.host_end, last_index)};
   dropped_part_ = part(f.dropped, f.dropped);
+  stored_part_ = part(f.device_end, f.device_end + device::kMaxRiscs - 1u);
   if (f.risc_dram_address_count)
     host_read_part_ = part(f.risc_dram_address, f.risc_dram_address + f.risc_dram_address_count - 1u);
   const uint32_t last_address = f.risc_dram_address + std::max<uint32_t>(f.risc_dram_address_count, 1) - 1;
   identity_part_ = part(f.dram_address, std::max<uint32_t>(f.core_count_per_dram, last_address));
   firmware_checked_ns_ = attachment.begun_ns;
   for (const AttachedCore& core : attachment.cores) {
-    CoreState state;
-    state.core = core;
+    CoreState state(core, losses_, carried.first_epoch);
     state.caught_up_ns = state.look_ns = state.proven_ns = attachment.begun_ns;
-    state.epoch = carried.first_epoch;
     state.runs_total = carried.programs;
     if (carried.first_epoch) state.notes |= shm::kNewEpoch;
     for (uint8_t r = 0; r < device::kMaxRiscs; ++r)
@@ -95,7 +94,7 @@ Carried Drain::carry() const {
             dropped_runs_,
             losses_.intervals(),
             transactions()};
-  for (const CoreState& core : cores_) c.first_epoch = std::max(c.first_epoch, core.epoch + 1);
+  for (const CoreState& core : cores_) c.first_epoch = std::max(c.first_epoch, core.account.epoch() + 1);
   return c;
 }
 
@@ -107,10 +106,6 @@ card::Transactions Drain::transactions() const {
   t.register_loads += earlier_transactions_.register_loads;
   t.transport_ns += earlier_transactions_.transport_ns;
   return t;
-}
-
-LossLog::Where Drain::where(const CoreState& core, uint32_t risc) const {
-  return {core.core.at.x, core.core.at.y, static_cast<uint8_t>(risc), core.epoch};
 }
 
 uint64_t Drain::log_address(const CoreState& core, uint32_t risc, uint32_t word) const {
@@ -144,7 +139,7 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
   const bool stays_missing = core.unexplained_visits >= kUnexplainedVisits;
   if (mask == 0 && stays_missing && near_full(snap)) mask = 1;  // the word can lose bits (5.7.8)
   // Otherwise a reset between the index and the push of these runs, or between two looks, hides their frames.
-  if (mask == 0 && core.unexplained_visits == kUnexplainedVisits) may_be_lost(core);
+  if (mask == 0 && core.unexplained_visits == kUnexplainedVisits) core.account.break_off_all();
   const uint32_t runs = missing ? snap.run_counter - core.runs_delivered : 0;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (!(mask >> r & 1)) continue;
@@ -156,8 +151,7 @@ Access Drain::account_drops(CoreState& core, const Snapshot& snap, const LastTim
                               snap.host_end[r] > roomy_until() && lane.cursor <= roomy_until();
     if (before_drops && lane.cursor + 2 * device::kBufferWords <= roomy_until()) continue;
     // The launch whose frame the log had room for only in part is counted as delivered.
-    losses_.open(where(core, r), LossCause::dropped_on_card, before_drops ? lane.digest.last_time : before[r],
-                 runs + 1);
+    core.account.dropped_on_card(r, before_drops ? lane.digest.last_time : before[r], runs + 1);
     if (r == 0) dropped_runs_ = std::max<uint64_t>(dropped_runs_, runs);
   }
   return Access::ok;
@@ -174,6 +168,13 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = check_firmware(core); a != Access::ok || firmware_changed_) return a;
   }
   if (back) note_rewind(core, false);
+  const bool accumulates = mode_of(core) == device::Mode::accumulate;
+  if (accumulates && !back) {
+    bool stands = true;
+    if (const Access a = check_l1(core, snap, stands); a != Access::ok) return a;
+    if (!stands) note_rewind(core, true);
+  }
+  core.seen_stored = snap.stored;
   if (core.rewound_ns != 0) {
     news = true;
     core.rewound_late = core.rewound_late || core.looked_late;  // another one may have followed it
@@ -183,7 +184,6 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
                                                                               : begin_epoch(core);
   }
   if (provisional_moved(core, snap)) return reopen_recycle(core), Access::ok;
-  if (core.looked_late && core.l1_late_ns == 0) core.l1_late_ns = core.previous_look_ns;
   news = has_news(core, snap);
   core.quiet_looks = news ? 0 : core.quiet_looks + 1;
   if (look.front == Front::empty && core.lanes[0].delivered && mode_of(core) == device::Mode::normal)
@@ -195,7 +195,6 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (!news)
     if (const Access a = check_quiet(core, look); a != Access::ok) return a;
   if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
-  if (const Access a = watch_l1(core, snap); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   const bool unexplained = runs_missing(core, snap) && core.unexplained_visits < kUnexplainedVisits;
@@ -309,12 +308,12 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
       const LaneState& lane = core.lanes[r];
       if (!card_vanished && core.look_ns < ended_ns)
-        losses_.open(where(core, r), LossCause::unreadable, lane.digest.last_time, 0);
+        core.account.end_open(r, LossCause::unreadable);
       else if (card_vanished && (lane.delivered || core.seen_end[r] > 0))
-        losses_.open(where(core, r), LossCause::card_gone, lane.digest.last_time, 0);
+        core.account.end_open(r, LossCause::card_gone);
       else if (core.seen_end[r] > lane.cursor)
-        losses_.record(where(core, r), LossCause::not_read, shm::LossPrecision::exact_words,
-                       lane.digest.last_time, shm::kOpenEnd, core.seen_end[r] - lane.cursor, 0);
+        core.account.hole(r, {LossCause::not_read, shm::LossPrecision::exact_words, lane.digest.last_time,
+                              shm::kOpenEnd, core.seen_end[r] - lane.cursor});
     }
   if (options_.recycling) options_.recycling->account.missing_launches += missing_launches();
   losses_.tell_open();

@@ -32,8 +32,11 @@
 //     is of this epoch only if the indices cover it.
 //   - A core that only quick-pushes never shows its runs: two of its frames, in different epochs, must not be
 //     further apart than half of what it takes to fill a buffer.
-//   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, or a push that
-//     does not begin with what was copied before, has a reset in front of it.
+//   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, a push that does
+//     not begin with the buffer's first marker, or another first marker without a push, has a reset in front of it.
+//
+// Nothing of this is a loss until an account says so: CoreAccount joins what is delivered to what was only with a Proof
+// (continuity.hpp), and records an interval otherwise.
 //
 // What stays unseen: an epoch within kPollDeadlineNs.
 #pragma once
@@ -49,6 +52,8 @@
 
 #include "collector/attach/attach.hpp"
 #include "collector/attach/region_size.hpp"
+#include "collector/drain/continuity.hpp"
+#include "collector/drain/core_account.hpp"
 #include "collector/drain/sweep_stats.hpp"
 #include "collector/drain/timing.hpp"
 #include "collector/io/log_reader.hpp"
@@ -158,13 +163,15 @@ class Drain {
     bool waits = false;           // likewise, until the frame behind the cursor is delivered
     std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
     std::vector<uint32_t> l1_rest;     // copy of what only L1 holds (l1_rest.cpp)
-    uint64_t l1_until = 0;             // latest time that was published from L1
-    uint32_t chain_end = 0;            // behind what a recovery has taken that is not finished yet
-    bool first_of_epoch = true;        // the next fresh frame is the first of its epoch
-    uint64_t entered_until = 0;        // end of that frame's launch, until it was judged or more came
-    uint32_t base = 0;                 // stream offset of the log's word 0: words of earlier laps
-    uint64_t frames = 0;               // delivered since the host's last reset
-    std::optional<int64_t> ahead;      // frames minus runs: a constant of the lane in an epoch
+    uint64_t l1_canary =
+        0;  // time of the first marker of the buffer in L1; 0: none was seen since the last push
+    bool l1_joins = false;         // that buffer follows what was delivered
+    uint32_t chain_end = 0;        // behind what a recovery has taken that is not finished yet
+    bool first_of_epoch = true;    // the next fresh frame is the first of its epoch
+    uint64_t entered_until = 0;    // end of that frame's launch, until it was judged or more came
+    uint32_t base = 0;             // stream offset of the log's word 0: words of earlier laps
+    uint64_t frames = 0;           // delivered since the host's last reset
+    std::optional<int64_t> ahead;  // frames minus runs: a constant of the lane in an epoch
   };
   // Runs that a core has counted against BRISC's frames, which are one a run. Goes on where only an index
   // went back.
@@ -190,10 +197,13 @@ class Drain {
     uint32_t resets = 0;             // of the host
     bool words_skipped = false, pushes_soon = false;
   };
-  // What the last look showed of an accumulating lane.
-  struct L1Look {
-    uint32_t end = 0;    // DEVICE_END
-    uint32_t index = 0;  // of its log; where `end` went back, before it did
+  // What a lane's log showed after a host reset.
+  struct Recovered {
+    AcrossReset evidence;
+    bool behind_gap =
+        false;  // the new epochs had come to the cursor: what was taken lay behind or in front of it
+    std::optional<uint32_t>
+        sat_out_launch;  // host id of a frame without times that stands behind what was taken
   };
   // The launch that an epoch's first frames are of.
   struct Entered {
@@ -202,9 +212,11 @@ class Drain {
     bool missed;      // an epoch may have gone by unseen before it
   };
   struct CoreState {
+    CoreState(const AttachedCore& at, LossLog& log, uint32_t first_epoch)
+        : core(at), account(log, {at.at.x, at.at.y, 0, first_epoch}) {}
     AttachedCore core;
     std::array<LaneState, device::kMaxRiscs> lanes;
-    uint32_t epoch = 0;
+    CoreAccount account;
     uint32_t run_counter = 0;
     uint32_t runs_delivered = 0;  // of this epoch, by BRISC's finished frames
     uint64_t runs_total = 0;
@@ -218,10 +230,11 @@ class Drain {
     uint64_t caught_up_generation = 0;  // likewise, when nothing was left undelivered
     uint64_t look_ns = 0;               // read time of the last look
     uint64_t previous_look_ns = 0;
-    bool looked_late = false;         // it came later than blind_spot after the one before
-    bool ask_all = false;             // since a look that did, not every witness has been asked
-    std::optional<Entered> entered;   // what the first fresh frames of this epoch told
-    bool last_run_unchecked = false;  // an epoch began, and no quiet look has compared L1 yet
+    bool late_since_caught_up = false;  // a poll was, since one that left nothing undelivered
+    bool looked_late = false;           // it came later than blind_spot after the one before
+    bool ask_all = false;               // since a look that did, not every witness has been asked
+    std::optional<Entered> entered;     // what the first fresh frames of this epoch told
+    bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint32_t quiet_looks = 0;     // in a row
     uint64_t rewound_ns = 0;      // a rewind was noticed then, and its epoch has not begun yet; 0: none
@@ -232,9 +245,8 @@ class Drain {
     device::Mode mode_seen = device::Mode::normal;  // what L1 looked like before the mode was settled
     uint64_t l1_kept_ns = 0;
     uint32_t l1_runs = 0;  // RUN_COUNTER when l1_rest was copied
-    std::array<L1Look, device::kMaxRiscs> l1_looks{};
-    uint32_t l1_dropped = 0;    // bit r: DEVICE_END of lane r had gone back at the last look
-    uint64_t l1_late_ns = 0;    // the look before the first late one since that was judged; 0: none
+    std::array<uint32_t, device::kMaxRiscs>
+        seen_stored{};          // DEVICE_END of accumulating firmware, when last polled
     uint64_t caught_up_ns = 0;  // read time of the last look that left nothing undelivered
     uint64_t proven_ns = 0;     // likewise, that showed the log to be still that of this epoch
     uint64_t due_ns = 0;
@@ -242,12 +254,15 @@ class Drain {
     bool firmware_proven = true;  // in this epoch the vector showed the firmware that was attached to
     bool read_by_host = false;    // its per-RISC address words were set
     uint32_t notes = 0;           // for the next chunk
-    uint32_t recovered = 0;       // bit r: lane r is done in a recovery that could not be finished yet
+    std::array<std::optional<Recovered>, device::kMaxRiscs>
+        across;  // of lanes that a recovery has taken; it may need several polls
     RecycleState recycling;
   };
   // What one look at the control vector shows. Torn, untrusted.
   struct Snapshot {
     std::array<uint32_t, device::kMaxRiscs> host_end{};
+    std::array<uint32_t, device::kMaxRiscs>
+        stored{};  // DEVICE_END, of accumulating firmware only; read before host_end
     uint32_t run_counter = 0;
     uint64_t read_time_ns = 0;
   };
@@ -275,7 +290,6 @@ class Drain {
   card::Access account_drops(CoreState& core, const Snapshot& snap, const LastTimes& before);
   bool near_full(const Snapshot& snap) const;
   bool runs_missing(const CoreState& core, const Snapshot& snap) const;
-  LossLog::Where where(const CoreState& core, uint32_t risc) const;
   uint64_t log_address(const CoreState& core, uint32_t risc, uint32_t word) const;
   uint32_t log_capacity() const { return region_size_.bytes() / 4; }
   // Up to this word of a log any frame fits, overrun or not.
@@ -322,7 +336,7 @@ class Drain {
   card::Access doubt_bank(const CoreState& core);
   bool witness_holds(const Fetched& f, const uint64_t* slot) const;
   void accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap, uint64_t now_ns,
-              std::vector<Publisher::Span>& spans);
+              const Proof& same_epoch, std::vector<Publisher::Span>& spans);
   static void remember_hosts(CoreState& core, std::span<const uint32_t> hosts);
   bool settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns);
   markers::Ceiling ceiling() const;
@@ -332,12 +346,13 @@ class Drain {
 
   // drain_epochs.cpp
   static uint64_t gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after);
-  void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame);
+  void enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until);
   void account_older_launches(CoreState& core);
   bool one_launch(const CoreState& core, std::span<const uint32_t> frame) const;
   uint64_t earlier_until(const CoreState& core, std::span<const uint32_t> frame, uint64_t time) const;
   bool out_of_sight_before(const CoreState& core, uint64_t time);
-  bool may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time);
+  FirstFrame before_first_frame(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
+                                uint64_t time);
   bool host_has_read(const CoreState& core);
 
   // settle.cpp
@@ -355,21 +370,23 @@ class Drain {
   enum class LastRun : uint8_t { delivered, undelivered, open };
   card::Access look_at_last_run(const CoreState& core, LastRun& run);
   card::Access check_last_run(CoreState& core, bool& decided);
-  card::Access account_late_rewind(CoreState& core);
-  void account_partly_recovered(const CoreState& core);
-  void may_be_lost(CoreState& core);
+  card::Access take_what_was_reset(CoreState& core, const Snapshot& snap);
+  card::Access was_idle(CoreState& core, bool& idle);
+  std::array<std::optional<Proof>, device::kMaxRiscs> prove_reset(const CoreState& core, bool in_time,
+                                                                  bool idle) const;
+  const LaneState* furthest_recovered(const CoreState& core) const;
   card::Access check_never_seen(CoreState& core, bool& decided);
   enum class FrontKinds : uint8_t { launches, all };
   bool frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKinds kinds, card::Access& access);
-  card::Access account_unseen_front(CoreState& core, uint32_t risc);
-  card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap);
+  card::Access nothing_at_front(CoreState& core, uint32_t risc, bool& nothing);
+  card::Access recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap, Recovered& recovered);
   card::Access ask_witnesses(CoreState& core, bool all, bool& intact);
   card::Access witness_at_cursor(const CoreState& core, uint32_t risc, bool& intact);
 
   // recovered_chain.cpp
   bool surely_old(const CoreState& core, uint32_t risc, uint32_t end, const markers::FrameDigest& digest);
-  card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
-                             std::optional<uint32_t>& at);
+  card::Access find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at,
+                             bool& passed_newer);
   // What came back from a log.
   struct Chain {
     uint32_t at = 0;                 // behind the last frame that was taken
@@ -378,11 +395,16 @@ class Drain {
     bool incomplete = false;         // more may have stood behind it
     bool piece_too_short = false;    // of what was read last: it ends within the first frame that has times
     std::optional<uint64_t> begins;  // markers may be missing in front of this; none: nothing was taken
-    uint64_t earlier_until = 0;      // an epoch before it can have gone on until then
+    std::optional<uint64_t> begins_with;     // time of the only first marker that its first frame may have
+    bool behind_gap = false;                 // what comes first does not follow what was delivered
+    bool older_behind = false;               // there no word is newer than what was taken
+    std::optional<uint32_t> sat_out_launch;  // its host id, where one stands there
+    uint32_t sat_out_until = 0;          // behind the frames without times of launches that the RISC sat out
     std::optional<uint64_t> full_since;  // behind this frames may lack markers, or runs
   };
   card::Access still_stands(const CoreState& core, uint32_t risc, uint32_t at,
                             std::span<const uint32_t> front, std::span<const uint32_t> words, bool& stands);
+  static bool is_older(const LaneState& lane, std::span<const uint32_t> words);
   uint32_t walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain);
   card::Access publish_chain(CoreState& core, uint32_t risc, Chain& chain);
 
@@ -398,11 +420,11 @@ class Drain {
   bool provisional_moved(const CoreState& core, const Snapshot& snap) const;
   void reopen_recycle(CoreState& core);
   card::Access go_on_recycling(CoreState& core);
-  void lose_until_now(const CoreState& core, uint32_t risc);
+  void lose_until_now(CoreState& core, uint32_t risc);
   void go_on_after_surprise(CoreState& core, const CoreRecycle& recycle);
   void publish_new_frames(CoreState& core, uint32_t risc, const CoreRecycle::Result& result);
   void count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& outcome);
-  void take_resolved(CoreState& core, const CoreRecycle& recycle);
+  void take_resolved(CoreState& core, const CoreRecycle& recycle, const Proof& resolved);
   static void forget_laps(CoreState& core);
   uint64_t missing_launches() const;
 
@@ -410,15 +432,16 @@ class Drain {
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
   card::Access read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words);
   card::Access keep_l1(CoreState& core, uint64_t now_ns);
-  card::Access watch_l1(CoreState& core, const Snapshot& snap);
-  void l1_was_reset(CoreState& core, uint32_t risc);
-  void compare_with_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
-                       const markers::FrameDigest& until);
-  uint64_t known_until(const LaneState& lane) const;
-  void account_begun_anew(CoreState& core, uint32_t risc, std::span<const uint32_t> now);
-  card::Access extend_l1_rest(CoreState& core, uint32_t risc);
-  card::Access publish_l1_rest(CoreState& core);
-  void publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
+  uint64_t known_until(const CoreState& core, uint32_t risc) const;
+  bool l1_joins(const CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
+  card::Access check_l1(CoreState& core, const Snapshot& snap, bool& stands);
+  void l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
+  card::Access read_l1_canary(const CoreState& core, uint32_t risc,
+                              std::array<uint32_t, device::kFirstCustomWord + 2>& buffer);
+  bool frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until);
+  card::Access take_l1_tail(CoreState& core, uint32_t risc);
+  card::Access publish_l1_rest(CoreState& core, uint32_t pushed = 0);
+  void publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest, bool joins);
   void publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest);
 
   card::Card& card_;
@@ -431,6 +454,7 @@ class Drain {
   LossLog losses_;
   std::vector<shm::LossRecord> untold_losses_;
   std::vector<ControlPart> poll_parts_;
+  ControlPart stored_part_;
   ControlPart dropped_part_;
   ControlPart host_read_part_;
   ControlPart identity_part_;  // what the host writes when it sets the profiler up

@@ -171,7 +171,7 @@ bool Drain::settled(CoreState& core, LaneState& lane, std::span<const uint32_t> 
   const uint64_t start = words.empty() ? 0 : markers::first_time(words, lane.digest.last_time);
   if (lane.digest.known && before != 0 && start != 0 &&
       markers::clock_difference(start, lane.settled_start) > 0)
-    may_be_lost(core);
+    core.account.break_off_all();
   lane.settled_start = start;
   lane.settled_since_ns = attachment_.clock();
   lane.settled_words = static_cast<uint32_t>(words.size());  // 0: none yet
@@ -186,7 +186,7 @@ void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
 }
 
 void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap,
-                   uint64_t now_ns, std::vector<Publisher::Span>& spans) {
+                   uint64_t now_ns, const Proof& same_epoch, std::vector<Publisher::Span>& spans) {
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
   const uint32_t landed = core.landed_end[f.risc];
@@ -215,14 +215,23 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
     if (whole.empty() && (over || given_up_on(lane, now_ns))) give_up(core, f, words);
     return;
   }
-  lane.pushes_early = lane.pushes_early || judge.pushed_early;
+  // The frames of accumulating firmware have no end of a launch, but are pushed at one.
+  const bool in_mid_launch = judge.pushed_early && mode_of(core) != device::Mode::accumulate;
+  lane.pushes_early = lane.pushes_early || in_mid_launch;
   lane.entered_until = 0;
-  if (judge.fresh_seen && lane.first_of_epoch) enter_epoch(core, f.risc, judge.first_fresh);
+  if (judge.fresh_seen && !frame_joins_l1(core, f.risc, judge.first_fresh, digest.last_time))
+    core.account.break_off(f.risc);
+  if (judge.fresh_seen && lane.first_of_epoch) {
+    enter_epoch(core, f.risc, judge.first_fresh, digest.last_time);
+  } else {
+    if (judge.fresh_seen)
+      core.account.join_at(f.risc, gap_end(lane, judge.first_fresh, lane.digest.last_time));
+    core.account.extend(f.risc, same_epoch, digest.last_time);
+  }
   spans.push_back({static_cast<uint8_t>(f.risc), lane.base + lane.cursor, static_cast<uint32_t>(whole.size()),
                    f.data_offset, lane.digest});
   if (options_.recycling && lane.careful && pushes_soon(whole)) core.recycling.pushes_soon = true;
   lane.frames += walk.frames;
-  if (judge.fresh_seen && !lane.l1_rest.empty()) compare_with_l1(core, f.risc, judge.first_fresh, digest);
   advance(lane, whole, digest);
   if (f.ahead && whole.size() == f.words)
     lane.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
@@ -262,8 +271,8 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   if (next + device::kFirstCustomWord <= words.size() &&
       words[next + device::kFwStartWord] != device::kUnsetWord)
     until = markers::first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
-  losses_.record(where(core, f.risc), LossCause::unparsable, shm::LossPrecision::exact_words,
-                 lane.digest.last_time, until, next, 0);
+  core.account.hole(
+      f.risc, {LossCause::unparsable, shm::LossPrecision::exact_words, lane.digest.last_time, until, next});
   unparsable_words_ += next;
   skipped_words_ = true;
   core.recycling.words_skipped = true;
@@ -317,11 +326,13 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   // Held up for so long that an epoch may have passed: looked at again.
   const bool held_up = attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs;
   if (held_up) ++missed_poll_deadlines_;
-  if (!unrewound || held_up) return Access::ok;
+  const auto same_epoch =
+      prove_same_epoch({.counters_not_back = unrewound, .canaries_intact = unrewound, .in_time = !held_up});
+  if (!same_epoch) return Access::ok;
   const bool proven =
       std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; });
   std::vector<Publisher::Span> spans;
-  for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, spans);
+  for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, *same_epoch, spans);
   if (proven) core.proven_ns = snap.read_time_ns;
   if (spans.empty()) return Access::ok;
   if (options_.before_publish) options_.before_publish();

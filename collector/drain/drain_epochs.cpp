@@ -54,47 +54,55 @@ uint64_t Drain::earlier_until(const CoreState& core, std::span<const uint32_t> f
   return one_launch(core, frame) ? fw_end_time(frame) : time;
 }
 
-// Can an epoch have come and gone unseen before this frame, whose first new marker is at `time`?
-bool Drain::may_have_missed(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t time) {
+// What shows whether an epoch came and went unseen before this frame, whose first new marker is at `time`.
+FirstFrame Drain::before_first_frame(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
+                                     uint64_t time) {
   const LaneState& lane = core.lanes[risc];
-  const bool unseen = out_of_sight_before(core, earlier_until(core, frame, time));
-  // What accumulates in L1 can have been lost at any reset since we came.
-  const bool accumulates = attachment_.mode == device::Mode::accumulate;
-  if (!lane.digest.known) return (unseen || accumulates) && host_has_read(core);
+  FirstFrame e;
+  e.in_sight = !out_of_sight_before(core, earlier_until(core, frame, time));
+  if (!lane.digest.known && !e.in_sight) e.host_never_read = !host_has_read(core);
+  // Kernels that never end, as dispatch has them, show a host reset in no count: their lanes push whenever a buffer is full.
   const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
-  if (unseen || whole_launches || accumulates) return unseen;
-  // Quick push: its last marker but padding is the end of the push's own zone.
+  e.counts_launches = whole_launches || mode_of(core) == device::Mode::accumulate || !lane.digest.known ||
+                      core.runs_total != 0 || core.seen_runs != 0;
+  if (e.counts_launches) return e;
+  // Its last marker but padding is the end of the push's own zone.
   const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
   const uint64_t last = markers::marker_time(frame[frame.size() - padded], frame[frame.size() - padded + 1]);
-  return 2 * markers::clock_difference(time, lane.digest.last_time) > markers::clock_difference(last, time);
+  e.pushes_often =
+      2 * markers::clock_difference(time, lane.digest.last_time) <= markers::clock_difference(last, time);
+  return e;
 }
 
-// The first fresh frame of a lane in an epoch: closes what was open, and asks whether an epoch was missed.
-// Cores are reset whole, so the first lane to come answers for all that come with the same launch, but for
-// quick push, which is a lane's own affair.
-void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame) {
+// The first fresh frame of a lane in an epoch. Cores are reset whole, so the first lane to come answers for all that come with
+// the same launch, but for quick push, which is a lane's own affair.
+void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until) {
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
   const uint32_t host_id = frame[device::kIdHost];
   const uint32_t trace_count = lane.lane.format->trace.get(frame[device::kIdIdentity]);
   const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
   const bool launch = one_launch(core, frame);
-  const bool answered =
+  FirstFrame evidence;
+  evidence.another_lane_joined =
       !quick_push && core.entered &&
       (!launch || (core.entered->host_id == host_id && core.entered->trace_count == trace_count));
   lane.first_of_epoch = false;
-  losses_.close(where(core, risc), LossCause::dropped_on_card, time);
-  const bool missed = !answered && may_have_missed(core, risc, frame, time);
-  if (missed)
+  core.account.end_of_drops(risc, time);
+  if (!evidence.another_lane_joined) evidence = before_first_frame(core, risc, frame, time);
+  const auto proof = prove_first_frame(evidence);
+  if (!proof && !quick_push)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      if (r == risc || (!quick_push && core.lanes[r].first_of_epoch))
-        losses_.open(where(core, r), LossCause::host_reset,
-                     core.lanes[r].digest.known ? core.lanes[r].digest.last_time : 0, 0);
-  losses_.close(where(core, risc), LossCause::host_reset, gap_end(lane, frame, lane.digest.last_time));
+      if (core.lanes[r].first_of_epoch) core.account.break_off(r);
+  if (proof && !core.account.broken(risc))
+    core.account.extend(risc, *proof, until);
+  else
+    core.account.extend_over_gap(risc, gap_end(lane, frame, lane.digest.last_time), until);
   if (quick_push) return;
   lane.entered_until = launch ? fw_end_time(frame) : 0;
   const bool later = core.entered && markers::clock_difference(time, core.entered->begins) > 0;
-  if (!answered && (!core.entered || later)) core.entered = Entered{host_id, trace_count, time, missed};
+  if (!evidence.another_lane_joined && (!core.entered || later))
+    core.entered = Entered{host_id, trace_count, time, !proof};
   account_older_launches(core);
 }
 
@@ -105,8 +113,8 @@ void Drain::account_older_launches(CoreState& core) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
     if (until != 0 && markers::clock_difference(core.entered->begins, until) > 0)
-      losses_.record(where(core, r), LossCause::host_reset, shm::LossPrecision::unknown, until,
-                     core.entered->begins, 0, 0);
+      core.account.hole(r,
+                        {LossCause::host_reset, shm::LossPrecision::unknown, until, core.entered->begins, 0});
   }
 }
 
@@ -114,6 +122,8 @@ void Drain::account_older_launches(CoreState& core) {
 // (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) it may be the second of its run: then what
 // the first one held lies between the run's start and this one's own markers.
 uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
+  if (lane.lane.mode == device::Mode::accumulate && frame.size() > device::kFirstCustomWord)
+    return markers::first_custom_time(frame);
   if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);
   const uint64_t first = markers::first_time(frame, 0);
   const uint64_t start = markers::start_time(frame);

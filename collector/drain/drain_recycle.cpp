@@ -105,7 +105,8 @@ Access Drain::consider_recycling(CoreState& core, const Snapshot& snap) {
     tell_refusal(core);
     return Access::ok;
   }
-  const bool just_reset = core.epoch != 0 && attachment_.clock() - core.epoch_since_ns < kQuietAfterResetNs;
+  const bool just_reset =
+      core.account.epoch() != 0 && attachment_.clock() - core.epoch_since_ns < kQuietAfterResetNs;
   if (just_reset && filled < recycling.options.limits.any_moment_fill) return Access::ok;
   const RecycleLimits& limits = recycling.options.limits;
   const bool rests = state.ended_ns != 0 && attachment_.clock() - state.ended_ns < limits.rest_ns;
@@ -182,8 +183,9 @@ Access Drain::go_on_recycling(CoreState& core) {
   account.round_trips += ended->round_trips();
   account.total_ns += took;
   account.longest_ns = std::max(account.longest_ns, took);
-  if (step == CoreRecycle::Step::resolved) {
-    take_resolved(core, *ended);
+  const auto resolved = prove_recycled({.resolved = step == CoreRecycle::Step::resolved});
+  if (resolved) {
+    take_resolved(core, *ended, *resolved);
   } else if (step == CoreRecycle::Step::rewound) {
     ++account.rewound;
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -203,9 +205,9 @@ Access Drain::go_on_recycling(CoreState& core) {
 }
 
 // What was recorded until now may have lain where nobody will look for it.
-void Drain::lose_until_now(const CoreState& core, uint32_t risc) {
-  losses_.record(where(core, risc), LossCause::host_reset, shm::LossPrecision::unknown,
-                 core.lanes[risc].digest.last_time, device_time_.at(attachment_.clock()), 0, 0);
+void Drain::lose_until_now(CoreState& core, uint32_t risc) {
+  core.account.hole(risc, {LossCause::host_reset, shm::LossPrecision::unknown,
+                           core.lanes[risc].digest.last_time, device_time_.at(attachment_.clock()), 0});
 }
 
 // Where the lanes stand is not known. What may be missing is an interval; nothing is written any more.
@@ -269,7 +271,7 @@ void Drain::count_new_frames(CoreState& core, uint32_t risc, const LaneOutcome& 
   programs_ = std::max(programs_, core.runs_total);
 }
 
-void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle) {
+void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle, const Proof& resolved) {
   RecycleState& state = core.recycling;
   RecycleAccount& account = options_.recycling->account;
   const CoreRecycle::Result& result = recycle.result();
@@ -306,7 +308,10 @@ void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle) {
       std::copy_n(source.begin() + (lane.cursor - origin - lane.witness_words), lane.witness_words,
                   lane.witness.begin());
     }
-    if (!o.frames.empty()) lane.delivered = true;
+    if (!o.frames.empty()) {
+      lane.delivered = true;
+      core.account.extend(r, resolved, o.digest.last_time);
+    }
     lane.digest = o.digest;
     lane.old_host.reset();
     lane.settled_words = 0;

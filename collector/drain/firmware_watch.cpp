@@ -64,17 +64,13 @@ void Drain::close_workload() {
     core.rewound_ns = now_ns;
     core.rewound_after_ns = core.previous_look_ns;
     const RecycleState& recycling = core.recycling;
-    Access access = Access::ok;
-    for (uint32_t r = 0; r < core.core.riscs && access == Access::ok; ++r) {
+    const Access access = take_what_was_reset(core, none);
+    for (uint32_t r = 0; r < core.core.riscs; ++r) {
       if (recycling.under_way && recycling.under_way->cleared() >> r & 1) lose_until_now(core, r);
-      access = recover_lane(core, r, none);
-      publish_rest(core, r, core.lanes[r].l1_rest);
+      publish_rest(core, r, core.lanes[r].l1_rest, core.lanes[r].l1_joins);
     }
-    account_partly_recovered(core);
-    if (!in_time || access != Access::ok) may_be_lost(core);
-    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      for (const LossCause cause : {LossCause::host_reset, LossCause::dropped_on_card})
-        losses_.close(where(core, r), cause, now_cycles);
+    core.account.begin_epoch(prove_reset(core, in_time && access == Access::ok, false));
+    core.account.end_at(now_cycles);
     core.due_ns = kNever;
   }
   losses_.tell_open();

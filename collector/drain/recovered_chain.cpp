@@ -9,7 +9,6 @@ namespace ttc::collect {
 namespace {
 
 using card::Access;
-using shm::LossCause;
 
 constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;  // holds any frame and the start of the next
 
@@ -25,9 +24,10 @@ bool Drain::surely_old(const CoreState& core, uint32_t risc, uint32_t end,
   return end <= core.seen_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
 }
 
-// Behind the new end of the log: the first frame that is later than what was delivered.
-Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
-                            std::optional<uint32_t>& at) {
+// Behind the new end of the log: the first frame that is later than what was delivered. `passed_newer`: one in front of it may be
+// of the new epoch.
+Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at,
+                            bool& passed_newer) {
   const LaneState& lane = core.lanes[risc];
   const uint32_t words = std::min(kPieceWords, log_capacity() - std::min(from, log_capacity())) & ~1u;
   if (words < device::kFirstCustomWord) return Access::ok;
@@ -40,10 +40,12 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
     markers::FrameDigest digest = lane.digest;
     const bool sat_out = lane.lane.sat_out(seen.data() + pos);  // its times are of an earlier run
     const size_t length = sat_out ? 0 : markers::recovered_frame(seen, pos, lane.lane, latest, digest);
-    if (length != 0 && surely_old(core, risc, from + pos + static_cast<uint32_t>(length), digest)) {
+    if (length == 0) continue;
+    if (surely_old(core, risc, from + pos + static_cast<uint32_t>(length), digest)) {
       at = from + pos;
       return Access::ok;
     }
+    passed_newer = true;
   }
   return Access::ok;
 }
@@ -66,6 +68,15 @@ Access Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at, st
   return Access::ok;
 }
 
+// Do words that no frame was written over stand at the front of `words`, or a frame of before?
+bool Drain::is_older(const LaneState& lane, std::span<const uint32_t> words) {
+  if (words.size() < device::kFirstCustomWord) return false;
+  const auto head = words.first(device::kFirstCustomWord);
+  if (std::all_of(head.begin(), head.end(), [](uint32_t w) { return w == 0; })) return true;
+  return markers::frame_starts(words, 0, lane.lane) &&
+         !markers::detail::head_is_fresh(words, 0, lane.lane, lane.digest);
+}
+
 // The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
 // own. Only that proves what lies before it.
 uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
@@ -80,9 +91,20 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
   for (uint32_t pos = 0;;) {
     const bool roomy = chain.at + pos + device::kBufferWords + 4 <= log_capacity();
     if (!chain.full_since && !roomy) chain.full_since = walked.last_time;
-    const auto frame = static_cast<uint32_t>(markers::recovered_frame(
-        seen.first(pos < announced ? announced : words), pos, lane.lane, latest, walked));
-    if (frame == 0) break;
+    const auto known = seen.first(pos < announced ? announced : words);
+    const auto frame = static_cast<uint32_t>(markers::recovered_frame(known, pos, lane.lane, latest, walked));
+    if (frame == 0) {
+      const auto sat_out_end = static_cast<uint32_t>(markers::sat_out_frame_end(known, pos, lane.lane));
+      if (sat_out_end != 0) {
+        chain.sat_out_until = chain.at + sat_out_end;
+        chain.sat_out_launch = seen[pos + device::kIdHost];
+        pos = sat_out_end;
+        ++passed;
+        if (pos == announced) continue;  // an index is the end of a frame: another one may follow
+      }
+      chain.older_behind = is_older(lane, seen.subspan(pos));
+      break;
+    }
     if (!surely_old(core, risc, chain.at + pos + frame, walked)) {
       chain.incomplete = true;
       break;
@@ -93,16 +115,29 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
       chain.piece_too_short = length == 0;
       break;
     }
+    if (chain.begins_with && !chain.begins &&
+        markers::first_custom_time(seen.subspan(pos, frame)) != *chain.begins_with) {
+      chain.incomplete = true;
+      break;
+    }
     const bool sat_out = lane.lane.sat_out(seen.data() + pos);
     pos += frame;
     ++passed;
-    if (sat_out) continue;
+    if (sat_out) {
+      chain.sat_out_until = chain.at + pos;
+      chain.sat_out_launch = seen[pos - frame + device::kIdHost];
+      continue;
+    }
     frames_ += std::exchange(passed, 0);
     if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
     const auto taken = seen.subspan(pos - frame, frame);
     if (!chain.begins) {
       chain.begins = gap_end(lane, taken, lane.digest.last_time);
-      chain.earlier_until = earlier_until(core, taken, *chain.begins);
+      // Nothing of this epoch was taken before: what is at the front may be of one that followed it.
+      const bool joins = frame_joins_l1(core, risc, taken, walked.last_time);
+      const bool at_front = chain.at + pos == frame;
+      chain.behind_gap = chain.behind_gap || !joins ||
+                         (at_front && out_of_sight_before(core, earlier_until(core, taken, *chain.begins)));
     }
     last_begins = pos - frame;
     last_is_roomy = roomy;
@@ -136,12 +171,14 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
     if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
     const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
                                          words);
-    bool stands = now.host_end[risc] <= at;  // the index moves before the data: beyond it all is old
-    if (stands)
-      if (const Access a = still_stands(core, risc, at, {front.data(), front_words}, seen, stands);
+    BehindReset evidence{.index_not_there = now.host_end[risc] <= at};
+    if (evidence.index_not_there)
+      if (const Access a =
+              still_stands(core, risc, at, {front.data(), front_words}, seen, evidence.words_stand);
           a != Access::ok)
         return a;
-    if (!stands) {
+    const auto proof = prove_behind_reset(evidence);
+    if (!proof) {
       chain.incomplete = true;
       return Access::ok;
     }
@@ -154,6 +191,11 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
     }
     chain.incomplete = chain.incomplete || chain.piece_too_short;
     if (length == 0) return Access::ok;
+    if (chain.behind_gap)
+      core.account.extend_over_gap(risc, *chain.begins, lane.digest.last_time);
+    else
+      core.account.extend(risc, *proof, lane.digest.last_time);
+    chain.behind_gap = false;
     if (options_.before_publish) options_.before_publish();
     const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + at, length, Publisher::kHeadBytes,
                                before};
@@ -162,7 +204,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
                              {&span, 1});
     recovered_words_ += length;
     // Which runs were dropped stood in a word that the reset has cleared.
-    if (chain.full_since) losses_.open(where(core, risc), LossCause::dropped_on_card, *chain.full_since, 0);
+    if (chain.full_since) core.account.dropped_on_card(risc, *chain.full_since, 0);
     front_words = std::min(length, kWitnessWords);
     std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());
     at += length;

@@ -1,6 +1,7 @@
 // What the host rewound over is still in DRAM until new frames overwrite it from the front. This file takes
 // back what can be proven to follow the last delivered frame, and accounts for the rest.
 #include <algorithm>
+#include <utility>
 
 #include "collector/drain/drain.hpp"
 
@@ -28,22 +29,27 @@ Access Drain::begin_epoch(CoreState& core) {
     snap = again;
     if (same) break;
   }
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (core.recovered >> r & 1) continue;  // what was taken once is not looked for again
-    if (const Access a = recover_lane(core, r, snap); a != Access::ok) return a;
-    core.recovered |= 1u << r;
-  }
-  account_partly_recovered(core);
+  if (const Access a = take_what_was_reset(core, snap); a != Access::ok) return a;
+  bool idle = false;
   if (core.rewound_late)
-    if (const Access a = account_late_rewind(core); a != Access::ok) return a;
+    if (const Access a = was_idle(core, idle); a != Access::ok) return a;
   // A replay's last frame is pushed by the next replay, reset or not.
-  if (mode_of(core) == device::Mode::accumulate)
-    if (const Access a = publish_l1_rest(core); a != Access::ok) return a;
-  core.recovered = 0;
-  core.l1_late_ns = 0;
-  core.l1_looks = {};
-  core.l1_dropped = 0;
-  ++core.epoch;
+  auto proofs = prove_reset(core, !core.rewound_late, idle);
+  if (mode_of(core) == device::Mode::accumulate) {
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      if (!proofs[r]) core.account.break_off(r);
+    uint32_t pushed = 0;
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r) pushed |= uint32_t{snap.host_end[r] != 0} << r;
+    // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
+    if ((pushed & 1) && core.seen_runs != 0) core.account.break_off(0);
+    if (const Access a = publish_l1_rest(core, pushed); a != Access::ok) return a;
+    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+      core.across[r]->evidence.l1_shows_end = snap.host_end[r] == 0;
+    proofs = prove_reset(core, !core.rewound_late, idle);
+  }
+  core.account.begin_epoch(proofs);
+  core.across = {};
+  core.seen_stored = again.stored;
   ++epochs_;
   core.run_counter = 0;
   core.recycling.referee.see(again.run_counter);
@@ -56,6 +62,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.entered.reset();
   core.ask_all = false;
   core.rewound_ns = 0;
+  core.rewound_late = false;
   core.firmware_proven = false;
   core.hosts.clear();  // older frames below must not pass for launches of this epoch
   core.epoch_since_ns = core.proven_ns = again.read_time_ns;
@@ -82,14 +89,15 @@ bool Drain::frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKind
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
   const LaneState& lane = core.lanes[risc];
   if (access != Access::ok || !markers::frame_starts(words, 0, lane.lane)) return false;
+  const uint64_t known_until = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
   const bool quick_push = words[device::kFwEndWord] == device::kUnsetWord;
   if (words[device::kFwStartWord] == device::kUnsetWord || (quick_push && kinds == FrontKinds::launches))
     return false;
-  const uint64_t since = lane.digest.known ? lane.digest.last_time : attachment_.begun_cycles;
-  const uint64_t time = markers::first_time(words, since);
+  const uint64_t time = markers::first_time(words, known_until);
   // A quick push is there before its index is, so that it may also be of the epoch that begins: it counts as one that waits, for
   // nothing proves that it does not.
-  return markers::clock_difference(time, since) > 0 && markers::clock_difference(time, ceiling().time) < 0;
+  return markers::clock_difference(time, known_until) > 0 &&
+         markers::clock_difference(time, ceiling().time) < 0;
 }
 
 // The four guaranteed slots of a RISC as its L1 buffer holds them now.
@@ -131,28 +139,48 @@ Access Drain::look_at_last_run(const CoreState& core, LastRun& run) {
   return Access::ok;
 }
 
-void Drain::may_be_lost(CoreState& core) {
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    losses_.open(where(core, r), LossCause::host_reset, core.lanes[r].digest.last_time, 0);
+// Takes what the host reset the indices over. What was taken once is not read again where a later lane cannot be read.
+Access Drain::take_what_was_reset(CoreState& core, const Snapshot& snap) {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (core.across[r]) continue;
+    Recovered recovered;
+    if (const Access a = recover_lane(core, r, snap, recovered); a != Access::ok) return a;
+    core.across[r] = recovered;
+  }
+  return Access::ok;
 }
 
-// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the
-// reset, lanes that do not reach the same launch may lack theirs: a sentinel was damaged, or the new epoch
-// stands on it.
-void Drain::account_partly_recovered(const CoreState& core) {
-  if (mode_of(core) != device::Mode::normal) return;
+// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the reset, lanes that do not
+// reach the same launch may lack theirs: a sentinel was damaged, or the new epoch stands on it.
+const Drain::LaneState* Drain::furthest_recovered(const CoreState& core) const {
   const LaneState* furthest = nullptr;
+  if (mode_of(core) != device::Mode::normal) return nullptr;
   for (const LaneState& lane : core.lanes)
     if (lane.chain_end != 0 && !lane.pushes_early &&
         (!furthest || markers::clock_difference(lane.digest.last_time, furthest->digest.last_time) > 0))
       furthest = &lane;
-  if (!furthest) return;
+  return furthest;
+}
+
+std::array<std::optional<Proof>, device::kMaxRiscs> Drain::prove_reset(const CoreState& core, bool in_time,
+                                                                       bool idle) const {
+  std::array<std::optional<Proof>, device::kMaxRiscs> proofs;
+  const LaneState* furthest = furthest_recovered(core);
+  // What BRISC delivered last shows for every lane that the core has not run since, unless it came from the front of a log that an
+  // epoch was missed in: then it shows that only for lanes that came as far.
+  const bool brisc_stood = !core.across[0] || !core.across[0]->behind_gap;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const LaneState& lane = core.lanes[r];
-    const bool as_far = lane.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
-    if (lane.delivered && !as_far)
-      losses_.open(where(core, r), LossCause::host_reset, lane.digest.last_time, 0);
+    const Recovered recovered = core.across[r].value_or(Recovered{});
+    AcrossReset evidence = recovered.evidence;
+    const bool came_as_far =
+        furthest && lane.chain_end != 0 && lane.digest.host_id == furthest->digest.host_id;
+    evidence.with_the_others =
+        !furthest || !lane.delivered || came_as_far || recovered.sat_out_launch == furthest->digest.host_id;
+    evidence.in_time_or_idle = in_time || (idle && (brisc_stood || came_as_far));
+    proofs[r] = prove_across_one_reset(evidence);
   }
+  return proofs;
 }
 
 // The log is empty: a last run that was not delivered went by unseen. The vector is looked at again
@@ -168,15 +196,15 @@ Access Drain::check_last_run(CoreState& core, bool& decided) {
   const bool empty =
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
   if (empty && now.run_counter == 0)
-    may_be_lost(core);
+    core.account.break_off_all();
   else
     decided = false;
   return Access::ok;
 }
 
-// The look that noticed the rewind came late: more than one epoch may have ended since the one before.
-// Nothing is missing only if the core has not run since what was delivered.
-Access Drain::account_late_rewind(CoreState& core) {
+// The poll that noticed the reset came late: more than one epoch may have ended since the one before. Nothing is missing only if
+// the core has not run since what was delivered.
+Access Drain::was_idle(CoreState& core, bool& idle) {
   LastRun run = LastRun::delivered;
   Access access = Access::ok;
   std::array<uint32_t, 8> slots;
@@ -191,10 +219,11 @@ Access Drain::account_late_rewind(CoreState& core) {
                                     device_time_.at(core.proven_ns)) > 0)
         run = LastRun::open;
       break;
-    case device::Mode::accumulate:  // extend_l1_rest() judges by what L1 holds
+    case device::Mode::accumulate:  // BRISC's slots hold no launch; what L1 holds is evidence of its own
+      run = LastRun::open;
       break;
   }
-  if (access == Access::ok && run != LastRun::delivered) may_be_lost(core);
+  idle = run == LastRun::delivered;
   return access;
 }
 
@@ -232,7 +261,7 @@ Access Drain::check_never_seen(CoreState& core, bool& decided) {
       std::all_of(now.host_end.begin(), now.host_end.end(), [](uint32_t words) { return words == 0; });
   if (mode_of(core) != device::Mode::normal) return Access::ok;
   if (empty && now.run_counter == 0)
-    may_be_lost(core);
+    core.account.break_off_all();
   else
     decided = false;
   return Access::ok;
@@ -294,62 +323,68 @@ Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& inta
   return Access::ok;
 }
 
-// A lane that never showed anything. What came and was rewound since the last look stands at the front of its
-// log; of an earlier session's, the time tells. Where the index has moved, it is the new epoch's first frame.
-Access Drain::account_unseen_front(CoreState& core, uint32_t risc) {
+// A lane that never showed anything. What came and was reset since the last poll is at the front of its log; of an earlier
+// session's, the time tells. Where the index has moved, it is the new epoch's first frame.
+Access Drain::nothing_at_front(CoreState& core, uint32_t risc, bool& nothing) {
+  nothing = true;
   if (!region_size_.known() || mode_of(core) != device::Mode::normal) return Access::ok;
   Access access = Access::ok;
   if (!frame_waits_at_front(core, risc, FrontKinds::all, access)) return access;
   Snapshot now;
   if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
-  if (now.host_end[risc] == 0)
-    losses_.open(where(core, risc), LossCause::host_reset, core.lanes[risc].digest.last_time, 0);
+  nothing = now.host_end[risc] != 0;
   return Access::ok;
 }
 
-Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap) {
+// Takes what the lane's log still holds behind the cursor, or, where the new epoch has come further, behind that.
+Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap, Recovered& recovered) {
+  AcrossReset& evidence = recovered.evidence;
   LaneState& lane = core.lanes[risc];
   const uint32_t new_end = snap.host_end[risc];
   const uint32_t seen = core.seen_end[risc];
-  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered)
-    return account_unseen_front(core, risc);
-  const uint64_t last = lane.digest.last_time;
-  const auto lost_from = [&](uint64_t from) {
-    losses_.open(where(core, risc), LossCause::host_reset, from, 0);
-  };
-  if (!region_size_.known() || !lane.digest.known) {
-    // Without a time to go by, older bytes cannot be told from lost ones.
-    if (seen > lane.cursor || new_end > lane.cursor) lost_from(last);
-    return Access::ok;
-  }
-  const uint32_t at = std::max(lane.cursor, lane.chain_end);
-  bool intact = new_end <= at;
-  if (intact && lane.chain_end == 0)
-    if (const Access a = witness_at_cursor(core, risc, intact); a != Access::ok) return a;
+  const bool accumulates = mode_of(core) == device::Mode::accumulate;
+  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered && !accumulates)
+    return nothing_at_front(core, risc, evidence.nothing_announced);
+  evidence.nothing_announced =
+      seen <= lane.cursor && new_end <= lane.cursor && !lane.digest.known && !accumulates;
+  // Without a time to go by, older bytes cannot be told from lost ones. Accumulating firmware stores nothing in the middle of a
+  // frame, so what is later than the begin of collecting is its.
+  const bool timeless = !lane.digest.known && !accumulates;
+  if (!region_size_.known() || evidence.nothing_announced || timeless) return Access::ok;
+  const bool had_digest = std::exchange(lane.digest.known, 1) != 0;
+  if (!had_digest) lane.digest.last_time = attachment_.begun_cycles;
   Chain chain;
-  chain.at = at;
-  if (intact) {
+  if (!had_digest) {  // only a frame that L1 shows as well is surely not of before
+    std::array<uint32_t, device::kFirstCustomWord + 2> buffer;
+    if (const Access a = read_l1_canary(core, risc, buffer); a != Access::ok) return a;
+    chain.begins_with = lane.l1_canary != 0 ? lane.l1_canary : markers::first_custom_time(buffer);
+  }
+  chain.at = std::max(lane.cursor, lane.chain_end);
+  bool passed_newer = false;
+  bool stands = new_end <= chain.at;
+  if (stands && lane.chain_end == 0)
+    if (const Access a = witness_at_cursor(core, risc, stands); a != Access::ok) return a;
+  if (stands) {
     chain.has_witness = lane.chain_end == 0 && lane.witness_words != 0;
     if (chain.has_witness) chain.announced = seen;
-    const bool nothing_taken = at == 0;  // of this epoch: what stands there may be of one that followed it
-    if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
-    if (nothing_taken && chain.begins && out_of_sight_before(core, chain.earlier_until)) {
-      lost_from(last);
-      losses_.close(where(core, risc), LossCause::host_reset, *chain.begins);
+  } else {
+    std::optional<uint32_t> survivor;
+    if (const Access a = find_survivor(core, risc, new_end, survivor, passed_newer); a != Access::ok)
+      return a;
+    if (!survivor) {
+      if (!had_digest) lane.digest = {};
+      return Access::ok;
     }
-    // Visible once, and not found again.
-    if (seen > chain.at || chain.incomplete) lost_from(lane.digest.last_time);
-    return Access::ok;
+    chain.at = *survivor;
+    chain.behind_gap = recovered.behind_gap = true;
   }
-  std::optional<uint32_t> survivor;
-  if (const Access a = find_survivor(core, risc, new_end, survivor); a != Access::ok) return a;
-  lost_from(last);
-  if (!survivor) return Access::ok;
-  chain.at = *survivor;
   if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
-  // The gap ends where the survivors begin; behind them nothing was written any more.
-  if (chain.begins) losses_.close(where(core, risc), LossCause::host_reset, *chain.begins);
-  if (chain.incomplete) lost_from(lane.digest.last_time);
+  if (!had_digest && !chain.begins) lane.digest = {};
+  evidence.cursor_stands =
+      stands || (chain.begins && !passed_newer);  // behind survivors nothing was written any more
+  recovered.sat_out_launch = chain.sat_out_launch;
+  evidence.older_behind = chain.older_behind;
+  evidence.read_through = !chain.incomplete && (!stands || seen <= std::max(chain.at, chain.sat_out_until));
   return Access::ok;
 }
 

@@ -63,7 +63,7 @@ Access Drain::settle_generation(const CoreState& core, const Snapshot& snap) {
     return Access::ok;
   }
   const uint32_t words = std::min({snap.host_end[0], kIdWidthWords, log_capacity()}) & ~1u;
-  const std::pair now{core.epoch, snap.host_end[0]};
+  const std::pair now{core.account.epoch(), snap.host_end[0]};
   const auto asked = widths_asked_.find(&core);
   if (words == 0 || (asked != widths_asked_.end() && asked->second == now && !last_chance_))
     return Access::ok;

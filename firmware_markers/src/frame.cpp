@@ -231,6 +231,11 @@ size_t times_end(std::span<const uint32_t> words, size_t at, const Lane& lane, u
 
 }  // namespace
 
+size_t sat_out_frame_end(std::span<const uint32_t> words, size_t at, const Lane& lane) {
+  if (!frame_starts(words, at, lane) || !lane.sat_out(words.data() + at)) return 0;
+  return markers_end(words, at + kFirstCustomWord, lane);
+}
+
 size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& lane, const Ceiling& ceiling,
                        FrameDigest& digest) {
   if (!digest.known || !frame_starts(words, at, lane)) return 0;

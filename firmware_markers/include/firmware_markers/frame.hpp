@@ -195,6 +195,10 @@ template <class Judge>
 Walk verify_frames(std::span<const uint32_t> words, const Lane& lane, const Ceiling& ceiling, bool cut,
                    FrameDigest& digest, Judge&& judge);
 
+// Behind the last word of the frame at words[at] of a launch that the RISC sat out, by syntax: the words behind it may be read as
+// its own. 0: no such frame begins there.
+size_t sat_out_frame_end(std::span<const uint32_t> words, size_t at, const Lane& lane);
+
 // Length of the frame at words[at], behind a rewound index, where older bytes may follow instead of the next
 // frame. Followed by a frame it ends there; otherwise where a word is no marker, or a time is not later than
 // the one before or is beyond the frame's own FW end. 0 when there is no frame later than digest.last_time,

@@ -1,0 +1,85 @@
+// What joins the next delivered marker of a lane to the last one: a Proof that no marker between them is missing. Only the
+// functions here make proofs, from what was read. Pure: no card, no clock, no state.
+//
+// Every field of the evidence is false by default, and a proof needs all that its rule names. A reading that is forgotten, or a
+// case that nobody thought of, therefore gives no proof; and where there is no proof, CoreAccount records an interval.
+#pragma once
+#include <optional>
+
+namespace ttc::collect {
+
+struct SameEpoch;
+struct BehindReset;
+struct AcrossReset;
+struct FirstFrame;
+struct RecycledLap;
+struct L1Tail;
+
+class Proof {
+  Proof() = default;
+  friend std::optional<Proof> prove_same_epoch(const SameEpoch&);
+  friend std::optional<Proof> prove_behind_reset(const BehindReset&);
+  friend std::optional<Proof> prove_across_one_reset(const AcrossReset&);
+  friend std::optional<Proof> prove_first_frame(const FirstFrame&);
+  friend std::optional<Proof> prove_recycled(const RecycledLap&);
+  friend std::optional<Proof> prove_l1_tail(const L1Tail&);
+};
+
+// New words behind the cursor of a log.
+struct SameEpoch {
+  bool counters_not_back =
+      false;                     // RUN_COUNTER, or the indices, are not below those that announced the words
+  bool canaries_intact = false;  // of the lanes that were asked; read after the words
+  bool in_time = false;          // all of it within kPollDeadlineNs of the poll that announced them
+};
+std::optional<Proof> prove_same_epoch(const SameEpoch&);
+
+// Words behind the cursor after a host reset: logs are overwritten from the front, and the index moves before the data.
+struct BehindReset {
+  bool index_not_there = false;  // the new epoch's index has not reached the words, read after them
+  bool words_stand = false;      // those in front of them, and their own first ones, read again after that
+};
+std::optional<Proof> prove_behind_reset(const BehindReset&);
+
+// Nothing that a lane pushed before a host reset is missing, so that the new epoch follows without a gap.
+struct AcrossReset {
+  bool nothing_announced = false;  // no index of the lane ever moved, and no frame is at the front of its log
+  bool cursor_stands = false;  // the new epoch has not reached the cursor, and the canary before it is intact
+  bool read_through =
+      false;  // up to the last frame that follows in place and time; no index was seen beyond it
+  bool older_behind = false;     // what stands behind it was there before: the lane pushed nothing more
+  bool with_the_others = false;  // or: its last frame is of the last launch that other lanes pushed
+  bool in_time_or_idle =
+      false;  // one reset at most since the last proof: polled in time, or the core has not run since
+  // Accumulating firmware: the buffer in L1 was read after the reset, and what it holds was delivered to its end. A later launch
+  // would have begun it anew.
+  bool l1_shows_end = false;
+};
+std::optional<Proof> prove_across_one_reset(const AcrossReset&);
+
+// The first frame of a lane in an epoch: no epoch came and went unseen before it.
+struct FirstFrame {
+  bool another_lane_joined = false;  // with a frame of the same launch: a core's lanes are reset together
+  bool in_sight = false;             // the core was polled in time until the launch's end
+  bool host_never_read = false;      // the host has not read results since it set the profiler up
+  bool pushes_often =
+      false;  // a core without launches: its frames are no further apart than a buffer takes to fill
+  bool counts_launches = false;  // the core is not one of those
+};
+std::optional<Proof> prove_first_frame(const FirstFrame&);
+
+// Frames that recycling took from a lane's old place and from its new front (recycle_resolve.hpp).
+struct RecycledLap {
+  bool resolved = false;  // the verdict says where the lane goes on, and each frame follows the one before it
+};
+std::optional<Proof> prove_recycled(const RecycledLap&);
+
+// Markers of a buffer in L1 that no log holds yet.
+struct L1Tail {
+  bool begins_with_canary = false;  // its first marker is the one that was seen when the buffer was begun
+  bool nothing_before =
+      false;  // its first marker was delivered; or the lane had none, and was polled in time until it came
+};
+std::optional<Proof> prove_l1_tail(const L1Tail&);
+
+}  // namespace ttc::collect

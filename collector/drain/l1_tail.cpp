@@ -1,0 +1,304 @@
+// Modes of the firmware that keep words in L1 for long: a replay's last frame (trace-only), or launches that
+// accumulate until a buffer is nearly full. What is there is taken when collecting ends, and when the host
+// resets the indices over it; for the latter, a copy is kept while the firmware goes on, because afterwards
+// nothing says how much of a buffer was valid.
+//
+// A copy may come to the log later all the same: readers drop what a lane's L1 chunk already brought.
+//
+// The markers of a buffer ascend in time from the first one on, and a launch starts the buffer anew only after a push or a host
+// reset. So the first marker is the canary of what accumulates: while it stands, nothing in front of the buffer's end is missing.
+#include <algorithm>
+#include <utility>
+
+#include "collector/drain/drain.hpp"
+#include "firmware_markers/packets.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+using card::Window;
+
+constexpr uint64_t kKeepEveryNs = 10'000'000;
+constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or a look came late
+
+// A push begins so long after the last marker that it takes: BRISC starts it at the end of the launch, before anything else.
+constexpr int64_t kPushFollowsCycles = 20'000;
+
+constexpr auto kHead = device::kFirstCustomWord;
+
+uint64_t last_time(std::span<const uint32_t> buffer) {
+  using namespace markers;
+  uint64_t last = marker_time(buffer[device::kFwStartWord], buffer[device::kFwStartWord + 1]);
+  const auto take = [&](const Packet& p) {
+    if (p.timed() &&
+        (last == 0 || is_blank(buffer[device::kFwStartWord]) || clock_difference(p.time(), last) > 0))
+      last = p.time();
+    return Walking::on;
+  };
+  for (const size_t slot : {device::kFwEndWord, device::kKernelStartWord, device::kKernelEndWord})
+    if (const Packet p = packet_at(buffer, slot); p.words != 0) take(p);
+  for_each_packet(buffer, device::kFirstCustomWord, take);
+  return last;
+}
+
+// What accumulating firmware stores, but padding: it has no payloads.
+bool is_short(uint32_t high) {
+  return markers::is_marker(high) && !markers::is_blank(high) &&
+         markers::packet_words(markers::packet_type(high)) == 2;
+}
+
+bool later(uint64_t a, uint64_t b) {
+  return markers::clock_difference(a, b) > 0;
+}
+bool same_first_marker(std::span<const uint32_t> a, std::span<const uint32_t> b) {
+  return a.size() > kHead && b.size() > kHead && a[kHead] == b[kHead] && a[kHead + 1] == b[kHead + 1];
+}
+
+// The buffer up to its last marker in ascending order: behind that are words of before. Empty: it has none.
+std::span<const uint32_t> ascending(std::span<const uint32_t> buffer) {
+  if (buffer.size() <= kHead || !is_short(buffer[kHead])) return {};
+  uint64_t last = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+  size_t end = kHead + 2;
+  for (; end + 2 <= buffer.size() && markers::is_marker(buffer[end]); end += 2) {
+    if (markers::is_blank(buffer[end])) continue;
+    const uint64_t time = markers::marker_time(buffer[end], buffer[end + 1]);
+    if (!is_short(buffer[end]) || !later(time, last)) break;
+    last = time;
+  }
+  return buffer.first(end);
+}
+
+}  // namespace
+
+Access Drain::read_vector(const CoreState& core, markers::ControlVector& vector) {
+  const device::Format& f = attachment_.layout->format;
+  std::vector<uint64_t> raw(f.control_words / 2);
+  Access a = card_.aim(Window::control, core.core.at, core.core.control_address);
+  if (a == Access::ok)
+    a = card_.copy(Window::control, core.core.control_address & (card::kWindowBytes - 1), raw);
+  if (a != Access::ok) return a;
+  vector = markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), f.control_words},
+                                         *attachment_.layout);
+  return Access::ok;
+}
+
+Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words) {
+  std::array<uint64_t, device::kBufferWords / 2> raw;
+  const uint32_t address = core.core.buffer_address + 4 * risc * device::kBufferWords;
+  Access a = card_.aim(Window::control, core.core.at, address);
+  if (a == Access::ok) a = card_.copy(Window::control, address & (card::kWindowBytes - 1), raw);
+  if (a != Access::ok) return a;
+  const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
+  words.assign(from, from + device::kBufferWords);
+  return Access::ok;
+}
+
+// Until when the lane's account is complete, or when collecting began.
+uint64_t Drain::known_until(const CoreState& core, uint32_t risc) const {
+  const uint64_t complete = core.account.complete_until(risc);
+  return complete != 0 ? complete : attachment_.begun_cycles;
+}
+
+// Does a buffer, or a frame that was pushed from one, follow what was delivered?
+bool Drain::l1_joins(const CoreState& core, uint32_t risc, std::span<const uint32_t> buffer) {
+  const LaneState& lane = core.lanes[risc];
+  if (buffer.size() <= kHead || !markers::is_marker(buffer[kHead])) return true;
+  const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+  L1Tail evidence;
+  evidence.begins_with_canary = lane.l1_joins && first == lane.l1_canary;
+  evidence.nothing_before = !later(first, known_until(core, risc));
+  // At its first poll nothing is known of a core whose host has read results.
+  const bool late =
+      core.late_since_caught_up || core.rewound_late || core.previous_look_ns <= attachment_.begun_ns;
+  if (lane.l1_canary == 0 && !evidence.nothing_before)
+    evidence.nothing_before = !late || !host_has_read(core);
+  return prove_l1_tail(evidence).has_value();
+}
+
+// The buffer that has been begun since the last push, or since the one before was delivered.
+void Drain::l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer) {
+  LaneState& lane = core.lanes[risc];
+  const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+  if (first == lane.l1_canary) return;
+  lane.l1_joins = l1_joins(core, risc, buffer);
+  lane.l1_canary = first;
+  if (!same_first_marker(lane.l1_rest, buffer)) lane.l1_rest.clear();
+}
+
+// A push takes what accumulated, from the first marker on. A frame up to `until` that begins with another one has a host reset in
+// front of it.
+bool Drain::frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until) {
+  LaneState& lane = core.lanes[risc];
+  if (mode_of(core) != device::Mode::accumulate) return true;
+  if (lane.l1_canary != 0 && later(lane.l1_canary, until))
+    return true;  // it was pushed before that buffer was begun
+  const bool joins = l1_joins(core, risc, frame);
+  lane.l1_canary = 0;
+  lane.l1_rest.clear();
+  return joins;
+}
+
+Access Drain::read_l1_canary(const CoreState& core, uint32_t risc,
+                             std::array<uint32_t, device::kFirstCustomWord + 2>& buffer) {
+  std::array<uint64_t, 1> raw;
+  const uint32_t address = core.core.buffer_address + 4 * (risc * device::kBufferWords + kHead);
+  Access a = card_.aim(Window::control, core.core.at, address);
+  if (a == Access::ok) a = card_.copy(Window::control, address & (card::kWindowBytes - 1), raw);
+  buffer = {};
+  std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 2, buffer.begin() + kHead);
+  return a;
+}
+
+// No counter shows a host reset: are the buffers still those of before? Every launch ends with BRISC's part, so while that stands
+// the others are asked only where their first marker is not known yet.
+Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
+  stands = true;
+  const bool pushed = snap.run_counter != core.seen_runs;
+  const bool all = core.looked_late || pushed || snap.stored[0] != core.seen_stored[0];
+  for (uint32_t r = 0; r < core.core.riscs && stands; ++r) {
+    const LaneState& lane = core.lanes[r];
+    if (snap.host_end[r] > lane.cursor) continue;  // the frame that was pushed shows it
+    // A push clears DEVICE_END and counts. In the middle of a launch a reset clears that of the lanes that have ended, and the
+    // launch may go on to push the others.
+    const bool cleared = snap.stored[r] < core.seen_stored[r] && snap.host_end[r] <= core.seen_end[r];
+    if (cleared && !pushed) {
+      stands = false;
+      break;
+    }
+    if (cleared || (pushed && core.looked_late && snap.stored[r] <= kHead)) {
+      if (const Access a = take_l1_tail(core, r); a != Access::ok) return a;
+      continue;
+    }
+    if (snap.stored[r] <= kHead && !core.looked_late) continue;
+    if (r != 0 && !all && lane.l1_canary != 0) continue;
+    std::array<uint32_t, kHead + 2> buffer;
+    if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
+    const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+    if (!is_short(buffer[kHead]) || first == lane.l1_canary) continue;
+    // Where DEVICE_END is 0 and nothing was pushed, a host reset has cleared it.
+    const bool delivered = !later(first, known_until(core, r));
+    const bool begins = lane.l1_canary == 0 && snap.stored[r] != 0 && l1_joins(core, r, buffer);
+    stands = pushed || begins || (delivered && lane.l1_canary == 0);
+    if (stands && snap.stored[r] > kHead) l1_begins(core, r, buffer);
+  }
+  return Access::ok;
+}
+
+// Buffers that are valid and not yet in the log, when nothing moved while they were read.
+Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
+  if (mode_of(core) == device::Mode::normal) return Access::ok;
+  const bool accumulates = mode_of(core) == device::Mode::accumulate;
+  bool urgent = core.looked_late;
+  for (uint32_t r = 0; r < core.core.riscs; ++r)
+    urgent = urgent || (core.seen_stored[r] > kHead && core.lanes[r].l1_rest.empty());
+  if (now_ns - core.l1_kept_ns < (urgent ? kKeepFirstNs : kKeepEveryNs)) return Access::ok;
+  core.l1_kept_ns = now_ns;
+  markers::ControlVector before, after;
+  if (const Access a = read_vector(core, before); a != Access::ok) return a;
+  std::array<std::vector<uint32_t>, device::kMaxRiscs> buffers;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    const uint32_t end = before.device_end[r];
+    const bool grown = end != core.lanes[r].l1_rest.size() || before.run_counter != core.l1_runs;
+    if (accumulates ? end < kHead || !grown : r != 0) continue;
+    if (const Access a = read_buffer(core, r, buffers[r]); a != Access::ok) return a;
+  }
+  if (const Access a = read_vector(core, after); a != Access::ok) return a;
+  if (after.device_end != before.device_end || after.host_end != before.host_end ||
+      after.trace_status != before.trace_status)
+    return Access::ok;  // a later visit comes when it is quieter
+  core.l1_runs = before.run_counter;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
+    // Frames that wait in the log come first: readers drop what is older than what they have.
+    if (accumulates && before.host_end[r] > core.lanes[r].cursor) continue;
+    buffers[r].resize(markers::l1_words(before, r, attachment_.layout->format, buffers[r]));
+    if (accumulates) {
+      if (!is_short(buffers[r][kHead])) continue;
+      l1_begins(core, r, buffers[r]);
+    }
+    core.lanes[r].l1_rest = std::move(buffers[r]);
+  }
+  return Access::ok;
+}
+
+// After a host reset the words stay in L1 until the firmware begins again. Delivers them; afterwards nothing that the lane stored
+// before the reset is missing but what an interval holds.
+Access Drain::take_l1_tail(CoreState& core, uint32_t risc) {
+  LaneState& lane = core.lanes[risc];
+  std::vector<uint32_t> now;
+  if (const Access a = read_buffer(core, risc, now); a != Access::ok) return a;
+  const std::vector<uint32_t> copy = std::exchange(lane.l1_rest, {});
+  const uint64_t canary = lane.l1_canary;
+  const auto content = ascending(now);
+  const uint64_t first = content.empty() ? 0 : markers::marker_time(content[kHead], content[kHead + 1]);
+  const bool joins = l1_joins(core, risc, content);
+  // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
+  const uint64_t complete = known_until(core, risc);
+  const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
+  const bool of_last_push = !markers::is_blank(now[device::kFwStartWord]) &&
+                            markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
+  if (risc == 0 && core.rewound_ns != 0 && core.seen_runs != 0 && !of_last_push) core.account.break_off(risc);
+  if (canary != 0 && first != canary) {  // begun anew: what was stored behind the copy is gone
+    publish_rest(core, risc, copy, lane.l1_joins);
+    core.account.break_off(risc);
+  }
+  publish_rest(core, risc, {content.begin(), content.end()}, joins);
+  lane.l1_canary = 0;
+  return Access::ok;
+}
+
+// `pushed`: bit r: a push of lane r has taken its buffer to the log of the epoch that begins.
+Access Drain::publish_l1_rest(CoreState& core, uint32_t pushed) {
+  if (mode_of(core) == device::Mode::normal) return Access::ok;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    if (pushed >> r & 1) continue;
+    if (mode_of(core) != device::Mode::accumulate)
+      publish_rest(core, r, std::exchange(core.lanes[r].l1_rest, {}), true);
+    else if (const Access a = take_l1_tail(core, r); a != Access::ok)
+      return a;
+  }
+  return Access::ok;
+}
+
+// A push leaves its own zone in the slots, and under it the markers it took: two frames, lest these seem
+// left over from before.
+void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest, bool joins) {
+  constexpr auto kSlots = device::kFwStartWord;
+  if (rest.size() < kHead || !later(last_time(rest), core.account.complete_until(risc))) return;
+  if (rest.size() > kHead && mode_of(core) == device::Mode::accumulate) {
+    if (!joins) core.account.break_off(risc);
+    core.account.join_at(risc, markers::marker_time(rest[kHead], rest[kHead + 1]));
+  }
+  const auto time_at = [&](uint32_t word) { return markers::marker_time(rest[word], rest[word + 1]); };
+  const bool ends_with_push = mode_of(core) == device::Mode::accumulate && rest.size() > kHead &&
+                              !markers::is_blank(rest[kSlots]) &&
+                              markers::clock_difference(time_at(kSlots), time_at(kHead)) > 0;
+  if (!ends_with_push) return publish_frame_of_rest(core, risc, rest);
+  std::vector<uint32_t> pushed(rest);
+  std::fill(pushed.begin() + kSlots, pushed.begin() + kHead, device::kUnsetWord);
+  publish_frame_of_rest(core, risc, pushed);
+  publish_frame_of_rest(core, risc, {rest.begin(), rest.begin() + kHead});
+}
+
+void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
+  LaneState& lane = core.lanes[risc];
+  const uint64_t until = last_time(rest);
+  if (core.account.complete_until(risc) != 0 && !later(until, core.account.complete_until(risc))) return;
+  if (const auto proof = prove_l1_tail({.begins_with_canary = true}))
+    core.account.extend(risc, *proof, until);
+  lane.delivered = true;
+  const uint64_t bytes = Publisher::kHeadBytes + (4 * rest.size() + 7) / 8 * 8;
+  uint64_t* slot = publisher_.claim(bytes);
+  std::vector<uint64_t> copy((rest.size() + 1) / 2);
+  std::copy(rest.begin(), rest.end(), reinterpret_cast<uint32_t*>(copy.data()));
+  shm::store_bytes(slot + Publisher::kHeadBytes / 8, copy.data(), 8 * copy.size());
+  if (options_.before_publish) options_.before_publish();
+  const Publisher::Span span{static_cast<uint8_t>(risc), 0,           static_cast<uint32_t>(rest.size()),
+                             Publisher::kHeadBytes,      lane.digest, shm::SpanSource::l1_buffer};
+  publisher_.publish_words(slot, bytes, chunk_core(core, core.run_counter, attachment_.clock(), 0),
+                           {&span, 1});
+  ++frames_;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,337 @@
+// The shipped drain against every history of whole steps within a bound: launches of two lanes, host resets, polls in time, and
+// times without a poll, in every order (tests/sim/macro_card.hpp). Each history is judged by what a reader of the ring gets:
+//
+//   silent     a marker is neither delivered nor inside a recorded interval       never
+//   wrong      a marker is delivered twice, or was never stored                   never
+//   false      every poll was in time, and an interval holds no missing marker    never
+//
+// Reductions: equal pauses in a row are one; a single poll beside polls in time is left out; the drain's polls are atomic, but a
+// push may land between two of them, and a reset be half written (interleaving_test.cpp puts stores between the loads of a poll).
+// Within kPollDeadlineNs of a host reset no launch begins, as timing.hpp assumes; the cases named `soon` do without that, and
+// false alarms are not judged there. Excused is what a reset took within kPollDeadlineNs of its becoming visible.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <random>
+
+#include "collector/drain/drain.hpp"
+#include "tests/sim/macro_card.hpp"
+#include "tests/sim/ring_reading.hpp"
+#include "tests/support/sanitized.hpp"
+
+namespace ttc::sim {
+namespace {
+
+bool in_a_long_run() {
+  const char* set = std::getenv("TTC_LONG");
+  return set && *set == '1';
+}
+
+constexpr uint64_t kDeadlineNs = collect::timing::kPollDeadlineNs;
+
+// Letters of a history:
+//   L launch      s launch that NCRISC sits out      q launch with a quick push      d launch whose words land late
+//   m launch with a host reset in it, after NCRISC ended
+//   R host reset  t host reset, half written, that goes on 20 us later
+//   p one poll, 50 us later    P polls for longer than the deadline, each in time     S no poll for longer than the deadline
+struct Case {
+  unsigned generation;
+  device::Mode mode;
+  uint32_t zones;
+  std::string letters;
+  size_t length;      // of its histories; two more in a long run
+  bool soon = false;  // launches may follow a reset at once: outside the assumptions
+};
+
+bool is_reset(char step) {
+  return step == 'R' || step == 't' || step == 'm';
+}
+bool is_pause(char step) {
+  return step == 'P' || step == 'S';
+}
+bool is_launch(char step) {
+  return step != 'R' && step != 't' && step != 'p' && !is_pause(step);
+}
+
+struct Judgement {
+  uint64_t silent = 0, excused = 0, late = 0, false_alarms = 0, intervals = 0, missing = 0;
+  std::string wrong;  // not empty: a fault of any kind but a false alarm
+  std::string what;
+  bool bad() const { return !wrong.empty() || silent || (!late && missing == 0 && false_alarms); }
+  const std::string& text() const { return wrong.empty() ? what : wrong; }
+};
+
+class Exhausting : public RingReading {
+ public:
+  Exhausting(Shared& shared, const Case& c, const std::string& history)
+      : RingReading(shared), history_(history), card_({c.generation, c.mode, c.zones}) {
+    attachment_.layout = &card_.layout();
+    attachment_.layout_given = true;
+    attachment_.mode = c.mode;
+    attachment_.mode_given = true;
+    attachment_.placement = markers::placement_for("wormhole_b0");
+    attachment_.dram_base = MacroCard::kDramBase;
+    attachment_.core_count_per_dram = MacroCard::kCoresPerBank;
+    collect::AttachedCore core;
+    core.at = {1, 2};
+    core.flat_id = MacroCard::kFlatId;
+    core.control_address = MacroCard::kControlAddress;
+    core.buffer_address = card_.buffer_address();
+    attachment_.cores = {core};
+    attachment_.clock = [this] { return card_.now(); };
+    attachment_.begun_ns = attachment_.begun_cycles = card_.now();
+    last_poll_ns_ = card_.now();
+  }
+
+  Judgement run() {
+    collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+    const auto logs = collect::window_log_reader(card_);
+    collect::DrainOptions options;
+    options.bytes_per_risc = 4 * MacroCard::kLogWords;
+    collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options);
+    for (const char step : history_) take(step, drain);
+    poll_in_time(drain, 4 * kDeadlineNs);
+    drain.close_account(false);
+    read_ring(publisher);
+    losses_ = pipeline_.losses();
+    return judge();
+  }
+  bool trace = false;
+
+ private:
+  static constexpr uint64_t kPollEveryNs = 900'000;
+
+  void take(char step, collect::Drain& drain) {
+    using Launch = MacroCard::Launch;
+    const auto& resets = card_.resets_ns();
+    soon_ = soon_ || step == 'm' ||
+            (is_launch(step) && !resets.empty() && card_.now() - resets.back() < kDeadlineNs);
+    switch (step) {
+      case 'L':
+        return card_.launch(Launch::plain);
+      case 's':
+        return card_.launch(Launch::sits_out);
+      case 'q':
+        return card_.launch(Launch::quick_push);
+      case 'd':
+        return card_.launch(Launch::lands_late);
+      case 'm':
+        return card_.launch(Launch::reset_inside);
+      case 'R':
+        return card_.reset();
+      case 't':
+        return card_.begin_torn_reset();
+      case 'S':
+        return card_.pass(kDeadlineNs + 500'000);
+      case 'P':
+        return poll_in_time(drain, kDeadlineNs + 100'000);
+      default:
+        card_.pass(50'000);
+        return poll(drain);
+    }
+  }
+  void poll(collect::Drain& drain) {
+    if (card_.now() - last_poll_ns_ > kDeadlineNs) late_ = true;
+    if (trace) std::printf("%10.3f us  poll\n", us(card_.now()));
+    last_poll_ns_ = card_.now();
+    drain.sweep(card_.now(), true);
+  }
+  void poll_in_time(collect::Drain& drain, uint64_t ns) {
+    const uint64_t until = card_.now() + ns;
+    while (card_.now() < until) {
+      const uint64_t due = std::max(drain.next_due_ns(), card_.now() + 50'000);
+      card_.pass(std::min(due, card_.now() + kPollEveryNs) - card_.now());
+      poll(drain);
+    }
+  }
+  static double us(uint64_t ns) { return static_cast<double>(ns - MacroCard::kBeginNs) / 1000; }
+
+  void saw_marker(const SimMarker& m) override {
+    if (trace) std::printf("              %s\n", text(m).c_str());
+  }
+  Judgement judge() {
+    Judgement j;
+    j.late = late_ || soon_;
+    if (!fault_.empty()) return j.wrong = fault_, j;
+    std::vector<SimMarker> truth, expected;
+    for (const MacroMarker& m : card_.markers()) {
+      truth.push_back(m.marker);
+      if (m.visible_ns != 0) expected.push_back(m.marker);
+    }
+    if (j.wrong = delivered_once(truth); !j.wrong.empty()) return j;
+    std::sort(expected.begin(), expected.end());
+    const std::vector<SimMarker> missing = missing_of(expected);
+    j.missing = missing.size();
+    for (const SimMarker& m : missing) {
+      if (inside_interval(m)) continue;
+      if (excused(m)) {
+        ++j.excused;
+        continue;
+      }
+      ++j.silent;
+      j.what = "missing outside every interval: " + text(m);
+    }
+    j.intervals = losses_.size();
+    for (const shm::LossRecord& r : losses_) {
+      const auto in = [&](const SimMarker& m) { return covers(r, m); };
+      if (std::any_of(missing.begin(), missing.end(), in)) continue;
+      ++j.false_alarms;
+      if (!j.late && j.what.empty())
+        j.what = "nothing is missing in the interval of RISC " + std::to_string(r.risc) + " " +
+                 shm::to_string(r.cause) + " from " + std::to_string(r.from_cycles) + " to " +
+                 std::to_string(r.to_cycles);
+    }
+    if (trace)
+      for (const shm::LossRecord& r : losses_)
+        std::printf("interval: RISC %u %s %llu..%llu\n", r.risc, shm::to_string(r.cause),
+                    (unsigned long long)r.from_cycles, (unsigned long long)r.to_cycles);
+    return j;
+  }
+  // A reset took it within the deadline of its becoming visible.
+  bool excused(const SimMarker& m) const {
+    for (const MacroMarker& each : card_.markers())
+      if (each.marker == m)
+        for (const uint64_t reset : card_.resets_ns())
+          if (reset >= each.visible_ns && reset < each.visible_ns + kDeadlineNs) return true;
+    return false;
+  }
+
+  std::string history_;
+  MacroCard card_;
+  collect::Attachment attachment_;
+  uint64_t last_poll_ns_ = 0;
+  bool late_ = false;
+  bool soon_ = false;  // a launch within the deadline of a host reset
+};
+
+// Calls `each` with every history of up to `length` letters within the bounds: 4 launches, 3 host resets. `soon`: with launches
+// right after a reset, and not only behind a pause.
+void all_histories(const std::string& letters, size_t length, bool soon,
+                   const std::function<void(const std::string&)>& each) {
+  std::string history;
+  const std::function<void(int, int, bool)> extend = [&](int launches, int resets, bool may_launch) {
+    if (launches > 0) each(history);
+    if (history.size() == length) return;
+    const char before = history.empty() ? 'P' : history.back();
+    for (const char step : letters) {
+      const bool reset = is_reset(step), pause = is_pause(step), launch = is_launch(step);
+      if (launch && (launches == 4 || !may_launch)) continue;
+      if (reset && (resets == 3 || before == 'R' || before == 't')) continue;
+      // What changes nothing: two pauses of a kind, a poll beside others that are in time.
+      if (step == before && (pause || step == 'p')) continue;
+      if ((step == 'p' && before == 'P') || (step == 'P' && before == 'p')) continue;
+      history.push_back(step);
+      extend(launches + launch, resets + reset, soon || pause || (!reset && (launch || may_launch)));
+      history.pop_back();
+    }
+  };
+  extend(0, 0, true);
+}
+
+class Exhaustion : public testing::TestWithParam<Case> {
+ protected:
+  static RingReading::Shared& shared() {
+    static RingReading::Shared s;
+    return s;
+  }
+  static bool allowed(const std::string& history) {
+    bool may_launch = true;
+    for (const char step : history) {
+      if (is_launch(step) && !may_launch && !GetParam().soon) return false;
+      may_launch = is_pause(step) || (!is_reset(step) && may_launch);
+    }
+    return true;
+  }
+  // Of a history that is judged bad: what is left when no step can go.
+  static std::string shortest(std::string history) {
+    for (size_t i = 0; i < history.size();) {
+      std::string less = history;
+      less.erase(i, 1);
+      const bool bad = allowed(less) && Exhausting(shared(), GetParam(), less).run().bad();
+      history = bad ? less : history;
+      i = bad ? 0 : i + 1;
+    }
+    return history;
+  }
+};
+
+TEST_P(Exhaustion, every_history_of_whole_steps) {
+  const char* length_given = std::getenv("TTC_LENGTH");
+  const size_t length = length_given      ? std::strtoul(length_given, nullptr, 10)
+                        : kSanitized      ? GetParam().length - 2
+                        : in_a_long_run() ? GetParam().length + 2
+                                          : GetParam().length;
+  uint64_t histories = 0, late = 0, silent = 0, excused = 0, on_time_false = 0, late_false = 0, intervals = 0,
+           complete = 0;
+  int shown = 0;
+  all_histories(GetParam().letters, length, GetParam().soon, [&](const std::string& history) {
+    const Judgement j = Exhausting(shared(), GetParam(), history).run();
+    ++histories;
+    late += j.late;
+    silent += j.silent != 0;
+    excused += j.excused != 0;
+    complete += j.missing == 0;
+    intervals += j.intervals != 0;
+    (j.late ? late_false : on_time_false) += j.false_alarms != 0;
+    if ((!j.wrong.empty() || j.silent || (!j.late && j.false_alarms)) && ++shown <= 30)
+      std::cout << "  " << history << ": " << (j.wrong.empty() ? j.what : j.wrong) << "\n";
+    if (!j.wrong.empty()) ADD_FAILURE() << history << ": " << j.wrong;
+  });
+  std::cout << histories << " histories of up to " << length << " steps, " << late
+            << " with a late poll: " << complete << " complete, " << silent << " with a silent loss, "
+            << excused << " excused, " << on_time_false << " with a false alarm though polled in time, "
+            << late_false << " with one and polled late, " << intervals << " with intervals\n";
+  EXPECT_EQ(silent, 0u);
+  EXPECT_EQ(on_time_false, 0u);
+}
+
+using device::Mode;
+INSTANTIATE_TEST_SUITE_P(normal, Exhaustion, testing::Values(Case{4, Mode::normal, 1, "LRpPS", 8}));
+INSTANTIATE_TEST_SUITE_P(kinds, Exhaustion, testing::Values(Case{4, Mode::normal, 1, "LsdRtpPS", 6}));
+INSTANTIATE_TEST_SUITE_P(quick, Exhaustion, testing::Values(Case{4, Mode::normal, 1, "LqRpPS", 6}));
+INSTANTIATE_TEST_SUITE_P(accumulate, Exhaustion, testing::Values(Case{4, Mode::accumulate, 60, "LsRpPS", 6}));
+INSTANTIATE_TEST_SUITE_P(accumulate_long, Exhaustion,
+                         testing::Values(Case{4, Mode::accumulate, 12, "LsRpPS", 6}));
+INSTANTIATE_TEST_SUITE_P(soon, Exhaustion, testing::Values(Case{4, Mode::accumulate, 60, "LmRpPS", 5, true}));
+INSTANTIATE_TEST_SUITE_P(soon_long, Exhaustion,
+                         testing::Values(Case{4, Mode::accumulate, 12, "LmsRpPS", 5, true}));
+
+// Longer histories, taken at random.
+TEST_P(Exhaustion, long_histories_at_random) {
+  const char* given = std::getenv("TTC_SEED");
+  if (GetParam().soon && !given) GTEST_SKIP() << "outside the assumptions: only short histories are judged";
+  const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  const char* many = std::getenv("TTC_HISTORIES");
+  std::cout << "seed " << seed << "\n";
+  std::mt19937_64 random(seed);
+  const std::string& letters = GetParam().letters;
+  int shown = 0;
+  const uint64_t usual = kSanitized ? 50 : in_a_long_run() ? 20'000 : 500;
+  for (uint64_t left = many ? std::strtoull(many, nullptr, 10) : usual; left > 0; --left) {
+    std::string history;
+    for (size_t length = 8 + random() % 40; history.size() < length;)
+      if (const std::string longer = history + letters[random() % letters.size()]; allowed(longer))
+        history = longer;
+    const Judgement j = Exhausting(shared(), GetParam(), history).run();
+    if (!j.bad()) continue;
+    const std::string least = shortest(history);
+    ADD_FAILURE() << least << ": " << Exhausting(shared(), GetParam(), least).run().text();
+    if (++shown == 5) return;
+  }
+}
+
+// One history, printed: TTC_HISTORY="LPRPL".
+TEST_P(Exhaustion, of_the_environment) {
+  const char* given = std::getenv("TTC_HISTORY");
+  if (!given) GTEST_SKIP() << "TTC_HISTORY is not set";
+  Exhausting e(shared(), GetParam(), given);
+  e.trace = true;
+  const Judgement j = e.run();
+  EXPECT_EQ(j.wrong + j.what, "");
+}
+
+}  // namespace
+}  // namespace ttc::sim
