@@ -572,7 +572,7 @@ addEventListener('load', () => setTimeout(() => {
   key('j'); key('j'); out.chosen = document.querySelectorAll('#optable tr.on').length; out.heat = $('heatnote').textContent; key('Enter');
   out.theme = getComputedStyle(document.body).backgroundColor; key('t'); out.themeAfter = getComputedStyle(document.body).backgroundColor;
   out.cells = document.querySelectorAll('#grid div[tabindex]').length; out.kernels = document.querySelectorAll('#kerneltable tbody tr').length; out.steps = $('stepbody').textContent.length;
-  out.zones = T ? T.begin.length : 0; t0 = 0; t1 = end; top0 = 0; draw(); out.bars = ttDrawn.bars; let worst = 0; for (let i = 0; i < 20; i++) { zoom(0.7); draw(); worst = Math.max(worst, ttDrawn.ms); } out.worst = worst;
+  out.zones = T ? T.begin.length : 0; setWindow(0, end); draw(); out.bars = ttDrawn.bars; let worst = 0; for (let i = 0; i < 20; i++) { zoom(0.7); draw(); worst = Math.max(worst, ttDrawn.ms); } out.worst = worst;
   out.asked = performance.getEntriesByType('resource').length;
   document.body.innerHTML = ''; const pre = document.createElement('pre'); pre.id = 'result'; pre.textContent = JSON.stringify(out); document.body.append(pre);
 }, 300));

@@ -11,6 +11,13 @@ namespace {
 ZoneKind kind_of(const markers::Marker& m, std::string_view name) {
   if (m.flags & markers::kQuickPush || name.starts_with("PROFILER")) return ZoneKind::profiler;
   if (m.type > markers::MarkerType::zone_total) return ZoneKind::event;
+  return kind_of_zone(name);
+}
+
+}  // namespace
+
+ZoneKind kind_of_zone(std::string_view name) {
+  if (name.starts_with("PROFILER")) return ZoneKind::profiler;
   if (name.find("DISPATCH") != std::string_view::npos) return ZoneKind::dispatch;
   if (name.ends_with("-FW")) return ZoneKind::firmware;
   if (name.ends_with("-KERNEL")) return ZoneKind::kernel;
@@ -34,8 +41,6 @@ uint32_t colour_by_kind(ZoneKind kind, std::string_view processor) {
   }
   return draw::kUserColour;
 }
-
-}  // namespace
 
 ZoneLabels::Lane& ZoneLabels::lane(const FrameEvents& f) {
   const std::string_view processor = markers::risc_name(f.core_kind, f.risc, f.mode);

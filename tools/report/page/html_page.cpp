@@ -8,7 +8,8 @@
 #include "collector/program/json_text.hpp"
 
 namespace ttc::embedded {
-extern const std::string_view page_html, page_css, page_js;  // ttc_embed of CMakeLists.txt
+extern const std::string_view page_html, page_css, pure_js, base_js, timeline_js,
+    page_js;  // ttc_embed of CMakeLists.txt
 }
 
 namespace ttc::report {
@@ -56,10 +57,14 @@ std::string script_json(const nlohmann::ordered_json& data) {
 }  // namespace
 
 std::string html_page(const std::string& title, const nlohmann::ordered_json& data) {
+  std::string script;  // one scope: timeline.js and page.js use each other
+  for (const std::string_view part :
+       {embedded::pure_js, embedded::base_js, embedded::timeline_js, embedded::page_js})
+    script += part;
   return fill(embedded::page_html, {{"title", draw::for_markup(title)},
                                     {"style", embedded::page_css},
                                     {"data", script_json(data)},
-                                    {"script", embedded::page_js}});
+                                    {"script", script}});
 }
 
 }  // namespace ttc::report

@@ -1,47 +1,4 @@
-// The report page. Data: the JSON element "data" (keys: html_report.cpp).
-'use strict';
-const D = JSON.parse(document.getElementById('data').textContent), $ = id => document.getElementById(id);
-const el = (tag, text, cls) => {
-  const e = document.createElement(tag);
-  if (text !== undefined) e.textContent = text;
-  if (cls) e.className = cls;
-  return e;
-};
-const fmt = (v, d = 1) => {
-  if (v === null || v === undefined) return '';
-  return v.toLocaleString('en-US', {minimumFractionDigits: d, maximumFractionDigits: d});
-};
-const us = v => fmt(v, v < 10 ? 2 : v < 1000 ? 1 : 0);
-const span = ns => {
-  if (ns < 1000) return fmt(ns, 0) + ' ns';
-  if (ns < 1e6) return fmt(ns / 1e3, 2) + ' \u00b5s';
-  if (ns < 1e9) return fmt(ns / 1e6, 3) + ' ms';
-  return fmt(ns / 1e9, 4) + ' s';
-};
-const unpack = (text, Type) => {
-  const s = atob(text), b = new Uint8Array(s.length);
-  for (let i = 0; i < s.length; i++) b[i] = s.charCodeAt(i);
-  return new Type(b.buffer);
-};
-const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const heat = f => {
-  const c = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]],
-        x = Math.max(0, Math.min(1, f)) * 4, i = Math.min(3, Math.floor(x)), p = x - i;
-  return `rgb(${[0, 1, 2].map(k => Math.round(c[i][k] + (c[i + 1][k] - c[i][k]) * p)).join(',')})`;
-};
-
-$('title').textContent = D.title;
-$('subtitle').textContent = D.subtitle;
-const isDark = () => {
-  const theme = document.documentElement.dataset.theme;
-  return theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-};
-const setTheme = t => {
-  document.documentElement.dataset.theme = t;
-  drawSoon();
-};
-$('theme').onclick = () => setTheme(isDark() ? 'light' : 'dark');
-
+// The tables, cores, histograms and steps of the page, and its keys.
 // --- summary
 for (const card of D.cards) {
   const box = el('div', undefined, 'card');
@@ -205,15 +162,13 @@ document.addEventListener('keydown', e => {
   else if (e.key === 'ArrowRight' && (shift || e.target === $('time')))
     on(() => pan(0.2));
   else if (e.key === 'ArrowUp' && e.target === $('time'))
-    on(() => {
-      top0 = Math.max(0, top0 - 3);
-      drawSoon();
-    });
+    on(() => $('timebox').scrollTop -= 40);
   else if (e.key === 'ArrowDown' && e.target === $('time'))
-    on(() => {
-      top0 += 3;
-      drawSoon();
-    });
+    on(() => $('timebox').scrollTop += 40);
+  else if (e.key === 'n')
+    on(() => nextOfZone(1));
+  else if (e.key === 'b')
+    on(() => nextOfZone(-1));
 });
 
 // --- cores
@@ -263,11 +218,13 @@ function grid() {
       box.append(d);
       if (!v) continue;
       const ns = Math.max(0, v[key]), f = most > low ? (ns - low * 0.9) / (most - low * 0.9) : 0.5;
-      d.style.background = heat(f);
-      d.style.color = f > 0.62 ? '#000' : '#fff';
+      d.style.background = `rgb(${heat(f).join(',')})`;
+      d.style.color = inkOn(heat(f));
       d.textContent = us(ns / 1000);
-      d.title = `core ${x}-${y}: ${span(ns)}`;
+      d.title = `core ${x}-${y}: ${spanText(ns)}`;
       d.tabIndex = 0;
+      d.setAttribute('role', 'button');
+      d.setAttribute('aria-label', `${d.textContent} \u00b5s, ${d.title}`);
       const go = () => showCore(chip, x, y);
       d.onclick = go;
       d.onkeydown = e => {
@@ -280,249 +237,6 @@ function grid() {
   }
 }
 for (const id of ['chip', 'heat', 'heatop']) $(id).addEventListener('change', grid);
-
-// --- timeline: zones of a lane are in order of time: drawing a view is a search and one pass, at most a bar a pixel
-const T = !D.zones ? null : {
-  begin: unpack(D.zones.begin, Float64Array),
-  length: unpack(D.zones.length, Float32Array),
-  lane: unpack(D.zones.lane, Uint16Array),
-  zone: unpack(D.zones.zone, Uint16Array),
-  op: unpack(D.zones.op, Int32Array),
-  depth: unpack(D.zones.depth, Uint8Array)
-};
-const lanes = D.lanes.map((name, i) => ({name, from: 0, to: 0, deep: 0}));
-let t0 = 0, t1 = 1, end = 1, top0 = 0, pending = false;
-const LH = 9, LABEL = 118;
-if (T) {
-  let at = 0;
-  for (let l = 0; l < lanes.length; l++) {
-    lanes[l].from = at;
-    while (at < T.lane.length && T.lane[at] === l) {
-      lanes[l].deep = Math.max(lanes[l].deep, T.depth[at]);
-      end = Math.max(end, T.begin[at] + T.length[at]);
-      at++;
-    }
-    lanes[l].to = at;
-  }
-}
-const longest = lanes.map(l => {
-  let m = 0;
-  if (T)
-    for (let i = l.from; i < l.to; i++) m = Math.max(m, T.length[i]);
-  return m;
-});
-t1 = end;
-const hue = z => `hsl(${(z * 137.5) % 360} 55% ${isDark() ? 58 : 46}%)`;
-function search(l, t) {
-  let lo = lanes[l].from, hi = lanes[l].to;
-  while (lo < hi) {
-    const m = (lo + hi) >> 1;
-    if (T.begin[m] < t)
-      lo = m + 1;
-    else
-      hi = m;
-  }
-  return lo;
-}
-function drawSoon() {
-  if (!pending) {
-    pending = true;
-    requestAnimationFrame(draw);
-  }
-}
-let drawn = {bars: 0, ms: 0};
-function draw() {
-  pending = false;
-  const c = $('time'), r = devicePixelRatio || 1, W = c.clientWidth, H = c.clientHeight;
-  if (c.width !== Math.round(W * r)) c.width = Math.round(W * r);
-  if (c.height !== Math.round(H * r)) c.height = Math.round(H * r);
-  const g = c.getContext('2d');
-  g.setTransform(r, 0, 0, r, 0, 0);
-  g.fillStyle = css('--bg');
-  g.fillRect(0, 0, W, H);
-  g.font = '10px system-ui, DejaVu Sans, sans-serif';
-  g.textBaseline = 'middle';
-  if (!T) {
-    g.fillStyle = css('--dim');
-    g.fillText('This input holds no zones; a capture or a device log does.', 12, 30);
-    return;
-  }
-  const began = performance.now(), scale = (W - LABEL) / (t1 - t0), fg = css('--fg'), dim = css('--dim'),
-        line = css('--line');
-  let y = 22, bars = 0;
-  hits = [];
-  g.fillStyle = dim;
-  for (let i = 0; i <= 6; i++) {
-    const x = LABEL + (W - LABEL) * i / 6;
-    g.fillRect(x, 14, 1, H);
-    g.textAlign = i === 6 ? 'right' : 'left';
-    g.fillText(span(t0 + (t1 - t0) * i / 6), i === 6 ? x - 3 : x + 3, 8);
-  }
-  g.textAlign = 'left';
-  top0 = Math.min(top0, Math.max(0, lanes.length - 4));
-  for (let l = top0; l < lanes.length && y < H; l++) {
-    const L = lanes[l], h = (L.deep + 1) * LH;
-    g.fillStyle = fg;
-    g.fillText(L.name, 6, y + Math.min(h, LH) / 2 + 1);
-    g.fillStyle = line;
-    g.fillRect(0, y + h + 1, W, 1);
-    const last = [];
-    for (let i = search(l, t0 - longest[l]); i < L.to && T.begin[i] <= t1; i++) {
-      if (T.begin[i] + T.length[i] < t0) continue;
-      const d = T.depth[i];
-      let x = LABEL + (T.begin[i] - t0) * scale, w = T.length[i] * scale;
-      if (x < LABEL) {
-        w -= LABEL - x;
-        x = LABEL;
-      }
-      if (x + w < (last[d] ?? -1) && w < 1) continue;
-      w = Math.max(w, 0.8);
-      last[d] = x + w;
-      if (T.op[i] === chosen) {
-        g.fillStyle = css('--warn');
-        g.fillRect(x - 0.5, y + d * LH - 0.5, w + 1, LH);
-      }
-      g.fillStyle = hue(T.zone[i]);
-      g.fillRect(x, y + d * LH + 0.5, w, LH - 1.5);
-      bars++;
-      if (w > 34) {
-        g.fillStyle = '#fff';
-        g.save();
-        g.beginPath();
-        g.rect(x, y, w, h);
-        g.clip();
-        g.fillText(D.zonenames[T.zone[i]][0], x + 3, y + d * LH + LH / 2);
-        g.restore();
-      }
-    }
-    hits.push([y, y + h, l]);
-    y += h + 3;
-  }
-  drawn = {bars, ms: performance.now() - began};
-  window.ttDrawn = drawn;
-  const note = D.zonenote ? '; ' + D.zonenote : '';
-  $('timenote').textContent = `${fmt(T.begin.length, 0)} zones, ${lanes.length} lanes${note}; wheel zooms, drag moves`;
-}
-let hits = [];
-if (!T) {
-  $('time').classList.add('none');
-  for (const b of ['zoomin', 'zoomout', 'zoomall', 'zoomop']) $(b).disabled = true;
-}
-function clampView() {
-  const w = Math.max(1, Math.min(t1 - t0, end));
-  t0 = Math.max(0, Math.min(t0, end - w));
-  t1 = t0 + w;
-  drawSoon();
-}
-function zoom(f, at = 0.5) {
-  const m = t0 + (t1 - t0) * at, w = (t1 - t0) * f;
-  t0 = m - w * at;
-  t1 = t0 + w;
-  clampView();
-}
-function pan(f) {
-  const w = (t1 - t0) * f;
-  t0 += w;
-  t1 += w;
-  clampView();
-}
-function zoomToOp() {
-  if (!T || chosen < 0) return;
-  let a = Infinity, b = -1, lane = -1;
-  for (let i = 0; i < T.op.length; i++)
-    if (T.op[i] === chosen) {
-      a = Math.min(a, T.begin[i]);
-      b = Math.max(b, T.begin[i] + T.length[i]);
-      if (lane < 0) lane = T.lane[i];
-    }
-  if (b < 0) {
-    $('timenote').textContent = 'the zones of this op are not kept in the page (--zones keeps more)';
-    return;
-  }
-  const m = (b - a) * 0.05 + 1;
-  t0 = a - m;
-  t1 = b + m;
-  top0 = lane;
-  clampView();
-}
-function showCore(chip, x, y) {
-  const l = lanes.findIndex(n => n.name.startsWith(`${chip}: ${x}-${y} `));
-  if (l >= 0) {
-    top0 = l;
-    drawSoon();
-    $('time').scrollIntoView({block: 'nearest'});
-  }
-}
-const cv = $('time');
-cv.addEventListener('wheel', e => {
-  if (!T) return;
-  const at = Math.max(0, (e.offsetX - LABEL) / (cv.clientWidth - LABEL));
-  if (e.shiftKey) {
-    top0 = Math.max(0, top0 + Math.sign(e.deltaY) * 2);
-    drawSoon();
-  } else
-    zoom(e.deltaY > 0 ? 1.25 : 0.8, at);
-  e.preventDefault();
-}, {passive: false});
-let drag = null;
-cv.onpointerdown = e => {
-  drag = [e.offsetX, e.offsetY, t0, top0];
-  cv.setPointerCapture(e.pointerId);
-};
-cv.onpointerup = () => drag = null;
-cv.onpointermove = e => {
-  const tip = $('tip');
-  if (drag) {
-    const w = t1 - t0;
-    t0 = drag[2] - (e.offsetX - drag[0]) / (cv.clientWidth - LABEL) * w;
-    t1 = t0 + w;
-    top0 = Math.max(0, drag[3] - Math.round((e.offsetY - drag[1]) / 14));
-    clampView();
-    tip.style.display = 'none';
-    return;
-  }
-  const hit = T && hits.find(h => e.offsetY >= h[0] && e.offsetY <= h[1]);
-  if (!hit) {
-    tip.style.display = 'none';
-    return;
-  }
-  const t = t0 + (e.offsetX - LABEL) / (cv.clientWidth - LABEL) * (t1 - t0), d = Math.floor((e.offsetY - hit[0]) / LH),
-        l = hit[2];
-  let best = -1, slack = (t1 - t0) / (cv.clientWidth - LABEL) * 2;
-  for (let i = search(l, t - longest[l] - slack); i < lanes[l].to && T.begin[i] <= t + slack; i++)
-    if (T.depth[i] === d && T.begin[i] + T.length[i] >= t - slack) best = i;
-  if (best < 0) {
-    tip.style.display = 'none';
-    return;
-  }
-  const z = D.zonenames[T.zone[best]];
-  const op = T.op[best] >= 0 ? `op ${ops[T.op[best]].id} ${ops[T.op[best]].name}\n` : '';
-  tip.textContent = `${z[0]}\n${span(T.length[best])} at ${span(T.begin[best])}, ${lanes[l].name}\n${op}${z[1]}`;
-  tip.style.display = 'block';
-  tip.style.left = Math.min(e.clientX + 14, innerWidth - 470) + 'px';
-  tip.style.top = e.clientY + 14 + 'px';
-};
-cv.onpointerleave = () => $('tip').style.display = 'none';
-cv.ondblclick = e => {
-  const hit = hits.find(h => e.offsetY >= h[0] && e.offsetY <= h[1]);
-  if (!hit) return;
-  const t = t0 + (e.offsetX - LABEL) / (cv.clientWidth - LABEL) * (t1 - t0);
-  for (let i = search(hit[2], t - longest[hit[2]]); i < lanes[hit[2]].to && T.begin[i] <= t; i++)
-    if (T.begin[i] + T.length[i] >= t && T.op[i] >= 0) {
-      choose(T.op[i], true);
-      return;
-    }
-};
-$('zoomin').onclick = () => zoom(0.5);
-$('zoomout').onclick = () => zoom(2);
-$('zoomall').onclick = () => {
-  t0 = 0;
-  t1 = end;
-  top0 = 0;
-  drawSoon();
-};
-$('zoomop').onclick = zoomToOp;
-addEventListener('resize', drawSoon);
 
 // --- kernels
 const KCOLS = [
@@ -544,6 +258,13 @@ function kernelRows() {
     for (const [key, , kind] of KCOLS) {
       const td = el('td', kind === -1 ? k[key] : fmt(k[key], kind), kind === -1 ? 'text' : '');
       if (kind === -1) td.title = k[key];
+      if (key === 'name' && T && D.zonenames.some(z => z[0] === k.name)) {
+        const b = el('button', k.name, 'link');
+        b.type = 'button';
+        b.title = 'the longest one in the timeline';
+        b.onclick = () => showLongest(k.name);
+        td.replaceChildren(b);
+      }
       tr.append(td);
     }
     return tr;
@@ -593,7 +314,7 @@ kernels.slice()
 const zoneHist = () => {
   const k = kernels.find(x => x.index === +$('histzone').value);
   if (!k) return;
-  bars($('histkern'), $('histkernaxis'), k.hist[1], k.hist[1].map((_, i) => span(k.hist[0] * 2 ** i)));
+  bars($('histkern'), $('histkernaxis'), k.hist[1], k.hist[1].map((_, i) => spanText(k.hist[0] * 2 ** i)));
 };
 $('histzone').onchange = zoneHist;
 if (kernels.length) zoneHist();
@@ -616,20 +337,31 @@ if (kernels.length) zoneHist();
     }
     t.append(h, b);
     const sc = el('div', undefined, 'scroll');
+    sc.tabIndex = 0;
+    sc.setAttribute('role', 'region');
+    sc.setAttribute('aria-label', 'steps');
     sc.style.maxHeight = '300px';
     sc.append(t);
     box.append(sc);
   }
 }
 for (const [k, v] of D.environment) $('env').append(el('dt', k), el('dd', v));
+let themeBefore;
 addEventListener('beforeprint', () => {
   printing = true;
+  themeBefore = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = 'light';
   rows(true);
   draw();
 });
 addEventListener('afterprint', () => {
   printing = false;
+  if (themeBefore)
+    document.documentElement.dataset.theme = themeBefore;
+  else
+    delete document.documentElement.dataset.theme;
   rows(true);
+  drawSoon();
 });
 filter();
 grid();

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""The page of ttreport html. Usage: page_test.py pure|data|browser
+
+pure     what the page computes, in Node.js: ticks, windows, hits, figures
+data     what the page is given: losses, clock bounds, one palette with the pictures
+browser  in headless Chromium: default window, axis, losses drawn, touch, keys, long names, empty windows
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import harness as h
+from run_of import RunOf
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/report/page")
+
+PURE = r"""
+const p = require(process.argv[1]), assert = require('assert').strict;
+const labels = (a, b, most) => p.timeTicks(a, b, most).ticks.map(t => t.label);
+
+// All ticks of a window of 3 us read "29.7391 s".
+assert.deepEqual(labels(29739100000, 29739103000, 6), ['0', '+500 ns', '+1000 ns', '+1500 ns', '+2000 ns', '+2500 ns', '+3000 ns']
+    .map((l, i) => i ? '+' + (i * 0.5).toFixed(1) + ' \u00b5s' : l));
+let seed = 7;
+const dice = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+for (let i = 0; i < 20000; i++) {
+  const t0 = dice() < 0.2 ? 0 : 10 ** (dice() * 11), w = 10 ** (dice() * 11), most = 2 + Math.floor(dice() * 12), a = p.timeTicks(t0, t0 + w, most), about = `${t0} ${w} ${most}`;
+  assert.ok(a.ticks.length <= most + 1, about);
+  assert.ok(new Set(a.ticks.map(t => t.label)).size === a.ticks.length, about + ' ' + a.ticks.map(t => t.label));   // no two alike
+  for (const t of a.ticks) assert.ok(t.at >= t0 - a.step / 2 && t.at <= t0 + w + a.step / 2, about);
+  const m = a.step / 10 ** Math.floor(Math.log10(a.step) + 1e-9);
+  assert.ok(a.step === 0.01 || [1, 2, 5].some(r => Math.abs(m - r) < 1e-6), `${about}: step ${a.step}`);
+}
+assert.equal(p.exactTime(29739123456), '29.739 123 456 s');
+assert.equal(p.exactTime(-1), '-0.000 000 001 s');
+assert.deepEqual([0.4, 999.4, 999.6, 12345, 1234567, 2.5e9].map(p.spanText), ['0.4 ns', '999 ns', '1.00 \u00b5s', '12.3 \u00b5s', '1.23 ms', '2.50 s']);
+
+// The default window showed everything: a second in which nothing could be seen.
+const begin = [], length = [];
+for (let i = 0; i < 400; i++) begin.push(i < 200 ? i * 5e6 : 1e9 + (i - 200) * 1e4), length.push(1000);
+const lanes = [{from: 0, to: 400, longest: 1000}], end = begin[399] + 1000, [a, b] = p.defaultWindow(begin, length, lanes, end);
+assert.ok(b - a < 1e6 && a >= 9.9e8, `${a} ${b}`);
+assert.deepEqual(p.defaultWindow([0, 1], [1, 1], [{from: 0, to: 2, longest: 1}], 2), [0, 2]);
+assert.deepEqual(p.defaultWindow([], [], [], 1), [0, 1]);
+const full = Array.from({length: 100}, (_, i) => i * 10);   // no gaps: everything is seen
+assert.deepEqual(p.defaultWindow(full, full.map(() => 9), [{from: 0, to: 100, longest: 9}], 1000), [0, 1000]);
+
+assert.deepEqual(p.nearestZones(begin, length, lanes, 2000, 3000), {before: 0, after: 1});
+assert.deepEqual(p.nearestZones(begin, length, lanes, end + 5, end + 6), {before: 399, after: -1});
+
+const T = {begin: [0, 2, 2, 50], length: [40, 30, 5, 1], depth: [0, 1, 2, 0], zone: [0, 1, 2, 0]}, lane = {from: 0, to: 4, longest: 40};
+assert.equal(p.zoneAt(T, lane, 3, 0, 0), 0);
+assert.equal(p.zoneAt(T, lane, 3, 2, 0), 2);
+assert.equal(p.zoneAt(T, lane, 45, 0, 0), -1);
+assert.equal(p.zoneAt(T, lane, 48, 0, 3), 3);   // narrower than a pixel
+assert.deepEqual(p.zoneFigures(T, 0, 0, 100), {count: 2, sum: 41, least: 1, median: 40, p95: 40, most: 40});
+assert.deepEqual(p.zoneFigures(T, 9, 0, 100), {count: 0});
+
+assert.deepEqual(p.zoomed(100, 200, 0.5, 0.5, 0.5, 1000), [125, 175]);
+assert.deepEqual(p.zoomed(100, 200, 1, 0.2, 0.5, 1000), [70, 170]);
+assert.deepEqual(p.zoomed(0, 100, 50, 0.5, 0.5, 1000), [0, 1000]);
+assert.deepEqual(p.zoomed(990, 1000, 1, 1, 0, 1000), [990, 1000]);
+
+const light = c => [0.2126, 0.7152, 0.0722].reduce((s, f, i) => s + f * (c[i] / 255 <= 0.04045 ? c[i] / 255 / 12.92 : ((c[i] / 255 + 0.055) / 1.055) ** 2.4), 0);
+for (let i = 0; i < 2000; i++) {
+  const c = [0, 0, 0].map(() => Math.floor(dice() * 256)), l = light(c);
+  assert.ok((p.inkOn(c) === '#000' ? (l + 0.05) / 0.05 : 1.05 / (l + 0.05)) >= 4.5, `${c}`);
+}
+"""
+
+PROBE = """<script>
+addEventListener('load', () => setTimeout(() => {
+  const out = {}, cv = $('time'), box = () => cv.getBoundingClientRect();
+  const pointer = (kind, x, y, id, type, more) => cv.dispatchEvent(new PointerEvent(kind, {clientX: box().left + x, clientY: box().top + y, pointerId: id, pointerType: type,
+    bubbles: true, button: 0, buttons: kind === 'pointerup' ? 0 : 1, ...more}));
+  cv.setPointerCapture = () => {};
+  const red = () => { draw(); const d = cv.getContext('2d').getImageData(0, 0, cv.width, cv.height).data; let n = 0;
+    for (let i = 0; i < d.length; i += 4) n += d[i] > 200 && d[i + 1] < 60 && d[i + 2] < 60; return n; };
+  document.getElementById('timeline').scrollIntoView();
+  out.width = document.documentElement.scrollWidth; out.inner = innerWidth;
+  out.start = [t0, t1, end]; draw(); out.bars = ttDrawn.bars; out.losses = D.losses.length; out.bounds = bounds.length;
+  const texts = [], fill = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function(t, x, y) { if (y === 9) texts.push([t, x, x + this.measureText(t).width]); return fill.apply(this, arguments); };
+  draw(); CanvasRenderingContext2D.prototype.fillText = fill; out.axis = texts;
+  const loss = D.losses.find(l => l[2] !== null) || D.losses[0];
+  if (loss) { setWindow(loss[1] - 1e5, loss[1] + 1e6); showLane(loss[0]); out.red = red(); const kept = lanes.map(l => l.losses); lanes.forEach(l => l.losses = []); out.notRed = red();
+    lanes.forEach((l, i) => l.losses = kept[i]); }
+  setWindow(end * 0.4, end * 0.5);
+  let before = [t0, t1]; pointer('pointerdown', 200, 200, 1, 'touch'); pointer('pointermove', 150, 200, 1, 'touch'); out.touch = (t0 - before[0]) / (before[1] - before[0]);
+  pointer('pointercancel', 150, 200, 1, 'touch'); before = [t0, t1]; pointer('pointermove', 100, 200, 1, 'touch'); out.stuck = t0 - before[0];
+  pointer('pointerdown', 200, 200, 2, 'touch'); pointer('pointerdown', 250, 200, 3, 'touch'); before = t1 - t0; pointer('pointermove', 300, 200, 3, 'touch'); out.pinch = (t1 - t0) / before;
+  pointer('pointerup', 200, 200, 2, 'touch'); pointer('pointerup', 300, 200, 3, 'touch'); out.fingers = fingers.size;
+  const all = [...T.begin].sort((a, b) => a - b); let hole = 0; for (let i = 1; i < all.length; i++) if (all[i] - all[i - 1] > all[hole + 1] - all[hole]) hole = i - 1;
+  setWindow(all[hole + 1] - 30, all[hole + 1] - 20); draw(); out.empty = !$('empty').hidden; out.later = $('later').textContent; $('later').click(); draw(); out.emptyAfter = !$('empty').hidden;
+  out.zonebar = $('zonefigures').textContent; $('zoneop').click(); out.op = document.querySelectorAll('#optable tr.on').length; const was = picked; nextOfZone(1); out.next = picked > was;
+  out.legend = $('legend').textContent; out.space = $('timebox').scrollHeight > $('timebox').clientHeight;
+  $('timebox').scrollTop = 1e6; draw(); out.last = hits.some(x => x[2] === lanes.length - 1);
+  document.body.innerHTML = ''; const pre = document.createElement('pre'); pre.id = 'result'; pre.textContent = JSON.stringify(out); document.body.append(pre);
+}, 200));
+</script></body>"""
+
+
+def pure():
+    node = shutil.which("node") or shutil.which("nodejs")
+    if not node:
+        h.skip("no Node.js here")
+    done = subprocess.run([node, "-e", PURE, os.path.join(PAGE, "pure.js")], capture_output=True, text=True, timeout=h.LIMIT_S)
+    h.check(done.returncode == 0, done.stderr)
+
+
+def losing_page():
+    """A page of a run that lost markers, with long names."""
+    capture, page = h.work("run.ttc"), h.work("run.html")
+    RunOf(["--arch", "blackhole", "--cores", 4, "--ethernet", 1, "--programs", 900, "--rate", 1500, "--host-reads", "every:300", "--region-bytes", 4224],
+          ["-o", capture]).end()
+    code, _, err = h.run("ttreport", "html", capture, "-o", page, "--title", "T" * 140)
+    h.check(code in (0, 4), f"{code} {err}")
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1).replace("<\\/", "</"))
+    return text, data
+
+
+def data():
+    _, d = losing_page()
+    h.check(d["losses"] and all(0 <= lane < len(d["lanes"]) and (length is None or length >= 0) for lane, _, length, _ in d["losses"]),
+            f"losses: {d['losses'][:3]} of {len(d['lanes'])} lanes")
+    h.check(d["losses"][0][3].count(": ") == 1, f"{d['losses'][0]}")
+    # The card said "within 17,863,422 ns" of a run whose markers were known to 70 ns: that is the bound of its tail.
+    clock = next(c for c in d["cards"] if c["title"] == "Clock quality")["lines"]
+    h.check(re.search(r"within [\d,]+ (ns|\u03bcs|ms) for half of the run and [\d,]+ (ns|\u03bcs|ms) for 99 % of it", clock[0]), f"{clock}")
+    h.check(len(d["bounds"]["0"]) >= 1 and all(b > 0 for _, b in d["bounds"]["0"]), f"{d['bounds']}")
+    # One meaning of colours: firmware of BRISC is what it is in pictures and in Tracy (tools/viewers/zone_labels.cpp).
+    h.check(d["palettes"]["BRISC"][0] == "#ee9a00" and len(d["laneprocessors"]) == len(d["lanes"]), f"{d['palettes']}")
+    h.check(len(set(d["lanes"])) == len(d["lanes"]), "two lanes of one name")
+
+
+def browser():
+    chromium = shutil.which("chromium")
+    if not chromium:
+        h.skip("no chromium here")
+    text, d = losing_page()
+    long = "N" * 140
+    text = text.replace('"zonenames":[["', f'"zonenames":[["{long}').replace('"kernels":[["', f'"kernels":[["{long}')
+    probed = h.work("probed.html")
+    with open(probed, "w", encoding="utf-8") as file:
+        file.write(text.replace("</body>", PROBE))
+    for width in (390, 1280):
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={max(width, 500)},900", "--virtual-time-budget=60000",
+                 "--user-data-dir=" + h.work(f"profile{width}")]
+        # Headless windows are at least 500 wide: the narrow one is a frame.
+        shown = probed
+        if width < 500:
+            shown = h.work("narrow.html")
+            with open(shown, "w", encoding="utf-8") as file:
+                file.write(f'<iframe id="f" src="probed.html" width="{width}" height="844"></iframe><script>const wait = setInterval(() => '
+                           '{ const out = document.getElementById("f")?.contentDocument?.getElementById("result"); '
+                           'if (out) { clearInterval(wait); document.body.innerHTML = out.outerHTML; } }, 50);</script>')
+            flags.append("--allow-file-access-from-files")
+        dom = subprocess.run([chromium, *flags, "--dump-dom", "file://" + shown], capture_output=True, text=True, timeout=h.LIMIT_S).stdout
+        found = re.search(r'<pre id="result">(.*?)</pre>', dom, re.S)
+        h.check(found, f"the page's script did not end: {dom[-300:]}")
+        out = json.loads(found.group(1).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+        print(width, out)
+        h.check(out["width"] <= out["inner"], f"a long name makes the page {out['width']} wide")
+        h.check(out["bars"] > 5 and out["start"][1] - out["start"][0] <= out["start"][2], f"the default window shows {out['bars']} zones")
+        axis = sorted(out["axis"], key=lambda t: t[1])
+        h.check(len(axis) >= 3 and all(a[2] <= b[1] for a, b in zip(axis, axis[1:])), f"the axis: {axis}")
+        h.check(len({t[0] for t in axis}) == len(axis), f"two ticks alike: {axis}")
+        h.check(out["losses"] > 0 and out["red"] > 20 and out["red"] > out["notRed"], f"losses are not drawn: {out['red']} and {out['notRed']}")
+        h.check(out["touch"] > 0.02 and out["stuck"] == 0 and out["pinch"] < 0.9 and out["fingers"] == 0, f"touch: {out}")
+        h.check(out["empty"] and out["later"] and not out["emptyAfter"], f"an empty window: {out}")
+        h.check("median" in out["zonebar"] and out["op"] == 1 and out["next"], f"one zone: {out['zonebar']}")
+        h.check("markers lost" in out["legend"] and "bound of host times" in out["legend"] and out["space"] and out["last"], f"{out['legend']}")
+
+
+if __name__ == "__main__":
+    {"pure": pure, "data": data, "browser": browser}[sys.argv[1]]()
+    print("ok")
