@@ -132,10 +132,12 @@ ZoneCatalog catalog_of(const Options& o) {
                                                    o.world.ethernet + o.world.idle_ethernet > 0});
 }
 
-void add_names(markers::ZoneNames& names, const ZoneCatalog& zones) {
+// Only what the workload records: zones of two catalogs may share a hash.
+void add_names(markers::ZoneNames& names, const ZoneCatalog& zones, bool chip) {
   for (const auto* zone : zones.firmware_zones()) names.add_zone_string(zone->zone_string);
   for (uint32_t i = 0; i < zones.kernel_zones(); ++i)
     for (const auto* zone : zones.kernel_zones_of(i)) names.add_zone_string(zone->zone_string);
+  if (!chip) return;
   const ChipZones chip_zones(zones);
   for (const Zone* zone : chip_zones.all()) names.add_zone_string(zone->zone_string);
 }
@@ -267,10 +269,10 @@ int run_workload(Options& o) {
     play(o, *world, zones, log, files, facts);
   }
   markers::ZoneNames names;
-  add_names(names, zones);
+  add_names(names, zones, o.work.chip != nullptr);
   for (const Options& next : o.following) {
     const ZoneCatalog next_zones = catalog_of(next);
-    add_names(names, next_zones);
+    add_names(names, next_zones, next.work.chip != nullptr);
     run_following(next, card, next_zones, truth, tell_unseen, world, files, facts);
   }
   leave(card, o.linger_ns);
