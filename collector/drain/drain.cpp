@@ -168,13 +168,8 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = check_firmware(core); a != Access::ok || firmware_changed_) return a;
   }
   if (back) note_rewind(core, false);
-  const bool accumulates = mode_of(core) == device::Mode::accumulate;
-  if (accumulates && !back) {
-    bool stands = true;
-    if (const Access a = check_l1(core, snap, stands); a != Access::ok) return a;
-    if (!stands) note_rewind(core, true);
-  }
-  core.seen_stored = snap.stored;
+  if (!back)
+    if (const Access a = notice_l1_reset(core, snap); a != Access::ok) return a;
   if (core.rewound_ns != 0) {
     news = true;
     core.rewound_late = core.rewound_late || core.looked_late;  // another one may have followed it

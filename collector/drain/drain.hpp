@@ -371,6 +371,7 @@ class Drain {
   card::Access look_at_last_run(const CoreState& core, LastRun& run);
   card::Access check_last_run(CoreState& core, bool& decided);
   card::Access take_what_was_reset(CoreState& core, const Snapshot& snap);
+  card::Access take_accumulated(CoreState& core, const Snapshot& snap, bool idle);
   card::Access was_idle(CoreState& core, bool& idle);
   std::array<std::optional<Proof>, device::kMaxRiscs> prove_reset(const CoreState& core, bool in_time,
                                                                   bool idle) const;
@@ -405,6 +406,8 @@ class Drain {
   card::Access still_stands(const CoreState& core, uint32_t risc, uint32_t at,
                             std::span<const uint32_t> front, std::span<const uint32_t> words, bool& stands);
   static bool is_older(const LaneState& lane, std::span<const uint32_t> words);
+  static bool passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen, uint32_t announced,
+                             uint32_t& pos, Chain& chain);
   uint32_t walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain);
   card::Access publish_chain(CoreState& core, uint32_t risc, Chain& chain);
 
@@ -438,6 +441,7 @@ class Drain {
   void l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
   card::Access read_l1_canary(const CoreState& core, uint32_t risc,
                               std::array<uint32_t, device::kFirstCustomWord + 2>& buffer);
+  card::Access notice_l1_reset(CoreState& core, const Snapshot& snap);
   bool frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until);
   card::Access take_l1_tail(CoreState& core, uint32_t risc);
   card::Access publish_l1_rest(CoreState& core, uint32_t pushed = 0);

@@ -185,6 +185,15 @@ Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
   return Access::ok;
 }
 
+Access Drain::notice_l1_reset(CoreState& core, const Snapshot& snap) {
+  bool stands = true;
+  if (mode_of(core) == device::Mode::accumulate)
+    if (const Access a = check_l1(core, snap, stands); a != Access::ok) return a;
+  if (!stands) note_rewind(core, true);
+  core.seen_stored = snap.stored;
+  return Access::ok;
+}
+
 // Buffers that are valid and not yet in the log, when nothing moved while they were read.
 Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
   if (mode_of(core) == device::Mode::normal) return Access::ok;

@@ -77,6 +77,22 @@ bool Drain::is_older(const LaneState& lane, std::span<const uint32_t> words) {
          !markers::detail::head_is_fresh(words, 0, lane.lane, lane.digest);
 }
 
+// Where no frame with a time follows at word `pos`: goes over one of a launch that the RISC sat out. True: another frame may follow
+// behind it, since an index is the end of a frame.
+bool Drain::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen, uint32_t announced,
+                           uint32_t& pos, Chain& chain) {
+  const auto known = pos < announced ? seen.first(announced) : seen;
+  const auto end = static_cast<uint32_t>(markers::sat_out_frame_end(known, pos, lane.lane));
+  if (end != 0) {
+    chain.sat_out_until = chain.at + end;
+    chain.sat_out_launch = seen[pos + device::kIdHost];
+    pos = end;
+    if (end == announced) return true;
+  }
+  chain.older_behind = is_older(lane, seen.subspan(pos));
+  return false;
+}
+
 // The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
 // own. Only that proves what lies before it.
 uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
@@ -93,18 +109,11 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
     if (!chain.full_since && !roomy) chain.full_since = walked.last_time;
     const auto known = seen.first(pos < announced ? announced : words);
     const auto frame = static_cast<uint32_t>(markers::recovered_frame(known, pos, lane.lane, latest, walked));
-    if (frame == 0) {
-      const auto sat_out_end = static_cast<uint32_t>(markers::sat_out_frame_end(known, pos, lane.lane));
-      if (sat_out_end != 0) {
-        chain.sat_out_until = chain.at + sat_out_end;
-        chain.sat_out_launch = seen[pos + device::kIdHost];
-        pos = sat_out_end;
-        ++passed;
-        if (pos == announced) continue;  // an index is the end of a frame: another one may follow
-      }
-      chain.older_behind = is_older(lane, seen.subspan(pos));
-      break;
+    if (frame == 0 && passes_sat_out(lane, seen, announced, pos, chain)) {
+      ++passed;
+      continue;
     }
+    if (frame == 0) break;
     if (!surely_old(core, risc, chain.at + pos + frame, walked)) {
       chain.incomplete = true;
       break;

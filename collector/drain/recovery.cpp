@@ -33,21 +33,10 @@ Access Drain::begin_epoch(CoreState& core) {
   bool idle = false;
   if (core.rewound_late)
     if (const Access a = was_idle(core, idle); a != Access::ok) return a;
-  // A replay's last frame is pushed by the next replay, reset or not.
-  auto proofs = prove_reset(core, !core.rewound_late, idle);
-  if (mode_of(core) == device::Mode::accumulate) {
-    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      if (!proofs[r]) core.account.break_off(r);
-    uint32_t pushed = 0;
-    for (uint32_t r = 0; r < device::kMaxRiscs; ++r) pushed |= uint32_t{snap.host_end[r] != 0} << r;
-    // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
-    if ((pushed & 1) && core.seen_runs != 0) core.account.break_off(0);
-    if (const Access a = publish_l1_rest(core, pushed); a != Access::ok) return a;
-    for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      core.across[r]->evidence.l1_shows_end = snap.host_end[r] == 0;
-    proofs = prove_reset(core, !core.rewound_late, idle);
-  }
-  core.account.begin_epoch(proofs);
+  // (In trace-only mode a replay's last frame is pushed by the next replay, reset or not.)
+  if (mode_of(core) == device::Mode::accumulate)
+    if (const Access a = take_accumulated(core, snap, idle); a != Access::ok) return a;
+  core.account.begin_epoch(prove_reset(core, !core.rewound_late, idle));
   core.across = {};
   core.seen_stored = again.stored;
   ++epochs_;
@@ -79,6 +68,21 @@ Access Drain::begin_epoch(CoreState& core) {
     lane.first_of_epoch = true;
     lane.entered_until = 0;
   }
+  return Access::ok;
+}
+
+// After a host reset: delivers what L1 holds of the epoch that has ended, behind an interval where the log proves nothing.
+Access Drain::take_accumulated(CoreState& core, const Snapshot& snap, bool idle) {
+  const auto proofs = prove_reset(core, !core.rewound_late, idle);
+  uint32_t pushed = 0;  // to the log of the new epoch
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (!proofs[r]) core.account.break_off(r);
+    pushed |= uint32_t{snap.host_end[r] != 0} << r;
+  }
+  // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
+  if ((pushed & 1) && core.seen_runs != 0) core.account.break_off(0);
+  if (const Access a = publish_l1_rest(core, pushed); a != Access::ok) return a;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) core.across[r]->evidence.l1_shows_end = !(pushed >> r & 1);
   return Access::ok;
 }
 
