@@ -1,5 +1,5 @@
 // How many launches of a core the emulated chip makes a second of one CPU's time: the simulation alone, and with the firmware that
-// writes its markers into the card's memory. 140 cores of a Blackhole in virtual time; nobody observes.
+// writes its markers into the card's memory. 140 cores of a Blackhole in virtual time; no collector is attached.
 #include <unistd.h>
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // functions here make proofs, from what was read. Pure: no card, no clock, no state.
 //
 // Every field of the evidence is false by default, and a proof needs all that its rule names. A reading that is forgotten, or a
-// case that nobody thought of, therefore gives no proof; and where there is no proof, CoreAccount records an interval.
+// case that was not foreseen, therefore gives no proof; and where there is no proof, CoreAccount records an interval.
 #pragma once
 #include <optional>
 
@@ -29,7 +29,7 @@ class Proof {
 struct SameEpoch {
   bool counters_not_back =
       false;                     // RUN_COUNTER, or the indices, are not below those that announced the words
-  bool canaries_intact = false;  // of the lanes that were asked; read after the words
+  bool canaries_intact = false;  // of the lanes whose canary was read; read after the words
   bool in_time = false;          // all of it within kPollDeadlineNs of the poll that announced them
 };
 std::optional<Proof> prove_same_epoch(const SameEpoch&);
@@ -52,7 +52,7 @@ struct AcrossReset {
   bool in_time_or_idle =
       false;  // one reset at most since the last proof: polled in time, or the core has not run since
   // Accumulating firmware: the buffer in L1 was read after the reset, and what it holds was delivered to its end. A later launch
-  // would have begun it anew.
+  // would have restarted it.
   bool l1_shows_end = false;
 };
 std::optional<Proof> prove_across_one_reset(const AcrossReset&);

@@ -232,9 +232,9 @@ class Drain {
     uint64_t previous_look_ns = 0;
     bool late_since_caught_up = false;  // a poll was, since one that left nothing undelivered
     bool looked_late = false;           // it came later than blind_spot after the one before
-    bool ask_all = false;               // since a look that did, not every witness has been asked
-    std::optional<Entered> entered;     // what the first fresh frames of this epoch told
-    bool last_run_unchecked = false;    // an epoch began, and no quiet look has compared L1 yet
+    bool ask_all = false;               // a poll came late, and not every lane's canary has been read since
+    std::optional<Entered> entered;     // what the first fresh frames of this epoch showed
+    bool last_run_unchecked = false;    // an epoch began, and no quiet poll has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint32_t quiet_looks = 0;     // in a row
     uint64_t rewound_ns = 0;      // a rewind was noticed then, and its epoch has not begun yet; 0: none

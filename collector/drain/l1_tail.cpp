@@ -5,7 +5,7 @@
 //
 // A copy may come to the log later all the same: readers drop what a lane's L1 chunk already brought.
 //
-// The markers of a buffer ascend in time from the first one on, and a launch starts the buffer anew only after a push or a host
+// The markers of a buffer ascend in time from the first one on, and a launch restarts the buffer only after a push or a host
 // reset. So the first marker is the canary of what accumulates: while it stands, nothing in front of the buffer's end is missing.
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ using card::Access;
 using card::Window;
 
 constexpr uint64_t kKeepEveryNs = 10'000'000;
-constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or a look came late
+constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or a poll came late
 
 // A push begins so long after the last marker that it takes: BRISC starts it at the end of the launch, before anything else.
 constexpr int64_t kPushFollowsCycles = 20'000;
@@ -151,7 +151,7 @@ Access Drain::read_l1_canary(const CoreState& core, uint32_t risc,
 }
 
 // No counter shows a host reset: are the buffers still those of before? Every launch ends with BRISC's part, so while that stands
-// the others are asked only where their first marker is not known yet.
+// the others are read only where their first marker is not known yet.
 Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
   stands = true;
   const bool pushed = snap.run_counter != core.seen_runs;
@@ -248,7 +248,7 @@ Access Drain::take_l1_tail(CoreState& core, uint32_t risc) {
   const bool of_last_push = !markers::is_blank(now[device::kFwStartWord]) &&
                             markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
   if (risc == 0 && core.rewound_ns != 0 && core.seen_runs != 0 && !of_last_push) core.account.break_off(risc);
-  if (canary != 0 && first != canary) {  // begun anew: what was stored behind the copy is gone
+  if (canary != 0 && first != canary) {  // restarted: what was stored behind the copy is gone
     publish_rest(core, risc, copy, lane.l1_joins);
     core.account.break_off(risc);
   }
@@ -270,8 +270,8 @@ Access Drain::publish_l1_rest(CoreState& core, uint32_t pushed) {
   return Access::ok;
 }
 
-// A push leaves its own zone in the slots, and under it the markers it took: two frames, lest these seem
-// left over from before.
+// A push leaves its own zone in the slots, and under it the markers it took: two frames, so that these
+// do not seem left over from before.
 void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest, bool joins) {
   constexpr auto kSlots = device::kFwStartWord;
   if (rest.size() < kHead || !later(last_time(rest), core.account.complete_until(risc))) return;

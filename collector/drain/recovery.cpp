@@ -327,8 +327,8 @@ Access Drain::witness_at_cursor(const CoreState& core, uint32_t risc, bool& inta
   return Access::ok;
 }
 
-// A lane that never showed anything. What came and was reset since the last poll is at the front of its log; of an earlier
-// session's, the time tells. Where the index has moved, it is the new epoch's first frame.
+// A lane that never showed anything. What came and was reset since the last poll is at the front of its log; what an
+// earlier session left there is recognised by its time. Where the index has moved, it is the new epoch's first frame.
 Access Drain::nothing_at_front(CoreState& core, uint32_t risc, bool& nothing) {
   nothing = true;
   if (!region_size_.known() || mode_of(core) != device::Mode::normal) return Access::ok;
@@ -351,8 +351,8 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap,
     return nothing_at_front(core, risc, evidence.nothing_announced);
   evidence.nothing_announced =
       seen <= lane.cursor && new_end <= lane.cursor && !lane.digest.known && !accumulates;
-  // Without a time to go by, older bytes cannot be told from lost ones. Accumulating firmware stores nothing in the middle of a
-  // frame, so what is later than the begin of collecting is its.
+  // Without a time to compare, older bytes cannot be distinguished from lost ones. Accumulating firmware stores nothing in
+  // the middle of a frame, so what is later than the begin of collecting is its.
   const bool timeless = !lane.digest.known && !accumulates;
   if (!region_size_.known() || evidence.nothing_announced || timeless) return Access::ok;
   const bool had_digest = std::exchange(lane.digest.known, 1) != 0;

@@ -20,7 +20,7 @@ class ClientFinder {
   // `proc`: where procfs is mounted.
   explicit ClientFinder(pid_t ancestor, std::string proc = "/proc")
       : ancestor_(ancestor), proc_(std::move(proc)) {}
-  // Those that were not given before. A socket of another tree is looked at once.
+  // Those that were not given before. A socket of another tree is examined once.
   std::vector<TracyClient> look();
 
  private:

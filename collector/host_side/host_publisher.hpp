@@ -1,6 +1,6 @@
 // Events of the workload's processes into a segment of their own, which every reader follows like a device's.
 //
-// Publishing never waits: a reader that is too slow is lapped and knows it. Callable from several threads.
+// Publishing never waits: a reader that is too slow is lapped and detects it. Callable from several threads.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -38,7 +38,7 @@ class HostPublisher {
   uint64_t session() const { return segment_.session(); }
   const std::string& live_name() const { return live_name_; }
   uint64_t dropped_bytes() const { return dropped_; }  // of batches that no ring takes
-  // Of all chunks, as readers count them: whoever read fewer was overtaken, also in front of its first chunk.
+  // Of all chunks, as readers count them: a reader that read fewer was overtaken, also in front of its first chunk.
   uint64_t published_bytes() const { return published_; }
 
  private:

@@ -1,6 +1,6 @@
 // Connects to the Tracy client of each process of a workload, as its server, and publishes what it reports.
 //
-//   one thread looks for clients; one thread a client: recv -> Exchange (LZ4, items) -> HostBatch -> HostPublisher
+//   one thread searches for clients; one thread a client: recv -> Exchange (LZ4, items) -> HostBatch -> HostPublisher
 //
 // Nothing on this way waits for a reader or a disk, so that a client is read as fast as it sends: it has no limit of
 // its own for what it keeps when its server is slow. A stream that cannot be understood is closed, on which the client goes
@@ -33,7 +33,7 @@ class HostServer {
   // `made`: called once, with the segment, when the first client was welcomed; from a thread of the server.
   HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made);
   ~HostServer();
-  // From now on clients are looked for.
+  // Starts the search for clients.
   void look();
   HostServer(const HostServer&) = delete;
   HostServer& operator=(const HostServer&) = delete;
@@ -60,7 +60,7 @@ class HostServer {
   std::unique_ptr<HostPublisher> publisher_;  // with mutex_ until end()
   std::vector<HostClientResult> results_;     // likewise
   std::string failure_;                       // likewise
-  std::vector<std::thread> clients_;          // the looking thread's, then end()'s
+  std::vector<std::thread> clients_;          // the searching thread's, then end()'s
   std::thread looking_;
 };
 

@@ -144,7 +144,7 @@ std::string send_mark(const std::string& name, std::string_view text) {
   const int error = errno;
   if (fd >= 0) close(fd);
   if (sent >= 0) return {};
-  return error == ECONNREFUSED ? "nobody listens at " + name : name + ": " + std::strerror(error);
+  return error == ECONNREFUSED ? "nothing listens at " + name : name + ": " + std::strerror(error);
 }
 
 }  // namespace ttc::collect

@@ -36,7 +36,7 @@ std::string signpost_of(const Mark& mark);
 
 class MarkListener {
  public:
-  // `publisher`: asked for with the first mark; may give null. `step_ended`: after the end of each step.
+  // `publisher`: called with the first mark; may give null. `step_ended`: after the end of each step.
   MarkListener(const std::string& name, std::function<HostPublisher*()> publisher,
                std::function<void()> step_ended);
   ~MarkListener();

@@ -14,7 +14,7 @@ namespace ttc::collect {
 class HelperProgram {
  public:
   enum class Output { kept, passed_on };
-  // `name` is looked for beside this program, then in PATH.
+  // `name` is searched for beside this program, then in PATH.
   HelperProgram(const std::string& name, const std::vector<std::string>& arguments, Output out, Output err);
   ~HelperProgram();  // kills it where it still runs
   HelperProgram(const HelperProgram&) = delete;

@@ -107,7 +107,7 @@ void RunCommand::add_options() {
 }
 
 // The options of `run` end at "--", behind -m MODULE as Python's do, or at the first word that is no option and no value
-// of one. What follows is taken off here, because it may look like anything.
+// of one. What follows is taken off here, because it may be any text.
 std::vector<char*> RunCommand::without_workload(int argc, char** argv) {
   std::vector<char*> rest(argv, argv + argc);
   if (argc < 2 || std::strcmp(argv[1], "run") != 0) return rest;

@@ -30,7 +30,7 @@ struct ReportOutcome {
 ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
                               const std::string& host_logs, const std::string& metal_log);
 
-// What a helper said on stderr, a sentence a line, without its name in front.
+// The lines of a child program's stderr, a sentence each, without its name in front.
 std::vector<std::string> sentences_of(const HelperProgram& helper);
 
 // The summary of `ttreport ops --json`: totals, ops by time, the slowest single ones. Empty where it has no op.

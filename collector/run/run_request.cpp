@@ -40,7 +40,7 @@ class Planner {
  public:
   Planner(const Environment& given, EnvironmentPlan& plan) : given_(given), plan_(plan) {}
 
-  // `by`: the option that wants it; empty: every run does, and a value of the user's needs no word.
+  // `by`: the option that needs it; empty: every run does.
   void want(const std::string& variable, const std::string& value, const std::string& by) {
     const auto there = given_.find(variable);
     if (there == given_.end()) {

@@ -37,7 +37,7 @@ using Exit = program::CollectExit;
 constexpr program::Program kRun{"ttcollect run", Exit::kOutput};
 constexpr int kLookMs = 20;                      // for segments of the collector
 constexpr uint64_t kTellLeftNs = 500'000'000;    // after the first process ended
-constexpr const char* kWaitForCards = "10000d";  // until it is told to end
+constexpr const char* kWaitForCards = "10000d";  // until SIGTERM ends it
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 void say(const std::string& sentence) {
@@ -180,7 +180,7 @@ class RunSession {
     }
   }
 
-  // Before the workload starts, which is told the socket's name.
+  // Before the workload starts: its environment has the socket's name.
   void listen_to_marks() {
     host_ = std::make_unique<HostServer>(
         getpid(), "run-" + std::to_string(getpid()),
@@ -326,9 +326,9 @@ class RunSession {
       if (!line.empty()) last = line;
     constexpr std::string_view kName = "ttcollect: ";
     if (last.starts_with(kName)) last.erase(0, kName.size());
-    // Told to end before it had set up anything: a program of some milliseconds.
+    // SIGTERM came before its handler was set: the workload ran for some milliseconds only.
     constexpr int kBySigterm = 128 + SIGTERM;
-    if (code == kBySigterm) last = "the workload was over before a card could be looked for";
+    if (code == kBySigterm) last = "the workload ended before the search for cards began";
     if (last.empty()) last = "the collector ended with code " + std::to_string(code);
     if (code == kBySigterm) code = Exit::kNoDevice;
     fail(code ? code : Exit::kNoProfiler, (collected_ ? "" : "nothing was collected from a card: ") + last);

@@ -74,7 +74,7 @@ Workload::Workload(const std::vector<std::string>& command, const std::vector<st
     environ = envp.data() ? const_cast<char**>(envp.data()) : environ;
     execvp(argv[0], argv.data());
     const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(failed[1], &error, sizeof error);
+    [[maybe_unused]] const ssize_t written = write(failed[1], &error, sizeof error);
     _exit(kNotFound);
   }
   const int fork_error = errno;
@@ -120,7 +120,7 @@ void Workload::stopped(pid_t pid) {
 }
 
 void Workload::look(const std::vector<pid_t>& others) {
-  // Only children that are no others: waitpid(-1) would take those from whoever waits for them.
+  // Only children that are no others: waitpid(-1) would reap those that other code waits for.
   std::vector<pid_t> children = left(others);
   if (!exit_code_ && std::find(children.begin(), children.end(), pid_) == children.end())
     children.push_back(pid_);

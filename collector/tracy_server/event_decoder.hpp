@@ -2,7 +2,7 @@
 //
 // The client codes times as differences, by four running values that begin at 0 with a connection (TracyProfiler.cpp, Dequeue);
 // of them this decoder keeps two: that of the thread whose items follow, and that of the serial queue. Callstacks,
-// memory, GPU items and samples are passed over by their sizes. Names are asked for when an event first needs them.
+// memory, GPU items and samples are passed over by their sizes. A name is queried when an event first needs it.
 #pragma once
 #include <cstddef>
 #include <deque>
@@ -44,7 +44,7 @@ class EventDecoder {
   bool decode(std::span<const std::byte> frame);
   const std::string& why() const { return why_; }
 
-  // What is to be asked, in this order. Source locations are answered in the order of asking, so all have to be sent.
+  // The queries to send, in this order. Source locations are answered in the order of the queries, so all have to be sent.
   std::deque<Query>& queries() { return queries_; }
   // Answers that came, since the last call.
   uint64_t take_answers();
@@ -101,7 +101,7 @@ class EventDecoder {
   uint32_t next_source_ = 1;
   std::unordered_map<uint64_t, KeyedSource> keyed_;
   std::unordered_map<std::string, uint32_t> allocated_;
-  std::deque<uint64_t> located_in_order_;                        // source locations that were asked for
+  std::deque<uint64_t> located_in_order_;                        // source locations that were queried
   std::unordered_map<uint64_t, std::vector<uint64_t>> waiting_;  // string -> sources
   std::unordered_map<uint64_t, std::string> strings_;
   std::unordered_set<uint64_t> asked_strings_;

@@ -121,7 +121,7 @@ def row_3_8():
                     script, stdin=subprocess.PIPE)
     check(next_line(process.stdout) == "on\n", "the workload did not start")
     while "2 steps have ended" not in (line := next_line(process.stderr)):
-        check(line != "", "it was not told")
+        check(line != "", "the end of the steps was not reported")
     process.stdin.write("\n")
     process.stdin.flush()
     check(finish(process)[0] == 0, "the workload's end")

@@ -54,7 +54,7 @@ def path():
                 times = [t for t, _, _ in lanes[(p["core_x"], p["core_y"], p["RISC"])]]
                 h.check(min(times) <= int(p["begin[cycles]"]) and int(p["end[cycles]"]) <= max(times) + 100,
                         f"{name}, {host_id}: {p} lies outside of what that RISC did")
-            # Every core's BRISC ends before the dispatcher knows of it, and the path's last core is the one that ended last.
+            # Every core's BRISC ends before the dispatcher is notified, and the path's last core is the one that ended last.
             ends = {w: max(t for t, zone, kind in m if (zone, kind) == ("BRISC-FW", "ZONE_END")) for w, m in lanes.items() if w[2] == "BRISC"}
             last = (own[-1]["core_x"], own[-1]["core_y"], "BRISC")
             h.check(own[-1]["what"] == "done" and max(ends.values()) < done and max(ends.values()) - ends[last] < 400,

@@ -163,7 +163,7 @@ def leaves_nothing():
 
 
 def unknown():
-    """A protocol that nobody has: every number is offered once, and the workload ends as it would."""
+    """A protocol that does not exist: every number is offered once, and the workload ends as it would."""
     code, out, err = finish(run_client(work("unknown"), 9999))
     check(code == 3 and "offered [64, 66, 69, 74, 76, 79, 82, 83]" in out, f"{code} {out} {err}")
     check("speaks a protocol of Tracy that this build does not know" in err, err)
@@ -198,7 +198,7 @@ def flood():
 
 
 def many():
-    """Eight processes of four dialects at once, with the same ports to choose from; none is told a port."""
+    """Eight processes of four dialects at once, with the same ports to choose from; none is given a port."""
     root, path = work("many"), client_file()
     line = " & ".join(f"{sys.executable} {path} {protocol} plain" for protocol in (64, 76, 79, 83) * 2) + " & wait"
     code, out, err = finish(start("ttcollect", "run", "-v", "--no-device", "-o", root, "--", "sh", "-c", line,

@@ -46,7 +46,7 @@ print(ttcollect.lost)
 
 
 def header():
-    """The C header, compiled here; nothing happens where nobody collects."""
+    """The C header, compiled here; without a collector nothing happens."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         skip("no C compiler")
@@ -64,7 +64,7 @@ def header():
 
 
 def command():
-    """ttcollect mark: from within the workload, by number from outside, and what it says where there is nobody."""
+    """ttcollect mark: from within the workload, by number from outside, and its message where nothing listens."""
     root = work("command")
     process = start("ttcollect", "run", "-q", "--no-device", "-o", root, "--", "sh", "-c",
                     f"{BIN}/ttcollect mark 'from within'; echo ready; read line", stdin=subprocess.PIPE)
@@ -77,7 +77,7 @@ def command():
     check(code == 0, err)
     check([r[0] for r in messages(root)] == ["`TT_SIGNPOST: from within`", "`TT_SIGNPOST: from outside`"], str(messages(root)))
     code, _, err = run("ttcollect", "mark", "x", "--run", process.pid)
-    check(code == 3 and "nobody listens" in err, f"{code} {err}")
+    check(code == 3 and "nothing listens" in err, f"{code} {err}")
 
 
 def steps():
@@ -100,7 +100,7 @@ sys.exit(8)
     said = ""
     while "collecting ends, the workload goes on" not in said:
         said = next_line(process.stderr)
-        check(said != "", "it was not told")
+        check(said != "", "the end of collecting was not reported")
     check(process.poll() is None, "the workload was ended")
     process.stdin.write("\n")
     process.stdin.flush()

@@ -132,7 +132,7 @@ def plain():
 
     _, text, _ = h.run("ttmon", live, "--once", "--json")
     shown = json.loads(text)
-    # Labels as the ABI has them: a counter that nothing sets is one that is never told apart from 0.
+    # Labels as the ABI has them: a counter that nothing sets cannot be distinguished from 0.
     h.check(shown["health"]["state"] in ("collecting", "lagging") and len(shown["counters"]) >= 40 and shown["counters"]["log_words"] > 0,
             f"{shown}")
 

@@ -80,7 +80,7 @@ def hands_through():
 
 
 def signals():
-    """A signal to us reaches the workload; the end by a signal is told and is its exit code."""
+    """A signal to us reaches the workload; the end by a signal is reported and is its exit code."""
     process = run_around("sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do read line; done", stdin=subprocess.PIPE)
     check(next_line(process.stdout) == "ready\n", "the workload did not start")
     process.send_signal(signal.SIGTERM)
@@ -96,7 +96,7 @@ def orphans():
     os.mkfifo(mark)
     process = run_around("sh", "-c", f"setsid sh -c 'echo $$; read line < {mark}; exec true' & exit 4")
     orphan = int(next_line(process.stdout))
-    wait_until(lambda: "collecting goes on until these have" in os.read(process.stderr.fileno(), 65536).decode(), "it is told",
+    wait_until(lambda: "collecting goes on until these have" in os.read(process.stderr.fileno(), 65536).decode(), "the message",
                process)
     check(process.poll() is None and not gone(orphan), "it did not wait for the orphan")
     with open(mark, "w") as fifo:

@@ -32,7 +32,7 @@ class Screen:
             environment.pop(name, None)
         self.process = subprocess.Popen([os.path.join(h.BIN, tool), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs,
                                         env=environment, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-        self.theirs = theirs    # stays open, so that its settings can be looked at when the program has ended
+        self.theirs = theirs    # stays open, so that its settings can be read when the program has ended
         self.pending = ""
         self.raw = ""
         self.alternate = False

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What people look for in a timeline, each case named after what they missed. Usage: timeline_test.py CASE"""
+"""What people search for in a timeline, each case named after what they missed. Usage: timeline_test.py CASE"""
 import json
 import os
 import re
@@ -86,10 +86,10 @@ def logs_were_refused():
     server = tracy_server.Server(82, port).run()
     code, _, err = h.finish(process)
     h.check(code == 0 and "everything was sent" in err, f"ttexport ended with {code}: {err}")
-    told = [(lane.removesuffix(" (log)"), name, begin + server.init, end + server.init)
+    sent = [(lane.removesuffix(" (log)"), name, begin + server.init, end + server.init)
             for lane, name, begin, end, *_ in viewers.plain(server.told())]
     want = [(f"chip 0 core {x},{y} {r}", name, begin, end) for (x, y, r), name, begin, end, *_ in zones]
-    viewers.same(told, [z for z in want if "DISPATCH" not in z[1]], "zones of a log in Tracy")
+    viewers.same(sent, [z for z in want if "DISPATCH" not in z[1]], "zones of a log in Tracy")
 
 
 def svg_tips(path):
@@ -217,8 +217,8 @@ def windows_were_blind():
                           ("op:", "is no window"), ("zone:", "is no window"), ("step:x", "is no window")):
         code, _, err = h.run("ttexport", "--from", ttc, "--format", "svg", "--window", window, "-o", h.work("wrong.svg"))
         h.check(code == 2 and words in err and not os.path.exists(h.work("wrong.svg")), f"--window {window}: {code} {err}")
-    _, told = viewers.export(ttc, "svg", "--window", "10min,1us")
-    h.check("nothing lies in this window; the last marker before it is at" in told, f"an empty window says: {told}")
+    _, message = viewers.export(ttc, "svg", "--window", "10min,1us")
+    h.check("nothing lies in this window; the last marker before it is at" in message, f"an empty window says: {message}")
 
 
 def heat_maps_mixed_units():

@@ -20,7 +20,8 @@ namespace ttc::sim {
 struct MacroCardOptions {
   unsigned generation = 4;  // 16, 1 to 4
   device::Mode mode = device::Mode::normal;
-  uint32_t zones = 1;  // of a kernel; accumulating firmware pushes when a buffer is nearly full: with 60 every second launch
+  // Of a kernel. Accumulating firmware pushes when a buffer is nearly full: with 60 every second launch.
+  uint32_t zones = 1;
 };
 
 // A marker that firmware stored, and what became of it.
@@ -109,7 +110,7 @@ class MacroCard : public card::FakeCard {
       if (markers_[m].visible_ns == 0) markers_[m].visible_ns = now_;
     owned_[risc].clear();
   }
-  // `in_l1`: it can be read there until the buffer begins anew.
+  // `in_l1`: it can be read there until the buffer restarts.
   void recorded(uint32_t risc, uint32_t type, uint32_t id, uint32_t host_id, uint64_t time, bool in_l1) {
     owned_[risc].push_back(markers_.size());
     markers_.push_back({{time, risc, type, id, host_id, {0, 0}}, in_l1 ? now_ : 0});
@@ -171,7 +172,7 @@ class MacroCard : public card::FakeCard {
     host_writes(format().host_end + 1u, format().control_words, kDramBase);
     resets_ns_.push_back(now_);
   }
-  // Accumulating firmware begins its buffers anew after a reset, and clears the slots with the zones of its last push.
+  // Accumulating firmware restarts its buffers after a reset, and clears the slots with the zones of its last push.
   void forget_buffers() {
     for (auto& owned : owned_) owned.clear();
   }

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-uint64_t hash_of(const ChipOp& op) {  // FNV-1a of what tells programs apart
+uint64_t hash_of(const ChipOp& op) {  // FNV-1a of what distinguishes programs
   uint64_t h = 14695981039346656037u;
   const auto mix = [&](uint64_t v) { h = (h ^ v) * 1099511628211u; };
   for (const char c : op.code) mix(static_cast<uint8_t>(c));

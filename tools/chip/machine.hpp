@@ -128,7 +128,7 @@ struct BufferChange {
 struct Timeline {
   std::vector<Step> steps;  // in order of time
   std::vector<Moment> moments;
-  uint32_t last = kNoCause;  // of moments: the dispatcher knows that every core is done
+  uint32_t last = kNoCause;  // of moments: the dispatcher has been notified that every core is done
   std::vector<BufferChange> buffers;
   Cycles end() const { return moments[last].at; }
 };

@@ -170,7 +170,7 @@ bool ChipPlayer::wait_until(uint64_t at) {
   }
   while (!over()) {
     const uint64_t now = world_.clock();
-    if (now + cycles_of(1'000'000'000, options_.chip_hz) < last_clock_) {  // it has begun anew
+    if (now + cycles_of(1'000'000'000, options_.chip_hz) < last_clock_) {  // it has restarted
       moved_ += now - last_clock_;
       at += now - last_clock_;
     }

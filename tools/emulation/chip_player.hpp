@@ -78,7 +78,7 @@ class ChipPlayer {
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t played_ = 0;
   uint64_t moved_ = 0;       // by so many cycles times are later than planned, modulo 2^64
-  uint64_t last_clock_ = 0;  // a card's clock may begin anew
+  uint64_t last_clock_ = 0;  // a card's clock may restart
   uint64_t late_ns_ = 0;
 };
 

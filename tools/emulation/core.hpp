@@ -34,7 +34,7 @@ class CorePort {
   bool noc_busy() const { return false; }
   void recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time, uint64_t a, uint64_t b);
 
-  // What `risc` does next happens at `at`, wherever the card's clock is; each further look at the clock is a few cycles later.
+  // What `risc` does next happens at `at`, wherever the card's clock is; each further read of the clock is a few cycles later.
   void time_is(uint64_t at, uint32_t risc);
   void time_is_the_cards() { planned_ = 0; }
 
@@ -72,7 +72,7 @@ class CorePort {
   World& world_;
   WorldCore core_;
   device::Mode mode_;
-  uint64_t planned_ = 0;  // the time that the next look at the clock sees; 0: the card's
+  uint64_t planned_ = 0;  // the time that the next read of the clock gives; 0: the card's
   uint64_t high_read_at_ = 0;
   uint64_t true_time_ = 0;  // the whole clock at the last low read, where the marker may be torn
   std::array<uint64_t, device::kMaxRiscs> last_recorded_{};

@@ -54,8 +54,8 @@ uint32_t CorePort::clock_high() {
 
 constexpr uint64_t kMostBetweenHalves = 1000;  // cycles
 
-// A torn time is told by what its lane recorded before, if that is later than the roll-over before this one.
-// On silicon 4.29 s lie between the two; a clock that jumps has them as often as it is asked to.
+// A torn time is recognised by what its lane recorded before, if that is later than the roll-over before this one.
+// On silicon 4.29 s lie between the two; a clock that jumps has them as often as its fault is set to strike.
 bool CorePort::tear_would_show(uint64_t roll_over) const {
   constexpr uint64_t kPeriod = uint64_t{1} << 32;
   return std::all_of(last_recorded_.begin(), last_recorded_.end(), [&](uint64_t last) {

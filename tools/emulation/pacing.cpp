@@ -10,17 +10,16 @@ namespace ttc::emulation {
 namespace {
 
 constexpr auto kWaitStep = std::chrono::microseconds(20);
-// Looks at a core's vector that make some visits: an observer reads twice before it believes, and looks twice
-// at a reset.
+// Polls of a core's vector that make some visits: an observer accepts a value after two reads of it, and polls twice
+// after a reset.
 constexpr uint32_t kPollsToNotice = 24;
-// An observer that looks so often and fetches nothing has what it wants: pacing waits for it, but not for
-// ever.
+// After so many polls without a fetch pacing goes on: the observer does not fetch what is left.
 constexpr uint64_t kPollsInVain = 400;
 // Before the first launch after a reset: nothing can then have happened unseen in between.
 constexpr uint64_t kPollsBeforeLaunch = 4;
 constexpr uint64_t kCloselyNs = 500'000;
 
-// Ethernet cores are looked at a few times a second only; that, too, makes a poll worth more.
+// Ethernet cores are polled a few times a second only, so that one poll of theirs counts for several.
 uint64_t polls_at(const EmulatedCore& core, uint64_t polls) {
   return core.where().kind == markers::CoreKind::tensix ? polls : std::max<uint64_t>(2, polls / 4);
 }
@@ -67,7 +66,7 @@ void Pacing::wait_polls(const EmulatedCore& core, uint64_t polls) {
   }
 }
 
-// A paced card gives observers the time for some looks at every core; silicon would not.
+// A paced card gives observers the time for some polls of every core; silicon would not.
 void Pacing::wait_noticed() {
   std::vector<uint64_t> polls_before;
   for (EmulatedCore* core : cores_) polls_before.push_back(world_.card().control_reads(core->where().at));

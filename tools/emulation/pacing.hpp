@@ -11,14 +11,14 @@ namespace ttc::emulation {
 
 class Pacing {
  public:
-  // Gives up when nobody has been there for `no_observer_ns`.
+  // Gives up when no observer was attached for `no_observer_ns`.
   Pacing(World& world, uint64_t no_observer_ns)
       : world_(world), no_observer_ns_(no_observer_ns), on_(world.options().pace), first_after_read_(on_) {}
 
   void add(EmulatedCore& core) { cores_.push_back(&core); }
   void begin(const std::atomic<bool>& stop) { stop_ = &stop; }
   bool on() const { return on_; }
-  // Before the first launch after a reset: an observer has looked at the core.
+  // Before the first launch after a reset: an observer has polled the core.
   void before_launch(const EmulatedCore& core);
   void launched() { first_after_read_ = false; }
   // Until no core has more than so many programs that were not fetched.

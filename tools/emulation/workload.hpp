@@ -33,7 +33,7 @@ struct WorkloadOptions {
       false;  // by another workload: with pacing, the last read of the host is waited for like the others
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
-  uint64_t no_observer_ns = 30'000'000'000;        // pacing gives up when nobody has been there for so long
+  uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when no observer was attached for so long
 };
 
 class Workload {

@@ -68,7 +68,7 @@ class World {
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
-  // In virtual time each step is a cycle, unless whoever plays moves the clock.
+  // In virtual time each step is a cycle, unless the player moves the clock.
   void steps_take_no_time() { step_cycles_ = 0; }
   uint64_t steps() const { return steps_; }
   uint64_t host_strikes() const { return host_strikes_; }  // resets by fault

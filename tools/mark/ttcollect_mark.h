@@ -4,7 +4,7 @@
      ttcollect_mark("warm-up is over");
      ttcollect_step_begin(5);  train();  ttcollect_step_end(5);
 
-   Where nobody collects (TTCOLLECT_MARKS is not set when the first call is made) a call is a load and a branch. A mark never waits:
+   Without a collector (TTCOLLECT_MARKS is not set when the first call is made) a call is a load and a branch. A mark never waits:
    what could not be sent is dropped. Callable from any thread. */
 #ifndef TTCOLLECT_MARK_H
 #define TTCOLLECT_MARK_H
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* 0: not looked yet, -1: nobody collects, else a descriptor and one. Two threads that look at once make a socket each. */
+/* 0: not set up yet, -1: no collector, else a descriptor and one. Two threads that set it up at once make a socket each. */
 static int ttcollect_mark_state;
 
 static inline int ttcollect_mark_socket(struct sockaddr_un* to, socklen_t* length) {

@@ -185,7 +185,7 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
   try {
     if (from.starts_with("live:"))
       return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms, from_now);
-    std::error_code ignored;  // what cannot be looked at cannot be opened, and that says why
+    std::error_code ignored;  // what has no readable status cannot be opened either, and that error says why
     if (std::filesystem::is_directory(from, ignored)) return std::make_unique<ImageSource>(from);
     return std::make_unique<FileSource>(from, wanted, threads);
   } catch (const shm::SegmentError& e) {

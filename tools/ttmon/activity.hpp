@@ -1,6 +1,6 @@
 // What the cores of a card did of late, from the newest chunks of its ring: busy cores, top zones, top programs.
 //
-// Reading is bounded: a look decodes at most a budget of ring bytes and passes over older ones, so that a monitor takes the
+// Reading is bounded: a sample decodes at most a budget of ring bytes and passes over older ones, so that a monitor takes the
 // same small part of a CPU whatever the card records. `read_share` says how much of the ring's growth was decoded.
 #pragma once
 #include <cstdint>
@@ -74,13 +74,13 @@ struct NamedSum {
   TimeSum sum;
 };
 
-// Plain values of one look.
+// Plain values of one sample.
 struct Activity {
   std::string arch, board;
   double stretch_s = 0;   // that the shares are of; 0: no words came
-  double read_share = 1;  // of the ring's bytes since the first look
+  double read_share = 1;  // of the ring's bytes since the first sample
   std::vector<CoreBusy> cores;
-  std::optional<double> log_fill;  // of the fullest log that was read in this look, 0 to 1
+  std::optional<double> log_fill;  // of the fullest log that was read in this sample, 0 to 1
   std::vector<NamedSum> zones, programs;
   std::optional<shm::TelemetryRecord> telemetry;
 };
@@ -90,7 +90,7 @@ class ActivityReader {
   // Throws SegmentError.
   explicit ActivityReader(const std::string& live_name);
 
-  // Decodes what came since the last look, at most `budget_bytes` of it. `now_raw_ns`: CLOCK_MONOTONIC_RAW. `log_words`: of
+  // Decodes what came since the last sample, at most `budget_bytes` of it. `now_raw_ns`: CLOCK_MONOTONIC_RAW. `log_words`: of
   // a lane's log, 0 where that is not known.
   Activity look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words);
   void clear() { sums_.clear(); }

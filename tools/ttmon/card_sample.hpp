@@ -1,4 +1,4 @@
-// One look at one collector, as plain values: what the monitor's model is made of.
+// One sample of one collector, as plain values: what the monitor's model is made of.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct CardSample {
   std::array<uint64_t, shm::kCounters> counters{};
   std::map<std::string, LossSum> lost;  // by cause
   std::vector<ClockState> clocks;
-  std::string overwritten;  // for a reader that begins now, a sentence; empty: nothing, or not looked for
+  std::string overwritten;  // for a reader that begins now, a sentence; empty: nothing, or not examined
   Activity activity;
 
   uint64_t count(shm::Counter counter) const { return counters[static_cast<size_t>(counter)]; }

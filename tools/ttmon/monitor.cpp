@@ -82,7 +82,7 @@ void print_until_the_end(const MonitorChoice& choice, Segments& segments,
   }
 }
 
-// What the user sees and does: the display between two looks.
+// What the user sees and does: the display between two samples.
 class Screen {
  public:
   Screen(Segments& segments, uint64_t interval_ns)
@@ -91,20 +91,20 @@ class Screen {
   }
 
   void run(const volatile std::sig_atomic_t& stop) {
-    uint64_t next_look = 0;
+    uint64_t next_sample = 0;
     while (!stop && !closed_ && !quit_) {
       const uint64_t now = monotonic_now_ns();
-      if (now >= next_look) {
-        if (!state_.paused) look();
-        next_look = now + interval_ns_;
+      if (now >= next_sample) {
+        if (!state_.paused) sample();
+        next_sample = now + interval_ns_;
       }
       show(now);
-      for (const Key key : terminal_.keys(next_look > now ? next_look - now : 0, closed_)) press(key);
+      for (const Key key : terminal_.keys(next_sample > now ? next_sample - now : 0, closed_)) press(key);
     }
   }
 
  private:
-  void look() {
+  void sample() {
     LookFor what;
     what.activity_budget = budget_of(interval_ns_);
     model_.add(segments_.look(what));

@@ -23,7 +23,7 @@ std::string losses_of(const CardSample& now) {
   return lost ? many(lost, "interval") + " of loss so far" : "";
 }
 
-// `before`: null at the first look.
+// `before`: null at the first sample.
 HealthState health_of(const CardSample* before, const CardSample& now, uint64_t last_loss_ns) {
   if (now.writer == Writer::ended) return {Health::stopped, "its collector ended"};
   if (now.writer == Writer::died)
@@ -115,11 +115,11 @@ std::vector<NamedSum> sorted(std::vector<NamedSum> rows, Sorting sorting) {
   return rows;
 }
 
-void MonitorModel::add(const std::vector<CardSample>& looks) {
+void MonitorModel::add(const std::vector<CardSample>& samples) {
   std::set<std::string> names;
-  for (const CardSample& look : looks) {
-    names.insert(look.live_name);
-    cards_[look.live_name].add(look);
+  for (const CardSample& sample : samples) {
+    names.insert(sample.live_name);
+    cards_[sample.live_name].add(sample);
   }
   std::erase_if(cards_, [&](const auto& card) { return !names.contains(card.first); });
 }

@@ -1,5 +1,5 @@
-// What the monitor shows of each card, from looks at its collector: health, rates, history. Pure: plain values in, plain
-// values out; the only time in it is that of the looks.
+// What the monitor shows of each card, from samples of its collector: health, rates, history. Pure: plain values in, plain
+// values out; the only time in it is that of the samples.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,7 +15,7 @@ namespace ttc::tools {
 enum class Health : uint8_t {
   collecting,
   waiting,    // no core is collected from
-  recycling,  // indices of cores were set to 0 since the look before
+  recycling,  // indices of cores were set to 0 since the sample before
   lagging,    // polls came late, or no sweep came for kNoSweepNs
   losing,     // intervals of loss were recorded within kLosingHoldNs
   stopped,    // no collector writes any more
@@ -41,7 +41,7 @@ struct Series {
   std::optional<double> now() const { return values.empty() ? std::nullopt : values.back(); }
 };
 
-// What a collector did to its card between two looks.
+// What a collector did to its card between two samples.
 struct Footprint {
   double reads_per_s = 0, bytes_per_s = 0, re_aims_per_s = 0;
   std::optional<double> link_share;  // of what the way to the card can carry; none: that is not known
@@ -50,13 +50,13 @@ struct Footprint {
 struct CardView {
   CardSample sample;  // the newest
   HealthState health;
-  std::optional<Footprint> footprint;  // none: one look only
+  std::optional<Footprint> footprint;  // none: one sample only
   Series programs{"programs/s", Series::Unit::per_s}, markers{"markers/s", Series::Unit::per_s},
       losses{"losses/s", Series::Unit::per_s}, link{"link", Series::Unit::share},
       log_fill{"log fill", Series::Unit::share}, clock_bound{"clock bound", Series::Unit::ns};
-  uint64_t last_loss_ns = 0;  // of the look that saw new intervals; 0: none did
+  uint64_t last_loss_ns = 0;  // of the sample that had new intervals; 0: none had
 
-  // Takes the next look. One of another session begins anew.
+  // Takes the next sample. One of another session restarts the card's history.
   void add(const CardSample& next);
 };
 
@@ -69,7 +69,7 @@ std::vector<NamedSum> sorted(std::vector<NamedSum> rows, Sorting sorting);
 class MonitorModel {
  public:
   // Cards that are not among them any more go.
-  void add(const std::vector<CardSample>& looks);
+  void add(const std::vector<CardSample>& samples);
   const std::map<std::string, CardView>& cards() const { return cards_; }  // by live name
 
  private:

@@ -32,7 +32,7 @@ void add_options(CLI::App& app, MonitorOptions& o) {
       "On a terminal: h shows the keys. NO_COLOR and TERM=dumb are obeyed; a pipe gets text.");
   app.add_option("name", o.monitor.names,
                  "live names, with or without live: (default: every live collector)");
-  app.add_flag("--once", o.monitor.once, "one look as text, then end");
+  app.add_flag("--once", o.monitor.once, "one sample as text, then end");
   app.add_flag("--json", o.monitor.json, "every counter: one JSON object a line, one line a collector");
   program::add_duration_option(app, "--interval", o.monitor.interval_ns,
                                "time between two polls (default: 500ms)", kInterval);

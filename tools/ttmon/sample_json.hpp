@@ -1,4 +1,4 @@
-// One look at one collector as JSON: every counter, clocks, losses, rates.
+// One sample of one collector as JSON: every counter, clocks, losses, rates.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

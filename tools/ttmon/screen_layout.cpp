@@ -222,7 +222,7 @@ Canvas help(int width) {
                              {"Tab, arrows", "the next card, the one before"},
                              {"s", "sort zones and programs by time, count, mean, longest, name"},
                              {"p, space", "pause the display; collecting goes on"},
-                             {"c", "sums of zones and programs begin anew"},
+                             {"c", "restart the sums of zones and programs"},
                              {"f", "flight recording: the ring of the chosen card into a file"},
                              {"h, ?", "this page"}};
   for (const auto& [key, what] : kLines) {

@@ -1,4 +1,4 @@
-// The live collectors of this machine, and a look at each: shared memory is read, nothing else.
+// The live collectors of this machine, and a sample of each: shared memory is read, nothing else.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@ struct LookFor {
   uint64_t activity_budget = 0;  // ring bytes of all cards together; 0: no activity
 };
 
-// Stays attached from look to look. A collector that ended or died stays in the list with its last values; one that
+// Stays attached from sample to sample. A collector that ended or died stays in the list with its last values; one that
 // began under the name of another takes its place.
 class Segments {
  public:
@@ -25,7 +25,7 @@ class Segments {
 
   std::vector<CardSample> look(const LookFor& what);
   bool any_alive() const;
-  void clear_activity();  // sums begin anew
+  void clear_activity();  // restarts the sums
 
  private:
   struct Losses {

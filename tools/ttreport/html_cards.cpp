@@ -134,7 +134,7 @@ json environment_rows(const Run& run, const OpReport& report, const std::vector<
   }
   for (const auto& [chip, d] : run.devices) {
     std::string text = (d.name.empty() ? "" : d.name + ", ") +
-                       (d.arch.empty() ? "architecture not told" : d.arch) + ", " +
+                       (d.arch.empty() ? "architecture unknown" : d.arch) + ", " +
                        std::to_string(d.clock_mhz) + " MHz";
     if (d.worker_cores) text += ", " + std::to_string(d.worker_cores) + " worker cores";
     if (const auto layout = run.account.layouts.find(chip);

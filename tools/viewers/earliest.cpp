@@ -14,9 +14,9 @@ namespace {
 
 using Interval = std::pair<uint64_t, uint64_t>;
 
-class Looking : public TimelineWriter {
+class WindowSearch : public TimelineWriter {
  public:
-  Looking(bool counters, const TimeWindow& window) : counters_(counters), window_(window) {}
+  WindowSearch(bool counters, const TimeWindow& window) : counters_(counters), window_(window) {}
   void device(const Session& s) override {
     found.host_time = found.host_time && s.clock_model;
     if (s.clock_model) modelled_.insert(s.chip);
@@ -94,9 +94,10 @@ class Looking : public TimelineWriter {
 };
 
 // The writer stays the timeline's.
-std::unique_ptr<Timeline> look(std::unique_ptr<Looking> writer, const std::vector<std::string>& from,
-                               unsigned wait_ms, const Filter& filter, std::optional<markers::MetalDate> date,
-                               uint64_t most_markers) {
+std::unique_ptr<Timeline> run_search(std::unique_ptr<WindowSearch> writer,
+                                     const std::vector<std::string>& from, unsigned wait_ms,
+                                     const Filter& filter, std::optional<markers::MetalDate> date,
+                                     uint64_t most_markers) {
   auto timeline = std::make_unique<Timeline>(std::move(writer));
   const NamedSources sources = sorted_sources(from);
   Pipeline pipeline(filter, false, date, HostClock::raw);
@@ -131,18 +132,18 @@ bool take_number(const std::string& digits, uint64_t& number) {
   return number > 0;
 }
 
-std::string not_there(const TimeWindow& w, const Looking& looked) {
-  const std::string range = looked.least > looked.most ? ""
-                                                       : "; there are " + std::to_string(looked.least) +
-                                                             " to " + std::to_string(looked.most);
+std::string not_there(const TimeWindow& w, const WindowSearch& search) {
+  const std::string range = search.least > search.most ? ""
+                                                       : "; there are " + std::to_string(search.least) +
+                                                             " to " + std::to_string(search.most);
   switch (w.of) {
     case TimeWindow::Of::program:
-      return looked.matches ? "--window: program " + std::to_string(w.number) + " ran " +
-                                  std::to_string(looked.matches) + " times, not " + std::to_string(w.nth)
+      return search.matches ? "--window: program " + std::to_string(w.number) + " ran " +
+                                  std::to_string(search.matches) + " times, not " + std::to_string(w.nth)
                             : "--window: no program has the host id " + std::to_string(w.number) +
                                   (range.empty() ? "; this source has no program with an id" : range);
     case TimeWindow::Of::zone:
-      return "--window: zone " + w.name + " is there " + std::to_string(looked.matches) + " times, not " +
+      return "--window: zone " + w.name + " is there " + std::to_string(search.matches) + " times, not " +
              std::to_string(w.nth) + "; `ttreport kernels` shows what zones there are";
     default:
       return "--window: a step is a replay of a trace, and " +
@@ -188,24 +189,25 @@ std::optional<TimeWindow> parse_window(const std::string& text) {
 Earliest earliest_in(const std::vector<std::string>& from, unsigned wait_ms, const Filter& filter,
                      std::optional<markers::MetalDate> date, uint64_t most_markers, bool counters) {
   const TimeWindow none;
-  auto writer = std::make_unique<Looking>(counters, none);
-  const Looking& looking = *writer;
-  const auto timeline = look(std::move(writer), from, wait_ms, filter, date, most_markers);
-  return looking.found;
+  auto writer = std::make_unique<WindowSearch>(counters, none);
+  const WindowSearch& search = *writer;
+  const auto timeline = run_search(std::move(writer), from, wait_ms, filter, date, most_markers);
+  return search.found;
 }
 
 void find_window(const TimeWindow& w, const std::vector<std::string>& from, unsigned wait_ms,
                  const Filter& filter, FormatOptions& options) {
-  auto writer = std::make_unique<Looking>(false, w);
-  const Looking& looking = *writer;
-  const auto timeline = look(std::move(writer), from, wait_ms, filter, options.metal_date, ~uint64_t{0});
-  options.earliest_ns = looking.found.ns.value_or(0);
+  auto writer = std::make_unique<WindowSearch>(false, w);
+  const WindowSearch& search = *writer;
+  const auto timeline =
+      run_search(std::move(writer), from, wait_ms, filter, options.metal_date, ~uint64_t{0});
+  options.earliest_ns = search.found.ns.value_or(0);
   options.window_begin_ns = w.begin_ns;
   options.window_length_ns = w.length_ns;
   const bool any_program = w.of == TimeWindow::Of::program && w.number == 0;
-  if (w.of == TimeWindow::Of::time || (any_program && looking.first.empty())) return;
-  if (looking.first.size() < w.nth) throw program::UsageError(not_there(w, looking));
-  const auto [begin_ns, end_ns] = looking.first[w.nth - 1];
+  if (w.of == TimeWindow::Of::time || (any_program && search.first.empty())) return;
+  if (search.first.size() < w.nth) throw program::UsageError(not_there(w, search));
+  const auto [begin_ns, end_ns] = search.first[w.nth - 1];
   const uint64_t margin_ns = (end_ns - begin_ns) / 20 + 1;
   const uint64_t begin = begin_ns - options.earliest_ns;
   options.window_begin_ns = begin - std::min(begin, margin_ns);

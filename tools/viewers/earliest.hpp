@@ -32,7 +32,7 @@ struct Earliest {
   bool settled = true;    // false: a device's times are cycles only because its clock model is not there yet
 };
 
-// Looks at what there is now, at the first `most_markers` of it; device logs are read whole.
+// Reads what there is now, the first `most_markers` of it; device logs are read whole.
 Earliest earliest_in(const std::vector<std::string>& from, unsigned wait_ms, const Filter& filter,
                      std::optional<markers::MetalDate> date, uint64_t most_markers, bool counters);
 

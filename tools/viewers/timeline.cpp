@@ -10,7 +10,7 @@ namespace {
 
 using collect::kHostTicksPerNs;
 
-constexpr uint64_t kLookEveryNs = 200'000'000;  // what is settled, and what older is than that
+constexpr uint64_t kSettleEveryNs = 200'000'000;  // what is settled, and what older is than that
 constexpr struct {
   const char *name, *unit;
 } kChipCounterNames[] = {
@@ -120,14 +120,14 @@ void Timeline::frame(const FrameEvents& f) {
   tell_hardware(chip, lane, frame);
   lane.last_ns = std::max(lane.last_ns, ns_.back());
   count_launch(chip, lane, f);
-  if (chip.last_ns > chip.looked_ns + kLookEveryNs) tell_settled(chip);
+  if (chip.last_ns > chip.settled_ns + kSettleEveryNs) tell_settled(chip);
 }
 
 void Timeline::tell_settled(Chip& chip) {
-  const uint64_t until_ns = chip.last_ns - std::min(chip.last_ns, kLookEveryNs);
+  const uint64_t until_ns = chip.last_ns - std::min(chip.last_ns, kSettleEveryNs);
   for (const Program& program : chip.open_programs.settled(until_ns)) tell_program(chip, program);
   tell_losses(chip, until_ns);
-  chip.looked_ns = chip.last_ns;
+  chip.settled_ns = chip.last_ns;
 }
 
 void Timeline::tell_program(Chip& chip, const Program& program) {
@@ -261,8 +261,8 @@ uint64_t Timeline::ns_of(const Chip& chip, uint64_t cycles) const {
   return chip.map->at(cycles, chip.map->segments().back().host_to).host / kHostTicksPerNs;
 }
 
-// An interval grows while it is open, and may change after that: it is told when what came later is older than a
-// settled program, and what is still open at the end.
+// An interval grows while it is open, and may change after that: it is written when what came later is older than a
+// settled program; one that is still open is written at the end.
 void Timeline::loss(const shm::LossRecord& record) {
   Chip& chip = chip_of(record.device);
   chip.losses[record.id] = record;

@@ -166,11 +166,11 @@ class Timeline : public Format {
     Rows program_rows;
     std::map<uint64_t, uint64_t> programs;  // by window: launches so far of the lane with the most
     uint64_t told_windows = 0, told_programs = 0;
-    std::map<uint64_t, shm::LossRecord> losses;  // by id: not told yet
-    uint64_t lost = 0;                           // intervals told
+    std::map<uint64_t, shm::LossRecord> losses;  // by id: not written yet
+    uint64_t lost = 0;                           // intervals written
     uint64_t lost_until_ns = 0;
     uint64_t first_ns = ~uint64_t{0}, last_ns = 0;  // of all markers that came
-    uint64_t looked_ns = 0;                         // last_ns when it was looked what can be told
+    uint64_t settled_ns = 0;   // last_ns when settled programs and losses were last written
     uint64_t unseen_lost = 0;  // lanes that may have lost markers from beginning to end, of which none came
     std::map<std::pair<uint8_t, uint8_t>, uint32_t> epochs;  // by core
     double noted_bound_ns = 0;

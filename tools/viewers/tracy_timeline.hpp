@@ -98,7 +98,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::vector<Context> contexts_;
   std::vector<uint32_t> location_keys_;  // by label and flaw: 1 + index below
   std::vector<tracy::SourceLocation> locations_;
-  std::set<uint32_t> span_rows_;                                         // that the server knows
+  std::set<uint32_t> span_rows_;                                         // that were sent to the server
   std::map<std::pair<std::string, uint32_t>, uint64_t> span_locations_;  // by label and colour
   std::unordered_map<uint64_t, std::string> plots_;                      // names, by key
   std::string text_;                                                     // of the zone at hand

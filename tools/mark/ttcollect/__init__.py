@@ -5,7 +5,7 @@
     with ttcollect.step(5):
         train()
 
-A step is two signposts, step_5_start and step_5_end, as reports look for them. Where nobody collects (TTCOLLECT_MARKS is not set)
+A step is two signposts, step_5_start and step_5_end, as reports expect them. Without a collector (TTCOLLECT_MARKS is not set)
 both do nothing. A mark never waits and never raises: what could not be sent is counted in `lost`.
 """
 import os

@@ -12,7 +12,7 @@
 namespace ttc::report {
 namespace {
 
-constexpr const char* kAlwaysAsked[] = {"CompileProgram", "HWCommandQueue_write_buffer"};
+constexpr const char* kAlwaysExported[] = {"CompileProgram", "HWCommandQueue_write_buffer"};
 constexpr std::string_view kOpMark = "TT_";
 constexpr const char* kNoMessages = "There are currently no messages!\n";
 
@@ -27,7 +27,7 @@ std::string_view part_of(std::string_view& rest) {
 
 TracyFiles::TracyFiles(const std::set<std::string>& children, size_t most_zones)
     : children_(children), most_zones_(most_zones) {
-  children_.insert(std::begin(kAlwaysAsked), std::end(kAlwaysAsked));
+  children_.insert(std::begin(kAlwaysExported), std::end(kAlwaysExported));
 }
 
 void TracyFiles::read(const std::string& capture) {

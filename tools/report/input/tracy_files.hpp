@@ -30,7 +30,7 @@ using collect::HostEvent;
 class TracyFiles {
  public:
   static constexpr size_t kMostZones = 8'000'000;
-  // `children`: names of zones whose parent's text is wanted, beyond those that tt-metal always asks for.
+  // `children`: names of zones whose parent's text is wanted, beyond those that tt-metal always exports.
   explicit TracyFiles(const std::set<std::string>& children = {}, size_t most_zones = kMostZones);
 
   // Of a capture: its facts alone are read. Throws InputError.

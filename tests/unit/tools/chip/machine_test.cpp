@@ -1,4 +1,4 @@
-// The simulated chip on plain values: programs written by hand where a rule is looked at alone, the built-in workloads otherwise.
+// The simulated chip on plain values: programs written by hand where a rule is tested alone, the built-in workloads otherwise.
 #include "tools/chip/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -255,7 +255,7 @@ TEST(ChipSchedule, the_dispatcher_writes_a_program_while_the_one_before_runs) {
   for (size_t i = 1; i < all.size(); ++i) {
     EXPECT_LT(all[i].written_end, all[i - 1].timeline.end());
     EXPECT_GT(all[i].go, all[i - 1].timeline.end());
-    EXPECT_LT(all[i].go - all[i - 1].timeline.end(), 1000u) << "the device waits for nobody";
+    EXPECT_LT(all[i].go - all[i - 1].timeline.end(), 1000u) << "the device does not wait";
     EXPECT_EQ(program_path(all[i], all[i - 1].timeline.end()).front().what, "previous program");
   }
   EXPECT_TRUE(all[0].first_of_its_kind);

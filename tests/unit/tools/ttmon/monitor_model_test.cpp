@@ -84,7 +84,7 @@ TEST(MonitorModel, a_collector_without_cores_waits) {
 TEST(MonitorModel, losing_is_shown_for_a_while_and_the_sum_for_ever) {
   CardView card;
   card.add(look_after(1, {{Counter::loss_intervals, 4}}));
-  EXPECT_EQ(card.health.health, Health::collecting);  // they are older than the first look
+  EXPECT_EQ(card.health.health, Health::collecting);  // they are older than the first sample
   EXPECT_EQ(card.health.why, "4 intervals of loss so far");
   card.add(look_after(2, {{Counter::loss_intervals, 5}}));
   EXPECT_EQ(card.health.health, Health::losing);

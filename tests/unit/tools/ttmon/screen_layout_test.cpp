@@ -12,9 +12,9 @@ namespace {
 
 using shm::Counter;
 
-CardView card_named(const std::string& name, int looks = 3) {
+CardView card_named(const std::string& name, int samples = 3) {
   CardView card;
-  for (int i = 1; i <= looks; ++i) {
+  for (int i = 1; i <= samples; ++i) {
     CardSample s;
     s.live_name = name;
     s.device = "emu:" + name;
