@@ -5,11 +5,15 @@
 
 #include <cstdlib>
 
+#include "collector/run/workload.hpp"
+
 namespace ttc::collect {
 namespace {
 
+// A line for the shell may end as a script's name does, as "python3 model.py".
 bool is_script(const std::vector<std::string>& command) {
-  return !command.empty() && command[0].ends_with(".py") && access(command[0].c_str(), X_OK) != 0;
+  return !command.empty() && command[0].ends_with(".py") && words_to_execute(command) == command &&
+         access(command[0].c_str(), X_OK) != 0;
 }
 
 // find_spec and no import: importing ttnn takes seconds.

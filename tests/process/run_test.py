@@ -66,6 +66,8 @@ def hands_through():
     check(finish(run_around("sh", "-c", "exit 7"))[0] == 7, "the exit code is not the workload's")
     code, out, _ = finish(run_around("echo one; echo two >&2; exit 5"))
     check((code, out) == (5, "one\n"), f"a quoted line gave {code}, {out!r}")
+    code, out, err = finish(run_around("echo model.py"))
+    check((code, out) == (0, "model.py\n"), f"a quoted line that ends as a script's name gave {code}, {out!r}, {err!r}")
     check(finish(run_around("/no/such"))[0] == 127, "a missing program")
     check(finish(run_around("/etc/passwd"))[0] == 126, "a file that is no program")
     code, out, err = finish(run_around("sh", "-c", "echo $TT_METAL_DEVICE_PROFILER/$TT_METAL_PROFILER_SYNC/$TRACY_PORT/$TTNN_OP_PROFILER",
@@ -96,8 +98,8 @@ def orphans():
     os.mkfifo(mark)
     process = run_around("sh", "-c", f"setsid sh -c 'echo $$; read line < {mark}; exec true' & exit 4")
     orphan = int(next_line(process.stdout))
-    wait_until(lambda: "collecting goes on until these have" in os.read(process.stderr.fileno(), 65536).decode(), "the message",
-               process)
+    while "collecting goes on until these have" not in (line := next_line(process.stderr)):
+        check(line != "", "the message does not come")
     check(process.poll() is None and not gone(orphan), "it did not wait for the orphan")
     with open(mark, "w") as fifo:
         fifo.write("\n")
