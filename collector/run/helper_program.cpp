@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 
 namespace ttc::collect {
@@ -70,9 +71,12 @@ void HelperProgram::keep(int status) {
 bool HelperProgram::running() {
   if (code_) return false;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return true;
-  keep(status);
-  return false;
+  const pid_t got = waitpid(pid_, &status, WNOHANG);
+  if (got == pid_)
+    keep(status);
+  else if (got < 0 && errno == ECHILD)
+    code_ = kNoProgram;
+  return !code_;
 }
 
 void HelperProgram::ask_to_end() const {
@@ -80,12 +84,20 @@ void HelperProgram::ask_to_end() const {
 }
 
 int HelperProgram::wait() {
-  int status = 0;
-  while (!code_)
-    if (waitpid(pid_, &status, 0) == pid_)
-      keep(status);
-    else if (errno != EINTR)
-      code_ = kNoProgram;
+  sigset_t blocked, waited;
+  sigemptyset(&blocked);
+  sigprocmask(SIG_BLOCK, nullptr, &blocked);
+  sigemptyset(&waited);
+  sigaddset(&waited, SIGCHLD);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    if (sigismember(&blocked, number) == 1) sigaddset(&waited, number);
+  constexpr timespec kLookAgain{0, 20'000'000};  // for a caller that has not blocked SIGCHLD
+  while (running()) {
+    const int number = sigtimedwait(&waited, nullptr, &kLookAgain);
+    if (number <= 0 || number == SIGCHLD) continue;
+    kill(pid_, broken_off_ ? SIGKILL : SIGTERM);
+    broken_off_ = true;
+  }
   return *code_;
 }
 

@@ -23,7 +23,9 @@ class HelperProgram {
   pid_t pid() const { return pid_; }
   bool running();  // does not wait
   void ask_to_end() const;
+  // SIGINT, SIGTERM, SIGHUP and SIGQUIT that the caller has blocked end it: the second one kills.
   int wait();  // its exit code, 128 + number where a signal ended it, 127 where it could not be started
+  bool broken_off() const { return broken_off_; }  // by such a signal
   std::string out() const { return read_back(out_); }
   std::string err() const { return read_back(err_); }
 
@@ -33,6 +35,7 @@ class HelperProgram {
   pid_t pid_ = -1;
   int out_ = -1, err_ = -1;
   std::optional<int> code_;
+  bool broken_off_ = false;
 };
 
 }  // namespace ttc::collect

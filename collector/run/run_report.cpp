@@ -27,8 +27,15 @@ class Steps {
   Steps(const RunRequest& request, ReportOutcome& outcome) : request_(request), outcome_(outcome) {}
   // True when it gave what was asked for.
   bool ttreport(const std::vector<std::string>& arguments) {
+    if (broken_off_) return false;
     HelperProgram helper("ttreport", arguments, HelperProgram::Output::kept, HelperProgram::Output::kept);
     const int code = helper.wait();
+    if (helper.broken_off()) {
+      broken_off_ = true;
+      outcome_.exit_code = code;
+      outcome_.sentences.emplace_back("a signal broke the report off; `ttreport` makes it from the capture");
+      return false;
+    }
     if (code != 0 || request_.verbose)
       for (std::string& sentence : sentences_of(helper))
         if (sentence.find(kWork) == std::string::npos) outcome_.sentences.push_back(std::move(sentence));
@@ -40,6 +47,7 @@ class Steps {
  private:
   const RunRequest& request_;
   ReportOutcome& outcome_;
+  bool broken_off_ = false;
 };
 
 // What is in `from`, but for files that `unless` has by the same name: a device log can have gigabytes.
