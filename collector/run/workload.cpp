@@ -115,7 +115,7 @@ void Workload::stopped(pid_t pid) {
   if (pid != pid_ || terminal_ < 0) return;
   take_terminal();
   raise(SIGSTOP);
-  give_terminal();
+  if (tcgetpgrp(terminal_) == getpgrp()) give_terminal();  // not where the shell goes on behind us (bg)
   send(SIGCONT);
 }
 
