@@ -100,9 +100,18 @@ inline bool is_of_the_host(const shm::ChunkHeader& h) {
          h.device == kHostDevice;
 }
 
+// Times and factors are foreign: a difference wraps, and what no int64_t holds gives its limits, or 0 where it is no
+// number.
+inline double ticks_between(int64_t from, int64_t to) {
+  return static_cast<double>(static_cast<int64_t>(static_cast<uint64_t>(to) - static_cast<uint64_t>(from)));
+}
+inline int64_t whole_ns(double ns) {
+  constexpr double kLimit = 9.2233720368547748e18;  // the last double below 2^63
+  return ns != ns ? 0 : static_cast<int64_t>(ns < -kLimit ? -kLimit : ns > kLimit ? kLimit : ns);
+}
 inline int64_t raw_ns_of(const HostChunkHead& head, int64_t time) {
-  return static_cast<int64_t>(head.raw_ns) +
-         static_cast<int64_t>(static_cast<double>(time - head.tick) * head.ns_per_tick);
+  return static_cast<int64_t>(
+      head.raw_ns + static_cast<uint64_t>(whole_ns(ticks_between(head.tick, time) * head.ns_per_tick)));
 }
 
 // Appends a record. Text beyond 65,535 bytes is cut, which Tracy's items cannot have.

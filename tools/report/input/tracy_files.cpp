@@ -56,8 +56,9 @@ int64_t TracyFiles::ns_of(const HostChunkHead& head, int64_t time) {
     base_raw_ns_ = collect::raw_ns_of(head, head.init_begin);
   }
   if (head.process == base_process_)
-    return static_cast<int64_t>(static_cast<double>(time - head.init_begin) * head.timer_mul);
-  return collect::raw_ns_of(head, time) - base_raw_ns_;
+    return collect::whole_ns(collect::ticks_between(head.init_begin, time) * head.timer_mul);
+  return static_cast<int64_t>(static_cast<uint64_t>(collect::raw_ns_of(head, time)) -
+                              static_cast<uint64_t>(base_raw_ns_));
 }
 
 TracyFiles::Thread& TracyFiles::thread_of(uint32_t process, uint32_t thread) {
