@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,10 +25,12 @@ class ClientFinder {
   std::vector<TracyClient> look();
 
  private:
-  bool descends(pid_t pid) const;
+  enum class Descent { ours, other, unclear };
+  Descent descent(pid_t pid) const;
   pid_t ancestor_;
   std::string proc_;
-  std::set<uint64_t> seen_;  // sockets, by inode
+  std::set<uint64_t> seen_;         // sockets, by inode
+  std::map<uint64_t, int> looked_;  // sockets without an answer yet: how often they were looked at
 };
 
 }  // namespace ttc::collect

@@ -55,6 +55,12 @@ void HostBatch::add(const HostEvent& event) {
   if (has_time(event.kind)) oldest = std::min(oldest, event.time);
 }
 
+void HostBatch::clear() {
+  events.clear();
+  names.clear();
+  oldest = INT64_MAX;
+}
+
 HostPublisher::HostPublisher(const std::string& live_name)
     : live_name_(live_name),
       segment_(live_name, "host", random_number(), segment_options()),
@@ -119,9 +125,7 @@ void HostPublisher::publish(HostBatch& batch) {
   if (!batch.events.empty()) put(shm::ChunkKind::host_events, batch.head, batch.events);
   publisher_.end_sweep();
   segment_.heartbeat(monotonic_now_ns());
-  batch.names.clear();
-  batch.events.clear();
-  batch.oldest = INT64_MAX;
+  batch.clear();
 }
 
 void HostPublisher::end() {

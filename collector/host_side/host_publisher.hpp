@@ -22,6 +22,7 @@ struct HostBatch {
   int64_t oldest = INT64_MAX;  // time among the events
   void add(const HostEvent& event);
   bool empty() const { return events.empty() && names.empty(); }
+  void clear();
 };
 
 class HostPublisher {

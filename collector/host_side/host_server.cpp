@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,12 +25,21 @@ using tracy_server::ExchangeState;
 constexpr std::chrono::milliseconds kLookOften{5}, kLookSeldom{50};
 constexpr uint64_t kOftenFor = 20'000'000'000;  // ns; a workload's processes begin within it
 constexpr uint64_t kEndWithin = 2'000'000'000;  // ns; of a client whose process has ended
+// Of whoever listens on such a port and says nothing to our offer: a server of another kind would have to wait for us.
+constexpr uint64_t kAnswerWithin = 5'000'000'000;  // ns
+// Of a client that ends and owes answers: it gives them at once, and until our last word its process does not end.
+constexpr uint64_t kNamesWithin = 5'000'000'000;  // ns since anything came that answers
+constexpr timeval kSendWithin{2, 0};              // also of connecting (socket(7), SO_SNDTIMEO)
 constexpr int kPollMs = 20;
 constexpr size_t kReceive = 256u << 10, kBatch = 64u << 10;
 constexpr uint64_t kFlushNs = 20'000'000;
 
 int connect_to(uint16_t port) {
+  const auto limit = [](int fd) {
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kSendWithin, sizeof kSendWithin);
+  };
   const int v4 = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  limit(v4);
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_port = htons(port);
@@ -37,6 +47,7 @@ int connect_to(uint16_t port) {
   if (v4 >= 0 && connect(v4, reinterpret_cast<sockaddr*>(&here), sizeof here) == 0) return v4;
   if (v4 >= 0) close(v4);
   const int v6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  limit(v6);
   sockaddr_in6 there{};
   there.sin6_family = AF_INET6;
   there.sin6_port = htons(port);
@@ -93,7 +104,7 @@ class HostServer::Connection {
       result_.sentence = "does not let itself be connected to";
       return ExchangeState::refused;
     }
-    Exchange exchange(protocol, [this](const HostEvent& event) { batch_.add(event); });
+    Exchange exchange(protocol, [this, &exchange](const HostEvent& event) { take(exchange, event); });
     talk(socket, exchange);
     return exchange.state();
   }
@@ -101,29 +112,54 @@ class HostServer::Connection {
   void talk(const Socket& socket, Exchange& exchange) {
     std::vector<std::byte> bytes(kReceive);
     uint64_t ending_since = 0;
+    const uint64_t offered_at = monotonic_now_ns();
     bool open = socket.send_all(exchange.to_send());
     while (open) {
       pollfd ready{socket.fd(), POLLIN, 0};
       if (poll(&ready, 1, kPollMs) > 0) {
         const ssize_t n = recv(socket.fd(), bytes.data(), bytes.size(), 0);
         if (n <= 0) break;
-        const ExchangeState before = exchange.state();
         const ExchangeState now = exchange.receive(std::span(bytes).first(static_cast<size_t>(n)));
-        if (now != before && before <= ExchangeState::welcome && now >= ExchangeState::frames)
-          welcomed(exchange);
+        if (now == ExchangeState::frames || now == ExchangeState::ended) welcomed(exchange);
         open = socket.send_all(exchange.to_send());
         // After `ended` the client closes: to close first would take the last query from it.
         if (now == ExchangeState::mismatch || now == ExchangeState::refused || now == ExchangeState::broken)
           open = false;
       }
-      flush(batch_.events.size() + batch_.names.size() >= kBatch);
-      if (server_.ending_ && ending_since == 0) ending_since = monotonic_now_ns();
-      if (ending_since && monotonic_now_ns() - ending_since > kEndWithin) open = false;
+      flush(false);
+      const uint64_t at = monotonic_now_ns();
+      const bool answered =
+          exchange.state() != ExchangeState::offered && exchange.state() != ExchangeState::welcome;
+      if (!answered && at - offered_at > kAnswerWithin) open = false;
+      if (open && owes_too_long(exchange, at)) open = socket.send_all(exchange.to_send());
+      if (server_.ending_ && ending_since == 0) ending_since = at;
+      if (ending_since && at - ending_since > kEndWithin) open = false;
     }
     over(exchange);
   }
 
+  // True once: the last query is in what is to be sent, and names are missing.
+  bool owes_too_long(Exchange& exchange, uint64_t at) {
+    if (!exchange.waits_for_answers()) return false;
+    if (owed_since_ == 0 || exchange.answered() != answered_) owed_since_ = at;
+    answered_ = exchange.answered();
+    if (at - owed_since_ <= kNamesWithin) return false;
+    result_.sentence = "did not answer " + std::to_string(exchange.open_queries()) +
+                       " questions for names, which are missing";
+    exchange.end_without_answers();
+    return true;
+  }
+
+  // A few bytes may unpack to many events, and a batch must fit into the ring.
+  void take(const Exchange& exchange, const HostEvent& event) {
+    welcomed(exchange);
+    batch_.add(event);
+    if (batch_.events.size() + batch_.names.size() >= kBatch) flush(true);
+  }
+
   void welcomed(const Exchange& exchange) {
+    if (welcomed_) return;
+    welcomed_ = true;
     HostPublisher* publisher = server_.open_publisher();
     const tracy_server::ClientProcess& process = exchange.process();
     result_.program = process.program;
@@ -139,7 +175,8 @@ class HostServer::Connection {
   }
 
   void flush(bool now) {
-    if (!publisher_ || batch_.empty()) return;
+    if (batch_.empty()) return;
+    if (!publisher_) return batch_.clear();  // HostServer::failure() says why; reading goes on
     const uint64_t at = monotonic_now_ns();
     if (!now && at - flushed_ns_ < kFlushNs) return;
     flushed_ns_ = at;
@@ -152,6 +189,7 @@ class HostServer::Connection {
     result_.protocol = exchange.process().protocol;
     result_.events = exchange.decoder().events();
     result_.callstacks_refused = exchange.decoder().callstacks_refused();
+    result_.names_refused = exchange.decoder().names_refused();
     switch (exchange.state()) {
       case ExchangeState::ended:
         result_.in_order = true;
@@ -179,6 +217,8 @@ class HostServer::Connection {
   HostBatch batch_;
   HostPublisher* publisher_ = nullptr;
   uint64_t flushed_ns_ = 0;
+  bool welcomed_ = false;
+  uint64_t answered_ = 0, owed_since_ = 0;
 };
 
 HostServer::HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made)

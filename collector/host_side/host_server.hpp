@@ -23,7 +23,7 @@ struct HostClientResult {
   TracyClient client;
   std::string program;
   uint32_t protocol = 0;
-  uint64_t events = 0, callstacks_refused = 0;
+  uint64_t events = 0, callstacks_refused = 0, names_refused = 0;
   bool in_order = false;  // it ended by Tracy's own protocol
   std::string sentence;   // what went wrong; empty: nothing
 };

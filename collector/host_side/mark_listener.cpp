@@ -19,6 +19,10 @@ namespace {
 
 constexpr int kMarkPollMs = 20;
 constexpr int kSocketBuffer = 4 << 20;
+// Taken before what was taken is published: a program that sends without end must not keep us from ending. The
+// socket holds fewer (net.unix.max_dgram_qlen, and kSocketBuffer of some 800 bytes each).
+constexpr int kMostARound = 16384;
+constexpr size_t kMarkBatch = 64u << 10;
 
 // Of the abstract namespace: it goes with its process, and no file system is needed.
 socklen_t address_of(const std::string& name, sockaddr_un& address) {
@@ -94,8 +98,12 @@ void MarkListener::listen() {
     last = ending_;  // what was sent before is taken by this round
     pollfd ready{fd_, POLLIN, 0};
     poll(&ready, 1, last ? 0 : kMarkPollMs);
-    for (ssize_t n; (n = recv(fd_, datagram.data(), datagram.size(), 0)) >= 0;)
+    for (int i = 0; i < kMostARound; ++i) {
+      const ssize_t n = recv(fd_, datagram.data(), datagram.size(), 0);
+      if (n < 0) break;
       if (n > 0) take({datagram.data(), static_cast<size_t>(n)});
+      if (to_ && batch_.events.size() >= kMarkBatch) to_->publish(batch_);
+    }
     if (to_ && !batch_.empty()) to_->publish(batch_);
   }
 }

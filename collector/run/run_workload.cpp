@@ -273,6 +273,9 @@ class RunSession {
   }
 
   void tell_host() {
+    if (const uint64_t refused = marks_->refused())
+      say("host side: " + std::to_string(refused) +
+          " datagrams came that are no marks; they are not recorded");
     if (const std::string why = host_->failure(); !why.empty()) fail(Exit::kSegment, why);
     for (const HostClientResult& r : host_->results()) {
       const std::string who = "process " + std::to_string(r.client.pid) +
@@ -286,6 +289,9 @@ class RunSession {
       if (r.callstacks_refused)
         say("host side: " + who + " sent " + std::to_string(r.callstacks_refused) +
             " callstacks, which are not recorded");
+      if (r.names_refused)
+        say("host side: " + who + " used " + std::to_string(r.names_refused) +
+            " times a name beyond the million that is kept; what it names has none");
     }
   }
 

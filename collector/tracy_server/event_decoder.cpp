@@ -22,6 +22,11 @@ T value_at(std::span<const std::byte> body, size_t at) {
   return value;
 }
 
+// Times of foreign bytes may overflow, and then wrap.
+int64_t wrapping_sum(int64_t a, uint64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + b);
+}
+
 std::string_view up_to_zero(std::string_view& rest) {
   const size_t end = std::min(rest.find('\0'), rest.size());
   const std::string_view part = rest.substr(0, end);
@@ -95,9 +100,12 @@ void EventDecoder::emit(EventKind kind, uint32_t subject, int64_t time, uint64_t
 // Behind protocol 77 a difference that is not negative is sent in the shortest form that holds it, less what
 // the shorter ones hold.
 int64_t EventDecoder::thread_time(int64_t difference, uint64_t offset) {
-  if (difference >= 0 && dialect_->short_zones) difference += static_cast<int64_t>(offset);
-  return thread_ref_ =
-             static_cast<int64_t>(static_cast<uint64_t>(thread_ref_) + static_cast<uint64_t>(difference));
+  if (difference >= 0 && dialect_->short_zones) difference = wrapping_sum(difference, offset);
+  return thread_ref_ = wrapping_sum(thread_ref_, static_cast<uint64_t>(difference));
+}
+
+int64_t EventDecoder::serial_time(int64_t difference) {
+  return serial_ref_ = wrapping_sum(serial_ref_, static_cast<uint64_t>(difference));
 }
 
 bool EventDecoder::item(Item of, std::span<const std::byte> body, std::string_view tail) {
@@ -231,8 +239,7 @@ void EventDecoder::other_item(Item of, std::span<const std::byte> body) {
       const double value = of == Item::plot_data_int     ? static_cast<double>(value_at<int64_t>(body, 16))
                            : of == Item::plot_data_float ? static_cast<double>(value_at<float>(body, 16))
                                                          : value_at<double>(body, 16);
-      if (asked_strings_.size() < kMostNames && asked_strings_.insert(key).second)
-        ask(QueryKind::plot_name, key);
+      need_once(QueryKind::plot_name, key);
       emit_here(EventKind::plot, time, std::bit_cast<uint64_t>(value),
                 {reinterpret_cast<const char*>(body.data()), sizeof key});
       return;
@@ -241,8 +248,7 @@ void EventDecoder::other_item(Item of, std::span<const std::byte> body) {
     case Item::frame_mark_msg_start:
     case Item::frame_mark_msg_end: {
       const auto key = value_at<uint64_t>(body, 8);
-      if (key && asked_strings_.size() < kMostNames && asked_strings_.insert(key).second)
-        ask(QueryKind::frame_name, key);
+      need_once(QueryKind::frame_name, key);
       emit(EventKind::frame, static_cast<uint32_t>(of) - static_cast<uint32_t>(Item::frame_mark_msg),
            value_at<int64_t>(body, 0), key);
       return;
@@ -316,7 +322,7 @@ bool EventDecoder::named_item(Item of, std::span<const std::byte> body, std::str
 uint32_t EventDecoder::keyed_source(uint64_t key) {
   const auto found = keyed_.find(key);
   if (found != keyed_.end()) return found->second.number;
-  if (keyed_.size() >= kMostNames) return 0;
+  if (keyed_.size() >= kMostNames) return ++names_refused_, 0;
   KeyedSource& source = keyed_[key];
   source.number = next_source_++;
   located_in_order_.push_back(key);
@@ -328,7 +334,7 @@ uint32_t EventDecoder::keyed_source(uint64_t key) {
 uint32_t EventDecoder::allocated_source() {
   const auto found = allocated_.find(payload_);
   if (found != allocated_.end()) return found->second;
-  if (allocated_.size() >= kMostNames) return 0;
+  if (allocated_.size() >= kMostNames) return ++names_refused_, 0;
   const uint32_t number = next_source_++;
   allocated_.emplace(payload_, number);
   constexpr size_t kLine = 4, kText = 8;
@@ -363,8 +369,17 @@ void EventDecoder::located(std::span<const std::byte> body) {
 }
 
 void EventDecoder::need_string(uint64_t key) {
-  if (key == 0 || asked_strings_.size() >= kMostNames || !asked_strings_.insert(key).second) return;
-  ask(QueryKind::string, key);
+  need_once(QueryKind::string, key);
+}
+
+void EventDecoder::need_once(QueryKind kind, uint64_t key) {
+  if (key == 0 || asked_strings_.contains(key)) return;
+  if (asked_strings_.size() >= kMostNames) {
+    ++names_refused_;
+    return;
+  }
+  asked_strings_.insert(key);
+  ask(kind, key);
 }
 
 void EventDecoder::need_thread(uint32_t thread) {

@@ -55,6 +55,8 @@ class EventDecoder {
   const Dialect& dialect() const { return *dialect_; }
   uint64_t events() const { return events_; }
   uint64_t callstacks_refused() const { return callstacks_; }
+  // Uses of names, locations and strings beyond the number that is kept: what they name stays without a name.
+  uint64_t names_refused() const { return names_refused_; }
 
  private:
   struct KeyedSource {
@@ -75,12 +77,13 @@ class EventDecoder {
     emit(kind, thread_, time, value, text);
   }
   int64_t thread_time(int64_t difference, uint64_t offset);
-  int64_t serial_time(int64_t difference) { return serial_ref_ += difference; }
+  int64_t serial_time(int64_t difference);
   uint32_t keyed_source(uint64_t key);
   uint32_t allocated_source();
   void begin_zone(int64_t time, uint32_t source);
   void need_string(uint64_t key);
   void need_thread(uint32_t thread);
+  void need_once(QueryKind kind, uint64_t key);
   void ask(QueryKind kind, uint64_t key) { queries_.push_back({kind, key}); }
   void located(std::span<const std::byte> body);
   void string_came(uint64_t key, std::string_view text);
@@ -96,7 +99,7 @@ class EventDecoder {
   int64_t thread_ref_ = 0, serial_ref_ = 0;
   std::string single_, payload_;
   std::deque<Query> queries_;
-  uint64_t answers_ = 0, events_ = 0, callstacks_ = 0;
+  uint64_t answers_ = 0, events_ = 0, callstacks_ = 0, names_refused_ = 0;
   bool terminated_ = false;
   uint32_t next_source_ = 1;
   std::unordered_map<uint64_t, KeyedSource> keyed_;

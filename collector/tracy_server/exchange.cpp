@@ -156,11 +156,16 @@ void Exchange::put_query(const Query& query) {
 }
 
 void Exchange::send_queries() {
-  open_ -= std::min(open_, decoder_.take_answers());
+  const uint64_t answers = decoder_.take_answers();
+  answered_ += answers;
+  open_ -= std::min(open_, answers);
   for (auto& queries = decoder_.queries(); !queries.empty() && open_ < kMostOpen;
        queries.pop_front(), ++open_)
     put_query(queries.front());
-  if (!decoder_.terminated() || open_ != 0) return;
+  if (decoder_.terminated() && open_ == 0) end_without_answers();
+}
+
+void Exchange::end_without_answers() {
   put_query({QueryKind::terminate, 0});
   state_ = ExchangeState::ended;
 }

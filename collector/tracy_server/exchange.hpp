@@ -69,6 +69,15 @@ class Exchange {
   const EventDecoder& decoder() const { return decoder_; }
   const std::string& why() const { return why_; }
 
+  // The client has no more events, and waits for the end of the questions that it has not answered yet.
+  bool waits_for_answers() const {
+    return state_ == ExchangeState::frames && decoder_.terminated() && open_ != 0;
+  }
+  uint64_t open_queries() const { return open_; }
+  uint64_t answered() const { return answered_; }
+  // Ends without the answers that are open, of a client that does not give them: it waits in its exit.
+  void end_without_answers();
+
  private:
   // Queries that may be open at once: those that the client's smallest send buffer holds (TracyWorker, Exec).
   static constexpr uint64_t kMostOpen = 256;
@@ -86,7 +95,8 @@ class Exchange {
   std::vector<std::byte> in_;
   size_t at_ = 0;  // of what was taken of it
   std::string out_, why_;
-  uint64_t open_ = 0;
+  uint64_t answered_ = 0;
+  uint64_t open_ = 0;  // queries without an answer
 };
 
 }  // namespace ttc::tracy_server

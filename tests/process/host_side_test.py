@@ -39,15 +39,23 @@ CLIENT = textwrap.dedent('''
         body = struct.pack("<II", 0, 12) + b"function\\0file.cpp\\0" + name
         return struct.pack("<BQH", payload, 0, len(body)) + body
 
-    listener = socket.socket()
+    # As Tracy: connections of clients that ended before keep no port, and of two that bind one port the first listens.
     for port in range(8086, 8106):
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
+            listener.listen()
             break
         except OSError:
-            pass
-    listener.listen()
+            listener.close()
+    else:
+        sys.exit("all of Tracy's ports are taken")
     print("listening", flush=True)
+    if HOW == "mute":    # a server of another kind, which has nothing to say to half a line
+        peer, _ = listener.accept()
+        while peer.recv(1 << 16): pass
+        sys.exit(0)
     offers = []
     while True:
         if HOW == "silent":
@@ -93,7 +101,18 @@ CLIENT = textwrap.dedent('''
         frame = block(one * 1000)
         for _ in range(400):
             peer.sendall(frame)
+    if HOW == "packed":    # 30 blocks of 20,000 messages each, of some 1,000 bytes: a message, and the same again
+        one = string(single, b"x") + struct.pack("<Bq", message, raw + 2000) + tail
+        first, more, last = len(one) - 15, 19_998 * len(one) - 19, len(one) - 15
+        assert 0 <= first < 255 or len(one) < 15
+        head = bytes([min(len(one), 15) << 4 | 15]) + (bytes([first]) if len(one) >= 15 else b"")
+        body = one + struct.pack("<H", len(one)) + b"\\xff" * (more // 255) + bytes([more % 255])
+        body += bytes([min(len(one), 15) << 4]) + (bytes([last]) if len(one) >= 15 else b"") + one
+        peer.sendall(30 * (struct.pack("<I", len(head + body)) + head + body))
     peer.sendall(block(bytes([terminate])))
+    if HOW == "owing":
+        while (peer.recv(13, socket.MSG_WAITALL) or b"\\0")[0]: pass
+        sys.exit(6)
     got = b""
     while True:
         part = peer.recv(13 - len(got))
@@ -197,6 +216,27 @@ def flood():
     check(rows == 400_000 or "overwritten in the ring" in err, f"{rows} messages: {err}")
 
 
+def packed():
+    """Half a million messages in 30,000 bytes: what one reading brings is more than a chunk of the ring takes."""
+    root = work("packed")
+    code, _, err = finish(run_client(root, 76, "packed"))
+    check(code == 0, f"{code} {err}")
+    with open(f"{root}/.logs/tracy_ops_data.csv") as file:
+        rows = sum(line.startswith("x") for line in file)
+    check(rows == 30 * 20_000, f"{rows} messages: {err}")
+
+
+def silent():
+    """A server of another kind on one of Tracy's ports, and a client that answers no question: neither has to wait for our end."""
+    path, root = client_file(), work("silent")
+    line = f"{sys.executable} {path} 76 mute & {sys.executable} {path} 76 owing; code=$?; wait; exit $code"
+    code, _, err = finish(start("ttcollect", "run", "--no-device", "-o", root, "--", "sh", "-c", line))
+    check(code == 6, f"{code} {err}")
+    check("did not answer as a Tracy client" in err and "did not answer 1 questions for names" in err, err)
+    with open(f"{root}/.logs/tracy_ops_data.csv") as file:
+        check(file.read().count("TT_DNN_DEVICE_OP") == 1, "the message is missing")
+
+
 def many():
     """Eight processes of four dialects at once, with the same ports to choose from; none is given a port."""
     root, path = work("many"), client_file()
@@ -223,4 +263,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (dialects, ops, leaves_nothing, unknown, garbage, killed, flood, many, foreign)}[sys.argv[1]]()
+    {f.__name__: f for f in (dialects, ops, leaves_nothing, unknown, garbage, killed, flood, packed, silent, many, foreign)}[sys.argv[1]]()

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <random>
 
 #include "tests/support/tracy_conversation.hpp"
@@ -203,6 +205,44 @@ TEST(TracyServer, an_item_that_the_dialect_lacks_is_named) {
   const std::byte item{200};
   EXPECT_FALSE(decoder.decode({&item, 1}));
   EXPECT_EQ(decoder.why(), "item 200 does not exist in protocol 64 (0.10)");
+}
+
+// Signed sums of foreign differences overflowed.
+TEST(TracyServer, times_that_overflow_wrap) {
+  using tracy_server::Item;
+  for (const tracy_server::Dialect& dialect : tracy_server::dialects()) {
+    std::vector<int64_t> times;
+    tracy_server::EventDecoder decoder(dialect,
+                                       [&](const collect::HostEvent& e) { times.push_back(e.time); });
+    std::vector<std::byte> items;
+    for (const Item item : {Item::zone_end, Item::zone_end, Item::lock_obtain, Item::lock_obtain}) {
+      const auto number = std::find(dialect.items.begin(), dialect.items.end(), item) - dialect.items.begin();
+      items.push_back(static_cast<std::byte>(number));
+      std::vector<std::byte> body(dialect.sizes[static_cast<size_t>(number)] - 1u);
+      const int64_t latest = INT64_MAX;
+      std::memcpy(body.data() + body.size() - sizeof latest, &latest, sizeof latest);
+      items.insert(items.end(), body.begin(), body.end());
+    }
+    EXPECT_TRUE(decoder.decode(items)) << decoder.why();
+    ASSERT_EQ(times.size(), 4u);
+    EXPECT_EQ(times[2], INT64_MAX);
+    EXPECT_EQ(times[3], -2);
+  }
+}
+
+// A client whose numbers of questions were others would wait for the last query for ever.
+TEST(TracyServer, an_end_without_answers_has_the_last_query) {
+  Conversation talk(*tracy::dialect_for(82, false), kWhole);
+  talk.stream().thread(7);
+  talk.stream().zone_begin(5'000, 1);
+  talk.stream().terminate();
+  talk.stream().flush();
+  ASSERT_TRUE(talk.exchange().waits_for_answers());
+  EXPECT_EQ(talk.exchange().open_queries(), 2u);
+  talk.exchange().to_send();
+  talk.exchange().end_without_answers();
+  EXPECT_EQ(talk.exchange().to_send(), std::string(13, '\0'));
+  EXPECT_EQ(talk.exchange().state(), ExchangeState::ended);
 }
 
 TEST(TracyServer, every_dialect_has_the_numbers_of_the_sheet) {
