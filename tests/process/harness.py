@@ -168,6 +168,11 @@ def clean():
     for process in _running:
         if process.poll() is None:
             process.kill()
+            # A killed `ttcollect run` leaves the host's segment, named after its process; until wait() no other has the number.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            for file in os.listdir("/dev/shm"):
+                if file.startswith(f"ttcollect-run-{process.pid}."):
+                    os.unlink("/dev/shm/" + file)
             process.wait()
     for file in filter(is_ours, os.listdir("/dev/shm")):
         os.unlink("/dev/shm/" + file)
