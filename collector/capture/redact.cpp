@@ -76,7 +76,8 @@ std::string redacted_zone(std::string_view zone_string) {
   for (uint32_t number = 0; number < 36u * 36 * 36 * 36; ++number) {
     char tag[5] = {};
     for (uint32_t i = 0, rest = number; i < 4; ++i, rest /= 36) tag[i] = kDigits[rest % 36];
-    std::string tried = before + tag + behind;
+    std::string tried = before;
+    tried.append(tag).append(behind);
     if (markers::hash16(tried) == id) return tried;
   }
   return {};

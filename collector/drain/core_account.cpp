@@ -31,7 +31,10 @@ bool CoreAccount::broken(uint32_t risc) const {
 }
 
 void CoreAccount::join_at(uint32_t risc, uint64_t begins) {
-  log_->close(where(risc), LossCause::host_reset, begins);
+  // What comes again from before leaves nothing out: the interval ends right behind what was complete, and not before it begins.
+  const uint64_t complete = lanes_[risc].complete_until;
+  const bool again = complete != 0 && markers::clock_difference(begins, complete) <= 0;
+  log_->close(where(risc), LossCause::host_reset, again ? complete + 1 : begins);
 }
 
 void CoreAccount::begin_epoch(const std::array<std::optional<Proof>, device::kMaxRiscs>& across) {

@@ -441,6 +441,7 @@ class Drain {
   void l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
   card::Access read_l1_canary(const CoreState& core, uint32_t risc,
                               std::array<uint32_t, device::kFirstCustomWord + 2>& buffer);
+  bool may_have_stored(const CoreState& core, uint32_t risc) const;
   card::Access notice_l1_reset(CoreState& core, const Snapshot& snap);
   bool frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until);
   card::Access take_l1_tail(CoreState& core, uint32_t risc);

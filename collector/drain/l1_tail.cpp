@@ -170,7 +170,7 @@ Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
       if (const Access a = take_l1_tail(core, r); a != Access::ok) return a;
       continue;
     }
-    if (snap.stored[r] <= kHead && !core.looked_late) continue;
+    if (snap.stored[r] <= kHead && (!core.looked_late || !may_have_stored(core, r))) continue;
     if (r != 0 && !all && lane.l1_canary != 0) continue;
     std::array<uint32_t, kHead + 2> buffer;
     if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
@@ -183,6 +183,13 @@ Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
     if (stands && snap.stored[r] > kHead) l1_begins(core, r, buffer);
   }
   return Access::ok;
+}
+
+// An Ethernet core may have a control vector and no buffers: those are read only where it stored something.
+bool Drain::may_have_stored(const CoreState& core, uint32_t risc) const {
+  const LaneState& lane = core.lanes[risc];
+  return core.core.kind == markers::CoreKind::tensix || lane.delivered || lane.l1_canary != 0 ||
+         !lane.l1_rest.empty() || core.seen_stored[risc] != 0;
 }
 
 Access Drain::notice_l1_reset(CoreState& core, const Snapshot& snap) {
@@ -261,7 +268,7 @@ Access Drain::take_l1_tail(CoreState& core, uint32_t risc) {
 Access Drain::publish_l1_rest(CoreState& core, uint32_t pushed) {
   if (mode_of(core) == device::Mode::normal) return Access::ok;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
-    if (pushed >> r & 1) continue;
+    if ((pushed >> r & 1) || !may_have_stored(core, r)) continue;
     if (mode_of(core) != device::Mode::accumulate)
       publish_rest(core, r, std::exchange(core.lanes[r].l1_rest, {}), true);
     else if (const Access a = take_l1_tail(core, r); a != Access::ok)

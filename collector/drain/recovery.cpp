@@ -353,7 +353,8 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap,
       seen <= lane.cursor && new_end <= lane.cursor && !lane.digest.known && !accumulates;
   // Without a time to compare, older bytes cannot be distinguished from lost ones. Accumulating firmware stores nothing in
   // the middle of a frame, so what is later than the begin of collecting is its.
-  const bool timeless = !lane.digest.known && !accumulates;
+  const bool timeless = !lane.digest.known && !(accumulates && may_have_stored(core, risc));
+  if (timeless && accumulates) evidence.nothing_announced = seen == 0 && new_end == 0;
   if (!region_size_.known() || evidence.nothing_announced || timeless) return Access::ok;
   const bool had_digest = std::exchange(lane.digest.known, 1) != 0;
   if (!had_digest) lane.digest.last_time = attachment_.begun_cycles;
@@ -383,7 +384,10 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const Snapshot& snap,
     chain.behind_gap = recovered.behind_gap = true;
   }
   if (const Access a = publish_chain(core, risc, chain); a != Access::ok) return a;
-  if (!had_digest && !chain.begins) lane.digest = {};
+  if (!had_digest && !chain.begins) {
+    lane.digest = {};
+    evidence.nothing_announced = seen == 0 && new_end == 0 && !chain.incomplete;
+  }
   evidence.cursor_stands =
       stands || (chain.begins && !passed_newer);  // behind survivors nothing was written any more
   recovered.sat_out_launch = chain.sat_out_launch;

@@ -17,7 +17,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "collector/drain/continuity.cpp"
 TESTS = ["continuity", "exhaustion"]
-LIBRARIES = "-lgtest -lgtest_main -lpthread -lzstd -llz4 -luring -lnuma -lpci -lz -lxxhash -lrt".split()
+LIBRARIES = "-lgtest -lgtest_main -lpthread -lzstd -llz4 -luring -lnuma -lpci -lz -lxxhash -lcairo -lrt".split()
 
 
 def flags(build):

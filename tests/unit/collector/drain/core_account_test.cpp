@@ -52,6 +52,14 @@ TEST_F(CoreAccountOf, a_broken_lane_stays_in_an_open_interval_until_it_delivers)
   EXPECT_EQ(only().to_cycles, 500u);
 }
 
+TEST_F(CoreAccountOf, an_interval_does_not_end_before_it_begins) {
+  account_.extend(1, proof(), 100);
+  account_.break_off(1);
+  account_.join_at(1, 60);
+  EXPECT_EQ(only().from_cycles, 100u);
+  EXPECT_EQ(only().to_cycles, 101u);
+}
+
 TEST_F(CoreAccountOf, an_epoch_begins_broken_where_nothing_proves_the_reset) {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) account_.extend(r, proof(), 100);
   std::array<std::optional<Proof>, device::kMaxRiscs> across;

@@ -6,7 +6,7 @@ namespace {
 
 using namespace ttc::chip;
 
-std::string error_of(std::string_view toml) {
+std::string refusal_of(std::string_view toml) {
   try {
     read_workload(toml, "w.toml");
   } catch (const WorkloadError& e) {
@@ -49,19 +49,19 @@ flops = 1048576
 }
 
 TEST(ChipWorkloadFile, what_is_wrong_is_said_with_its_line) {
-  EXPECT_EQ(error_of("jitter = 0.1\n"), "w.toml:1: it holds no [[op]]");
-  EXPECT_EQ(error_of("[[op]]\nblocks = 0\n"), "w.toml:2: blocks must be a whole number from 1 to 10000");
-  EXPECT_EQ(error_of("[[op]]\nblocks = 2.5\n"), "w.toml:2: blocks must be a whole number from 1 to 10000");
-  EXPECT_EQ(error_of("[[op]]\n\npattern = \"star\"\n"),
+  EXPECT_EQ(refusal_of("jitter = 0.1\n"), "w.toml:1: it holds no [[op]]");
+  EXPECT_EQ(refusal_of("[[op]]\nblocks = 0\n"), "w.toml:2: blocks must be a whole number from 1 to 10000");
+  EXPECT_EQ(refusal_of("[[op]]\nblocks = 2.5\n"), "w.toml:2: blocks must be a whole number from 1 to 10000");
+  EXPECT_EQ(refusal_of("[[op]]\n\npattern = \"star\"\n"),
             "w.toml:3: pattern 'star' is none of stream, multicast, pipeline, ring");
-  EXPECT_EQ(error_of("jitter = 2\n[[op]]\n"), "w.toml:1: jitter must be a number from 0 to 0.9");
-  EXPECT_EQ(error_of("jitter = nan\n[[op]]\n"), "w.toml:1: jitter must be a number from 0 to 0.9");
-  EXPECT_TRUE(error_of("[[op]]\nbloks = 3\n").starts_with("w.toml:2: 'bloks' is not known here; "));
-  EXPECT_TRUE(error_of("[[op]]\ninputs = [[1, 1, 32]]\n").starts_with("w.toml:2: inputs must be shapes"));
-  EXPECT_TRUE(error_of("[[op]]\ncode = \"a`b\"\n").starts_with("w.toml:2: code holds"));
-  EXPECT_TRUE(error_of("op = 3\n").starts_with("w.toml:1: op must be tables"));
-  EXPECT_TRUE(error_of("[[op]\n").starts_with("w.toml:1: ")) << error_of("[[op]\n");
-  EXPECT_TRUE(error_of("[[op]]\nblocks = 3\nblocks = 4\n").starts_with("w.toml:3: "));
+  EXPECT_EQ(refusal_of("jitter = 2\n[[op]]\n"), "w.toml:1: jitter must be a number from 0 to 0.9");
+  EXPECT_EQ(refusal_of("jitter = nan\n[[op]]\n"), "w.toml:1: jitter must be a number from 0 to 0.9");
+  EXPECT_TRUE(refusal_of("[[op]]\nbloks = 3\n").starts_with("w.toml:2: 'bloks' is not known here; "));
+  EXPECT_TRUE(refusal_of("[[op]]\ninputs = [[1, 1, 32]]\n").starts_with("w.toml:2: inputs must be shapes"));
+  EXPECT_TRUE(refusal_of("[[op]]\ncode = \"a`b\"\n").starts_with("w.toml:2: code holds"));
+  EXPECT_TRUE(refusal_of("op = 3\n").starts_with("w.toml:1: op must be tables"));
+  EXPECT_TRUE(refusal_of("[[op]\n").starts_with("w.toml:1: ")) << refusal_of("[[op]\n");
+  EXPECT_TRUE(refusal_of("[[op]]\nblocks = 3\nblocks = 4\n").starts_with("w.toml:3: "));
 }
 
 TEST(ChipWorkloadFile, every_builtin_is_one) {
