@@ -42,9 +42,10 @@ def blackhole():
 
 
 def unpaced():
-    """The workload ends without waiting for its reader: what was not read before the firmware went is an interval."""
+    """A workload ends without waiting for its reader: what was not read before the firmware went is an interval. (The last one
+    waits: one that is over before the collector attaches leaves nothing that could be known.)"""
     run = Run([], ["--programs", 800, "--cores", 6, *following(
-        "--generation G3 --programs 800 --cores 6", "--generation G4 --programs 800 --cores 3 --off-before 1ms")],
+        "--generation G3 --programs 800 --cores 6", "--generation G4 --pace --programs 200 --cores 3 --off-before 1ms")],
               export_codes=(0, 6))
     run.losses_reported(but=run.unseen)
 
