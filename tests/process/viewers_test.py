@@ -387,7 +387,7 @@ def flaws():
     # More than a log holds, and nobody who empties it: the card drops launches.
     ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=90000,apart=6ms,words=3", "--rate", 1000,
                                         "--zones-per-kernel", 60, "--region-bytes", 12000],
-                        programs=60)
+                        programs=90, cores=3)  # a picture has 64 rows at most, and a lane with losses has three
     truth = set(zones_of(rows, in_cycles, unfinished=True)[0])
     path, told = export(ttc, "perfetto")
     trace = perfetto_check.Trace(path)
