@@ -33,7 +33,7 @@ class Chunk {
     auto* at = reinterpret_cast<char*>(chunk.data());
     std::memcpy(at, &h, sizeof h);
     std::memcpy(at + sizeof h, &head, sizeof head);
-    std::memcpy(at + sizeof h + sizeof head, records_.data(), records_.size());
+    if (!records_.empty()) std::memcpy(at + sizeof h + sizeof head, records_.data(), records_.size());
     files.push(chunk);
   }
   HostChunkHead head;
