@@ -63,6 +63,11 @@ def screen():
     s.press("p")
     s.until(lambda t: "PAUSED" in t, "a pause")
     paused = s.text()
+    for _ in range(20):  # the frame in which the pause began may still be on its way
+        s.read(0.15)
+        if s.text() == paused:
+            break
+        paused = s.text()
     for _ in range(3):
         s.read(0.15)
     h.check(s.text() == paused, f"it goes on while it is paused:\n{paused}\n{s.text()}")
