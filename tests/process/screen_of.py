@@ -3,6 +3,7 @@
 The reader obeys what ttmon sends: moves to a place, clears the line or the screen, the alternate screen, colours, and text. Anything
 else is a failure.
 """
+import codecs
 import errno
 import fcntl
 import os
@@ -33,6 +34,7 @@ class Screen:
         self.process = subprocess.Popen([os.path.join(h.BIN, tool), *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs,
                                         env=environment, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         self.theirs = theirs    # stays open, so that its settings can be read when the program has ended
+        self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")  # a read may end within a character
         self.pending = ""
         self.raw = ""
         self.alternate = False
@@ -61,8 +63,9 @@ class Screen:
         except OSError as e:
             h.check(e.errno == errno.EIO, e)
             return False
-        self.pending += more.decode("utf-8", "surrogateescape")
-        self.raw += more.decode("utf-8", "surrogateescape")
+        text = self.decoder.decode(more)
+        self.pending += text
+        self.raw += text
         self._obey()
         return True
 
@@ -102,9 +105,6 @@ class Screen:
                 self._sequence(*found.groups())
                 continue
             sign, self.pending = self.pending[0], self.pending[1:]
-            if 0xDC80 <= ord(sign) <= 0xDCFF and len(self.pending) < 3:
-                self.pending = sign + self.pending    # a character that is cut
-                return
             self._put(sign)
 
     def _sequence(self, private, numbers, letter):
