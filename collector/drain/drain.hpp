@@ -35,7 +35,7 @@
 //   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, a push that does
 //     not begin with the buffer's first marker, or another first marker without a push, has a reset in front of it.
 //
-// Nothing of this is a loss until an account says so: CoreAccount joins what is delivered to what was only with a Proof
+// CoreAccount decides what is a loss: it joins new markers to those delivered before only with a Proof
 // (continuity.hpp), and records an interval otherwise.
 //
 // What stays unseen: an epoch within kPollDeadlineNs.

@@ -25,7 +25,7 @@ using tracy_server::ExchangeState;
 constexpr std::chrono::milliseconds kLookOften{5}, kLookSeldom{50};
 constexpr uint64_t kOftenFor = 20'000'000'000;  // ns; a workload's processes begin within it
 constexpr uint64_t kEndWithin = 2'000'000'000;  // ns; of a client whose process has ended
-// Of whoever listens on such a port and says nothing to our offer: a server of another kind would have to wait for us.
+// How long a listener on such a port may leave the offer unanswered. It may be a server of another kind that blocks on us.
 constexpr uint64_t kAnswerWithin = 5'000'000'000;  // ns
 // Of a client that ends and owes answers: it gives them at once, and until our last word its process does not end.
 constexpr uint64_t kNamesWithin = 5'000'000'000;  // ns since anything came that answers

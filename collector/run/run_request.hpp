@@ -47,7 +47,7 @@ struct EnvironmentPlan {
   std::vector<std::string> unset;
   std::vector<std::string> sentences;  // of what was left as the user has it, or taken away
 };
-// `root`: absolute. A variable that `given` has keeps its value, and a sentence says so where an option of this
+// `root`: absolute. A variable that `given` has keeps its value, and a sentence names it where an option of this
 // run wants another one. Two are taken away: TRACY_PORT, and the profiler's switch with --no-device.
 EnvironmentPlan plan_environment(const RunRequest& request, const Environment& given,
                                  const std::string& root);

@@ -123,7 +123,7 @@ class HostChunkReader {
   explicit HostChunkReader(std::span<const char> body);
   const std::string& why_not() const { return why_not_; }  // empty: the head is sound
   const HostChunkHead& head() const { return head_; }
-  // False at the end, and where the rest is no record: then why_not() says so.
+  // False at the end, and where the rest is no record; in the latter case why_not() is not empty.
   bool next(HostEvent& event);
 
  private:
