@@ -70,7 +70,7 @@ int Canvas::put(int x, int y, std::string_view text, Style style, int width) {
     if (x + columns > edge) break;
     if (columns > 0 && x >= 0) {
       cells[static_cast<size_t>(x)] = {program::utf8_point(shown, at, length), style};
-      if (columns == 2) cells[static_cast<size_t>(x + 1)] = {0, style};
+      if (columns == 2) cells[static_cast<size_t>(x) + 1] = {0, style};
     }
     x += columns;
     at += length;
@@ -116,7 +116,7 @@ void Canvas::lay(int x, int y, const Canvas& other) {
     std::vector<Cell>& cells = row(y + r);
     const std::vector<Cell>& from = other.rows_[static_cast<size_t>(r)];
     for (int c = 0; c < other.width() && x + c < width_; ++c)
-      cells[static_cast<size_t>(x + c)] = from[static_cast<size_t>(c)];
+      cells[static_cast<size_t>(x) + static_cast<size_t>(c)] = from[static_cast<size_t>(c)];
   }
 }
 

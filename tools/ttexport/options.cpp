@@ -247,8 +247,9 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
     if (app.count(option) == 0 || std::find(formats.begin(), formats.end(), format) != formats.end())
       continue;
     std::string names;
-    for (const std::string_view name : formats) names += (names.empty() ? "" : " and ") + std::string(name);
-    throw program::UsageError(std::string(option) + " is of --format " + names + ", not of " + format);
+    for (const std::string_view name : formats) names.append(names.empty() ? "" : " and ").append(name);
+    throw program::UsageError(
+        std::string(option).append(" is of --format ").append(names).append(", not of ").append(format));
   }
   if (format != "tracy") return;
   for (const char* option :

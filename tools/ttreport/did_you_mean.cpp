@@ -49,6 +49,7 @@ std::string unknown_word(const CLI::App& app, std::span<const std::string> words
                                    [&](const CLI::App* one) { return one->get_name() == words[0]; });
   if (chosen == subcommands.end()) {
     std::vector<std::string> names;
+    names.reserve(subcommands.size());
     for (const CLI::App* one : subcommands) names.push_back(one->get_name());
     return "'" + words[0] + "' is no report" +
            meant(nearest(words[0], names), app.get_name() + " --help lists them");

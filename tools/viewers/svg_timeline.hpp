@@ -49,7 +49,7 @@ class SvgTimeline : public TimelineWriter {
     uint32_t chip = 0;
     int32_t core = -1;  // y << 8 | x; -1: above the cores
     uint32_t rank = 0;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
   };
   struct Lane {
     Place place;

@@ -194,12 +194,14 @@ void TracyFiles::rows_of(uint32_t source, const std::vector<uint32_t>& zones, st
   for (const uint32_t index : zones) {
     const Zone& zone = zones_[index];
     if (zone.name != kNone) name = texts_[zone.name];
-    if (zone.text != kNone) text = '"' + texts_[zone.text] + '"';
+    if (zone.text != kNone) text.assign(1, '"').append(texts_[zone.text]).append(1, '"');
     if (special)
       if (std::string of = parent_text(zone); !of.empty()) parent = std::move(of);
-    out += place + name + ',' + text + ',' + std::to_string(zone.start_ns) + ',' +
-           std::to_string(zone.end_ns - zone.start_ns) + ',' + std::to_string(zone.thread) + ',' + parent +
-           '\n';
+    out.append(place).append(name).append(1, ',').append(text).append(1, ',');
+    out.append(std::to_string(zone.start_ns))
+        .append(1, ',')
+        .append(std::to_string(zone.end_ns - zone.start_ns));
+    out.append(1, ',').append(std::to_string(zone.thread)).append(1, ',').append(parent).append(1, '\n');
   }
 }
 

@@ -39,7 +39,7 @@ std::string on_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream places(path ? path : "");
   for (std::string place; std::getline(places, place, ':');)
-    if (const std::string file = (place.empty() ? "." : place) + "/" + name; executable(file)) return file;
+    if (std::string file = (place.empty() ? "." : place) + "/" + name; executable(file)) return file;
   return "";
 }
 
@@ -48,6 +48,7 @@ class Child {
  public:
   explicit Child(std::vector<std::string> words) {
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     if (pipe2(out_.data(), O_CLOEXEC) != 0 || pipe2(err_.data(), O_CLOEXEC) != 0) {
@@ -189,8 +190,8 @@ std::string find_npe(const std::string& command) {
   if (!command.empty()) return on_path(command);
   for (const char* name : {"npe_analyze_noc_trace_dir", "npe_analyze_noc_trace_dir.py"}) {
     if (const char* tools = std::getenv("TTC_TOOLS"); tools && *tools)
-      if (const std::string file = std::string(tools) + "/" + name; executable(file)) return file;
-    if (const std::string file = on_path(name); !file.empty()) return file;
+      if (std::string file = std::string(tools) + "/" + name; executable(file)) return file;
+    if (std::string file = on_path(name); !file.empty()) return file;
   }
   return "";
 }

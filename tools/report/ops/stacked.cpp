@@ -117,7 +117,7 @@ Cells stacked_cells(const std::vector<StackedRow>& rows, GroupBy by, bool merge_
       for (const Number& n : {r.flops_min, r.flops_max, r.flops_mean, r.flops_deviation, r.flops_weighted})
         line.push_back(fixed(n, 2));
     }
-    cells.rows.push_back(std::move(line));
+    cells.rows.push_back(line);
   }
   return cells;
 }

@@ -43,7 +43,8 @@ std::vector<std::string> column_remarks(const std::vector<std::string>& header, 
     if (column.find('\0') != std::string::npos)
       throw InputError(name + ": line 1 holds a zero byte; the file is no text, or its line ends were lost");
     if (!column.empty() && std::count(header.begin(), header.end(), column) > 1)
-      throw InputError(name + ": line 1 names the column '" + column + "' twice");
+      throw InputError(
+          std::string(name).append(": line 1 names the column '").append(column).append("' twice"));
   }
   const auto need = [&](const char* column, const char* why) {
     if (!has(header, column))

@@ -67,6 +67,7 @@ class RecordSort {
   template <class Take>
   void merge(const std::vector<Run>& runs, const Take& take) const {
     std::vector<Reader> readers;
+    readers.reserve(runs.size());
     for (const Run& run : runs) readers.emplace_back(spilled_, run.begin, run.end);
     const auto later = [&](size_t a, size_t b) { return Less()(readers[b].front(), readers[a].front()); };
     std::priority_queue<size_t, std::vector<size_t>, decltype(later)> next(later);

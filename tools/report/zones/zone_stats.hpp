@@ -39,7 +39,7 @@ class ZoneStats : public Listener {
     uint32_t zone = 0;
     LogRisc risc = LogRisc::brisc;
     bool no_program = false;  // run host ID 0, or on a core that dispatches: its kernels never end
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
   };
 
   static uint32_t core_key(uint32_t chip, uint8_t x, uint8_t y) {
