@@ -33,6 +33,7 @@ HelperProgram::HelperProgram(const std::string& name, const std::vector<std::str
   std::vector<std::string> words{path_of(name)};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

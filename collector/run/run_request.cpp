@@ -76,12 +76,15 @@ uint32_t perf_counter_bits(const std::string& groups) {
     const CounterGroup* found = nullptr;
     std::string known;
     for (const CounterGroup& g : kCounterGroups) {
-      known += (known.empty() ? "" : ", ") + std::string(g.name);
+      if (!known.empty()) known.append(", ");
+      known.append(g.name);
       if (group == g.name) found = &g;
     }
-    if (!found)
-      throw program::UsageError("--profiler-capture-perf-counters: '" + group +
-                                "' is no group of counters; there are " + known);
+    if (!found) {
+      std::string why = "--profiler-capture-perf-counters: '";
+      why.append(group).append("' is no group of counters; there are ").append(known);
+      throw program::UsageError(why);
+    }
     bits |= found->bits;
     from = comma + 1;
   }

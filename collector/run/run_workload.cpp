@@ -67,7 +67,7 @@ std::vector<std::string> environment_words(Environment all, const EnvironmentPla
 
 void say_plan(const EnvironmentPlan& plan) {
   std::string set;
-  for (const auto& [name, value] : plan.set) set += " " + name + "=" + value;
+  for (const auto& [name, value] : plan.set) set.append(" ").append(name).append("=").append(value);
   if (!set.empty()) say("sets" + set);
   for (const std::string& sentence : plan.sentences) say(sentence);
 }
