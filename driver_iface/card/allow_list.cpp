@@ -23,6 +23,11 @@ bool identity_readable(const Arch& arch, Coord tile, uint64_t address) {
   }
 }
 
+bool timer_readable(const Arch& arch, Coord tile, uint64_t address) {
+  return arch.name == "blackhole" && arch.kind_at(tile) == TileKind::pcie &&
+         (address == kTimerLow || address == kTimerHigh);
+}
+
 std::variant<Reach, Refusal> reach_of(const Arch& arch, Coord tile, bool harvested, uint64_t address) {
   const TileKind kind = arch.kind_at(tile);
   const bool has_l1 = kind == TileKind::tensix || kind == TileKind::ethernet;

@@ -35,6 +35,10 @@ void AccessLayer::violate(ViolationKind kind, Coord tile, uint64_t address) {
 }
 
 Access AccessLayer::locate(Coord tile, uint64_t address, Aimed& to) {
+  if ((address & ~(kWindowBytes - 1)) == kTimerBlock && timer_readable(arch_, tile, kTimerLow)) {
+    to = {true, tile, TileKind::pcie, kTimerBlock, 0, 0};
+    return Access::ok;
+  }
   const bool in_grid = tile.x < arch_.grid_x && tile.y < arch_.grid_y;
   const auto verdict =
       reach_of(arch_, tile, in_grid && page_.harvested[tile_index(arch_, tile)] != 0, address);
@@ -74,14 +78,26 @@ void AccessLayer::charge(uint64_t round_trips, uint64_t bytes) {
 }
 
 uint32_t register_now(const Arch& arch, Page& page, Coord tile, uint64_t address) {
+  const auto contradicts = [&](Contradiction one) { return has(page.contradictions, one); };
+  if (timer_readable(arch, tile, address)) {
+    const uint64_t ticks = timer_now(page);
+    const auto high = static_cast<uint32_t>(ticks >> 32);
+    if (address == kTimerHigh)
+      return contradicts(Contradiction::timer_latch) ? high : page.timer_high.load(std::memory_order_relaxed);
+    page.timer_high.store(high, std::memory_order_relaxed);
+    return static_cast<uint32_t>(ticks);
+  }
   std::atomic<uint32_t>& latch = page.latched_high[tile_index(arch, tile)];
-  const uint64_t now = device_now(page);
+  const uint64_t now = on_tile(page, tile, device_now(page));
+  const auto high = static_cast<uint32_t>(now >> 32);
   if (address == kWallClockLow) {
-    latch.store(static_cast<uint32_t>(now >> 32), std::memory_order_relaxed);
+    latch.store(high, std::memory_order_relaxed);
     return static_cast<uint32_t>(now);
   }
-  if (address == kWallClockHigh) return static_cast<uint32_t>(now >> 32);
-  if (address == kWallClockLatched) return latch.load(std::memory_order_relaxed);
+  const uint32_t latched = latch.load(std::memory_order_relaxed);
+  if (address == kWallClockHigh) return contradicts(Contradiction::wall_high) ? latched : high;
+  if (address == kWallClockLatched) return contradicts(Contradiction::wall_latch) ? 0 : latched;
+  if (contradicts(Contradiction::node_id)) std::swap(tile.x, tile.y);
   return tile.x | uint32_t{tile.y} << 6 | uint32_t{arch.grid_x} << 12 | uint32_t{arch.grid_y} << 19;
 }
 
@@ -94,14 +110,16 @@ void AccessLayer::disturb_register(const Aimed& window, uint64_t address, uint32
 Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uint32_t> out) {
   if (card_lost()) return Access::gone;
   const Aimed& w = aimed_[static_cast<size_t>(window)];
-  if (!w.valid || w.base != kRegisterWindow || w.kind == TileKind::dram) {
+  const bool timer = w.kind == TileKind::pcie;
+  if (!w.valid || (w.base != kRegisterWindow && !timer) || w.kind == TileKind::dram) {
     violate(ViolationKind::forbidden_register, w.tile, w.base + offset);
     return Access::refused;
   }
   // All or none: the first that may not be loaded refuses the run.
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t address = w.base + offset + 4 * i;
-    if (address % 4 == 0 && register_readable(arch_, address)) continue;
+    const bool listed = timer ? timer_readable(arch_, w.tile, address) : register_readable(arch_, address);
+    if (address % 4 == 0 && listed) continue;
     violate(address % 4 ? ViolationKind::unaligned_register : ViolationKind::forbidden_register, w.tile,
             address);
     return Access::refused;
@@ -129,12 +147,31 @@ std::optional<AccessLayer::LogPart> AccessLayer::log_part(const Aimed& w, uint64
   uint32_t channel = 0;  // among those that are there: banks are numbered without holes
   for (uint32_t c = 0; c < *arch_.channel_at(w.tile); ++c)
     channel += !page_.harvested[tile_index(arch_, arch_.ports(c)[0])];
-  const auto view = static_cast<uint32_t>(channel * arch_.views_per_channel + in_channel / view_bytes);
+  auto view = static_cast<uint32_t>(channel * arch_.views_per_channel + in_channel / view_bytes);
+  if (has(page_.contradictions, Contradiction::dram_numbering)) view = (view + views() - 1) % views();
   const uint64_t lane = uint64_t{view} * page_.cores_per_bank * kMaxRiscs + slot;
   if (lane >= kMaxFlatIds * kMaxRiscs) return std::nullopt;
   const uint64_t first_byte = (in_view - page_.log_base) % page_.bytes_per_risc;
   return LogPart{static_cast<uint32_t>(lane), page_.landed[lane].load(std::memory_order_acquire),
                  static_cast<uint32_t>(first_byte / 4), static_cast<uint32_t>((first_byte + bytes) / 4)};
+}
+
+uint32_t AccessLayer::views() const {
+  uint32_t channels = 0;
+  for (uint32_t c = 0; c < arch_.channels; ++c)
+    channels += !page_.harvested[tile_index(arch_, arch_.ports(c)[0])];
+  return channels * arch_.views_per_channel;
+}
+
+// True: `out` now holds what the copy of this place before it got, and not the tile's words.
+bool AccessLayer::make_stale(uint64_t at, std::span<uint64_t> out) {
+  Earlier& earlier = earlier_[{at, out.size()}];
+  if (!std::exchange(earlier.next_is_stale, !earlier.next_is_stale)) {
+    earlier.words.assign(out.begin(), out.end());
+    return false;
+  }
+  for (size_t i = 0; i < out.size(); ++i) __atomic_store_n(&out[i], earlier.words[i], __ATOMIC_RELEASE);
+  return true;
 }
 
 // Only what continues the part already read counts: a probe further on has not fetched what lies before it.
@@ -232,6 +269,9 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   for (size_t i = 0; i < out.size(); ++i)
     __atomic_store_n(&out[i], __atomic_load_n(from + i, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
   if (faults_.any() && disturb_copy(w, from, out)) return card_lost() ? Access::gone : Access::ok;
+  if (w.kind != TileKind::dram && has(page_.contradictions, Contradiction::stale_loads) &&
+      make_stale(w.file_offset + offset, out))
+    return Access::ok;
   if (w.kind != TileKind::dram) {
     const uint32_t tile = tile_index(arch_, w.tile);
     const uint32_t control = page_.control_address[tile];

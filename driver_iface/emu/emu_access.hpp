@@ -2,6 +2,7 @@
 // hurt silicon, counted, and charged its latency. In mapped mode it runs in the observer on read-only memory;
 // in strict mode the card runs it on the observer's behalf.
 #pragma once
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,8 @@ class AccessLayer {
     uint32_t first_word;
     uint32_t end_word;
   };
+  uint32_t views() const;  // DRAM banks of the card
+  bool make_stale(uint64_t at, std::span<uint64_t> out);
   std::optional<LogPart> log_part(const Aimed& window, uint64_t offset, uint64_t bytes) const;
   // `got`: what the observer received, `from`: the memory it came from.
   void mark_read(const LogPart& part, std::span<const uint64_t> got, const uint64_t* from);
@@ -89,6 +92,12 @@ class AccessLayer {
   // Descriptor ranges handed out, by token.
   std::vector<std::pair<uint64_t, LogPart>> open_ranges_;
   uint64_t next_token_ = 1;
+  // Copies of L1 by place and size, where loads are contradicted.
+  struct Earlier {
+    bool next_is_stale = false;
+    std::vector<uint64_t> words;
+  };
+  std::map<std::pair<uint64_t, size_t>, Earlier> earlier_;
 };
 
 }  // namespace ttc::card::emu

@@ -175,8 +175,7 @@ class EmulatedClient : public Card {
   Access wall_clock(Coord tile, uint64_t& cycles) override { return read_wall_clock(*this, tile, cycles); }
 
   Health health() override {
-    if (gone_ || (layer_ && layer_->card_lost()) || page_->resets.load() != resets_at_open_)
-      return Health::gone;
+    if (gone_ || (layer_ && layer_->card_lost()) || cut_off(*page_, resets_at_open_)) return Health::gone;
     pollfd p{socket_.get(), POLLIN | POLLRDHUP, 0};
     // The card never speaks unasked: anything readable is its end.
     if (poll(&p, 1, 0) > 0 && p.revents) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver_iface/allow_list.hpp"
 #include "driver_iface/emu/emu_page.hpp"
 
 namespace ttc::card::emu {
@@ -30,13 +31,41 @@ uint64_t device_at(const ClockWorld& world, uint64_t host_ns) {
 uint64_t device_now(const Page& page) {
   const uint64_t cycles = page.clock.is_virtual ? page.virtual_cycles.load(std::memory_order_relaxed)
                                                 : device_at(page.clock, host_now_ns());
-  return cycles - page.clock_zero.load(std::memory_order_relaxed);
+  const uint64_t shown = cycles - page.clock_zero.load(std::memory_order_relaxed);
+  if (!has(page.contradictions, Contradiction::clock_back)) return shown;
+  const uint64_t since = page.attended_since.load(std::memory_order_acquire);
+  return since == 0 ? shown : shown - (time_axis_ns(page) - since) / kBackEveryNs * kBackCycles;
+}
+
+uint64_t on_tile(const Page& page, Coord tile, uint64_t cycles) {
+  if (tile.y % 2 == 0) return cycles;
+  if (has(page.contradictions, Contradiction::tile_rates)) cycles += cycles / 1'000'000 * kFasterPpm;
+  if (has(page.contradictions, Contradiction::tile_stops)) {
+    constexpr uint64_t kRuns = kStopEvery - kStopEvery / 4;
+    cycles = cycles / kStopEvery * kRuns + std::min(cycles % kStopEvery, kRuns);
+  }
+  return cycles;
+}
+
+uint64_t timer_now(const Page& page) {
+  const uint64_t ns = time_axis_ns(page) - page.timer_zero_ns.load(std::memory_order_relaxed);
+  const auto ppm = static_cast<uint64_t>(1'000'000 + page.drift_ppm) *
+                   (has(page.contradictions, Contradiction::timer_rate) ? 99 : 100);
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * kTimerHz * ppm / 100'000'000 /
+                               1'000'000'000);
+}
+
+bool cut_off(const Page& page, uint32_t resets) {
+  return page.resets.load(std::memory_order_acquire) != resets &&
+         !has(page.contradictions, Contradiction::reset_unseen);
 }
 
 uint32_t aiclk_mhz(const Page& page) {
   const ClockWorld& c = page.clock;
   if (c.is_virtual) return page.aiclk_mhz;
-  return static_cast<uint32_t>((piece_at(c, host_now_ns()).hz + 500'000) / 1'000'000);
+  const uint64_t hz = piece_at(c, host_now_ns()).hz;
+  const bool wrong = has(page.contradictions, Contradiction::aiclk_wrong);
+  return static_cast<uint32_t>(((wrong ? hz / 10 * 11 : hz) + 500'000) / 1'000'000);
 }
 
 uint64_t time_axis_ns(const Page& page) {

@@ -53,9 +53,11 @@ uint64_t Faults::draw_gap(uint32_t i) {
 bool Faults::card_lost() const {
   if (!any()) return false;
   const uint32_t resets = page_.resets.load(std::memory_order_acquire);
-  if (resets != resets_at_birth_) return true;
+  if (cut_off(page_, resets_at_birth_)) return true;
   // The descriptor tells before the card has got round to it, so nothing read from then on is believed.
-  return begun_fault(page_, FaultKind::unplug) || (resets == 0 && begun_fault(page_, FaultKind::reset));
+  const bool reset_is_seen = !has(page_.contradictions, Contradiction::reset_unseen);
+  return begun_fault(page_, FaultKind::unplug) ||
+         (reset_is_seen && resets == 0 && begun_fault(page_, FaultKind::reset));
 }
 
 bool Faults::strikes(uint32_t i, FaultKind kind, Coord tile) {

@@ -17,10 +17,11 @@
 #include "driver_iface/arch.hpp"
 #include "driver_iface/card.hpp"
 #include "driver_iface/card_fault.hpp"
+#include "driver_iface/contradiction.hpp"
 
 namespace ttc::card::emu {
 
-inline constexpr uint32_t kPageVersion = 9;
+inline constexpr uint32_t kPageVersion = 10;
 inline constexpr uint32_t kMaxFlatIds = 256;
 inline constexpr uint32_t kMaxRiscs = 5;
 inline constexpr uint32_t kMaxSegments = 16384;  // clocks that move many times a second
@@ -89,14 +90,21 @@ struct Page {
   CardFault fault[kMaxFaults]{};
   std::atomic<uint64_t> attended_since{0};  // time_axis_ns() when the first observer was let in; 0: none yet
   std::atomic<uint32_t> resets{0};          // of the card
+  uint32_t contradictions = 0;              // set of Contradiction
   std::atomic<uint64_t> landing_due_ns{0};  // host_now_ns() when the next posted write lands; 0: none
   // (host resets so far) << 32 | words, per lane. Landed: what a read can find. Read: what observers fetched.
   std::atomic<uint64_t> landed[kMaxFlatIds * kMaxRiscs]{};
+  std::atomic<uint64_t> timer_zero_ns{
+      0};  // on the card's time axis: when the reference timer was last 0; may lie before it (wraps)
+  int32_t drift_ppm = 0;  // of the crystal that tile clocks and the reference timer share
+  uint32_t reserved = 0;
 
   // account
   std::atomic<uint64_t> read[kMaxFlatIds * kMaxRiscs]{};
   std::atomic<uint64_t> control_reads[kMaxTiles]{};  // copies out of a tile's control vector
   std::atomic<uint32_t> latched_high[kMaxTiles]{};
+  std::atomic<uint32_t> timer_high{0};  // that the last load of the reference timer's low half latched
+  uint32_t reserved_2 = 0;
   std::atomic<uint64_t> round_trips{0};
   std::atomic<uint64_t> register_loads{0};
   std::atomic<uint64_t> window_moves{0};
@@ -118,18 +126,25 @@ static_assert(offsetof(Page, version) == 0 && offsetof(Page, bytes) == 4 && offs
               offsetof(Page, log_base) == 394336 && offsetof(Page, bytes_per_risc) == 394340 &&
               offsetof(Page, cores_per_bank) == 394344 && offsetof(Page, faults) == 394348 &&
               offsetof(Page, fault) == 394352 && offsetof(Page, attended_since) == 395888 &&
-              offsetof(Page, resets) == 395896 && offsetof(Page, landing_due_ns) == 395904 &&
-              offsetof(Page, landed) == 395912 && offsetof(Page, read) == 406152 &&
-              offsetof(Page, control_reads) == 416392 && offsetof(Page, latched_high) == 418024 &&
-              offsetof(Page, round_trips) == 418840 && offsetof(Page, register_loads) == 418848 &&
-              offsetof(Page, window_moves) == 418856 && offsetof(Page, descriptor_bytes) == 418864 &&
-              offsetof(Page, index_writes) == 418872 && offsetof(Page, violations) == 418880 &&
-              offsetof(Page, violation) == 418888 && offsetof(Page, fault_began) == 419912 &&
-              offsetof(Page, fault_hits) == 420040 && sizeof(Page) == 420168 &&
+              offsetof(Page, resets) == 395896 && offsetof(Page, contradictions) == 395900 &&
+              offsetof(Page, landing_due_ns) == 395904 && offsetof(Page, landed) == 395912 &&
+              offsetof(Page, timer_zero_ns) == 406152 && offsetof(Page, drift_ppm) == 406160 &&
+              offsetof(Page, read) == 406168 && offsetof(Page, control_reads) == 416408 &&
+              offsetof(Page, latched_high) == 418040 && offsetof(Page, timer_high) == 418856 &&
+              offsetof(Page, round_trips) == 418864 && offsetof(Page, register_loads) == 418872 &&
+              offsetof(Page, window_moves) == 418880 && offsetof(Page, descriptor_bytes) == 418888 &&
+              offsetof(Page, index_writes) == 418896 && offsetof(Page, violations) == 418904 &&
+              offsetof(Page, violation) == 418912 && offsetof(Page, fault_began) == 419936 &&
+              offsetof(Page, fault_hits) == 420064 && sizeof(Page) == 420192 &&
               std::is_standard_layout_v<Page>);
 
-uint64_t host_now_ns();                   // CLOCK_MONOTONIC_RAW
-uint64_t device_now(const Page& page);    // cycles, 64 bits
+uint64_t host_now_ns();                 // CLOCK_MONOTONIC_RAW
+uint64_t device_now(const Page& page);  // cycles, 64 bits
+// What a tile's counter shows when those of the chip show `cycles`: the same, unless contradicted.
+uint64_t on_tile(const Page& page, Coord tile, uint64_t cycles);
+uint64_t timer_now(const Page& page);  // ticks of the reference timer
+// A reset of the card since `resets` ends what was open then.
+bool cut_off(const Page& page, uint32_t resets);
 uint64_t time_axis_ns(const Page& page);  // host time, or what virtual cycles amount to; never 0
 // The piece that holds at that time; the first one also before it.
 const ClockWorld::Segment& piece_at(const ClockWorld& world, uint64_t host_ns);

@@ -25,6 +25,7 @@ namespace {
 using namespace emu;
 
 constexpr uint32_t kWindowPool = 10;     // windows of the 2 MiB class
+constexpr uint32_t kOneWindow = 1;       // contradicted
 constexpr int kWatchMs = 1;              // how closely faults that the card itself acts on are watched
 constexpr uint32_t kMaxWindowsEach = 4;  // more is not good manners (tt-metal llrt/tlb_config.cpp)
 
@@ -89,7 +90,9 @@ struct EmulatedCard::Impl {
   void describe(const Board& board) {
     copy_text(page->arch, options.arch);
     copy_text(page->board, options.board);
-    page->aiclk_mhz = options.aiclk_mhz;
+    page->contradictions = options.contradictions;
+    page->aiclk_mhz =
+        contradicts(Contradiction::aiclk_wrong) ? options.aiclk_mhz / 10 * 11 : options.aiclk_mhz;
     page->workload_pid = getpid();
     page->round_trip_ns = options.round_trip_ns;
     harvest(board);
@@ -116,6 +119,11 @@ struct EmulatedCard::Impl {
     }
     page->virtual_cycles = options.start_cycles;
     made_ns = time_axis_ns(*page);
+    page->drift_ppm = options.drift_ppm;
+    // In parts, as the product of a timer about to wrap and 10^9 has more than 64 bits.
+    const uint64_t ticks = options.timer_start;
+    page->timer_zero_ns =
+        made_ns - ticks / kTimerHz * 1'000'000'000 - ticks % kTimerHz * 1'000'000'000 / kTimerHz;
   }
 
   // Of a row or column that is to be fused off: `at` gives its tiles.
@@ -179,6 +187,8 @@ struct EmulatedCard::Impl {
       for (const Coord port : arch->ports(c))
         if (off >> c & 1) page->harvested[port.y * arch->grid_x + port.x] = 1;
     views = arch->dram_views_without(off);
+    if (contradicts(Contradiction::dram_numbering))
+      std::rotate(views.begin(), views.begin() + 1, views.end());
   }
 
   void listen_for_observers() {
@@ -279,8 +289,11 @@ struct EmulatedCard::Impl {
                   static_cast<off_t>(total_bytes)) != 0)
       std::terminate();  // a memfd can always give its pages back
     page->clock_zero.fetch_add(device_now(*page), std::memory_order_relaxed);
+    page->timer_zero_ns = time_axis_ns(*page);
+    page->timer_high = 0;
     for (auto& latch : page->latched_high) latch = 0;
-    for (auto& [fd, client] : clients) client.windows = 0;  // free for others at once
+    if (!contradicts(Contradiction::reset_unseen))
+      for (auto& [fd, client] : clients) client.windows = 0;  // free for others at once
     page->leaving = 0;
     page->resets.fetch_add(1, std::memory_order_release);
   }
@@ -291,6 +304,9 @@ struct EmulatedCard::Impl {
     const int key = fd.get();
     clients[key].socket = std::move(fd);
   }
+
+  bool contradicts(Contradiction one) const { return has(options.contradictions, one); }
+  uint32_t window_pool() const { return contradicts(Contradiction::few_windows) ? kOneWindow : kWindowPool; }
 
   uint32_t windows_taken() const {
     uint32_t taken = 0;
@@ -399,7 +415,7 @@ struct EmulatedCard::Impl {
       a.status = static_cast<uint32_t>(Greeting::too_many_windows);
       return reply(client, a, {}, false);
     }
-    if (windows_taken() + r.windows_wanted > kWindowPool || windows_withheld()) {
+    if (windows_taken() + r.windows_wanted > window_pool() || windows_withheld()) {
       a.status = static_cast<uint32_t>(Greeting::no_window_left);
       return reply(client, a, {}, false);
     }
@@ -497,6 +513,9 @@ uint32_t EmulatedCard::load_dram(uint32_t view, uint64_t address) const {
   return impl_->word(impl_->view_offset(view, address)).load(std::memory_order_relaxed);
 }
 
+uint64_t EmulatedCard::clock_on(Coord tile, uint64_t cycles) const {
+  return on_tile(*impl_->page, tile, cycles);
+}
 uint64_t EmulatedCard::clock() const {
   return device_now(*impl_->page);
 }

@@ -207,7 +207,8 @@ struct DriverModel::Chip {
   uint32_t register_at(const NocAim& aim, const Target& to, uint64_t address) {
     if (link_dead || in_reset || silent.count(to.tile)) return ~0u;
     if (to.kind == Target::registers) {
-      if (address == kNiuConfig) return (is_off(to.tile) ? kNiuTileOff : 0) | 1u << 14;
+      const bool says_it_is_off = !has(page->contradictions, Contradiction::fused_off_unsaid);
+      if (address == kNiuConfig) return (says_it_is_off && is_off(to.tile) ? kNiuTileOff : 0) | 1u << 14;
       if (address == arch->node_id_address || register_readable(*arch, address))
         return emu::register_now(*arch, *page, to.tile, address);
       hazards.push_back("register " + std::to_string(aim.address));

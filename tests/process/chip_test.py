@@ -146,4 +146,26 @@ def faults():
     run.losses_reported(least=1)
 
 
-{f.__name__: f for f in (path, host, dvfs, files, faults)}[sys.argv[1]]()
+def contradict():
+    """Each contradiction that is listed runs; truth and JSON say which assumptions did not hold."""
+    _, out, _ = h.run("ttemu", "--contradict", "help")
+    names = [line.split()[0] for line in out.splitlines()]
+    h.check(len(names) == 28 and all(" -> " in line for line in out.splitlines()), out)
+    truth = h.work("truth.csv")
+    for name in names:
+        code, out, err = h.run("ttemu", "--name", h.card_name(), "--linger", "0s", "--json", "--cores", 1, "--programs", 3, "--truth", truth,
+                               "--contradict", name)
+        h.check(code == 0 and json.loads(out)["contradicts"] == [name], f"{name} ends with {code}: {out} {err}")
+        h.check(open(truth).readline().endswith(f", Contradicts: {name}\n"), f"the truth of {name} does not say so")
+    emulate("--contradict", "late-landing", "--contradict", "node-id", "--programs", 1, "--truth", truth)
+    h.check(open(truth).readline().endswith(", Contradicts: late-landing node-id\n"), "the truth does not name both")
+    for arguments, words in ((["--contradict", "nothing"], "there is no 'nothing'"),
+                             (["--contradict", "clock-wanders", "--time", "virtual"], "real time"),
+                             (["--contradict", "slow-reset", "--replay", truth], "is of a workload")):
+        h.check(words in emulate(*arguments, code=2), f"{arguments} does not say: {words}")
+    # A broken assumption shows: with words that land ten times later than assumed, payload is read too early.
+    run = Run([], ["--pace", "--cores", 2, "--programs", 60, "--contradict", "run-counter-doubles"], export_codes=(0, 6))
+    h.check(run.lost, "launches that RUN_COUNTER counted twice are not reported as missing")
+
+
+{f.__name__: f for f in (path, host, dvfs, files, faults, contradict)}[sys.argv[1]]()

@@ -63,6 +63,7 @@ class CorePort {
     uint64_t polls;    // of observers, likewise
   };
   void emit(const Stored& stored);
+  uint64_t now() const { return world_.clock_on(core_, world_.clock()); }
   bool tear_would_show(uint64_t roll_over) const;
   // Of the marker just stored, from the start of its RISC's buffer.
   uint32_t stored_word(uint32_t risc) const {

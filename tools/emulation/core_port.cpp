@@ -17,14 +17,18 @@ CorePort::CorePort(World& world, const WorldCore& core, device::Mode mode)
 
 uint32_t CorePort::load(uint32_t address) {
   world_.step();
-  return world_.card().load(core_.at, address);
+  return world_.load(core_, address);
 }
 
 void CorePort::store(uint32_t address, uint32_t value) {
   world_.step();
   last_store_ = address;
   const uint32_t index = core_.control_address + 4u * world_.format().host_end;
-  if (address - index < 4 * kMaxRiscs) world_.announce_push(core_);
+  if (address - index < 4 * kMaxRiscs)
+    return world_.store_index(core_, (address - index) / 4, address, value);
+  const uint32_t counter = core_.control_address + 4u * world_.format().run_counter;
+  if (address == counter && value != 0 && world_.options().faults.is_unlike(Unlike::run_counter_doubles))
+    ++value;
   world_.card().store(core_.at, address, value);
 }
 
@@ -32,21 +36,21 @@ constexpr uint64_t kBetweenLooks = 2;   // cycles from one reading of the clock 
 constexpr uint64_t kBetweenHalves = 3;  // and from its high half to its low one
 
 void CorePort::time_is(uint64_t at, uint32_t risc) {
-  planned_ = std::max(at, last_recorded_[risc] + 1);
+  planned_ = std::max(world_.clock_on(core_, at), last_recorded_[risc] + 1);
 }
 
 uint32_t CorePort::clock_high() {
   world_.step();
   if (planned_ != 0) return static_cast<uint32_t>((high_read_at_ = planned_ - kBetweenHalves) >> 32);
   const WorkloadFaults::TornMarker& f = world_.options().faults.torn_marker;
-  const uint64_t before = world_.clock();
+  const uint64_t before = now();
   const uint64_t left = (uint64_t{1} << 32) - (before & 0xffffffffu);
   high_read_at_ = before;
   if (f.every && tear_dice_() % f.every == 0 && tear_would_show(before + left)) {
     world_.card().advance_clock(left - 1);  // the step of the low read is then the one that rolls over
     high_read_at_ += left - 1;
   } else if (left < f.within_cycles && !world_.options().virtual_time) {
-    while (world_.clock() - before < left) world_.land_due();
+    while (now() - before < left) world_.land_due();
     high_read_at_ += left - 1;
   }
   return static_cast<uint32_t>(before >> 32);
@@ -72,7 +76,7 @@ uint32_t CorePort::clock_low() {
     planned_ += kBetweenLooks + kBetweenHalves;
     return static_cast<uint32_t>(true_time_);
   }
-  true_time_ = world_.clock();
+  true_time_ = now();
   if (true_time_ >> 32 != high_read_at_ >> 32)
     true_time_ = std::min(true_time_, high_read_at_ + kMostBetweenHalves);
   return static_cast<uint32_t>(true_time_);

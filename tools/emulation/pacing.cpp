@@ -42,7 +42,7 @@ bool Pacing::wait_step() {
 }
 
 void Pacing::before_launch(const EmulatedCore& core) {
-  if (on_ && first_after_read_) wait_polls(core, polls_at(core, kPollsBeforeLaunch));
+  if (on_ && first_after_read_ && !at_once_) wait_polls(core, polls_at(core, kPollsBeforeLaunch));
 }
 
 void Pacing::wait_unread(size_t at_most) {
@@ -87,10 +87,12 @@ void Pacing::host_read(bool last) {
   while (!world_.host_may_reset() && wait_step()) {
   }
   world_.land_all();  // the host reads after the writes have arrived
-  for (EmulatedCore* core : cores_) world_.host_reset(core->where());
+  std::vector<WorldCore> all;
+  for (const EmulatedCore* core : cores_) all.push_back(core->where());
+  world_.results_read(all);
   ++host_reads_;
   first_after_read_ = true;
-  if (on_ && !last) wait_noticed();
+  if (on_ && !last && !at_once_) wait_noticed();
 }
 
 }  // namespace ttc::emulation

@@ -13,7 +13,11 @@ class Pacing {
  public:
   // Gives up when no observer was attached for `no_observer_ns`.
   Pacing(World& world, uint64_t no_observer_ns)
-      : world_(world), no_observer_ns_(no_observer_ns), on_(world.options().pace), first_after_read_(on_) {}
+      : world_(world),
+        no_observer_ns_(no_observer_ns),
+        on_(world.options().pace),
+        first_after_read_(on_),
+        at_once_(world.options().faults.is_unlike(Unlike::quick_relaunch)) {}
 
   void add(EmulatedCore& core) { cores_.push_back(&core); }
   void begin(const std::atomic<bool>& stop) { stop_ = &stop; }
@@ -37,6 +41,7 @@ class Pacing {
   uint64_t no_observer_ns_;
   bool on_;
   bool first_after_read_;
+  bool at_once_;  // launches go on right behind a results read, whoever has noticed it
   std::vector<EmulatedCore*> cores_;
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t host_reads_ = 0, alone_since_ns_ = 0;

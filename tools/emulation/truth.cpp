@@ -114,8 +114,11 @@ void TruthLog::write_all(const std::string& path, const Header& header, const ma
   std::rewind(file_.get());
   std::unique_ptr<std::FILE, Close> out(std::fopen(path.c_str(), "we"));
   if (!out) throw failed(csv_path_);
-  std::fprintf(out.get(), "ARCH: %s, CHIP_FREQ[MHz]: %u, Max Compute Cores: %u\n", header.arch.c_str(),
+  std::fprintf(out.get(), "ARCH: %s, CHIP_FREQ[MHz]: %u, Max Compute Cores: %u", header.arch.c_str(),
                header.aiclk_mhz, header.max_compute_cores);
+  for (size_t i = 0; i < header.contradicts.size(); ++i)
+    std::fprintf(out.get(), "%s%s", i == 0 ? ", Contradicts: " : " ", header.contradicts[i].c_str());
+  std::fputc('\n', out.get());
   std::fputs(
       "PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host "
       "ID, "

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "firmware_markers/layout.hpp"
 #include "firmware_markers/zone_names.hpp"
@@ -40,6 +41,7 @@ class TruthLog {
     std::string arch;
     uint32_t aiclk_mhz;
     uint32_t max_compute_cores;
+    std::vector<std::string> contradicts = {};  // assumptions that the run broke
   };
   // Writes the 15-column CSV, which is there whole or not at all, and removes the binary log. Throws
   // std::runtime_error; the binary log then stays.

@@ -5,7 +5,22 @@
 
 namespace ttc::emulation {
 
+// Assumptions about firmware and host that a workload can break, one bit each (contradictions.hpp).
+enum class Unlike : uint32_t {
+  index_behind = 1u << 0,
+  split_markers = 1u << 1,
+  log_overwritten = 1u << 2,
+  slow_reset = 1u << 3,
+  quick_relaunch = 1u << 4,
+  run_counter_doubles = 1u << 5,
+  reset_some_cores = 1u << 6,
+  addresses_early = 1u << 7,
+  flat_id_order = 1u << 8,
+};
+
 struct WorkloadFaults {
+  bool is_unlike(Unlike one) const { return (unlike & static_cast<uint32_t>(one)) != 0; }
+
   // Posted DRAM writes land between `min` and `max` later, each lane by itself: pushes of different lanes and
   // cores overtake one another, those of one lane do not.
   struct LateLanding {
@@ -46,6 +61,9 @@ struct WorkloadFaults {
     uint64_t within_cycles = 0;  // real time: a marker that begins so shortly before meets it
     uint64_t seed = 1;
   } torn_marker;
+
+  // In which ways firmware and host are unlike what is assumed of them: set of Unlike.
+  uint32_t unlike = 0;
 
   // What the compiler's notes do not say, or say twice.
   struct Names {

@@ -14,6 +14,11 @@ constexpr auto kStandingStep = std::chrono::microseconds(20);
 constexpr size_t kNothing = ~size_t{0};
 constexpr uint64_t kPollsToAttach = 64;  // an observer reads a vector some dozen times before it collects
 constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
+// Contradictions.
+constexpr uint64_t kSlowResetNs = 700'000;
+constexpr uint64_t kSplitNs = 300'000;
+constexpr uint64_t kIndexBehindNs = 200'000;
+constexpr uint64_t kOverwriteEvery = 16;
 
 }  // namespace
 
@@ -33,11 +38,15 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   draw_next_reset();
   if (!options_.mailbox) options_.mailbox = &markers::mailboxes().back();
   const auto views = static_cast<uint32_t>(card.dram_views().size());
+  std::vector<card::Tile> tiles(card.tiles().begin(), card.tiles().end());
+  if (options_.faults.is_unlike(Unlike::flat_id_order))
+    std::stable_sort(tiles.begin(), tiles.end(),
+                     [](const card::Tile& a, const card::Tile& b) { return a.at.y < b.at.y; });
   // Flat ids number all unharvested Tensix and all Ethernet tiles, x first (tt-metal llrt/tt_cluster.cpp).
   std::vector<WorldCore> all;
   unsigned ethernet = 0;
   const bool has_ethernet = options_.mailbox->ethernet_offset != 0;  // its place there is known
-  for (const card::Tile& tile : card.tiles()) {
+  for (const card::Tile& tile : tiles) {
     if (tile.harvested) continue;
     WorldCore core{tile.at, static_cast<uint8_t>(all.size())};
     if (tile.kind == card::TileKind::ethernet) {
@@ -89,6 +98,7 @@ uint32_t World::vector_word(const WorldCore& core, uint32_t w, bool after_result
   // A results read also leaves the DRAM base in the per-RISC address words.
   const bool risc_address =
       w >= f.risc_dram_address && w < f.risc_dram_address + uint32_t{f.risc_dram_address_count};
+  after_results_read |= options_.faults.is_unlike(Unlike::addresses_early);
   return after_results_read && risc_address ? placement_.dram_base : 0;
 }
 
@@ -118,6 +128,7 @@ void World::begin_reset(const WorldCore& core) {
   polls_at_reset_[core.flat_id] = card_.control_reads(core.at);
   unseen_.strike(core.at, core.flat_id);
   ++resets_[core.flat_id];
+  std::erase_if(not_visible_, [&](const auto& word) { return word.first.first == core.flat_id; });
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint32_t lane = core.flat_id * device::kMaxRiscs + r;
     pushed_[lane] = 0;
@@ -125,10 +136,34 @@ void World::begin_reset(const WorldCore& core) {
   }
 }
 
+void World::write(const WorldCore& core, uint32_t from, uint32_t to) {
+  for (uint32_t w = from; w < to; ++w)
+    card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, true));
+}
+
 void World::host_reset(const WorldCore& core) {
   begin_reset(core);
-  for (uint32_t w = 0; w < format().control_words; ++w)
-    card_.store(core.at, core.control_address + 4 * w, vector_word(core, w, true));
+  write(core, 0, format().control_words);
+}
+
+void World::results_read(const std::vector<WorldCore>& cores) {
+  std::vector<WorldCore> some = cores;
+  ++results_reads_;
+  if (options_.faults.is_unlike(Unlike::reset_some_cores))
+    std::erase_if(some, [&](const WorldCore& core) { return (core.flat_id + results_reads_) % 2 == 0; });
+  const uint32_t words = format().control_words;
+  const bool slow = options_.faults.is_unlike(Unlike::slow_reset);
+  for (const WorldCore& core : some) {
+    begin_reset(core);
+    write(core, 0, slow ? words / 2 : words);
+  }
+  if (!slow) return;
+  for (const uint64_t until = collect::raw_now_ns() + kSlowResetNs; collect::raw_now_ns() < until;)
+    land_due();
+  for (const WorldCore& core : some) {
+    write(core, words / 2, words);
+    unseen_.strike(core.at, core.flat_id);
+  }
 }
 
 // --- posted writes
@@ -152,6 +187,8 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
     card_.set_landed(lane, lap(core.flat_id, risc), 0);
   }
   end_words = pushed = std::max(pushed, end_words);
+  if (options_.faults.is_unlike(Unlike::log_overwritten) && ++posts_ % kOverwriteEvery == 0)
+    in_bank -= in_bank % options_.bytes_per_risc;
   Posted p{core,
            risc,
            in_bank,
@@ -160,12 +197,43 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
            lap(core.flat_id, risc),
            announced_ns_ ? announced_strikes_ : unseen_.strikes(core.flat_id),
            std::move(markers)};
-  if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
+  if (options_.faults.is_unlike(Unlike::split_markers)) {
+    Posted odd = p;
+    odd.odd_words_alone = true;
+    land(odd);
+    posted_.emplace(landing_due(core.flat_id, risc) + kSplitNs, std::move(p));
+  } else if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
     land(p);
   else
     posted_.emplace(landing_due(core.flat_id, risc), std::move(p));
   announced_ns_ = 0;
   tell_landing_due();
+}
+
+uint32_t World::load(const WorldCore& core, uint32_t address) const {
+  if (!not_visible_.empty())
+    if (const auto it = not_visible_.find({core.flat_id, address}); it != not_visible_.end())
+      return it->second;
+  return card_.load(core.at, address);
+}
+
+void World::store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t value) {
+  if (!options_.faults.is_unlike(Unlike::index_behind)) {
+    announce_push(core);
+    card_.store(core.at, address, value);
+    return;
+  }
+  not_visible_[{core.flat_id, address}] = value;
+  Posted p{core, risc, 0, {value}, 0, lap(core.flat_id, risc), 0, {}};
+  p.index_at = address;
+  posted_.emplace(collect::raw_now_ns() + options_.landing_ns + kIndexBehindNs, std::move(p));
+}
+
+void World::land_index(const Posted& p) {
+  if (p.lap != lap(p.core.flat_id, p.risc)) return;  // the host has rewritten the vector
+  card_.store(p.core.at, p.index_at, p.words[0]);
+  const auto it = not_visible_.find({p.core.flat_id, p.index_at});
+  if (it != not_visible_.end() && it->second == p.words[0]) not_visible_.erase(it);
 }
 
 // The end of a launch moves the index first; the words are on their way from then on.
@@ -187,7 +255,15 @@ void World::tell_landing_due() {
 
 void World::land(const Posted& p) {
   const uint8_t flat_id = p.core.flat_id;
-  card_.store_dram(flat_id / cores_per_bank_, placement_.dram_base + p.in_bank, p.words);
+  if (p.index_at != 0) return land_index(p);
+  const uint32_t view = flat_id / cores_per_bank_;
+  const uint64_t at = placement_.dram_base + p.in_bank;
+  if (p.odd_words_alone) {
+    std::vector<uint32_t> words = p.words;
+    for (size_t i = 0; i < words.size(); i += 2) words[i] = card_.load_dram(view, at + 4 * i);
+    return card_.store_dram(view, at, words);
+  }
+  card_.store_dram(view, at, p.words);
   if (p.lap == lap(flat_id, p.risc))
     card_.set_landed(flat_id * device::kMaxRiscs + p.risc, p.lap, p.end_words);
   unseen_.landed(p.core.at, flat_id, p.strikes, p.markers);
@@ -266,7 +342,7 @@ void World::strike_of_host() {
     rewritten_ = 0;
     return;
   }
-  for (const WorldCore& core : cores_) host_reset(core);
+  results_read(cores_);
 }
 
 void World::rewrite_words() {

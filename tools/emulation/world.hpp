@@ -51,6 +51,8 @@ class World {
   TruthLog& truth() { return truth_; }
   Unseen& unseen() { return unseen_; }
   uint64_t clock() const { return card_.clock() + options_.clock_offset; }
+  // As a core reads it; `cycles`: of clock().
+  uint64_t clock_on(const WorldCore& core, uint64_t cycles) const { return card_.clock_on(core.at, cycles); }
 
   uint32_t buffer_address(const WorldCore& core) const {
     return core.control_address + 4u * format().control_words;
@@ -65,6 +67,9 @@ class World {
   void land_all();
   // An index is about to move: words follow within a few steps, or it was moved behind them.
   void announce_push(const WorldCore& core);
+  // The core's own view of its L1, where what it stores becomes visible to others later.
+  uint32_t load(const WorldCore& core, uint32_t address) const;
+  void store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t value);
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
   void step();
@@ -77,6 +82,8 @@ class World {
 
   // The host reads results and rewrites the whole vector (tt-metal impl/profiler/profiler.cpp), word by word.
   void host_reset(const WorldCore& core);
+  // Likewise of all these cores.
+  void results_read(const std::vector<WorldCore>& cores);
   // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();
   // Did an observer look at the vector between `looks` of it and the last reset?
@@ -110,7 +117,11 @@ class World {
     uint32_t end_words;
     uint32_t lap, strikes;
     std::vector<TruthRecord> markers;
+    bool odd_words_alone = false;  // the others, and all that landing means, come with a write of their own
+    uint32_t index_at = 0;         // L1 address: this is an index word, not words of a log
   };
+  void write(const WorldCore& core, uint32_t from, uint32_t to);
+  void land_index(const Posted& posted);
   void land(const Posted& posted);
   uint64_t landing_due(uint8_t flat_id, uint32_t risc);
   void tell_landing_due();
@@ -134,7 +145,10 @@ class World {
   std::vector<uint64_t> polls_at_reset_;  // by flat id: looks of observers at the vector so far
   std::vector<uint32_t> recycled_;        // by lane: times it began anew without the host
   std::vector<uint32_t> pushed_;          // by lane
-  std::set<uint8_t> dispatch_;            // by flat id
+  std::map<std::pair<uint8_t, uint32_t>, uint32_t>
+      not_visible_;  // by flat id and L1 address: stored, and not to be seen yet
+  uint64_t posts_ = 0, results_reads_ = 0;
+  std::set<uint8_t> dispatch_;  // by flat id
   Unseen unseen_;
   std::multimap<uint64_t, Posted> posted_;  // by when they land
   uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet

@@ -81,6 +81,10 @@ void add_clock_options(CLI::App& app, Options& o) {
   app.add_option("--clock-start", o.card.start_cycles,
                  "wall clock at the start (default: 5000000000; with --load, a second after\nthe latest time "
                  "in the memory)");
+  app.add_option("--timer-start", o.card.timer_start,
+                 "ticks of Blackhole's reference timer (50 MHz) at the start; its low half wraps at 2^32")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 48))
+      ->capture_default_str();
   app.add_option("--time", o.time, "real, or virtual: the clock moves only with firmware steps")
       ->check(CLI::IsMember({"real", "virtual"}))
       ->capture_default_str();
@@ -172,6 +176,16 @@ void add_source_options(CLI::App& app, Options& o) {
       ->each([](const std::string& spec) {
         if (spec != "help") return;
         std::fputs(fault_help().c_str(), stdout);
+        throw CLI::Success();
+      });
+  app.add_option(
+         "--contradict", o.contradict,
+         "NAME, repeatable: one thing that is assumed of cards is not so; `ttemu --contradict help` lists\n"
+         "them, and the head of --truth names those of the run")
+      ->allow_extra_args(false)
+      ->each([](const std::string& name) {
+        if (name != "help") return;
+        std::fputs(contradiction_help().c_str(), stdout);
         throw CLI::Success();
       });
   app.add_option(
@@ -366,6 +380,13 @@ void finish_card_options(Options& o) {
     throw FaultError("--fault " + std::string(o.plan.needs_workload) +
                      " is of a workload, and --load and --replay run none");
   o.world.faults = o.plan.work;
+  for (const std::string& name : o.contradict) o.unlike.add(name);
+  if (!(o.load.empty() && o.replay.empty()) && o.unlike.needs_workload())
+    throw FaultError("--contradict " + std::string(o.unlike.needs_workload()) +
+                     " is of a workload, and --load and --replay run none");
+  o.unlike.apply_to(o.card);
+  o.unlike.apply_to(o.world, o.work);
+  for (Options& next : o.following) o.unlike.apply_to(next.world, next.work);
   if (o.work.chip && o.world.faults.torn_marker.every)
     throw FaultError(
         "--fault roll-over:every makes the clock jump, which --workload does not follow; use within=");

@@ -9,6 +9,7 @@
 #include "tools/emulation/fault_plan.hpp"
 #include "tools/emulation/workload.hpp"
 #include "tools/replay/replay.hpp"
+#include "tools/ttemu/contradictions.hpp"
 
 namespace ttc::emulation {
 
@@ -27,8 +28,9 @@ struct Options {
   std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads, workload,
               host_files, dvfs;
   std::vector<unsigned> harvest;
-  std::vector<std::string> clock_steps, faults;
+  std::vector<std::string> clock_steps, faults, contradict;
   FaultPlan plan;
+  Contradictions unlike;
   ReplayOptions play;
   std::optional<uint32_t> replay_chip;
   uint64_t linger_ns = 5'000'000'000;

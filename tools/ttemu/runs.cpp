@@ -50,9 +50,11 @@ int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_j
   facts["descriptor_bytes"] = a.descriptor_bytes;
   facts["index_writes"] = a.index_writes;
   facts["violations"] = a.violations;
+  for (const std::string& name : o.unlike.names()) facts["contradicts"].push_back(name);
   const auto hits = card.fault_hits();
   for (size_t i = 0; i < hits.size(); ++i)
-    facts["faults"].push_back({{"fault", o.plan.card_names[i]}, {"hits", hits[i]}});
+    facts["faults"].push_back(
+        {{"fault", i < o.plan.card_names.size() ? o.plan.card_names[i] : "reset"}, {"hits", hits[i]}});
   if (!o.card.virtual_time)
     for (const card::ClockPiece& p : card.clock_pieces())
       facts["clock"].push_back({{"host_ns", p.host_ns}, {"cycles", p.cycles}, {"hz", p.hz}});
@@ -279,7 +281,7 @@ int run_workload(Options& o) {
 
   uint32_t cores = 0;
   for (const card::Tile& t : card.tiles()) cores += t.kind == card::TileKind::tensix && !t.harvested;
-  const TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores};
+  const TruthLog::Header header{o.card.arch, o.card.aiclk_mhz, cores, o.unlike.names()};
   truth.convert(header, names);
   unseen.convert(header, names);
   files.close();

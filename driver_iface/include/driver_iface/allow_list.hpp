@@ -32,6 +32,16 @@ inline constexpr uint64_t kArcMemory = 0x10000000;
 inline constexpr uint64_t kArcMemoryBytes = 0x80000;
 bool identity_readable(const Arch& arch, Coord tile, uint64_t address);
 
+// The count-from-reset timer in Blackhole's PCIe tile: the chip's constant reference. A load of the low half latches the high one;
+// the low half wraps in 86 s. Which of the two PCIe tiles of the grid is in use differs between boards, so either may be aimed
+// at where it is. Source: tt-metal tt_metal/impl/streaming_profiler/sync/host_sync.cpp@bf10e58. Never loaded on silicon by us: only
+// the emulated card serves it.
+inline constexpr uint64_t kTimerBlock = 0xFFFFFFFFF0000000;
+inline constexpr uint64_t kTimerLow = kTimerBlock + 0xA8;
+inline constexpr uint64_t kTimerHigh = kTimerBlock + 0xAC;
+inline constexpr uint64_t kTimerHz = 50'000'000;
+bool timer_readable(const Arch& arch, Coord tile, uint64_t address);
+
 enum class Refusal : uint8_t { forbidden_tile, harvested_tile, outside_memory };
 
 // What stands behind a 2 MiB window.

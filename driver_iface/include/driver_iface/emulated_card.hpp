@@ -13,6 +13,7 @@
 
 #include "driver_iface/card.hpp"
 #include "driver_iface/card_fault.hpp"
+#include "driver_iface/contradiction.hpp"
 
 namespace ttc::card {
 
@@ -46,8 +47,10 @@ struct EmulatedCardOptions {
   uint64_t start_cycles = 5'000'000'000;
   std::vector<ClockStep> clock_steps;
   uint32_t aiclk_mhz = 1000;
-  std::vector<CardFault> faults;   // at most kMaxFaults
-  uint32_t max_compute_cores = 0;  // what the card says; 0: as many as it has
+  std::vector<CardFault> faults;          // at most kMaxFaults
+  uint32_t max_compute_cores = 0;         // what the card says; 0: as many as it has
+  uint32_t contradictions = 0;            // set of Contradiction
+  uint64_t timer_start = 30'000'000'000;  // ticks of the reference timer, 50 MHz, when the card is made
 };
 
 // Where the profiler logs are, so that the card can tell what of them was read (for pacing).
@@ -86,9 +89,10 @@ class EmulatedCard {
   uint32_t load_dram(uint32_t view, uint64_t address) const;
 
   uint64_t clock() const;
-  std::vector<ClockPiece> clock_pieces() const;  // real time only; of a card that was never reset
-  bool clock_stands() const;                     // a clock step to 0 Hz holds at the moment
-  void advance_clock(uint64_t cycles);           // virtual time only
+  uint64_t clock_on(Coord tile, uint64_t cycles) const;  // what that tile shows when clock() is `cycles`
+  std::vector<ClockPiece> clock_pieces() const;          // real time only; of a card that was never reset
+  bool clock_stands() const;                             // a clock step to 0 Hz holds at the moment
+  void advance_clock(uint64_t cycles);                   // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);
   void set_control_address(Coord tile, uint32_t l1_address);  // where a tile's vector is not with the others
