@@ -168,4 +168,43 @@ def contradict():
     h.check(run.lost, "launches that RUN_COUNTER counted twice are not reported as missing")
 
 
-{f.__name__: f for f in (path, host, dvfs, files, faults, contradict)}[sys.argv[1]]()
+def delays():
+    """Debug delays of tt-metal's watcher: which cores wait, what it costs, and what the guides' command does."""
+    truth = h.work("truth.csv")
+
+    def step(env, *more, profiler="not-built", code=0):
+        got, out, err = h.run("ttemu", "--name", h.card_name(), "--linger", "0s", "--json", "--workload", "matmul", "--cores", 16, "--programs", 6,
+                              "--time", "virtual", "--profiler", profiler, "--truth", truth, *[w for e in env for w in ("--metal-env", e)], *more)
+        h.check(got == code, f"{env} {more} ends with {got}: {err}")
+        return json.loads(out) if code == 0 else err
+
+    def delayed():
+        with open(h.work("truth.delays.csv")) as file:
+            return {(int(r["core_x"]), int(r["core_y"])): (int(r["reads"]), int(r["writes"]), int(r["atomics"])) for r in csv.DictReader(file)}
+
+    base = ["TT_METAL_WATCHER=10"]
+    delay = ["TT_METAL_WATCHER_DEBUG_DELAY=20000"]
+    core = ["TT_METAL_READ_DEBUG_DELAY_CORES=0,1"]
+    without = step([])["simulated_cycles"]
+    watched = step(base)["simulated_cycles"]
+    h.check(without < watched < 1.2 * without, f"the watcher alone: {without} -> {watched}")
+    one = step(base + delay + core)
+    h.check(one["watcher"]["delays_by"] == 20000 and one["simulated_cycles"] > watched + 20000, f"{one} after {watched}")
+    h.check(list(delayed()) == [(1, 2)] and delayed()[1, 2][0] > 0 and delayed()[1, 2][1:] == (0, 0), f"{delayed()}")
+    for env in (base + delay + ["TT_METAL_READ_DEBUG_DELAY_CORES=all"], base + delay + core + ["TT_METAL_READ_DEBUG_DELAY_RISCVS=TR*"],
+                base + delay + core + ["TT_METAL_READ_DEBUG_DELAY_CHIPS=1"], base + delay + ["TT_METAL_READ_DEBUG_DELAY_CORES=(3,3)-(1,1)"]):
+        h.check(step(env)["simulated_cycles"] == watched and not delayed(), f"{env} delays {delayed()}")
+    guide = delay + core
+    h.check(step(guide)["simulated_cycles"] == without and not delayed(), "without TT_METAL_WATCHER something is delayed")
+    h.check("TT_ASSERT" in step(guide, "--metal-build", "debug", code=7), "a debug build takes a delay without the watcher")
+    h.check("TT_THROW" in step(["TT_METAL_READ_DEBUG_DELAY_CORES=here"], code=7), "cores that are none")
+    h.check("overflowed by" in step(base + delay + core, profiler="on", code=7), "profiler and watcher fit together")
+    both = step(base + delay + core, "--brisc-text", 9000, profiler="on")
+    h.check(both["simulated_cycles"] == one["simulated_cycles"] and both["markers"] > 0 and one["markers"] == 0, f"{both} and {one}")
+    cache = ["TT_METAL_CACHE=" + h.work("cache")]
+    step(base + delay + cache)
+    again = step(base + ["TT_METAL_WATCHER_DEBUG_DELAY=5"] + cache)
+    h.check(again["watcher"]["delay_cycles"] == 20000 and again["watcher"]["from_cache"], f"a delay that no core names is in the key: {again}")
+
+
+{f.__name__: f for f in (path, host, dvfs, files, faults, contradict, delays)}[sys.argv[1]]()

@@ -59,6 +59,7 @@ struct Core {
   std::array<Buffer, kBuffers> buffer;
   std::array<Semaphore, kSemaphores> semaphore;
   std::array<std::array<Resource, 2>, 2> port;  // by NoC and direction
+  std::array<uint32_t, kCommands> delayed{};
   uint32_t first_thread = 0, riscs_running = 0;
   uint32_t master = kNobody;  // BRISC, while it waits for the others
 };
@@ -96,6 +97,7 @@ class Machine {
       else
         resume(event.what);
     }
+    tell_delays();
     for (const Thread& t : threads_)
       if (t.phase != Phase::over) throw Deadlock(sentence_about(t));
     return std::move(out_);
@@ -298,6 +300,25 @@ class Machine {
     t.now += static_cast<Cycles>(std::llround(n * (1 + program_.jitter * off)));
   }
 
+  enum Command : uint8_t { reads, writes, atomics };
+  // What the watcher does in front of a NoC command.
+  void sanitise(Thread& t, Command command) {
+    const Watched& w = shape_.watched;
+    t.now += w.check;
+    if (w.delay == 0 || w.masks.empty()) return;
+    if ((w.masks[program_.cores[t.core].core][command] >> t.risc & 1) == 0) return;
+    here(t);
+    t.now += w.delay;
+    t.moment = add(t, t.now, t.moment, Why::delay);
+    ++cores_[t.core].delayed[command];
+  }
+  void tell_delays() {
+    for (size_t c = 0; c < cores_.size(); ++c)
+      for (uint8_t command = 0; command < kCommands; ++command)
+        if (const uint32_t times = cores_[c].delayed[command])
+          out_.delayed.push_back({program_.cores[c].core, command, times});
+  }
+
   // In the order of requests: `from` is taken when its last user is through.
   uint32_t use(const Thread& t, Resource& r, uint32_t moment, double rate, uint32_t bytes, Why why,
                uint8_t what) {
@@ -314,6 +335,7 @@ class Machine {
   static uint8_t noc_of(const Thread& t) { return t.risc == brisc ? 1 : 0; }
   Resource& port(const Thread& t, bool in) { return cores_[t.core].port[noc_of(t)][in]; }
   void transfer(Thread& t, uint32_t bytes, bool in) {
+    sanitise(t, in ? reads : writes);
     t.now += kIssueCycles;
     const auto channel = static_cast<uint8_t>(t.turn++ % shape_.channels);
     uint32_t m =
@@ -328,6 +350,7 @@ class Machine {
   void send(Thread& t, uint8_t group, uint32_t bytes) {
     const auto& to = program_.cores[t.core].group[group];
     if (to.empty()) return;
+    sanitise(t, writes);
     t.now += kIssueCycles;
     Cycles furthest = 0;
     for (const uint16_t core : to) furthest = std::max(furthest, way(t, core));
@@ -340,6 +363,7 @@ class Machine {
   void signal(Thread& t, const Instruction& i) {
     const auto& to = program_.cores[t.core].group[i.a];
     if (to.empty()) return;
+    sanitise(t, to.size() == 1 ? atomics : writes);
     t.now += kIssueCycles;
     for (const uint16_t core : to) {
       Cycles at = t.now + way(t, core);
@@ -435,8 +459,9 @@ class Machine {
 }  // namespace
 
 std::string_view to_string(Why why) {
-  constexpr std::string_view kNames[] = {"begin",   "go",     "work",      "dram channel", "port of noc",
-                                         "latency", "buffer", "semaphore", "other riscs",  "done"};
+  constexpr std::string_view kNames[] = {"begin",       "go",      "work",       "dram channel",
+                                         "port of noc", "latency", "buffer",     "semaphore",
+                                         "other riscs", "done",    "debug delay"};
   return kNames[static_cast<size_t>(why)];
 }
 

@@ -38,6 +38,15 @@ struct Place {
   uint8_t x = 0, y = 0;
 };
 
+// What a build with tt-metal's watcher adds: every NoC command is checked first, and waits first where its core's mask says so.
+// Processors are RISCs as below; kinds of command are read, write (and multicast), atomic (a semaphore of one other core).
+inline constexpr unsigned kCommands = 3;
+struct Watched {
+  Cycles check = 0;
+  Cycles delay = 0;
+  std::vector<std::array<uint8_t, kCommands>> masks;  // by core of the shape; empty: none waits
+};
+
 struct Shape {
   std::vector<Place> cores;  // NOC0 places; row by row of the grid the programs see
   unsigned columns = 8;      // of that grid
@@ -46,6 +55,7 @@ struct Shape {
   double port_bytes_a_cycle = 32;
   Cycles dram_latency = 350;
   Cycles hop = 9;
+  Watched watched;
 };
 Shape wormhole_shape(std::vector<Place> cores);
 Shape blackhole_shape(std::vector<Place> cores);
@@ -103,7 +113,7 @@ struct Step {
   uint8_t zone = 0;
 };
 
-enum class Why : uint8_t { begin, go, work, channel, port, latency, buffer, semaphore, riscs, done };
+enum class Why : uint8_t { begin, go, work, channel, port, latency, buffer, semaphore, riscs, done, delay };
 std::string_view to_string(Why why);
 inline constexpr uint32_t kNoCause = std::numeric_limits<uint32_t>::max();
 inline constexpr uint16_t kNoCore = 0xffff;
@@ -125,8 +135,16 @@ struct BufferChange {
   int8_t by;  // 1: a block was pushed; -1: popped
 };
 
+// Commands of one kind that waited on a core because of its mask.
+struct Delayed {
+  uint16_t core;
+  uint8_t command;
+  uint32_t times;
+};
+
 struct Timeline {
   std::vector<Step> steps;  // in order of time
+  std::vector<Delayed> delayed;
   std::vector<Moment> moments;
   uint32_t last = kNoCause;  // of moments: the dispatcher has been notified that every core is done
   std::vector<BufferChange> buffers;

@@ -1,7 +1,7 @@
 // The critical paths of a run as a table, one part a row, in order of time within a program:
 //   run host ID, begin[cycles], end[cycles], core_x, core_y, RISC, what
 // `what`: previous program, host, dispatcher writes the program (no core); go, work, dram channel N, port of noc N, latency, buffer N,
-// semaphore N, other riscs, done. Parts of a program join: each begins where the one before ended. The first begins at the end of
+// semaphore N, other riscs, done, debug delay. Parts of a program join: each begins where the one before ended. The first begins at the end of
 // the previous program, or where the host or the dispatcher began. Times are those of the markers.
 #pragma once
 #include <cstdio>

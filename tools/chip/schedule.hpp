@@ -40,6 +40,7 @@ class Schedule {
   Launched next();
   uint32_t launched() const { return number_; }
   const Shape& shape() const { return shape_; }
+  void set_watched(Watched watched) { shape_.watched = std::move(watched); }
 
  private:
   Cycles of_us(double us) const { return static_cast<Cycles>(us * static_cast<double>(hz_) / 1e6); }

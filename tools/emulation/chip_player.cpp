@@ -201,6 +201,7 @@ void ChipPlayer::catch_up(uint64_t first) {
 }
 
 void ChipPlayer::play(const Act& act) {
+  if (!options_.recorded) return;  // the firmware has no markers to write
   CoreStep step = act.step;
   step.at += moved_;
   if (act.until != 0)
@@ -227,32 +228,61 @@ void ChipPlayer::write(const chip::Launched& l, uint64_t done_before) {
     outputs_.host->add(host_id(l), *l.op, !l.first_of_its_kind, l.host_begin + moved_, l.host_end + moved_);
 }
 
+// Masks lie in L1, where firmware reads them at every transaction; here, at every program.
+std::unique_ptr<chip::Launched> ChipPlayer::next() {
+  constexpr chip::Cycles kCheck = 30;  // of a transaction by the watcher; not measured
+  if (const WatcherSetup* w = options_.watcher.get(); w && w->built.sanitises) {
+    chip::Watched watched{kCheck, w->built.delays_by(), {}};
+    for (const auto& core : cores_) {
+      const watcher::Masks masks = w->record.masks(world_.card(), core->where().at);
+      watched.masks.push_back(
+          {static_cast<uint8_t>(masks[0]), static_cast<uint8_t>(masks[1]), static_cast<uint8_t>(masks[2])});
+    }
+    schedule_->set_watched(std::move(watched));
+  }
+  return std::make_unique<chip::Launched>(schedule_->next());
+}
+
+void ChipPlayer::give_feedback(const chip::Timeline& timeline) {
+  for (const chip::Delayed& d : timeline.delayed) {
+    const card::Coord at = cores_[d.core]->where().at;
+    options_.watcher->record.add_feedback(world_.card(), at, 1u << d.command);
+    delays_[at][d.command] += d.times;
+  }
+}
+
 void ChipPlayer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
   world_.steps_take_no_time();
   pacing_.begin(stop);
   log_.compiled(firmware_zones_);
   if (!dispatch_.empty()) log_.compiled(zones_.dispatch());
-  for (auto& core : dispatch_) core->dispatch_open(0);
+  if (options_.recorded)
+    for (auto& core : dispatch_) core->dispatch_open(0);
   moved_ = world_.clock() + cycles_of(kLeadNs, options_.chip_hz);  // planned times begin with 0
   const auto more = [&] { return options_.programs == 0 || schedule_->launched() < options_.programs; };
-  std::unique_ptr<chip::Launched> now = std::make_unique<chip::Launched>(schedule_->next());
+  std::unique_ptr<chip::Launched> now = next();
+  const uint64_t first_go = now->go;
   for (uint64_t done_before = 0; now && !over();) {
-    auto next = more() ? std::make_unique<chip::Launched>(schedule_->next()) : nullptr;
+    auto following = more() ? next() : nullptr;
     compile(*now);
     for (auto& core : cores_) pacing_.before_launch(*core);
     pacing_.launched();
     catch_up(now->go);
     write(*now, done_before);
-    play(acts_of(*now, next.get()));
+    play(acts_of(*now, following.get()));
     if (over()) break;
     ++played_;
+    give_feedback(now->timeline);
+    simulated_cycles_ = now->timeline.end() - first_go;
     done_before = now->timeline.end() + moved_;
     if (pacing_.on()) pacing_.wait_unread(options_.pace_programs);
-    if (options_.host_reads_every && played_ % options_.host_reads_every == 0) pacing_.host_read(false);
-    now = std::move(next);
+    if (options_.host_reads_every && options_.recorded && played_ % options_.host_reads_every == 0)
+      pacing_.host_read(false);
+    now = std::move(following);
   }
   if (world_.card().lost()) return;  // it took the workload with it
+  if (!options_.recorded) return;    // no host that would read results
   for (auto& core : dispatch_) core->dispatch_close();
   for (auto& core : cores_) core->close();
   pacing_.host_read(!options_.followed);

@@ -47,6 +47,11 @@ class ChipPlayer {
   uint64_t programs_run() const { return played_; }
   uint64_t host_reads() const { return pacing_.host_reads(); }
   uint64_t late_ns() const { return late_ns_; }  // by which the whole was moved
+  // From the first go message to the last program's end, as simulated.
+  uint64_t simulated_cycles() const { return simulated_cycles_; }
+  // Transactions that debug delays held up, by tile and kind.
+  using Delays = std::map<card::Coord, std::array<uint64_t, watcher::kTransactions>>;
+  const Delays& delays() const { return delays_; }
 
  private:
   struct Act {
@@ -59,6 +64,8 @@ class ChipPlayer {
   void play(const std::vector<Act>& acts);
   void play(const Act& act);
   bool wait_until(uint64_t at);
+  std::unique_ptr<chip::Launched> next();
+  void give_feedback(const chip::Timeline& timeline);
   void catch_up(uint64_t first);
   void compile(const chip::Launched& launched);
   void write(const chip::Launched& launched, uint64_t done_before);
@@ -80,6 +87,8 @@ class ChipPlayer {
   uint64_t moved_ = 0;       // by so many cycles times are later than planned, modulo 2^64
   uint64_t last_clock_ = 0;  // a card's clock may restart
   uint64_t late_ns_ = 0;
+  uint64_t simulated_cycles_ = 0;
+  Delays delays_;
 };
 
 }  // namespace ttc::emulation

@@ -34,7 +34,7 @@ void show_streaming(World& world, const WorldCore& core) {
 void show_profiler_state(World& world, const std::string& state) {
   const device::Format& f = world.format();
   for (const WorldCore& core : world.cores()) {
-    if (state == "off" || state == "late") fill(world, core, 0);
+    if (state == "off" || state == "late" || state == "not-built") fill(world, core, 0);
     if (state == "streaming") show_streaming(world, core);
     if (state == "debug-dump")
       world.card().store(core.at, core.control_address + 4u * f.risc_dram_address, kStalled);
@@ -46,7 +46,7 @@ void show_profiler_state(World& world, const std::string& state) {
 }
 
 void await_profiler(World& world, const std::string& state, const std::atomic<bool>& stop) {
-  if (state == "on") return;
+  if (state == "on" || state == "not-built") return;
   const uint64_t looked_in_vain = kLinesOfTwoPolls * world.cores().size();
   while (!stop && !world.card().lost() &&
          (state != "late" || world.card().account().round_trips < looked_in_vain))

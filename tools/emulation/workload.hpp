@@ -10,8 +10,17 @@
 
 #include "tools/chip/workload.hpp"
 #include "tools/emulation/pacing.hpp"
+#include "tools/watcher/build.hpp"
+#include "tools/watcher/record.hpp"
 
 namespace ttc::emulation {
+
+// tt-metal's watcher, as the workload's environment and its build have it.
+struct WatcherSetup {
+  watcher::Settings settings;
+  watcher::Built built;
+  watcher::DelayRecord record;
+};
 
 struct WorkloadOptions {
   unsigned cores = 8;           // that run programs; 0: all
@@ -31,6 +40,8 @@ struct WorkloadOptions {
   uint64_t seed = 1;
   bool followed =
       false;  // by another workload: with pacing, the last read of the host is waited for like the others
+  std::shared_ptr<const WatcherSetup> watcher;     // null: the record's place is not known
+  bool recorded = true;                            // false: kernels were built without the profiler
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
   uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when no observer was attached for so long

@@ -43,6 +43,12 @@ int run(int argc, char** argv) {
     throw;
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const watcher::StartError& e) {
+    return emulation::say(emulation::EmulatorExit::kWorkload,
+                          std::string("the workload ends at its start: ") + e.what());
+  } catch (const watcher::BuildError& e) {
+    return emulation::say(emulation::EmulatorExit::kWorkload,
+                          std::string("the workload does not build:\n") + e.what());
   } catch (const emulation::FaultError& e) {
     return emulation::say(emulation::EmulatorExit::kUsage, e.what());
   } catch (const card::OpenError& e) {

@@ -19,7 +19,9 @@ constexpr const char* kFooter =
     "usage,\n"
     "3 the card cannot be made (name taken, memory), 4 --load or --replay cannot be understood, 5 a file "
     "cannot "
-    "be written,\n6 rows of --replay could not be played (counted on stderr), 8 anything else "
+    "be written,\n6 rows of --replay could not be played (counted on stderr), 7 the workload ends at its "
+    "start or does "
+    "not build\n(--metal-env, what it prints is on stderr), 8 anything else "
     "(memory, an error of the system).";
 
 constexpr uint32_t kUsualPace = 64;  // programs that may be unread
@@ -28,6 +30,11 @@ std::string check_every(const std::string& s) {
   const bool good =
       s.starts_with("every:") && s.size() > 6 && s.find_first_not_of("0123456789", 6) == std::string::npos;
   return good ? "" : "'" + s + "' is not every:N";
+}
+std::string check_variable(const std::string& s) {
+  return s.find('=') != std::string::npos && s.starts_with("TT_METAL_")
+             ? ""
+             : "'" + s + "' is not TT_METAL_NAME=VALUE";
 }
 std::string check_trace(const std::string& s) {
   unsigned programs, replays;
@@ -111,6 +118,27 @@ void add_firmware_options(CLI::App& app, Options& o) {
       ->check(CLI::Range(2112u, 1u << 22))
       ->capture_default_str();
   app.add_option("--landing-ns", o.world.landing_ns, "posted DRAM writes land so much later than the index");
+}
+
+void add_metal_options(CLI::App& app, Options& o) {
+  app.add_option(
+         "--metal-env", o.metal_env,
+         "TT_METAL_NAME=VALUE, repeatable: the workload's environment for tt-metal's watcher and debug\n"
+         "delays, over that of ttemu itself")
+      ->allow_extra_args(false)
+      ->check(check_variable);
+  app.add_option("--metal-build", o.metal_build, "of tt-metal: a debug build has its asserts")
+      ->check(CLI::IsMember({"release", "debug"}))
+      ->capture_default_str();
+  app.add_option(
+         "--metal-key", o.metal_key,
+         "what tells builds in TT_METAL_CACHE apart: full, or no-delay of versions that leave the delay out")
+      ->check(CLI::IsMember({"full", "no-delay"}))
+      ->capture_default_str();
+  app.add_option("--brisc-text", o.brisc_text_bytes,
+                 "bytes of BRISC's firmware region; profiler and watcher together need more than the default")
+      ->check(CLI::Range(1u, 1u << 20))
+      ->capture_default_str();
 }
 
 void add_workload_options(CLI::App& app, Options& o) {
@@ -233,6 +261,31 @@ void settle_dvfs(Options& o) {
   }
 }
 
+// tt-metal's watcher and debug delays, as the workload's environment and its build have them.
+void settle_watcher(Options& o) {
+  if (!o.load.empty() || !o.replay.empty()) return;
+  watcher::Environment environment = watcher::own_environment();
+  for (const std::string& one : o.metal_env)
+    environment[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
+  watcher::Settings settings = watcher::read_settings(environment, o.metal_build == "debug");
+  watcher::BuildOptions build;
+  build.profiler = o.work.recorded;
+  build.brisc_text_bytes = o.brisc_text_bytes;
+  build.key_lacks_delay = o.metal_key == "no-delay";
+  build.arch = o.card.arch;
+  if (const auto cache = environment.find("TT_METAL_CACHE");
+      cache != environment.end() && !cache->second.empty())
+    build.cache = cache->second + "/ttemu";
+  const auto record = watcher::DelayRecord::in(*o.world.mailbox, o.card.arch);
+  if (!record && (settings.watcher || settings.delay_named))
+    throw program::UsageError(
+        "where the watcher's record lies in mailbox " + o.mailbox +
+        " is not known; leave out TT_METAL_WATCHER and TT_METAL_WATCHER_DEBUG_DELAY, or take --mailbox M4");
+  const watcher::Built built = watcher::build(settings, build);
+  if (record)
+    o.work.watcher = std::make_shared<const WatcherSetup>(WatcherSetup{std::move(settings), built, *record});
+}
+
 // A simulated chip's programs have their own zones, RISCs and durations.
 void settle_workload(Options& o) {
   if (o.workload.empty()) return;
@@ -291,6 +344,7 @@ void add_options(CLI::App& app, Options& o) {
   add_clock_options(app, o);
   add_firmware_options(app, o);
   add_workload_options(app, o);
+  add_metal_options(app, o);
   add_source_options(app, o);
   add_output_options(app, o);
 }
@@ -304,6 +358,7 @@ std::optional<int> read_following(Options& o) {
     next.work.pace_programs = kUsualPace;
     add_firmware_options(*app, next);
     add_workload_options(*app, next);
+    add_metal_options(*app, next);
     program::add_duration_option(
         *app, "--off-before", next.off_before_ns,
         "no profiler is on the card for so long before this workload (default: 500ms)", {0});
@@ -348,6 +403,11 @@ void finish_firmware_options(Options& o) {
   settle_workload(o);
   o.work.chip_hz = o.card.aiclk_mhz * 1'000'000ull;
   o.work.sums = o.mode == "sum";
+  o.work.recorded = o.profiler != "not-built";
+  if (!o.work.recorded && !o.work.chip)
+    throw program::UsageError(
+        "--profiler not-built goes with --workload; the plain workload does nothing but record");
+  settle_watcher(o);
   if (o.profiler == "debug-dump" && format.risc_dram_address_count == 0)
     throw program::UsageError("--profiler debug-dump does not exist in " + o.generation +
                               "; use --generation G3 or G4");

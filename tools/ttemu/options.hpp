@@ -13,7 +13,9 @@
 
 namespace ttc::emulation {
 
-using program::EmulatorExit;
+struct EmulatorExit : program::EmulatorExit {
+  static constexpr int kWorkload = 7;  // the workload ends at its start, or its kernels cannot be built
+};
 constexpr program::Program kTtemu{"ttemu", EmulatorExit::kFile};
 
 inline int say(int code, std::string_view sentence) {
@@ -29,6 +31,9 @@ struct Options {
               host_files, dvfs;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults, contradict;
+  std::vector<std::string> metal_env;  // NAME=VALUE
+  std::string metal_build = "release", metal_key = "full";
+  uint32_t brisc_text_bytes = watcher::BuildOptions{}.brisc_text_bytes;
   FaultPlan plan;
   Contradictions unlike;
   ReplayOptions play;

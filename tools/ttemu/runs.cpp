@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -42,7 +43,9 @@ void leave(card::EmulatedCard& card, uint64_t linger_ns) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // observers set the pace
 }
 
-int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_json facts) {
+int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_json more,
+           nlohmann::ordered_json facts) {
+  if (!more.is_null()) facts.update(more);
   const card::AccessAccount a = card.account();
   facts["round_trips"] = a.round_trips;
   facts["register_loads"] = a.register_loads;
@@ -98,7 +101,8 @@ int run_image(Options& o) {
   }
   const uint64_t unread = loader.unread_words();
   if (!stop) leave(card, o.linger_ns);
-  return report(o, card, {{"epochs_loaded", std::min(epoch + 1, image.epochs)}, {"unread_words", unread}});
+  return report(o, card, {},
+                {{"epochs_loaded", std::min(epoch + 1, image.epochs)}, {"unread_words", unread}});
 }
 
 // A session that is over when this one begins: its frames and buffers are all that is left of it.
@@ -146,7 +150,8 @@ void add_names(markers::ZoneNames& names, const ZoneCatalog& zones, bool chip) {
 
 struct WorkloadFacts {
   uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0;
-  uint64_t late_ns = 0;
+  uint64_t late_ns = 0, simulated_cycles = 0;
+  ChipPlayer::Delays delays;
   template <class Any>
   void add(const Any& workload, const World& world) {
     programs += workload.programs_run(), host_reads += workload.host_reads(), steps += world.steps();
@@ -191,6 +196,44 @@ void write_clock(const std::string& path, const std::vector<card::ClockPiece>& p
   if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
 }
 
+// Transactions that debug delays held up, of all programs.
+void write_delays(const std::string& path, const ChipPlayer::Delays& delays) {
+  std::ofstream out(path, std::ios::trunc);
+  out << "core_x,core_y,reads,writes,atomics\n";
+  for (const auto& [tile, times] : delays)
+    out << +tile.x << ',' << +tile.y << ',' << times[0] << ',' << times[1] << ',' << times[2] << '\n';
+  out.close();
+  if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
+}
+
+// What the host writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
+void write_delay_masks(const Options& o, const World& world, card::EmulatedCard& card) {
+  if (!o.work.watcher) return;
+  std::set<uint8_t> columns, rows;
+  for (const WorldCore& core : world.cores()) columns.insert(core.at.x), rows.insert(core.at.y);
+  std::map<watcher::LogicalCore, watcher::Masks> left = watcher::worker_masks(o.work.watcher->settings, 0);
+  for (const WorldCore& core : world.cores()) {
+    const watcher::LogicalCore logical{
+        static_cast<uint32_t>(std::distance(columns.begin(), columns.find(core.at.x))),
+        static_cast<uint32_t>(std::distance(rows.begin(), rows.find(core.at.y)))};
+    const auto own = left.extract(logical);
+    o.work.watcher->record.write(card, core.at, own ? own.mapped() : watcher::Masks{});
+  }
+  if (o.quiet) return;
+  for (const auto& [core, masks] : left)
+    say(EmulatorExit::kOk, "the workload warns: no worker core (" + std::to_string(core.x) + "," +
+                               std::to_string(core.y) + ") to insert debug delays on");
+}
+
+nlohmann::ordered_json watcher_facts(const WatcherSetup& w) {
+  return {{"on", w.settings.watcher},
+          {"sanitises", w.built.sanitises},
+          {"delay_cycles", w.built.delay_cycles},
+          {"delays_by", w.built.delays_by()},
+          {"from_cache", w.built.from_cache},
+          {"brisc_text_bytes", w.built.brisc_text_bytes}};
+}
+
 void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles& files) {
   bool any = o.work.chip != nullptr;
   for (const Options& next : o.following) any |= next.work.chip != nullptr;
@@ -212,6 +255,9 @@ void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log
     player.run(stop);
     facts.add(player, world);
     facts.late_ns += player.late_ns();
+    facts.simulated_cycles += player.simulated_cycles();
+    for (const auto& [tile, times] : player.delays())
+      for (size_t t = 0; t < times.size(); ++t) facts.delays[tile][t] += times[t];
   } else {
     Workload workload(world, zones, log, o.work);
     workload.run(stop);
@@ -248,6 +294,7 @@ void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog
   ZoneLog log(log_directory());
   world = std::make_unique<World>(card, o.world, truth, unseen);
   check_tiles(o, *world);
+  write_delay_masks(o, *world, card);
   play(o, *world, zones, log, files, facts);
 }
 
@@ -265,6 +312,7 @@ int run_workload(Options& o) {
   {
     ZoneLog log(log_directory(), o.world.faults.names);
     show_profiler_state(*world, o.profiler);
+    write_delay_masks(o, *world, card);
     card.announce();
     if (o.wait_observer) wait_for_observer(card);
     await_profiler(*world, o.profiler, stop);
@@ -286,7 +334,13 @@ int run_workload(Options& o) {
   unseen.convert(header, names);
   files.close();
   if (!o.dvfs.empty() && !o.truth.empty()) write_clock(file_beside(o.truth, "clock"), card.clock_pieces());
-  return report(o, card,
+  nlohmann::ordered_json more;
+  const bool watched =
+      o.work.watcher && (o.work.watcher->settings.watcher || o.work.watcher->settings.delay_named);
+  if (watched) more["watcher"] = watcher_facts(*o.work.watcher);
+  if (watched && o.work.chip && !o.truth.empty()) write_delays(file_beside(o.truth, "delays"), facts.delays);
+  if (o.work.chip) more["simulated_cycles"] = facts.simulated_cycles;
+  return report(o, card, std::move(more),
                 {{"programs", facts.programs},
                  {"host_reads", facts.host_reads},
                  {"markers", truth.count()},
@@ -356,7 +410,7 @@ int run_replay(Options& o) {
   player.play(stop);
   leave(card, o.linger_ns);
   const uint64_t left_out = plan.account.unplayed_rows() + plan.skipped_lines();
-  const int code = report(o, card,
+  const int code = report(o, card, {},
                           {{"rows", plan.account.rows},
                            {"rows_left_out", left_out},
                            {"repeated_rows", plan.account.repeated},

@@ -224,6 +224,59 @@ TEST(ChipMachine, the_critical_path_names_what_sets_the_end) {
   EXPECT_GT(share(unpack), 0.8);
 }
 
+Watched delayed(const Shape& shape, uint16_t core, unsigned command, Cycles delay, uint8_t riscs = 0x1f) {
+  Watched w{0, delay, {}};
+  w.masks.resize(shape.cores.size());
+  w.masks[core][command] = riscs;
+  return w;
+}
+
+TEST(ChipMachine, a_debug_delay_holds_up_each_command_of_its_kind_on_its_core_and_risc) {
+  const Code reader{{Do::loop, 0, 0, 10}, {Do::read, 0, 0, 64}, {Do::barrier}, {Do::loop_end}};
+  const Code writer{{Do::loop, 0, 0, 3}, {Do::write, 0, 0, 64}, {Do::barrier}, {Do::loop_end}};
+  Shape shape = grid(1);
+  const ChipProgram p = one_core(writer, reader);
+  const Cycles without = length(run(shape, p, 0, 1));
+  shape.watched = delayed(shape, 0, 0, 5000);
+  const Timeline reads = run(shape, p, 0, 1);
+  EXPECT_EQ(length(reads), without + 50'000);
+  ASSERT_EQ(reads.delayed.size(), 1u);
+  EXPECT_EQ(reads.delayed[0].times, 10u);
+  EXPECT_EQ(reads.delayed[0].command, 0);
+  Cycles on_path = 0;
+  for (const PathPart& part : critical_path(reads))
+    on_path += part.why == Why::delay ? part.end - part.begin : 0;
+  EXPECT_EQ(on_path, 50'000u);
+  shape.watched = delayed(shape, 0, 0, 5000, 1u << brisc);  // which reads nothing
+  EXPECT_EQ(length(run(shape, p, 0, 1)), without);
+  shape.watched = delayed(shape, 0, 1, 5000, 1u << brisc);
+  EXPECT_EQ(run(shape, p, 0, 1).delayed.at(0).times, 3u);
+  shape.watched = delayed(shape, 0, 2, 5000);
+  EXPECT_TRUE(run(shape, p, 0, 1).delayed.empty());
+  shape.watched = {100, 0, {}};  // the watcher alone
+  EXPECT_EQ(length(run(shape, p, 0, 1)), without + 1000);
+}
+
+TEST(ChipMachine, a_delay_on_one_core_reaches_those_that_wait_for_it) {
+  Shape shape = grid(8);
+  ChipWorkload w = builtin("pipeline");
+  const ChipProgram p = program_of(w.ops[0], shape, 0, 1);
+  const Timeline without = run(shape, p, 0, 1);
+  shape.watched = delayed(shape, 2, 1, 3000);
+  const Timeline with = run(shape, p, 0, 1);
+  const auto end_of = [](const Timeline& t, uint16_t core) {
+    Cycles end = 0;
+    for (const Step& s : t.steps)
+      if (s.core == core) end = std::max(end, s.at);
+    return end;
+  };
+  ASSERT_EQ(with.delayed.size(), 1u);
+  EXPECT_EQ(with.delayed[0].core, 2u);
+  EXPECT_GT(end_of(with, 7), end_of(without, 7) + 3000) << "the last core waits for the delayed one's blocks";
+  shape.watched = delayed(shape, 2, 2, 3000);
+  EXPECT_EQ(run(shape, p, 0, 1).delayed.at(0).command, 2) << "a semaphore of one other core is an atomic";
+}
+
 TEST(ChipMachine, a_seed_gives_the_same_run_again_and_another_one_another) {
   const auto steps = [](uint64_t seed) {
     std::vector<std::tuple<Cycles, int, int, int>> all;
