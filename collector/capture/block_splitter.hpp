@@ -23,6 +23,7 @@ class Splitter {
   void split(const ChunkBatch& chunks, BlockHeader& h) {
     h.lane_from = ~0u;
     lanes_.reserve(chunks.bytes() / 4);
+    s_[Section::facts].reserve(facts_bytes(chunks));
     for (size_t i = 0; i < chunks.size(); ++i) {
       const ChunkHeader& c = shm::header_of(chunks[i]);
       h.kinds |= kind_bit(c.kind);
@@ -44,6 +45,13 @@ class Splitter {
   }
 
  private:
+  static size_t facts_bytes(const ChunkBatch& chunks) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < chunks.size(); ++i)
+      if (shm::header_of(chunks[i]).kind != ChunkKind::device_words) bytes += chunks[i].size_bytes();
+    return bytes;
+  }
+
   bool takes(std::span<const uint64_t> chunk) {
     const ChunkHeader& h = shm::header_of(chunk);
     if (h.kind != ChunkKind::device_words) return false;

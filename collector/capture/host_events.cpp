@@ -23,10 +23,12 @@ void append_record(std::vector<std::byte>& body, const HostEvent& event) {
   record.subject = event.subject;
   record.time = event.time;
   record.value = event.value;
-  const size_t at = body.size();
-  body.resize(at + sizeof record + padded(record.text_bytes));
-  std::memcpy(body.data() + at, &record, sizeof record);
-  if (record.text_bytes) std::memcpy(body.data() + at + sizeof record, event.text.data(), record.text_bytes);
+  const auto* head = reinterpret_cast<const std::byte*>(&record);
+  body.insert(body.end(), head, head + sizeof record);
+  if (record.text_bytes == 0) return;
+  const auto* text = reinterpret_cast<const std::byte*>(event.text.data());
+  body.insert(body.end(), text, text + record.text_bytes);
+  body.resize(body.size() + padded(record.text_bytes) - record.text_bytes);
 }
 
 HostChunkReader::HostChunkReader(std::span<const char> body) : rest_(body) {

@@ -26,11 +26,6 @@ shm::SegmentOptions segment_options() {
   return options;
 }
 
-// In words of 8 bytes, as chunks are handed to readers.
-uint64_t chunk_bytes(size_t body) {
-  return (sizeof(shm::ChunkHeader) + body + 7) / 8 * 8;
-}
-
 bool has_time(EventKind kind) {
   switch (kind) {
     case EventKind::zone_begin:
@@ -51,13 +46,16 @@ bool has_time(EventKind kind) {
 }  // namespace
 
 void HostBatch::add(const HostEvent& event) {
-  append_record(is_definition(event.kind) ? names : events, event);
+  const bool definition = is_definition(event.kind);
+  append_record(definition ? names : events, event);
+  event_count += !definition;
   if (has_time(event.kind)) oldest = std::min(oldest, event.time);
 }
 
 void HostBatch::clear() {
   events.clear();
   names.clear();
+  event_count = 0;
   oldest = INT64_MAX;
 }
 
@@ -100,29 +98,43 @@ void HostPublisher::relate(HostBatch& batch) {
       static_cast<uint32_t>(std::min<uint64_t>(width / 2 / kHostTicksPerNs + kRounding, UINT32_MAX));
 }
 
-void HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head,
-                        const std::vector<std::byte>& records) {
-  std::vector<std::byte> body(sizeof head + records.size());
-  std::memcpy(body.data(), &head, sizeof head);
-  std::memcpy(body.data() + sizeof head, records.data(), records.size());
+std::optional<shm::ChunkHeader> HostPublisher::to_segment(shm::ChunkKind kind,
+                                                          std::span<const std::byte> body) {
   if (kind == shm::ChunkKind::host_names && !standing_full_) {
-    if (segment_.add_standing(kind, {reinterpret_cast<const char*>(body.data()), body.size()})) {
-      published_ += chunk_bytes(body.size());
-      return;
-    }
+    const auto header =
+        segment_.add_standing(kind, {reinterpret_cast<const char*>(body.data()), body.size()});
+    if (header) return header;
     standing_full_ = true;  // the ring has them from now on, for readers that were there in time
   }
-  if (publisher_.publish_body(kind, body))
-    published_ += chunk_bytes(body.size());
-  else
-    dropped_ += body.size();
+  return publisher_.publish_body(kind, body);
+}
+
+// `chunk`: its body is set, its header is not.
+bool HostPublisher::put_chunk(shm::ChunkKind kind, std::vector<uint64_t> chunk, size_t body_bytes) {
+  const auto header =
+      to_segment(kind, std::as_bytes(std::span(chunk)).subspan(sizeof(shm::ChunkHeader), body_bytes));
+  if (!header) return false;
+  if (!feed_) return true;
+  std::memcpy(chunk.data(), &*header, sizeof *header);
+  return feed_->put(std::move(chunk), kind == shm::ChunkKind::host_events ? ChunkFeed::Kind::events
+                                                                          : ChunkFeed::Kind::definitions);
+}
+
+void HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records,
+                        uint64_t events) {
+  const size_t body_bytes = sizeof head + records.size();
+  std::vector<uint64_t> chunk((sizeof(shm::ChunkHeader) + body_bytes + 7) / 8);
+  auto* body = reinterpret_cast<std::byte*>(chunk.data()) + sizeof(shm::ChunkHeader);
+  std::memcpy(body, &head, sizeof head);
+  std::memcpy(body + sizeof head, records.data(), records.size());
+  if (!put_chunk(kind, std::move(chunk), body_bytes)) not_recorded_ += events;
 }
 
 void HostPublisher::publish(HostBatch& batch) {
   const std::lock_guard lock(mutex_);
   relate(batch);
-  if (!batch.names.empty()) put(shm::ChunkKind::host_names, batch.head, batch.names);
-  if (!batch.events.empty()) put(shm::ChunkKind::host_events, batch.head, batch.events);
+  if (!batch.names.empty()) put(shm::ChunkKind::host_names, batch.head, batch.names, 0);
+  if (!batch.events.empty()) put(shm::ChunkKind::host_events, batch.head, batch.events, batch.event_count);
   publisher_.end_sweep();
   segment_.heartbeat(monotonic_now_ns());
   batch.clear();
@@ -133,8 +145,10 @@ void HostPublisher::end() {
   if (ended_) return;
   ended_ = true;
   constexpr std::string_view kEnd = "the workload's host side was recorded to its end";
-  publisher_.publish_end(kEnd);
-  published_ += chunk_bytes(kEnd.size());
+  std::vector<uint64_t> chunk((sizeof(shm::ChunkHeader) + kEnd.size() + 7) / 8);
+  std::memcpy(chunk.data() + sizeof(shm::ChunkHeader) / 8, kEnd.data(), kEnd.size());
+  put_chunk(shm::ChunkKind::end, std::move(chunk), kEnd.size());
+  if (feed_) feed_->end();
   publisher_.end_sweep();
   segment_.end();
 }

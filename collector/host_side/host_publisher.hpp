@@ -1,6 +1,8 @@
-// Events of the workload's processes into a segment of their own, which every reader follows like a device's.
+// Events of the workload's processes into a segment of their own, which every reader follows like a device's, and the
+// same chunks into the capture's feed.
 //
-// Publishing never waits: a reader that is too slow is lapped and detects it. Callable from several threads.
+// Publishing never waits. A reader of the ring that is too slow is lapped and detects it; events for which the feed has no
+// room are counted, and missing from the capture: its readers find the jump of the sequence. Callable from several threads.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "collector/publish/publisher.hpp"
+#include "collector/record/chunk_feed.hpp"
 #include "collector/sampling/host_ticks.hpp"
 #include "shm/segment.hpp"
 #include "ttcollect/host_events.hpp"
@@ -19,6 +22,7 @@ struct HostBatch {
   HostChunkHead head;      // version, process, pid, init_begin, timer_mul, protocol
   bool raw_clock = false;  // its ticks are nanoseconds of CLOCK_MONOTONIC_RAW
   std::vector<std::byte> events, names;
+  uint64_t event_count = 0;
   int64_t oldest = INT64_MAX;  // time among the events
   void add(const HostEvent& event);
   bool empty() const { return events.empty() && names.empty(); }
@@ -33,25 +37,30 @@ class HostPublisher {
   HostPublisher(const HostPublisher&) = delete;
   HostPublisher& operator=(const HostPublisher&) = delete;
 
+  // Before anything is published.
+  void record_into(std::shared_ptr<ChunkFeed> feed) { feed_ = std::move(feed); }
   uint32_t next_process();
   void publish(HostBatch& batch);  // and empties it
   void end();
   uint64_t session() const { return segment_.session(); }
   const std::string& live_name() const { return live_name_; }
-  uint64_t dropped_bytes() const { return dropped_; }  // of batches that no ring takes
-  // Of all chunks, as readers count them: a reader that read fewer was overtaken, also in front of its first chunk.
-  uint64_t published_bytes() const { return published_; }
+  // Not in the capture, because more came than it took. After end().
+  uint64_t events_not_recorded() const { return not_recorded_; }
 
  private:
   void relate(HostBatch& batch);
-  void put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records);
+  void put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records,
+           uint64_t events);
+  std::optional<shm::ChunkHeader> to_segment(shm::ChunkKind kind, std::span<const std::byte> body);
+  bool put_chunk(shm::ChunkKind kind, std::vector<uint64_t> chunk, size_t body_bytes);
   std::string live_name_;
   std::mutex mutex_;
   shm::SegmentWriter segment_;
   Publisher publisher_;
   HostTicks ticks_;
+  std::shared_ptr<ChunkFeed> feed_;
   uint32_t processes_ = 0;
-  uint64_t dropped_ = 0, published_ = 0;
+  uint64_t not_recorded_ = 0;
   bool standing_full_ = false, ended_ = false;
 };
 

@@ -221,7 +221,7 @@ class HostServer::Connection {
   uint64_t answered_ = 0, owed_since_ = 0;
 };
 
-HostServer::HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made)
+HostServer::HostServer(pid_t ancestor, std::string live_name, std::function<void(HostPublisher&)> made)
     : ancestor_(ancestor), live_name_(std::move(live_name)), made_(std::move(made)) {}
 
 void HostServer::look() {

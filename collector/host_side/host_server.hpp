@@ -3,7 +3,7 @@
 //   one thread searches for clients; one thread a client: recv -> Exchange (LZ4, items) -> HostBatch -> HostPublisher
 //
 // Nothing on this way waits for a reader or a disk, so that a client is read as fast as it sends: it has no limit of
-// its own for what it keeps when its server is slow. A stream that cannot be understood is closed, on which the client goes
+// its own for what it keeps when its server is slow. What the capture has no room for is left out and counted. A stream that cannot be understood is closed, on which the client goes
 // on without a server.
 #pragma once
 #include <atomic>
@@ -31,7 +31,7 @@ struct HostClientResult {
 class HostServer {
  public:
   // `made`: called once, with the segment, when the first client was welcomed; from a thread of the server.
-  HostServer(pid_t ancestor, std::string live_name, std::function<void(const HostPublisher&)> made);
+  HostServer(pid_t ancestor, std::string live_name, std::function<void(HostPublisher&)> made);
   ~HostServer();
   // Starts the search for clients.
   void look();
@@ -54,7 +54,7 @@ class HostServer {
 
   const pid_t ancestor_;
   const std::string live_name_;
-  const std::function<void(const HostPublisher&)> made_;
+  const std::function<void(HostPublisher&)> made_;
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
   std::unique_ptr<HostPublisher> publisher_;  // with mutex_ until end()

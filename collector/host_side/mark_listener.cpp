@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "collector/host_side/python_zones.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -45,7 +46,7 @@ std::optional<Mark> parse_mark(std::string_view datagram) {
   char rest = 0;
   if (std::sscanf(head.c_str(), "%lld %llu %u %c%c", &ns, &pid, &mark.tid, &mark.kind, &rest) != 4)
     return std::nullopt;
-  if (ns < 0 || (mark.kind != 'm' && mark.kind != 'b' && mark.kind != 'e')) return std::nullopt;
+  if (ns < 0 || std::string_view("mbez").find(mark.kind) == std::string_view::npos) return std::nullopt;
   mark.raw_ns = ns;
   mark.pid = pid;
   mark.text = datagram.substr(end + 1);
@@ -72,8 +73,9 @@ MarkListener::MarkListener(const std::string& name, std::function<HostPublisher*
     return;
   }
   setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &kSocketBuffer, sizeof kSocketBuffer);
-  batch_.raw_clock = true;
-  batch_.head.init_begin = static_cast<int64_t>(raw_now_ns());
+  constexpr int kOn = 1;
+  setsockopt(fd_, SOL_SOCKET, SO_PASSCRED, &kOn, sizeof kOn);
+  began_ns_ = static_cast<int64_t>(raw_now_ns());
   thread_ = std::thread([this] { listen(); });
 }
 
@@ -98,17 +100,66 @@ void MarkListener::listen() {
     last = ending_;  // what was sent before is taken by this round
     pollfd ready{fd_, POLLIN, 0};
     poll(&ready, 1, last ? 0 : kMarkPollMs);
-    for (int i = 0; i < kMostARound; ++i) {
-      const ssize_t n = recv(fd_, datagram.data(), datagram.size(), 0);
-      if (n < 0) break;
-      if (n > 0) take({datagram.data(), static_cast<size_t>(n)});
-      if (to_ && batch_.events.size() >= kMarkBatch) to_->publish(batch_);
+    for (int i = 0; i < kMostARound && receive(datagram); ++i) {
+      publish(kMarkBatch);
     }
-    if (to_ && !batch_.empty()) to_->publish(batch_);
+    publish(1);
   }
 }
 
-void MarkListener::take(std::string_view datagram) {
+// What has so many bytes of events, or names.
+void MarkListener::publish(size_t from_bytes) {
+  for (auto& [pid, batch] : batches_)
+    if (batch.events.size() + batch.names.size() >= from_bytes) to_->publish(batch);
+}
+
+// Of processes beyond the bound the last one has all.
+HostBatch& MarkListener::batch_of(uint64_t pid) {
+  constexpr size_t kMostProcesses = 4096;
+  const auto found = batches_.find(pid);
+  if (found != batches_.end()) return found->second;
+  if (batches_.size() >= kMostProcesses) return batches_.rbegin()->second;
+  HostBatch& batch = batches_[pid];
+  batch.raw_clock = true;
+  batch.head.init_begin = began_ns_;
+  batch.head.process = to_->next_process();
+  batch.head.pid = pid;
+  std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
+  std::string program;
+  std::getline(comm, program);  // nothing, where it has ended already
+  batch.add({EventKind::process, 0, 0, pid, program + '\0' + '\0'});
+  return batch;
+}
+
+// False: there is none.
+bool MarkListener::receive(std::vector<char>& into) {
+  iovec bytes{into.data(), into.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t n = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC);
+  if (n < 0) return false;
+  if (n == 0) return true;  // end() wakes us
+  bool known = false;
+  pid_t pid = 0;
+  for (cmsghdr* of = CMSG_FIRSTHDR(&message); of; of = CMSG_NXTHDR(&message, of)) {
+    if (of->cmsg_level != SOL_SOCKET || of->cmsg_type != SCM_CREDENTIALS) continue;
+    ucred sender{};
+    std::memcpy(&sender, CMSG_DATA(of), sizeof sender);
+    known = sender.uid == 0 || sender.uid == geteuid();
+    pid = sender.pid;
+  }
+  if (known)
+    take({into.data(), static_cast<size_t>(n)}, static_cast<uint64_t>(pid));
+  else
+    ++foreign_;
+  return true;
+}
+
+void MarkListener::take(std::string_view datagram, uint64_t pid) {
   const std::optional<Mark> mark = parse_mark(datagram);
   if (!mark) {
     ++refused_;
@@ -117,11 +168,16 @@ void MarkListener::take(std::string_view datagram) {
   if (!to_) {
     to_ = publisher_();
     if (!to_) return;
-    batch_.head.process = to_->next_process();
-    batch_.head.pid = mark->pid;
+  }
+  // A sender in another PID namespace that cannot be seen from here has the number 0.
+  HostBatch& batch = batch_of(pid ? pid : mark->pid);
+  if (mark->kind == 'z') {
+    const auto add = [&](const HostEvent& event) { batch.add(event); };
+    refused_ += !take_python_zones(mark->text, mark->tid, add);
+    return;
   }
   ++marks_;
-  batch_.add({EventKind::message, mark->tid, mark->raw_ns, 0, signpost_of(*mark)});
+  batch.add({EventKind::message, mark->tid, mark->raw_ns, 0, signpost_of(*mark)});
   if (mark->kind == 'e') step_ended_();
 }
 

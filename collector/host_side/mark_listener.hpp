@@ -1,6 +1,10 @@
 // Marks that programs set without Tracy: a datagram each, to a socket of `ttcollect run` in the abstract namespace.
 //
-//   NANOSECONDS PID TID KIND\nTEXT     NANOSECONDS of CLOCK_MONOTONIC_RAW; KIND m (mark), b or e (a step begins, ends)
+//   NANOSECONDS PID TID KIND\nTEXT     NANOSECONDS of CLOCK_MONOTONIC_RAW; KIND m (mark), b or e (a step begins, ends),
+//                                     z (zones of Python functions, python_zones.hpp)
+//
+// The kernel says whose a datagram is (SCM_CREDENTIALS): those of other users than ours and root are refused, because any
+// process of the network namespace can send to the socket.
 //
 // They become messages of the form that tt-metal's signposts have, so that reports know them. A sender never waits: what
 // the socket's buffer does not take is the sender's to count.
@@ -8,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,18 +50,23 @@ class MarkListener {
   void end();                                              // takes what is there
   const std::string& failure() const { return failure_; }  // why there is no socket
   uint64_t marks() const { return marks_; }
-  uint64_t refused() const { return refused_; }
+  uint64_t refused() const { return refused_; }  // that are no marks
+  uint64_t foreign() const { return foreign_; }  // of other users
 
  private:
   void listen();
-  void take(std::string_view datagram);
+  bool receive(std::vector<char>& into);
+  void take(std::string_view datagram, uint64_t pid);
   const std::function<HostPublisher*()> publisher_;
   const std::function<void()> step_ended_;
   int fd_ = -1;
+  int64_t began_ns_ = 0;
   std::string failure_;
-  HostBatch batch_;
+  HostBatch& batch_of(uint64_t pid);
+  void publish(size_t from_bytes);
+  std::map<uint64_t, HostBatch> batches_;  // by process
   HostPublisher* to_ = nullptr;
-  std::atomic<uint64_t> marks_{0}, refused_{0};
+  std::atomic<uint64_t> marks_{0}, refused_{0}, foreign_{0};
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };

@@ -80,16 +80,16 @@ void Publisher::publish_end(std::string_view why) {
   publish_body(ChunkKind::end, std::as_bytes(std::span(why)));
 }
 
-bool Publisher::publish_body(ChunkKind kind, std::span<const std::byte> body) {
+std::optional<ChunkHeader> Publisher::publish_body(ChunkKind kind, std::span<const std::byte> body) {
   const uint64_t bytes = sizeof(ChunkHeader) + body.size();
   uint64_t* at = claim(bytes);
-  if (!at) return false;
+  if (!at) return std::nullopt;
   const ChunkHeader h = header(kind, bytes);
   shm::store_bytes(at, &h, sizeof h);
   shm::store_bytes(at + sizeof h / 8, body.data(), body.size());
   segment_.ring().publish(bytes);
   count(bytes);
-  return true;
+  return h;
 }
 
 void Publisher::end_sweep() {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -48,8 +49,8 @@ class Publisher {
   void publish_words(uint64_t* claim, uint64_t bytes, const Core& core, std::span<const Span> spans);
   void publish_loss(shm::LossRecord record);
   void publish_end(std::string_view why);
-  // A chunk of one body. False when it is larger than the ring takes.
-  bool publish_body(shm::ChunkKind kind, std::span<const std::byte> body);
+  // A chunk of one body: its header; nothing when it is larger than the ring takes.
+  std::optional<shm::ChunkHeader> publish_body(shm::ChunkKind kind, std::span<const std::byte> body);
 
   // Wakes readers when anything was published since the last call.
   void end_sweep();

@@ -1,6 +1,7 @@
 #include "collector/record/capture_writer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -19,6 +20,8 @@ constexpr uint64_t kBlockAgeNs = 200'000'000;  // what is older goes to the disk
 constexpr uint64_t kTellLossesNs =
     1'000'000'000;  // a disk that is behind must not be fed with accounts of it
 constexpr unsigned kWriterWaitMs = 50;
+constexpr uint64_t kTurnsInMemory = 8;  // so much of it a feed fills before the rings have their turn
+constexpr auto kFeedWait = std::chrono::milliseconds(5);  // where there is no ring to sleep on
 
 }  // namespace
 
@@ -88,6 +91,12 @@ const CaptureWriter::Track& CaptureWriter::add(const std::string& live_name) {
   return *tracks_.back();
 }
 
+void CaptureWriter::add(std::shared_ptr<ChunkFeed> feed) {
+  const std::lock_guard lock(mutex_);
+  feeds_.push_back(std::move(feed));
+  changed_.notify_one();
+}
+
 // --- gathering
 
 void CaptureWriter::gather() {
@@ -102,10 +111,13 @@ void CaptureWriter::gather() {
 
 void CaptureWriter::gather_all() {
   for (size_t turn = 0; refresh_active(); ++turn) {
-    bool news = false;
+    bool news = take_feeds();
     for (Track* track : active_) news |= take(*track, 0);
-    const unsigned patience = active_.size() == 1 ? kWaitAloneMs : kWaitAmongMs;
-    if (!news) take(*active_[turn % active_.size()], patience);
+    const unsigned patience = active_.size() + active_feeds_.size() == 1 ? kWaitAloneMs : kWaitAmongMs;
+    if (!news && active_.empty())
+      std::this_thread::sleep_for(kFeedWait);
+    else if (!news)
+      take(*active_[turn % active_.size()], patience);
     if (filling_ && monotonic_now_ns() - filling_since_ns_ >= kBlockAgeNs) push_block();
   }
   if (filling_) push_block();
@@ -118,7 +130,10 @@ bool CaptureWriter::refresh_active() {
     active_.clear();
     for (const auto& track : tracks_)
       if (!track->over_) active_.push_back(track.get());
-    return !active_.empty();
+    active_feeds_.clear();
+    for (const auto& feed : feeds_)
+      if (!feed->over()) active_feeds_.push_back(feed.get());
+    return !active_.empty() || !active_feeds_.empty();
   };
   if (!collect() && filling_) {
     lock.unlock();
@@ -126,7 +141,17 @@ bool CaptureWriter::refresh_active() {
     lock.lock();
   }
   changed_.wait(lock, [&] { return collect() || finishing_; });
-  return !active_.empty();
+  return !active_.empty() || !active_feeds_.empty();
+}
+
+// True when anything came.
+bool CaptureWriter::take_feeds() {
+  bool any = false;
+  for (ChunkFeed* feed : active_feeds_) {
+    if (queue_.bytes() > options_.memory_bytes / 2) return any;
+    for (const auto& chunk : feed->take(options_.memory_bytes / kTurnsInMemory)) keep(chunk), any = true;
+  }
+  return any;
 }
 
 // True when anything came.
@@ -165,7 +190,9 @@ void CaptureWriter::keep(std::span<const uint64_t> chunk) {
     filling_since_ns_ = monotonic_now_ns();
   }
   filling_->chunks.add(chunk);
-  if (shm::header_of(chunk).kind != shm::ChunkKind::device_words) filling_->facts.add(chunk);
+  // What the host's side reported is much, and nothing has to be known of it while the file is written.
+  const shm::ChunkKind kind = shm::header_of(chunk).kind;
+  if (kind != shm::ChunkKind::device_words && kind != shm::ChunkKind::host_events) filling_->facts.add(chunk);
 }
 
 void CaptureWriter::push_block() {

@@ -1,6 +1,10 @@
 // Writes live segments to a capture, as one more reader of their rings. No drain ever waits for the disk.
 //
 //   rings -> gather (one thread) -> blocks -> pack (threads) -> write (one thread) -> file
+//   feeds ---^
+//
+// A feed holds chunks of this process. It is taken from while half of the memory for blocks is free, so that a burst of
+// it waits in the feed, where its sender sees the bound, and never takes the room of a ring's blocks.
 //
 // Between the threads lies a queue bounded by memory. A disk that is too slow for good costs whole blocks, by
 // rule; a gatherer that is starved costs what the ring overwrites. Both are intervals of loss in the file. What
@@ -20,6 +24,7 @@
 #include "collector/loss/chunk_gaps.hpp"
 #include "collector/record/block_queue.hpp"
 #include "collector/record/capture_output.hpp"
+#include "collector/record/chunk_feed.hpp"
 #include "collector/record/dropped_blocks.hpp"
 #include "shm/reader.hpp"
 #include "ttcollect/redact.hpp"
@@ -31,7 +36,7 @@ struct CaptureOptions {
   bool plain = false;  // no io_uring
   CaptureBounds bounds;
   Keep keep_in_memory = Keep::oldest;  // when the disk is too slow
-  uint64_t memory_bytes = 64u << 20;   // of blocks that wait for packing and for the disk
+  uint64_t memory_bytes = 64u << 20;   // of blocks that wait for packing and for the disk; four at least
   unsigned packers = 1;                // threads
   uint64_t block_bytes = 2u << 20;     // of chunks; a block is also made when kBlockAgeNs are over
   bool redact = false;                 // leave out what is personal (ttcollect/redact.hpp)
@@ -66,6 +71,8 @@ class CaptureWriter {
 
   // Before the segment's first chunk is published. Throws shm::SegmentError.
   const Track& add(const std::string& live_name);
+  // Chunks that no ring has. The feed is ended by its sender, and before finish().
+  void add(std::shared_ptr<ChunkFeed> feed);
   // After every segment was ended: writes what is left, syncs, closes.
   void finish();
 
@@ -91,6 +98,7 @@ class CaptureWriter {
   void write_all();
   bool refresh_active();
   bool take(Track& track, unsigned wait_ms);
+  bool take_feeds();
   void keep(std::span<const uint64_t> chunk);
   void push_block();
   void drop(const QueuedBlock& block, shm::LossCause cause);
@@ -106,12 +114,14 @@ class CaptureWriter {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::unique_ptr<Track>> tracks_;  // with mutex_
-  bool finishing_ = false;                      // with mutex_
-  std::exception_ptr broken_;                   // with mutex_; what ended a thread early
+  std::vector<std::unique_ptr<Track>> tracks_;     // with mutex_
+  std::vector<std::shared_ptr<ChunkFeed>> feeds_;  // likewise
+  bool finishing_ = false;                         // with mutex_
+  std::exception_ptr broken_;                      // with mutex_; what ended a thread early
 
   // The gathering thread's own.
   std::vector<Track*> active_;
+  std::vector<ChunkFeed*> active_feeds_;
   std::vector<uint64_t> chunk_;
   std::unique_ptr<QueuedBlock> filling_;
   uint64_t filling_since_ns_ = 0;

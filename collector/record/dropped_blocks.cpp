@@ -91,6 +91,11 @@ void DroppedBlocks::drop(const ChunkBatch& chunks, shm::LossCause cause) {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < chunks.size(); ++i) {
     const shm::ChunkHeader& h = shm::header_of(chunks[i]);
+    if (h.kind == shm::ChunkKind::host_events) {  // a jump of the sequence is all that is left of them
+      dropped_bytes_ += chunks[i].size_bytes();
+      ++dropped_chunks_;
+      continue;
+    }
     if (h.kind != shm::ChunkKind::device_words) {
       if (facts_.bytes() < kMostFacts || !may_be_given_up(h.kind)) facts_.add(chunks[i]);
       continue;

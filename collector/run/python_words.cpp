@@ -26,7 +26,7 @@ bool has_tracy() {
 
 }  // namespace
 
-PythonWords python_words(const RunRequest& request, const Environment&) {
+PythonWords python_words(const RunRequest& request, bool own_module) {
   if (request.module.empty() && !is_script(request.command)) {
     PythonWords same{request.command, {}};
     if (request.partial || request.lines)
@@ -38,13 +38,17 @@ PythonWords python_words(const RunRequest& request, const Environment&) {
   words.command = {"python3"};
   if (has_tracy()) {
     words.command.insert(words.command.end(), {"-m", "tracy"});
-    if (request.partial) words.command.emplace_back("-p");
-    if (request.lines) words.command.emplace_back("-l");
+  } else if (own_module) {
+    words.command.insert(words.command.end(), {"-m", "ttcollect"});
+    words.sentence =
+        "python3 finds no package tracy (tt-metal's); functions become zones by the module ttcollect";
   } else {
     words.sentence =
-        "python3 finds no package tracy (tt-metal's), so that Python functions become no zones; PYTHONPATH "
-        "names where it is";
+        "python3 finds neither the package tracy nor ttcollect, so that functions become no zones";
   }
+  const bool traced = words.command.size() > 1;
+  if (traced && request.partial) words.command.emplace_back("-p");
+  if (traced && request.lines) words.command.emplace_back("-l");
   if (!request.module.empty()) words.command.insert(words.command.end(), {"-m", request.module});
   words.command.insert(words.command.end(), request.command.begin(), request.command.end());
   return words;

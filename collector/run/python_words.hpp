@@ -12,7 +12,8 @@ struct PythonWords {
   std::vector<std::string> command;
   std::string sentence;  // what is otherwise than asked for; empty: nothing
 };
-// A request that is neither a script nor a module is handed through as it is.
-PythonWords python_words(const RunRequest& request, const Environment& environment);
+// A request that is neither a script nor a module is handed through as it is. `own_module`: the workload can import
+// our package ttcollect, which traces in the place of `tracy`.
+PythonWords python_words(const RunRequest& request, bool own_module);
 
 }  // namespace ttc::collect

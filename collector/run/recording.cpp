@@ -6,21 +6,29 @@
 
 namespace ttc::collect {
 
-void Recording::add(const std::string& live_name, uint64_t session) {
+std::shared_ptr<ChunkFeed> Recording::feed_of(const std::string& live_name, uint64_t session) {
   const std::lock_guard lock(mutex_);
-  add_locked(live_name, session);
+  begin(session);
+  auto feed = std::make_shared<ChunkFeed>();
+  writer_->add(feed);
+  sessions_.insert(session);
+  live_names_.push_back(live_name);
+  return feed;
+}
+
+void Recording::begin(uint64_t session) {
+  if (writer_) return;
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  std::filesystem::create_directories(folder, error);
+  if (error) throw CaptureError("folder " + folder.string() + " cannot be made: " + error.message());
+  CaptureOptions options;
+  options.path = path_;
+  writer_ = std::make_unique<CaptureWriter>(options, session);
 }
 
 void Recording::add_locked(const std::string& live_name, uint64_t session) {
-  if (!writer_) {
-    std::error_code error;
-    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-    std::filesystem::create_directories(folder, error);
-    if (error) throw CaptureError("folder " + folder.string() + " cannot be made: " + error.message());
-    CaptureOptions options;
-    options.path = path_;
-    writer_ = std::make_unique<CaptureWriter>(options, session);
-  }
+  begin(session);
   tracks_.push_back(&writer_->add(live_name));
   sessions_.insert(session);
   live_names_.push_back(live_name);
@@ -58,10 +66,8 @@ std::string Recording::finish() {
   return error;
 }
 
-uint64_t Recording::recorded_bytes(const std::string& live_name) const {
-  for (size_t i = 0; i < tracks_.size(); ++i)
-    if (live_names_[i] == live_name) return tracks_[i]->bytes();
-  return 0;
+uint64_t Recording::dropped_bytes() const {
+  return writer_ ? writer_->dropped_bytes() : 0;
 }
 
 uint64_t Recording::lapped_bytes() const {

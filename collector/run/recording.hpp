@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "collector/record/capture_writer.hpp"
+#include "collector/record/chunk_feed.hpp"
 
 namespace ttc::collect {
 
 class Recording {
  public:
   explicit Recording(std::string path) : path_(std::move(path)) {}
-  // A segment whose writer is this process. Throws CaptureError, shm::SegmentError.
-  void add(const std::string& live_name, uint64_t session);
+  // What the chunks of a segment whose writer is this process are put into beside it. Throws CaptureError.
+  std::shared_ptr<ChunkFeed> feed_of(const std::string& live_name, uint64_t session);
   // Segments of `writer` that are not recorded yet; how many of its there are in all. Throws CaptureError.
   size_t follow(pid_t writer);
   // Before the writer is started: what is there now is of others, whatever number its process had.
@@ -30,9 +31,10 @@ class Recording {
   void remove_segments() const;
   const std::string& path() const { return path_; }
   uint64_t lapped_bytes() const;
-  uint64_t recorded_bytes(const std::string& live_name) const;
+  uint64_t dropped_bytes() const;  // the disk was too slow for them
 
  private:
+  void begin(uint64_t session);
   void add_locked(const std::string& live_name, uint64_t session);
   std::string path_;
   mutable std::mutex mutex_;

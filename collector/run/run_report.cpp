@@ -111,6 +111,28 @@ ReportPlace report_place(const std::string& root, const std::string& name, int64
   return place;
 }
 
+ClaimedPlace::ClaimedPlace(const std::string& root, const std::string& name, int64_t now) {
+  for (int64_t at = now;; ++at) {
+    place_ = report_place(root, name, at);
+    std::error_code error;
+    std::vector<fs::path> missing;
+    for (fs::path part = fs::path(place_.folder).parent_path(); !part.empty() && !fs::exists(part, error);
+         part = part.parent_path())
+      missing.push_back(part);
+    for (auto part = missing.rbegin(); part != missing.rend(); ++part)
+      if (fs::create_directory(*part, error)) made_.push_back(part->string());
+    const bool ours = fs::create_directory(place_.folder, error);
+    if (ours) made_.push_back(place_.folder);
+    if (ours || error) return;
+  }
+}
+
+ClaimedPlace::~ClaimedPlace() {
+  std::error_code not_empty;
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
+    if (!fs::remove(*folder, not_empty)) return;
+}
+
 std::string ops_summary(const std::string& json) {
   const auto report = program::json_value(json);
   if (!report.is_object() || !report.contains("rows") || !report["rows"].is_array()) return {};

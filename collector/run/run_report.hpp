@@ -19,6 +19,21 @@ struct ReportPlace {
 // `now`: seconds since 1970, shown in local time as tt-metal's tools do.
 ReportPlace report_place(const std::string& root, const std::string& name, int64_t now);
 
+// The folder of a report, made at once, so that no other run has the same: of runs that begin in one second the later ones
+// have the next seconds' names. Where it cannot be made it is not, and who writes into it finds out why.
+class ClaimedPlace {
+ public:
+  ClaimedPlace(const std::string& root, const std::string& name, int64_t now);
+  ~ClaimedPlace();  // what was made goes again where nothing is in it
+  ClaimedPlace(const ClaimedPlace&) = delete;
+  ClaimedPlace& operator=(const ClaimedPlace&) = delete;
+  const ReportPlace& place() const { return place_; }
+
+ private:
+  ReportPlace place_;
+  std::vector<std::string> made_;  // the outermost first
+};
+
 struct ReportOutcome {
   int exit_code = 0;               // of the first step that failed
   std::vector<std::string> files;  // that were written, absolute

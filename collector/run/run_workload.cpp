@@ -37,6 +37,7 @@ using Exit = program::CollectExit;
 constexpr program::Program kRun{"ttcollect run", Exit::kOutput};
 constexpr int kLookMs = 20;                      // for segments of the collector
 constexpr uint64_t kTellLeftNs = 500'000'000;    // after the first process ended
+constexpr const char* kHostName = "run-";        // of the host side's segment, then the number of our process
 constexpr const char* kWaitForCards = "10000d";  // until SIGTERM ends it
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -126,21 +127,24 @@ class RunSession {
  public:
   RunSession(const RunRequest& request, const Environment& environment)
       : request_(request),
-        place_(report_place(artifacts_root(request, environment, fs::current_path().string()), request.name,
-                            std::time(nullptr))),
+        claimed_(artifacts_root(request, environment, fs::current_path().string()), request.name,
+                 std::time(nullptr)),
+        place_(claimed_.place()),
         plan_(plan_environment(request, environment, place_.root)),
         environment_(environment),
         recording_(place_.capture()) {}
 
   int run() {
     if (!request_.quiet) say_plan(plan_);
-    const PythonWords words = python_words(request_, environment_);
+    const fs::path modules = python_modules();
+    const PythonWords words = python_words(request_, !modules.empty());
     if (!words.sentence.empty()) say(words.sentence);
     started_s_ = std::time(nullptr);
-    listen_to_marks();
+    listen_to_marks(modules);
     workload_ = std::make_unique<Workload>(words.command, environment_words(environment_, plan_));
     if (const auto& error = workload_->error()) return program::say(kRun, error->exit_code, error->why);
     recording_.ignore_present();
+    remove_remains();
     if (!request_.no_device)
       collector_ = std::make_unique<HelperProgram>(
           "ttcollect", collector_words(request_), HelperProgram::Output::kept,
@@ -158,6 +162,19 @@ class RunSession {
   }
 
  private:
+  static bool is_host_name(const std::string& live_name) {
+    const size_t digits = std::strlen(kHostName);
+    return live_name.starts_with(kHostName) && live_name.size() > digits &&
+           live_name.find_first_not_of("0123456789", digits) == std::string::npos;
+  }
+
+  // A `ttcollect run` that was killed leaves the segment of its host side; what it held is in its run.ttc.
+  static void remove_remains() {
+    for (const shm::SegmentInfo& segment : shm::list_segments())
+      if (!segment.alive && !segment.ended && segment.user == geteuid() && is_host_name(segment.live_name))
+        shm::remove_segment(segment.live_name);  // and not where its writer is about to complete it
+  }
+
   std::vector<pid_t> others() const {
     return collector_ ? std::vector<pid_t>{collector_->pid()} : std::vector<pid_t>{};
   }
@@ -180,25 +197,30 @@ class RunSession {
     }
   }
 
+  // Where our package ttcollect is; empty: nowhere.
+  static fs::path python_modules() {
+    std::error_code none;
+    const fs::path modules = fs::read_symlink("/proc/self/exe", none).parent_path() / "python";
+    return !none && fs::exists(modules / "ttcollect", none) ? modules : fs::path();
+  }
+
   // Before the workload starts: its environment has the socket's name.
-  void listen_to_marks() {
+  void listen_to_marks(const fs::path& modules) {
     host_ = std::make_unique<HostServer>(
-        getpid(), "run-" + std::to_string(getpid()),
-        [this](const HostPublisher& p) { recording_.add(p.live_name(), p.session()); });
+        getpid(), kHostName + std::to_string(getpid()),
+        [this](HostPublisher& p) { p.record_into(recording_.feed_of(p.live_name(), p.session())); });
     const std::string name = kMarksPrefix + std::to_string(getpid());
     marks_ = std::make_unique<MarkListener>(
         name, [this] { return host_->open_publisher(); }, [this] { ++steps_; });
+    if (!modules.empty()) {
+      std::string& path = environment_["PYTHONPATH"];  // behind what is there
+      path += (path.empty() ? "" : ":") + modules.string();
+    }
     if (!marks_->failure().empty()) return say(marks_->failure());
     environment_[kMarksVariable] = name;
-    std::error_code none;
-    const fs::path modules = fs::read_symlink("/proc/self/exe", none).parent_path() / "python";
-    const bool python = !none && fs::exists(modules, none);
     if (!request_.quiet)
       say("sets " + std::string(kMarksVariable) + "=" + name +
-          (python ? ", adds " + modules.string() + " to PYTHONPATH" : std::string()));
-    if (!python) return;
-    std::string& path = environment_["PYTHONPATH"];  // behind what is there
-    path += (path.empty() ? "" : ":") + modules.string();
+          (modules.empty() ? std::string() : ", adds " + modules.string() + " to PYTHONPATH"));
   }
 
   // The workload goes on.
@@ -266,6 +288,11 @@ class RunSession {
     host_.reset();  // lets go of its segment
     if (error.empty()) recording_.remove_segments();
     if (!error.empty()) fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
+    if (const uint64_t dropped = recording_.dropped_bytes())
+      fail(Exit::kOutput,
+           std::to_string(dropped) +
+               " bytes were not recorded, because the disk took no more; what is missing of the "
+               "device is in the account of losses");
     if (const uint64_t lapped = recording_.lapped_bytes())
       fail(Exit::kOutput, std::to_string(lapped) +
                               " bytes were overwritten in the ring before they were "
@@ -276,6 +303,9 @@ class RunSession {
     if (const uint64_t refused = marks_->refused())
       say("host side: " + std::to_string(refused) +
           " datagrams came that are no marks; they are not recorded");
+    if (const uint64_t foreign = marks_->foreign())
+      say("host side: " + std::to_string(foreign) +
+          " marks of other users were refused; a workload of another user cannot set any");
     if (const std::string why = host_->failure(); !why.empty()) fail(Exit::kSegment, why);
     for (const HostClientResult& r : host_->results()) {
       const std::string who = "process " + std::to_string(r.client.pid) +
@@ -295,18 +325,16 @@ class RunSession {
     }
   }
 
-  // What the ring overwrote before it was recorded: a backlog comes faster than a busy machine packs it.
+  // A backlog may come faster than a busy machine packs it.
   void tell_host_loss() {
     const HostPublisher* publisher = host_->publisher();
     host_recorded_ = publisher != nullptr;
     if (!publisher) return;
-    const uint64_t published = publisher->published_bytes() + publisher->dropped_bytes();
-    const uint64_t recorded = recording_.recorded_bytes(publisher->live_name());
-    if (recorded < published)
-      fail(Exit::kOutput, "host side: " + std::to_string(published - recorded) + " of " +
-                              std::to_string(published) +
-                              " bytes were overwritten in the ring before they were recorded; zones and "
-                              "messages of the host are missing");
+    if (const uint64_t lost = publisher->events_not_recorded())
+      fail(Exit::kOutput,
+           "host side: " + std::to_string(lost) +
+               " events came faster than they were recorded and are missing: zones and messages "
+               "of the host");
   }
 
   // The files that tt-metal's scripts take the host's side from; where they are, empty where there is none.
@@ -364,7 +392,8 @@ class RunSession {
   }
 
   const RunRequest& request_;
-  const ReportPlace place_;
+  const ClaimedPlace claimed_;
+  const ReportPlace& place_;
   const EnvironmentPlan plan_;
   Environment environment_;  // of the workload, but for the plan
   RunSignals signals_;

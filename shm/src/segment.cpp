@@ -257,11 +257,11 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
 
 SegmentWriter::~SegmentWriter() = default;
 
-bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
+std::optional<ChunkHeader> SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
   SegmentHeader& h = *mapped_->header;
   const uint64_t at = h.standing_tail.load(std::memory_order_relaxed);  // only this writer stores to it
   const uint64_t bytes = sizeof(ChunkHeader) + text.size();
-  if (at + align_record(bytes) > h.standing_capacity) return false;
+  if (at + align_record(bytes) > h.standing_capacity) return std::nullopt;
   ChunkHeader chunk;
   chunk.bytes = static_cast<uint32_t>(bytes);
   chunk.kind = kind;
@@ -273,7 +273,7 @@ bool SegmentWriter::add_standing(ChunkKind kind, std::string_view text) {
   store_bytes(to + sizeof chunk / 8, text.data(), text.size());
   test_point("standing_written");
   h.standing_tail.store(at + align_record(bytes), std::memory_order_release);  // the chunk is seen before it
-  return true;
+  return chunk;
 }
 
 bool SegmentWriter::tell_loss(const LossRecord& record) {

@@ -1,10 +1,12 @@
 """Marks and steps of programs without Tracy: the Python module, the C header, ttcollect mark."""
+import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
-from harness import BIN, card_name, check, finish, next_line, remove_at_end, run, skip, start, work
+from harness import BIN, card_name, check, finish, next_line, remove_at_end, run, skip, start, wait_until, work
 
 MARK = os.path.join(os.path.dirname(__file__), "../../tools/mark")
 
@@ -107,5 +109,104 @@ sys.exit(8)
     check(finish(process)[0] == 8, "the exit code")
 
 
+TRACED = '''
+import threading
+from tracy import Profiler, signpost
+def inner(x):
+    y = x + 1
+    return y
+def outer():
+    for i in range(3):
+        inner(i)
+    try:
+        raise_one()
+    except ValueError:
+        pass
+def raise_one():
+    raise ValueError
+outer()
+profiler = Profiler()
+profiler.enable()
+outer()
+profiler.disable()
+outer()
+thread = threading.Thread(target=outer)
+thread.start()
+thread.join()
+signpost("over", "really")
+'''
+
+
+def zones(root):
+    """How often each zone is there, by name and line, and whether each lies in one of its caller."""
+    with open(f"{root}/.logs/tracy_ops_times.csv") as file:
+        rows = [line.split(",") for line in file.read().splitlines()[1:]]
+    counts = {}
+    for row in rows:
+        counts[row[0], int(row[2])] = counts.get((row[0], int(row[2])), 0) + 1
+    spans = {name: [(int(r[5]), int(r[5]) + int(r[6]), r[7]) for r in rows if r[0] == name] for name in {r[0] for r in rows}}
+    for begin, end, thread in spans["PY_FUNC_inner"]:
+        check(any(a <= begin and end <= b and of == thread for a, b, of in spans["PY_FUNC_outer"]), f"inner at {begin} is in no outer")
+    return counts
+
+
+def functions():
+    """A Python program where no package tracy can be imported: all functions, those that it enables, and its lines."""
+    script = work("traced.py")
+    with open(script, "w") as file:
+        file.write(TRACED)
+    for options, functions_of, lines in (((), 4, 0), (("-p",), 1, 0), (("-p", "-l"), 1, 3)):
+        root = work("functions" + "".join(options))
+        code, _, err = finish(start("ttcollect", "run", "--no-device", "-o", root, *options, script,
+                                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}))
+        check(code == 0 and "by the module ttcollect" in err, f"{code} {err}")
+        counts = zones(root)
+        check(counts["PY_FUNC_outer", 7] == functions_of and counts["PY_FUNC_inner", 4] == 3 * functions_of
+              and counts["PY_FUNC_raise_one", 14] == functions_of, f"{options}: {counts}")
+        check(counts.get(("PY_LINE_inner", 5), 0) == lines, f"{options}: {counts}")
+        check(not any("threading" in name for name, _ in counts), f"the standard library is traced: {counts}")
+        check(messages(root)[0][0] == "`TT_SIGNPOST: over\nreally`" or "`TT_SIGNPOST: over" in str(messages(root)), str(messages(root)))
+
+
+def remains():
+    """kill -9 of a run leaves the segment of its host side; the next run removes it."""
+    process = start("ttcollect", "run", "-q", "--no-device", "-o", work("killed"), "--", "sh", "-c",
+                    f"{BIN}/ttcollect mark here; echo ready; read line", stdin=subprocess.PIPE)
+    check(next_line(process.stdout) == "ready\n", "the workload did not start")
+    left = f"/dev/shm/ttcollect-run-{process.pid}.{os.geteuid()}"
+    wait_until(lambda: any(s["live"] == f"run-{process.pid}" and s["state"] == "live"
+                           for s in json.loads(run("ttcollect", "list", "--json")[1])["segments"]), "the segment is there")
+    process.kill()
+    process.wait()
+    check(os.path.exists(left), "nothing was left, and nothing is tested")
+    code, _, err = finish(start("ttcollect", "run", "-q", "--no-device", "-o", work("next"), "--", "true"))
+    check(code == 0 and not os.path.exists(left), f"{left} is still there: {err}")
+    process.stdin.close()
+    process.stdout.close()
+    process.stderr.close()
+
+
+def foreign():
+    """Marks of another user are refused: any process of the network namespace can reach the socket."""
+    if os.geteuid() != 0:
+        skip("only root can send as another user")
+    root = work("foreign")
+    process = start("ttcollect", "run", "-q", "--no-device", "-o", root, "--", "sh", "-c",
+                    f"{BIN}/ttcollect mark ours; echo ready; read line", stdin=subprocess.PIPE)
+    check(next_line(process.stdout) == "ready\n", "the workload did not start")
+    sender = os.fork()
+    if sender == 0:
+        os.setuid(65534)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to:
+            to.sendto(b"1 2 3 m\nof another user", f"\0ttcollect-marks-{process.pid}")
+        os._exit(0)
+    check(os.waitpid(sender, 0)[1] == 0, "it could not be sent")
+    process.stdin.write("\n")
+    process.stdin.flush()
+    code, _, err = finish(process)
+    check(code == 0 and "1 marks of other users were refused" in err, f"{code} {err}")
+    check([r[0] for r in messages(root)] == ["`TT_SIGNPOST: ours`"], str(messages(root)))
+
+
 if __name__ == "__main__":
-    {f.__name__: f for f in (python, header, command, steps)}[sys.argv[1]]()
+    {f.__name__: f for f in (python, header, command, steps, functions, remains, foreign)}[sys.argv[1]]()

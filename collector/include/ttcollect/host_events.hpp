@@ -10,6 +10,9 @@
 // them to CLOCK_MONOTONIC_RAW for the records behind it; `timer_mul` and `init_begin` are the client's own idea of
 // nanoseconds since its start, which files of Tracy's programs are written by.
 //
+// A jump of the chunks' sequence is where events are missing: zones that were open there may have ended, and others may
+// have begun, so that a reader must not pair a begin in front of it with an end behind it.
+//
 // Everything is little-endian. A reader passes over kinds of records that it does not know.
 #pragma once
 #include <cstddef>

@@ -56,6 +56,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -63,6 +64,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "shm/chunk.hpp"
 #include "shm/clock_table.hpp"
 #include "shm/loss_table.hpp"
 #include "shm/ring.hpp"
@@ -203,8 +205,8 @@ class SegmentWriter {
   ~SegmentWriter();  // leaves the segment behind, state as set
 
   RingWriter& ring() { return *ring_; }
-  // Appends to the standing area. False when it is full, and nothing was appended.
-  bool add_standing(ChunkKind kind, std::string_view text);
+  // Appends to the standing area: the chunk's header; nothing when it is full, and nothing was appended.
+  std::optional<ChunkHeader> add_standing(ChunkKind kind, std::string_view text);
   // Puts an interval into the loss table, before the same goes into the ring. False: the table is full.
   bool tell_loss(const LossRecord& record);
   void set(Counter counter, uint64_t value);

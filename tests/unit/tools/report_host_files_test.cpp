@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 #include "shm/chunk.hpp"
 #include "tools/report/input/tracy_files.hpp"
@@ -25,8 +26,9 @@ class Chunk {
     append_record(records_, {kind, subject, time, value, text});
     return *this;
   }
-  void push(TracyFiles& files) const {
+  void push(TracyFiles& files, std::optional<uint64_t> sequence = {}) const {
     shm::ChunkHeader h;
+    if (sequence) h.device = kHostDevice, h.sequence = *sequence;
     h.kind = shm::ChunkKind::host_events;
     h.bytes = static_cast<uint32_t>(sizeof h + sizeof head + records_.size());
     std::vector<uint64_t> chunk((h.bytes + 7) / 8);
@@ -66,6 +68,19 @@ TEST(TracyFiles, messages_by_time_the_later_one_of_a_time_first) {
 TEST(TracyFiles, no_message_is_a_sentence_of_the_exporter) {
   EXPECT_EQ(TracyFiles().data(), "There are currently no messages!\n");
   EXPECT_EQ(TracyFiles().times(), kTimesHeader);
+}
+
+// A begin in front of missing chunks and an end behind them became one zone.
+TEST(TracyFiles, missing_chunks_make_no_zone_of_two_halves) {
+  TracyFiles files;
+  Chunk().add(EventKind::zone_begin, 9, 1010, 1).push(files, 0);
+  Chunk().add(EventKind::zone_end, 9, 1020).add(EventKind::zone_begin, 9, 1030, 1).push(files, 1);
+  Chunk().add(EventKind::zone_end, 9, 1090).push(files, 3);
+  Chunk().add(EventKind::zone_begin, 9, 1100, 1).add(EventKind::zone_end, 9, 1110).push(files, 4);
+  EXPECT_EQ(files.times(), std::string(kTimesHeader) + ",,0,,,20,20,0,\n,,0,,,200,20,0,\n");
+  ASSERT_EQ(files.remarks().size(), 2u);
+  EXPECT_EQ(files.remarks()[0],
+            "events of the host's side are missing in 1 places; zones that were open there are left out");
 }
 
 TEST(TracyFiles, zones_by_source_with_what_the_exporter_repeats) {

@@ -42,11 +42,24 @@ void TracyFiles::read(const std::string& capture) {
 }
 
 void TracyFiles::push(std::span<const uint64_t> chunk) {
-  const shm::ChunkKind kind = shm::header_of(chunk).kind;
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  if (h.device == collect::kHostDevice && !(h.flags & shm::kStanding)) follow(h);
+  const shm::ChunkKind kind = h.kind;
   if (kind != shm::ChunkKind::host_events && kind != shm::ChunkKind::host_names) return;
   collect::HostChunkReader reader(shm::body_of(chunk));
   for (HostEvent event; reader.next(event);) take(reader.head(), event);
   if (!reader.why_not().empty()) ++damaged_;
+}
+
+// Behind missing chunks nothing is known of the zones that were open: an end there may be another zone's.
+void TracyFiles::follow(const shm::ChunkHeader& header) {
+  uint64_t& next = next_sequences_[header.session];
+  if (header.sequence > next) {
+    ++gaps_;
+    for (auto& [number, process] : processes_)
+      for (auto& [id, thread] : process.threads) thread.open.clear();
+  }
+  next = header.sequence + 1;
 }
 
 int64_t TracyFiles::ns_of(const HostChunkHead& head, int64_t time) {
@@ -228,6 +241,9 @@ std::vector<std::string> TracyFiles::remarks() const {
     all.push_back("more than " + std::to_string(most_zones_) +
                   " host zones came; tracy_ops_times.csv has the first ones, the capture has all");
   if (damaged_) all.push_back(std::to_string(damaged_) + " chunks of the host's side are damaged");
+  if (gaps_)
+    all.push_back("events of the host's side are missing in " + std::to_string(gaps_) +
+                  " places; zones that were open there are left out");
   if (lost_ends_)
     all.push_back(std::to_string(lost_ends_) + " host zones ended without a beginning and are left out");
   if (processes_.size() > 1)

@@ -8,7 +8,7 @@
 //
 // Times are nanoseconds since the first process's start by that process's own timer; those of further processes are
 // brought there by CLOCK_MONOTONIC_RAW. Memory: 48 bytes a zone and its texts. Beyond `most_zones` no further
-// ones are kept, and that is said.
+// ones are kept, and that is said. Zones that were open where chunks are missing have no end.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "shm/chunk.hpp"
 #include "ttcollect/host_events.hpp"
 
 namespace ttc::report {
@@ -81,6 +82,7 @@ class TracyFiles {
   void define(Process& process, const HostEvent& event);
   void begin_zone(const HostChunkHead& head, Thread& thread, const HostEvent& event);
   void add_text(uint32_t& slot, std::string_view text, bool append);
+  void follow(const shm::ChunkHeader& header);
   int64_t ns_of(const HostChunkHead& head, int64_t time);
   Thread& thread_of(uint32_t process, uint32_t thread);
   uint32_t source_index(uint32_t process, uint64_t source);
@@ -100,7 +102,8 @@ class TracyFiles {
   bool based_ = false;
   uint32_t base_process_ = 0;
   int64_t base_raw_ns_ = 0;
-  uint64_t damaged_ = 0, lost_ends_ = 0;
+  uint64_t damaged_ = 0, lost_ends_ = 0, gaps_ = 0;
+  std::map<uint64_t, uint64_t> next_sequences_;  // by session
   bool full_ = false;
 };
 
