@@ -84,7 +84,7 @@ void HelperProgram::ask_to_end() const {
   if (!code_) kill(pid_, SIGTERM);
 }
 
-int HelperProgram::wait() {
+bool HelperProgram::tend(unsigned ms) {
   sigset_t blocked, waited;
   sigemptyset(&blocked);
   sigprocmask(SIG_BLOCK, nullptr, &blocked);
@@ -92,12 +92,18 @@ int HelperProgram::wait() {
   sigaddset(&waited, SIGCHLD);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
     if (sigismember(&blocked, number) == 1) sigaddset(&waited, number);
-  constexpr timespec kLookAgain{0, 20'000'000};  // for a caller that has not blocked SIGCHLD
-  while (running()) {
-    const int number = sigtimedwait(&waited, nullptr, &kLookAgain);
-    if (number <= 0 || number == SIGCHLD) continue;
-    kill(pid_, broken_off_ ? SIGKILL : SIGTERM);
-    broken_off_ = true;
+  if (!running()) return false;
+  const timespec limit{ms / 1000, static_cast<long>(ms % 1000) * 1'000'000};
+  const int number = sigtimedwait(&waited, nullptr, &limit);
+  if (number <= 0 || number == SIGCHLD) return running();
+  kill(pid_, broken_off_ ? SIGKILL : SIGTERM);
+  broken_off_ = true;
+  return running();
+}
+
+int HelperProgram::wait() {
+  constexpr unsigned kLookAgainMs = 20;  // for a caller that has not blocked SIGCHLD
+  while (tend(kLookAgainMs)) {
   }
   return *code_;
 }

@@ -24,6 +24,8 @@ class HelperProgram {
   bool running();  // does not wait
   void ask_to_end() const;
   // SIGINT, SIGTERM, SIGHUP and SIGQUIT that the caller has blocked end it: the second one kills.
+  // Waits for its end or such a signal so long; whether it still runs.
+  bool tend(unsigned ms);
   int wait();  // its exit code, 128 + number where a signal ended it, 127 where it could not be started
   bool broken_off() const { return broken_off_; }  // by such a signal
   std::string out() const { return read_back(out_); }

@@ -102,7 +102,8 @@ void RunCommand::add_options() {
   c.add_flag("--process-logs-only", typed_->logs_only, "no workload: report what ROOT/.logs has");
   c.add_flag("--device-log,--no-runtime-analysis", typed_->ignored,
              "taken; the device log is always written");
-  c.add_option("--tracy-tools-folder", typed_->tools, "taken and not needed: no Tracy program is used");
+  c.add_option("--tracy-tools-folder", r.tools_folder,
+               "where Tracy's capture program is, for a .tracy file (default: PATH; not needed otherwise)");
   c.add_option("-a,--device-analysis-types", typed_->analyses, "taken and not needed: all are made");
 }
 

@@ -12,6 +12,7 @@
 #include "collector/program/json_text.hpp"
 #include "collector/program/printable.hpp"
 #include "collector/run/helper_program.hpp"
+#include "collector/run/tracy_file.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -25,6 +26,7 @@ constexpr double kUsPerMs = 1000;
 class Steps {
  public:
   Steps(const RunRequest& request, ReportOutcome& outcome) : request_(request), outcome_(outcome) {}
+  bool broken_off() const { return broken_off_; }
   // True when it gave what was asked for.
   bool ttreport(const std::vector<std::string>& arguments) {
     if (broken_off_) return false;
@@ -171,7 +173,8 @@ std::string ops_summary(const std::string& json) {
 }
 
 ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
-                              const std::string& host_logs, const std::string& metal_log) {
+                              const std::string& host_logs, const std::string& metal_log,
+                              const std::string& tracy_program) {
   ReportOutcome outcome;
   Steps steps(request, outcome);
   // Beside the folder and not in the root: the workload's own .logs are there, and stay as they are.
@@ -211,6 +214,9 @@ ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& plac
     text << in.rdbuf();
     outcome.summary = ops_summary(text.str());
   }
+  if (!tracy_program.empty() && !steps.broken_off())
+    outcome.sentences.push_back(
+        make_tracy_file(tracy_program, place.capture(), place.folder + "/tracy_profile_log_host.tracy"));
   return outcome;
 }
 

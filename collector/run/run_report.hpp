@@ -40,10 +40,11 @@ struct ReportOutcome {
   std::string summary;             // lines for standard output
   std::vector<std::string> sentences;
 };
-// `host_logs`: directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: there are none. `metal_log`: the
+// `tracy_program`: of Tracy, which makes the .tracy file; empty: there is none. `host_logs`: directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: there are none. `metal_log`: the
 // workload's own device log, whose other chips are taken along; empty: there is none.
 ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
-                              const std::string& host_logs, const std::string& metal_log);
+                              const std::string& host_logs, const std::string& metal_log,
+                              const std::string& tracy_program = {});
 
 // The lines of a child program's stderr, a sentence each, without its name in front.
 std::vector<std::string> sentences_of(const HelperProgram& helper);

@@ -33,6 +33,7 @@ struct RunRequest {
   uint32_t programs_per_core = 0;    // --op-support-count
   std::string perf_counters;         // --profiler-capture-perf-counters
   std::string child_functions;       // comma list
+  std::string tools_folder;          // where a capture program of Tracy may be
   std::string start_signpost, end_signpost;
   bool no_device = false, partial = false, lines = false, noc_traces = false;
   bool verbose = false, strict_exit = false, check_exit_code = false, no_host = false, quiet = false;

@@ -9,7 +9,7 @@ namespace ttc::collect {
 
 struct RunCommand::Typed {
   RunRequest request;
-  std::string port, tools, analyses;
+  std::string port, analyses;
   std::string mark;
   int marked_run = 0;
   bool ignored = false, logs_only = false;

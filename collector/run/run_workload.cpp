@@ -25,6 +25,7 @@
 #include "collector/run/recording.hpp"
 #include "collector/run/run_report.hpp"
 #include "collector/run/run_typed.hpp"
+#include "collector/run/tracy_file.hpp"
 #include "collector/run/workload.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -383,7 +384,9 @@ class RunSession {
           (logs.empty() ? "" : " and " + logs + "/tracy_ops_*.csv"));
       return;
     }
-    const ReportOutcome outcome = make_run_report(request_, place_, logs, metal_log());
+    const ReportOutcome outcome =
+        make_run_report(request_, place_, logs, metal_log(),
+                        tracy_capture_program(request_.tools_folder, value_in(environment_, "PATH")));
     for (const std::string& sentence : outcome.sentences) say(sentence);
     if (outcome.exit_code && failure_ == 0) failure_ = Exit::kOutput;
     std::fputs(outcome.summary.c_str(), stdout);

@@ -4,6 +4,7 @@
 `parity_test.py count` runs all and prints how many hold; `parity_test.py 0_1` runs one."""
 import csv
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,21 @@ def emulator(name):
     return f"{BIN}/ttemu --name {name} --cores 2 --programs 60 --pace 20 --linger 60s -q"
 
 
+def capture_program():
+    """A folder with what `run` looks for: a Tracy server that keeps what it receives, under the capture program's name and options."""
+    folder, process = work("tracy_tools"), os.path.join(os.path.dirname(os.path.abspath(__file__)), "../process")
+    os.makedirs(folder, exist_ok=True)
+    path = f"{folder}/capture-release"
+    with open(path, "w") as file:
+        file.write(f"#!{sys.executable} -B\nimport sys\nsys.path.insert(0, {process!r})\nimport tracy_server\n"
+                   "words = sys.argv[1:]\nat = words.index\n"
+                   "assert words[at('-a') + 1] == '127.0.0.1' and '-f' in words, words\n"
+                   "server = tracy_server.Server(82, int(words[at('-p') + 1])).run()\n"
+                   "open(words[at('-o') + 1], 'w').write(f'{len(server.told())} zones')\n")
+    os.chmod(path, 0o755)
+    return folder
+
+
 def workload():
     """A card, two processes with Tracy clients of different years and a mark: folder of the report, its root, what was said. Once."""
     if not _once:
@@ -27,7 +43,8 @@ def workload():
         remove_at_end(f"emu-{name}")
         client = f"{sys.executable} {client_file()}"
         line = f"{emulator(name)} & {client} 83 ops & {client} 76 plain & {BIN}/ttcollect mark step_9_start; wait"
-        code, out, err = finish(start("ttcollect", "run", "-o", root, "-n", "demo", "-d", f"emu:{name}", line))
+        code, out, err = finish(start("ttcollect", "run", "-o", root, "-n", "demo", "-d", f"emu:{name}", "--tracy-tools-folder",
+                                       capture_program(), line))
         check(code == 0, f"{code} {err}")
         _once.update(folder=glob.glob(f"{root}/reports/demo/*")[0], root=root, out=out, err=err)
     return _once
@@ -64,16 +81,112 @@ def row_0_6():
         check(int(op["HOST END TS"]) - int(op["HOST START TS"]) == int(op["HOST DURATION [ns]"]) == 10, str(op))
 
 
+def row_0_10():
+    """INPUT_i and OUTPUT_i W, Z, Y, X as plain numbers, LAYOUT, DATATYPE, MEMORY: the header of mid-2025."""
+    run_, out = workload(), work("columns")
+    code, _, err = finish(start("ttreport", "files", f"{run_['folder']}/run.ttc", "--columns-of", "2025-06", "-o", out))
+    check(code == 0, err)
+    with open(glob.glob(f"{out}/**/ops_perf_results_*.csv", recursive=True)[0], newline="") as table:
+        op = next(row for row in csv.DictReader(table) if row["DEVICE KERNEL DURATION [ns]"])
+    for tensor in ("INPUT_0", "OUTPUT_0"):
+        got = [op[f"{tensor}_{part}"] for part in ("W", "Z", "Y", "X", "LAYOUT", "DATATYPE", "MEMORY")]
+        check(got == ["1", "1", "64", "128", "TILE", "BFLOAT16", "DEV_0_DRAM_INTERLEAVED"], f"{tensor}: {got}")
+    check(not any("PAD[LOGICAL]" in column for column in op) and op["BRISC MAX KERNEL SIZE [B]"] == "1234", "columns of later years")
+
+
+def row_0_11():
+    """Kernel SOURCE and HASH, MAX KERNEL SIZE, METAL TRACE ID."""
+    op = device_ops()[0]
+    got = [op[c] for c in ("COMPUTE KERNEL SOURCE", "COMPUTE KERNEL HASH", "DATA MOVEMENT KERNEL SOURCE", "MATH FIDELITY",
+                           "TENSIX DM 0 MAX KERNEL SIZE [B]", "METAL TRACE ID")]
+    check(got == ["['add.cpp']", "['add/77/']", "['reader.cpp']", "HiFi4", "1234", ""], str(got))
+
+
+def row_0_12():
+    """PM IDEAL, COMPUTE, BANDWIDTH, REQ I and O BW, FPU UTIL."""
+    for op in device_ops():
+        got = [op[f"PM {c}"] for c in ("IDEAL [ns]", "COMPUTE [ns]", "BANDWIDTH [ns]", "REQ I BW", "REQ O BW")]
+        check(got == ["200", "100", "200", "[1.5]", "[2.5]"], str(got))
+        util, took = float(op["PM FPU UTIL (%)"]), float(op["DEVICE KERNEL DURATION [ns]"])
+        check(abs(util - 100 * 100 / took) < 0.001, f"{util} % of {took} ns")
+
+
 def row_0_17():
     """Several processes at once."""
     with open(f"{workload()['root']}/.logs/tracy_ops_data.csv") as file:
         check(file.read().count("TT_DNN_DEVICE_OP") == 62, "messages of both processes")
 
 
+def row_0_18():
+    """A .tracy file, where Tracy's capture program is installed (here a server that counts what it is sent)."""
+    with open(f"{workload()['folder']}/tracy_profile_log_host.tracy") as file:
+        zones = file.read()
+    check(zones.endswith(" zones") and int(zones.split()[0]) >= 60, zones)
+
+
+def row_1_2():
+    """Saved results: the same file, made again from the capture by other programs of this build."""
+    folder, out = workload()["folder"], work("saved.tracy")
+    tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/tracy_file")
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "TRACY_CAPTURE": f"{capture_program()}/capture-release"}
+    made = subprocess.run([tool, f"{folder}/run.ttc", out], env=env, capture_output=True, text=True)
+    with open(f"{folder}/tracy_profile_log_host.tracy") as one, open(out) as other:
+        check(made.returncode == 0 and one.read() == other.read(), made.stderr)
+
+
 def row_1_10():
     """A signpost is a message of the run."""
     with open(f"{workload()['root']}/.logs/tracy_ops_data.csv") as file:
         check("`TT_SIGNPOST: step_9_start`;" in file.read(), "the mark")
+
+
+def traced(*options, module=False):
+    """A program with functions under options of python -m tracy: how often each zone is there."""
+    root, folder = work("traced" + "".join(options)), work("traced_modules")
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/some_case.py", "w") as file:
+        file.write("import unittest\nfrom tracy import Profiler\ndef helper():\n    return 1\ndef other():\n    return helper()\n"
+                   "class Case(unittest.TestCase):\n    def test_it(self):\n        other()\n        profiler = Profiler()\n"
+                   "        profiler.enable()\n        helper()\n        profiler.disable()\n"
+                   "if __name__ == '__main__':\n    unittest.main()\n")
+    words = ["-m", "unittest", "some_case.Case.test_it"] if module else [f"{folder}/some_case.py"]
+    code, _, err = finish(start("ttcollect", "run", "--no-device", "-o", root, *options, *words,
+                                env={**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}))
+    check(code == 0, f"{code} {err}")
+    with open(f"{root}/.logs/tracy_ops_times.csv") as file:
+        names = [line.split(",")[0] for line in file.read().splitlines()[1:]]
+    return {name: names.count(name) for name in set(names)}
+
+
+def row_1_6():
+    """python -m tracy script.py: a zone for each function of the program."""
+    zones = traced()
+    check(zones["PY_FUNC_helper"] == 2 and zones["PY_FUNC_other"] == zones["PY_FUNC_test_it"] == 1, str(zones))
+
+
+def row_1_7():
+    """python -m tracy -m MODULE TEST::case."""
+    zones = traced(module=True)
+    check(zones["PY_FUNC_helper"] == 2 and zones["PY_FUNC_test_it"] == 1, str(zones))
+
+
+def row_1_8():
+    """from tracy import Profiler; with -p only what lies between enable and disable."""
+    zones = traced("-p")
+    check(zones["PY_FUNC_helper"] == 1 and "PY_FUNC_other" not in zones, str(zones))
+
+
+def row_1_9():
+    """signpost(header, message) is a row of the op report."""
+    with open(glob.glob(f"{workload()['folder']}/ops_perf_results_demo_*.csv")[0], newline="") as table:
+        rows = [row for row in csv.DictReader(table) if row["OP TYPE"] == "signpost"]
+    check([row["OP CODE"] for row in rows] == ["step_9_start"], str(rows))
+
+
+def row_1_11():
+    """-l: a zone for each line, with -p."""
+    zones = traced("-p", "-l")
+    check(zones["PY_LINE_helper"] == 1 and zones["PY_FUNC_helper"] == 1 and "PY_FUNC_other" not in zones, str(zones))
 
 
 def vendors_command(*words):
@@ -111,6 +224,23 @@ def row_3_6():
     vendors_command("--tracy-tools-folder", "/nowhere", "BINARY")
 
 
+def row_3_7():
+    """Signposts step_N_start and step_N_end: steps by the host's clock, without timers in the script."""
+    name, root, script = card_name(), work("steps_of"), work("steps_of.py")
+    remove_at_end(f"emu-{name}")
+    with open(script, "w") as file:
+        file.write(f"import subprocess, sys, ttcollect\ncard = subprocess.Popen({emulator(name).split()})\n"
+                   "for n, ops in ((1, 'ops:1:20'), (2, 'ops:21:60')):\n    with ttcollect.step(n):\n"
+                   f"        subprocess.run([sys.executable, {client_file()!r}, '83', ops], check=True)\nsys.exit(card.wait())\n")
+    code, _, err = finish(start("ttcollect", "run", "-o", root, "-d", f"emu:{name}", "--", sys.executable, "-B", script))
+    check(code == 0, err)
+    code, out, err = finish(start("ttreport", "steps", glob.glob(f"{root}/reports/*/run.ttc")[0], "--start-signpost", "step_1_start",
+                                  "--end-signpost", "step_1_end", "--json", "-"))
+    check(code == 0, err)
+    steps = json.loads(out)["steps"]
+    check(len(steps) == 1 and steps[0]["ops"] == 20 and steps[0]["wall_us"] > 0, str(steps))
+
+
 def row_3_8():
     """Stop after N steps: collecting stops, the script needs no edit beyond its steps."""
     script = work("stepping.py")
@@ -131,6 +261,30 @@ def row_3_11():
     """-p -r --sync-host-device -o F."""
     err = vendors_command("-p", "-r", "--sync-host-device", "MODULE")
     check("TT_METAL_PROFILER_SYNC=1" in err, err)
+
+
+def row_3_13():
+    """<out>/reports/TIME/ with ops_perf_results_TIME.csv and profile_log_device.csv, and a .tracy beside them."""
+    folder = workload()["folder"]
+    there, stamp = set(os.listdir(folder)), os.path.basename(folder)
+    wanted = {f"ops_perf_results_demo_{stamp}.csv", "profile_log_device.csv", "tracy_profile_log_host.tracy"}
+    check(wanted <= there, f"{wanted - there} of {there}")
+
+
+def row_3_19():
+    """At the end: device time, ops by their share, the slowest single ones."""
+    out = workload()["out"]
+    check("share  count  op" in out and "100.0 %     60  Add" in out and out.count(" on device 0") == 5, out)
+
+
+def row_3_20():
+    """Nothing to revert: a program that replays traces has steps without an edit."""
+    name, root = card_name(), work("replays")
+    remove_at_end(f"emu-{name}")
+    code, _, err = finish(start("ttcollect", "run", "-o", root, "-d", f"emu:{name}", f"{emulator(name)} --trace 6:4"))
+    check(code == 0, err)
+    code, out, err = finish(start("ttreport", "steps", glob.glob(f"{root}/reports/*/run.ttc")[0], "--json", "-"))
+    check(code == 0 and "replay of a trace" in json.loads(out)["how"] and len(json.loads(out)["steps"]) > 1, f"{code} {out} {err}")
 
 
 def row_4_6():

@@ -84,10 +84,20 @@ CLIENT = textwrap.dedent('''
     items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, 1024 ->\\n{"global_call_count": 1024}`') + struct.pack("<Bq", message, raw + 1500) + tail
     items += struct.pack("<BH", end + 2, 2000) if PROTOCOL >= 78 else struct.pack("<Bq", end, 2000)
     peer.sendall(block(items))
-    if HOW == "ops":
-        for op in range(1, 61):
+    if HOW.startswith("ops"):    # ops or ops:FIRST:LAST
+        first, last = map(int, HOW.split(":")[1:]) if ":" in HOW else (1, 60)
+        tensor = (b'{"shape": {"W": "1[1]", "Z": "1[1]", "Y": "64[60]", "X": "128[128]"}, "layout": "TILE", "dtype": "BFLOAT16", '
+                  b'"storage_type": {"device_id": 0, "memory_config": {"buffer_type": "dram", "memory_layout": "interleaved"}}}')
+        described = (b'"op_type": "tt_dnn_device", "attributes": {"alpha": "2"}, '
+                     b'"input_tensors": [' + tensor + b'], "output_tensors": [' + tensor + b'], '
+                     b'"kernel_info": {"compute_kernels": [{"math_fidelity": "HiFi4", "source": "add.cpp", "name": "add/77/"}], '
+                     b'"datamovement_kernels": [{"source": "reader.cpp", "name": "reader/78/"}], '
+                     b'"kernel_sizes": {"tensix_dm_0_max_kernel_size": 1234}}, "op_hash": 4711, '
+                     b'"performance_model": {"compute_ns": 100, "ideal_ns": 200, "bandwidth_ns": 200, '
+                     b'"input_bws": [1.5], "output_bws": [2.5]}')
+        for op in range(first, last + 1):
             items = location(b"TT_DNN_DEVICE_OP") + struct.pack("<Bq", begin, 10) + string(single, b"id:%d" % op) + bytes([text])
-            items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, %d ->\\n{"global_call_count": %d, "op_code": "Add", "device_id": 0}`' % (op, op))
+            items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, %d ->\\n{"global_call_count": %d, "op_code": "Add", "device_id": 0, ' % (op, op) + described + b'}`')
             items += struct.pack("<Bq", message, raw + 2000 + op * 30) + tail + struct.pack("<BH", end + 2, 10)
             peer.sendall(block(items))
     if HOW == "garbage":
