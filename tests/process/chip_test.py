@@ -125,7 +125,7 @@ def files():
     with open(path_, "a") as file:
         file.write("bloks = 4\n")
     for arguments, says in (((path_,), ":8: 'bloks' is not known here"), (("none.toml",), "is none of matmul"),
-                            (("matmul", "--mode", "trace-only", "--trace", "2:2"), "does not go with --mode trace-only"),
+                            (("matmul", "--mode", "trace-only", "--generation", "G3"), "add --trace"),
                             (("matmul", "--skip-cores", 3), "--workload goes without")):
         err = emulate("--workload", *arguments, code=2)
         h.check(says in err and err.count("\n") == 1, f"{arguments}: {err}")
@@ -142,7 +142,7 @@ def faults():
     Run(["clock-stop:for=5ms,times=2"], [*small, "--pace"]).nothing_missing()
     run = Run(["host-reset:every=30000,words=3,apart=20ms"], small, export_codes=(0, 6))
     run.losses_reported(least=1, but=run.unseen)
-    run = Run(["overrun:every=10,damage=yes"], small, export_codes=(0, 6))
+    run = Run(["overrun:every=10,damage=yes"], [*small, "--pace"], export_codes=(0, 6))
     run.losses_reported(least=1)
 
 

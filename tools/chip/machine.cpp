@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "tools/chip/event_queue.hpp"
+
 namespace ttc::chip {
 namespace {
 
@@ -14,6 +16,7 @@ constexpr Cycles kTakeLaunch = 60;   // BRISC reads the launch message
 constexpr Cycles kPushOfALog = 110;  // BRISC appends one RISC's buffer to its log
 constexpr Cycles kLoopCycles = 4;    // one turn
 constexpr unsigned kDeepestLoop = 4;
+constexpr size_t kMomentsOfACore = 512;  // an ordinary program's
 constexpr uint32_t kNobody = ~uint32_t{0};
 constexpr const char* kRiscNames[] = {"BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2"};
 
@@ -64,12 +67,6 @@ struct Core {
   uint32_t master = kNobody;  // BRISC, while it waits for the others
 };
 
-struct Event {
-  Cycles at;
-  uint64_t order;  // of scheduling: what happens at one moment does so in it
-  uint32_t what;   // a thread, or behind those a delivery
-  bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
-};
 struct Delivery {
   uint16_t core;
   uint8_t semaphore;
@@ -84,14 +81,15 @@ class Machine {
     for (size_t c = 0; c < program.cores.size(); ++c)
       place_of_[program.cores[c].core] = static_cast<uint16_t>(c);
     cores_.resize(program.cores.size());
+    out_.moments.reserve(program.cores.size() * kMomentsOfACore);
+    out_.steps.reserve(program.cores.size() * kMomentsOfACore);
     const uint32_t go_moment = add({go, kNoCause, kNoCore, 0, Why::begin, 0});
     for (size_t c = 0; c < program.cores.size(); ++c) prepare(static_cast<uint16_t>(c), go, go_moment, seed);
   }
 
   Timeline run() {
     while (!events_.empty()) {
-      const Event event = events_.top();
-      events_.pop();
+      const EventQueue::Event event = events_.pop();
       if (event.what >= threads_.size())
         deliver(deliveries_[event.what - threads_.size()], event.at);
       else
@@ -148,7 +146,7 @@ class Machine {
 
   // --- events
 
-  void schedule(uint32_t thread) { events_.push({threads_[thread].now, order_++, thread}); }
+  void schedule(uint32_t thread) { events_.push(threads_[thread].now, thread); }
   void wake(uint32_t thread, Cycles at, uint32_t cause, Why why) {
     Thread& t = threads_[thread];
     t.blocked = false;
@@ -159,7 +157,7 @@ class Machine {
   void resume(uint32_t thread) {
     Thread& t = threads_[thread];
     while (go_on(t, thread))
-      if (!events_.empty() && events_.top().at < t.now) return schedule(thread);
+      if (events_.next_at() < t.now) return schedule(thread);
   }
 
   // Does what comes next. False: it waits or is over.
@@ -371,7 +369,7 @@ class Machine {
       if (behind_data) at = t.sent;
       const uint32_t moment = behind_data ? t.sent_moment : add(t, at, here(t), Why::latency);
       deliveries_.push_back({place_of_[core], i.b, i.n, moment});
-      events_.push({at, order_++, static_cast<uint32_t>(threads_.size() + deliveries_.size() - 1)});
+      events_.push(at, static_cast<uint32_t>(threads_.size() + deliveries_.size() - 1));
     }
   }
   void deliver(const Delivery& d, Cycles at) {
@@ -451,8 +449,7 @@ class Machine {
   std::vector<Thread> threads_;
   std::vector<uint16_t> place_of_;  // in cores_, by Shape::cores
   std::vector<Delivery> deliveries_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  uint64_t order_ = 0;
+  EventQueue events_;  // a thread, or behind those a delivery
   Timeline out_;
 };
 

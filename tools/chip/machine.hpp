@@ -19,7 +19,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <queue>
 #include <span>
 #include <stdexcept>
 #include <string>

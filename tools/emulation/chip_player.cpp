@@ -91,11 +91,16 @@ ChipPlayer::ChipPlayer(World& world, const ZoneCatalog& zones, ZoneLog& log, con
       options_(options),
       outputs_(outputs),
       zones_(zones),
+      catalog_(zones),
       firmware_zones_(zones.firmware_zones()),
       pacing_(world, options.no_observer_ns) {
   if (world.options().faults.overrun.every !=
       0)  // a kernel that overruns its buffer does so with other zones
     for (const Zone* z : zones.kernel_zones_of(0)) firmware_zones_.push_back(z);
+  for (uint32_t i = 0; i < 2 && !world.ethernet().empty(); ++i)
+    for (const Zone* z : zones.kernel_zones_of(i))
+      if (std::find(firmware_zones_.begin(), firmware_zones_.end(), z) == firmware_zones_.end())
+        firmware_zones_.push_back(z);
   std::vector<WorldCore> all = world.cores();
   for (size_t i = 0; i < options.dispatch_cores && all.size() > 1; ++i) {
     world.is_dispatch_core(all.back());
@@ -117,25 +122,69 @@ ChipPlayer::ChipPlayer(World& world, const ZoneCatalog& zones, ZoneLog& log, con
   chip::HostPace host;
   if (options.rate > 0) host.apart = static_cast<chip::Cycles>(static_cast<double>(hz) / options.rate);
   schedule_ = std::make_unique<chip::Schedule>(std::move(shape), *options.chip, host, options.seed, hz);
-  for (auto* group : {&cores_, &dispatch_})
+  for (const WorldCore& core : world.ethernet()) ethernet_.push_back(make_core(world, core, zones));
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) pacing_.add(*core);
 }
 
 // Host ids as tt-metal's are: the op's number and the chip's.
 uint32_t ChipPlayer::host_id(const chip::Launched& l) const {
-  return ((l.number + 1) << 10) & 0x7fffffff;
+  uint64_t number =
+      l.number;  // a replayed trace runs its programs again under the ids they were captured with
+  if (options_.trace_programs) {
+    const uint64_t once = options_.trace_programs, all = once * options_.trace_replays;
+    number = number / all * once + number % once;
+  }
+  return static_cast<uint32_t>((number + 1) << 10) & 0x7fffffff;
 }
 
 void ChipPlayer::compile(const chip::Launched& l) {
   if (compiled_.insert(l.op->pattern).second) log_.compiled(zones_.of(l.op->pattern));
 }
 
+// What kernels and firmware record besides zones, where the options ask for it.
+void ChipPlayer::add_records(const chip::Launched& l, const chip::Step& from, CoreStep& step) const {
+  constexpr uint8_t kMostEvents = 16;  // of a block
+  step.seed = (l.number * 1031 + from.core) * 0x9e3779b97f4a7c15 + options_.seed;
+  const bool data = world_.options().mode == device::Mode::normal;  // the other modes record none
+  const bool moves_a_block = from.act == chip::Act::zone_begin && from.risc < 2;
+  if (data && moves_a_block && (step.seed >> 40) % 100 < options_.noc_event_percent)
+    step.noc_events = static_cast<uint8_t>(std::min<unsigned>(l.op->tiles, kMostEvents));
+  step.perf_counters = data && options_.perf_counters && from.act == chip::Act::fw_end && from.risc == 0;
+}
+
+// Ethernet tiles take part in no pattern: each runs a kernel of two zones while the program runs.
+void ChipPlayer::add_ethernet(const chip::Launched& l, std::vector<Act>& acts) const {
+  using chip::Act;
+  const uint64_t begin = l.go + 200, part = (l.timeline.end() - l.go) / 8;
+  for (const auto& core : ethernet_) {
+    const auto add = [&](uint64_t at, chip::Act act, uint32_t id = 0) {
+      acts.push_back({core.get(), CoreStep{at, 0, act, id}});
+    };
+    add(begin, Act::launch, host_id(l));
+    add(begin + 60, Act::kernel_start);
+    for (uint32_t z = 0; z < 2 && world_.options().mode != device::Mode::trace_only; ++z) {
+      const uint32_t id = catalog_.custom(0, z, core->where().kind).id;
+      add(begin + 100 + z * 2 * part, Act::zone_begin, id);
+      add(begin + 200 + (z * 2 + 1) * part, Act::zone_end, id);
+    }
+    const uint64_t end = std::max(begin + 300 + 4 * part, l.go);
+    add(end, Act::kernel_end);
+    add(end + 30, Act::fw_end);
+    add(end + 60, Act::finish);
+  }
+}
+
 std::vector<ChipPlayer::Act> ChipPlayer::acts_of(const chip::Launched& now,
                                                  const chip::Launched* next) const {
   std::vector<Act> acts;
-  acts.reserve(now.timeline.steps.size() + 2 * dispatch_.size());
+  acts.reserve(now.timeline.steps.size() + 2 * dispatch_.size() + 10 * ethernet_.size());
+  const bool trace_only = world_.options().mode == device::Mode::trace_only;
+  const bool records = options_.noc_event_percent != 0 || options_.perf_counters;
   for (const chip::Step& s : now.timeline.steps) {
+    if (trace_only && (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)) continue;
     CoreStep step{s.at, s.risc, s.act};
+    if (records) add_records(now, s, step);
     if (s.act == chip::Act::launch) step.id = host_id(now);
     if (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)
       step.id = zones_.of(now.op->pattern, s.zone).id;
@@ -144,20 +193,29 @@ std::vector<ChipPlayer::Act> ChipPlayer::acts_of(const chip::Launched& now,
     if (options_.sums && s.act == chip::Act::zone_end && zone == chip::ZoneOf::reserve_back) step.sum = 1;
     acts.push_back({cores_[s.core].get(), step});
   }
-  if (!next) return acts;
-  for (const auto& core : dispatch_)
-    for (const unsigned which : {0u, 1u}) {
-      const uint64_t end = which == 0 ? next->written_end : next->go;
-      const uint64_t begin = which == 0 ? next->written_begin : next->go - kDispatchGo;
-      Act act{core.get(),
-              CoreStep{begin, static_cast<uint8_t>(which), chip::Act::zone_begin, zones_.dispatch(which).id}};
-      act.until = end;
-      acts.push_back(act);
-    }
+  add_ethernet(now, acts);
+  if (!next && ethernet_.empty()) return acts;
+  if (next)
+    for (const auto& core : dispatch_)
+      for (const unsigned which : {0u, 1u}) {
+        const uint64_t end = which == 0 ? next->written_end : next->go;
+        const uint64_t begin = which == 0 ? next->written_begin : next->go - kDispatchGo;
+        Act act{core.get(), CoreStep{begin, static_cast<uint8_t>(which), chip::Act::zone_begin,
+                                     zones_.dispatch(which).id}};
+        act.until = end;
+        acts.push_back(act);
+      }
   std::stable_sort(acts.begin(), acts.end(), [](const Act& a, const Act& b) {
     return std::max(a.step.at, a.until) < std::max(b.step.at, b.until);
   });
   return acts;
+}
+
+void ChipPlayer::start_replay(const chip::Launched& l) {
+  if (!options_.recorded || options_.trace_programs == 0 || l.number % options_.trace_programs != 0) return;
+  for (auto* group : {&cores_, &ethernet_})
+    for (auto& core : *group)
+      if (core->where().kind != markers::CoreKind::idle_ethernet) core->replay_started(l.go - 1 + moved_);
 }
 
 // --- time
@@ -266,10 +324,12 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
   for (uint64_t done_before = 0; now && !over();) {
     auto following = more() ? next() : nullptr;
     compile(*now);
-    for (auto& core : cores_) pacing_.before_launch(*core);
+    for (auto* group : {&cores_, &ethernet_})
+      for (auto& core : *group) pacing_.before_launch(*core);
     pacing_.launched();
     catch_up(now->go);
     write(*now, done_before);
+    start_replay(*now);
     play(acts_of(*now, following.get()));
     if (over()) break;
     ++played_;
@@ -284,9 +344,10 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
   if (world_.card().lost()) return;  // it took the workload with it
   if (!options_.recorded) return;    // no host that would read results
   for (auto& core : dispatch_) core->dispatch_close();
-  for (auto& core : cores_) core->close();
+  for (auto* group : {&cores_, &ethernet_})
+    for (auto& core : *group) core->close();
   pacing_.host_read(!options_.followed);
-  for (auto* group : {&cores_, &dispatch_})
+  for (auto* group : {&cores_, &ethernet_, &dispatch_})
     for (auto& core : *group) core->settle_unseen();
 }
 

@@ -68,6 +68,9 @@ class ChipPlayer {
   void give_feedback(const chip::Timeline& timeline);
   void catch_up(uint64_t first);
   void compile(const chip::Launched& launched);
+  void add_records(const chip::Launched& launched, const chip::Step& from, CoreStep& step) const;
+  void add_ethernet(const chip::Launched& launched, std::vector<Act>& acts) const;
+  void start_replay(const chip::Launched& launched);
   void write(const chip::Launched& launched, uint64_t done_before);
   uint32_t host_id(const chip::Launched& launched) const;
   bool over() const { return *stop_ || world_.card().lost(); }
@@ -77,8 +80,9 @@ class ChipPlayer {
   WorkloadOptions options_;
   ChipOutputs outputs_;
   ChipZones zones_;
+  const ZoneCatalog& catalog_;
   std::vector<const Zone*> firmware_zones_;
-  std::vector<std::unique_ptr<EmulatedCore>> cores_, dispatch_;
+  std::vector<std::unique_ptr<EmulatedCore>> cores_, ethernet_, dispatch_;
   Pacing pacing_;
   std::unique_ptr<chip::Schedule> schedule_;
   std::set<chip::Pattern> compiled_;

@@ -58,6 +58,12 @@ class CoreOf : public EmulatedCore {
         break;
       case Act::zone_begin:
         open_[r].push_back({risc.zone_start(step.id), step.at});
+        if (step.noc_events != 0) {
+          Launch events;
+          events.noc_events = step.noc_events;
+          events.seed = step.seed;
+          noc_events(risc, events);
+        }
         break;
       case Act::zone_end:
         if (open_[r].back().recorded) risc.zone_end(step.id);
@@ -68,6 +74,11 @@ class CoreOf : public EmulatedCore {
         risc.kernel_end(zones_.kernel(r, where_.kind).id);
         break;
       case Act::fw_end:
+        if (step.perf_counters) {
+          Launch counters;
+          counters.seed = step.seed;
+          perf_counters(counters);
+        }
         risc.fw_end(fw(r));
         break;
       case Act::finish:
@@ -76,7 +87,8 @@ class CoreOf : public EmulatedCore {
     }
   }
 
-  void replay_started() override {
+  void replay_started(uint64_t at) override {
+    if (at != 0) port_.time_is(at, 0);
     if (F.quick_push_ends_late && M == device::Mode::trace_only) port_.launch_ends_with_push();
     riscs_[0]->replay_started(zones_.quick_push().id);
     if (M == device::Mode::normal) port_.trace_is(riscs_[0]->trace_count());

@@ -111,8 +111,11 @@ struct CoreStep {
   uint64_t at = 0;  // as cores read the clock
   uint8_t risc = 0;
   chip::Act act = chip::Act::launch;
-  uint32_t id = 0;       // of the zone; Act::launch: the host id
-  uint8_t sum = kNoSum;  // zone_end: the sum that the zone's time is added to
+  uint32_t id = 0;             // of the zone; Act::launch: the host id
+  uint8_t sum = kNoSum;        // zone_end: the sum that the zone's time is added to
+  uint8_t noc_events = 0;      // zone_begin: NoC transactions recorded in the zone
+  bool perf_counters = false;  // fw_end of BRISC: counters are recorded before
+  uint64_t seed = 0;           // of what those say
 };
 
 class EmulatedCore {
@@ -120,8 +123,9 @@ class EmulatedCore {
   virtual ~EmulatedCore() = default;
   virtual void run(const Launch& launch) = 0;  // a whole launch, RISC after RISC, on the card's clock
   virtual void play(const CoreStep& step) = 0;
-  virtual void replay_started() = 0;  // a trace is replayed: counted, or in trace-only mode a new frame
-  virtual void close() = 0;           // nothing runs any more
+  // A trace is replayed: counted, or in trace-only mode a new frame. `at`: as in CoreStep; 0: on the card's clock.
+  virtual void replay_started(uint64_t at) = 0;
+  virtual void close() = 0;  // nothing runs any more
   // Dispatch cores: open once, then a burst of zones a program with quick pushes, finish at the very end.
   virtual void dispatch_open(uint32_t host_id) = 0;
   virtual void dispatch_step(uint32_t zones) = 0;

@@ -77,7 +77,7 @@ void Workload::launch() {
       for (auto& core : *group)
         if (core->where().kind != markers::CoreKind::idle_ethernet) {
           pacing_.before_launch(*core);
-          core->replay_started();
+          core->replay_started(0);
         }
   for (auto* group : {&cores_, &ethernet_})
     for (auto& core : *group) {

@@ -293,7 +293,7 @@ void World::step() {
     announced_ns_ = 0;
     tell_landing_due();
   }
-  card_.advance_clock(step_cycles_);
+  if (step_cycles_ != 0) card_.advance_clock(step_cycles_);
   while (card_.clock_stands()) {
     land_due();  // what is under way does not need the cores' clock
     std::this_thread::sleep_for(kStandingStep);

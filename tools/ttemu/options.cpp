@@ -289,14 +289,9 @@ void settle_watcher(Options& o) {
 // A simulated chip's programs have their own zones, RISCs and durations.
 void settle_workload(Options& o) {
   if (o.workload.empty()) return;
-  if (o.mode == "trace-only" || o.mode == "accumulate")
-    throw program::UsageError("--workload does not go with --mode " + o.mode + "; normal and sum are played");
-  if (!o.trace.empty() || o.work.skip_core_percent || o.work.skip_risc_percent || o.work.noc_event_percent ||
-      o.work.perf_counters || o.world.ethernet || o.world.idle_ethernet)
+  if (o.work.skip_core_percent || o.work.skip_risc_percent)
     throw program::UsageError(
-        "--workload goes without --trace, --skip-cores, --skip-riscs, --noc-events, --perf-counters, "
-        "--ethernet and "
-        "--idle-ethernet, which are of the plain workload");
+        "--workload goes without --skip-cores and --skip-riscs, which are of the plain workload");
   std::string text;
   if (const char* builtin = chip::builtin_workload(o.workload)) {
     text = builtin;

@@ -156,7 +156,7 @@ void expect_decoded_is_true(const Setup& setup, bool traces = false) {
   Rig rig(setup);
   for (uint32_t program = 1; program <= 30; ++program)
     for (auto& core : rig.cores) {
-      if (traces && program % 5 == 0) core->replay_started();
+      if (traces && program % 5 == 0) core->replay_started(0);
       core->run(launch_of(program));
     }
   const auto truth = rig.true_rows();
@@ -244,7 +244,7 @@ TEST(EmulatedFirmware, trace_only_pushes_a_replays_frame_at_the_next_one_and_kee
     EXPECT_EQ(rig.control(core, f.device_end), 12u);
     EXPECT_EQ(rig.buffer_word(core, 0, device::kFwStartWord), device::kUnsetWord) << "no replay, no marker";
     for (uint32_t replay = 1; replay <= 3; ++replay) {
-      traced.replay_started();
+      traced.replay_started(0);
       EXPECT_EQ(rig.buffer_word(core, 0, 0), 0x80000000u) << "not valid yet";
       EXPECT_EQ(rig.buffer_word(core, 0, 3), replay);
       EXPECT_EQ(rig.control(core, f.trace_status), device::kExpectFwStart);

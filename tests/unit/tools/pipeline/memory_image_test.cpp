@@ -133,7 +133,7 @@ class ImageWriter {
   void run(uint32_t program) {
     const bool traced = world_.format().trace.bits != 0 && !what_.no_log;  // counted by a push
     for (auto& core : cores_) {
-      if (traced && program % 4 == 1) core->replay_started();
+      if (traced && program % 4 == 1) core->replay_started(0);
       Launch launch;
       launch.host_id = program;
       launch.zones = what_.mode == Mode::trace_only ? 0 : 5;
