@@ -61,6 +61,12 @@ TEST(ChipWorkloadFile, what_is_wrong_is_said_with_its_line) {
   EXPECT_TRUE(refusal_of("[[op]]\ncode = \"a`b\"\n").starts_with("w.toml:2: code holds"));
   EXPECT_TRUE(refusal_of("op = 3\n").starts_with("w.toml:1: op must be tables"));
   EXPECT_TRUE(refusal_of("[[op]\n").starts_with("w.toml:1: ")) << refusal_of("[[op]\n");
+  EXPECT_TRUE(refusal_of("[[.p]]\n").starts_with("w.toml:1: ")) << "the parser ended the program";
+  EXPECT_EQ(refusal_of("[[op]]\ncode = \"\xc3\xa4\"\n"),
+            "w.toml:2: only comments may have characters beyond ASCII");
+  EXPECT_EQ(refusal_of("[[op]]\nblocks = 2\xcc\xbd\n"),
+            "w.toml:2: only comments may have characters beyond ASCII");
+  EXPECT_NO_THROW(read_workload("# \xc3\xa4\n[[op]]\nblocks = 2 # \xc3\xa4\n", "w.toml"));
   EXPECT_TRUE(refusal_of("[[op]]\nblocks = 3\nblocks = 4\n").starts_with("w.toml:3: "));
 }
 
