@@ -4,6 +4,8 @@ import bisect
 import csv
 import json
 import os
+import re
+import subprocess
 import sys
 
 import harness as h
@@ -207,4 +209,49 @@ def delays():
     h.check(again["watcher"]["delay_cycles"] == 20000 and again["watcher"]["from_cache"], f"a delay that no core names is in the key: {again}")
 
 
-{f.__name__: f for f in (path, host, dvfs, files, faults, contradict, delays)}[sys.argv[1]]()
+def ranks():
+    """A tt-metal program of two processes: a card and a folder each, op messages of a year, signposts, and a Tracy client where there is one."""
+    tools, out = h.work("tools"), h.work("out")
+    os.makedirs(tools)
+    client = os.path.join(tools, "tracy-client-0")
+    with open(client, "w") as file:    # keeps what it would send
+        file.write(f"#!{sys.executable}\nimport os, sys\n"
+                   f"open(os.path.join({out!r}, 'sent.' + os.environ['TT_RUN_RANK']), 'wb').write(sys.stdin.buffer.read())\n")
+    os.chmod(client, 0o755)
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/fake_metal")
+    name = h.card_name()
+
+    def run(year, count, **environment):
+        done = subprocess.run([sys.executable, program, "--name", name, "--ranks", str(count), "--year", str(year), "--out", out, "--bin", h.BIN, "--",
+                               "--workload", "allreduce", "--cores", "4", "--programs", "12", "--time", "virtual", "--quiet", "--linger", "0s"],
+                              capture_output=True, text=True, check=False, timeout=h.LIMIT_S, env={**os.environ, "TTC_TOOLS": "", **environment})
+        h.check(done.returncode == 0, f"{year} ends with {done.returncode}: {done.stderr}")
+
+    os.makedirs(out)
+    run(2025, 2, TTC_TOOLS=tools)
+    folders = sorted(f for f in os.listdir(out) if re.fullmatch(r".+_rank_\d", f))
+    h.check([f[-1] for f in folders] == ["0", "1"], f"{folders}")
+    for rank, folder in enumerate(folders):
+        data = open(os.path.join(out, folder, "tracy_ops_data.csv")).read()
+        ops = re.findall(r'`TT_DNN_DEVICE_OP: "(\w+)", \d+, 0, (.*?)(?: ->|`)', data)
+        h.check(len(ops) == 12 and all(re.fullmatch(r"\d+", rest) for _, rest in ops), f"{ops}")
+        signposts = re.findall(r"`TT_SIGNPOST: (\w+)`;\d+", data)
+        h.check(signposts[:3] == ["step_0_start", "step_0_end", "step_1_start"], f"{signposts}")
+        sent = open(os.path.join(out, f"sent.{rank}"), "rb").read()
+        messages, zones = [], 0
+        while sent:
+            head, _, sent = sent.partition(b"\n")
+            if head.startswith(b"M "):
+                size = int(head.split()[2])
+                messages.append(sent[:size].decode())
+                sent = sent[size + 1:]
+            else:
+                zones += head.startswith(b"Z ") and b" TT_DNN_DEVICE_OP\t" in head
+        h.check(zones == 12 and all(m + ";" in data for m in messages) and len(messages) == 12 + len(signposts), f"{zones} zones, {len(messages)} messages")
+    run(2026, 1)
+    data = open(os.path.join(out, "tracy_ops_data.csv")).read()
+    h.check("TTNN_SESSION_ID:emulated-" in data and data.count(", true, ") + data.count(", false, ") == 12, data[:300])
+    h.check(data.count(", false, ") == data.count(" ->\n"), "a program that was not cached comes without its description")
+
+
+{f.__name__: f for f in (path, host, dvfs, files, faults, contradict, delays, ranks)}[sys.argv[1]]()

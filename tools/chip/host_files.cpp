@@ -1,5 +1,7 @@
 #include "tools/chip/host_files.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -74,29 +76,56 @@ void HostFiles::File::close() {
     throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
 }
 
-HostFiles::HostFiles(const std::string& directory, std::function<uint64_t(Cycles)> ns_of)
+void HostFiles::File::flush() {
+  std::fflush(file);  // a failure shows when it is closed
+}
+
+HostFiles::HostFiles(const std::string& directory, std::function<uint64_t(Cycles)> ns_of, HostStyle style)
     : ns_of_(std::move(ns_of)),
+      style_(std::move(style)),
       data_(directory + "/tracy_ops_data.csv"),
       times_(directory + "/tracy_ops_times.csv") {
   data_.write("MessageName;total_ns\n");
   times_.write(
       "name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text\n");
+  if (!style_.events.empty()) events_ = std::make_unique<File>(style_.events);
+  if (style_.year >= 2026) message("TTNN_SESSION_ID:emulated-" + std::to_string(getpid()), 0);
 }
 
-void HostFiles::add(uint32_t call_count, const ChipOp& op, bool cached, Cycles begin, Cycles end) {
+// In the file texts of tt-metal are in backticks, as it sends them; others are not.
+void HostFiles::message(const std::string& text, uint64_t ns) {
+  data_.write(text + ";" + std::to_string(ns) + "\n");
+  if (!events_) return;
+  events_->write("M " + std::to_string(ns) + " " + std::to_string(text.size()) + "\n" + text + "\n");
+  events_->flush();
+}
+
+void HostFiles::signpost(const InPass& at, const char* which, uint64_t ns) {
+  message("`TT_SIGNPOST: step_" + std::to_string(at.pass) + which + "`", ns);
+}
+
+void HostFiles::add(uint32_t call_count, const ChipOp& op, bool cached, Cycles begin, Cycles end,
+                    const InPass& at) {
   const uint64_t hash = hash_of(op), begin_ns = ns_of_(begin), end_ns = ns_of_(end);
   const std::string id = std::to_string(call_count);
-  std::string message = "`TT_DNN_DEVICE_OP: \"" + op.code + "\", " + std::to_string(hash) + ", 0, " +
-                        (cached ? "true" : "false") + ", " + id;
-  if (!cached) message += " ->\n" + description(op, call_count, hash);
-  data_.write(message + "`;" + std::to_string(end_ns) + "\n");
+  if (style_.signposts && at.first) signpost(at, "_start", begin_ns);
+  std::string text = "`TT_DNN_DEVICE_OP: \"" + op.code + "\", " + std::to_string(hash) + ", 0, ";
+  if (style_.year >= 2026) text += cached ? "true, " : "false, ";
+  text += id;
+  if (!cached) text += " ->\n" + description(op, call_count, hash);
+  message(text + "`", end_ns);
   times_.write("TT_DNN_DEVICE_OP,emulated/op_profiler.hpp,100,,\"" + op.code + " id:" + id + "\"," +
                std::to_string(begin_ns) + "," + std::to_string(end_ns - begin_ns) + ",1,id:" + id + "\n");
+  if (events_)
+    events_->write("Z " + std::to_string(begin_ns) + " " + std::to_string(end_ns) + " TT_DNN_DEVICE_OP\t\"" +
+                   op.code + "\" id:" + id + "\n");
+  if (style_.signposts && at.last) signpost(at, "_end", end_ns);
 }
 
 void HostFiles::close() {
   data_.close();
   times_.close();
+  if (events_) events_->close();
 }
 
 }  // namespace ttc::chip

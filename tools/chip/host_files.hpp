@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
 
 #include "tools/chip/path_file.hpp"
@@ -12,11 +12,28 @@
 
 namespace ttc::chip {
 
+// How tt-metal of a year says it, and what a model says besides its ops.
+struct HostStyle {
+  unsigned year =
+      2026;  // before 2026 no message says whether the program was cached, and no session has a name
+  bool signposts = false;  // around each pass over the workload's ops: step_N_start, step_N_end
+  // What is said, as it is said: "M NS BYTES\n" with the text and a line end behind it, or "Z BEGIN_NS END_NS NAME\tTEXT\n" of a zone.
+  // Empty: nowhere.
+  std::string events;
+};
+
+// Which op of which pass it is.
+struct InPass {
+  uint64_t pass = 0;
+  bool first = false, last = false;
+};
+
 class HostFiles {
  public:
   // `ns_of`: host time of a device time, since the capture began. Throws std::runtime_error when `directory` cannot be written to.
-  HostFiles(const std::string& directory, std::function<uint64_t(Cycles)> ns_of);
-  void add(uint32_t call_count, const ChipOp& op, bool cached, Cycles begin, Cycles end);
+  HostFiles(const std::string& directory, std::function<uint64_t(Cycles)> ns_of, HostStyle style = {});
+  void add(uint32_t call_count, const ChipOp& op, bool cached, Cycles begin, Cycles end,
+           const InPass& at = {});
   void close();  // throws std::runtime_error when not all of it was written
 
  private:
@@ -28,10 +45,16 @@ class HostFiles {
     File(const File&) = delete;
     File& operator=(const File&) = delete;
     void write(const std::string& text);
+    void flush();  // who reads along has it now
     void close();
   };
+  void message(const std::string& text, uint64_t ns);
+  void signpost(const InPass& at, const char* which, uint64_t ns);
+
   std::function<uint64_t(Cycles)> ns_of_;
+  HostStyle style_;
   File data_, times_;
+  std::unique_ptr<File> events_;
 };
 
 }  // namespace ttc::chip

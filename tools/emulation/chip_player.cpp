@@ -277,13 +277,20 @@ void ChipPlayer::play(const std::vector<Act>& acts) {
   }
 }
 
+chip::InPass ChipPlayer::in_pass(const chip::Launched& l) const {
+  uint64_t ops = 0;
+  for (const chip::ChipOp& op : options_.chip->ops) ops += op.repeat;
+  return {l.number / ops, l.number % ops == 0, l.number % ops == ops - 1};
+}
+
 void ChipPlayer::write(const chip::Launched& l, uint64_t done_before) {
   // Of the program before, whose times were perhaps not moved as far.
   const uint64_t before = done_before == 0 ? 0 : done_before - moved_;
   if (outputs_.path)
     outputs_.path->add(host_id(l), chip::program_path(l, before), schedule_->shape(), moved_);
   if (outputs_.host)
-    outputs_.host->add(host_id(l), *l.op, !l.first_of_its_kind, l.host_begin + moved_, l.host_end + moved_);
+    outputs_.host->add(host_id(l), *l.op, !l.first_of_its_kind, l.host_begin + moved_, l.host_end + moved_,
+                       in_pass(l));
 }
 
 // Masks lie in L1, where firmware reads them at every transaction; here, at every program.

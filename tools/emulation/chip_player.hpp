@@ -72,6 +72,7 @@ class ChipPlayer {
   void add_ethernet(const chip::Launched& launched, std::vector<Act>& acts) const;
   void start_replay(const chip::Launched& launched);
   void write(const chip::Launched& launched, uint64_t done_before);
+  chip::InPass in_pass(const chip::Launched& launched) const;
   uint32_t host_id(const chip::Launched& launched) const;
   bool over() const { return *stop_ || world_.card().lost(); }
 

@@ -199,6 +199,16 @@ void add_source_options(CLI::App& app, Options& o) {
       "--host-files", o.host_files,
       "directory to write tracy_ops_data.csv and tracy_ops_times.csv to, as the host of a --workload\n"
       "leaves them for reports");
+  app.add_option("--host-year", o.host_style.year, "the tt-metal whose messages --host-files holds")
+      ->check(CLI::Range(2024u, 2026u))
+      ->capture_default_str();
+  app.add_flag("--host-signposts", o.host_style.signposts,
+               "each pass over the workload's ops is between signposts step_N_start and step_N_end");
+  app.add_option("--host-rank", o.host_rank,
+                 "--host-files writes to DIR/HOST_rank_N, as a process of several does");
+  app.add_option(
+      "--host-events", o.host_style.events,
+      "also write messages and zones to this file or pipe when they are sent (tools/ttemu/README.md)");
   app.add_option("--fault", o.faults, "NAME[:key=value,...], repeatable; `ttemu --fault help` lists them")
       ->allow_extra_args(false)
       ->each([](const std::string& spec) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collector/program/program.hpp"
+#include "tools/chip/host_files.hpp"
 #include "tools/emulation/fault_plan.hpp"
 #include "tools/emulation/workload.hpp"
 #include "tools/replay/replay.hpp"
@@ -29,6 +30,8 @@ struct Options {
   std::string generation = "G4", mailbox, mode = "normal", trace;
   std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads, workload,
               host_files, dvfs;
+  chip::HostStyle host_style;
+  std::optional<unsigned> host_rank;
   std::vector<unsigned> harvest;
   std::vector<std::string> clock_steps, faults, contradict;
   std::vector<std::string> metal_env;  // NAME=VALUE

@@ -234,6 +234,13 @@ nlohmann::ordered_json watcher_facts(const WatcherSetup& w) {
           {"brisc_text_bytes", w.built.brisc_text_bytes}};
 }
 
+// As tt-metal names a process's folder where there are several.
+std::string rank_directory(const std::string& directory, unsigned rank) {
+  char host[256]{};
+  if (gethostname(host, sizeof host - 1) != 0 || *host == 0) std::strcpy(host, "localhost");
+  return directory + "/" + host + "_rank_" + std::to_string(rank);
+}
+
 void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles& files) {
   bool any = o.work.chip != nullptr;
   for (const Options& next : o.following) any |= next.work.chip != nullptr;
@@ -241,11 +248,17 @@ void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles
     throw program::UsageError("--host-files goes with --workload; the plain workload has no ops to describe");
   if (!any) return;
   if (!o.truth.empty()) files.path.emplace(file_beside(o.truth, "critical-path"));
-  if (o.host_files.empty()) return;
-  std::filesystem::create_directories(o.host_files);
+  if (o.host_files.empty()) {
+    if (!o.host_style.events.empty() || o.host_style.signposts || o.host_rank)
+      throw program::UsageError("--host-events, --host-signposts and --host-rank go with --host-files");
+    return;
+  }
+  const std::string directory = o.host_rank ? rank_directory(o.host_files, *o.host_rank) : o.host_files;
+  std::filesystem::create_directories(directory);
   std::vector<card::ClockPiece> pieces{{0, o.card.start_cycles, o.card.hz}};
   if (!o.card.virtual_time) pieces = card.clock_pieces();
-  files.host.emplace(o.host_files, [pieces](chip::Cycles cycles) { return host_ns_of(pieces, cycles); });
+  files.host.emplace(
+      directory, [pieces](chip::Cycles cycles) { return host_ns_of(pieces, cycles); }, o.host_style);
 }
 
 void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log, ChipFiles& files,

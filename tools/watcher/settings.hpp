@@ -26,7 +26,7 @@ inline constexpr const char* kTransactionNames[kTransactions] = {"READ", "WRITE"
 // A logical coordinate: of the worker grid, or (0, number) of Ethernet cores.
 struct LogicalCore {
   uint32_t x = 0, y = 0;
-  auto operator<=>(const LogicalCore&) const = default;
+  auto operator<=>(const LogicalCore&) const = default;  // NOLINT(modernize-use-nullptr): of clang-tidy 14
 };
 
 struct DelayFeature {
