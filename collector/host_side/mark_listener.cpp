@@ -46,7 +46,7 @@ std::optional<Mark> parse_mark(std::string_view datagram) {
   char rest = 0;
   if (std::sscanf(head.c_str(), "%lld %llu %u %c%c", &ns, &pid, &mark.tid, &mark.kind, &rest) != 4)
     return std::nullopt;
-  if (ns < 0 || std::string_view("mbez").find(mark.kind) == std::string_view::npos) return std::nullopt;
+  if (ns < 0 || std::string_view("mbezrs").find(mark.kind) == std::string_view::npos) return std::nullopt;
   mark.raw_ns = ns;
   mark.pid = pid;
   mark.text = datagram.substr(end + 1);
@@ -63,8 +63,8 @@ std::string signpost_of(const Mark& mark) {
 }
 
 MarkListener::MarkListener(const std::string& name, std::function<HostPublisher*()> publisher,
-                           std::function<void()> step_ended)
-    : publisher_(std::move(publisher)), step_ended_(std::move(step_ended)) {
+                           std::function<void(const Mark&)> heard)
+    : publisher_(std::move(publisher)), heard_(std::move(heard)) {
   sockaddr_un address;
   const socklen_t length = address_of(name, address);
   fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -165,6 +165,7 @@ void MarkListener::take(std::string_view datagram, uint64_t pid) {
     ++refused_;
     return;
   }
+  if (mark->kind == 'r' || mark->kind == 's') return heard_(*mark);
   if (!to_) {
     to_ = publisher_();
     if (!to_) return;
@@ -178,7 +179,7 @@ void MarkListener::take(std::string_view datagram, uint64_t pid) {
   }
   ++marks_;
   batch.add({EventKind::message, mark->tid, mark->raw_ns, 0, signpost_of(*mark)});
-  if (mark->kind == 'e') step_ended_();
+  heard_(*mark);
 }
 
 std::vector<std::string> mark_listeners(const std::string& proc) {
@@ -192,14 +193,14 @@ std::vector<std::string> mark_listeners(const std::string& proc) {
   return names;
 }
 
-std::string send_mark(const std::string& name, std::string_view text) {
+std::string send_mark(const std::string& name, char kind, std::string_view text) {
   if (text.size() > kMostMarkBytes)
     return "a mark has " + std::to_string(kMostMarkBytes) + " bytes at most, this one has " +
            std::to_string(text.size());
   sockaddr_un address;
   const socklen_t length = address_of(name, address);
-  std::string datagram =
-      std::to_string(raw_now_ns()) + " " + std::to_string(getpid()) + " " + std::to_string(getpid()) + " m\n";
+  std::string datagram = std::to_string(raw_now_ns()) + " " + std::to_string(getpid()) + " " +
+                         std::to_string(getpid()) + " " + kind + "\n";
   datagram += text;
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const ssize_t sent = fd < 0 ? -1

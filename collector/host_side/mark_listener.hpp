@@ -1,6 +1,7 @@
 // Marks that programs set without Tracy: a datagram each, to a socket of `ttcollect run` in the abstract namespace.
 //
 //   NANOSECONDS PID TID KIND\nTEXT     NANOSECONDS of CLOCK_MONOTONIC_RAW; KIND m (mark), b or e (a step begins, ends),
+//                                     r or s (collecting starts, stops; no message),
 //                                     z (zones of Python functions, python_zones.hpp)
 //
 // The kernel says whose a datagram is (SCM_CREDENTIALS): those of other users than ours and root are refused, because any
@@ -41,9 +42,10 @@ std::string signpost_of(const Mark& mark);
 
 class MarkListener {
  public:
-  // `publisher`: called with the first mark; may give null. `step_ended`: after the end of each step.
+  // `publisher`: called with the first mark; may give null. `heard`: with each mark, but for zones; from the listener's
+  // thread.
   MarkListener(const std::string& name, std::function<HostPublisher*()> publisher,
-               std::function<void()> step_ended);
+               std::function<void(const Mark&)> heard);
   ~MarkListener();
   MarkListener(const MarkListener&) = delete;
   MarkListener& operator=(const MarkListener&) = delete;
@@ -58,7 +60,7 @@ class MarkListener {
   bool receive(std::vector<char>& into);
   void take(std::string_view datagram, uint64_t pid);
   const std::function<HostPublisher*()> publisher_;
-  const std::function<void()> step_ended_;
+  const std::function<void(const Mark&)> heard_;
   int fd_ = -1;
   int64_t began_ns_ = 0;
   std::string failure_;
@@ -74,6 +76,6 @@ class MarkListener {
 // The names of listeners that run now, of `/proc/net/unix`.
 std::vector<std::string> mark_listeners(const std::string& proc = "/proc");
 // Sends one; why it could not be, empty when it was.
-std::string send_mark(const std::string& name, std::string_view text);
+std::string send_mark(const std::string& name, char kind, std::string_view text);
 
 }  // namespace ttc::collect

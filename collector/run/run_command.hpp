@@ -33,6 +33,7 @@ class RunCommand {
   struct Typed;
   void add_options();
   void refuse_what_is_wrong() const;
+  int run_mark() const;
   CLI::App *command_, *mark_;
   std::unique_ptr<Typed> typed_;
 };

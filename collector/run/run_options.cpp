@@ -52,7 +52,11 @@ RunCommand::RunCommand(CLI::App& app)
       typed_(std::make_unique<Typed>()) {
   typed_->request.switches.resize(switch_variables().size());
   add_options();
-  mark_->add_option("text", typed_->mark, "what it says")->required();
+  CLI::Option* text = mark_->add_option("text", typed_->mark, "what it says");
+  mark_->add_flag("--start", typed_->start, "collecting starts, of a run with --paused")->excludes(text);
+  mark_->add_flag("--stop", typed_->stop, "collecting stops; the workload goes on")
+      ->excludes(text)
+      ->excludes("--start");
   mark_->add_option("--run", typed_->marked_run,
                     "PID of the `ttcollect run` (default: the one that is there)");
 }
@@ -95,6 +99,10 @@ void RunCommand::add_options() {
   c.add_option("--child-functions", r.child_functions, "A,B: further zones whose time is summed by op");
   c.add_option("--steps", r.steps, "end collecting after N steps of the module or header ttcollect")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
+  c.add_option("--range", typed_->range,
+               "A..B: collect from the begin of step A to the end of step B, and summarize these");
+  c.add_flag("--paused", r.paused,
+             "collect from the device when asked for only: ttcollect.start(), mark --start");
   c.add_option("--start-signpost", r.start_signpost, "the summary begins behind this signpost");
   c.add_option("--end-signpost", r.end_signpost, "and ends at this one");
   c.add_flag("--strict-exit", r.strict_exit, "our own failure counts where the workload gave 0");
@@ -149,8 +157,15 @@ void RunCommand::refuse_what_is_wrong() const {
     throw program::UsageError("-t " + typed_->port + ": -t is the port, as in python -m tracy, a number");
 }
 
+int RunCommand::run_mark() const {
+  const char kind = typed_->start ? 'r' : typed_->stop ? 's' : 'm';
+  if (kind == 'm' && typed_->mark.empty())
+    throw program::UsageError("mark: what it says is missing, as in `ttcollect mark \"warm-up is over\"`");
+  return set_mark(kind, typed_->mark, typed_->marked_run);
+}
+
 std::optional<int> RunCommand::run() {
-  if (*mark_) return set_mark(typed_->mark, typed_->marked_run);
+  if (*mark_) return run_mark();
   if (!*command_) return std::nullopt;
   refuse_what_is_wrong();
   RunRequest& r = typed_->request;
@@ -163,6 +178,7 @@ std::optional<int> RunCommand::run() {
     throw program::UsageError("what should run is missing, as in `ttcollect run -- python3 model.py`");
   if (r.lines && !r.partial) throw program::UsageError("-l needs -p, as in python -m tracy");
   if (!r.perf_counters.empty()) perf_counter_bits(r.perf_counters);
+  if (!typed_->range.empty()) set_range(typed_->range, typed_->request);
   return typed_->logs_only ? report_logs(r) : run_workload(r);
 }
 

@@ -1,5 +1,6 @@
 #include "collector/run/run_request.hpp"
 
+#include <charconv>
 #include <filesystem>
 
 #include "collector/program/program.hpp"
@@ -66,6 +67,30 @@ class Planner {
 
 std::span<const SwitchVariable> switch_variables() {
   return kSwitches;
+}
+
+void set_range(const std::string& text, RunRequest& request) {
+  const auto number = [&](const std::string& part) -> std::optional<uint64_t> {
+    if (part.empty()) return std::nullopt;
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size())
+      throw program::UsageError("--range " + text + ": '" + part +
+                                "' is no number of a step, as in --range 3..5");
+    return value;
+  };
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos || text.size() == 2)
+    throw program::UsageError("--range " + text + ": it is A..B, A.. or ..B, with numbers of steps");
+  request.first_step = number(text.substr(0, dots));
+  request.last_step = number(text.substr(dots + 2));
+  if (request.first_step && request.last_step && *request.first_step > *request.last_step)
+    throw program::UsageError("--range " + text + " ends before it begins");
+  if (request.first_step) request.paused = true;
+  if (request.first_step && request.start_signpost.empty())
+    request.start_signpost = "step_" + std::to_string(*request.first_step) + "_start";
+  if (request.last_step && request.end_signpost.empty())
+    request.end_signpost = "step_" + std::to_string(*request.last_step) + "_end";
 }
 
 uint32_t perf_counter_bits(const std::string& groups) {

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,14 +31,20 @@ struct RunRequest {
   std::string module;                // -m: a Python module; `command` holds its arguments
   std::vector<bool> switches;        // by row of switch_variables()
   uint64_t steps = 0;                // end collecting after so many; 0: with the workload
-  uint32_t programs_per_core = 0;    // --op-support-count
-  std::string perf_counters;         // --profiler-capture-perf-counters
-  std::string child_functions;       // comma list
-  std::string tools_folder;          // where a capture program of Tracy may be
+  // Collect from the begin of this step, and to the end of that one.
+  std::optional<uint64_t> first_step, last_step;
+  bool paused = false;             // collect when it is asked for only
+  uint32_t programs_per_core = 0;  // --op-support-count
+  std::string perf_counters;       // --profiler-capture-perf-counters
+  std::string child_functions;     // comma list
+  std::string tools_folder;        // where a capture program of Tracy may be
   std::string start_signpost, end_signpost;
   bool no_device = false, partial = false, lines = false, noc_traces = false;
   bool verbose = false, strict_exit = false, check_exit_code = false, no_host = false, quiet = false;
 };
+
+// A..B, A.. or ..B: of steps by their numbers; also the window of the summary. Throws program::UsageError.
+void set_range(const std::string& text, RunRequest& request);
 
 // Bits of TT_METAL_PROFILE_PERF_COUNTERS. Throws program::UsageError for a group that does not exist.
 uint32_t perf_counter_bits(const std::string& groups);

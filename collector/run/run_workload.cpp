@@ -41,6 +41,7 @@ constexpr uint64_t kTellLeftNs = 500'000'000;    // after the first process ende
 constexpr const char* kHostName = "run-";        // of the host side's segment, then the number of our process
 constexpr const char* kWaitForCards = "10000d";  // until SIGTERM ends it
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+const int kStartSignal = SIGRTMIN + 1, kStopSignal = SIGRTMIN + 2;  // of collecting, by `kill`
 
 void say(const std::string& sentence) {
   program::say(kRun, 0, sentence);
@@ -81,6 +82,8 @@ class RunSignals {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
+    sigaddset(&set, kStartSignal);
+    sigaddset(&set, kStopSignal);
     for (const int number : kForwarded) {
       struct sigaction now {};
       if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
@@ -146,10 +149,7 @@ class RunSession {
     if (const auto& error = workload_->error()) return program::say(kRun, error->exit_code, error->why);
     recording_.ignore_present();
     remove_remains();
-    if (!request_.no_device)
-      collector_ = std::make_unique<HelperProgram>(
-          "ttcollect", collector_words(request_), HelperProgram::Output::kept,
-          request_.verbose ? HelperProgram::Output::passed_on : HelperProgram::Output::kept);
+    if (!request_.paused) start_collecting();
     if (!request_.no_host) host_->look();
     supervise();
     const int code = workload_->exit_code().value_or(Exit::kFailed);
@@ -188,12 +188,17 @@ class RunSession {
           if (collector_) collector_->running();  // reaps it
           continue;
         }
+        if (number == kStartSignal || number == kStopSignal) {
+          (number == kStartSignal ? start_asked_ : stop_asked_) = true;
+          continue;
+        }
         // Ctrl-C of a terminal goes to the workload by itself; this one was sent to us.
         workload_->send(number);
         left_alone_ = workload_->exit_code().has_value();
       }
+      if (start_asked_) start_collecting();
       follow();
-      end_after_steps();
+      stop_collecting();
       tell_left();
     }
   }
@@ -212,7 +217,7 @@ class RunSession {
         [this](HostPublisher& p) { p.record_into(recording_.feed_of(p.live_name(), p.session())); });
     const std::string name = kMarksPrefix + std::to_string(getpid());
     marks_ = std::make_unique<MarkListener>(
-        name, [this] { return host_->open_publisher(); }, [this] { ++steps_; });
+        name, [this] { return host_->open_publisher(); }, [this](const Mark& mark) { hear(mark); });
     if (!modules.empty()) {
       std::string& path = environment_["PYTHONPATH"];  // behind what is there
       path += (path.empty() ? "" : ":") + modules.string();
@@ -224,11 +229,32 @@ class RunSession {
           (modules.empty() ? std::string() : ", adds " + modules.string() + " to PYTHONPATH"));
   }
 
-  // The workload goes on.
-  void end_after_steps() {
-    if (request_.steps == 0 || steps_ < request_.steps || told_steps_) return;
-    told_steps_ = true;
-    say(std::to_string(request_.steps) + " steps have ended; collecting ends, the workload goes on");
+  // From the listener's thread.
+  void hear(const Mark& mark) {
+    const auto is = [&](const std::optional<uint64_t>& step, const char* what) {
+      return step && mark.text == "step_" + std::to_string(*step) + what;
+    };
+    if (mark.kind == 'r' || is(request_.first_step, "_start")) start_asked_ = true;
+    if (mark.kind == 's' || is(request_.last_step, "_end")) stop_asked_ = true;
+    if (mark.kind == 'e') ++steps_;
+  }
+
+  // Once. What the card's logs still hold of what ran before is collected, too.
+  void start_collecting() {
+    if (collector_ || stopped_ || request_.no_device) return;
+    if (request_.paused) say("collecting starts");
+    collector_ = std::make_unique<HelperProgram>(
+        "ttcollect", collector_words(request_), HelperProgram::Output::kept,
+        request_.verbose ? HelperProgram::Output::passed_on : HelperProgram::Output::kept);
+  }
+
+  // Once, and for good; the workload goes on.
+  void stop_collecting() {
+    const bool stepped = request_.steps && steps_ >= request_.steps;
+    if (stopped_ || !(stepped || stop_asked_)) return;
+    stopped_ = true;
+    say((stepped ? std::to_string(request_.steps) + " steps have ended; " : std::string()) +
+        "collecting ends, the workload goes on");
     if (collector_) collector_->ask_to_end();
   }
 
@@ -283,6 +309,8 @@ class RunSession {
       }
       tell_collector(code);
     }
+    if (!collector_ && !request_.no_device)
+      say("collecting from the device was never started (--paused, --range)");
     tell_host();
     const std::string error = recording_.finish();
     tell_host_loss();
@@ -408,8 +436,8 @@ class RunSession {
   std::atomic<uint64_t> steps_{0};       // that have ended
   std::time_t started_s_ = 0;
   uint64_t first_ended_ns_ = 0;
-  bool told_steps_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false,
-       collected_ = false;
+  std::atomic<bool> start_asked_{false}, stop_asked_{false};
+  bool stopped_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false, collected_ = false;
   int failure_ = 0;
   std::string told_failure_;
 };
@@ -421,7 +449,7 @@ int run_workload(const RunRequest& request) {
   return RunSession(request, environment).run();
 }
 
-int set_mark(const std::string& text, int run) {
+int set_mark(char kind, const std::string& text, int run) {
   std::string name = run ? kMarksPrefix + std::to_string(run) : value_in(own_environment(), kMarksVariable);
   if (name.empty()) {
     const std::vector<std::string> there = mark_listeners();
@@ -434,7 +462,7 @@ int set_mark(const std::string& text, int run) {
                               : "mark: several `ttcollect run` are there; --run names one of" + pids);
     name = there[0];
   }
-  const std::string why = send_mark(name, text);
+  const std::string why = send_mark(name, kind, text);
   return why.empty() ? Exit::kOk : program::say(kRun, Exit::kNoDevice, "mark: " + why);
 }
 

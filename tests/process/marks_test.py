@@ -186,6 +186,40 @@ def remains():
     process.stderr.close()
 
 
+def window():
+    """--range: collecting begins with the first step of it and ends with the last one; what ran before is not waited for."""
+    name, root, script = card_name(), work("range"), work("range.py")
+    remove_at_end(f"emu-{name}")
+    with open(script, "w") as file:
+        file.write(f'''
+import subprocess, ttcollect
+for number in (1, 2, 3):
+    with ttcollect.step(number):
+        if number == 2:
+            subprocess.run(["{BIN}/ttemu", "--name", "{name}", "--cores", "2", "--programs", "60", "--pace", "20", "--linger", "60s", "-q"])
+''')
+    code, out, err = finish(start("ttcollect", "run", "-o", root, "-d", f"emu:{name}", "--range", "2..2", "--", sys.executable, "-B", script))
+    check(code == 0 and "60 ops, " in out, f"{code} {out} {err}")
+    begins, ends = err.index("collecting starts"), err.index("collecting ends, the workload goes on")
+    check(begins < ends and len(messages(root)) == 6, err)
+
+
+def asked():
+    """--paused: collecting starts and stops by mark --start and --stop, and by signals."""
+    for begin, end in ((f"{BIN}/ttcollect mark --start", f"{BIN}/ttcollect mark --stop"),
+                       ("kill -RTMIN+1 $PPID", "kill -RTMIN+2 $PPID")):
+        process = start("ttcollect", "run", "-o", work("asked"), "-d", "emu:" + card_name(), "--paused", "--", "bash", "-c",
+                        f"read line; {begin}; read line; {end}; read line; exit 5", stdin=subprocess.PIPE)
+        for said in ("collecting starts", "collecting ends, the workload goes on"):
+            process.stdin.write("\n")
+            process.stdin.flush()
+            while said not in (line := next_line(process.stderr)):
+                check(line != "" and "collecting" not in line, f"{line!r} in front of {said!r}")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        check(finish(process)[0] == 5, "the exit code")
+
+
 def foreign():
     """Marks of another user are refused: any process of the network namespace can reach the socket."""
     if os.geteuid() != 0:
@@ -209,4 +243,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (python, header, command, steps, functions, remains, foreign)}[sys.argv[1]]()
+    {f.__name__: f for f in (python, header, command, steps, functions, remains, window, asked, foreign)}[sys.argv[1]]()

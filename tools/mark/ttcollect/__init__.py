@@ -58,9 +58,23 @@ if _where:
 
     def step(number):
         return _Step(number)
+
+    def start():
+        """Of a run with --paused: collecting from the device starts."""
+        _send("r", "")
+
+    def stop():
+        """Collecting from the device stops for good; the program goes on."""
+        _send("s", "")
 else:
     def mark(text):
         pass
 
     def step(number):
         return _nothing
+
+    def start():
+        pass
+
+    def stop():
+        pass

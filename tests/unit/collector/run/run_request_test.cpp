@@ -93,4 +93,22 @@ TEST(RunRequest, root_of_the_artifacts_is_that_of_tt_metal) {
   EXPECT_EQ(artifacts_root(request, both, "/here"), "/here/out");
 }
 
+TEST(RunRequest, a_range_is_a_window_of_steps) {
+  RunRequest both, from, to;
+  set_range("3..5", both);
+  EXPECT_EQ(both.first_step, 3u);
+  EXPECT_EQ(both.last_step, 5u);
+  EXPECT_TRUE(both.paused);
+  EXPECT_EQ(both.start_signpost, "step_3_start");
+  EXPECT_EQ(both.end_signpost, "step_5_end");
+  set_range("3..", from);
+  EXPECT_TRUE(from.paused && from.first_step && !from.last_step && from.end_signpost.empty());
+  set_range("..5", to);
+  EXPECT_TRUE(!to.paused && !to.first_step && to.last_step && to.start_signpost.empty());
+  for (const char* wrong : {"", "..", "3", "5..3", "a..b", "3...5", "-1..2", "1..2x", "1.5..2"}) {
+    RunRequest request;
+    EXPECT_THROW(set_range(wrong, request), ttc::program::UsageError) << wrong;
+  }
+}
+
 }  // namespace
