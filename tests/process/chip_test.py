@@ -254,4 +254,28 @@ def ranks():
     h.check(data.count(", false, ") == data.count(" ->\n"), "a program that was not cached comes without its description")
 
 
-{f.__name__: f for f in (path, host, dvfs, files, faults, contradict, delays, ranks)}[sys.argv[1]]()
+def others():
+    """Workloads that the streaming or the real-time profiler records; the classic one is then not there, or beside it."""
+    truth = h.work("truth.csv")
+
+    def card(*arguments):
+        code, out, err = h.run("ttemu", "--name", h.card_name(), "--linger", "0s", "--json", "--workload", "imbalanced", "--cores", 8, "--programs", 10,
+                               "--time", "virtual", "--truth", truth, *arguments)
+        h.check(code == 0, err)
+        return json.loads(out)
+
+    bh = ("--arch", "blackhole", "--streaming")
+    quick, slow, none = (card(*bh, relay) for relay in ("quick-relay", "slow-relay", "no-relay"))
+    h.check(quick["stalls"] == 0 and 0 < slow["stalls"] < none["stalls"], f"stalls: {quick['stalls']}, {slow['stalls']}, {none['stalls']}")
+    with open(h.work("truth.streamed.csv")) as file:
+        zones = list(csv.DictReader(file))
+    h.check(len(zones) == none["streamed_zones"] > 1000 and none["markers"] == 0, f"{len(zones)} zones, {none}")
+    h.check(all(int(z["begin"]) <= int(z["end"]) for z in zones), "a zone ends before it begins")
+    both = card("--real-time")
+    h.check(both["real_time_records"] == 11 and both["markers"] > 1000, f"{both}")   # one of them for the clock
+    for arguments, words in (((*bh, "quick-relay", "--real-time"), "exclude each other"), (("--streaming", "no-relay"), "blackhole")):
+        err = emulate("--workload", "imbalanced", *arguments, code=2)
+        h.check(words in err, err)
+
+
+{f.__name__: f for f in (path, host, dvfs, files, faults, contradict, delays, ranks, others)}[sys.argv[1]]()

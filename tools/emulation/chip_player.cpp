@@ -102,6 +102,10 @@ ChipPlayer::ChipPlayer(World& world, const ZoneCatalog& zones, ZoneLog& log, con
       if (std::find(firmware_zones_.begin(), firmware_zones_.end(), z) == firmware_zones_.end())
         firmware_zones_.push_back(z);
   std::vector<WorldCore> all = world.cores();
+  if (options_.real_time && all.size() > 1) {
+    real_time_.emplace(world.card(), all.back().at, options_.chip_hz);
+    all.pop_back();
+  }
   for (size_t i = 0; i < options.dispatch_cores && all.size() > 1; ++i) {
     world.is_dispatch_core(all.back());
     dispatch_.push_back(make_core(world, all.back(), zones, true));
@@ -258,7 +262,47 @@ void ChipPlayer::catch_up(uint64_t first) {
         static_cast<uint64_t>(static_cast<unsigned __int128>(now - at) * 1'000'000'000 / options_.chip_hz);
 }
 
+// The streaming profiler has kernels' zones alone: no firmware's, and none of dispatch cores.
+void ChipPlayer::stream(const Act& act) {
+  using chip::Act;
+  const auto found = rings_.find(act.core);
+  if (found == rings_.end()) return;
+  Streamed& s = found->second;
+  const CoreStep& step = act.step;
+  const uint64_t at = step.at + moved_;
+  auto& open = s.open[step.risc];
+  const auto close = [&] {
+    s.rings.zone(step.risc, open.back().first, open.back().second, at);
+    streamed_.push_back(
+        {act.core->where().at, step.risc, s.program, open.back().first, open.back().second, at});
+    open.pop_back();
+  };
+  if (step.act == Act::launch) s.program = step.id;
+  if (step.act == Act::kernel_start) {
+    s.rings.launch(step.risc, s.program);
+    open.emplace_back(catalog_.kernel(step.risc, act.core->where().kind).id, at);
+  }
+  if (step.act == Act::zone_begin) open.emplace_back(step.id, at);
+  if (step.act == Act::zone_end) close();
+  if (step.act == Act::kernel_end && !open.empty()) {
+    close();
+    s.rings.kernel_end(step.risc);
+  }
+}
+
+uint64_t ChipPlayer::stalls() const {
+  uint64_t all = 0;
+  for (const auto& [core, streamed] : rings_) all += streamed.rings.stalls();
+  return all;
+}
+
+void ChipPlayer::close_other_profilers() {
+  for (auto& [core, streamed] : rings_) streamed.rings.close();
+  if (real_time_) real_time_->close();
+}
+
 void ChipPlayer::play(const Act& act) {
+  if (options_.streaming) return stream(act);
   if (!options_.recorded) return;  // the firmware has no markers to write
   CoreStep step = act.step;
   step.at += moved_;
@@ -319,6 +363,12 @@ void ChipPlayer::give_feedback(const chip::Timeline& timeline) {
 void ChipPlayer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
   world_.steps_take_no_time();
+  if (options_.streaming)
+    for (const auto& core : cores_)
+      rings_.emplace(
+          core.get(),
+          Streamed{
+              {world_.card(), core->where().at, core->where().control_address, *options_.streaming}, {}, 0});
   pacing_.begin(stop);
   log_.compiled(firmware_zones_);
   if (!dispatch_.empty()) log_.compiled(zones_.dispatch());
@@ -341,6 +391,8 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
     if (over()) break;
     ++played_;
     give_feedback(now->timeline);
+    if (real_time_)
+      real_time_->program(host_id(*now) & 0xffff, now->go + moved_, now->timeline.end() + moved_);
     simulated_cycles_ = now->timeline.end() - first_go;
     done_before = now->timeline.end() + moved_;
     if (pacing_.on()) pacing_.wait_unread(options_.pace_programs);
@@ -349,7 +401,8 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
     now = std::move(following);
   }
   if (world_.card().lost()) return;  // it took the workload with it
-  if (!options_.recorded) return;    // no host that would read results
+  close_other_profilers();
+  if (!options_.recorded) return;  // no host that would read results
   for (auto& core : dispatch_) core->dispatch_close();
   for (auto* group : {&cores_, &ethernet_})
     for (auto& core : *group) core->close();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -52,6 +53,16 @@ class ChipPlayer {
   // Transactions that debug delays held up, by tile and kind.
   using Delays = std::map<card::Coord, std::array<uint64_t, watcher::kTransactions>>;
   const Delays& delays() const { return delays_; }
+  // A zone that the streaming profiler recorded.
+  struct StreamedZone {
+    card::Coord at;
+    uint8_t risc;
+    uint32_t program, id;
+    uint64_t begin, end;
+  };
+  const std::vector<StreamedZone>& streamed() const { return streamed_; }
+  uint64_t stalls() const;
+  uint32_t real_time_records() const { return real_time_ ? real_time_->written() : 0; }
 
  private:
   struct Act {
@@ -63,6 +74,8 @@ class ChipPlayer {
   std::vector<Act> acts_of(const chip::Launched& now, const chip::Launched* next) const;
   void play(const std::vector<Act>& acts);
   void play(const Act& act);
+  void stream(const Act& act);
+  void close_other_profilers();
   bool wait_until(uint64_t at);
   std::unique_ptr<chip::Launched> next();
   void give_feedback(const chip::Timeline& timeline);
@@ -94,6 +107,15 @@ class ChipPlayer {
   uint64_t late_ns_ = 0;
   uint64_t simulated_cycles_ = 0;
   Delays delays_;
+  // Of the streaming profiler, by core; the zones that are open there.
+  struct Streamed {
+    streaming::Rings rings;
+    std::array<std::vector<std::pair<uint32_t, uint64_t>>, streaming::kRiscs> open;
+    uint32_t program = 0;
+  };
+  std::map<const EmulatedCore*, Streamed> rings_;
+  std::vector<StreamedZone> streamed_;
+  std::optional<streaming::RealTime> real_time_;
 };
 
 }  // namespace ttc::emulation

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "tools/chip/workload.hpp"
 #include "tools/emulation/pacing.hpp"
+#include "tools/streaming/real_time.hpp"
+#include "tools/streaming/rings.hpp"
 #include "tools/watcher/build.hpp"
 #include "tools/watcher/record.hpp"
 
@@ -40,8 +43,10 @@ struct WorkloadOptions {
   uint64_t seed = 1;
   bool followed =
       false;  // by another workload: with pacing, the last read of the host is waited for like the others
-  std::shared_ptr<const WatcherSetup> watcher;     // null: the record's place is not known
-  bool recorded = true;                            // false: kernels were built without the profiler
+  std::shared_ptr<const WatcherSetup> watcher;  // null: the record's place is not known
+  std::optional<streaming::Relay> streaming;    // the streaming profiler records, instead of the classic one
+  bool real_time = false;                       // the real-time profiler is there, on the last core
+  bool recorded = true;                         // false: kernels were built without the profiler
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
   uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when no observer was attached for so long

@@ -141,6 +141,17 @@ void add_metal_options(CLI::App& app, Options& o) {
       ->capture_default_str();
 }
 
+void add_other_profilers(CLI::App& app, Options& o) {
+  app.add_option(
+         "--streaming", o.streaming,
+         "a --workload is recorded by the streaming profiler, in rings in L1: quick-relay takes lanes that "
+         "are a\n"
+         "quarter full, slow-relay those whose producers wait, no-relay leaves them to be overwritten")
+      ->check(CLI::IsMember({"quick-relay", "slow-relay", "no-relay"}));
+  app.add_flag("--real-time", o.work.real_time,
+               "with --workload: the real-time profiler writes a record a program into L1 of the last core");
+}
+
 void add_workload_options(CLI::App& app, Options& o) {
   app.add_option(
          "--workload", o.workload,
@@ -271,6 +282,24 @@ void settle_dvfs(Options& o) {
   }
 }
 
+// As in tt-metal, the streaming profiler excludes the classic and the real-time one (STREAMING_PROFILER_DETAILED.md).
+void settle_other_profilers(Options& o) {
+  if (o.streaming.empty() && !o.work.real_time) return;
+  if (!o.work.chip) throw program::UsageError("--streaming and --real-time go with --workload");
+  if (o.streaming.empty()) return;
+  if (o.work.real_time)
+    throw program::UsageError("--streaming and --real-time exclude each other, as in tt-metal");
+  if (o.mailbox != "M4" || o.card.arch != "blackhole")
+    throw program::UsageError("--streaming is known for --arch blackhole with --mailbox M4 alone");
+  if (o.profiler != "on") throw program::UsageError("--streaming goes without --profiler");
+  using streaming::Relay;
+  o.work.streaming = o.streaming == "quick-relay"  ? Relay::quick
+                     : o.streaming == "slow-relay" ? Relay::slow
+                                                   : Relay::none;
+  o.profiler = "not-built";  // the classic one
+  o.work.recorded = false;
+}
+
 // tt-metal's watcher and debug delays, as the workload's environment and its build have them.
 void settle_watcher(Options& o) {
   if (!o.load.empty() || !o.replay.empty()) return;
@@ -350,6 +379,7 @@ void add_options(CLI::App& app, Options& o) {
   add_firmware_options(app, o);
   add_workload_options(app, o);
   add_metal_options(app, o);
+  add_other_profilers(app, o);
   add_source_options(app, o);
   add_output_options(app, o);
 }
@@ -412,6 +442,7 @@ void finish_firmware_options(Options& o) {
   if (!o.work.recorded && !o.work.chip)
     throw program::UsageError(
         "--profiler not-built goes with --workload; the plain workload does nothing but record");
+  settle_other_profilers(o);
   settle_watcher(o);
   if (o.profiler == "debug-dump" && format.risc_dram_address_count == 0)
     throw program::UsageError("--profiler debug-dump does not exist in " + o.generation +

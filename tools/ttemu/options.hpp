@@ -29,7 +29,7 @@ struct Options {
   WorkloadOptions work;
   std::string generation = "G4", mailbox, mode = "normal", trace;
   std::string profiler = "on", time = "real", load, replay, truth, truth_unseen, host_reads, workload,
-              host_files, dvfs;
+              host_files, dvfs, streaming;
   chip::HostStyle host_style;
   std::optional<unsigned> host_rank;
   std::vector<unsigned> harvest;

@@ -150,7 +150,8 @@ void add_names(markers::ZoneNames& names, const ZoneCatalog& zones, bool chip) {
 
 struct WorkloadFacts {
   uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0;
-  uint64_t late_ns = 0, simulated_cycles = 0;
+  uint64_t late_ns = 0, simulated_cycles = 0, stalls = 0, real_time_records = 0;
+  std::vector<ChipPlayer::StreamedZone> streamed;
   ChipPlayer::Delays delays;
   template <class Any>
   void add(const Any& workload, const World& world) {
@@ -202,6 +203,17 @@ void write_delays(const std::string& path, const ChipPlayer::Delays& delays) {
   out << "core_x,core_y,reads,writes,atomics\n";
   for (const auto& [tile, times] : delays)
     out << +tile.x << ',' << +tile.y << ',' << times[0] << ',' << times[1] << ',' << times[2] << '\n';
+  out.close();
+  if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
+}
+
+// Zones that the streaming profiler recorded, in the order of their ends.
+void write_streamed(const std::string& path, const std::vector<ChipPlayer::StreamedZone>& zones) {
+  std::ofstream out(path, std::ios::trunc);
+  out << "core_x,core_y,risc,program,id,begin,end\n";
+  for (const ChipPlayer::StreamedZone& z : zones)
+    out << +z.at.x << ',' << +z.at.y << ',' << +z.risc << ',' << z.program << ',' << z.id << ',' << z.begin
+        << ',' << z.end << '\n';
   out.close();
   if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
 }
@@ -269,6 +281,9 @@ void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log
     facts.add(player, world);
     facts.late_ns += player.late_ns();
     facts.simulated_cycles += player.simulated_cycles();
+    facts.stalls += player.stalls();
+    facts.real_time_records += player.real_time_records();
+    facts.streamed.insert(facts.streamed.end(), player.streamed().begin(), player.streamed().end());
     for (const auto& [tile, times] : player.delays())
       for (size_t t = 0; t < times.size(); ++t) facts.delays[tile][t] += times[t];
   } else {
@@ -353,6 +368,12 @@ int run_workload(Options& o) {
   if (watched) more["watcher"] = watcher_facts(*o.work.watcher);
   if (watched && o.work.chip && !o.truth.empty()) write_delays(file_beside(o.truth, "delays"), facts.delays);
   if (o.work.chip) more["simulated_cycles"] = facts.simulated_cycles;
+  if (o.work.real_time) more["real_time_records"] = facts.real_time_records;
+  if (o.work.streaming) {
+    more["streamed_zones"] = facts.streamed.size();
+    more["stalls"] = facts.stalls;
+    if (!o.truth.empty()) write_streamed(file_beside(o.truth, "streamed"), facts.streamed);
+  }
   return report(o, card, std::move(more),
                 {{"programs", facts.programs},
                  {"host_reads", facts.host_reads},
