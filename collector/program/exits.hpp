@@ -20,6 +20,7 @@ struct CollectExit : Exit {
   static constexpr int kSegment = 5;  // it cannot be made or is taken
   static constexpr int kOutput = 6;
   static constexpr int kCardVanished = 7;
+  static constexpr int kContradicted = 9;  // selftest: an assumption does not hold on this card
 };
 
 struct ExportExit : Exit {

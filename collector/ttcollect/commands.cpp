@@ -13,6 +13,7 @@
 #include "collector/inspect/sync_run.hpp"
 #include "collector/ttcollect/program.hpp"
 #include "collector/ttcollect/report.hpp"
+#include "collector/ttcollect/selftest_command.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -167,6 +168,7 @@ int run_command(CommandLine& line) {
   if (*line.probe)
     return probe_one(line.probed, line.run.open, line.samples, line.probe_json || line.as_json);
   if (*line.clean) return clean(), Exit::kOk;
+  if (*line.selftest) return run_selftest(line);
   complete(line);
   line.run.when_begun = [&line] { say_what_is_in_the_way(line.run); };
   return *line.sync ? run_sync(line.run, line.as_json, line.svg) : run_collector(line);

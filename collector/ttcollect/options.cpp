@@ -28,7 +28,8 @@ constexpr const char* kFooter =
     "list: 3 the PCI bus cannot be searched. doctor: 0 nothing stands in the way, 1 something does, 3 no "
     "such "
     "process,\n"
-    "or the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read.\n"
+    "or the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read. selftest: 3 no such device, 7 it went away,\n"
+    "9 an assumption is contradicted.\n"
     "8 anything else (memory, an error of the system).";
 
 constexpr const char* kLayoutHelp =
@@ -182,6 +183,18 @@ void add_clock_options(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
 }
 
+void add_selftest(CLI::App& app, CommandLine& line) {
+  line.selftest = program::add_command(
+      app, "selftest",
+      "is what ttcollect assumes true of this card, link and host? Five minutes on any card; only reads.\n"
+      "A running profiled workload is looked at, too. The text holds nothing personal");
+  line.selftest->add_option("--device,-d", line.tested, "the card");
+  program::add_duration_option(*line.selftest, "--for", line.test_ns, "instead of five minutes: 30s",
+                               {500'000'000, 86'400'000'000'000});
+  line.selftest->add_flag("--json", line.selftest_json, "as JSON");
+  line.selftest->add_flag("--list", line.selftest_list, "only what is assumed, with constants and sources");
+}
+
 void add_commands(CLI::App& app, CommandLine& line) {
   line.list = program::add_command(app, "list", "cards and segments that are there");
   line.list->add_flag("--json", line.list_json, "as JSON");
@@ -208,6 +221,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
       ->check(CLI::Range(1u, 1000000u))
       ->capture_default_str();
   line.probe->add_flag("--json", line.probe_json, "as JSON");
+  add_selftest(app, line);
   line.clean = program::add_command(app, "clean", "remove segments no living collector holds");
   line.sync = program::add_command(
       app, "sync",

@@ -36,6 +36,11 @@ struct CommandLine {
 
   CLI::App* clean = nullptr;
 
+  CLI::App* selftest = nullptr;
+  std::string tested;
+  uint64_t test_ns = 300'000'000'000;
+  bool selftest_json = false, selftest_list = false;
+
   CLI::App* sync = nullptr;
   std::string svg;
 };

@@ -339,7 +339,7 @@ Admitted enter(const std::string& name) {
     case Greeting::version_mismatch:
       throw OpenError("emulated card '" + name + "' is from another build of ttcollect; restart ttemu");
     case Greeting::no_window_left:
-      throw OpenError("no window is left on emulated card '" + name + "'; detach another observer");
+      throw NoWindowError("no window is left on emulated card '" + name + "'; detach another observer");
     case Greeting::too_many_windows:
       throw OpenError("too many windows asked of emulated card '" + name + "'");
     case Greeting::writer_taken:

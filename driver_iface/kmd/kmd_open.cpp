@@ -151,9 +151,9 @@ class Opening {
       const int error = result_->device.allocate(kWindowBytes, w);
       if (error == -ENODEV) fail({}, ENODEV);
       if (error == -ENOMEM)
-        fail("no window of 2 MiB is left for " + spec_.substr(spec_.find(':') + 1) +
-             ", two are needed; the card is open in " + holders_text(system_, result_->node) +
-             ". Close a process that uses the card, or start ttcollect before it");
+        throw NoWindowError(spec_ + ": no window of 2 MiB is left for " + spec_.substr(spec_.find(':') + 1) +
+                            ", two are needed; the card is open in " + holders_text(system_, result_->node) +
+                            ". Close a process that uses the card, or start ttcollect before it");
       if (error) fail("the driver refused a window of 2 MiB", -error);
       result_->window[i] = {w.id, map(w.uncached_offset, kWindowBytes, "a window"), nullptr};
       if (static_cast<Window>(i) == Window::payload)

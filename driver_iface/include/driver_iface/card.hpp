@@ -26,6 +26,10 @@ namespace ttc::card {
 struct OpenError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+// The one that the others' windows are in the way.
+struct NoWindowError : OpenError {
+  using OpenError::OpenError;
+};
 
 struct Tile {
   Coord at;

@@ -1,0 +1,215 @@
+// Results reads of the host: how long it writes a vector, whether all cores are reset, when they run again. And what is seen of
+// vectors and logs between two of them.
+#include <algorithm>
+#include <cstdio>
+
+#include "collector/drain/timing.hpp"
+#include "collector/selftest/log_watch.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::collect::selftest {
+namespace {
+
+using card::Access;
+using card::Window;
+
+constexpr uint64_t kWatchVectorNs = 20'000'000;  // long behind what is assumed, on a busy host, too
+constexpr uint64_t kOthersAfterNs = 300'000;     // the host has reset the other cores by then
+constexpr uint64_t kOthersForNs = 60'000'000;  // or has not: a host that was kept waiting does it within this
+constexpr uint64_t kWriteNs = timing::kResetOverNs - timing::kLandedNs;
+constexpr uint64_t kLongestPauseNs = 20'000'000;
+constexpr size_t kMostOthers = 4;
+constexpr uint32_t kFrontIsOldWords = 256;  // an index that far: what stands at the front has landed long ago
+
+}  // namespace
+
+Access LogWatch::after_reset(const Poll& before, const Poll& now) {
+  ++figures_.resets;
+  const bool in_time = now.ended - before.begun < timing::kPollDeadlineNs;
+  Access a = Access::ok;
+  if (in_time && now.runs < before.runs && before.index != 0)
+    reset_ = Reset{before.begun, now.ended, before.index, before.runs};
+  a = watch_vector(before, now);
+  if (a == Access::ok && in_time) a = watch_others(before, now);
+  pending_.reset();
+  forget();
+  looked_at_all_ns_ = 0;
+  vector_ns_ = 0;
+  moved_ns_ = raw_now_ns();
+  return a;
+}
+
+// Words that only the host sets back: where one still stood when the first was seen reset, the write was not over.
+Access LogWatch::watch_vector(const Poll& before, const Poll& now) {
+  if (vector_ns_ == 0) return Access::ok;
+  const VectorWords earlier = vector_;
+  std::vector<uint32_t> of_host{format_.run_counter, format_.noc_x, format_.noc_y, format_.dropped,
+                                format_.done};
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) of_host.push_back(format_.host_end + r);
+  VectorWords seen{};
+  uint64_t still_old_ns = 0, over_ns = 0;
+  for (uint64_t begun = raw_now_ns(); begun - now.ended < kWatchVectorNs; begun = raw_now_ns()) {
+    if (const Access a = load_vector(card_, core(), format_.control_words, seen); a != Access::ok) return a;
+    const uint64_t ended = raw_now_ns();
+    if (seen[format_.run_counter] < before.runs && seen[format_.run_counter] > now.runs)
+      break;  // it runs again
+    const bool old = std::any_of(of_host.begin(), of_host.end(),
+                                 [&](uint32_t w) { return earlier[w] != 0 && seen[w] >= earlier[w]; });
+    if (old) still_old_ns = begun;
+    if (!old && over_ns == 0) over_ns = ended;
+    if (over_ns) break;
+  }
+  if (over_ns == 0) return Access::ok;  // what stands is no trace of a write
+  const uint32_t address = format_.risc_dram_address;
+  if (format_.risc_dram_address_count && earlier[address] == 0 && seen[address] != 0)
+    tallies_.agrees(Id::risc_addresses);
+  char text[96];
+  const uint64_t at_least = still_old_ns > now.ended ? still_old_ns - now.ended : 0;
+  if (at_least > kWriteNs) {
+    std::snprintf(text, sizeof text, "the host wrote for %.0f us or more",
+                  static_cast<double>(at_least) / 1e3);
+    tallies_.speaks_against(Id::reset_write_time, text);
+  } else if (over_ns - before.begun <= kWriteNs) {
+    std::snprintf(text, sizeof text, "the latest within %.1f us",
+                  static_cast<double>(over_ns - before.begun) / 1e3);
+    tallies_.agrees(Id::reset_write_time);
+    tallies_.describe(Id::reset_write_time, text);
+  }
+  return Access::ok;
+}
+
+// Cores that had recorded launches must lose their counts, too. One that still has its count is watched until it has not.
+Access LogWatch::watch_others(const Poll& before, const Poll& now) {
+  if (looked_at_all_ns_ == 0) return Access::ok;
+  while (raw_now_ns() - now.ended < kOthersAfterNs) {
+  }
+  std::vector<const AttachedCore*> still;
+  size_t others = 0;
+  for (const auto& [other, earlier] : last_of_) {
+    if (other == subject_ || earlier.runs == 0) continue;
+    Poll look;
+    if (const Access a = poll(*other, look); a != Access::ok) return a;
+    ++others;
+    if (look.runs >= earlier.runs && still.size() < kMostOthers) still.push_back(other);
+    if (look.ended - before.begun > timing::kPollDeadlineNs)
+      return Access::ok;  // it may be another epoch's count
+  }
+  if (others == 0) return Access::ok;
+  if (still.empty()) {
+    tallies_.agrees(Id::reset_all_cores);
+    return Access::ok;
+  }
+  bool watched = true, reset = false;
+  if (const Access a = watch_until_reset(*still.front(), last_of_[still.front()].runs, watched, reset);
+      a != Access::ok)
+    return a;
+  if (watched && !reset)
+    tallies_.speaks_against(Id::reset_all_cores, std::to_string(still.size()) + " or more of " +
+                                                     std::to_string(others) +
+                                                     " other cores kept their counts");
+  return Access::ok;
+}
+
+// `watched`: without a pause so long that a reset, and as many launches as before, could have gone by.
+Access LogWatch::watch_until_reset(const AttachedCore& core, uint32_t runs, bool& watched, bool& reset) {
+  const uint64_t begun = raw_now_ns();
+  uint64_t earlier = begun;
+  for (Poll now; now.ended < begun + kOthersForNs; earlier = now.ended) {
+    if (const Access a = poll(core, now); a != Access::ok) return a;
+    watched = watched && now.ended - earlier < kLongestPauseNs;
+    reset = reset || now.runs < runs;
+    if (reset) return Access::ok;
+  }
+  return Access::ok;
+}
+
+void LogWatch::judge_regained(const Poll& now) {
+  char text[96];
+  const bool regained = now.index >= reset_->index && now.runs >= reset_->runs;
+  if (regained && now.ended - reset_->not_before < timing::kPollDeadlineNs) {
+    std::snprintf(text, sizeof text, "they were back within %.0f us",
+                  static_cast<double>(now.ended - reset_->not_before) / 1e3);
+    tallies_.speaks_against(Id::poll_deadline, text);
+  } else if (!regained && now.begun - reset_->seen > timing::kPollDeadlineNs) {
+    tallies_.agrees(Id::poll_deadline);
+  } else if (!regained) {
+    return;
+  }
+  reset_.reset();
+}
+
+// The front of a log that was read whole must stay as it is until the host reads results.
+Access LogWatch::look_at_front() {
+  if (last_.begun == 0) return Access::ok;
+  std::vector<uint32_t> words(device::kFirstCustomWord);
+  if (const Access a = read_log(bank_, 0, words); a != Access::ok) return a;
+  Poll now;
+  if (const Access a = poll(core(), now); a != Access::ok) return a;
+  if (!last_.before(now) || now.ended - last_.begun > timing::kPollDeadlineNs) return Access::ok;
+  if (front_.empty()) {
+    if (last_.index > kFrontIsOldWords) front_ = words, front_index_ = now.index;
+    return Access::ok;
+  }
+  if (words == front_ && now.index > front_index_)  // words came behind it
+    tallies_.agrees(Id::log_grows);
+  else if (words != front_)
+    tallies_.speaks_against(Id::log_grows, "the front of a log changed, and no index went back");
+  front_ = words;
+  front_index_ = now.index;
+  return Access::ok;
+}
+
+// A copy between two single loads of the count of launches: where they do not say less, it cannot either.
+Access LogWatch::compare_loads() {
+  const auto before = load_control(card_, core(), format_.run_counter);
+  if (!before) return before.error();
+  const uint32_t word = format_.run_counter & ~1u;
+  uint64_t raw = 0;
+  Access a = card_.aim(Window::control, core().at, core().control_address);
+  const uint32_t offset = (core().control_address + 4 * word) & (card::kWindowBytes - 1);
+  if (a == Access::ok) a = card_.copy(Window::control, offset, {&raw, 1});
+  if (a != Access::ok) return a;
+  const auto copied = static_cast<uint32_t>(format_.run_counter % 2 ? raw >> 32 : raw);
+  const auto after = load_control(card_, core(), format_.run_counter);
+  if (!after) return after.error();
+  if (copied_runs_ && *copied_runs_ != *before && *before <= *after && *before >= last_.runs) {
+    if (copied < *before)
+      tallies_.speaks_against(Id::fresh_loads, "a copy brought an older count than a load before it");
+    else
+      tallies_.agrees(Id::fresh_loads);
+  }
+  copied_runs_ = *before;
+  return Access::ok;
+}
+
+Access LogWatch::look_at_vector() {
+  const VectorWords earlier = vector_;
+  const uint64_t earlier_ns = vector_ns_;
+  if (const Access a = load_vector(card_, core(), format_.control_words, vector_); a != Access::ok) return a;
+  vector_ns_ = raw_now_ns();
+  const uint32_t word = format_.risc_dram_address;
+  if (format_.risc_dram_address_count == 0) {
+    tallies_.cannot_see(Id::risc_addresses, "this format has no such words");
+    return Access::ok;
+  }
+  if (earlier_ns == 0 || earlier[word] != 0 || vector_[word] == 0) return Access::ok;
+  if (vector_ns_ - earlier_ns < timing::kPollDeadlineNs && earlier[format_.run_counter] > 1 &&
+      vector_[format_.run_counter] >= earlier[format_.run_counter])
+    tallies_.speaks_against(Id::risc_addresses, "they were set while a count of launches went on");
+  return Access::ok;
+}
+
+Access LogWatch::look_at_all() {
+  for (const AttachedCore& other : attachment_.cores) {
+    if (other.kind != markers::CoreKind::tensix || &other == subject_) continue;
+    if (const Access a = poll(other, last_of_[&other]); a == Access::gone) return a;
+  }
+  looked_at_all_ns_ = raw_now_ns();
+  // The core that is watched was not looked at meanwhile: it begins anew.
+  forget();
+  pending_.reset();
+  last_ = {};
+  return Access::ok;
+}
+
+}  // namespace ttc::collect::selftest
