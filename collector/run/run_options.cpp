@@ -105,6 +105,9 @@ void RunCommand::add_options() {
              "collect from the device when asked for only: ttcollect.start(), mark --start");
   c.add_option("--start-signpost", r.start_signpost, "the summary begins behind this signpost");
   c.add_option("--end-signpost", r.end_signpost, "and ends at this one");
+  c.add_flag("--watch-stderr", r.watch_stderr,
+             "search what the workload writes to its standard error for known texts, and say cause and fix "
+             "at its end");
   c.add_flag("--strict-exit", r.strict_exit, "our own failure counts where the workload gave 0");
   c.add_flag("--check-exit-code", r.check_exit_code, "no report when the workload failed");
   c.add_flag("--process-logs-only", typed_->logs_only, "no workload: report what ROOT/.logs has");

@@ -40,7 +40,8 @@ struct RunRequest {
   std::string tools_folder;        // where a capture program of Tracy may be
   std::string start_signpost, end_signpost;
   bool no_device = false, partial = false, lines = false, noc_traces = false;
-  bool verbose = false, strict_exit = false, check_exit_code = false, no_host = false, quiet = false;
+  bool verbose = false, strict_exit = false, check_exit_code = false, no_host = false, quiet = false,
+       watch_stderr = false;
 };
 
 // A..B, A.. or ..B: of steps by their numbers; also the window of the summary. Throws program::UsageError.

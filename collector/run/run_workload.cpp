@@ -20,6 +20,7 @@
 #include "collector/host_side/host_server.hpp"
 #include "collector/host_side/mark_listener.hpp"
 #include "collector/program/program.hpp"
+#include "collector/run/error_watch.hpp"
 #include "collector/run/helper_program.hpp"
 #include "collector/run/python_words.hpp"
 #include "collector/run/recording.hpp"
@@ -136,7 +137,10 @@ class RunSession {
         place_(claimed_.place()),
         plan_(plan_environment(request, environment, place_.root)),
         environment_(environment),
-        recording_(place_.capture()) {}
+        errors_(request.watch_stderr ? std::make_unique<ErrorWatch>() : nullptr),
+        recording_(place_.capture()) {
+    if (errors_ && !errors_->why_not().empty()) say(errors_->why_not());
+  }
 
   int run() {
     if (!request_.quiet) say_plan(plan_);
@@ -145,7 +149,9 @@ class RunSession {
     if (!words.sentence.empty()) say(words.sentence);
     started_s_ = std::time(nullptr);
     listen_to_marks(modules);
+    if (errors_) errors_->redirect();
     workload_ = std::make_unique<Workload>(words.command, environment_words(environment_, plan_));
+    if (errors_) errors_->restore();
     if (const auto& error = workload_->error()) return program::say(kRun, error->exit_code, error->why);
     recording_.ignore_present();
     remove_remains();
@@ -154,6 +160,8 @@ class RunSession {
     supervise();
     const int code = workload_->exit_code().value_or(Exit::kFailed);
     tell_end(code);
+    if (errors_)
+      for (const std::string& sentence : errors_->findings()) say(sentence);
     end_collecting();
     if (request_.check_exit_code && code != 0)
       say("no report was made, because of --check-exit-code");
@@ -426,7 +434,9 @@ class RunSession {
   const ClaimedPlace claimed_;
   const ReportPlace& place_;
   const EnvironmentPlan plan_;
-  Environment environment_;  // of the workload, but for the plan
+  Environment environment_;             // of the workload, but for the plan
+  std::unique_ptr<ErrorWatch> errors_;  // null: not asked for
+
   RunSignals signals_;
   Recording recording_;
   std::unique_ptr<Workload> workload_;

@@ -1,12 +1,15 @@
 """ttcollect run around real processes: what it hands through, what it waits for, what it leaves."""
 import csv
+import fcntl
 import glob
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 
 from harness import BIN, check, fail, finish, card_name, next_line, remove_at_end, run, start, wait_until, work
 
@@ -162,6 +165,67 @@ def terminal():
     check(os.waitstatus_to_exitcode(status) == 6, f"the code is {os.waitstatus_to_exitcode(status)}")
 
 
+def watched():
+    """--watch-stderr: bytes, size and kind of standard error stay, known texts get cause and fix, and a kill takes nothing from the workload."""
+    said = {"Timeout waiting for Ethernet core service": "tt-smi -r", "Waiting for lock 'CHIP_IN_USE_0_PCIe'": "ttcollect doctor",
+            "ld: region `BRISC_CODE' overflowed by 16 bytes": "TT_METAL_WATCHER_NOINLINE", "TT_THROW: KERNEL_CONFIG is full": "worker_l1_size",
+            "Profiler unavailable": "build_metal.sh", "Cannot enable both debug printing and profiling": "TT_METAL_DPRINT_CORES"}
+    for text, fix in said.items():
+        code, out, err = finish(run_around("sh", "-c", 'printf "\\033[31mbefore\\033[0m %s\\n" "$1" >&2; test -t 2 && exit 9; exit 3', "sh", text,
+                                           options=["-q", "--watch-stderr"]))
+        check(code == 3 and f"\033[31mbefore\033[0m {text}\n" in err and fix in err, f"{text}: {code} {err!r}")
+    code, _, err = finish(run_around("sh", "-c", "echo nothing that is known >&2; printf 'Profiler unavail' >&2; printf 'able' >&2",
+                                     options=["-q", "--watch-stderr"]))
+    check(code == 0 and "nothing that is known" in err and err.count("Profiler unavailable") == 2, f"a text in two parts: {err!r}")
+    code, _, err = finish(run_around("sh", "-c", "echo all is well >&2", options=["-q", "--watch-stderr"]))
+    check(code == 0 and "the workload said" not in err, f"nothing was known: {err!r}")
+    process = run_around("sh", "-c", "echo ready; read line; echo after >&2 && echo wrote", options=["-q", "--watch-stderr"], stdin=subprocess.PIPE)
+    check(next_line(process.stdout) == "ready\n", "the workload did not start")
+    process.kill()
+    process.wait()
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    check(next_line(process.stdout) == "wrote\n", "the workload could not write any more")
+    check("after" in next_line(process.stderr), "what it wrote did not come")
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
+def watched_terminal():
+    """On a terminal the workload has one on standard error, too, of the same size, also when that changes; what it writes is not changed."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execv(f"{BIN}/ttcollect", ["ttcollect", "run", "-q", "--watch-stderr", *NO_CARD, "--", sys.executable, "-c", """
+import os, sys, time
+print(os.isatty(2), *os.get_terminal_size(2), file=sys.stderr, flush=True)
+input()
+while os.get_terminal_size(2).columns != 77: time.sleep(0.01)
+print('resized\\033[1m bold', 'Profiler unavailable', file=sys.stderr, flush=True)
+"""])
+    text = b""
+
+    def shows(what):
+        nonlocal text
+        while what not in text:
+            part = os.read(master, 4096)
+            check(part, f"{what!r} does not come: {text!r}")
+            text += part
+
+    columns, lines = os.get_terminal_size(master)
+    shows(b"True %d %d\r\n" % (columns, lines))
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    os.write(master, b"\n")
+    shows(b"resized\033[1m bold Profiler unavailable\r\n")
+    shows(b"build_metal.sh")
+    try:
+        while os.read(master, 4096):
+            pass
+    except OSError:
+        pass
+    check(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "the code is not the workload's")
+    os.close(master)
+
+
 def wrong_use():
     for words, sentence in ((["-p", "8086", "pytest x"], "a port is given by -t 8086"),
                             (["--report", "true"], "what does it is -r"),
@@ -177,4 +241,4 @@ def wrong_use():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (reports, hands_through, signals, orphans, killed, terminal, wrong_use)}[sys.argv[1]]()
+    {f.__name__: f for f in (reports, hands_through, signals, orphans, killed, terminal, watched, watched_terminal, wrong_use)}[sys.argv[1]]()

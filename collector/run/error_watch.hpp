@@ -1,0 +1,38 @@
+// `ttcollect run --watch-stderr`: what the workload writes to its standard error goes on to ours byte for byte, and is searched for known
+// texts (known_errors.hpp) on the way.
+//
+// The workload writes to a terminal of the same size and kind where ours is one, else to a pipe, so that isatty(3) answers as
+// before. Between the two is a process of its own, which is no child of ours and outlives us: a run that is killed takes nothing
+// from the workload. It ends when nobody has the other end open any more.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace ttc::collect {
+
+class ErrorWatch {
+ public:
+  // Starts the process between; before any thread is started. A failure is in why_not(), and nothing is watched.
+  ErrorWatch();
+  ~ErrorWatch();
+  ErrorWatch(const ErrorWatch&) = delete;
+  ErrorWatch& operator=(const ErrorWatch&) = delete;
+
+  const std::string& why_not() const { return why_not_; }
+  // Around the start of the workload: its standard error is the watched one.
+  void redirect();
+  void restore();
+  // What was found, when the workload has ended: a sentence each, in the order of known_errors(). Waits for what is under
+  // way, and not for processes that are left and still may write.
+  std::vector<std::string> findings();
+
+ private:
+  int inner_ = -1;  // what the workload writes to
+  int saved_ = -1;  // our standard error, while it is redirected
+  int found_ = -1;  // a byte for each row that was found, from the process between
+  std::string why_not_;
+};
+
+}  // namespace ttc::collect
