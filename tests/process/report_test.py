@@ -249,11 +249,59 @@ def card():
     h.check("chips 0 are from the capture, chips 1 from the workload's device log" in err and "no common time" in err, err)
     report("html", capture, other, "-o", h.work("merged.html"))
     with open(h.work("merged.html"), encoding="utf-8") as file:
-        h.check('"1 (log): ' in file.read(), "lanes of the log are not marked")
+        h.check(re.search(r'"1 \(log\): \d+,\d+ BRISC"', file.read()), "lanes of the log are not marked, or their cores not written x,y")
     merged = table(os.path.join(h.work("c"), "reports/ops_perf_results.csv"))
     h.check(len(merged) == 240 and {r["DEVICE ID"] for r in merged} == {"0", "1"}, f"{len(merged)} merged rows")
     with open(os.path.join(h.work("c"), ".logs/profile_log_device.csv")) as lines:
         h.check(len(list(lines)) == 2 * (sum(1 for _ in open(log)) - 2) + 2, "the merged log has another number of rows")
+
+
+def names_that_are_not_there(refused, needed):
+    """A name of the command line that the input lacks is wrong usage; of a damaged input it may be what is gone."""
+    op, named = b"\nA,tt_dnn_device,0,0,12\n", b"\nwarm up,signpost,,,\nA,tt_dnn_device,0,0,12\nwarm down,signpost,,,\n"
+    refused(needed + op, ["'x'", "no signposts at all"], "ops", "--start-signpost", "y", "--signpost", "x", code=2)
+    refused(needed + named, ["'warm-up'", "did you mean 'warm up'?"], "ops", "--start-signpost", "warm-up", "--csv", h.work("none.csv"), code=2)
+    refused(needed + named, ["'cooling'", "first of the 2 is 'warm up'"], "ops", "--start-signpost", "warm up", "--end-signpost", "cooling", code=2)
+    refused(needed + named, ["'warm up' is there once"], "ops", "--start-signpost", "warm up", "--end-signpost", "warm up", code=2)
+    refused(needed + named + b"A,tt", ["did you mean 'warm up'?"], "ops", "--start-signpost", "warm-up", code=4)
+    for option in ("--start-signpost", "--end-signpost"):
+        refused(needed + named, ["did you mean 'warm up'?"], "steps", option, "Warm up", "--json", h.work("none.json"), code=2)
+    refused(needed + named, ["'foo' is no architecture"], "ops", "--arch", "foo", code=2)
+    refused(needed + named, ["A", "1 device ops"], "ops", "--start-signpost", "warm up", "--end-signpost", "warm down", code=0)
+    h.check(not os.path.exists(h.work("none.csv")) and not os.path.exists(h.work("none.json")), "something was written")
+
+
+def text_for_a_number(refused, needed, head15, run):
+    """In every table that reports read: damage, in words with the place."""
+    table_of_ops = needed + b"\nA,tt_dnn_device,0,0,%s\n"
+    for cell, code in ((b"abc", 4), (b"1e99", 4), (b"-3", 4), (b"12", 0), (b"", 0), (b"nan", 0), (b"None", 0)):
+        for command in ("ops", "steps"):
+            refused(table_of_ops % cell, ["'" + cell.decode() + "'", "row 2"] if code else [], command, code=code)
+    refused(table_of_ops % b"abc", ["'abc'"], "html", "-o", h.work("page.html"), code=4)
+    with open(h.work("good.csv"), "wb") as file:
+        file.write(table_of_ops % b"12")
+    refused(table_of_ops % b"abc", ["'abc'"], "diff", h.work("good.csv"), code=4)
+    refused(table_of_ops % b"abc", ["'abc'"], "ops", h.work("good.csv"), code=4)
+    cpp = b"GLOBAL CALL COUNT,METAL TRACE ID,DEVICE ID,CORE COUNT,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n1024,,0,%s,1,1\n"
+    refused(cpp % b"many", ["line 2", "'CORE COUNT'", "'many'"], code=4)
+    refused(cpp % b"", [], code=0)
+    # Beside a log: the host's messages and zones, the sync of its clocks, the table of its losses.
+    message = b'"TT_DNN_DEVICE_OP: ""A"" ->\n{}`'
+    beside = {"tracy_ops_data.csv": ((b"MessageName;total_ns\n`TT_SIGNPOST: s`;5\n", 0), (b"MessageName;total_ns\n`TT_SIGNPOST: s`;x\n", 4),
+                                     (b"MessageName;total_ns\n`TT_METAL_TRACE_BEGIN: 0`;5\n", 4), (b"MessageName;total_ns\n`" + message + b";5\n", 4)),
+              "sync_device_info.csv": ((b"device id,device_frequency_ratio,device_shift\n 0,1.0,0\n", 0),
+                                       (b"device id,device_frequency_ratio,device_shift\n 0,1.0,abc\n", 4), (b"device id,device_frequency_ratio,device_shift\n 0,1.0\n", 4)),
+              "log.losses.csv": ((b"ARCH\nhead\n0,1,1,BRISC,overwritten,exact_words,5,9,3,\n", 0), (b"ARCH\nhead\n0,1,1,BRISC,overwritten,exact_words,5,9,three,\n", 4),
+                                 (b"ARCH\nhead\n0,1,1,BRISC,overwritten,exact_words,5,9,3,", 4))}
+    for name, forms in beside.items():
+        for text, code in forms:
+            with open(h.work(name), "wb") as file:
+                file.write(text)
+            refused(head15 + run, [name] if code else [], code=code, name="log.csv")
+        os.remove(h.work(name))
+    counter = head15 + run + b'0,1,1,BRISC,9090,1650,7,1024,,,,TS_DATA,0,,{"counter type":"FPU_COUNTER";"ref cnt":%s;"value":"9"}\n'
+    refused(counter % b"12", [], "ops", code=0)
+    refused(counter % b"x", ["1 records of hardware counters hold no number"], "ops", code=4)
 
 
 def bad():
@@ -272,7 +320,7 @@ def bad():
     refused(needed + b"\na,b,c\n", ["1 rows were skipped", "line 2"], code=4)
     refused(b"GLOBAL CALL COUNT,METAL TRACE ID,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n1,,x,1,1\n", ["line 2"], code=4)
     refused(needed + b",DEVICE ARCH\nA,tt_dnn_device,0,0,12,quasar\n", ["'quasar'", "--arch takes"])
-    for words, arguments in ((["cannot be opened"], ("ops", "/nonexistent.ttc")), (["neither"], ("ops", os.path.dirname(__file__)))):
+    for words, arguments in ((["cannot be opened", "no such file", "a device log"], ("ops", "/nonexistent.ttc")), (["neither"], ("ops", os.path.dirname(__file__)))):
         out, err = report(*arguments, code=3)
         h.check(all(w in err for w in words), err)
     for arguments in (("ops",), ("ops", "x", "--group-by", "size"), ("ops", "x", "--id-range", "a-b"), ("nothing",),
@@ -315,7 +363,8 @@ def bad():
     refused(head15 + run15(1024, b"/src/gr\xc3\xb6\xc3\x9fe.cc") + run15(2048, b"/latin/\xf6.cc", start=9000), ["2 device ops"], code=0)
     refused(head15 + run15(1024) + run15(2048, start=1200), ["-0."], code=0)  # programs that overlap
     refused(head15, ["not one marker"], code=0)
-    refused(needed + b"\nA,tt_dnn_device,0,0,12\n", ["no signposts here", "'x'"], "ops", "--start-signpost", "y", "--signpost", "x", code=0)
+    names_that_are_not_there(refused, needed)
+    text_for_a_number(refused, needed, head15, run15(1024))
     # A bad cell costs that cell; a quote that is never closed costs its row.
     refused(needed + b",ATTRIBUTES\nA,tt_dnn_device,0,0,12x,\nB,tt_dnn_device,0,0,1000,\"open\n", ["row 2", "'12x'", "middle of a line"], code=4)
     # The missing thing and what may have been meant.
@@ -465,7 +514,7 @@ def side_files_as_outputs(folder):
     for name in ("topology.json", "tracy_profile_log_host.tracy", "cluster_coordinates.json", "profile_log_device.losses.csv"):
         inputs.append(os.path.join(source, name))
         with open(inputs[-1], "w", encoding="utf-8") as file:
-            file.write(name)
+            file.write(name + "\n")
     command = ("files", log, "-n", "n", "--no-date", "--tt-torch", "-o")
     os.makedirs(h.work("whole/npe_viz"))
     with open(h.work("whole/npe_viz/a.json"), "w", encoding="utf-8") as file:

@@ -87,7 +87,10 @@ void LogFrames::play(const std::string& path, Format& format) {
   if (!in) throw SourceError(path + " cannot be read: " + std::strerror(errno));
   sync_ = {};
   const auto beside = std::filesystem::path(path).parent_path() / "sync_device_info.csv";
-  if (std::ifstream sync(beside); sync) sync_.read(sync);
+  if (std::string bad = sync_.read(beside); !bad.empty()) {
+    damaged_ = true;
+    remarks_.push_back(std::move(bad));
+  }
   try {
     DeviceLogReader reader(in, path);
     DeviceLogRow row;

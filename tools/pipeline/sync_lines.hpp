@@ -3,16 +3,18 @@
 // other relation to a clock of the host.
 #pragma once
 #include <cstdint>
-#include <istream>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 
 namespace ttc::tools {
 
 class SyncLines {
  public:
-  // Adds to what is known. False when it is no such file.
-  bool read(std::istream& in);
+  // Adds what the file says, if there is one. A sentence on lines that could not be read, which is damage;
+  // empty: none.
+  std::string read(const std::filesystem::path& path);
 
   bool known(uint32_t chip) const { return lines_.contains(chip); }
   // The device whose cycles all others are turned into; none where no single one keeps its own.

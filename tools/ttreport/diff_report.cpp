@@ -73,12 +73,13 @@ class DiffReport : public Report {
     DiffOptions options;
     options.alpha = alpha_;
     options.bound_us = bound_us(a) + bound_us(b);
-    const RunDiff diff = compare(table_of(a), table_of(b), options);
+    const OpTable before = table_of(a), after = table_of(b);
+    const RunDiff diff = compare(before, after, options);
     if (!json_.empty())
       write_json(diff);
     else
       print(diff);
-    const int code = std::max(tell(a), tell(b));
+    const int code = std::max(tell(a, before), tell(b, after));
     for (const std::string& text : fail_if_)
       if (const std::string why = holds(diff, *parse_condition(text)); !why.empty()) {
         std::string sentence = text;

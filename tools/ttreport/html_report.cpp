@@ -74,8 +74,7 @@ class HtmlReport : public Report {
         .add_option("--zones", most_zones_,
                     "how many zones the timeline keeps, those of the longest programs")
         ->capture_default_str();
-    command.add_option("--arch", report_options_.arch,
-                       "wormhole, blackhole, bh20 or n1, where the input does not say");
+    add_arch_option(command, report_options_.arch);
     command.add_flag("--tracing-mode", report_options_.tracing_mode,
                      "do not sort by host time, which replays do not have");
   }
@@ -115,7 +114,7 @@ class HtmlReport : public Report {
     Output out(output_, false);
     out.append(html_page(data["title"].get<std::string>() + " - ttreport", data));
     out.commit();
-    return tell(run);
+    return tell(run, table);
   }
 
  private:

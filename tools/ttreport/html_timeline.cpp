@@ -137,7 +137,7 @@ json palette_of(std::string_view processor) {
 
 std::string lane_name(const LaneKey& key, bool logged) {
   const auto& [chip, x, y, risc, twin] = key;
-  return std::to_string(chip) + (logged ? " (log): " : ": ") + std::to_string(x) + "-" + std::to_string(y) +
+  return std::to_string(chip) + (logged ? " (log): " : ": ") + std::to_string(x) + "," + std::to_string(y) +
          " " + processor_name({x, y, risc, twin});
 }
 

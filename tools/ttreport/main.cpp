@@ -16,12 +16,10 @@ using namespace ttc;
 using namespace ttc::tools;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 ok, 2 wrong usage, 3 source cannot be read (no such thing, a needed column is missing, "
-    "rows "
-    "out\n"
-    "of order that cannot be sorted), 4 source is cut or damaged (rows left out, zones without their partner "
-    "and "
-    "no\n"
+    "Exit codes: 0 ok, 2 wrong usage (also a signpost, zone, program or chip that the source does not have), "
+    "3 source cannot be read (no such thing, a needed column is missing, "
+    "rows out\nof order that cannot be sorted), 4 source is cut or damaged (rows or cells left out, zones "
+    "without their partner and no\n"
     "loss reported there; the report is of what was readable), 5 output failed, 8 anything else (memory, an "
     "error of\n"
     "the system).";

@@ -54,8 +54,7 @@ class OpsReport : public Report {
         ->capture_default_str()
         ->take_last();
     command.add_option("--id-range", id_range_, "A-B, A- or -B, by the row in the file (ID)");
-    command.add_option("--arch", options_.arch,
-                       "wormhole, blackhole, bh20 or n1, where the table does not say");
+    add_arch_option(command, options_.arch);
     command.add_flag("--color", color_, "colours also into a file or pipe");
     command.add_flag("--no-color", no_color_, "no colours; NO_COLOR does the same");
     command.add_option("--csv", csv_, "write the table there, as tt-perf-report does; - is standard output");
@@ -90,7 +89,17 @@ class OpsReport : public Report {
     refuse_outputs_over_inputs(run_options_, {csv_, json_});
     if (!summary.empty()) refuse_outputs_over_inputs(run_options_, {summary + ".csv", summary + ".png"});
     int code = ReportExit::kOk;
-    const OpReport report = make_report(read(code), options_);
+    OpTable table = read(code);
+    try {
+      print(make_report(std::move(table), options_));
+    } catch (const UnknownName& e) {
+      return refuse_name(code, e);
+    }
+    return code;
+  }
+
+ private:
+  void print(const OpReport& report) {
     const bool to_stdout = csv_ == "-" || json_ == "-";
     if (!csv_.empty()) write_csv(report);
     if (!json_.empty()) write_json(report);
@@ -99,10 +108,8 @@ class OpsReport : public Report {
                [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stdout); });
     if (!no_summary_) write_summary(report, to_stdout);
     for (const std::string& n : report.remarks) say(ReportExit::kOk, n);
-    return code;
   }
 
- private:
   bool parse_id_range() {
     if (id_range_.empty()) return true;
     std::string text;
@@ -126,8 +133,10 @@ class OpsReport : public Report {
   OpTable read(int& code) {
     if (run_options_.from.size() > 1 && is_ops_results(run_options_.from[0])) return read_hosts(code);
     const Run run = read_with_progress(run_options_);
-    code = tell(run);
-    return table_of(run);
+    OpTable table = table_of(run);
+    code = tell(run, table);
+    table.remarks.clear();
+    return table;
   }
 
   OpTable read_hosts(int& code) {

@@ -5,6 +5,7 @@
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/units.hpp"
+#include "tools/report/ops/op_model.hpp"
 #include "tools/report/text/progress.hpp"
 
 namespace ttc::tools {
@@ -40,6 +41,18 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
                            "for programs whose parts still come (default: 64MiB)", kBudget);
 }
 
+void add_arch_option(CLI::App& command, std::string& arch) {
+  command.add_option("--arch", arch, "wormhole, blackhole, bh20 or n1, where the input does not say")
+      ->take_last()
+      ->check([](const std::string& name) {
+        return report::architecture(name)
+                   ? std::string()
+                   : "'" + name +
+                         "' is no architecture that peaks are known of; there are wormhole, "
+                         "blackhole, bh20 and n1";
+      });
+}
+
 void refuse_outputs_over_inputs(const report::RunOptions& o, std::initializer_list<std::string> outputs) {
   const std::vector<std::string> inputs = report::input_files(o);
   for (const std::string& output : outputs) program::refuse_output_over_input(output, inputs);
@@ -51,6 +64,16 @@ report::Run read_with_progress(report::RunOptions& options, const report::RunLis
   report::Run run = report::read_run(options, listeners);
   options.progress = nullptr;
   return run;
+}
+
+int refuse_name(int code, const report::UnknownName& e) {
+  return say(code == ReportExit::kOk ? ReportExit::kUsage : code, e.what());
+}
+
+int tell(const report::Run& run, const report::OpTable& table) {
+  const int code = tell(run);
+  for (const std::string& sentence : table.remarks) say(ReportExit::kOk, sentence);
+  return table.damaged ? ReportExit::kSourceDamaged : code;
 }
 
 int tell(const report::Run& run) {

@@ -9,11 +9,16 @@
 namespace ttc::tools {
 
 void add_input_options(CLI::App& command, report::RunOptions& options);
+void add_arch_option(CLI::App& command, std::string& arch);
 // Before any of them is opened; empty ones count as none. Throws program::UsageError, InputError.
 void refuse_outputs_over_inputs(const report::RunOptions& options,
                                 std::initializer_list<std::string> outputs);
 report::Run read_with_progress(report::RunOptions& options, const report::RunListeners& listeners = {});
 // Tells on stderr what a person should know; the exit code that the source deserves.
 int tell(const report::Run& run);
+// `e`: of a damaged source the name may be gone, else the command line is wrong.
+int refuse_name(int code, const report::UnknownName& e);
+// As tell(run), with what the run's table leaves aside.
+int tell(const report::Run& run, const report::OpTable& table);
 
 }  // namespace ttc::tools

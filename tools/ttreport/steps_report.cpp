@@ -39,17 +39,21 @@ class StepsReport : public Report {
     steps_.skip_given = skip_->count() > 0;
     refuse_outputs_over_inputs(options_, {json_});
     const Run run = read_with_progress(options_);
-    const Steps all = find_steps(table_of(run), steps_);
-    if (all.steps.empty()) {
-      const int code = tell(run);
-      say(ReportExit::kOk, "there is no step: " + all.how);
-      return code;
+    const OpTable table = table_of(run);
+    const int code = tell(run, table);
+    Steps all;
+    try {
+      all = find_steps(table, steps_);
+    } catch (const UnknownName& e) {
+      return refuse_name(code, e);
     }
-    if (!json_.empty())
+    if (all.steps.empty())
+      say(ReportExit::kOk, "there is no step: " + all.how);
+    else if (!json_.empty())
       write_json(all);
     else
       print(all);
-    return tell(run);
+    return code;
   }
 
  private:

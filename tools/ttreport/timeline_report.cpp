@@ -53,14 +53,18 @@ class TimelineReport : public Report {
     LogFrames frames(filter);
     frames.play_beside(pipeline, true, named.logs, timeline);
     timeline.end();
-    out.commit();
     const auto complaints = source->complaints();
-    for (const std::string& c : complaints) say(ReportExit::kOk, c);
-    for (const std::string& n : frames.remarks()) say(ReportExit::kOk, n);
-    for (const std::string& n : timeline.remarks()) say(ReportExit::kOk, n);
-    return complaints.empty() && !frames.damaged() && pipeline.complaint().empty()
-               ? ReportExit::kOk
-               : ReportExit::kSourceDamaged;
+    const bool whole = complaints.empty() && !frames.damaged() && pipeline.complaint().empty();
+    const int code = whole ? ReportExit::kOk : ReportExit::kSourceDamaged;
+    const bool absent = chip_ >= 0 && pipeline.markers() == 0 && frames.markers() == 0;
+    if (!absent || !whole) out.commit();
+    for (const std::string& c : complaints) say(code, c);
+    for (const std::string& n : frames.remarks()) say(code, n);
+    for (const std::string& n : timeline.remarks()) say(code, n);
+    if (absent)
+      return say(whole ? ReportExit::kUsage : code,
+                 "--chip: there is no marker of chip " + std::to_string(chip_) + " in this source");
+    return code;
   }
 
  private:

@@ -4,8 +4,8 @@
 // device of which neither is known keeps its own cycles.
 #pragma once
 #include <cstdint>
-#include <istream>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tools/pipeline/sync_lines.hpp"
@@ -17,8 +17,8 @@ class CommonTime {
  public:
   // The model as far as it is known; called again as it grows.
   void clock(uint32_t chip, const collect::ClockMap& map);
-  // False when it is no such file.
-  bool read_sync_info(std::istream& in) { return sync_.read(in); }
+  // What was read of sync_device_info.csv.
+  void sync(tools::SyncLines lines) { sync_ = std::move(lines); }
 
   bool known(uint32_t chip) const { return segments_.contains(chip) || sync_.known(chip); }
   // Cycles of the lowest device that has a clock model, at the moment when `chip` counted `cycles`.

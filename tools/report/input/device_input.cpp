@@ -167,6 +167,12 @@ void refuse_other_files(const std::vector<std::string>& from) {
   constexpr std::string_view kFront = "ttccap";
   for (const std::string& one : from) {
     std::error_code ignored;
+    const bool named_file = !one.starts_with("live:") && one.find(',') == std::string::npos;
+    if (named_file && std::filesystem::status(one, ignored).type() == std::filesystem::file_type::not_found)
+      throw InputError(
+          one +
+          " cannot be opened: there is no such file; an input is a capture (.ttc), live:NAME, a device "
+          "log, a table of ops, a report folder or a directory of firmware memory");
     if (!std::filesystem::is_regular_file(one, ignored)) continue;
     char begin[kFront.size()] = {};
     std::ifstream in(one, std::ios::binary);
@@ -316,7 +322,7 @@ InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, 
     } catch (const tools::DeviceLogError& e) {
       throw InputError(e.what());
     }
-    for (const LostInterval& lost : losses_beside(log, account.remarks)) {
+    for (const LostInterval& lost : losses_beside(log, account)) {
       if (captured.contains(lost.chip)) continue;
       ++account.losses_beside;
       pairs.lost(lost);

@@ -19,6 +19,11 @@ struct InputError : tools::SourceError {
   using tools::SourceError::SourceError;
 };
 
+// One sentence: a name that the command line gives and the input does not have.
+struct UnknownName : InputError {
+  using InputError::InputError;
+};
+
 // What was lost or left out on the way, for the reports to tell.
 struct InputAccount {
   uint64_t markers = 0;

@@ -45,17 +45,21 @@ std::optional<bool> truth(std::string_view text) {
 // Counts what was left out, and where it was met first.
 struct Skips {
   std::string name, what;
+  bool damage = true;  // not: a whole file may hold it
   uint64_t count = 0, first = 0;
   void add(uint64_t line) {
     if (count++ == 0) first = line;
   }
-  void tell(std::vector<std::string>& remarks) const {
-    if (count)
-      remarks.push_back(name + ": " + std::to_string(count) + " " + what + ", the first in line " +
-                        std::to_string(first));
+  void tell(HostLog& log) const {
+    if (count == 0) return;
+    log.damaged = log.damaged || damage;
+    log.remarks.push_back(name + ": " + std::to_string(count) + " " + what + ", the first in line " +
+                          std::to_string(first));
   }
 };
 
+// Bytes of JSON. Tracy keeps the length of a message in 16 bits; what names the op stands before the JSON.
+constexpr size_t kCutMessage = 65'000;
 constexpr std::string_view kSession = "TTNN_SESSION_ID:";
 
 // A file whose last line has no end was cut.
@@ -69,8 +73,9 @@ class OpsData {
  public:
   OpsData(const std::string& name, HostLog& log)
       : log_(log),
-        bad_json_{name, "messages have no JSON that can be read (Tracy cuts them at 64 KiB)"},
-        unknown_{name, "cached ops name a program that was not described before"},
+        bad_json_{name, "messages have no JSON that can be read"},
+        cut_json_{name, "messages end within their JSON, because Tracy cuts them at 64 KiB", false},
+        unknown_{name, "cached ops name a program that was not described before", false},
         odd_{name, "messages of ops or traces have a form that is not known"} {}
 
   void message(std::string_view text, uint64_t ns, uint64_t line) {
@@ -93,9 +98,10 @@ class OpsData {
   }
 
   void tell() const {
-    bad_json_.tell(log_.remarks);
-    unknown_.tell(log_.remarks);
-    odd_.tell(log_.remarks);
+    bad_json_.tell(log_);
+    cut_json_.tell(log_);
+    unknown_.tell(log_);
+    odd_.tell(log_);
   }
 
  private:
@@ -146,7 +152,7 @@ class OpsData {
     auto json = std::make_shared<Json>(Json::parse(text.begin(), text.end(), nullptr, false));
     if (!json->is_object() || !json->contains("global_call_count") ||
         !(*json)["global_call_count"].is_number_unsigned()) {
-      bad_json_.add(line);
+      (text.size() < kCutMessage ? bad_json_ : cut_json_).add(line);
       return false;
     }
     o.info = json;
@@ -207,7 +213,7 @@ class OpsData {
   std::map<uint32_t, uint32_t> traces_;  // being captured, by device
   bool has_mlir_ = false;
   std::string location_ = "loc(unknown)", const_eval_ = "false", metadata_ = "{}";
-  Skips bad_json_, unknown_, odd_;
+  Skips bad_json_, cut_json_, unknown_, odd_;
 };
 
 }  // namespace
@@ -243,7 +249,7 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
     data.message(fields[0], *ns, file.line());
   }
   data.tell();
-  ragged.tell(log.remarks);
+  ragged.tell(log);
   tell_cut(file, name, log);
 }
 
@@ -265,7 +271,7 @@ void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
     return number<uint32_t>(colon == std::string_view::npos ? text : text.substr(colon + 1));
   };
   Skips ragged{name, "rows have another number of columns than the head (a comma in a path is one)"};
-  Skips strangers{name, "zones of ops belong to no message"};
+  Skips strangers{name, "zones of ops belong to no message", false};
   const auto parent_at = place.find("special_parent_text");
   while (file.next(fields)) {
     if (fields.size() <= place["name"]) {
@@ -302,8 +308,8 @@ void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
       for (const size_t i : known->second) log.ops[i].children_ns[zone] += *took;
     }
   }
-  ragged.tell(log.remarks);
-  strangers.tell(log.remarks);
+  ragged.tell(log);
+  strangers.tell(log);
   tell_cut(file, name, log);
 }
 

@@ -41,7 +41,7 @@ struct HostLog {
   // When a trace was replayed, by device and trace, in order.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> replays_ns;
   std::set<std::string> session_ids;  // of messages TTNN_SESSION_ID:ID (2026)
-  bool damaged = false;               // a file ends in the middle of a line
+  bool damaged = false;               // a file is cut, or has lines that are none of its kind
   std::vector<std::string> remarks;
   bool empty() const { return ops.empty() && signposts.empty(); }
 };

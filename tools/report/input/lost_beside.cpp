@@ -18,8 +18,14 @@ bool number_of(const std::string& text, T& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+template <class T>
+bool number_or_nothing(const std::string& text, T& out) {
+  return text.empty() || number_of(text, out);
+}
+
 std::optional<LostInterval> interval_of(const std::vector<std::string>& fields) {
   LostInterval lost;
+  uint64_t amount = 0;
   if (fields.size() != kLaunches + 1) return std::nullopt;
   size_t risc = 0;
   while (risc < kRiscs && fields[kProcessor] != kRiscNames[risc]) ++risc;
@@ -27,14 +33,15 @@ std::optional<LostInterval> interval_of(const std::vector<std::string>& fields) 
   lost.lane.risc = static_cast<LogRisc>(risc);
   if (!number_of(fields[kChip], lost.chip) || !number_of(fields[kX], lost.lane.x) ||
       !number_of(fields[kY], lost.lane.y) || !number_of(fields[kFrom], lost.from) ||
-      (!fields[kTo].empty() && !number_of(fields[kTo], lost.to)))
+      !number_or_nothing(fields[kTo], lost.to) || !number_or_nothing(fields[kWords], amount) ||
+      !number_or_nothing(fields[kLaunches], amount))
     return std::nullopt;
   return lost;
 }
 
 }  // namespace
 
-std::vector<LostInterval> losses_beside(const std::string& log, std::vector<std::string>& remarks) {
+std::vector<LostInterval> losses_beside(const std::string& log, InputAccount& account) {
   std::vector<LostInterval> all;
   const std::string path = tools::path_beside(log);
   if (path.empty() || path == log) return all;
@@ -51,9 +58,12 @@ std::vector<LostInterval> losses_beside(const std::string& log, std::vector<std:
       first = file.line();
   }
   if (bad)
-    remarks.push_back(path + ": " + std::to_string(bad) +
-                      " rows of losses cannot be read and count as none, the first is line " +
-                      std::to_string(first));
+    account.remarks.push_back(path + ": " + std::to_string(bad) +
+                              " rows of losses cannot be read and count as none, the first is line " +
+                              std::to_string(first));
+  const bool cut = !file.ended() || file.unclosed();
+  if (cut) account.remarks.push_back(path + " ends in the middle of a line; it was cut");
+  account.damaged = account.damaged || bad > 0 || cut;
   return all;
 }
 

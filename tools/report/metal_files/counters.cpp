@@ -1,10 +1,11 @@
 #include "tools/report/metal_files/counters.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "firmware_markers/perf_counter.hpp"
 
@@ -32,8 +33,11 @@ std::string_view member(std::string_view meta, std::string_view key) {
   return meta.substr(0, meta.find_first_of(",;}"));
 }
 
-uint32_t number(std::string_view meta, std::string_view key) {
-  return static_cast<uint32_t>(std::strtoull(std::string(member(meta, key)).c_str(), nullptr, 10));
+std::optional<uint32_t> number(std::string_view meta, std::string_view key) {
+  const std::string_view text = member(meta, key);
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 double sum(const std::vector<double>& values, const std::vector<uint16_t>& which) {
@@ -136,8 +140,12 @@ void Counters::meta(const Launch& launch, const Lane& lane, const Event& event, 
   if (event.id != markers::kPerfCounterId) return;
   const auto id = ids_.find(std::string(member(text, "counter type")));
   if (id == ids_.end()) return;  // no metric is made of it
-  open_[key(launch)].push_back({static_cast<uint16_t>(lane.x << 8 | lane.y), id->second,
-                                number(text, "value"), number(text, "ref cnt")});
+  const auto value = number(text, "value"), reference = number(text, "ref cnt");
+  if (!value || !reference) {
+    ++unreadable_;
+    return;
+  }
+  open_[key(launch)].push_back({static_cast<uint16_t>(lane.x << 8 | lane.y), id->second, *value, *reference});
 }
 
 // The first report of every counter of every core, sorted by core; the rest stays in `all`.

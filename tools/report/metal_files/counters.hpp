@@ -31,6 +31,8 @@ class Counters : public Listener {
   uint64_t close(const DeviceOp& op);
   // The whole input was read: every device settles which alternative of a metric it uses.
   void end(TableForm form);
+  // Records of a counter whose value or reference is no number; they are left out.
+  uint64_t unreadable() const { return unreadable_; }
   // Fills `row.counters` with the metrics of `op`. After end().
   void fill(const DeviceOp& op, uint32_t worker_cores, DeviceRow& row);
 
@@ -80,6 +82,7 @@ class Counters : public Listener {
   std::vector<Formula> formulas_;  // beside counter_metrics()
   std::map<Key, std::vector<Count>> open_;
   Spill closed_;
+  uint64_t unreadable_ = 0;
   TableForm form_ = TableForm::either;
   std::map<uint32_t, Chip> chips_;
 };

@@ -377,7 +377,10 @@ size_t NocTraces::write(const std::string& directory, const Run& run,
   for (const HostOp& op : run.host.ops)
     if (op.device && op.info->contains("op_code") && (*op.info)["op_code"].is_string())
       names[{*op.device, op.call_count}] = word((*op.info)["op_code"].get<std::string>());
-  if (std::ifstream sync(directory + "/sync_device_info.csv"); sync) time_.read_sync_info(sync);
+  tools::SyncLines sync;
+  static_cast<void>(
+      sync.read(directory + "/sync_device_info.csv"));  // a copy: read_run() said what is wrong with it
+  time_.sync(std::move(sync));
   size_t written = 0;
   bool over_fabric = false;
   std::set<uint32_t> chips;

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "tools/report/input/device_input.hpp"
+#include "tools/report/input/signposts.hpp"
 #include "tools/report/text/python_text.hpp"
 
 namespace ttc::report {
@@ -124,33 +125,17 @@ Rows behind(const Rows& rows, const std::string& code) {
   return at == rows.end() ? rows : Rows(at + 1, rows.end());
 }
 
-Rows named_window(const Rows& rows, const ReportOptions& o, OpReport& report, bool& cut) {
+// Between signposts that are there.
+Rows named_window(const Rows& rows, const ReportOptions& o) {
   const auto place_of = [&](const std::string& name, size_t which) {
     for (size_t i = 0; i < rows.size(); ++i)
       if (rows[i].signpost && rows[i].code == hash_of(name) && which-- == 0) return i;
     return rows.size();
   };
-  size_t begin = 0, end = rows.size();
-  if (!o.start_signpost.empty()) {
-    const size_t at = place_of(o.start_signpost, 0);
-    if (at == rows.size()) {
-      report.remarks.push_back("there is no signpost '" + o.start_signpost + "' to start at");
-    } else {
-      begin = at + 1;
-      cut = true;
-    }
-  }
-  if (!o.end_signpost.empty()) {
-    const size_t at = place_of(o.end_signpost, o.end_signpost == o.start_signpost ? 1 : 0);
-    if (at == rows.size()) {
-      report.remarks.push_back("there is no " +
-                               std::string(o.end_signpost == o.start_signpost ? "second " : "") +
-                               "signpost '" + o.end_signpost + "' to end at");
-    } else {
-      end = at;
-      cut = true;
-    }
-  }
+  const size_t begin = o.start_signpost.empty() ? 0 : place_of(o.start_signpost, 0) + 1;
+  const size_t end = o.end_signpost.empty()
+                         ? rows.size()
+                         : place_of(o.end_signpost, o.end_signpost == o.start_signpost ? 1 : 0);
   return begin < end
              ? Rows(rows.begin() + static_cast<ptrdiff_t>(begin), rows.begin() + static_cast<ptrdiff_t>(end))
              : Rows();
@@ -162,16 +147,11 @@ Rows window(Rows rows, const OpRows& ops, const ReportOptions& o, OpReport& repo
   std::vector<std::string> names;
   for (const OpKey& r : rows)
     if (r.signpost) names.push_back(ops[r.row].code);
-  if (names.empty()) {
-    for (const std::string& wish : {o.start_signpost, o.end_signpost})
-      if (!wish.empty())
-        report.remarks.push_back("there are no signposts here, and so none called '" + wish +
-                                 "'; all ops are shown");
-    return rows;
-  }
-  bool cut = false;
-  const Rows named = named_window(rows, o, report, cut);
-  if (cut) return without_signposts(named, o);
+  need_signpost(o.start_signpost, 1, names);
+  need_signpost(o.end_signpost, o.end_signpost == o.start_signpost ? 2 : 1, names);
+  if (!o.start_signpost.empty() || !o.end_signpost.empty())
+    return without_signposts(named_window(rows, o), o);
+  if (names.empty()) return rows;
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     Rows candidate = behind(rows, *name);
     if (ops_in(candidate) == 0) continue;

@@ -81,7 +81,7 @@ struct OpReport {
   std::vector<std::string> remarks;  // what was chosen and why, for people
 };
 
-// Throws InputError for an architecture that is not known.
+// Throws InputError for an architecture that is not known, UnknownName for a signpost that is not there.
 OpReport make_report(OpTable table, const ReportOptions& options);
 
 struct StackedRow {

@@ -68,10 +68,12 @@ class OpTableReader::Cell {
       first_ = "row " + std::to_string(id_) + ", column '" + column + "', '" + cell.substr(0, 40) + "'";
     return std::nullopt;
   }
-  void tell(std::vector<std::string>& remarks) const {
-    if (bad_)
-      remarks.push_back(std::to_string(bad_) +
-                        " cells were left aside because they hold no plausible number, the first: " + first_);
+  void end(OpTable& table) const {
+    if (bad_ == 0) return;
+    table.damaged = true;
+    table.remarks.push_back(
+        std::to_string(bad_) +
+        " cells were left aside because they hold no plausible number, the first: " + first_);
   }
 
  private:
@@ -134,8 +136,8 @@ OpTableReader::OpTableReader(OpTable& table, const std::vector<std::string>& hea
 
 OpTableReader::~OpTableReader() = default;
 
-void OpTableReader::tell() const {
-  cell_->tell(table_.remarks);
+void OpTableReader::end() const {
+  cell_->end(table_);
 }
 
 OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
@@ -191,7 +193,7 @@ OpTable op_table(const Cells& cells, const std::vector<uint64_t>& lines, uint32_
   OpTableReader reader(table, cells.header, device_offset);
   for (size_t i = 0; i < cells.rows.size(); ++i)
     table.rows.push_back(reader.row(cells.rows[i], i < lines.size() ? lines[i] : i + 2));
-  reader.tell();
+  reader.end();
   return table;
 }
 

@@ -1,5 +1,5 @@
-// Rows of ops_perf_results*.csv of any year, typed. What a cell does not hold, or holds implausibly, is
-// absent; how often that happened is told with the first place. Columns are found by name (tt-metal
+// Rows of ops_perf_results*.csv of any year, typed. What a cell does not hold is absent. A cell that holds
+// something else than a plausible number is absent and damage; the remarks count such cells and name the first. Columns are found by name (tt-metal
 // tools/tracy/process_ops_logs.py).
 #pragma once
 #include <cstdint>
@@ -16,6 +16,7 @@ struct OpTable {
   OpRows rows;
   bool has_arch = false, has_worker_cores = false;  // columns of 2025 and later
   bool padded_names = false;                        // columns W_PAD[LOGICAL] instead of W
+  bool damaged = false;                             // cells of numbers hold something else
   std::vector<std::string> remarks;
 };
 
@@ -27,7 +28,8 @@ class OpTableReader {
   ~OpTableReader();
   // As many cells as the header has. `id`: of the row in its file.
   OpRow row(const std::vector<std::string>& cells, uint64_t id);
-  void tell() const;  // cells that were left aside, into the table's remarks
+  // To be called behind the last row: says in the table whether cells were left aside, and where the first is.
+  void end() const;
 
  private:
   class Cell;

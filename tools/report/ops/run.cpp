@@ -163,12 +163,17 @@ bool mixed(const Run& run) {
 
 // Of the chips that only a log has, those that its own sync relates to another chip.
 void read_sync(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
+  std::set<fs::path> places;
+  for (const std::string& one : from) places.insert(fs::path(one).parent_path());
+  if (!options.host.empty()) places.insert({fs::path(options.host), fs::path(options.host) / ".logs"});
   tools::SyncLines sync;
-  for (const std::string& one : from)
-    if (std::ifstream in(fs::path(one).parent_path() / "sync_device_info.csv"); in) sync.read(in);
-  if (!options.host.empty())
-    if (std::ifstream in(fs::path(options.host) / "sync_device_info.csv"); in) sync.read(in);
-  if (!sync.root()) return;
+  for (const fs::path& place : places) {
+    std::string bad = sync.read(place / "sync_device_info.csv");
+    if (bad.empty()) continue;
+    run.account.damaged = true;
+    run.account.remarks.push_back(std::move(bad));
+  }
+  if (!mixed(run) || !sync.root()) return;
   for (const auto& [chip, device] : run.devices)
     if (sync.known(chip)) run.synced.insert(chip);
 }
@@ -201,6 +206,11 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   builder.end();
   run.late = builder.late();
   run.without_program = builder.without_id();
+  if (counters.unreadable()) {
+    run.account.damaged = true;
+    run.account.remarks.push_back(std::to_string(counters.unreadable()) +
+                                  " records of hardware counters hold no number and are left out");
+  }
 }
 
 // The programs in order, and their rows.
@@ -259,8 +269,8 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   if (zones) settle(*zones, run);
   run.account.damaged = run.account.damaged || run.host.damaged;
   run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
+  read_sync(options, from, run);
   if (mixed(run)) {
-    read_sync(options, from, run);
     run.table = with_source(run.table, [&](size_t row) {
       return from_log(run.devices.at(run.rows[row].device)) ? kFromLog : kFromCapture;
     });
@@ -285,7 +295,7 @@ OpTable table_of(const Run& run) {
     }
     table.rows.push_back(op);
   }
-  reader.tell();
+  reader.end();
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "tools/report/input/signposts.hpp"
 #include "tools/report/ops/op_report.hpp"
 
 namespace ttc::report {
@@ -155,6 +156,10 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
     if (r->signpost()) {
       if (counts[r->code]++ == 0) names.push_back(r->code);
     }
+  std::vector<std::string> met;
+  for (const std::string& name : names) met.insert(met.end(), counts[name], name);
+  need_signpost(options.start, 1, met);
+  need_signpost(options.end, 1, met);
   Steps all;
   std::string start = options.start, end = options.end;
   if (start.empty() && !names.empty()) {

@@ -34,6 +34,7 @@ struct Steps {
   std::vector<Step> steps;
   std::string how;  // what was taken for a step, as a sentence
 };
+// Throws UnknownName for a signpost that is not there.
 Steps find_steps(const OpTable& table, const StepOptions& options);
 
 }  // namespace ttc::report

@@ -94,7 +94,7 @@ TableRead read_table(const std::string& path, OpTable& table, uint64_t id_offset
     if (row.device) read.next_device = std::max(read.next_device, *row.device + 1);
     table.rows.push_back(row);
   }
-  reader.tell();
+  reader.end();
   if (ragged)
     table.remarks.push_back(
         path + ": " + std::to_string(ragged) + " rows were skipped because they do not have the " +
@@ -102,7 +102,7 @@ TableRead read_table(const std::string& path, OpTable& table, uint64_t id_offset
   if (!whole)
     table.remarks.push_back(path +
                             " ends in the middle of a line; it was cut, and its last cell may be short");
-  read.damaged = ragged > 0 || !whole;
+  read.damaged = table.damaged || ragged > 0 || !whole;
   return read;
 }
 

@@ -12,7 +12,7 @@ namespace ttc::report {
 bool is_ops_results(const std::string& path);
 
 struct TableRead {
-  bool damaged = false;      // rows were left out, or the end was cut off
+  bool damaged = false;      // rows or cells were left out, or the end was cut off
   uint64_t last_id = 1;      // of the last row: the head is 1, whatever lines a row's fields take
   uint32_t next_device = 0;  // one more than the largest device
 };

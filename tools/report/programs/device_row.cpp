@@ -178,7 +178,8 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
     if (!place.contains(needed))
       throw InputError(name + ": line 1 names no column '" + needed + "'; it is no device perf report");
   CppReport all;
-  uint64_t skipped = 0, first = 0;
+  uint64_t skipped = 0, first = 0, bad_cells = 0;
+  std::string first_bad;
   const size_t columns = fields.size();
   bool whole_lines = file.ended();
   while (file.next(fields)) {
@@ -186,6 +187,14 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
     const auto cell = [&](const char* column) -> std::string_view {
       const auto it = place.find(column);
       return it == place.end() || it->second >= fields.size() ? std::string_view() : fields[it->second];
+    };
+    const auto optional = [&](const char* column, auto& out) {
+      using Value = typename std::decay_t<decltype(out)>::value_type;
+      const std::string_view text = cell(column);
+      out = whole<Value>(text);
+      if (!out && !text.empty() && bad_cells++ == 0)
+        first_bad = "line " + std::to_string(file.line()) + ", column '" + column + "', '" +
+                    std::string(text.substr(0, 40)) + "'";
     };
     DeviceRow r;
     const auto id = whole<uint32_t>(cell("GLOBAL CALL COUNT")), device = whole<uint32_t>(cell("DEVICE ID"));
@@ -195,16 +204,16 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
     }
     r.call_count = *id;
     r.device = *device;
-    r.trace_id = whole<uint32_t>(cell("METAL TRACE ID"));
-    r.session = whole<uint32_t>(cell("METAL TRACE REPLAY SESSION ID"));
+    optional("METAL TRACE ID", r.trace_id);
+    optional("METAL TRACE REPLAY SESSION ID", r.session);
     r.arch = cell("DEVICE ARCH");
     r.op_name = cell("OP NAME");
-    r.cores = whole<uint32_t>(cell("CORE COUNT"));
-    r.available_cores = whole<uint32_t>(cell("AVAILABLE WORKER CORE COUNT"));
-    for (const NumberColumn& c : kAnalyses) r.*c.member = whole<uint64_t>(cell(c.name));
-    for (size_t i = 0; i < r.risc_ns.size(); ++i) r.risc_ns[i] = whole<uint64_t>(cell(kRiscColumns[i]));
-    r.gap_ns = whole<int64_t>(cell(kGap));
-    r.dm_gap_ns = whole<int64_t>(cell(kDmGap));
+    optional("CORE COUNT", r.cores);
+    optional("AVAILABLE WORKER CORE COUNT", r.available_cores);
+    for (const NumberColumn& c : kAnalyses) optional(c.name, r.*c.member);
+    for (size_t i = 0; i < r.risc_ns.size(); ++i) optional(kRiscColumns[i], r.risc_ns[i]);
+    optional(kGap, r.gap_ns);
+    optional(kDmGap, r.dm_gap_ns);
     all.rows.push_back(std::move(r));
   }
   if (skipped)
@@ -212,8 +221,12 @@ CppReport read_cpp_report(std::istream& in, const std::string& name) {
         name + ": " + std::to_string(skipped) +
         " lines were skipped because they have too few columns or no program, the first is line " +
         std::to_string(first));
+  if (bad_cells)
+    all.remarks.push_back(
+        name + ": " + std::to_string(bad_cells) +
+        " cells were left aside because they hold no plausible number, the first: " + first_bad);
   if (!whole_lines) all.remarks.push_back(name + " ends in the middle of a line; it was cut");
-  all.damaged = skipped > 0 || !whole_lines;
+  all.damaged = skipped > 0 || bad_cells > 0 || !whole_lines;
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "tools/report/input/signposts.hpp"
 #include "tools/report/ops/op_report.hpp"
 #include "tools/report/ops/run.hpp"
 #include "tools/report/ops/run_diff.hpp"
@@ -115,8 +116,40 @@ TEST(ReportHost, reads_messages_traces_and_signposts) {
   EXPECT_EQ(log.replays_ns.at({3, 5}), (std::vector<uint64_t>{500, 700}));
   std::string remarks;
   for (const std::string& n : log.remarks) remarks += n + "\n";
-  for (const char* part : {"64 KiB", "not described before", "comma in a path", "in line "})
+  EXPECT_TRUE(log.damaged);
+  for (const char* part : {"no JSON that can be read", "not described before", "comma in a path", "in line "})
     EXPECT_NE(remarks.find(part), std::string::npos) << part << " is not in\n" << remarks;
+}
+
+// Tracy keeps 64 KiB of a message: a recording that is whole may hold such an op.
+TEST(ReportHost, json_that_tracy_cut_is_no_damage) {
+  for (const size_t bytes : {size_t{100}, size_t{65'500}}) {
+    HostLog log;
+    std::istringstream in("MessageName;total_ns\n`TT_DNN_DEVICE_OP: \"A\", 1, 0, 1 ->\n{\"a\": \"" +
+                          std::string(bytes, 'x') + "`;5\n");
+    read_ops_data(in, "data.csv", log);
+    ASSERT_EQ(log.remarks.size(), 1u);
+    EXPECT_EQ(log.damaged, bytes == 100) << log.remarks[0];
+    EXPECT_EQ(log.remarks[0].find("64 KiB") != std::string::npos, bytes > 65'000) << log.remarks[0];
+  }
+}
+
+TEST(ReportSignposts, the_near_name_is_the_one_meant) {
+  const std::vector<std::string> names{"start", "stop", "start"};
+  EXPECT_NO_THROW(need_signpost("", 1, names));
+  EXPECT_NO_THROW(need_signpost("start", 2, names));
+  const auto said = [&](const std::string& wish, size_t times, const std::vector<std::string>& all) {
+    try {
+      need_signpost(wish, times, all);
+    } catch (const UnknownName& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_NE(said("stop", 2, names).find("needs it twice"), std::string::npos);
+  EXPECT_NE(said("stars", 1, names).find("did you mean 'start'?"), std::string::npos);
+  EXPECT_NE(said("entirely else", 1, names).find("the first of the 3 is 'start'"), std::string::npos);
+  EXPECT_NE(said("start", 1, {}).find("no signposts at all"), std::string::npos);
 }
 
 // A hit flag written as a number was taken for the device of the form without a flag: the op vanished.
