@@ -172,51 +172,63 @@ std::string ops_summary(const std::string& json) {
   return text;
 }
 
-ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
-                              const std::string& host_logs, const std::string& metal_log,
-                              const std::string& tracy_program) {
-  ReportOutcome outcome;
-  Steps steps(request, outcome);
+namespace {
+
+// The files of tt-metal's tools.
+void make_files(const RunRequest& request, const ReportPlace& place, const ReportInputs& inputs, Steps& steps,
+                ReportOutcome& outcome) {
   // Beside the folder and not in the root: the workload's own .logs are there, and stay as they are.
   const fs::path folder(place.folder), work = folder / ".work";
   std::vector<std::string> files{"files", place.capture()};
-  if (!metal_log.empty()) files.push_back(metal_log);
+  if (!inputs.metal_log.empty()) files.push_back(inputs.metal_log);
   const std::vector<std::string> rest{"-o", work.string(), "--date", place.stamp, "--every-column"};
   files.insert(files.end(), rest.begin(), rest.end());
   if (!request.name.empty()) files.insert(files.end(), {"-n", request.name});
-  if (!host_logs.empty()) files.insert(files.end(), {"--host", host_logs});
+  if (!inputs.host_logs.empty()) files.insert(files.end(), {"--host", inputs.host_logs});
   if (request.noc_traces) files.push_back("--noc-traces");
+  std::error_code none;
   if (steps.ttreport(files)) {
     fs::path made = work / "reports";
     if (!request.name.empty()) made /= request.name;
     move_into(made / place.stamp, folder, work, outcome.files);
-    std::error_code none;
     fs::create_directories(folder / ".logs", none);
     move_into(work / ".logs", folder / ".logs", folder, outcome.files);
   }
-  std::error_code none;
   fs::remove_all(work, none);
-  std::vector<std::string> input{place.capture()};
-  if (!host_logs.empty()) input.insert(input.end(), {"--host", host_logs});
-  const std::string page = place.folder + "/report.html";
-  std::vector<std::string> html{"html", "-o", page};
-  html.insert(html.end(), input.begin(), input.end());
-  if (steps.ttreport(html)) outcome.files.push_back(page);
+}
+
+std::string make_ops(const RunRequest& request, const ReportPlace& place,
+                     const std::vector<std::string>& input, Steps& steps, ReportOutcome& outcome) {
   const std::string json = place.folder + "/ops.json";
   std::vector<std::string> ops{"ops", "--json", json, "--no-summary"};
   ops.insert(ops.end(), input.begin(), input.end());
   if (!request.start_signpost.empty()) ops.insert(ops.end(), {"--start-signpost", request.start_signpost});
   if (!request.end_signpost.empty()) ops.insert(ops.end(), {"--end-signpost", request.end_signpost});
-  if (steps.ttreport(ops)) {
-    outcome.files.push_back(json);
-    std::ifstream in(json, std::ios::binary);
-    std::stringstream text;
-    text << in.rdbuf();
-    outcome.summary = ops_summary(text.str());
-  }
-  if (!tracy_program.empty() && !steps.broken_off())
-    outcome.sentences.push_back(
-        make_tracy_file(tracy_program, place.capture(), place.folder + "/tracy_profile_log_host.tracy"));
+  if (!steps.ttreport(ops)) return {};
+  outcome.files.push_back(json);
+  std::ifstream in(json, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return ops_summary(text.str());
+}
+
+}  // namespace
+
+ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place, const ReportInputs& inputs,
+                              const std::function<void(const std::string&)>& show) {
+  ReportOutcome outcome;
+  Steps steps(request, outcome);
+  std::vector<std::string> input{place.capture()};
+  if (!inputs.host_logs.empty()) input.insert(input.end(), {"--host", inputs.host_logs});
+  show(make_ops(request, place, input, steps, outcome));
+  make_files(request, place, inputs, steps, outcome);
+  const std::string page = place.folder + "/report.html";
+  std::vector<std::string> html{"html", "-o", page};
+  html.insert(html.end(), input.begin(), input.end());
+  if (steps.ttreport(html)) outcome.files.push_back(page);
+  if (!inputs.tracy_program.empty() && !steps.broken_off())
+    outcome.sentences.push_back(make_tracy_file(inputs.tracy_program, place.capture(),
+                                                place.folder + "/tracy_profile_log_host.tracy"));
   return outcome;
 }
 

@@ -1,6 +1,7 @@
 // What a run leaves when its workload is over: the report folder, made by ttreport from the capture, and the
 // summary that is printed.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,17 @@ class ClaimedPlace {
 struct ReportOutcome {
   int exit_code = 0;               // of the first step that failed
   std::vector<std::string> files;  // that were written, absolute
-  std::string summary;             // lines for standard output
   std::vector<std::string> sentences;
 };
-// `tracy_program`: of Tracy, which makes the .tracy file; empty: there is none. `host_logs`: directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: there are none. `metal_log`: the
-// workload's own device log, whose other chips are taken along; empty: there is none.
-ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,
-                              const std::string& host_logs, const std::string& metal_log,
-                              const std::string& tracy_program = {});
+struct ReportInputs {
+  std::string host_logs;  // directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: there are none
+  std::string
+      metal_log;  // the workload's own device log, whose other chips are taken along; empty: there is none
+  std::string tracy_program;  // of Tracy, which makes the .tracy file; empty: there is none
+};
+// `show`: gets the lines of the summary, before the large files are made.
+ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place, const ReportInputs& inputs,
+                              const std::function<void(const std::string&)>& show);
 
 // The lines of a child program's stderr, a sentence each, without its name in front.
 std::vector<std::string> sentences_of(const HelperProgram& helper);

@@ -420,13 +420,14 @@ class RunSession {
           (logs.empty() ? "" : " and " + logs + "/tracy_ops_*.csv"));
       return;
     }
-    const ReportOutcome outcome =
-        make_run_report(request_, place_, logs, metal_log(),
-                        tracy_capture_program(request_.tools_folder, value_in(environment_, "PATH")));
+    const ReportInputs inputs{logs, metal_log(),
+                              tracy_capture_program(request_.tools_folder, value_in(environment_, "PATH"))};
+    const ReportOutcome outcome = make_run_report(request_, place_, inputs, [](const std::string& summary) {
+      std::fputs(summary.c_str(), stdout);
+      std::fflush(stdout);
+    });
     for (const std::string& sentence : outcome.sentences) say(sentence);
     if (outcome.exit_code && failure_ == 0) failure_ = Exit::kOutput;
-    std::fputs(outcome.summary.c_str(), stdout);
-    std::fflush(stdout);
     say("the report is in " + place_.folder);
   }
 
