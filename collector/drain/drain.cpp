@@ -168,6 +168,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = check_firmware(core); a != Access::ok || firmware_changed_) return a;
   }
   if (back) note_rewind(core, false);
+  const bool stored_moved = snap.stored != core.seen_stored;
   if (!back)
     if (const Access a = notice_l1_reset(core, snap); a != Access::ok) return a;
   if (core.rewound_ns != 0) {
@@ -189,7 +190,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   }
   if (!news)
     if (const Access a = check_quiet(core, look); a != Access::ok) return a;
-  if (const Access a = settle_mode(core, now_ns, news); a != Access::ok) return a;
+  if (const Access a = settle_mode(core, now_ns, news || stored_moved); a != Access::ok) return a;
   if (!news)
     if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   const bool unexplained = runs_missing(core, snap) && core.unexplained_visits < kUnexplainedVisits;
@@ -207,6 +208,9 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
     if (const Access a = settle_generation(core, snap); a != Access::ok) return a;
     if (!generation_settled_) return Access::ok;  // likewise
   }
+  bool mode_decided = false;
+  if (const Access a = settle_mode_by_log(core, snap, mode_decided); a != Access::ok || !mode_decided)
+    return a;
   LastTimes before;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) before[r] = core.lanes[r].digest.last_time;
   if (const Access a = deliver(core, snap, now_ns); a != Access::ok) return a;
@@ -238,7 +242,8 @@ void Drain::tell_losses() {
 
 Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   bool news = false;
-  const Access result = visit(core, now_ns, news);
+  Access result = visit(core, now_ns, news);
+  if (result == Access::ok && !firmware_changed_) result = note_begun_buffers(core);
   tell_losses();
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
@@ -297,7 +302,9 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
   if (!card_vanished)
     for (CoreState& core : cores_) {
       core.l1_kept_ns = 0;
-      if (keep_l1(core, ~uint64_t{0}) != Access::ok || publish_l1_rest(core) != Access::ok) break;
+      if (keep_l1(core, ~uint64_t{0}) != Access::ok || publish_l1_rest(core) != Access::ok ||
+          account_unknown_mode(core) != Access::ok)
+        break;
     }
   for (CoreState& core : cores_)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {

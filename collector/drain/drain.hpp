@@ -162,10 +162,14 @@ class Drain {
     bool pushes_early = false;    // it has frames of runs that had not ended
     bool waits = false;           // likewise, until the frame behind the cursor is delivered
     std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
-    std::vector<uint32_t> l1_rest;     // copy of what only L1 holds (l1_rest.cpp)
+    std::vector<uint32_t> l1_rest;     // copy of what only L1 holds (l1_tail.cpp)
     uint64_t l1_canary =
         0;  // time of the first marker of the buffer in L1; 0: none was seen since the last push
-    bool l1_joins = false;         // that buffer follows what was delivered
+    bool l1_joins = false;  // that buffer follows what was delivered
+    uint64_t l1_next_canary =
+        0;  // likewise, of the buffer behind a frame that was pushed and is not delivered yet; 0: not known
+    // A buffer may have been begun and lost since what is known: a poll was late, and L1 has not been examined in time since.
+    bool l1_unchecked = false;
     uint32_t chain_end = 0;        // behind what a recovery has taken that is not finished yet
     bool first_of_epoch = true;    // the next fresh frame is the first of its epoch
     uint64_t entered_until = 0;    // end of that frame's launch, until it was judged or more came
@@ -230,11 +234,10 @@ class Drain {
     uint64_t caught_up_generation = 0;  // likewise, when nothing was left undelivered
     uint64_t look_ns = 0;               // read time of the last look
     uint64_t previous_look_ns = 0;
-    bool late_since_caught_up = false;  // a poll was, since one that left nothing undelivered
-    bool looked_late = false;           // it came later than blind_spot after the one before
-    bool ask_all = false;               // a poll came late, and not every lane's canary has been read since
-    std::optional<Entered> entered;     // what the first fresh frames of this epoch showed
-    bool last_run_unchecked = false;    // an epoch began, and no quiet poll has compared L1 yet
+    bool looked_late = false;         // it came later than blind_spot after the one before
+    bool ask_all = false;             // a poll came late, and not every lane's canary has been read since
+    std::optional<Entered> entered;   // what the first fresh frames of this epoch showed
+    bool last_run_unchecked = false;  // an epoch began, and no quiet poll has compared L1 yet
     std::vector<uint32_t> hosts;  // of BRISC's latest frames: other lanes may come later to the same launches
     uint32_t quiet_looks = 0;     // in a row
     uint64_t rewound_ns = 0;      // a rewind was noticed then, and its epoch has not begun yet; 0: none
@@ -262,7 +265,7 @@ class Drain {
   struct Snapshot {
     std::array<uint32_t, device::kMaxRiscs> host_end{};
     std::array<uint32_t, device::kMaxRiscs>
-        stored{};  // DEVICE_END, of accumulating firmware only; read before host_end
+        stored{};  // DEVICE_END, where the firmware may accumulate; read before host_end
     uint32_t run_counter = 0;
     uint64_t read_time_ns = 0;
   };
@@ -315,6 +318,7 @@ class Drain {
   card::Access still_unrewound(const CoreState& core, const Snapshot& snap, bool& unrewound);
   bool rewound(const CoreState& core, const Snapshot& snap) const;
   device::Mode mode_of(const CoreState& core) const;
+  bool may_accumulate(const CoreState& core) const;
   void caught_up(CoreState& core, uint64_t looked_ns) const;
   void note_indices(CoreState& core, const Snapshot& snap) const;
   void note_rewind(CoreState& core, bool long_ago) const;
@@ -356,7 +360,10 @@ class Drain {
   bool host_has_read(const CoreState& core);
 
   // settle.cpp
-  card::Access settle_mode(CoreState& core, uint64_t now_ns, bool news);
+  card::Access settle_mode(CoreState& core, uint64_t now_ns, bool urgent);
+  card::Access settle_mode_by_log(const CoreState& core, const Snapshot& snap, bool& decided);
+  void use_mode(device::Mode mode);
+  card::Access account_unknown_mode(CoreState& core);
   card::Access settle_generation(const CoreState& core, const Snapshot& snap);
   card::Access read_landed_front(const CoreState& core, const Snapshot& snap, uint32_t words,
                                  std::vector<uint32_t>& front);
@@ -431,17 +438,20 @@ class Drain {
   static void forget_laps(CoreState& core);
   uint64_t missing_launches() const;
 
-  // l1_rest.cpp
+  // l1_tail.cpp
   card::Access read_vector(const CoreState& core, markers::ControlVector& vector);
   card::Access read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words);
   card::Access keep_l1(CoreState& core, uint64_t now_ns);
   uint64_t known_until(const CoreState& core, uint32_t risc) const;
   bool l1_joins(const CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
+  bool holds_marker(std::span<const uint32_t> buffer);
   card::Access check_l1(CoreState& core, const Snapshot& snap, bool& stands);
+  card::Access check_l1_before_mode(CoreState& core, const Snapshot& snap);
   void l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
   card::Access read_l1_canary(const CoreState& core, uint32_t risc,
                               std::array<uint32_t, device::kFirstCustomWord + 2>& buffer);
   bool may_have_stored(const CoreState& core, uint32_t risc) const;
+  card::Access note_begun_buffers(CoreState& core);
   card::Access notice_l1_reset(CoreState& core, const Snapshot& snap);
   bool frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until);
   card::Access take_l1_tail(CoreState& core, uint32_t risc);

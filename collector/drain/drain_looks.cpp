@@ -28,14 +28,14 @@ Access Drain::read_part(const CoreState& core, const ControlPart& part, uint32_t
 Access Drain::read_snapshot(const CoreState& core, Snapshot& snap) {
   std::array<uint32_t, 68> words{};
   snap.read_time_ns = attachment_.clock();
-  const bool accumulates = mode_of(core) == device::Mode::accumulate;
-  if (accumulates)
+  const bool stored = may_accumulate(core);
+  if (stored)
     if (const Access a = read_part(core, stored_part_, words.data()); a != Access::ok) return a;
   for (const ControlPart& part : poll_parts_)
     if (const Access a = read_part(core, part, words.data()); a != Access::ok) return a;
   const device::Format& f = attachment_.layout->format;
   std::copy_n(words.begin() + f.host_end, device::kMaxRiscs, snap.host_end.begin());
-  if (accumulates) std::copy_n(words.begin() + f.device_end, device::kMaxRiscs, snap.stored.begin());
+  if (stored) std::copy_n(words.begin() + f.device_end, device::kMaxRiscs, snap.stored.begin());
   snap.run_counter = words[f.run_counter];
   // Neither an index nor a count of runs gets there: the tile does not answer.
   const bool silent = snap.run_counter == ~0u || std::count(snap.host_end.begin(), snap.host_end.end(), ~0u);
@@ -53,7 +53,8 @@ Access Drain::look_at(CoreState& core, Look& look) {
   if (a == Access::ok) a = read_snapshot(core, look.snapshot);
   if (a != Access::ok) return a;
   core.looked_late = late;
-  core.late_since_caught_up = core.late_since_caught_up || late;
+  if (late)
+    for (LaneState& lane : core.lanes) lane.l1_unchecked = true;
   core.ask_all = core.ask_all || late;
   if (late && core.core.kind == markers::CoreKind::tensix) ++missed_poll_deadlines_;
   core.previous_look_ns = std::exchange(core.look_ns, look.begun_ns);
@@ -75,6 +76,7 @@ bool Drain::rewound(const CoreState& core, const Snapshot& snap) const {
   if (snap.run_counter < core.seen_runs) return true;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (snap.host_end[r] < core.seen_end[r]) return true;
+  if (mode_of(core) != device::Mode::accumulate) return false;
   // Accumulating firmware that has pushed nothing yet. A push moves the index before it clears DEVICE_END, and the index is read
   // after DEVICE_END.
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -99,10 +101,16 @@ device::Mode Drain::mode_of(const CoreState& core) const {
   return elsewhere ? device::Mode::normal : attachment_.mode;
 }
 
+// Until the mode is settled, what runs first may be accumulating firmware, whose buffers a host reset takes without a trace.
+bool Drain::may_accumulate(const CoreState& core) const {
+  if (mode_of(core) == device::Mode::accumulate) return true;
+  return !mode_settled_ && attachment_.layout->format.dispatch_core != 0 &&
+         core.core.kind == markers::CoreKind::tensix;
+}
+
 void Drain::caught_up(CoreState& core, uint64_t looked_ns) const {
   core.caught_up_ns = core.proven_ns = looked_ns;
   core.caught_up_generation = reset_generation_;
-  core.late_since_caught_up = false;
 }
 
 Publisher::Core Drain::chunk_core(const CoreState& core, uint32_t run_counter, uint64_t read_time_ns,

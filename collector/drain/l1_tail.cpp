@@ -55,15 +55,14 @@ bool same_first_marker(std::span<const uint32_t> a, std::span<const uint32_t> b)
   return a.size() > kHead && b.size() > kHead && a[kHead] == b[kHead] && a[kHead + 1] == b[kHead + 1];
 }
 
-// The buffer up to its last marker in ascending order: behind that are words of before. Empty: it has none.
-std::span<const uint32_t> ascending(std::span<const uint32_t> buffer) {
-  if (buffer.size() <= kHead || !is_short(buffer[kHead])) return {};
+// The buffer up to its last marker in ascending order: behind that are words of before. `buffer` holds a marker.
+std::span<const uint32_t> ascending(std::span<const uint32_t> buffer, uint64_t latest) {
   uint64_t last = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
   size_t end = kHead + 2;
   for (; end + 2 <= buffer.size() && markers::is_marker(buffer[end]); end += 2) {
     if (markers::is_blank(buffer[end])) continue;
     const uint64_t time = markers::marker_time(buffer[end], buffer[end + 1]);
-    if (!is_short(buffer[end]) || !later(time, last)) break;
+    if (!is_short(buffer[end]) || !later(time, last) || later(time, latest)) break;
     last = time;
   }
   return buffer.first(end);
@@ -94,6 +93,15 @@ Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint
   return Access::ok;
 }
 
+// A marker at the buffer's front that the tile can have stored. A card that was reset keeps what is in its L1, and its clock begins
+// anew: a time that is still to come is of before.
+bool Drain::holds_marker(std::span<const uint32_t> buffer) {
+  if (buffer.size() <= kHead + 1 || !is_short(buffer[kHead])) return false;
+  const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+  if (later(first, ceiling().time)) device_time_.sample(kCeilingAgeNs);  // the clock may have jumped ahead
+  return !later(first, ceiling().time);
+}
+
 // Until when the lane's account is complete, or when collecting began.
 uint64_t Drain::known_until(const CoreState& core, uint32_t risc) const {
   const uint64_t complete = core.account.complete_until(risc);
@@ -110,7 +118,7 @@ bool Drain::l1_joins(const CoreState& core, uint32_t risc, std::span<const uint3
   evidence.nothing_before = !later(first, known_until(core, risc));
   // At its first poll nothing is known of a core whose host has read results.
   const bool late =
-      core.late_since_caught_up || core.rewound_late || core.previous_look_ns <= attachment_.begun_ns;
+      lane.l1_unchecked || core.rewound_late || attachment_.clock() - core.look_ns > timing::kPollDeadlineNs;
   if (lane.l1_canary == 0 && !evidence.nothing_before)
     evidence.nothing_before = !late || !host_has_read(core);
   return prove_l1_tail(evidence).has_value();
@@ -120,9 +128,13 @@ bool Drain::l1_joins(const CoreState& core, uint32_t risc, std::span<const uint3
 void Drain::l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer) {
   LaneState& lane = core.lanes[risc];
   const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
-  if (first == lane.l1_canary) return;
+  if (first == lane.l1_canary) {
+    lane.l1_unchecked = false;
+    return;
+  }
   lane.l1_joins = l1_joins(core, risc, buffer);
   lane.l1_canary = first;
+  lane.l1_unchecked = false;
   if (!same_first_marker(lane.l1_rest, buffer)) lane.l1_rest.clear();
 }
 
@@ -134,7 +146,12 @@ bool Drain::frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint3
   if (lane.l1_canary != 0 && later(lane.l1_canary, until))
     return true;  // it was pushed before that buffer was begun
   const bool joins = l1_joins(core, risc, frame);
-  lane.l1_canary = 0;
+  const uint64_t next = std::exchange(lane.l1_next_canary, 0);
+  const bool is_next = next != 0 && later(next, until);
+  lane.l1_joins =
+      is_next;  // the push in front of it was the last: a host reset would have taken the index back
+  lane.l1_canary = is_next ? next : 0;
+  lane.l1_unchecked = false;
   lane.l1_rest.clear();
   return joins;
 }
@@ -155,9 +172,9 @@ Access Drain::read_l1_canary(const CoreState& core, uint32_t risc,
 Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
   stands = true;
   const bool pushed = snap.run_counter != core.seen_runs;
-  const bool all = core.looked_late || pushed || snap.stored[0] != core.seen_stored[0];
+  const bool all = pushed || snap.stored[0] != core.seen_stored[0];
   for (uint32_t r = 0; r < core.core.riscs && stands; ++r) {
-    const LaneState& lane = core.lanes[r];
+    LaneState& lane = core.lanes[r];
     if (snap.host_end[r] > lane.cursor) continue;  // the frame that was pushed shows it
     // A push clears DEVICE_END and counts. In the middle of a launch a reset clears that of the lanes that have ended, and the
     // launch may go on to push the others.
@@ -166,21 +183,43 @@ Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
       stands = false;
       break;
     }
-    if (cleared || (pushed && core.looked_late && snap.stored[r] <= kHead)) {
+    if (cleared || (pushed && lane.l1_unchecked && snap.stored[r] <= kHead)) {
       if (const Access a = take_l1_tail(core, r); a != Access::ok) return a;
       continue;
     }
-    if (snap.stored[r] <= kHead && (!core.looked_late || !may_have_stored(core, r))) continue;
-    if (r != 0 && !all && lane.l1_canary != 0) continue;
+    if (!may_have_stored(core, r)) lane.l1_unchecked = false;
+    if (!lane.l1_unchecked && (snap.stored[r] <= kHead || (r != 0 && !all && lane.l1_canary != 0))) continue;
     std::array<uint32_t, kHead + 2> buffer;
     if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
     const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
-    if (!is_short(buffer[kHead]) || first == lane.l1_canary) continue;
     // Where DEVICE_END is 0 and nothing was pushed, a host reset has cleared it.
-    const bool delivered = !later(first, known_until(core, r));
+    const bool holds = holds_marker(buffer);
+    const bool delivered = !holds || !later(first, known_until(core, r));
+    if (delivered || first == lane.l1_canary) lane.l1_unchecked = false;
+    if (!holds || first == lane.l1_canary) continue;
     const bool begins = lane.l1_canary == 0 && snap.stored[r] != 0 && l1_joins(core, r, buffer);
     stands = pushed || begins || (delivered && lane.l1_canary == 0);
     if (stands && snap.stored[r] > kHead) l1_begins(core, r, buffer);
+  }
+  return Access::ok;
+}
+
+// At the end of a visit: a buffer that has been begun is known by its first marker. A lane without one was therefore empty at the last
+// poll.
+Access Drain::note_begun_buffers(CoreState& core) {
+  if (mode_of(core) != device::Mode::accumulate) return Access::ok;
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    const bool waits = core.seen_end[r] > lane.cursor;
+    if (core.seen_stored[r] <= kHead || (waits ? lane.l1_next_canary : lane.l1_canary) != 0) continue;
+    std::array<uint32_t, kHead + 2> buffer;
+    if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
+    if (!holds_marker(buffer)) continue;
+    const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+    if (!waits)
+      l1_begins(core, r, buffer);
+    else if (first != lane.l1_canary)
+      lane.l1_next_canary = first;
   }
   return Access::ok;
 }
@@ -192,10 +231,27 @@ bool Drain::may_have_stored(const CoreState& core, uint32_t risc) const {
          !lane.l1_rest.empty() || core.seen_stored[risc] != 0;
 }
 
+// The core may be one that accumulates, and stores nothing now: a lane whose buffer is none, or is older than what is known, lost none
+// in between. What is newer is decided when the mode is.
+Access Drain::check_l1_before_mode(CoreState& core, const Snapshot& snap) {
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    if (!lane.l1_unchecked || snap.stored[r] != 0) continue;
+    std::array<uint32_t, kHead + 2> buffer;
+    if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
+    const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
+    lane.l1_unchecked = holds_marker(buffer) && later(first, known_until(core, r));
+  }
+  return Access::ok;
+}
+
 Access Drain::notice_l1_reset(CoreState& core, const Snapshot& snap) {
   bool stands = true;
-  if (mode_of(core) == device::Mode::accumulate)
-    if (const Access a = check_l1(core, snap, stands); a != Access::ok) return a;
+  if (may_accumulate(core)) {
+    const bool settled = mode_of(core) == device::Mode::accumulate;
+    const Access a = settled ? check_l1(core, snap, stands) : check_l1_before_mode(core, snap);
+    if (a != Access::ok) return a;
+  }
   if (!stands) note_rewind(core, true);
   core.seen_stored = snap.stored;
   return Access::ok;
@@ -230,7 +286,7 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
     if (accumulates && before.host_end[r] > core.lanes[r].cursor) continue;
     buffers[r].resize(markers::l1_words(before, r, attachment_.layout->format, buffers[r]));
     if (accumulates) {
-      if (!is_short(buffers[r][kHead])) continue;
+      if (!holds_marker(buffers[r])) continue;
       l1_begins(core, r, buffers[r]);
     }
     core.lanes[r].l1_rest = std::move(buffers[r]);
@@ -246,7 +302,7 @@ Access Drain::take_l1_tail(CoreState& core, uint32_t risc) {
   if (const Access a = read_buffer(core, risc, now); a != Access::ok) return a;
   const std::vector<uint32_t> copy = std::exchange(lane.l1_rest, {});
   const uint64_t canary = lane.l1_canary;
-  const auto content = ascending(now);
+  const auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
   const uint64_t first = content.empty() ? 0 : markers::marker_time(content[kHead], content[kHead + 1]);
   const bool joins = l1_joins(core, risc, content);
   // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
@@ -260,7 +316,8 @@ Access Drain::take_l1_tail(CoreState& core, uint32_t risc) {
     core.account.break_off(risc);
   }
   publish_rest(core, risc, {content.begin(), content.end()}, joins);
-  lane.l1_canary = 0;
+  lane.l1_canary = lane.l1_next_canary = 0;
+  lane.l1_unchecked = false;
   return Access::ok;
 }
 

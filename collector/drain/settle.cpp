@@ -19,15 +19,17 @@ constexpr uint32_t kLandingLoads = 512;
 
 // What the firmware was built for shows in L1 only, and once something ran. Two looks at one core must agree:
 // a launch that is just being opened may look like another mode. A core that nothing ran on costs one line.
-Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool news) {
-  if (mode_settled_ || (!news && now_ns < core.mode_due_ns) || core.core.kind != markers::CoreKind::tensix)
+Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool urgent) {
+  if (mode_settled_ || (!urgent && now_ns < core.mode_due_ns) || core.core.kind != markers::CoreKind::tensix)
     return Access::ok;
   core.mode_due_ns = now_ns + kModeEveryNs;
   std::array<uint32_t, 68> words{};
   const uint32_t stored = attachment_.layout->format.device_end;
   if (const Access a = read_part(core, {stored & ~1u, 2}, words.data()); a != Access::ok) return a;
   if (words[stored] == 0) {  // reset since it was seen?
-    if (core.mode_seen != device::Mode::normal) core.mode_due_ns = 0;
+    if (core.mode_seen == device::Mode::normal) return Access::ok;
+    core.mode_due_ns = 0;
+    if (last_chance_) use_mode(core.mode_seen);  // no second look will come
     return Access::ok;
   }
   markers::ControlVector v;
@@ -46,10 +48,39 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool news) {
     core.mode_due_ns = 0;
     return Access::ok;
   }
+  use_mode(mode);
+  return Access::ok;
+}
+
+// BRISC's first frame in a log shows accumulating firmware, too: L1 does not right after a push. Until that frame has landed, and until
+// L1 was looked at twice, nothing is delivered: frames that are read in the wrong mode cannot be taken back.
+Access Drain::settle_mode_by_log(const CoreState& core, const Snapshot& snap, bool& decided) {
+  decided = mode_settled_ || !may_accumulate(core);
+  if (decided) return Access::ok;
+  if (snap.host_end[0] == 0) return decided = core.mode_seen != device::Mode::accumulate, Access::ok;
+  if (core.lanes[0].cursor != 0) return decided = true, Access::ok;
+  std::vector<uint32_t> front;
+  if (const Access a = read_landed_front(core, snap, device::kFirstCustomWord + 2, front); a != Access::ok)
+    return a;
+  decided = !front.empty();
+  if (decided && markers::looks_accumulated(front)) use_mode(device::Mode::accumulate);
+  return Access::ok;
+}
+
+void Drain::use_mode(device::Mode mode) {
   mode_settled_ = true;
   attachment_.mode = mode;
   for (CoreState& each : cores_)
     for (LaneState& lane : each.lanes) lane.lane.mode = mode_of(each);
+}
+
+// Collecting ends, and the mode was never seen. A lane that polls came late for, and whose buffer holds what nothing shows to be
+// delivered, may lack all of it.
+Access Drain::account_unknown_mode(CoreState& core) {
+  if (mode_settled_ || !may_accumulate(core)) return Access::ok;
+  if (const Access a = check_l1_before_mode(core, {}); a != Access::ok) return a;
+  for (uint32_t r = 0; r < core.core.riscs; ++r)
+    if (core.lanes[r].l1_unchecked) core.account.break_off(r);
   return Access::ok;
 }
 

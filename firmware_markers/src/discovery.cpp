@@ -238,16 +238,21 @@ bool has_narrow_ids(const ControlVector& v, std::span<const uint32_t> buffers) {
 device::Mode mode_of(const ControlVector& v, std::span<const uint32_t> buffers) {
   using namespace device;
   if (waits_for_replay(v.trace_status)) return Mode::trace_only;
-  // Accumulating firmware never stamps a host id and puts every zone into the custom area: BRISC's slots are
-  // unset, or older than the first custom marker, as no finished launch has them.
-  if (v.device_end[0] <= kFirstCustomWord || buffers.size() < kFirstCustomWord + 2) return Mode::normal;
-  if (buffers[kIdHost] != 0 || !is_marker(buffers[kFirstCustomWord])) return Mode::normal;
-  const uint64_t first_custom = marker_time(buffers[kFirstCustomWord], buffers[kFirstCustomWord + 1]);
-  const bool unset = is_blank(buffers[kFwStartWord]) && is_blank(buffers[kFwEndWord]);
+  return v.device_end[0] > kFirstCustomWord && looks_accumulated(buffers) ? Mode::accumulate : Mode::normal;
+}
+
+// Accumulating firmware never stamps a host id and puts every zone into the custom area: BRISC's slots are
+// unset, or older than the first custom marker, as no finished launch has them.
+bool looks_accumulated(std::span<const uint32_t> words) {
+  using namespace device;
+  if (words.size() < kFirstCustomWord + 2) return false;
+  if (words[kIdHost] != 0 || !is_marker(words[kFirstCustomWord])) return false;
+  const uint64_t first_custom = marker_time(words[kFirstCustomWord], words[kFirstCustomWord + 1]);
+  const bool unset = is_blank(words[kFwStartWord]) && is_blank(words[kFwEndWord]);
   const bool older =
-      !is_blank(buffers[kFwEndWord]) &&
-      clock_difference(first_custom, marker_time(buffers[kFwEndWord], buffers[kFwEndWord + 1])) > 0;
-  return unset || older ? Mode::accumulate : Mode::normal;
+      !is_blank(words[kFwEndWord]) &&
+      clock_difference(first_custom, marker_time(words[kFwEndWord], words[kFwEndWord + 1])) > 0;
+  return unset || older;
 }
 
 bool l1_holds_more(const ControlVector& v, uint32_t risc, device::Mode mode,

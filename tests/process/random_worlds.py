@@ -9,8 +9,7 @@ otherwise nothing is invented and whatever is missing lies inside a reported int
 what could hurt silicon (the card says so and ends with 1).
 
 With --stalls the collector gets no CPU now and then, in the middle of whatever it does, and in every world the host resets
-at any moment. Left out are worlds whose clock moves by what is done alone (there a pause takes no time), and accumulating ones
-(what a reset takes out of L1 while nobody looks is not told in every case).
+at any moment. Left out are worlds whose clock moves by what is done alone (there a pause takes no time).
 
 Left out are worlds whose truth nobody could know: resets closer together than the drain's blind spot, overruns where pushes
 are misaligned (undefined on silicon), faults of trace-only firmware, whose frames carry no proof of their end.
@@ -161,7 +160,7 @@ def judge(world, stalls):
 
 def try_world(seed, stalls):
     world = World(seed)
-    if stalls and (world.virtual or world.mode == "accumulate"):
+    if stalls and world.virtual:
         return "", world
     if stalls and not world.faults and world.mode != "trace-only":
         world.faults = [f"host-reset:every=30000,apart=6ms,seed={seed & 0xffff}"]

@@ -22,6 +22,8 @@ struct MacroCardOptions {
   device::Mode mode = device::Mode::normal;
   // Of a kernel. Accumulating firmware pushes when a buffer is nearly full: with 60 every second launch.
   uint32_t zones = 1;
+  // L1 holds markers of before the card was reset, when its clock was far ahead.
+  bool old_l1 = false;
 };
 
 // A marker that firmware stored, and what became of it.
@@ -49,6 +51,7 @@ class MacroCard : public card::FakeCard {
     firmware_ = make_firmware();
     host_writes(0, format().control_words, 0);
     now_ = kBeginNs;
+    if (options.old_l1) fill_l1();
   }
 
   // --- steps
@@ -163,6 +166,13 @@ class MacroCard : public card::FakeCard {
                     : w == f.core_count_per_dram ? kCoresPerBank
                     : address                    ? risc_addresses
                                                  : 0;
+    }
+  }
+  void fill_l1() {
+    for (uint32_t w = 0; w + 2 <= buffer_.size(); w += 2) {
+      const uint64_t time = kBeginNs + (uint64_t{1} << 40) + w;
+      buffer_[w] = 0x80000000 | static_cast<uint32_t>(time >> 32);
+      buffer_[w + 1] = static_cast<uint32_t>(time);
     }
   }
   void finish_reset() {

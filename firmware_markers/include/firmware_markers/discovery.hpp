@@ -54,6 +54,8 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
 // How the firmware was built, from one core's vector and its buffers (RISC by RISC, kBufferWords each; may be
 // empty). Normal when nothing speaks for another mode.
 device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
+// Likewise from BRISC's first words alone: of its buffer while it records, or of a frame that has landed in its log.
+bool looks_accumulated(std::span<const uint32_t> words);
 
 // Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. Can only
 // be seen once a run was recorded.

@@ -44,6 +44,8 @@ struct Case {
   std::string letters;
   size_t length;      // of its histories; two more in a long run
   bool soon = false;  // launches may follow a reset at once: outside the assumptions
+  // The collector was attached before anything ran, to a card that was reset: the mode shows in L1 only, which holds what is older.
+  bool mode_unknown = false;
 };
 
 bool is_reset(char step) {
@@ -67,11 +69,11 @@ struct Judgement {
 class Exhausting : public RingReading {
  public:
   Exhausting(Shared& shared, const Case& c, const std::string& history)
-      : RingReading(shared), history_(history), card_({c.generation, c.mode, c.zones}) {
+      : RingReading(shared), history_(history), card_({c.generation, c.mode, c.zones, c.mode_unknown}) {
     attachment_.layout = &card_.layout();
     attachment_.layout_given = true;
-    attachment_.mode = c.mode;
-    attachment_.mode_given = true;
+    attachment_.mode = c.mode_unknown ? device::Mode::normal : c.mode;
+    attachment_.mode_given = !c.mode_unknown;
     attachment_.placement = markers::placement_for("wormhole_b0");
     attachment_.dram_base = MacroCard::kDramBase;
     attachment_.core_count_per_dram = MacroCard::kCoresPerBank;
@@ -295,6 +297,10 @@ INSTANTIATE_TEST_SUITE_P(quick, Exhaustion, testing::Values(Case{4, Mode::normal
 INSTANTIATE_TEST_SUITE_P(accumulate, Exhaustion, testing::Values(Case{4, Mode::accumulate, 60, "LsRpPS", 6}));
 INSTANTIATE_TEST_SUITE_P(accumulate_long, Exhaustion,
                          testing::Values(Case{4, Mode::accumulate, 12, "LsRpPS", 6}));
+INSTANTIATE_TEST_SUITE_P(found_out, Exhaustion,
+                         testing::Values(Case{4, Mode::accumulate, 12, "LsRpPS", 5, false, true}));
+INSTANTIATE_TEST_SUITE_P(found_out_normal, Exhaustion,
+                         testing::Values(Case{4, Mode::normal, 1, "LsRpPS", 5, false, true}));
 INSTANTIATE_TEST_SUITE_P(soon, Exhaustion, testing::Values(Case{4, Mode::accumulate, 60, "LmRpPS", 5, true}));
 INSTANTIATE_TEST_SUITE_P(soon_long, Exhaustion,
                          testing::Values(Case{4, Mode::accumulate, 12, "LmsRpPS", 5, true}));
