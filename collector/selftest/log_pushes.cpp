@@ -10,7 +10,6 @@ namespace ttc::collect::selftest {
 namespace {
 
 using card::Access;
-using card::Window;
 
 constexpr uint64_t kWatchNs = 700'000;      // a push, without a break
 constexpr uint64_t kGiveUpNs = 50'000'000;  // then it is not judged

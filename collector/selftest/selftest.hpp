@@ -18,10 +18,9 @@ namespace ttc::collect::selftest {
 // A collector's account of a part of the test.
 struct CollectFigures {
   double seconds = 0;
-  uint64_t programs = 0, markers = 0, sweeps = 0, missed_poll_deadlines = 0, retries = 0, epochs = 0;
+  uint64_t programs = 0, markers = 0, missed_poll_deadlines = 0;
   uint64_t intervals_of_loss = 0, words_lost = 0;  // words: of intervals whose extent is exact
   uint64_t sweep_p99_ns = 0;
-  std::string ended;  // why, as a sentence part
 };
 
 struct Options {

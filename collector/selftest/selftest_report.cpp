@@ -18,7 +18,7 @@ const char* memory_of(card::Memory memory) {
 
 template <class... Values>
 std::string line(const char* format, Values... values) {
-  char text[256];
+  char text[512];
   std::snprintf(text, sizeof text, format, values...);
   return std::string(text) + "\n";
 }
@@ -187,6 +187,7 @@ std::string to_text(const Result& result) {
   text +=
       "Only read: no power vote, no store. What is said of silicon is unverified until such texts come in.\n";
   if (!f.refused.empty()) text += f.refused + "\n";
+  for (const std::string& remark : f.remarks) text += remark + "\n";
   text += line(
       "%zu Tensix and %zu Ethernet tiles, %zu fused off, %zu memory banks; %llu round trips, %llu re-aims",
       f.tensix, f.ethernet, f.harvested, f.banks, static_cast<unsigned long long>(f.transactions.round_trips),

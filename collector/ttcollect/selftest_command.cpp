@@ -20,15 +20,11 @@ selftest::CollectFigures figures_of(const DeviceResult& d) {
   f.seconds = d.duration_s;
   f.programs = d.programs;
   f.markers = d.markers;
-  f.sweeps = d.sweeps;
   f.missed_poll_deadlines = d.missed_poll_deadlines;
-  f.retries = d.retries;
-  f.epochs = d.epochs;
   f.intervals_of_loss = d.lost.size();
   for (const shm::LossRecord& r : d.lost)
     if (r.precision == shm::LossPrecision::exact_words) f.words_lost += r.words;
   f.sweep_p99_ns = d.sweep_p99;
-  f.ended = d.ended;
   return f;
 }
 
