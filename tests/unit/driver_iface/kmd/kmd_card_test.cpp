@@ -53,10 +53,12 @@ class KmdCard : public testing::TestWithParam<const char*> {
     const std::string name = "kmd-" + std::to_string(getpid()) + "-" + std::to_string(number++);
     const auto rows = options.harvested_rows, columns = options.harvested_columns,
                channels = options.harvested_channels;
+    const uint32_t contradictions = options.contradictions;
     options = chip_options(GetParam(), name);
     options.harvested_rows = rows;
     options.harvested_columns = columns;
     options.harvested_channels = channels;
+    options.contradictions = contradictions;
     chips.push_back(std::make_unique<EmulatedCard>(options));
     chips.back()->announce();
     node.card = name;
@@ -161,6 +163,35 @@ TEST_P(KmdCard, a_hundred_times_attached_and_detached_leave_nothing) {
 }
 
 // --- names
+
+// What the search for tiles rests on: a fused-off tile says that it is off, and a tile which it is.
+TEST_P(KmdCard, contradicted_tiles_are_not_found_as_they_are) {
+  add();
+  open();
+  const auto working = [&] {
+    return std::count_if(card->tiles().begin(), card->tiles().end(),
+                         [](const Tile& t) { return t.kind == TileKind::tensix && !t.harvested; });
+  };
+  const auto all = working();
+  card.reset();
+  EmulatedCardOptions unsaid;
+  unsaid.contradictions = static_cast<uint32_t>(Contradiction::fused_off_unsaid);
+  ModelNode second;
+  second.ordinal = 1;
+  second.pci = "0000:02:00.0";
+  add(second, unsaid);
+  open("1");
+  EXPECT_EQ(working() > all, !blackhole()) << "Blackhole's telemetry names its columns besides";
+  card.reset();
+  EmulatedCardOptions other_names;
+  other_names.contradictions = static_cast<uint32_t>(Contradiction::node_id);
+  ModelNode third;
+  third.ordinal = 2;
+  third.pci = "0000:03:00.0";
+  add(third, other_names);
+  open("2");
+  EXPECT_LT(working(), all);
+}
 
 TEST_P(KmdCard, every_form_of_name_opens_the_same_card) {
   ModelNode node;
