@@ -299,16 +299,18 @@ class Machine {
   }
 
   enum Command : uint8_t { reads, writes, atomics };
-  // What the watcher does in front of a NoC command.
-  void sanitise(Thread& t, Command command) {
+  // A NoC command, and what the watcher does in front of it.
+  void issue(Thread& t, Command command) {
     const Watched& w = shape_.watched;
     t.now += w.check;
-    if (w.delay == 0 || w.masks.empty()) return;
-    if ((w.masks[program_.cores[t.core].core][command] >> t.risc & 1) == 0) return;
-    here(t);
-    t.now += w.delay;
-    t.moment = add(t, t.now, t.moment, Why::delay);
-    ++cores_[t.core].delayed[command];
+    const bool may_wait = w.delay != 0 && !w.masks.empty();
+    if (may_wait && (w.masks[program_.cores[t.core].core][command] >> t.risc & 1) != 0) {
+      here(t);
+      t.now += w.delay;
+      t.moment = add(t, t.now, t.moment, Why::delay);
+      ++cores_[t.core].delayed[command];
+    }
+    t.now += kIssueCycles;
   }
   void tell_delays() {
     for (size_t c = 0; c < cores_.size(); ++c)
@@ -333,8 +335,7 @@ class Machine {
   static uint8_t noc_of(const Thread& t) { return t.risc == brisc ? 1 : 0; }
   Resource& port(const Thread& t, bool in) { return cores_[t.core].port[noc_of(t)][in]; }
   void transfer(Thread& t, uint32_t bytes, bool in) {
-    sanitise(t, in ? reads : writes);
-    t.now += kIssueCycles;
+    issue(t, in ? reads : writes);
     const auto channel = static_cast<uint8_t>(t.turn++ % shape_.channels);
     uint32_t m =
         use(t, channels_[channel], here(t), shape_.channel_bytes_a_cycle, bytes, Why::channel, channel);
@@ -348,8 +349,7 @@ class Machine {
   void send(Thread& t, uint8_t group, uint32_t bytes) {
     const auto& to = program_.cores[t.core].group[group];
     if (to.empty()) return;
-    sanitise(t, writes);
-    t.now += kIssueCycles;
+    issue(t, writes);
     Cycles furthest = 0;
     for (const uint16_t core : to) furthest = std::max(furthest, way(t, core));
     uint32_t m = use(t, port(t, false), here(t), shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
@@ -361,8 +361,7 @@ class Machine {
   void signal(Thread& t, const Instruction& i) {
     const auto& to = program_.cores[t.core].group[i.a];
     if (to.empty()) return;
-    sanitise(t, to.size() == 1 ? atomics : writes);
-    t.now += kIssueCycles;
+    issue(t, to.size() == 1 ? atomics : writes);
     for (const uint16_t core : to) {
       Cycles at = t.now + way(t, core);
       const bool behind_data = t.sent > at;

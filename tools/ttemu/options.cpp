@@ -190,6 +190,23 @@ void add_workload_options(CLI::App& app, Options& o) {
   app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
 }
 
+void add_host_options(CLI::App& app, Options& o) {
+  app.add_option(
+      "--host-files", o.host_files,
+      "directory to write tracy_ops_data.csv and tracy_ops_times.csv to, as the host of a --workload\n"
+      "leaves them for reports");
+  app.add_option("--host-year", o.host_style.year, "the tt-metal whose messages --host-files holds")
+      ->check(CLI::Range(2024u, 2026u))
+      ->capture_default_str();
+  app.add_flag("--host-signposts", o.host_style.signposts,
+               "each pass over the workload's ops is between signposts step_N_start and step_N_end");
+  app.add_option("--host-rank", o.host_rank,
+                 "--host-files writes to DIR/HOST_rank_N, as a process of several does");
+  app.add_option(
+      "--host-events", o.host_style.events,
+      "also write messages and zones to this file or pipe when they are sent (tools/ttemu/README.md)");
+}
+
 void add_source_options(CLI::App& app, Options& o) {
   CLI::Option* profiler =
       app.add_option("--profiler", o.profiler,
@@ -206,20 +223,6 @@ void add_source_options(CLI::App& app, Options& o) {
   app.add_option(
       "--truth-unseen", o.truth_unseen,
       "of the truth, write what no observer can have known: a reset of the host destroyed it first");
-  app.add_option(
-      "--host-files", o.host_files,
-      "directory to write tracy_ops_data.csv and tracy_ops_times.csv to, as the host of a --workload\n"
-      "leaves them for reports");
-  app.add_option("--host-year", o.host_style.year, "the tt-metal whose messages --host-files holds")
-      ->check(CLI::Range(2024u, 2026u))
-      ->capture_default_str();
-  app.add_flag("--host-signposts", o.host_style.signposts,
-               "each pass over the workload's ops is between signposts step_N_start and step_N_end");
-  app.add_option("--host-rank", o.host_rank,
-                 "--host-files writes to DIR/HOST_rank_N, as a process of several does");
-  app.add_option(
-      "--host-events", o.host_style.events,
-      "also write messages and zones to this file or pipe when they are sent (tools/ttemu/README.md)");
   app.add_option("--fault", o.faults, "NAME[:key=value,...], repeatable; `ttemu --fault help` lists them")
       ->allow_extra_args(false)
       ->each([](const std::string& spec) {
@@ -380,6 +383,7 @@ void add_options(CLI::App& app, Options& o) {
   add_workload_options(app, o);
   add_metal_options(app, o);
   add_other_profilers(app, o);
+  add_host_options(app, o);
   add_source_options(app, o);
   add_output_options(app, o);
 }
