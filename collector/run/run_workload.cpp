@@ -214,8 +214,12 @@ class RunSession {
   // Where our package ttcollect is; empty: nowhere.
   static fs::path python_modules() {
     std::error_code none;
-    const fs::path modules = fs::read_symlink("/proc/self/exe", none).parent_path() / "python";
-    return !none && fs::exists(modules / "ttcollect", none) ? modules : fs::path();
+    const fs::path programs = fs::read_symlink("/proc/self/exe", none).parent_path();
+    if (none) return {};
+    // Of a build, of an installation: both hold nothing else that a workload could import instead of its own.
+    for (const fs::path& modules : {programs / "python", programs.parent_path() / "lib/ttcollect/python"})
+      if (fs::exists(modules / "ttcollect", none)) return modules;
+    return {};
   }
 
   // Before the workload starts: its environment has the socket's name.

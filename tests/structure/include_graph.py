@@ -19,7 +19,7 @@ ALLOWED = {"firmware_markers": [], "driver_iface": [], "shm": [], "collector": [
 # What tools may see of the collector: public headers, and the two folders for programs.
 COLLECTOR_FOR_TOOLS = {"collector/include/ttcollect", "collector/program", "collector/draw"}
 DRIVER_FOR_TOOLS = {"driver_iface/include/driver_iface"}
-PUBLIC_ROOTS = ["firmware_markers/include", "driver_iface/include", "shm/include", "collector/include"]
+PUBLIC_ROOTS = ["firmware_markers/include", "driver_iface/include", "shm/include", "collector/include", "tools/reader/include"]
 MOST_FILES = 25
 MOST_PUBLIC_HEADERS = 10
 

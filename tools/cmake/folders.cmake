@@ -11,7 +11,7 @@
 # tests and all other folders of the preset that fuzzes are compiled without it. A new target's folders belong here.
 set(ttc_fuzzed ttc_chip ttc_firmware_markers ttc_shm ttc_capture ttc_clock ttc_loss ttc_pipeline ttc_device_log ttc_replay ttc_tracy
   ttc_report_draw ttc_report_input ttc_report_metal_files ttc_report_ops ttc_report_programs ttc_report_text
-  ttc_report_zones ttc_tracy_server)
+  ttc_report_zones ttc_table_reader ttc_tables ttc_tracy_server)
 
 # What -fsanitize=fuzzer-no-link stands for in clang 14 and later. By its name it would not go with precompiled headers
 # that targets without it share.

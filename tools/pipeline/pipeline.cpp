@@ -87,10 +87,22 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
 }
 
 void Pipeline::release(SessionState& s, Format& format, bool all) {
-  for (std::vector<uint64_t> chunk; !(chunk = s.times.next_ready(all)).empty();) words(chunk, s, format);
+  const uint64_t before = delivered_;
+  while (delivered_ - before < most_markers_) {
+    const std::vector<uint64_t> chunk = s.times.next_ready(all);
+    if (chunk.empty()) return;
+    words(chunk, s, format);
+  }
+}
+
+bool Pipeline::deliver(Format& format, bool all) {
+  const uint64_t before = delivered_;
+  for (auto& [session, s] : sessions_) release(s, format, all);
+  return delivered_ != before;
 }
 
 void Pipeline::finish(Format& format) {
+  most_markers_ = ~uint64_t{0};
   for (auto& [session, s] : sessions_) release(s, format, true);
   losses_.finish();
   for (const auto& [session, intervals] : losses_.found())
@@ -333,6 +345,12 @@ void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, Sess
     events.host_clock_minus_raw_ns = s.times.difference_ns(*host_clock_).value_or(0);
   }
   format.frame(events);
+}
+
+uint64_t Pipeline::without_bound() const {
+  uint64_t count = 0;
+  for (const auto& [id, s] : sessions_) count += s.times.without_bound();
+  return count;
 }
 
 template <class Which>

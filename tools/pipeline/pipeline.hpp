@@ -62,6 +62,12 @@ class Pipeline {
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
 
+  // Of words that waited for the time stage, push() delivers about so many markers; deliver() goes on where it stopped. Without it
+  // a chunk of the clock model brings all that it covers at once.
+  void deliver_at_most(uint64_t markers) { most_markers_ = markers; }
+  // False: nothing was there. `all`: also what no clock model covers, as no further chunk will come.
+  bool deliver(Format& format, bool all);
+
   // What the source reports about its beginning, before push(), and its end, before finish(); see LossView.
   void lost_beginning() { losses_.lost_beginning(); }
   void broke_off() { losses_.broke_off(); }
@@ -84,6 +90,7 @@ class Pipeline {
   // Zone ids that were delivered, and have no name, or more than one: the first is shown then.
   size_t unnamed_ids() const;
   size_t ambiguous_ids() const;
+  uint64_t without_bound() const;                              // markers whose host time was asked for
   const std::string& complaint() const { return complaint_; }  // a chunk nothing could be made of
   // Once at the end: chip numbers that were changed, choices that were made and a reader should know of.
   std::vector<std::string> notices() const;
@@ -139,6 +146,7 @@ class Pipeline {
   markers::Anomalies anomalies_;
   collect::LossView losses_;
   uint64_t delivered_ = 0;
+  uint64_t most_markers_ = ~uint64_t{0};
   std::string complaint_;
   std::vector<std::string> remarks_;
 };

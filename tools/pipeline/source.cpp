@@ -49,6 +49,10 @@ class LiveSource : public Source {
     }
   }
 
+  void wait_at_most(unsigned ms) override {
+    if (follow_ms_) follow_ms_ = std::max(ms, 1u);
+  }
+
   std::vector<std::string> complaints() const override {
     std::vector<std::string> all;
     if (!from_now_)
@@ -138,6 +142,10 @@ class JoinedSource : public Source {
       pass_on();
     }
     return idle ? Next::idle : Next::end;
+  }
+
+  void wait_at_most(unsigned ms) override {
+    for (Part& part : parts_) part.source->wait_at_most(std::min(ms, kFollowWaitAmongMs));
   }
 
   std::vector<std::string> complaints() const override {

@@ -21,6 +21,8 @@ class Source {
   virtual ~Source() = default;
   enum class Next { chunk, end, idle };  // idle: nothing now, more may come
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
+  // Of a source that is followed: how long next() waits before it says idle, at least 1 ms.
+  virtual void wait_at_most(unsigned) {}
   // What was lost or cut on the way here, as sentences; empty when nothing.
   virtual std::vector<std::string> complaints() const = 0;
   // How much of it has come, 0 to 1; nothing where that is not known.

@@ -101,12 +101,34 @@ Programs::Launch Programs::take(const FrameEvents& f, uint32_t lane, std::span<c
     p.longest_y = f.core_y;
   }
   const bool fresh = insert(p.cores, core);
+  const auto place = std::lower_bound(p.cores.begin(), p.cores.end(), core) - p.cores.begin();
+  if (fresh) open.kernels.insert(open.kernels.begin() + place, Kernel{});
+  Kernel& kernel = open.kernels[static_cast<size_t>(place)];
+  if (b.kernel.begin) kernel.begin_ns = std::min(kernel.begin_ns, *b.kernel.begin);
+  if (b.kernel.end) kernel.end_ns = std::max(kernel.end_ns, *b.kernel.end);
   if (fresh && b.kernel_marker != ~uint32_t{0}) {
     launch.flow = open.number * kCoresAProgram + p.flows.size() + 1;
     launch.flow_marker = b.kernel_marker;
     p.flows.push_back(launch.flow);
   }
   return launch;
+}
+
+Program Programs::closed(Open&& open) {
+  Program p = std::move(open.is);
+  uint64_t sum = 0, cores = 0;
+  for (size_t i = 0; i < p.cores.size(); ++i) {
+    const Kernel& kernel = open.kernels[i];
+    if (kernel.end_ns <= kernel.begin_ns) continue;  // it ran none, or an end is missing
+    const uint64_t ns = kernel.end_ns - kernel.begin_ns;
+    sum += ns, ++cores;
+    if (ns <= p.core_most_ns) continue;
+    p.core_most_ns = ns;
+    p.most_x = static_cast<uint8_t>(p.cores[i] >> 8);
+    p.most_y = static_cast<uint8_t>(p.cores[i]);
+  }
+  if (cores) p.core_mean_ns = sum / cores;
+  return p;
 }
 
 std::vector<Program> Programs::settled(uint64_t until_ns) {
@@ -129,7 +151,7 @@ std::vector<Program> Programs::settled(uint64_t until_ns) {
     const auto numbers = numbers_.find(key_of(it->second.is.host_id, it->second.is.replay));
     std::erase(numbers->second, it->first);
     if (numbers->second.empty()) numbers_.erase(numbers);
-    done.push_back(std::move(it->second.is));
+    done.push_back(closed(std::move(it->second)));
     it = open_.erase(it);
   }
   std::sort(done.begin(), done.end(), [](const Program& a, const Program& b) {

@@ -22,9 +22,12 @@ struct Program {
   uint64_t kernel_begin_ns = ~uint64_t{0}, kernel_end_ns = 0;
   uint64_t longest_ns = 0;  // of a kernel zone
   uint8_t longest_x = 0, longest_y = 0;
-  uint32_t open = 0;            // processors whose end did not come
-  std::vector<uint32_t> cores;  // x << 8 | y, sorted
-  std::vector<uint64_t> flows;  // one for each core
+  // Of cores, from the first start of a kernel zone to the last end of one.
+  uint64_t core_mean_ns = 0, core_most_ns = 0;
+  uint8_t most_x = 0, most_y = 0;  // of core_most_ns
+  uint32_t open = 0;               // processors whose end did not come
+  std::vector<uint32_t> cores;     // x << 8 | y, sorted
+  std::vector<uint64_t> flows;     // one for each core
 };
 
 class Programs {
@@ -44,14 +47,19 @@ class Programs {
   std::vector<Program> settled(uint64_t until_ns);
 
  private:
+  struct Kernel {
+    uint64_t begin_ns = ~uint64_t{0}, end_ns = 0;
+  };
   struct Open {
     Program is;
+    std::vector<Kernel> kernels;  // by core, as in `is`
     uint64_t number = 0;
     uint64_t round = 0;           // of the last frame
     std::vector<uint32_t> lanes;  // sorted
   };
   Open& of(const FrameEvents& frame, uint32_t lane, std::optional<uint64_t> begin_ns);
   void count_rounds(uint32_t core);
+  static Program closed(Open&& open);
 
   std::unordered_map<uint64_t, Open> open_;                      // by number
   std::unordered_map<uint64_t, std::vector<uint64_t>> numbers_;  // of open ones, by host id and replay

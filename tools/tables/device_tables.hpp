@@ -1,0 +1,69 @@
+// The end of the pipeline as tables: markers, zones, programs, losses, clocks, telemetry and sessions of devices. It does not
+// write anything; whoever drives the pipeline takes the rows and clears them.
+//
+// A zone is what ZoneSteps pairs, and also what overlaps another zone in a frame. What has no partner is counted.
+#pragma once
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tools/pipeline/format.hpp"
+#include "tools/tables/tables.hpp"
+#include "tools/viewers/programs.hpp"
+#include "tools/viewers/zone_labels.hpp"
+#include "tools/viewers/zone_steps.hpp"
+
+namespace ttc::tools {
+
+class DeviceTables : public Format {
+ public:
+  // `wanted`: ttcollect_tables. `tables` outlives this.
+  DeviceTables(Tables& tables, uint32_t wanted) : tables_(tables), wanted_(wanted) {}
+
+  void begin(const Session& session) override;
+  void frame(const FrameEvents& frame) override;
+  void loss(const shm::LossRecord& record) override;
+  void names_changed() override { labels_.names_changed(); }
+  void clock(uint32_t chip, const collect::ClockMap& map) override;
+  void telemetry(uint32_t chip, const shm::TelemetryRecord& record) override;
+  void end() override;  // programs that are open become rows
+
+  uint64_t unpaired() const { return unpaired_; }
+
+ private:
+  struct Lane {
+    ZoneSteps steps;
+    std::vector<ttcollect_zone> open;  // whose begin came
+    uint64_t last = 0;                 // in ns, or cycles
+  };
+  struct Chip {
+    bool clock_told = false;
+    bool cycles = false;  // no clock model: cycles at the nominal clock
+    uint32_t mhz = 0;
+    std::unordered_map<uint32_t, Lane> lanes;
+    Programs programs;
+    uint64_t last_ns = 0, settled_ns = 0;
+    const collect::ClockMap* map = nullptr;
+    std::map<uint8_t, std::pair<uint32_t, uint64_t>> clock_told_until;  // by domain: era, cycles
+  };
+
+  void markers(const FrameEvents& frame, ZoneLabels::Lane& labels);
+  void zones(Lane& lane, const FrameEvents& frame, ZoneLabels::Lane& labels);
+  void times(Chip& chip, const FrameEvents& frame);
+  void settle(uint32_t number, Chip& chip, uint64_t until_ns);
+  ttcollect_zone begun(const FrameEvents& frame, uint32_t marker, ZoneLabels::Lane& labels) const;
+  void ended(ttcollect_zone zone, const FrameEvents& frame, uint32_t marker);
+  void note_names();
+
+  Tables& tables_;
+  const uint32_t wanted_;
+  ZoneLabels labels_;
+  std::map<uint32_t, Chip> chips_;
+  std::vector<uint64_t> ns_;
+  std::map<uint64_t, int64_t> realtime_;
+  uint64_t unpaired_ = 0;
+};
+
+}  // namespace ttc::tools

@@ -1,0 +1,41 @@
+// The rows that a reader is given, as ttcollect/reader.h has them: what the stages fill, and what the C ABI and SQLite take.
+#pragma once
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ttcollect/reader.h"
+
+namespace ttc::tools {
+
+// A batch. What a text points to is in `texts`, or is as old as the stage that filled it.
+struct Tables {
+  std::vector<ttcollect_name> names;  // all so far
+  std::vector<ttcollect_marker> markers;
+  std::vector<ttcollect_zone> zones;
+  std::vector<ttcollect_op> ops;
+  std::vector<ttcollect_loss> losses;
+  std::vector<ttcollect_clock> clocks;
+  std::vector<ttcollect_telemetry> telemetry;
+  std::vector<ttcollect_session> sessions;
+  std::vector<ttcollect_host_zone> host_zones;
+  std::vector<ttcollect_host_message> host_messages;
+  std::deque<std::string> texts;
+
+  const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
+  // Of the next batch; memory is kept.
+  void clear() {
+    markers.clear(), zones.clear(), ops.clear(), losses.clear(), clocks.clear();
+    telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), texts.clear();
+  }
+  bool empty() const { return most_rows() == 0; }
+  size_t most_rows() const {
+    size_t most = 0;
+    for (const size_t rows : {markers.size(), zones.size(), ops.size(), losses.size(), clocks.size(),
+                              telemetry.size(), sessions.size(), host_zones.size(), host_messages.size()})
+      if (rows > most) most = rows;
+    return most;
+  }
+};
+
+}  // namespace ttc::tools
