@@ -1,7 +1,7 @@
 # Sourced by tools/check and tools/quickstart: packages and configuration. Says what it installs.
 
 # What a user's build needs on Debian 12 and 13, and a font for the pictures of ttreport.
-build_packages="g++ make cmake libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev libtomlplusplus-dev liblz4-dev nlohmann-json3-dev zlib1g-dev libcairo2-dev fonts-dejavu-core"
+build_packages="g++ make cmake libboost-dev liburing-dev libpci-dev libnuma-dev libzstd-dev libxxhash-dev libcli11-dev libexpected-dev libtomlplusplus-dev liblz4-dev nlohmann-json3-dev zlib1g-dev libcairo2-dev libsqlite3-dev fonts-dejavu-core"
 # What tools/check and the presets (TTC_DEVELOPER) need besides, on Debian 12.
 developer_packages="$build_packages ninja-build libgtest-dev libbenchmark-dev python3"
 check_packages="$developer_packages chromium python3-pandas clang lld clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin"

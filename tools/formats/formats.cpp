@@ -2,6 +2,7 @@
 #include "tools/formats/sync_info.hpp"
 #include "tools/formats/telemetry_csv.hpp"
 #include "tools/pipeline/format.hpp"
+#include "tools/tables/ops_json.hpp"
 #include "tools/viewers/chrome.hpp"
 #include "tools/viewers/perfetto.hpp"
 #include "tools/viewers/svg_timeline.hpp"
@@ -28,6 +29,13 @@ constexpr FormatEntry kFormats[] = {
     {"telemetry-csv",
      "AICLK over host time; power and temperature stay empty for cards that do not tell them",
      make<TelemetryCsv>},
+    {"ops-json", "programs as newline JSON, an object a line: times, cores, the core that took longest",
+     make<OpsJson>, true},
+    {"sqlite",
+     "a database: sessions, zones, programs, losses, clock, telemetry, host zones, and views for usual "
+     "questions\n"
+     "  (docs/sqlite.md); `ttreport sql` and everything that reads SQLite 3.25 and later",
+     nullptr},
     {"perfetto",
      "native Perfetto trace; ui.perfetto.dev (up to some 2 GB in the browser) and trace_processor read it.\n"
      "  The whole timeline: chips, cores, RISCs, zones, data, losses, counters; at most 60 bytes a zone",

@@ -228,6 +228,8 @@ int run_export(const ExportOptions& o) {
     source =
         open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
   stop_on_signals();
+  if (o.format == "sqlite")
+    return run_sqlite_export(o, std::move(source), takes_everything(o, filter_of(o)), stop);
   return Export(o, std::move(source), std::move(named.logs)).run();
 }
 

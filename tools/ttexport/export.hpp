@@ -1,5 +1,8 @@
 // What ttexport does: a source through the pipeline into a format, or Tracy servers that are served.
 #pragma once
+#include <csignal>
+#include <memory>
+
 #include "tools/ttexport/options.hpp"
 
 namespace ttc::tools {
@@ -7,5 +10,9 @@ namespace ttc::tools {
 // Both give the exit code and throw SourceError; run_export() OutputError, serve_tracy() tracy::ListenError.
 int run_export(const ExportOptions& options);
 int serve_tracy(const ExportOptions& options);  // until a signal; a second one ends it at once
+
+// sqlite_export.cpp. `everything`: no marker is left out by where or when it was. `stop`: a signal came.
+int run_sqlite_export(const ExportOptions& options, std::unique_ptr<Source> source, bool everything,
+                      const volatile std::sig_atomic_t& stop);
 
 }  // namespace ttc::tools

@@ -144,6 +144,17 @@ void add_format_options(CLI::App& app, ExportOptions& o) {
       ->capture_default_str();
 }
 
+void add_sqlite_options(CLI::App& app, ExportOptions& o) {
+  app.add_flag(
+      "--append", o.append,
+      "sqlite: add to a database that ttexport wrote, all or nothing; the file is made where there is none");
+  app.add_flag("--markers", o.markers, "sqlite: also the table of single markers, two a zone and all events");
+  app.add_option("--host", o.host,
+                 "sqlite: column `host` of the captures (default: as the collector recorded it)");
+  app.add_option("--rank", o.rank, "sqlite: column `rank` of the captures, of a run of several processes")
+      ->check(CLI::Range(0, 1 << 30));
+}
+
 void add_tracy_options(CLI::App& app, ExportOptions& o) {
   app.add_option("--listen", o.tracy.listen,
                  "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
@@ -236,6 +247,10 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
       {"--columns", {"device-csv"}},
       {"--order", {"device-csv"}},
       {"--time", {"device-csv"}},
+      {"--append", {"sqlite"}},
+      {"--markers", {"sqlite"}},
+      {"--host", {"sqlite"}},
+      {"--rank", {"sqlite"}},
       {"--listen", {"tracy"}},
       {"--tracy-66", {"tracy"}},
       {"--tracy-lanes", {"tracy"}},
@@ -251,6 +266,10 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
     throw program::UsageError(
         std::string(option).append(" is of --format ").append(names).append(", not of ").append(format));
   }
+  if (format == "sqlite")
+    for (const char* option : {"--gzip", "--redact", "--host-clock", "--keep-duplicates", "--anomalies"})
+      if (app.count(option))
+        throw program::UsageError(std::string(option) + " is of formats that are text, not of sqlite");
   if (format != "tracy") return;
   for (const char* option :
        {"--output", "--follow", "--gzip", "--threads", "--host-clock", "--between", "--redact"})
@@ -265,6 +284,7 @@ void add_options(CLI::App& app, ExportOptions& o) {
   app.footer(kFooter);
   add_source_and_output(app, o);
   add_format_options(app, o);
+  add_sqlite_options(app, o);
   add_tracy_options(app, o);
   add_filters(app, o);
   add_diagnostics(app, o);
@@ -276,7 +296,7 @@ void complete(const CLI::App& app, ExportOptions& o) {
   const auto live = [](const std::string& from) { return from.starts_with("live:"); };
   if (!o.between.empty() && std::any_of(sources.begin(), sources.end(), live))
     throw program::UsageError("--between is of captures; a live source has no beginning");
-  const bool takes_logs = o.format != "sync-info" && o.format != "telemetry-csv";
+  const bool takes_logs = o.format != "sync-info" && o.format != "telemetry-csv" && o.format != "sqlite";
   if (const auto log = std::find_if(sources.begin(), sources.end(), is_device_log);
       log != sources.end() && !takes_logs)
     throw program::UsageError(
@@ -290,6 +310,8 @@ void complete(const CLI::App& app, ExportOptions& o) {
   o.tracy.device_contexts = o.tracy_lanes == "contexts";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? Order::log : Order::time;
   if (o.format == "tracy") return;
+  if (o.format == "sqlite" && o.output == "-")
+    throw program::UsageError("a database is not written to standard output; name a file with -o");
   program::refuse_output_over_input(o.output, sources);
   if (o.format == "device-csv") program::refuse_output_over_input(path_beside(o.output), sources);
 }

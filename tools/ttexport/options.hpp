@@ -19,7 +19,7 @@ struct ExportOptions {
   std::string format = "device-csv", output = "-";
   int end_with_parent = 0;
   bool follow = false, from_now = false, redact = false, anomalies = false, keep_duplicates = false,
-       gzip = false;
+       gzip = false, append = false, markers = false;
   unsigned wait_ms = 0;
   std::string order, time = "device", host_clock = "raw", cycles, between, of_66 = "0.11.0",
                      tracy_lanes = "threads", window;
@@ -27,6 +27,8 @@ struct ExportOptions {
   std::vector<unsigned> riscs;
   std::vector<uint32_t> host_ids;
   int chip = -1;
+  std::string host;
+  int64_t rank = -1;
   unsigned threads = 1;
   FormatOptions format_options;
   TracyFeed tracy;

@@ -43,5 +43,6 @@ std::unique_ptr<Report> make_diff_report();
 std::unique_ptr<Report> make_html_report();
 std::unique_ptr<Report> make_host_report();
 std::unique_ptr<Report> make_files_report();
+std::unique_ptr<Report> make_sql_report();
 
 }  // namespace ttc::tools

@@ -16,6 +16,7 @@ constexpr ReportEntry kReports[] = {
     {"host", "the host's zones and messages of a capture, as the files that tt-metal's scripts read",
      make_host_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
+    {"sql", "a question to a database of `ttexport --format sqlite`, in SQL", make_sql_report},
 };
 
 }  // namespace

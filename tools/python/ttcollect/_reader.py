@@ -1,0 +1,258 @@
+"""Runs and captures as numpy arrays and pandas frames."""
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
+
+import numpy as np
+
+from . import _library as lib
+
+if TYPE_CHECKING:
+    import pandas
+
+DTYPES = {table: np.dtype(fields) for table, fields in lib.ROWS.items()}
+for _table, _bytes in lib.SIZES.items():
+    if DTYPES[_table].itemsize != _bytes:
+        raise ImportError(f"ttcollect: a row of {_table} has {DTYPES[_table].itemsize} bytes here and {_bytes} in reader.h")
+
+UNBOUNDED = 0xFFFFFFFF
+OPEN_END = 0xFFFFFFFFFFFFFFFF
+_BOUND_KINDS = np.array(["", "hard", "conditional"], dtype=object)
+_MARKER_TYPES = np.array(["ZONE_START", "ZONE_END", "ZONE_TOTAL", "TS_DATA", "TS_EVENT", "TS_DATA_16B"], dtype=object)
+_PRECISIONS = np.array(["exact words", "bounded launches", "unknown"], dtype=object)
+_BITS = {"markers": lib.MARKERS, "zones": lib.ZONES, "ops": lib.OPS, "host": lib.HOST}
+
+
+class Error(RuntimeError):
+    """What cannot be opened or read; one sentence. `status` is that of ttcollect/reader.h."""
+
+    def __init__(self, status: int, text: str):
+        super().__init__(text)
+        self.status = status
+
+
+class Tables:
+    """Rows of a run, or of a part of it.
+
+    markers, zones, ops, losses, clocks, telemetry: numpy structured arrays with the fields of ttcollect/reader.h. Times `_ns` are
+    nanoseconds of the host's CLOCK_MONOTONIC_RAW (0: not known), `cycles` those of the device, bounds nanoseconds (UNBOUNDED: none).
+    names: texts by the number in the field `name`. sessions, host_zones, host_messages: lists of dicts.
+    """
+
+    def __init__(self) -> None:
+        for table in DTYPES:
+            setattr(self, table, np.empty(0, DTYPES[table]))
+        self.names: List[str] = []
+        self.sessions: List[Dict[str, Any]] = []
+        self.host_zones: List[Dict[str, Any]] = []
+        self.host_messages: List[Dict[str, Any]] = []
+
+    markers: np.ndarray
+    zones: np.ndarray
+    ops: np.ndarray
+    losses: np.ndarray
+    clocks: np.ndarray
+    telemetry: np.ndarray
+
+    def frame(self, table: str) -> "pandas.DataFrame":
+        """A pandas frame of a table. Names, processors and kinds are words; what is not known is NaN; bounds and losses are columns.
+
+        In `zones`, `cycles` (device) and `ns` (host) are durations. Losses say which part of a lane may lack markers: (from_ns,
+        to_ns) in nanoseconds, from_cycles and to_cycles in device cycles.
+        """
+        import pandas as pd
+        if table in ("sessions", "host_zones", "host_messages"):
+            return pd.DataFrame(getattr(self, table))
+        rows = getattr(self, table)
+        frame = pd.DataFrame({field: rows[field] for field in rows.dtype.names if field not in ("reserved", "data")})
+        if table == "markers":
+            frame["data"], frame["data2"] = rows["data"][:, 0], rows["data"][:, 1]
+            frame["type"] = _MARKER_TYPES[np.minimum(rows["type"], 5)]
+        if table in ("markers", "zones"):
+            frame["name"] = pd.Categorical.from_codes(*self._codes(rows["name"]))
+        if table == "zones":
+            frame["cycles"] = rows["end_cycles"] - rows["begin_cycles"]
+            known = (rows["begin_ns"] != 0) & (rows["end_ns"] != 0)
+            frame["ns"] = np.where(known, rows["end_ns"] - rows["begin_ns"], np.nan)
+        if table == "ops":
+            frame["ns"] = rows["end_ns"] - rows["begin_ns"]
+        if "risc" in rows.dtype.names:
+            kinds = rows["core_kind"] if "core_kind" in rows.dtype.names else np.zeros(len(rows), "u1")
+            frame["processor"] = _words(kinds.astype("u4") << 8 | rows["risc"], lambda key: _text(
+                lib.library().ttcollect_processor(key >> 8, key & 255)))
+        for bound in ("bound_ns", "hard_bound_ns"):
+            if bound in frame:
+                frame[bound] = np.where(rows[bound] == UNBOUNDED, np.nan, rows[bound])
+        for kind in ("bound_kind", "kind"):
+            if kind in frame:
+                frame[kind] = _BOUND_KINDS[np.minimum(rows[kind], 2)]
+        if table == "losses":
+            frame["cause"] = _words(rows["cause"], lambda key: _text(lib.library().ttcollect_loss_cause(key)))
+            frame["precision"] = _PRECISIONS[np.minimum(rows["precision"], 2)]
+            frame["to_cycles"] = np.where(rows["to_cycles"] == OPEN_END, np.nan, rows["to_cycles"].astype("f8"))
+        return frame
+
+    def _codes(self, numbers: np.ndarray):
+        words, code_of = [], np.empty(len(self.names), "i4")
+        known: Dict[str, int] = {}
+        for number, name in enumerate(self.names):
+            code_of[number] = known.setdefault(name, len(known))
+            if code_of[number] == len(words):
+                words.append(name)
+        return code_of[numbers] if len(numbers) else np.empty(0, "i4"), words
+
+
+def _words(keys: np.ndarray, word) -> np.ndarray:
+    unique, place = np.unique(keys, return_inverse=True)
+    return np.array([word(int(key)) for key in unique], dtype=object)[place] if len(unique) else np.empty(0, object)
+
+
+def _text(raw: Optional[bytes]) -> str:
+    return (raw or b"").decode("utf-8", "replace")
+
+
+def _structs(pointer, count) -> List[Dict[str, Any]]:
+    return [{field: _text(value) if isinstance(value, bytes) or value is None else value
+             for field, value in ((f[0], getattr(pointer[i], f[0])) for f in pointer[i]._fields_)} for i in range(count)]
+
+
+class Run:
+    """A live run or a capture. Iterating gives Tables as they come; read() all that is left at once.
+
+    After the end: `whole` (nothing was missed, cut or damaged), `remarks` (sentences that say what was), `account` (counts).
+    """
+
+    def __init__(self, source: str, tables, follow: bool, from_now: bool, wait_s: float, host_times: bool, threads: int,
+                 batch_rows: int):
+        self._lib, self._reader = lib.library(), ctypes.c_void_p()
+        options = lib.Options(struct_bytes=ctypes.sizeof(lib.Options))
+        self._lib.ttcollect_options_init(options)
+        options.tables = sum(_BITS[table] for table in tables)
+        options.follow, options.from_now, options.host_times = follow, from_now, host_times
+        options.wait_ms, options.threads, options.batch_rows = int(wait_s * 1000), threads, batch_rows
+        why = ctypes.create_string_buffer(1024)
+        status = self._lib.ttcollect_open(source.encode(), options, self._reader, why, len(why))
+        if status != lib.OK:
+            raise Error(status, _text(why.value))
+        self._names: List[str] = []
+        self.whole, self.over = True, False
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_reader", None):
+            self.close()
+
+    def close(self) -> None:
+        """Arrays stay valid."""
+        self._lib.ttcollect_close(self._reader)
+        self._reader = ctypes.c_void_p()
+
+    def _next(self, timeout_s: float) -> "lib.Batch":
+        if not self._reader:
+            raise Error(lib.USAGE, "the run is closed")
+        batch = lib.Batch(struct_bytes=ctypes.sizeof(lib.Batch))
+        status = self._lib.ttcollect_next(self._reader, int(timeout_s * 1000), batch)
+        self.over = status in (lib.END, lib.INCOMPLETE)
+        self.whole = self.whole and status >= lib.OK
+        if status < lib.OK and status not in (lib.LAPPED, lib.INCOMPLETE):
+            raise Error(status, _text(self._lib.ttcollect_error(self._reader)))
+        for number in range(len(self._names), batch.name_count):
+            self._names.append(_text(batch.names[number].name))
+        return batch
+
+    @staticmethod
+    def _view(batch: "lib.Batch", table: str) -> Optional[np.ndarray]:
+        """The rows where the library has them; valid until the next batch."""
+        count = getattr(batch, table + "_count")
+        if not count:
+            return None
+        raw = (ctypes.c_char * (count * DTYPES[table].itemsize)).from_address(getattr(batch, table))
+        return np.frombuffer(raw, DTYPES[table])
+
+    def _small(self, batch: "lib.Batch", tables: Tables) -> None:
+        for table in ("sessions", "host_zones", "host_messages"):
+            getattr(tables, table).extend(_structs(getattr(batch, table), getattr(batch, table + "_count")))
+
+    def next(self, timeout_s: float = 1.0) -> Optional[Tables]:
+        """What came since the last call, at most `timeout_s` seconds later; None at the end. Empty tables: nothing came in time."""
+        if self.over:
+            return None
+        batch, tables = self._next(timeout_s), Tables()
+        for table in DTYPES:
+            rows = self._view(batch, table)
+            if rows is not None:
+                setattr(tables, table, rows.copy())
+        self._small(batch, tables)
+        tables.names = list(self._names)
+        return tables
+
+    def __iter__(self) -> Iterator[Tables]:
+        while (tables := self.next()) is not None:
+            yield tables
+
+    def read(self) -> Tables:
+        """Everything up to the end of the source. Later versions of a loss interval replace earlier ones."""
+        all_rows, tables = {table: _Rows(DTYPES[table]) for table in DTYPES}, Tables()
+        while not self.over:
+            batch = self._next(1.0)
+            for table, rows in all_rows.items():
+                view = self._view(batch, table)
+                if view is not None:
+                    rows.add(view)
+            self._small(batch, tables)
+        for table, rows in all_rows.items():
+            setattr(tables, table, rows.array())
+        if len(tables.losses):
+            _, last = np.unique(tables.losses[["chip", "id"]][::-1], return_index=True)
+            tables.losses = tables.losses[np.sort(len(tables.losses) - 1 - last)]
+        tables.names = list(self._names)
+        return tables
+
+    @property
+    def remarks(self) -> List[str]:
+        """Sentences for people, once the end has come."""
+        texts: List[str] = []
+        while self._reader and (text := self._lib.ttcollect_remark(self._reader, len(texts))) is not None:
+            texts.append(_text(text))
+        return texts
+
+    @property
+    def account(self) -> Dict[str, int]:
+        """Counts: markers, unpaired, lost_intervals, missed_bytes, without_bound, unparsable_words."""
+        account = lib.Account(struct_bytes=ctypes.sizeof(lib.Account))
+        self._lib.ttcollect_get_account(self._reader, account)
+        return {field: getattr(account, field) for field, _ in account._fields_[1:]}
+
+
+class _Rows:
+    """An array that grows in place: large blocks of memory are moved by the kernel without being copied."""
+
+    def __init__(self, dtype: np.dtype):
+        self._bytes, self._dtype, self._used = np.empty(0, "u1"), dtype, 0
+
+    def add(self, more: np.ndarray) -> None:
+        need = self._used + more.nbytes
+        if need > len(self._bytes):
+            self._bytes.resize(max(need, len(self._bytes) * 3 // 2), refcheck=False)
+        self._bytes[self._used:need] = more.view("u1")
+        self._used = need
+
+    def array(self) -> np.ndarray:
+        return self._bytes[:self._used].view(self._dtype)
+
+
+def open(source: str, tables=("markers", "zones", "ops", "host"), *, follow: bool = True, from_now: bool = False, wait_s: float = 0.0,
+         host_times: bool = True, threads: int = 1, batch_rows: int = 1 << 16) -> Run:
+    """Opens "live:NAME", "FILE.ttc" or a comma list of several.
+
+    tables: which are wanted; losses, clocks, telemetry and sessions always come. Live: `follow` to the end of the run or only what is
+    there, `from_now` without what the ring holds, `wait_s` seconds for it to appear. host_times=False: device cycles only, without
+    the delay of the clock model (0.7 s). threads: that unpack a capture ahead. Raises Error.
+    """
+    return Run(source, tables, follow, from_now, wait_s, host_times, threads, batch_rows)

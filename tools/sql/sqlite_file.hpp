@@ -1,0 +1,40 @@
+// Tables as a SQLite database (docs/sqlite.md, schema.sql). A new file stands under its name whole or not at all; captures that are
+// added to one that is there are added whole or not at all, too.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tools/pipeline/output.hpp"
+#include "tools/tables/tables.hpp"
+
+namespace ttc::tools {
+
+class SqliteFile {
+ public:
+  static constexpr int kSchemaVersion = 1;
+  // What is said of the capture that is added.
+  struct Capture {
+    std::string source;
+    std::string host;  // empty: as its sessions say
+    std::optional<int64_t> rank;
+  };
+  // Throws OutputError: also where the file to be added to is none, or of another version.
+  SqliteFile(const std::string& path, bool append, const Capture& capture);
+  ~SqliteFile();
+  SqliteFile(const SqliteFile&) = delete;
+  SqliteFile& operator=(const SqliteFile&) = delete;
+
+  void write(const Tables& batch);
+  void commit(const ttcollect_account& account, bool whole, const std::vector<std::string>& remarks);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ttc::tools

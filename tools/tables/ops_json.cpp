@@ -1,0 +1,34 @@
+#include "tools/tables/ops_json.hpp"
+
+namespace ttc::tools {
+
+void OpsJson::write() {
+  for (const ttcollect_op& o : tables_.ops) {
+    std::string line = "{";
+    const auto number = [&](const char* key, int64_t value) {
+      line.append(line.size() > 1 ? ",\"" : "\"").append(key).append("\":").append(std::to_string(value));
+    };
+    number("chip", o.chip);
+    number("host_id", o.host_id);
+    if (o.replay) number("replay", o.replay);
+    number("begin_ns", o.begin_ns);
+    number("ns", o.end_ns - o.begin_ns);
+    if (o.kernel_end_ns) {
+      number("kernel_begin_ns", o.kernel_begin_ns);
+      number("kernel_ns", o.kernel_end_ns - o.kernel_begin_ns);
+    }
+    number("cores", o.cores);
+    if (o.core_most_ns) {
+      number("core_mean_ns", static_cast<int64_t>(o.core_mean_ns));
+      number("core_most_ns", static_cast<int64_t>(o.core_most_ns));
+      number("most_x", o.most_x);
+      number("most_y", o.most_y);
+    }
+    if (o.open) number("open", o.open);
+    if (o.of_device_clock) line += ",\"of_device_clock\":true";
+    out_.append(line + "}\n");
+  }
+  tables_.clear();
+}
+
+}  // namespace ttc::tools

@@ -1,0 +1,32 @@
+// Programs as newline JSON, an object a line, for whatever reads that: chip, host id, times in nanoseconds of
+// CLOCK_MONOTONIC_RAW, cores. Keys whose value is not known are left out.
+#pragma once
+#include "tools/tables/device_tables.hpp"
+
+namespace ttc::tools {
+
+class OpsJson : public Format {
+ public:
+  OpsJson(Output& out, const FormatOptions&) : out_(out), devices_(tables_, TTCOLLECT_OPS) {}
+
+  void begin(const Session& session) override { devices_.begin(session); }
+  void frame(const FrameEvents& frame) override {
+    devices_.frame(frame);
+    if (!tables_.ops.empty()) write();
+  }
+  void loss(const shm::LossRecord&) override {}
+  void names_changed() override { devices_.names_changed(); }
+  void end() override {
+    devices_.end();
+    write();
+  }
+
+ private:
+  void write();
+
+  Output& out_;
+  Tables tables_;
+  DeviceTables devices_;
+};
+
+}  // namespace ttc::tools
