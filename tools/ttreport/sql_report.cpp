@@ -93,12 +93,14 @@ class SqlReport : public Report {
   }
   static void print_table(Statement& statement) {
     std::vector<report::TextColumn> columns;
+    columns.reserve(static_cast<size_t>(statement.columns()));
     bool more = statement.next();
     for (int c = 0; c < statement.columns(); ++c)
       columns.push_back({statement.name(c), more && (statement.is_text(c) || statement.is_null(c)), 0, 0});
     report::TextTable table(columns);
     for (; more; more = statement.next()) {
       std::vector<report::TextCell> cells;
+      cells.reserve(static_cast<size_t>(statement.columns()));
       for (int c = 0; c < statement.columns(); ++c)
         cells.push_back({report::shortened(statement.text(c), kMostWidth)});
       table.row(std::move(cells));
