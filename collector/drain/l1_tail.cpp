@@ -94,7 +94,7 @@ Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint
 }
 
 // A marker at the buffer's front that the tile can have stored. A card that was reset keeps what is in its L1, and its clock begins
-// anew: a time that is still to come is of before.
+// again: a time that is still to come is of before.
 bool Drain::holds_marker(std::span<const uint32_t> buffer) {
   if (buffer.size() <= kHead + 1 || !is_short(buffer[kHead])) return false;
   const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);

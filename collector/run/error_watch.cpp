@@ -24,7 +24,7 @@ constexpr int kMostDescriptors = 4096;
 constexpr int kSizeEveryMs = 200;  // the terminal's size is followed
 constexpr int kWaitMs = 2000;      // for what is under way when the workload has ended
 
-// Searches lines as they come; tells each row once.
+// Searches lines as they come; prints each row once.
 class LineSearch {
  public:
   explicit LineSearch(int found) : found_(found) {}
@@ -42,7 +42,7 @@ class LineSearch {
       const auto row = static_cast<unsigned char>(e - known_errors().data());
       if (told_.insert(row).second) {
         [[maybe_unused]] const ssize_t written =
-            write(found_, &row, 1);  // nobody reads when the run was killed
+            write(found_, &row, 1);  // no reader is left when the run was killed
       }
     }
     line_.clear();
@@ -80,7 +80,7 @@ void follow_size(int terminal, int outer) {
 // same, a broken pipe or terminal.
 [[noreturn]] void pump(int outer, bool is_terminal, int found) {
   setsid();
-  for (int fd = 0; fd < kMostDescriptors; ++fd)  // nobody's end is held open from here
+  for (int fd = 0; fd < kMostDescriptors; ++fd)  // no other end is held open from here
     if (fd != STDERR_FILENO && fd != outer && fd != found) close(fd);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTTOU, SIGUSR1, SIGUSR2})
     signal(number, SIG_IGN);

@@ -3,7 +3,7 @@
 //
 // The workload writes to a terminal of the same size and kind where ours is one, else to a pipe, so that isatty(3) answers as
 // before. Between the two is a process of its own, which is no child of ours and outlives us: a run that is killed takes nothing
-// from the workload. It ends when nobody has the other end open any more.
+// from the workload. It ends when the other end is open nowhere any more.
 #pragma once
 #include <sys/types.h>
 

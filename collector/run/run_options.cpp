@@ -102,7 +102,7 @@ void RunCommand::add_options() {
   c.add_option("--range", typed_->range,
                "A..B: collect from the begin of step A to the end of step B, and summarize these");
   c.add_flag("--paused", r.paused,
-             "collect from the device when asked for only: ttcollect.start(), mark --start");
+             "collect from the device between start and stop only: ttcollect.start(), mark --start");
   c.add_option("--start-signpost", r.start_signpost, "the summary begins behind this signpost");
   c.add_option("--end-signpost", r.end_signpost, "and ends at this one");
   c.add_flag("--watch-stderr", r.watch_stderr,

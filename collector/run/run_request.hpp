@@ -33,7 +33,7 @@ struct RunRequest {
   uint64_t steps = 0;                // end collecting after so many; 0: with the workload
   // Collect from the begin of this step, and to the end of that one.
   std::optional<uint64_t> first_step, last_step;
-  bool paused = false;             // collect when it is asked for only
+  bool paused = false;             // collect between start and stop only
   uint32_t programs_per_core = 0;  // --op-support-count
   std::string perf_counters;       // --profiler-capture-perf-counters
   std::string child_functions;     // comma list

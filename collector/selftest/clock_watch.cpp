@@ -24,7 +24,7 @@ constexpr uint64_t kStretchNs = 2'000'000'000;  // then a new one is begun, of t
 constexpr uint64_t kEstablishedNs = 5'000'000;  // a stretch that long has a frequency
 constexpr uint64_t kLongNs = 100'000'000;       // and this long one that is compared with what the card says
 constexpr uint64_t kUsableBracketNs = 100'000;  // wider: the host was elsewhere
-constexpr uint64_t kLongestGapNs = 2'000'000;   // between two reads of which a change in between can be told
+constexpr uint64_t kLongestGapNs = 2'000'000;   // between two reads of which a change in between can be seen
 constexpr uint64_t kStandsNs = 20'000;          // a counter that did not move in this time
 constexpr double kAiclkTolerance = 0.02;
 constexpr LineFamily::Range kSlopes{0.1, 1000};  // ns a cycle: 1 MHz to 10 GHz
@@ -214,7 +214,7 @@ bool ClockWatch::follow(const CounterRead& read) {
   frequency_.finish();
   if (read.cycles < earlier.cycles / 2) {
     ++figures_.resets;
-    tallies_.speaks_against(Id::reset_cuts, "a tile's clock began anew, and loads went on being answered");
+    tallies_.speaks_against(Id::reset_cuts, "a tile's clock began again at 0, and loads went on being answered");
   } else {
     ++figures_.falls;
     tallies_.speaks_against(Id::clock_forward, text_of("it fell by %.0f cycles",

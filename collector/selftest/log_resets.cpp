@@ -205,7 +205,7 @@ Access LogWatch::look_at_all() {
     if (const Access a = poll(other, last_of_[&other]); a == Access::gone) return a;
   }
   looked_at_all_ns_ = raw_now_ns();
-  // The core that is watched was not looked at meanwhile: it begins anew.
+  // The core that is watched was not polled meanwhile: it begins again.
   forget();
   pending_.reset();
   last_ = {};

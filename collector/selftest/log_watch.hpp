@@ -2,7 +2,7 @@
 // behind every push until they have landed, and what a results read of the host does to all cores. Only reads.
 //
 // The core is one whose BRISC log is the first of its memory bank, because that log's place does not depend on the size of the
-// logs, which no card tells. Every conclusion rests on times around loads, in the order: a word was seen in one state by a
+// logs, which no card shows. Every conclusion rests on times around loads, in the order: a word was seen in one state by a
 // load that began after ..., and in another by one that ended before .... What came too close to the poll deadline is left out.
 #pragma once
 #include <array>
@@ -47,7 +47,7 @@ class LogWatch {
     uint64_t last_differed = 0;  // when the latest read that brought other words than the last one was begun
     unsigned reads = 0;
     std::vector<uint32_t> early;  // what stood there while the index was still lower; empty: was not read
-    bool joined = false;          // of several pushes: which came when is not told apart
+    bool joined = false;          // of several pushes: their order is not known
   };
   struct Reset {
     uint64_t not_before, seen;

@@ -25,13 +25,14 @@ CHIP = {
     "node-id": ("node-id", IDLE, "0.5s"),
     "few-windows": ("two-windows", IDLE, "0.5s"),
     "slow-link": ("poll-in-time", IDLE, "0.5s"),
-    "aiclk-wrong": ("aiclk", IDLE, "3s"),
     "flat-id-order": ("flat-ids", WORKLOAD, "0.5s"),
     "fused-off-unsaid": (None, IDLE, "0.5s"),
     "timer-rate": ("timer-rate", (*IDLE, "--arch", "blackhole"), "0.7s"),
-    "timer-latch": ("timer-latch", (*IDLE, "--arch", "blackhole", "--timer-start", 2**32 - 80_000_000), "5s"),
 }
+# These show while card and selftest run at the same time only: in a long run, on a host that runs nothing else.
 CLOCK = {
+    "aiclk-wrong": ("aiclk", IDLE, "3s"),
+    "timer-latch": ("timer-latch", (*IDLE, "--arch", "blackhole", "--timer-start", 2**32 - 80_000_000), "5s"),
     "clock-back": ("clock-forward", IDLE, "1s"),
     "clock-too-fast": ("clock-limit", IDLE, "1s"),
     "clock-restless": ("one-change", IDLE, "1.5s"),
@@ -109,13 +110,9 @@ def plant(table, only):
     for planted, (line, options, duration) in table.items():
         if only and planted != only:
             continue
-        share = share_of_a_cpu()
         lines, report = tested(options, duration, planted)
         if line is None:
             h.check(not contradicted(lines), f"{planted}: {contradicted(lines)}")
-            continue
-        if not contradicted(lines) and min(share_of_a_cpu(), share) < 0.7:    # it passes while we do not run
-            print(f"{planted}: not seen, as this host runs much else: {lines[line]['evidence']}")
             continue
         h.check(set(contradicted(lines)) == {line},
                 f"{planted}: contradicted {contradicted(lines)}; {line}: {lines[line]} {report['clock']} {report['workload']}")

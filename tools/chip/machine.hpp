@@ -37,7 +37,7 @@ struct Place {
   uint8_t x = 0, y = 0;
 };
 
-// What a build with tt-metal's watcher adds: every NoC command is checked first, and waits first where its core's mask says so.
+// What a build with tt-metal's watcher adds: every NoC command is checked first, and waits first where its core's mask has its bit set.
 // Processors are RISCs as below; kinds of command are read, write (and multicast), atomic (a semaphore of one other core).
 inline constexpr unsigned kCommands = 3;
 struct Watched {

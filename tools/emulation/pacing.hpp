@@ -41,7 +41,7 @@ class Pacing {
   uint64_t no_observer_ns_;
   bool on_;
   bool first_after_read_;
-  bool at_once_;  // launches go on right behind a results read, whoever has noticed it
+  bool at_once_;  // launches go on right behind a results read, no matter who has noticed it
   std::vector<EmulatedCore*> cores_;
   const std::atomic<bool>* stop_ = nullptr;
   uint64_t host_reads_ = 0, alone_since_ns_ = 0;

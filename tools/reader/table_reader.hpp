@@ -20,7 +20,7 @@ class TableReader {
   TableReader(std::unique_ptr<Source> source, const ttcollect_options& options, const Filter& filter,
               std::optional<markers::MetalDate> date, bool everything);
 
-  // Fills tables() anew. A ttcollect_status: _OK, _IDLE, _END, _LAPPED or _INCOMPLETE. Throws SourceError where two sources turn
+  // Fills tables() again. A ttcollect_status: _OK, _IDLE, _END, _LAPPED or _INCOMPLETE. Throws SourceError where two sources turn
   // out to hold one session, and what the standard library throws; every later call is then an error, too.
   int next(uint32_t timeout_ms);
 

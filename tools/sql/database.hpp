@@ -54,7 +54,7 @@ class Statement {
 class Database {
  public:
   enum class Use : uint8_t { create, append, read };
-  // `create`: `path` is an empty file that nobody else sees, under a name of /proc as well; nothing protects it from a crash.
+  // `create`: `path` is an empty file that no other process sees, under a name of /proc as well; nothing protects it from a crash.
   // `append`: one that is there, and is left as it was unless commit() is reached. `read`: no statement can write.
   Database(const std::string& path, Use use);
   Database(const Database&) = delete;

@@ -14,7 +14,7 @@ RealTime::RealTime(card::EmulatedCard& card, card::Coord reserved, uint64_t hz)
   for (uint32_t offset = 0; offset < kHeadBytes + kSlots * kSlotBytes; offset += 4) set(offset, 0);
 }
 
-// The record is there before the index says so. The host takes it at once; slots stay readable until they are lapped.
+// The record is there before the index covers it. The host takes it at once; slots stay readable until they are lapped.
 void RealTime::record(uint32_t runtime_id, uint32_t header, uint64_t begin, uint64_t end) {
   const uint32_t slot = kHeadBytes + written_ % kSlots * kSlotBytes;
   const uint32_t words[] = {

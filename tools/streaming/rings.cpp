@@ -32,7 +32,7 @@ void Rings::put(uint32_t risc, uint32_t word) {
   ++lane.written;
 }
 
-// The words are there before the tail says so.
+// The words are there before the tail covers them.
 void Rings::publish(uint32_t risc) {
   Lane& lane = lanes_[risc];
   if (lane.published == lane.written) return;
@@ -53,7 +53,7 @@ void Rings::make_room(uint32_t risc, uint64_t now) {
   ++stalls_;
   set(kStalls + risc, card_.load(tile_, control_ + 4 * (kStalls + risc)) + 1);
   publish(risc);
-  if (relay_ != Relay::none) take(risc);  // else it is not armed and goes on, over words that nobody took
+  if (relay_ != Relay::none) take(risc);  // else it is not armed and goes on, over words that were not taken
   packet(risc, kStallZone, now - std::min(now, kStallCycles), now);
 }
 

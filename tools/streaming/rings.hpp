@@ -18,7 +18,7 @@ inline constexpr std::array<uint32_t, kRiscs> kProgram{21, 22, 23, 29, 30};
 enum class Relay : uint8_t {
   quick,  // takes a lane's words as soon as a quarter of its ring is full
   slow,   // takes them when the producer has waited: it counts that, and a stall's zone follows
-  none    // there is none: producers are not armed and overwrite what nobody took
+  none    // there is none: producers are not armed and overwrite what was not taken
 };
 
 class Rings {

@@ -1,5 +1,5 @@
 // The end of the pipeline as tables: markers, zones, programs, losses, clocks, telemetry and sessions of devices. It does not
-// write anything; whoever drives the pipeline takes the rows and clears them.
+// write anything; the driver of the pipeline takes the rows and clears them.
 //
 // A zone is what ZoneSteps pairs, and also what overlaps another zone in a frame. What has no partner is counted.
 #pragma once

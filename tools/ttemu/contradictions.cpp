@@ -184,7 +184,7 @@ constexpr Row kRows[] = {
       "every second copy of a place in L1 returns what the copy before it did"},
      bit(Contradiction::stale_loads)},
     {{"reset-unseen", "kmd_device: a reset ends every open descriptor",
-      "the card is reset (as --fault reset says, or after 1 s), and nobody is cut off"},
+      "the card is reset (as --fault reset says, or after 1 s), and no process is cut off"},
      bit(Contradiction::reset_unseen),
      0,
      reset_unseen},

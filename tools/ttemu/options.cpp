@@ -132,7 +132,7 @@ void add_metal_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_option(
          "--metal-key", o.metal_key,
-         "what tells builds in TT_METAL_CACHE apart: full, or no-delay of versions that leave the delay out")
+         "what distinguishes builds in TT_METAL_CACHE: full, or no-delay of versions that leave the delay out")
       ->check(CLI::IsMember({"full", "no-delay"}))
       ->capture_default_str();
   app.add_option("--brisc-text", o.brisc_text_bytes,

@@ -15,7 +15,7 @@ struct BuildOptions {
   // Of builds whose key lacks the delay: what was built with another delay is taken from the cache.
   bool key_lacks_delay = false;
   std::string arch = "wormhole_b0";
-  std::string cache{};  // directory of built files (TT_METAL_CACHE); empty: everything is built anew
+  std::string cache{};  // directory of built files (TT_METAL_CACHE); empty: everything is built again
 };
 
 struct Built {
@@ -24,7 +24,7 @@ struct Built {
   uint32_t delay_cycles = 0;  // compiled in; what a delayed transaction waits
   uint32_t brisc_text_bytes = 0;
   bool from_cache = false;
-  // What a transaction is delayed by when its mask says so: nothing without watcher and sanitiser.
+  // What a transaction is delayed by when its mask has its bit set: nothing without watcher and sanitiser.
   uint32_t delays_by() const { return sanitises ? delay_cycles : 0; }
 };
 
@@ -33,7 +33,7 @@ struct BuildError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What tells builds apart; builds of one key share their files. The delay is part of it for each kind of transaction that names
+// What distinguishes builds; builds of one key share their files. The delay is part of it for each kind of transaction that names
 // cores, and only then (rtoptions.hpp, get_compile_hash_string).
 std::string build_key(const Settings& settings, const BuildOptions& options);
 

@@ -31,7 +31,7 @@ struct LogicalCore {
 
 struct DelayFeature {
   bool enabled = false;  // some cores were named, or a class of them
-  // A class of cores (all, worker, dispatch) names none: whoever sets up the delays looks at lists only.
+  // A class of cores (all, worker, dispatch) names none: the set-up of delays uses lists only.
   bool of_a_class = false;
   std::vector<LogicalCore> workers, ethernet;
   std::vector<int> chips;  // empty: all

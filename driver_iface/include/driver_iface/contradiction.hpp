@@ -18,7 +18,7 @@ enum class Contradiction : uint32_t {
   dram_numbering = 1u << 9,    // bank i is where bank i + 1 should be
   few_windows = 1u << 10,      // one window in all
   stale_loads = 1u << 11,      // every second copy of a place in L1 returns what the one before it did
-  reset_unseen = 1u << 12,     // a reset cuts nobody off
+  reset_unseen = 1u << 12,     // a reset cuts no process off
   aiclk_wrong = 1u << 13,      // telemetry names a clock 10 % too fast
 };
 

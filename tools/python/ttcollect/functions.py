@@ -142,7 +142,7 @@ class _Tracer:
                 self.socket.sendto(f"{_now(_RAW)} {os.getpid()} {tid} z\n{text}".encode(errors="replace"), "\0" + _where)
             except BlockingIOError:
                 return
-            except OSError:    # nobody collects any more
+            except OSError:    # no collector runs any more
                 return self.give_up()
             self.waiting_bytes -= len(text)
             self.waiting.pop(0)
