@@ -214,7 +214,8 @@ bool ClockWatch::follow(const CounterRead& read) {
   frequency_.finish();
   if (read.cycles < earlier.cycles / 2) {
     ++figures_.resets;
-    tallies_.speaks_against(Id::reset_cuts, "a tile's clock began again at 0, and loads went on being answered");
+    tallies_.speaks_against(Id::reset_cuts,
+                            "a tile's clock began again at 0, and loads went on being answered");
   } else {
     ++figures_.falls;
     tallies_.speaks_against(Id::clock_forward, text_of("it fell by %.0f cycles",

@@ -28,7 +28,8 @@ constexpr const char* kFooter =
     "list: 3 the PCI bus cannot be searched. doctor: 0 nothing stands in the way, 1 something does, 3 no "
     "such "
     "process,\n"
-    "or the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read. selftest: 3 no such device, 7 it went away,\n"
+    "or the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read. selftest: 3 no "
+    "such device, 7 it went away,\n"
     "9 an assumption is contradicted.\n"
     "8 anything else (memory, an error of the system).";
 

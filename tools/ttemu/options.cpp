@@ -130,9 +130,9 @@ void add_metal_options(CLI::App& app, Options& o) {
   app.add_option("--metal-build", o.metal_build, "of tt-metal: a debug build has its asserts")
       ->check(CLI::IsMember({"release", "debug"}))
       ->capture_default_str();
-  app.add_option(
-         "--metal-key", o.metal_key,
-         "what distinguishes builds in TT_METAL_CACHE: full, or no-delay of versions that leave the delay out")
+  app.add_option("--metal-key", o.metal_key,
+                 "what distinguishes builds in TT_METAL_CACHE: full, or no-delay of versions that leave the "
+                 "delay out")
       ->check(CLI::IsMember({"full", "no-delay"}))
       ->capture_default_str();
   app.add_option("--brisc-text", o.brisc_text_bytes,
