@@ -362,6 +362,8 @@ class Drain {
   // settle.cpp
   card::Access settle_mode(CoreState& core, uint64_t now_ns, bool urgent);
   card::Access settle_mode_by_log(const CoreState& core, const Snapshot& snap, bool& decided);
+  card::Access look_at_mode(const CoreState& core, std::optional<device::Mode>& mode);
+  card::Access wait_until_landed(const CoreState& core);
   void use_mode(device::Mode mode);
   card::Access account_unknown_mode(CoreState& core);
   card::Access settle_generation(const CoreState& core, const Snapshot& snap);

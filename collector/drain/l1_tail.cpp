@@ -207,7 +207,7 @@ Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
 // At the end of a visit: a buffer that has been begun is known by its first marker. A lane without one was therefore empty at the last
 // poll.
 Access Drain::note_begun_buffers(CoreState& core) {
-  if (mode_of(core) != device::Mode::accumulate) return Access::ok;
+  if (!may_accumulate(core)) return Access::ok;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     LaneState& lane = core.lanes[r];
     const bool waits = core.seen_end[r] > lane.cursor;
@@ -236,11 +236,14 @@ bool Drain::may_have_stored(const CoreState& core, uint32_t risc) const {
 Access Drain::check_l1_before_mode(CoreState& core, const Snapshot& snap) {
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     LaneState& lane = core.lanes[r];
+    // Cleared, and not by a push: a host reset may have taken what was stored.
+    const bool cleared = snap.stored[r] < core.seen_stored[r] && snap.host_end[r] <= core.seen_end[r];
+    lane.l1_unchecked = lane.l1_unchecked || cleared;
     if (!lane.l1_unchecked || snap.stored[r] != 0) continue;
     std::array<uint32_t, kHead + 2> buffer;
     if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
     const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
-    lane.l1_unchecked = holds_marker(buffer) && later(first, known_until(core, r));
+    lane.l1_unchecked = holds_marker(buffer) && first != lane.l1_canary && later(first, known_until(core, r));
   }
   return Access::ok;
 }

@@ -23,32 +23,40 @@ Access Drain::settle_mode(CoreState& core, uint64_t now_ns, bool urgent) {
   if (mode_settled_ || (!urgent && now_ns < core.mode_due_ns) || core.core.kind != markers::CoreKind::tensix)
     return Access::ok;
   core.mode_due_ns = now_ns + kModeEveryNs;
+  for (bool again : {false, true}) {
+    std::optional<device::Mode> mode;
+    if (const Access a = look_at_mode(core, mode); a != Access::ok || mode_settled_) return a;
+    if (mode == device::Mode::normal) return Access::ok;
+    if (!mode) {  // reset since it was seen?
+      if (core.mode_seen == device::Mode::normal) return Access::ok;
+      core.mode_due_ns = 0;
+      if (last_chance_) use_mode(core.mode_seen);  // no second look will come
+      return Access::ok;
+    }
+    if (std::exchange(core.mode_seen, *mode) == *mode) return use_mode(*mode), Access::ok;
+    core.mode_due_ns = 0;
+    if (again) break;
+    if (const Access a = wait_until_landed(core); a != Access::ok) return a;
+  }
+  return Access::ok;
+}
+
+// What L1 looks like; nothing where firmware stores nothing now.
+Access Drain::look_at_mode(const CoreState& core, std::optional<device::Mode>& mode) {
   std::array<uint32_t, 68> words{};
   const uint32_t stored = attachment_.layout->format.device_end;
   if (const Access a = read_part(core, {stored & ~1u, 2}, words.data()); a != Access::ok) return a;
-  if (words[stored] == 0) {  // reset since it was seen?
-    if (core.mode_seen == device::Mode::normal) return Access::ok;
-    core.mode_due_ns = 0;
-    if (last_chance_) use_mode(core.mode_seen);  // no second look will come
-    return Access::ok;
-  }
+  if (words[stored] == 0) return Access::ok;
   markers::ControlVector v;
   std::vector<uint32_t> buffer;
   Access a = read_vector(core, v);
   if (a == Access::ok) a = read_buffer(core, 0, buffer);
   if (a != Access::ok) return a;
-  const device::Mode mode = markers::mode_of(v, buffer);
-  if (mode == device::Mode::normal) {
-    // A recorded launch, as normal firmware leaves it. Accumulating firmware stamps no id, and right after a
-    // push nothing else tells its buffer from a normal one.
+  mode = markers::mode_of(v, buffer);
+  // A recorded launch, as normal firmware leaves it. Accumulating firmware stamps no id, and right after a
+  // push its buffer differs in nothing else from a normal one.
+  if (mode == device::Mode::normal)
     mode_settled_ = v.run_counter != 0 && v.done == 1 && buffer[device::kIdHost] != 0;
-    return Access::ok;
-  }
-  if (std::exchange(core.mode_seen, mode) != mode) {
-    core.mode_due_ns = 0;
-    return Access::ok;
-  }
-  use_mode(mode);
   return Access::ok;
 }
 
@@ -78,7 +86,9 @@ void Drain::use_mode(device::Mode mode) {
 // delivered, may lack all of it.
 Access Drain::account_unknown_mode(CoreState& core) {
   if (mode_settled_ || !may_accumulate(core)) return Access::ok;
-  if (const Access a = check_l1_before_mode(core, {}); a != Access::ok) return a;
+  Snapshot nothing_stored;
+  nothing_stored.host_end.fill(~0u);  // what firmware stored last may have been pushed
+  if (const Access a = check_l1_before_mode(core, nothing_stored); a != Access::ok) return a;
   for (uint32_t r = 0; r < core.core.riscs; ++r)
     if (core.lanes[r].l1_unchecked) core.account.break_off(r);
   return Access::ok;
@@ -117,17 +127,24 @@ Access Drain::settle_generation(const CoreState& core, const Snapshot& snap) {
   return Access::ok;
 }
 
+// By loads, which take time; at most so many, where a clock stands.
+Access Drain::wait_until_landed(const CoreState& core) {
+  Snapshot again;
+  const uint64_t began_ns = attachment_.clock();
+  for (uint32_t i = 0; i < kLandingLoads && attachment_.clock() - began_ns < timing::kLandedNs; ++i)
+    if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
+  return Access::ok;
+}
+
 // Words from the front of BRISC's log that have landed and are of the epoch of `snap`. Empty: the core was reset meanwhile, or
 // reading took so long that it may have been.
 Access Drain::read_landed_front(const CoreState& core, const Snapshot& snap, uint32_t words,
                                 std::vector<uint32_t>& front) {
   front.clear();
   Snapshot again;
-  const uint64_t announced_ns = attachment_.clock();
-  for (uint32_t i = 0; attachment_.clock() - announced_ns < timing::kLandedNs; ++i) {  // loads take time
-    if (i == kLandingLoads) return Access::ok;
-    if (const Access a = read_snapshot(core, again); a != Access::ok) return a;
-  }
+  const uint64_t began_ns = attachment_.clock();
+  if (const Access a = wait_until_landed(core); a != Access::ok) return a;
+  if (attachment_.clock() - began_ns < timing::kLandedNs) return Access::ok;
   std::vector<uint64_t> raw(words / 2);
   const LogRead read{core.core.bank, log_address(core, 0, 0), raw};
   if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;

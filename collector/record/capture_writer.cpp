@@ -148,7 +148,7 @@ bool CaptureWriter::refresh_active() {
 bool CaptureWriter::take_feeds() {
   bool any = false;
   for (ChunkFeed* feed : active_feeds_) {
-    if (queue_.bytes() > options_.memory_bytes / 2) return any;
+    if (!is_broken() && queue_.bytes() > options_.memory_bytes / 2) return any;
     for (const auto& chunk : feed->take(options_.memory_bytes / kTurnsInMemory)) keep(chunk), any = true;
   }
   return any;

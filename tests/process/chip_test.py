@@ -152,7 +152,7 @@ def contradict():
     """Each contradiction that is listed runs; truth and JSON say which assumptions did not hold."""
     _, out, _ = h.run("ttemu", "--contradict", "help")
     names = [line.split()[0] for line in out.splitlines()]
-    h.check(len(names) == 28 and all(" -> " in line for line in out.splitlines()), out)
+    h.check(names and all(" -> " in line for line in out.splitlines()), out)
     truth = h.work("truth.csv")
     for name in names:
         code, out, err = h.run("ttemu", "--name", h.card_name(), "--linger", "0s", "--json", "--cores", 1, "--programs", 3, "--truth", truth,
@@ -165,7 +165,7 @@ def contradict():
                              (["--contradict", "clock-wanders", "--time", "virtual"], "real time"),
                              (["--contradict", "slow-reset", "--replay", truth], "is of a workload")):
         h.check(words in emulate(*arguments, code=2), f"{arguments} does not say: {words}")
-    # A broken assumption shows: with words that land ten times later than assumed, payload is read too early.
+    # A broken assumption shows: launches that RUN_COUNTER counts twice are reported as missing.
     run = Run([], ["--pace", "--cores", 2, "--programs", 60, "--contradict", "run-counter-doubles"], export_codes=(0, 6))
     h.check(run.lost, "launches that RUN_COUNTER counted twice are not reported as missing")
 

@@ -47,7 +47,7 @@ def environment(**variables):
 
 def card(**variables):
     name = h.card_name()
-    process = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 100, "--host-reads", "every:50", "-q",
+    process = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 100, "--host-reads", "every:50", "--brisc-text", 1 << 20, "-q",
                       env=environment(**variables))
     h.wait_for_card(name, process)
     return name, process

@@ -36,7 +36,7 @@ constexpr uint64_t kDeadlineNs = collect::timing::kPollDeadlineNs;
 //   L launch      s launch that NCRISC sits out      q launch with a quick push      d launch whose words land late
 //   m launch with a host reset in it, after NCRISC ended
 //   R host reset  t host reset, half written, that goes on 20 us later
-//   p one poll, 50 us later    P polls for longer than the deadline, each in time     S no poll for longer than the deadline
+//   p one poll, 50 us later    2 one poll, 2 ms later    P polls for longer than the deadline, each in time     S no poll for longer than the deadline
 struct Case {
   unsigned generation;
   device::Mode mode;
@@ -55,7 +55,7 @@ bool is_pause(char step) {
   return step == 'P' || step == 'S';
 }
 bool is_launch(char step) {
-  return step != 'R' && step != 't' && step != 'p' && !is_pause(step);
+  return step != 'R' && step != 't' && step != 'p' && step != '2' && !is_pause(step);
 }
 
 struct Judgement {
@@ -130,6 +130,9 @@ class Exhausting : public RingReading {
         return card_.pass(kDeadlineNs + 500'000);
       case 'P':
         return poll_in_time(drain, kDeadlineNs + 100'000);
+      case '2':
+        card_.pass(2'000'000);
+        return poll(drain);
       default:
         card_.pass(50'000);
         return poll(drain);
@@ -298,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(accumulate, Exhaustion, testing::Values(Case{4, Mode::a
 INSTANTIATE_TEST_SUITE_P(accumulate_long, Exhaustion,
                          testing::Values(Case{4, Mode::accumulate, 12, "LsRpPS", 6}));
 INSTANTIATE_TEST_SUITE_P(found_out, Exhaustion,
-                         testing::Values(Case{4, Mode::accumulate, 12, "LsRpPS", 5, false, true}));
+                         testing::Values(Case{4, Mode::accumulate, 12, "LR2pPS", 6, false, true}));
 INSTANTIATE_TEST_SUITE_P(found_out_normal, Exhaustion,
                          testing::Values(Case{4, Mode::normal, 1, "LsRpPS", 5, false, true}));
 INSTANTIATE_TEST_SUITE_P(soon, Exhaustion, testing::Values(Case{4, Mode::accumulate, 60, "LmRpPS", 5, true}));
