@@ -128,8 +128,10 @@ void TimerWatch::look(uint64_t patience_ns) {
 
 void TimerWatch::judge_rate(const Reading& now) {
   const uint64_t ticks = (uint64_t{now.high} << 32 | now.low) - (uint64_t{first_->high} << 32 | first_->low);
-  const double most = static_cast<double>(ticks + 1) * 1e9 / static_cast<double>(now.before - first_->after);
-  const double least = static_cast<double>(ticks - 1) * 1e9 / static_cast<double>(now.after - first_->before);
+  const double most =
+      (static_cast<double>(ticks) + 1) * 1e9 / static_cast<double>(now.before - first_->after);
+  const double least =
+      (static_cast<double>(ticks) - 1) * 1e9 / static_cast<double>(now.after - first_->before);
   char text[64];
   std::snprintf(text, sizeof text, "%.4f to %.4f MHz", least / 1e6, most / 1e6);
   constexpr auto kHz = static_cast<double>(card::kTimerHz);

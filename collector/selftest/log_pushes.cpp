@@ -62,6 +62,11 @@ bool LogWatch::is_half(const std::vector<uint32_t>& seen, const std::vector<uint
 Access LogWatch::watch_push(const Poll& now) {
   ++figures_.pushes;
   if (pending_) {  // the words before these have not come yet: both are one stretch
+    if (now.index - pending_->from > kMostWords) {
+      pending_.reset();
+      primed_ = false;
+      return Access::ok;
+    }
     pending_->to = now.index;
     pending_->first.clear();
     pending_->joined = true;

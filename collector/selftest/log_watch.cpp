@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "collector/drain/timing.hpp"
@@ -62,8 +63,7 @@ Access LogWatch::read_log(uint32_t bank, uint32_t word, std::vector<uint32_t>& w
   std::vector<uint64_t> raw((words.size() + 1) / 2);
   Access a = card_.aim(Window::payload, view.endpoint, address);
   if (a == Access::ok) a = card_.copy(Window::payload, address & (card::kWindowBytes - 1), raw);
-  if (a == Access::ok)
-    std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), words.size(), words.begin());
+  if (a == Access::ok) std::memcpy(words.data(), raw.data(), words.size() * sizeof words[0]);
   return a;
 }
 

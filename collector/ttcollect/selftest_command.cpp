@@ -28,7 +28,14 @@ selftest::CollectFigures figures_of(const DeviceResult& d) {
   return f;
 }
 
-// A ring is made for it and removed again. Where the name has one, that is somebody's: it stays, and nothing is collected.
+// The ring of a collector that was broken off. One that is alive is not removed.
+void remove_ring(const std::string& device) {
+  for (const shm::SegmentInfo& s : shm::list_segments())
+    if (s.device_spec == device && !s.alive)
+      if (const shm::Removal done = shm::remove_segment(s.live_name); !done) say(Exit::kOk, done.why_not);
+}
+
+// A ring is made for it and removed again. Where the name has one already, that one stays, and nothing is collected.
 std::optional<selftest::CollectFigures> collect_for(const std::string& device, uint64_t for_ns,
                                                     std::string& why_not) {
   const auto segments = shm::list_segments();
@@ -50,7 +57,8 @@ std::optional<selftest::CollectFigures> collect_for(const std::string& device, u
     const DeviceResult& d = result.devices.at(0);
     if (const shm::Removal done = shm::remove_segment(d.live_name); !done) say(Exit::kOk, done.why_not);
     return figures_of(d);
-  } catch (const std::runtime_error&) {  // its sentence may name paths and processes
+  } catch (const std::exception&) {  // its sentence may name paths and processes
+    remove_ring(device);
     why_not = "a collector could not be started; `ttcollect --device` says why";
     return std::nullopt;
   }
