@@ -47,4 +47,9 @@ int PendingFile::put_in_place() {
   return 0;
 }
 
+int PendingFile::put_where_nothing_is() {
+  if (error_) return error_;
+  return linkat(AT_FDCWD, name_.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
 }  // namespace ttc::program

@@ -24,6 +24,8 @@ class PendingFile {
   int written() const;
   // In place of what stands under `path`. Errno or 0.
   int put_in_place();
+  // EEXIST where something stands under `path`, which stays as it is.
+  int put_where_nothing_is();
 
  private:
   std::string path_, temporary_, name_;

@@ -10,9 +10,9 @@ import sys
 from harness import BIN, card_name, check, finish, rows, run, skip, start, wait_for_card, work
 
 
-def collect(path, **options):
+def collect(path, name=None, **options):
     """A capture of a card that lost nothing."""
-    name = card_name()
+    name = name or card_name()
     words = [word for pair in options.items() for word in (f"--{pair[0]}", pair[1])]
     card = start("ttemu", "--name", name, "--cores", 4, "--programs", 300, "--host-reads", "every:100", "--pace", "--wait-observer", "-q",
                  *words)
@@ -56,8 +56,8 @@ def sums():
     check(sum(count for count, _ in expected.values()) > 5000, f"{expected}")
     good("ttexport", "--from", capture, "--format", "sqlite", "--markers", "-o", database)
     answer = good("ttreport", "sql", database, "SELECT name, sum(zones) zones, sum(cycles) cycles FROM top_zones GROUP BY name", "--json")
-    told = {row["name"]: (row["zones"], row["cycles"]) for row in map(json.loads, answer.splitlines())}
-    check(told == expected, f"SQLite: {told}, device CSV: {expected}")
+    found = {row["name"]: (row["zones"], row["cycles"]) for row in map(json.loads, answer.splitlines())}
+    check(found == expected, f"SQLite: {found}, device CSV: {expected}")
     with sqlite3.connect(database) as connection:
         one = lambda query: connection.execute(query).fetchone()[0]
         check(one("PRAGMA integrity_check") == "ok" and one("PRAGMA user_version") == 1, "the file")
@@ -94,12 +94,12 @@ print(json.dumps(dict(sums={{n: [int(c), int(s)] for n, c, s in sums.itertuples(
     environment = {**os.environ, "PYTHONPATH": os.path.join(BIN, "python")}
     done = subprocess.run([python, "-B", script], capture_output=True, text=True, env=environment)
     check(done.returncode == 0, done.stderr)
-    told = json.loads(done.stdout)
-    check({name: tuple(sums) for name, sums in told["sums"].items()} == expected, f"numpy: {told['sums']}, device CSV: {expected}")
+    found = json.loads(done.stdout)
+    check({name: tuple(sums) for name, sums in found["sums"].items()} == expected, f"numpy: {found['sums']}, device CSV: {expected}")
     zones = sum(count for count, _ in expected.values())
-    check(told["whole"] and told["markers"] == told["counted"] > zones and told["bounds"] and told["losses"] == 0, f"{told}")
-    check(told["ops"] == 300 and told["ns"] == sum(op["ns"] for op in ops) and told["zones"] == zones and told["batches"] > 10, f"{told}")
-    check(told["processors"] == ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"], f"{told}")
+    check(found["whole"] and found["markers"] == found["counted"] > zones and found["bounds"] and found["losses"] == 0, f"{found}")
+    check(found["ops"] == 300 and found["ns"] == sum(op["ns"] for op in ops) and found["zones"] == zones and found["batches"] > 10, f"{found}")
+    check(found["processors"] == ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"], f"{found}")
 
 
 def with_pandas():
@@ -145,6 +145,21 @@ def several():
     refused(5, "not a database", "ttexport", "--from", first, "--format", "sqlite", "-o", work("other.ttc"), "--append")
     refused(2, "name a file", "ttexport", "--from", first, "--format", "sqlite")
     refused(5, "no-such-directory", "ttexport", "--from", first, "--format", "sqlite", "-o", work("no-such-directory/x.db"))
+    again, workloads = work("again.ttc"), work("workloads.ttc")
+    name = card_name()
+    collect(work("once.ttc"), name)
+    collect(again, name)
+    for extra in (("sqlite", "-o", work("twice.db")), ("ops-json",)):
+        refused(3, f"two runs of emu:{name}", "ttexport", "--from", f"{work('once.ttc')},{again}", "--format", *extra)
+    check(not os.path.exists(work("twice.db")), "a database of two runs of one card")
+    collect(workloads, then="--cores 4 --programs 40 --host-reads every:20 --pace")    # of one run: one session
+    good("ttexport", "--from", workloads, "--format", "sqlite", "-o", work("workloads.db"))
+    counts = good("ttreport", "sql", work("workloads.db"), "SELECT count(DISTINCT session), count(*) FROM ops", "--csv")
+    check(counts.splitlines()[1] == "1,340", counts)
+    csv = work("workloads.csv")
+    good("ttexport", "--from", workloads, "-o", csv)
+    zones = sum(count for count, _ in cycles_of_csv(csv).values())
+    check(good("ttreport", "sql", work("workloads.db"), "SELECT count(*) FROM zones", "--csv").splitlines()[1] == str(zones), f"{zones} zones")
     check("top_kernels" in good("ttreport", "sql", database), "the schema is shown")
 
 

@@ -23,21 +23,23 @@ static_assert(sizeof(ttcollect_marker) == 64 && sizeof(ttcollect_zone) == 64 && 
               sizeof(ttcollect_name) == 24);
 
 constexpr uint32_t kMostThreads = 64, kMostRows = 1 << 24;
+constexpr size_t kMostStructBytes = 4096;  // more is a struct_bytes that was not set
 
 void put_text(char* to, size_t bytes, const char* text) {
   if (to && bytes) std::snprintf(to, bytes, "%s", text);
 }
 
-// As much of a caller's struct as both sides know: its own size stays in front.
+// Into a caller's struct of its own size, which stays in front. What it has behind ours becomes 0.
 template <class T>
-bool knows_size(const T* given) {
-  return given && given->struct_bytes >= sizeof(size_t);
+bool has_size(const T* given) {
+  return given && given->struct_bytes >= sizeof(size_t) && given->struct_bytes <= kMostStructBytes;
 }
 template <class T>
 void hand_over(T* given, T ours) {
   const size_t bytes = given->struct_bytes;
   ours.struct_bytes = bytes;
   std::memcpy(given, &ours, std::min(bytes, sizeof ours));
+  if (bytes > sizeof ours) std::memset(reinterpret_cast<char*>(given) + sizeof ours, 0, bytes - sizeof ours);
 }
 
 ttcollect_options defaults() {
@@ -53,8 +55,7 @@ ttcollect_options defaults() {
 const char* why_not(const ttcollect_options& o) {
   if (o.threads > kMostThreads) return "options: threads is more than 64";
   if (o.batch_rows == 0 || o.batch_rows > kMostRows) return "options: batch_rows is 0 or more than 2^24";
-  if (o.tables & ~uint32_t{TTCOLLECT_ALL_TABLES})
-    return "options: tables has bits that this library does not know";
+  if (o.tables & ~uint32_t{TTCOLLECT_ALL_TABLES}) return "options: tables has bits that are not defined";
   return nullptr;
 }
 
@@ -108,7 +109,7 @@ const char* ttcollect_status_text(int status) {
     case TTCOLLECT_FAILED:
       return "reading failed";
     default:
-      return "a status that this library does not know";
+      return "a status that is not defined";
   }
 }
 
@@ -123,15 +124,15 @@ const char* ttcollect_processor(unsigned core_kind, unsigned risc) {
 }
 
 void ttcollect_options_init(ttcollect_options* options) {
-  if (knows_size(options)) hand_over(options, defaults());
+  if (has_size(options)) hand_over(options, defaults());
 }
 
 int ttcollect_open(const char* from, const ttcollect_options* options, ttcollect_reader** reader, char* why,
                    size_t why_bytes) {
   put_text(why, why_bytes, "");
   if (reader) *reader = nullptr;
-  if (!from || !reader || (options && !knows_size(options))) {
-    put_text(why, why_bytes, "ttcollect_open: a null pointer, or options without struct_bytes");
+  if (!from || !reader || (options && !has_size(options))) {
+    put_text(why, why_bytes, "ttcollect_open: a null pointer, or options whose struct_bytes is not set");
     return TTCOLLECT_USAGE;
   }
   ttcollect_options o = defaults();
@@ -156,7 +157,7 @@ int ttcollect_open(const char* from, const ttcollect_options* options, ttcollect
 }
 
 int ttcollect_next(ttcollect_reader* reader, uint32_t timeout_ms, ttcollect_batch* batch) {
-  if (!reader || !knows_size(batch)) return TTCOLLECT_USAGE;
+  if (!reader || !has_size(batch)) return TTCOLLECT_USAGE;
   const auto fail = [&](int status, const char* text) {
     hand_over(batch, ttcollect_batch{});
     reader->failed = status;
@@ -199,7 +200,7 @@ const char* ttcollect_remark(const ttcollect_reader* reader, size_t index) {
 }
 
 int ttcollect_get_account(const ttcollect_reader* reader, ttcollect_account* account) {
-  if (!reader || !knows_size(account)) return TTCOLLECT_USAGE;
+  if (!reader || !has_size(account)) return TTCOLLECT_USAGE;
   try {
     hand_over(account, reader->tables.account());
     return TTCOLLECT_OK;

@@ -55,7 +55,7 @@ bool TableReader::read(uint32_t timeout_ms) {
     if (source_->lost_beginning()) pipeline_.lost_beginning();
     pipeline_.push(chunk_, devices_);
     if (options_.tables & TTCOLLECT_HOST) host_.push(chunk_);
-    if (options_.follow && Clock::now() >= busy_until) return true;
+    if (Clock::now() >= busy_until) return true;
   }
   return true;
 }
@@ -68,10 +68,25 @@ void TableReader::finish() {
   remarks_ = source_->complaints();
   if (!pipeline_.complaint().empty()) remarks_.push_back(pipeline_.complaint());
   if (!host_.complaint().empty()) remarks_.push_back(host_.complaint());
-  if (const uint64_t words = pipeline_.loss_view().missing_words())
-    remarks_.push_back(std::to_string(words) + " words at least are missing between the chunks that came");
+  const collect::LossView& view = pipeline_.loss_view();
+  if (const uint64_t chunks = view.missing_chunks(), words = view.missing_words(); chunks || words)
+    remarks_.push_back(std::to_string(chunks) + " chunks with at least " + std::to_string(words) +
+                       " words are missing between those that came");
   whole_ = remarks_.empty();
+  note_bounds(view);
   for (std::string& notice : pipeline_.notices()) remarks_.push_back(std::move(notice));
+}
+
+// What the source never held is no loss of it.
+void TableReader::note_bounds(const collect::LossView& view) {
+  const bool live = source_->loss_cause() == shm::LossCause::reader_lapped;  // which says so itself
+  if (view.chunks_before() && !live)
+    remarks_.push_back("this source begins " + std::to_string(view.chunks_before()) +
+                       " chunks after its run did; what was collected before is not in it");
+  if (view.without_end() && !live && !source_->broke_off())
+    remarks_.push_back(
+        "this source ends before its run did (a snapshot, a file of a row, a disk that was full); what was "
+        "collected later is not in it");
 }
 
 int TableReader::next(uint32_t timeout_ms) {

@@ -20,7 +20,7 @@ class TableReader {
   TableReader(std::unique_ptr<Source> source, const ttcollect_options& options, const Filter& filter,
               std::optional<markers::MetalDate> date, bool everything);
 
-  // Fills tables() again. A ttcollect_status: _OK, _IDLE, _END, _LAPPED or _INCOMPLETE. Throws SourceError where two sources turn
+  // Replaces the rows of tables(). A ttcollect_status: _OK, _IDLE, _END, _LAPPED or _INCOMPLETE. Throws SourceError where two sources turn
   // out to hold one session, and what the standard library throws; every later call is then an error, too.
   int next(uint32_t timeout_ms);
 
@@ -36,6 +36,7 @@ class TableReader {
  private:
   bool read(uint32_t timeout_ms);  // false: the source is over
   void finish();
+  void note_bounds(const collect::LossView& view);
 
   const ttcollect_options options_;
   std::unique_ptr<Source> source_;

@@ -8,6 +8,7 @@
 namespace ttc::tools {
 namespace {
 
+constexpr int kWaitForOthersMs = 10'000;  // that hold the file's lock
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
 
 // SQLite refuses symbolic links. Those of descriptors lead to the file that this process has opened itself.
@@ -21,6 +22,11 @@ int path_as_it_is(sqlite3_vfs*, const char* path, int most, char* out) {
   if (std::strlen(path) >= static_cast<size_t>(most)) return SQLITE_CANTOPEN;
   std::strcpy(out, path);
   return SQLITE_OK;
+}
+
+SqlError error_of(sqlite3* database) {
+  const int code = sqlite3_errcode(database) & 0xff;
+  return SqlError(sqlite3_errmsg(database), code == SQLITE_ERROR || code == SQLITE_READONLY);
 }
 
 const char* pending_files() {
@@ -48,7 +54,7 @@ Statement::~Statement() {
 }
 
 void Statement::fail() const {
-  throw SqlError(sqlite3_errmsg(sqlite3_db_handle(statement_)));
+  throw error_of(sqlite3_db_handle(statement_));
 }
 
 Statement& Statement::add_integer(int64_t value) {
@@ -110,12 +116,15 @@ std::string Statement::text(int column) const {
 Database::Database(const std::string& path, Use use) {
   const int flags = use == Use::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   const char* vfs = use == Use::create ? pending_files() : nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &database_, flags | SQLITE_OPEN_NOMUTEX, vfs);
+  // What begins with "file:" would be a URI where SQLite was built to take them.
+  const std::string name = path.starts_with("file:") ? "./" + path : path;
+  const int opened = sqlite3_open_v2(name.c_str(), &database_, flags | SQLITE_OPEN_NOMUTEX, vfs);
   if (opened != SQLITE_OK) {
     const std::string why = database_ ? sqlite3_errmsg(database_) : "not enough memory";
     sqlite3_close(database_);
     throw SqlError(why);
   }
+  if (use != Use::create) sqlite3_busy_timeout(database_, kWaitForOthersMs);
   if (use == Use::create)
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA "
         "page_size = 16384; "
@@ -139,7 +148,7 @@ Statement Database::prepare(std::string_view sql, std::string* rest) {
   sqlite3_stmt* statement = nullptr;
   const char* tail = nullptr;
   if (sqlite3_prepare_v2(database_, sql.data(), static_cast<int>(sql.size()), &statement, &tail) != SQLITE_OK)
-    throw SqlError(sqlite3_errmsg(database_));
+    throw error_of(database_);
   if (rest) *rest = std::string(tail, sql.data() + sql.size());
   return Statement(statement);
 }

@@ -13,7 +13,9 @@ struct sqlite3_stmt;
 namespace ttc::tools {
 
 struct SqlError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit SqlError(const std::string& what, bool of_statement = false)
+      : std::runtime_error(what), wrong_statement(of_statement) {}
+  bool wrong_statement;  // the statement is at fault, and neither the file nor the machine
 };
 
 class Statement {

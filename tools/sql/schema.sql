@@ -49,7 +49,7 @@ CREATE VIEW top_zones AS
   SELECT n.name, l.processor, count(*) AS zones, sum(z.cycles) AS cycles, avg(z.cycles) AS mean_cycles,
          max(z.cycles) AS most_cycles, sum(z.ns) AS ns, n.file, n.line
   FROM zones z JOIN lanes l ON l.id = z.lane JOIN names n ON n.id = z.name
-  GROUP BY z.name, l.processor ORDER BY cycles DESC;
+  GROUP BY n.name, n.file, n.line, l.processor ORDER BY cycles DESC;
 CREATE VIEW top_kernels AS SELECT * FROM top_zones WHERE name LIKE '%-KERNEL';
 CREATE VIEW slowest_ops AS SELECT * FROM op ORDER BY ns DESC;
 CREATE VIEW gaps AS
@@ -70,7 +70,7 @@ CREATE VIEW steps AS
               AND e.at_ns >= b.at_ns) AS end_ns FROM edge b WHERE b.begins)
   SELECT c.host, c.rank, t.pid, t.step, t.begin_ns, t.end_ns - t.begin_ns AS ns,
          (SELECT count(*) FROM ops o JOIN sessions s ON s.id = o.session
-          WHERE s.capture = t.capture AND o.begin_ns >= t.begin_ns AND o.begin_ns < t.end_ns) AS ops,
+          WHERE s.capture = t.capture AND NOT o.of_device_clock AND o.begin_ns >= t.begin_ns AND o.begin_ns < t.end_ns) AS ops,
          (SELECT sum(o.ns) FROM ops o JOIN sessions s ON s.id = o.session
-          WHERE s.capture = t.capture AND o.begin_ns >= t.begin_ns AND o.begin_ns < t.end_ns) AS op_ns
+          WHERE s.capture = t.capture AND NOT o.of_device_clock AND o.begin_ns >= t.begin_ns AND o.begin_ns < t.end_ns) AS op_ns
   FROM step t JOIN captures c ON c.id = t.capture ORDER BY t.begin_ns;

@@ -1,5 +1,6 @@
 #include "tools/sql/sqlite_file.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -58,6 +59,7 @@ struct SqliteFile::Parts {
   void host(const Tables& t);
 
   std::string path;
+  const bool appending;
   std::unique_ptr<program::PendingFile> pending;  // of a new file
   std::unique_ptr<Database> database;
   int64_t capture = 0;
@@ -71,7 +73,7 @@ struct SqliteFile::Parts {
 };
 
 SqliteFile::Parts::Parts(const std::string& to, bool append, const Capture& of)
-    : path(to), host_name(of.host) {
+    : path(to), appending(append), host_name(of.host) {
   std::error_code ignored;
   const bool there = std::filesystem::exists(to, ignored);
   if (append && there) {
@@ -210,7 +212,8 @@ void SqliteFile::Parts::small_tables(const Tables& t) {
     Statement add =
         database->prepare("INSERT OR REPLACE INTO losses VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     add.add(session_of(l.chip)).add(whole(l.id)).add(int64_t{l.x}).add(int64_t{l.y});
-    add.add(processor(0, l.risc)).add(std::string_view(shm::to_string(static_cast<shm::LossCause>(l.cause))));
+    l.core_kind == TTCOLLECT_UNKNOWN_KIND ? add.add_null() : add.add(processor(l.core_kind, l.risc));
+    add.add(std::string_view(shm::to_string(static_cast<shm::LossCause>(l.cause))));
     add.add(std::string_view(kPrecisions[l.precision < 2 ? l.precision : 2])).add(whole(l.from_cycles));
     add.add_unless(l.to_cycles == TTCOLLECT_OPEN_END, whole(l.to_cycles))
         .add_unless(l.from_ns == 0, l.from_ns);
@@ -282,7 +285,7 @@ void SqliteFile::commit(const ttcollect_account& account, bool whole_source,
   for (const std::string& remark : remarks) text += (text.empty() ? "" : "\n") + remark;
   Statement(parts_->database->prepare(
                 "UPDATE captures SET whole = ?, markers = ?, unpaired = ?, without_bound = ?, "
-                "remarks = ?, host = ? WHERE id = ?"))
+                "remarks = nullif(?, ''), host = nullif(?, '') WHERE id = ?"))
       .add(int64_t{whole_source})
       .add(whole(account.markers))
       .add(whole(account.unpaired))
@@ -297,7 +300,12 @@ void SqliteFile::commit(const ttcollect_account& account, bool whole_source,
   parts_->database.reset();
   if (!parts_->pending) return;
   int error = parts_->pending->written();
-  if (!error) error = parts_->pending->put_in_place();
+  if (!error && parts_->appending) {
+    error = parts_->pending->put_where_nothing_is();
+    if (error == EEXIST) throw SqlError("another program made it meanwhile; append again");
+  } else if (!error) {
+    error = parts_->pending->put_in_place();
+  }
   if (error) throw SqlError(std::strerror(error));
 } catch (const SqlError& e) {
   throw OutputError(parts_->path + " cannot be written: " + e.what());

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+
+#include "tools/pipeline/source.hpp"
 
 namespace ttc::tools {
 namespace {
@@ -12,6 +15,12 @@ using markers::MarkerType;
 
 constexpr uint64_t kSettleEveryNs = 200'000'000;
 constexpr size_t kMostDepth = 255;
+
+constexpr auto kTensix = static_cast<uint8_t>(markers::CoreKind::tensix);
+
+uint16_t core_key(uint8_t x, uint8_t y) {
+  return static_cast<uint16_t>(x << 8 | y);
+}
 
 uint32_t lane_key(const FrameEvents& f) {
   return uint32_t{f.core_x} << 16 | uint32_t{f.core_y} << 8 | f.risc;
@@ -42,7 +51,11 @@ std::string lines_of(const std::vector<std::pair<std::string, std::string>>& env
 
 void DeviceTables::begin(const Session& s) {
   Chip& chip = chips_[s.chip];
+  if (chip.session.value_or(s.id) != s.id)
+    throw SourceError("two runs of " + s.device + " in one source; read them one after the other");
+  chip.session = s.id;
   chip.mhz = s.aiclk_mhz;
+  for (const auto& [x, y] : s.compute_cores) chip.core_kinds[core_key(x, y)] = kTensix;
   ttcollect_session row{};
   row.id = s.id;
   row.device = tables_.keep(s.device);
@@ -157,8 +170,8 @@ void DeviceTables::zones(Lane& lane, const FrameEvents& f, ZoneLabels::Lane& lab
 // As Timeline has them, so that a program is the same program in every output.
 void DeviceTables::times(Chip& chip, const FrameEvents& f) {
   ns_.resize(f.markers.size());
-  if (!chip.clock_told) {
-    chip.clock_told = true;
+  if (!chip.clock_known) {
+    chip.clock_known = true;
     chip.cycles = f.host_times.empty() || f.host_times.front().at == 0;
   }
   const uint64_t mhz = std::max(chip.mhz, 1u);
@@ -169,9 +182,10 @@ void DeviceTables::times(Chip& chip, const FrameEvents& f) {
 
 void DeviceTables::frame(const FrameEvents& f) {
   ZoneLabels::Lane& labels = labels_.lane(f);
+  Chip& chip = chips_[f.chip];
+  chip.core_kinds[core_key(f.core_x, f.core_y)] = static_cast<uint8_t>(f.core_kind);
   if (wanted_ & TTCOLLECT_MARKERS) markers(f, labels);
   if (wanted_ & (TTCOLLECT_ZONES | TTCOLLECT_OPS)) {
-    Chip& chip = chips_[f.chip];
     times(chip, f);
     if (wanted_ & TTCOLLECT_ZONES) zones(chip.lanes[lane_key(f)], f, labels);
     if (wanted_ & TTCOLLECT_OPS) chip.programs.take(f, lane_key(f), ns_);
@@ -210,7 +224,12 @@ void DeviceTables::loss(const shm::LossRecord& r) {
   row.chip = r.device, row.epoch = r.epoch;
   row.x = r.core_x, row.y = r.core_y, row.risc = r.risc;
   row.cause = static_cast<uint8_t>(r.cause), row.precision = static_cast<uint8_t>(r.precision);
+  row.core_kind = TTCOLLECT_UNKNOWN_KIND;
   const auto chip = chips_.find(r.device);
+  if (chip != chips_.end()) {
+    const auto kind = chip->second.core_kinds.find(core_key(r.core_x, r.core_y));
+    if (kind != chip->second.core_kinds.end()) row.core_kind = kind->second;
+  }
   if (chip != chips_.end() && chip->second.map && !chip->second.map->empty()) {
     const collect::ClockMap& map = *chip->second.map;
     const collect::HostTime seen_by = map.segments().back().host_to;
@@ -228,7 +247,7 @@ void DeviceTables::clock(uint32_t number, const collect::ClockMap& map) {
   Chip& chip = chips_[number];
   const uint8_t domain = map.head().domain;
   if (domain == 0) chip.map = &map;
-  auto& [era, cycles] = chip.clock_told_until[domain];
+  auto& [era, cycles] = chip.clock_delivered_until[domain];
   for (const collect::ClockSegment& s : map.segments()) {
     if (!(s.flags & collect::kFinalSegment) || s.era < era || (s.era == era && s.from_cycles < cycles))
       continue;

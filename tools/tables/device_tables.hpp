@@ -4,7 +4,7 @@
 // A zone is what ZoneSteps pairs, and also what overlaps another zone in a frame. What has no partner is counted.
 #pragma once
 #include <map>
-#include <set>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,6 +22,7 @@ class DeviceTables : public Format {
   // `wanted`: ttcollect_tables. `tables` outlives this.
   DeviceTables(Tables& tables, uint32_t wanted) : tables_(tables), wanted_(wanted) {}
 
+  // Rows of a chip have no session, so that a second one of the same chip is refused: throws SourceError.
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
   void loss(const shm::LossRecord& record) override;
@@ -39,14 +40,16 @@ class DeviceTables : public Format {
     uint64_t last = 0;                 // in ns, or cycles
   };
   struct Chip {
-    bool clock_told = false;
+    std::optional<uint64_t> session;
+    std::unordered_map<uint16_t, uint8_t> core_kinds;  // by x and y
+    bool clock_known = false;
     bool cycles = false;  // no clock model: cycles at the nominal clock
     uint32_t mhz = 0;
     std::unordered_map<uint32_t, Lane> lanes;
     Programs programs;
     uint64_t last_ns = 0, settled_ns = 0;
     const collect::ClockMap* map = nullptr;
-    std::map<uint8_t, std::pair<uint32_t, uint64_t>> clock_told_until;  // by domain: era, cycles
+    std::map<uint8_t, std::pair<uint32_t, uint64_t>> clock_delivered_until;  // by domain: era, cycles
   };
 
   void markers(const FrameEvents& frame, ZoneLabels::Lane& labels);
@@ -62,7 +65,6 @@ class DeviceTables : public Format {
   ZoneLabels labels_;
   std::map<uint32_t, Chip> chips_;
   std::vector<uint64_t> ns_;
-  std::map<uint64_t, int64_t> realtime_;
   uint64_t unpaired_ = 0;
 };
 

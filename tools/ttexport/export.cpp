@@ -166,12 +166,9 @@ class Export {
     for (const std::string& n : pipeline_.notices()) say(ExportExit::kOk, n);
     if (!pipeline_.complaint().empty()) say(ExportExit::kOk, pipeline_.complaint());
     for (const std::string& n : format_->remarks()) say(ExportExit::kOk, n);
-    const bool filtered =
-        !everything_ || !filter_.zones.empty() || !filter_.riscs.empty() || !filter_.host_ids.empty();
     for (const std::string& n : frames_.remarks()) say(ExportExit::kOk, n);
-    if (filtered && pipeline_.markers() + frames_.markers() == 0)
-      say(ExportExit::kOk, "no marker passes the filters; without them `ttexport --from " + o_.from.front() +
-                               "` shows what cores, times and zones there are");
+    if (pipeline_.markers() + frames_.markers() == 0 && is_filtered(o_, everything_))
+      say(ExportExit::kOk, nothing_passes(o_));
     if (const size_t reported = pipeline_.loss_view().reported_count())
       say(ExportExit::kOk,
           std::to_string(reported) + " intervals of lost markers are reported in this source");
@@ -219,6 +216,16 @@ class Export {
 };
 
 }  // namespace
+
+bool is_filtered(const ExportOptions& o, bool everything) {
+  const Filter filter = filter_of(o);
+  return !everything || !filter.zones.empty() || !filter.riscs.empty() || !filter.host_ids.empty();
+}
+
+std::string nothing_passes(const ExportOptions& o) {
+  return "no marker passes the filters; without them `ttexport --from " + o.from.front() +
+         "` shows what cores, times and zones there are";
+}
 
 int run_export(const ExportOptions& o) {
   // While it waits for its source, nothing is open that a signal could leave half-written.

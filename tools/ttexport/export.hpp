@@ -2,6 +2,7 @@
 #pragma once
 #include <csignal>
 #include <memory>
+#include <string>
 
 #include "tools/ttexport/options.hpp"
 
@@ -10,6 +11,9 @@ namespace ttc::tools {
 // Both give the exit code and throw SourceError; run_export() OutputError, serve_tracy() tracy::ListenError.
 int run_export(const ExportOptions& options);
 int serve_tracy(const ExportOptions& options);  // until a signal; a second one ends it at once
+
+bool is_filtered(const ExportOptions& options, bool everything);
+std::string nothing_passes(const ExportOptions& options);  // a sentence
 
 // sqlite_export.cpp. `everything`: no marker is left out by where or when it was. `stop`: a signal came.
 int run_sqlite_export(const ExportOptions& options, std::unique_ptr<Source> source, bool everything,

@@ -34,7 +34,7 @@ int run_sqlite_export(const ExportOptions& o, std::unique_ptr<Source> source, bo
   SqliteFile file(o.output, o.append,
                   {joined(o.from), o.host, o.rank < 0 ? std::nullopt : std::optional<int64_t>(o.rank)});
   TableReader reader(std::move(source), reader_options(o), filter_of(o), o.format_options.metal_date,
-                     everything);
+                     everything || live);  // no chunk of a ring is left out on purpose
   int status = TTCOLLECT_OK;
   do {
     if (stop && !o.follow) throw OutputError("output " + o.output + " is not written: stopped by a signal");
@@ -45,6 +45,8 @@ int run_sqlite_export(const ExportOptions& o, std::unique_ptr<Source> source, bo
   const bool whole = status == TTCOLLECT_END;
   file.commit(reader.account(), whole, reader.remarks());
   for (const std::string& remark : reader.remarks()) program::say(kTtexport, ExportExit::kOk, remark);
+  if (reader.account().markers == 0 && is_filtered(o, everything))
+    program::say(kTtexport, ExportExit::kOk, nothing_passes(o));
   if (const uint64_t losses = reader.account().lost_intervals)
     program::say(
         kTtexport, ExportExit::kOk,

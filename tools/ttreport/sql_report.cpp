@@ -61,6 +61,7 @@ class SqlReport : public Report {
       if (statement.columns() == 0) throw program::UsageError("'" + query + "' is no question; SELECT ...");
       json_ ? print_json(statement) : csv_ ? print_csv(statement) : print_table(statement);
     } catch (const SqlError& e) {
+      if (!e.wrong_statement) throw;
       throw program::UsageError(std::string(e.what()) + "; `ttreport sql " + file_ +
                                 "` shows tables and columns");
     }

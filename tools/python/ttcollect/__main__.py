@@ -13,7 +13,7 @@ import ttcollect
 from ttcollect import functions
 
 
-class NotAsked:
+class NoProfiler:
     """The program's own choice counts with -p only; without, all is traced."""
 
     def enable(self):
@@ -26,7 +26,7 @@ class NotAsked:
 def stand_in(partial):
     """In the place of tt-metal's package tracy, for programs that import it to mark or to choose what is traced."""
     tracy = types.ModuleType("tracy", "Stands in for tt-metal's package tracy (ttcollect).")
-    tracy.Profiler = functions.Profiler if partial else NotAsked
+    tracy.Profiler = functions.Profiler if partial else NoProfiler
     tracy.signpost = lambda header, message=None: ttcollect.mark(header if message is None else f"{header}\n{message}")
     sys.modules["tracy"] = tracy
 

@@ -2,6 +2,7 @@
 import ctypes
 import ctypes.util
 import os
+import sysconfig
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 OK, IDLE, END = 0, 1, 2
@@ -22,7 +23,7 @@ ROWS = {
             ("most_x", "u1"), ("most_y", "u1"), ("of_device_clock", "u1"), ("reserved", "u1", 3)],
     "losses": [("id", "u8"), ("from_cycles", "u8"), ("to_cycles", "u8"), ("from_ns", "i8"), ("to_ns", "i8"), ("words", "u8"),
                ("launches", "u8"), ("chip", "u4"), ("epoch", "u4"), ("x", "u1"), ("y", "u1"), ("risc", "u1"), ("cause", "u1"),
-               ("precision", "u1"), ("reserved", "u1", 3)],
+               ("precision", "u1"), ("core_kind", "u1"), ("reserved", "u1", 2)],
     "clocks": [("from_cycles", "u8"), ("to_cycles", "u8"), ("from_ns", "i8"), ("to_ns", "i8"), ("realtime_minus_raw_ns", "i8"),
                ("mhz", "f8"), ("bound_ns", "u4"), ("hard_bound_ns", "u4"), ("chip", "u4"), ("era", "u4"), ("kind", "u1"),
                ("domain", "u1"), ("reserved", "u1", 6)],
@@ -68,6 +69,11 @@ class Account(ctypes.Structure):
         "markers", "unpaired", "lost_intervals", "missed_bytes", "without_bound", "unparsable_words")]
 
 
+for _struct, _bytes in ((Name, 24), (Session, 64), (HostZone, 64), (HostMessage, 32)):
+    if ctypes.sizeof(_struct) != _bytes:
+        raise ImportError(f"ttcollect: {_struct.__name__} has {ctypes.sizeof(_struct)} bytes here and {_bytes} in reader.h")
+
+
 def _candidates():
     """TTCOLLECT_LIBRARY; beside this package in a wheel, an installation or a build; what the system's linker finds."""
     if os.environ.get("TTCOLLECT_LIBRARY"):
@@ -75,8 +81,9 @@ def _candidates():
         return
     package = os.path.dirname(os.path.realpath(__file__))
     yield os.path.join(package, "libttcollect.so.0")
-    prefix = os.path.dirname(os.path.dirname(os.path.dirname(package)))    # PREFIX/lib/ttcollect/python/ttcollect
-    yield os.path.join(prefix, "libttcollect.so.0")
+    prefix = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(package))))    # PREFIX/lib/ttcollect/python/ttcollect
+    for folder in ("lib", "lib64", os.path.join("lib", sysconfig.get_config_var("MULTIARCH") or "")):
+        yield os.path.join(prefix, folder, "libttcollect.so.0")
     build = os.path.dirname(os.path.dirname(os.path.abspath(os.path.dirname(__file__))))    # BUILD/bin/python/ttcollect
     yield os.path.join(os.path.dirname(build), "lib", "libttcollect.so.0")
     yield "libttcollect.so.0"

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
+import os
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -18,6 +19,10 @@ for _table, _bytes in lib.SIZES.items():
 
 UNBOUNDED = 0xFFFFFFFF
 OPEN_END = 0xFFFFFFFFFFFFFFFF
+UNKNOWN_KIND = 255
+# Where 0 is "not known".
+_TIMES = {"markers": ("host_ns",), "zones": ("begin_ns", "end_ns"), "losses": ("from_ns", "to_ns"), "telemetry": ("host_ns",),
+          "ops": ("begin_ns", "end_ns", "kernel_begin_ns", "kernel_end_ns", "core_mean_ns", "core_most_ns")}
 _BOUND_KINDS = np.array(["", "hard", "conditional"], dtype=object)
 _MARKER_TYPES = np.array(["ZONE_START", "ZONE_END", "ZONE_TOTAL", "TS_DATA", "TS_EVENT", "TS_DATA_16B"], dtype=object)
 _PRECISIONS = np.array(["exact words", "bounded launches", "unknown"], dtype=object)
@@ -56,7 +61,7 @@ class Tables:
     telemetry: np.ndarray
 
     def frame(self, table: str) -> "pandas.DataFrame":
-        """A pandas frame of a table. Names, processors and kinds are words; what is not known is NaN; bounds and losses are columns.
+        """A pandas frame of a table. Names, processors and kinds are words; what is not known is NaN or pd.NA; bounds and losses are columns.
 
         In `zones`, `cycles` (device) and `ns` (host) are durations. Losses say which part of a lane may lack markers: (from_ns,
         to_ns) in nanoseconds, from_cycles and to_cycles in device cycles.
@@ -66,6 +71,11 @@ class Tables:
             return pd.DataFrame(getattr(self, table))
         rows = getattr(self, table)
         frame = pd.DataFrame({field: rows[field] for field in rows.dtype.names if field not in ("reserved", "data")})
+        for field in _TIMES.get(table, ()):
+            frame[field] = pd.arrays.IntegerArray(rows[field].copy(), rows[field] == 0)
+        if table == "telemetry":
+            for bit, field in enumerate(("aiclk_mhz", "power_mw", "temperature_mc")):
+                frame[field] = pd.arrays.IntegerArray(rows[field].copy(), rows["known"] >> bit & 1 == 0)
         if table == "markers":
             frame["data"], frame["data2"] = rows["data"][:, 0], rows["data"][:, 1]
             frame["type"] = _MARKER_TYPES[np.minimum(rows["type"], 5)]
@@ -78,9 +88,8 @@ class Tables:
         if table == "ops":
             frame["ns"] = rows["end_ns"] - rows["begin_ns"]
         if "risc" in rows.dtype.names:
-            kinds = rows["core_kind"] if "core_kind" in rows.dtype.names else np.zeros(len(rows), "u1")
-            frame["processor"] = _words(kinds.astype("u4") << 8 | rows["risc"], lambda key: _text(
-                lib.library().ttcollect_processor(key >> 8, key & 255)))
+            frame["processor"] = _words(rows["core_kind"].astype("u4") << 8 | rows["risc"], lambda key: None if key >> 8 == UNKNOWN_KIND
+                                        else _text(lib.library().ttcollect_processor(key >> 8, key & 255)))
         for bound in ("bound_ns", "hard_bound_ns"):
             if bound in frame:
                 frame[bound] = np.where(rows[bound] == UNBOUNDED, np.nan, rows[bound])
@@ -108,6 +117,10 @@ def _words(keys: np.ndarray, word) -> np.ndarray:
     return np.array([word(int(key)) for key in unique], dtype=object)[place] if len(unique) else np.empty(0, object)
 
 
+def _milliseconds(seconds: float) -> int:
+    return int(min(max(seconds, 0) * 1000, 0xFFFFFFFF))
+
+
 def _text(raw: Optional[bytes]) -> str:
     return (raw or b"").decode("utf-8", "replace")
 
@@ -126,13 +139,14 @@ class Run:
     def __init__(self, source: str, tables, follow: bool, from_now: bool, wait_s: float, host_times: bool, threads: int,
                  batch_rows: int):
         self._lib, self._reader = lib.library(), ctypes.c_void_p()
+        self._last: Tuple[List[str], Dict[str, int]] = ([], {})    # remarks and account of a closed run
         options = lib.Options(struct_bytes=ctypes.sizeof(lib.Options))
         self._lib.ttcollect_options_init(options)
         options.tables = sum(_BITS[table] for table in tables)
         options.follow, options.from_now, options.host_times = follow, from_now, host_times
-        options.wait_ms, options.threads, options.batch_rows = int(wait_s * 1000), threads, batch_rows
+        options.wait_ms, options.threads, options.batch_rows = _milliseconds(wait_s), threads, batch_rows
         why = ctypes.create_string_buffer(1024)
-        status = self._lib.ttcollect_open(source.encode(), options, self._reader, why, len(why))
+        status = self._lib.ttcollect_open(os.fsencode(source), options, self._reader, why, len(why))
         if status != lib.OK:
             raise Error(status, _text(why.value))
         self._names: List[str] = []
@@ -146,10 +160,13 @@ class Run:
 
     def __del__(self) -> None:
         if getattr(self, "_reader", None):
-            self.close()
+            self._lib.ttcollect_close(self._reader)
 
     def close(self) -> None:
-        """Arrays stay valid."""
+        """Arrays, remarks and the account stay as they are."""
+        if not self._reader:
+            return
+        self._last = self.remarks, self.account
         self._lib.ttcollect_close(self._reader)
         self._reader = ctypes.c_void_p()
 
@@ -157,7 +174,7 @@ class Run:
         if not self._reader:
             raise Error(lib.USAGE, "the run is closed")
         batch = lib.Batch(struct_bytes=ctypes.sizeof(lib.Batch))
-        status = self._lib.ttcollect_next(self._reader, int(timeout_s * 1000), batch)
+        status = self._lib.ttcollect_next(self._reader, _milliseconds(timeout_s), batch)
         self.over = status in (lib.END, lib.INCOMPLETE)
         self.whole = self.whole and status >= lib.OK
         if status < lib.OK and status not in (lib.LAPPED, lib.INCOMPLETE):
@@ -217,16 +234,22 @@ class Run:
     @property
     def remarks(self) -> List[str]:
         """Sentences for people, once the end has come."""
+        if not self._reader:
+            return list(self._last[0])
         texts: List[str] = []
-        while self._reader and (text := self._lib.ttcollect_remark(self._reader, len(texts))) is not None:
+        while (text := self._lib.ttcollect_remark(self._reader, len(texts))) is not None:
             texts.append(_text(text))
         return texts
 
     @property
     def account(self) -> Dict[str, int]:
         """Counts: markers, unpaired, lost_intervals, missed_bytes, without_bound, unparsable_words."""
+        if not self._reader:
+            return dict(self._last[1])
         account = lib.Account(struct_bytes=ctypes.sizeof(lib.Account))
-        self._lib.ttcollect_get_account(self._reader, account)
+        status = self._lib.ttcollect_get_account(self._reader, account)
+        if status != lib.OK:
+            raise Error(status, _text(self._lib.ttcollect_status_text(status)))
         return {field: getattr(account, field) for field, _ in account._fields_[1:]}
 
 

@@ -156,6 +156,38 @@ TEST(Reader, a_caller_of_an_older_header_gets_what_it_knows_and_nothing_behind_i
   for (size_t i = offsetof(ttcollect_batch, zones); i < sizeof memory; ++i) ASSERT_EQ(memory[i], 0xaa) << i;
 }
 
+TEST(Reader, a_caller_of_a_later_header_gets_zeros_behind_what_is_known) {
+  Feed feed("reader-later");
+  feed.end();
+  Opened o("live:" + feed.name());
+  struct {
+    ttcollect_account known;
+    uint64_t later[4];
+  } account;
+  std::memset(&account, 0xaa, sizeof account);
+  account.known.struct_bytes = sizeof account;
+  ASSERT_EQ(ttcollect_get_account(o.reader(), &account.known), TTCOLLECT_OK);
+  EXPECT_EQ(account.known.struct_bytes, sizeof account);
+  for (const uint64_t count : account.later) EXPECT_EQ(count, 0u);
+  account.known.struct_bytes = 4097;
+  EXPECT_EQ(ttcollect_get_account(o.reader(), &account.known), TTCOLLECT_USAGE);
+}
+
+TEST(Reader, texts_of_names_stay_while_names_are_added) {
+  const std::string capture = std::string(TTC_TEST_DATA) + "/capture/version_3.ttc";
+  Opened o(capture, 1);
+  std::vector<std::pair<const char*, std::string>> seen;
+  size_t batches_with_names = 0;
+  for (int status = TTCOLLECT_OK; status != TTCOLLECT_END && status != TTCOLLECT_INCOMPLETE;) {
+    status = o.next();
+    batches_with_names += o.batch().name_count > seen.size();
+    for (size_t i = seen.size(); i < o.batch().name_count; ++i)
+      seen.emplace_back(o.batch().names[i].name, o.batch().names[i].name);
+  }
+  EXPECT_GT(batches_with_names, 1u);
+  for (const auto& [text, copy] : seen) EXPECT_EQ(text, copy);
+}
+
 TEST(Reader, small_batches_bring_the_same_rows) {
   Feed feed("reader-batches");
   for (int i = 0; i < 20; ++i) feed.publish(10);

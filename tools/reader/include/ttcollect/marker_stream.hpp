@@ -3,7 +3,9 @@
 //   for (ttcollect::MarkerStream stream("live:emu-a"); auto batch = stream.next();)
 //     for (const ttcollect_zone& zone : batch->zones()) use(batch->name(zone.name), zone.end_ns - zone.begin_ns);
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -81,7 +83,7 @@ class MarkerStream {
     if (over_) return std::nullopt;
     ttcollect_batch batch{};
     batch.struct_bytes = sizeof batch;
-    const int status = ttcollect_next(reader_, static_cast<uint32_t>(timeout.count()), &batch);
+    const int status = ttcollect_next(reader_, milliseconds(timeout), &batch);
     over_ = status == TTCOLLECT_END || status == TTCOLLECT_INCOMPLETE;
     whole_ = whole_ && status >= TTCOLLECT_OK;
     if (!over_ && status < TTCOLLECT_OK && status != TTCOLLECT_LAPPED)
@@ -102,6 +104,10 @@ class MarkerStream {
   }
 
  private:
+  static uint32_t milliseconds(std::chrono::milliseconds timeout) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, UINT32_MAX));
+  }
+
   ttcollect_reader* reader_ = nullptr;
   bool over_ = false, whole_ = true;
 };

@@ -12,12 +12,13 @@
    Errors are values: every function gives a status, a sentence says why, nothing aborts, throws or writes to a stream. Input is
    foreign bytes, whatever it holds. A reader reads only: it cannot disturb the collector or other readers.
 
-   Ownership: what a batch points to belongs to the reader and is valid until its next ttcollect_next() or ttcollect_close().
+   Ownership: what a batch points to belongs to the reader and is valid until its next ttcollect_next() or ttcollect_close();
+   the texts of `names` (not the array of them) are valid until ttcollect_close().
    Threads: a reader is used by one thread at a time; different readers are independent. A capture is unpacked ahead by threads of
    the library (ttcollect_options::threads).
 
    Versions: records keep their size and meaning within a SONAME. Tables, options and counts are added behind the others;
-   struct_bytes says how much of a struct its caller knows. Files and segments of other versions are read as
+   struct_bytes says how much of a struct its caller has (at most 4096). Files and segments of other versions are read as
    docs/format-versions.md says, or refused by a sentence. While the SONAME is 0, a release may raise it.
 
    Units: `_ns` is CLOCK_MONOTONIC_RAW of the collector's host in nanoseconds, `cycles` the 64-bit device cycles of a tile's wall
@@ -38,7 +39,9 @@ extern "C" {
 enum ttcollect_status {
   TTCOLLECT_OK = 0,
   TTCOLLECT_IDLE = 1, /* nothing came in time; more may come */
-  TTCOLLECT_END = 2,  /* everything was delivered, and the source is whole. Later calls give the same */
+  TTCOLLECT_END =
+      2, /* all that the source holds was delivered, and nothing is missing in it. Later calls give the same.
+                         That it begins after its run or ends before it (a snapshot, a file of a row) is a remark */
   /* Values below 0 are errors. */
   TTCOLLECT_LAPPED = -1, /* the collector overwrote what was not read yet. The batch holds what came; go on */
   TTCOLLECT_INCOMPLETE =
@@ -92,6 +95,7 @@ enum ttcollect_marker_flags {
 
 #define TTCOLLECT_UNBOUNDED UINT32_MAX
 #define TTCOLLECT_OPEN_END UINT64_MAX
+#define TTCOLLECT_UNKNOWN_KIND 255
 
 typedef struct ttcollect_name {
   const char* name; /* "zone 0x1a2b" where the names' log does not have it */
@@ -160,7 +164,8 @@ typedef struct ttcollect_loss {
   uint8_t x, y, risc;
   uint8_t cause;     /* ttcollect_loss_cause() */
   uint8_t precision; /* 0 exactly `words`, 1 at most `launches`, 2 unknown */
-  uint8_t reserved[3];
+  uint8_t core_kind; /* as in markers; TTCOLLECT_UNKNOWN_KIND where nothing of the core came before */
+  uint8_t reserved[2];
 } ttcollect_loss;
 
 /* A final piece of a chip's clock model: straight, and off by at most bound_ns. */
