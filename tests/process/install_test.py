@@ -56,16 +56,17 @@ def build_examples():
 
 
 def zones_of(csv):
-    """Cycles by name of a device CSV: an end closes the start of its name that was opened last on its lane."""
-    open_starts, cycles = {}, {}
+    """Cycles by name, and the number of zones, of a device CSV: an end closes the start of its name that was opened last on its lane."""
+    open_starts, cycles, count = {}, {}, 0
     for row in rows(csv):
         c = row.split(",")
         key = (*c[:4], c[4], c[10])
         if c[11] == "ZONE_START":
             open_starts.setdefault(key, []).append(int(c[5]))
         elif c[11] == "ZONE_END" and open_starts.get(key):
+            count += 1
             cycles[c[10]] = cycles.get(c[10], 0) + int(c[5]) - open_starts[key].pop()
-    return cycles
+    return cycles, count
 
 
 def collect():
@@ -88,7 +89,8 @@ def collect():
         by_name[zone] = by_name.get(zone, 0) + int(cycles)
     csv = work("run.csv")
     check(finish(start(installed("ttexport"), "--from", capture, "-o", csv))[0] == 0, "ttexport")
-    expected = zones_of(csv)
+    expected, zones = zones_of(csv)
+    check(counted == zones, f"{counted} zones live, {zones} in the device CSV")
     # Those of every launch are among the twenty that it shows.
     for zone in (f"{risc}-{kind}" for risc in ("BRISC", "NCRISC", "TRISC") for kind in ("FW", "KERNEL")):
         check(by_name.get(zone) == expected[zone] > 0, f"{zone}: {by_name.get(zone)} by the library, {expected[zone]} by the device CSV")
@@ -107,7 +109,7 @@ def serve():
 
     def zones():
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
                 return int(re.search(r"^ttcollect_zones_total (\d+)$", answer.read().decode(), re.M).group(1))
         except OSError:
             return 0

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS ttcollect ttexport ttreport ttmon ttemu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 install(FILES README.md CHANGELOG.md LICENSE docs/doctor.md docs/format-versions.md docs/glossary.md docs/library.md docs/run.md
-  docs/sqlite.md
+  docs/selftest.md docs/sqlite.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
 # Not with the system's modules: `ttcollect run` adds this directory to a workload's PYTHONPATH, and nothing else is in it.
 install(DIRECTORY tools/python/ttcollect DESTINATION lib/ttcollect/python COMPONENT python

@@ -16,19 +16,18 @@ int main(int argc, char** argv) {
     ttcollect::Options options;
     options.tables = TTCOLLECT_ZONES;
     options.host_times = 0;  // counting needs none, and without them zones come as soon as they are read
-    options.from_now = 1;
     options.wait_ms = 10'000;
     ttcollect::MarkerStream stream(argv[1], options);
     const auto end = Clock::now() + std::chrono::seconds(seconds);
-    auto told = Clock::now();
+    auto printed = Clock::now();
     std::map<std::string, unsigned long> counts;
     while (Clock::now() < end) {
       const auto batch = stream.next(std::chrono::milliseconds(100));
       if (!batch) break;
       for (const ttcollect_zone& zone : batch->zones()) ++counts[std::string(batch->name(zone.name))];
       if (batch->lapped()) std::fprintf(stderr, "some were missed: this program was too slow\n");
-      if (Clock::now() - told < std::chrono::seconds(1)) continue;
-      told = Clock::now();
+      if (Clock::now() - printed < std::chrono::seconds(1)) continue;
+      printed = Clock::now();
       for (const auto& [name, count] : counts) std::printf("%10lu  %s\n", count, name.c_str());
       std::printf("\n");
       std::fflush(stdout);
