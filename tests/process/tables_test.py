@@ -84,9 +84,15 @@ tables = run.read()
 zones = tables.frame("zones")
 sums = zones.groupby("name", observed=True)["cycles"].agg(["count", "sum"])
 markers = tables.frame("markers")
+kept = run.account, run.remarks
+run.close()
+run.close()
+ops = tables.frame("ops")
 batches = [t for t in ttcollect.open({capture!r}, ("zones",), host_times=False, batch_rows=100)]
 print(json.dumps(dict(sums={{n: [int(c), int(s)] for n, c, s in sums.itertuples()}}, whole=run.whole, markers=len(tables.markers),
-    counted=run.account["markers"], ops=len(tables.ops), bounds=int(zones["bound_ns"].isna().sum()) <= run.account["without_bound"], batches=len(batches),
+    counted=run.account["markers"], ops=len(tables.ops), bounds=int(zones["bound_ns"].isna().sum()) <= run.account["without_bound"], batches=len(batches), kept=(run.account, run.remarks) == kept,
+    kernel_na=bool((ops["kernel_begin_ns"].isna() == (tables.ops["kernel_begin_ns"] == 0)).all()), begin=int(ops["begin_ns"].min()) > 0,
+    host_na=bool((markers["host_ns"].isna() == (tables.markers["host_ns"] == 0)).all()),
     zones=sum(len(t.zones) for t in batches), device=tables.sessions[0]["device"], losses=len(tables.frame("losses")),
     ns=int((tables.ops["end_ns"] - tables.ops["begin_ns"]).sum()), processors=sorted(markers["processor"].unique()))))
 """)
@@ -99,6 +105,7 @@ print(json.dumps(dict(sums={{n: [int(c), int(s)] for n, c, s in sums.itertuples(
     zones = sum(count for count, _ in expected.values())
     check(found["whole"] and found["markers"] == found["counted"] > zones and found["bounds"] and found["losses"] == 0, f"{found}")
     check(found["ops"] == 300 and found["ns"] == sum(op["ns"] for op in ops) and found["zones"] == zones and found["batches"] > 10, f"{found}")
+    check(found["kept"] and found["kernel_na"] and found["host_na"] and found["begin"], f"{found}")
     check(found["processors"] == ["BRISC", "NCRISC", "TRISC_0", "TRISC_1", "TRISC_2"], f"{found}")
 
 
