@@ -27,8 +27,9 @@ class Steps {
  public:
   Steps(const RunRequest& request, ReportOutcome& outcome) : request_(request), outcome_(outcome) {}
   bool broken_off() const { return broken_off_; }
-  // True when it gave what was asked for.
-  bool ttreport(const std::vector<std::string>& arguments) {
+  // True when it gave what was asked for. `unknown_name`: gets the sentence about a name that is not there, and that is no
+  // failure then.
+  bool ttreport(const std::vector<std::string>& arguments, std::string* unknown_name = nullptr) {
     if (broken_off_) return false;
     HelperProgram helper("ttreport", arguments, HelperProgram::Output::kept, HelperProgram::Output::kept);
     const int code = helper.wait();
@@ -36,6 +37,12 @@ class Steps {
       broken_off_ = true;
       outcome_.exit_code = code;
       outcome_.sentences.emplace_back("a signal broke the report off; `ttreport` makes it from the capture");
+      return false;
+    }
+    constexpr int kUnknownName = 2;
+    if (code == kUnknownName && unknown_name) {
+      for (const std::string& sentence : sentences_of(helper))
+        unknown_name->append(unknown_name->empty() ? "" : "; ").append(sentence);
       return false;
     }
     if (code != 0 || request_.verbose)
@@ -200,11 +207,19 @@ void make_files(const RunRequest& request, const ReportPlace& place, const Repor
 std::string make_ops(const RunRequest& request, const ReportPlace& place,
                      const std::vector<std::string>& input, Steps& steps, ReportOutcome& outcome) {
   const std::string json = place.folder + "/ops.json";
-  std::vector<std::string> ops{"ops", "--json", json, "--no-summary"};
-  ops.insert(ops.end(), input.begin(), input.end());
-  if (!request.start_signpost.empty()) ops.insert(ops.end(), {"--start-signpost", request.start_signpost});
-  if (!request.end_signpost.empty()) ops.insert(ops.end(), {"--end-signpost", request.end_signpost});
-  if (!steps.ttreport(ops)) return {};
+  std::vector<std::string> all{"ops", "--json", json, "--no-summary"};
+  all.insert(all.end(), input.begin(), input.end());
+  std::vector<std::string> window = all;
+  if (!request.start_signpost.empty())
+    window.insert(window.end(), {"--start-signpost", request.start_signpost});
+  if (!request.end_signpost.empty()) window.insert(window.end(), {"--end-signpost", request.end_signpost});
+  std::string unknown;
+  if (!steps.ttreport(window, request.window_of_range ? &unknown : nullptr)) {
+    if (unknown.empty()) return {};
+    // The marks of a workload without Tracy are no rows among its ops. What was collected begins and ends with the range.
+    outcome.sentences.push_back("the summary is of all ops that were collected: " + unknown);
+    if (!steps.ttreport(all)) return {};
+  }
   outcome.files.push_back(json);
   std::ifstream in(json, std::ios::binary);
   std::stringstream text;

@@ -87,6 +87,7 @@ void set_range(const std::string& text, RunRequest& request) {
   if (request.first_step && request.last_step && *request.first_step > *request.last_step)
     throw program::UsageError("--range " + text + " ends before it begins");
   if (request.first_step) request.paused = true;
+  request.window_of_range = request.start_signpost.empty() && request.end_signpost.empty();
   if (request.first_step && request.start_signpost.empty())
     request.start_signpost = "step_" + std::to_string(*request.first_step) + "_start";
   if (request.last_step && request.end_signpost.empty())

@@ -39,6 +39,7 @@ struct RunRequest {
   std::string child_functions;     // comma list
   std::string tools_folder;        // where a capture program of Tracy may be
   std::string start_signpost, end_signpost;
+  bool window_of_range = false;  // these two follow from --range
   bool no_device = false, partial = false, lines = false, noc_traces = false;
   bool verbose = false, strict_exit = false, check_exit_code = false, no_host = false, quiet = false,
        watch_stderr = false;
