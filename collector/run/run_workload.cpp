@@ -37,8 +37,9 @@ namespace fs = std::filesystem;
 using Exit = program::CollectExit;
 
 constexpr program::Program kRun{"ttcollect run", Exit::kOutput};
-constexpr int kLookMs = 20;                      // for segments of the collector
-constexpr uint64_t kTellLeftNs = 500'000'000;    // after the first process ended
+constexpr int kLookMs = 20;                         // for segments of the collector
+constexpr uint64_t kTellLeftNs = 500'000'000;       // after the first process ended
+constexpr uint64_t kAttachesForNs = 2'000'000'000;  // so long a collector that has no card yet is not stopped
 constexpr const char* kHostName = "run-";        // of the host side's segment, then the number of our process
 constexpr const char* kWaitForCards = "10000d";  // until SIGTERM ends it
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -255,27 +256,48 @@ class RunSession {
   void start_collecting() {
     if (collector_ || stopped_ || request_.no_device) return;
     if (request_.paused) say("collecting starts");
+    collecting_since_ns_ = monotonic_now_ns();
     collector_ = std::make_unique<HelperProgram>(
         "ttcollect", collector_words(request_), HelperProgram::Output::kept,
         request_.verbose ? HelperProgram::Output::passed_on : HelperProgram::Output::kept);
   }
 
+  // A step may be shorter than the search for cards. A collector that has attached reads what the card's logs hold of it.
+  bool may_still_attach() {
+    return collector_ && !collected_ && collector_->running() &&
+           monotonic_now_ns() - collecting_since_ns_ < kAttachesForNs;
+  }
+
   // Once, and for good; the workload goes on.
   void stop_collecting() {
     const bool stepped = request_.steps && steps_ >= request_.steps;
-    if (stopped_ || !(stepped || stop_asked_)) return;
+    if (stopped_ || !(stepped || stop_asked_) || may_still_attach()) return;
     stopped_ = true;
-    say((stepped ? std::to_string(request_.steps) + " steps have ended; " : std::string()) +
-        "collecting ends, the workload goes on");
+    const std::string steps = stepped ? std::to_string(request_.steps) + " steps have ended; " : "";
+    if (collector_)
+      say(steps + "collecting ends, the workload goes on");
+    else if (!request_.no_device)
+      say(steps + "collecting was stopped before it started, and does not start any more");
     if (collector_) collector_->ask_to_end();
   }
 
   void follow() {
     if (!collector_) return;
     try {
-      recording_.follow(collector_->pid());
+      collected_ = recording_.follow(collector_->pid()) > 0;
     } catch (const CaptureError& e) {
       fail(Exit::kOutput, e.what());
+    }
+  }
+
+  // Of --paused and --range: what was asked for may be over, and the workload with it, before a card is attached to.
+  void finish_window() {
+    if (start_asked_) start_collecting();  // by a mark that came last
+    const auto breaks_off = [](int number) { return number != SIGCHLD; };
+    while (request_.paused && !stopped_ && may_still_attach()) {
+      const std::vector<int> came = signals_.wait(kLookMs);
+      if (std::any_of(came.begin(), came.end(), breaks_off)) return;
+      follow();
     }
   }
 
@@ -310,18 +332,15 @@ class RunSession {
 
   void end_collecting() {
     if (marks_) marks_->end();
+    finish_window();
     host_->end();
     if (collector_) {
       collector_->ask_to_end();
       const int code = collector_->wait();
-      try {
-        collected_ = recording_.follow(collector_->pid()) > 0;
-      } catch (const CaptureError& e) {
-        fail(Exit::kOutput, e.what());
-      }
+      follow();
       tell_collector(code);
     }
-    if (!collector_ && !request_.no_device)
+    if (!collector_ && !stopped_ && !request_.no_device)
       say("collecting from the device was never started (--paused, --range)");
     tell_host();
     const std::string error = recording_.finish();
@@ -401,9 +420,11 @@ class RunSession {
       if (!line.empty()) last = line;
     constexpr std::string_view kName = "ttcollect: ";
     if (last.starts_with(kName)) last.erase(0, kName.size());
-    // SIGTERM came before its handler was set: the workload ran for some milliseconds only.
+    // SIGTERM came before its handler was set.
     constexpr int kBySigterm = 128 + SIGTERM;
-    if (code == kBySigterm) last = "the workload ended before the search for cards began";
+    if (code == kBySigterm)
+      last = std::string(stopped_ ? "collecting was stopped" : "the workload ended") +
+             " before the search for cards began";
     if (last.empty()) last = "the collector ended with code " + std::to_string(code);
     if (code == kBySigterm) code = Exit::kNoDevice;
     fail(code ? code : Exit::kNoProfiler, (collected_ ? "" : "nothing was collected from a card: ") + last);
@@ -450,7 +471,7 @@ class RunSession {
   std::unique_ptr<MarkListener> marks_;  // ends before the host's segment does
   std::atomic<uint64_t> steps_{0};       // that have ended
   std::time_t started_s_ = 0;
-  uint64_t first_ended_ns_ = 0;
+  uint64_t first_ended_ns_ = 0, collecting_since_ns_ = 0;
   std::atomic<bool> start_asked_{false}, stop_asked_{false};
   bool stopped_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false, collected_ = false;
   int failure_ = 0;
