@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -46,7 +47,7 @@ std::optional<Mark> parse_mark(std::string_view datagram) {
   char rest = 0;
   if (std::sscanf(head.c_str(), "%lld %llu %u %c%c", &ns, &pid, &mark.tid, &mark.kind, &rest) != 4)
     return std::nullopt;
-  if (ns < 0 || std::string_view("mbezrs").find(mark.kind) == std::string_view::npos) return std::nullopt;
+  if (ns < 0 || std::string_view("mbezrsl").find(mark.kind) == std::string_view::npos) return std::nullopt;
   mark.raw_ns = ns;
   mark.pid = pid;
   mark.text = datagram.substr(end + 1);
@@ -101,24 +102,26 @@ void MarkListener::listen() {
     pollfd ready{fd_, POLLIN, 0};
     poll(&ready, 1, last ? 0 : kMarkPollMs);
     for (int i = 0; i < kMostARound && receive(datagram); ++i) {
-      publish(kMarkBatch);
     }
-    publish(1);
+    publish();
   }
 }
 
-// What has so many bytes of events, or names.
-void MarkListener::publish(size_t from_bytes) {
+void MarkListener::publish() {
   for (auto& [pid, batch] : batches_)
-    if (batch.events.size() + batch.names.size() >= from_bytes) to_->publish(batch);
+    if (!batch.empty()) to_->publish(batch);
 }
 
-// Of processes beyond the bound the last one has all.
-HostBatch& MarkListener::batch_of(uint64_t pid) {
+void MarkListener::publish_if_full(HostBatch& batch) {
+  if (batch.events.size() + batch.names.size() >= kMarkBatch) to_->publish(batch);
+}
+
+// Null beyond the bound: zones of two processes must not be in one.
+HostBatch* MarkListener::batch_of(uint64_t pid) {
   constexpr size_t kMostProcesses = 4096;
   const auto found = batches_.find(pid);
-  if (found != batches_.end()) return found->second;
-  if (batches_.size() >= kMostProcesses) return batches_.rbegin()->second;
+  if (found != batches_.end()) return &found->second;
+  if (batches_.size() >= kMostProcesses) return nullptr;
   HostBatch& batch = batches_[pid];
   batch.raw_clock = true;
   batch.head.init_begin = began_ns_;
@@ -128,7 +131,7 @@ HostBatch& MarkListener::batch_of(uint64_t pid) {
   std::string program;
   std::getline(comm, program);  // nothing, where it has ended already
   batch.add({EventKind::process, 0, 0, pid, program + '\0' + '\0'});
-  return batch;
+  return &batch;
 }
 
 // False: there is none.
@@ -142,7 +145,7 @@ bool MarkListener::receive(std::vector<char>& into) {
   message.msg_controllen = sizeof control;
   const ssize_t n = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC);
   if (n < 0) return false;
-  if (n == 0) return true;  // end() wakes us
+  if (n == 0) return true;  // of end()
   bool known = false;
   pid_t pid = 0;
   for (cmsghdr* of = CMSG_FIRSTHDR(&message); of; of = CMSG_NXTHDR(&message, of)) {
@@ -166,20 +169,29 @@ void MarkListener::take(std::string_view datagram, uint64_t pid) {
     return;
   }
   if (mark->kind == 'r' || mark->kind == 's') return heard_(*mark);
+  if (mark->kind == 'l') {
+    zones_missing_[pid ? pid : mark->pid] += std::strtoull(std::string(mark->text).c_str(), nullptr, 10);
+    return;
+  }
   if (!to_) {
     to_ = publisher_();
     if (!to_) return;
   }
   // A sender in another PID namespace that cannot be seen from here has the number 0.
-  HostBatch& batch = batch_of(pid ? pid : mark->pid);
-  if (mark->kind == 'z') {
-    const auto add = [&](const HostEvent& event) { batch.add(event); };
-    refused_ += !take_python_zones(mark->text, mark->tid, add);
+  HostBatch* batch = batch_of(pid ? pid : mark->pid);
+  if (mark->kind != 'z') heard_(*mark);
+  if (!batch) {
+    ++refused_;
     return;
   }
-  ++marks_;
-  batch.add({EventKind::message, mark->tid, mark->raw_ns, 0, signpost_of(*mark)});
-  heard_(*mark);
+  if (mark->kind == 'z') {
+    const auto add = [&](const HostEvent& event) { batch->add(event); };
+    refused_ += !take_python_zones(mark->text, mark->tid, add);
+  } else {
+    ++marks_;
+    batch->add({EventKind::message, mark->tid, mark->raw_ns, 0, signpost_of(*mark)});
+  }
+  publish_if_full(*batch);
 }
 
 std::vector<std::string> mark_listeners(const std::string& proc) {

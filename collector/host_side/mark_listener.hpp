@@ -2,13 +2,14 @@
 //
 //   NANOSECONDS PID TID KIND\nTEXT     NANOSECONDS of CLOCK_MONOTONIC_RAW; KIND m (mark), b or e (a step begins, ends),
 //                                     r or s (collecting starts, stops; no message),
-//                                     z (zones of Python functions, python_zones.hpp)
+//                                     z (zones of Python functions, python_zones.hpp),
+//                                     l (TEXT: how many such zones the process could not send)
 //
-// The kernel says whose a datagram is (SCM_CREDENTIALS): those of other users than ours and root are refused, because any
+// The kernel gives the sender of a datagram (SCM_CREDENTIALS): those of other users than ours and root are refused, because any
 // process of the network namespace can send to the socket.
 //
-// They become messages of the form that tt-metal's signposts have, so that reports know them. A sender never waits: what
-// the socket's buffer does not take is the sender's to count.
+// They become messages of the form that tt-metal's signposts have, which reports read. A sender does not wait: it counts what
+// the socket's buffer does not take.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -35,7 +36,7 @@ struct Mark {
   char kind = 'm';
   std::string_view text;
 };
-// Nothing: it is no mark.
+// Nothing where it is no mark.
 std::optional<Mark> parse_mark(std::string_view datagram);
 // As tt-metal's signposts: back-tick, TT_SIGNPOST: text, back-tick. What would end it early is replaced.
 std::string signpost_of(const Mark& mark);
@@ -54,6 +55,8 @@ class MarkListener {
   uint64_t marks() const { return marks_; }
   uint64_t refused() const { return refused_; }  // that are no marks
   uint64_t foreign() const { return foreign_; }  // of other users
+  // By process: Python zones that it could not send. After end().
+  const std::map<uint64_t, uint64_t>& zones_missing() const { return zones_missing_; }
 
  private:
   void listen();
@@ -64,9 +67,11 @@ class MarkListener {
   int fd_ = -1;
   int64_t began_ns_ = 0;
   std::string failure_;
-  HostBatch& batch_of(uint64_t pid);
-  void publish(size_t from_bytes);
+  HostBatch* batch_of(uint64_t pid);
+  void publish();
+  void publish_if_full(HostBatch& batch);
   std::map<uint64_t, HostBatch> batches_;  // by process
+  std::map<uint64_t, uint64_t> zones_missing_;
   HostPublisher* to_ = nullptr;
   std::atomic<uint64_t> marks_{0}, refused_{0}, foreign_{0};
   std::atomic<bool> ending_{false};

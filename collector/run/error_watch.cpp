@@ -40,7 +40,7 @@ class LineSearch {
   void end_line() {
     if (const KnownError* e = known_error(line_)) {
       const auto row = static_cast<unsigned char>(e - known_errors().data());
-      if (told_.insert(row).second) {
+      if (reported_.insert(row).second) {
         [[maybe_unused]] const ssize_t written =
             write(found_, &row, 1);  // no reader is left when the run was killed
       }
@@ -51,14 +51,14 @@ class LineSearch {
  private:
   int found_;
   std::string line_;
-  std::set<unsigned char> told_;
+  std::set<unsigned char> reported_;
 };
 
 bool write_all(int to, const char* bytes, size_t count) {
   while (count > 0) {
     const ssize_t n = write(to, bytes, count);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // somebody made the terminal's descriptor non-blocking
+    if (n < 0 && errno == EAGAIN) {  // another process made the terminal's descriptor non-blocking
       pollfd wait{to, POLLOUT, 0};
       poll(&wait, 1, -1);
       continue;
@@ -122,7 +122,7 @@ ErrorWatch::ErrorWatch() {
   const bool opened = is_terminal ? open_terminal(outer, inner_) : pipe2(ends, O_CLOEXEC) == 0;
   if (!is_terminal && opened) outer = ends[0], inner_ = ends[1];
   if (!opened || pipe2(found, O_CLOEXEC) != 0) {
-    why_not_ = std::string("standard error is not watched: ") + std::strerror(errno);
+    not_watched(errno);
     close_if_open(outer);
     close_if_open(inner_);
     return;
@@ -134,13 +134,15 @@ ErrorWatch::ErrorWatch() {
   if (between == 0) {  // a child's child, so that it is not one of ours
     close(inner_);
     close(found_);
-    if (fork() == 0) pump(outer, is_terminal, found[1]);
-    _exit(0);
+    const pid_t last = fork();
+    if (last == 0) pump(outer, is_terminal, found[1]);
+    _exit(last < 0 ? errno : 0);
   }
-  if (between > 0)
-    waitpid(between, nullptr, 0);
-  else
-    why_not_ = std::string("standard error is not watched: ") + std::strerror(errno);
+  int status = 0;
+  if (between < 0)
+    not_watched(errno);
+  else if (waitpid(between, &status, 0) == between && status != 0)
+    not_watched(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR);
   close(outer);
   close(found[1]);
 }
@@ -153,7 +155,13 @@ ErrorWatch::~ErrorWatch() {
 void ErrorWatch::redirect() {
   if (!why_not_.empty()) return;
   saved_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (saved_ >= 0) dup2(inner_, STDERR_FILENO);
+  if (saved_ >= 0 && dup2(inner_, STDERR_FILENO) >= 0) return;
+  not_watched(errno);
+  close_if_open(saved_);
+}
+
+void ErrorWatch::not_watched(int error) {
+  why_not_ = std::string("standard error is not watched: ") + std::strerror(error);
 }
 
 void ErrorWatch::restore() {
@@ -170,10 +178,10 @@ std::vector<std::string> ErrorWatch::findings() {
     rows.insert(row);
   }
   std::vector<std::string> sentences;
-  std::set<std::string_view> told;
+  std::set<std::string_view> ids;
   for (const unsigned char row : rows) {
     const KnownError& e = known_errors()[row];
-    if (!told.insert(e.id).second) continue;
+    if (!ids.insert(e.id).second) continue;
     std::string sentence = "the workload said \"";
     sentence.append(e.all_of[0])
         .append(e.all_of[1].empty() ? "" : " ... ")

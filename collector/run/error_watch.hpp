@@ -2,8 +2,8 @@
 // texts (known_errors.hpp) on the way.
 //
 // The workload writes to a terminal of the same size and kind where ours is one, else to a pipe, so that isatty(3) answers as
-// before. Between the two is a process of its own, which is no child of ours and outlives us: a run that is killed takes nothing
-// from the workload. It ends when the other end is open nowhere any more.
+// before. Between the two is a process of its own, which is no child of ours and outlives this one: a run that is killed takes
+// nothing from the workload. It ends when the other end is open nowhere any more.
 #pragma once
 #include <sys/types.h>
 
@@ -29,6 +29,7 @@ class ErrorWatch {
   std::vector<std::string> findings();
 
  private:
+  void not_watched(int error);
   int inner_ = -1;  // what the workload writes to
   int saved_ = -1;  // our standard error, while it is redirected
   int found_ = -1;  // a byte for each row that was found, from the process between

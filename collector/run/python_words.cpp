@@ -44,7 +44,8 @@ PythonWords python_words(const RunRequest& request, bool own_module) {
         "python3 finds no package tracy (tt-metal's); functions become zones by the module ttcollect";
   } else {
     words.sentence =
-        "python3 finds neither the package tracy nor ttcollect, so that functions become no zones";
+        "python3 finds no package tracy, and the module ttcollect is not there or has no socket, so that "
+        "functions become no zones";
   }
   const bool traced = words.command.size() > 1;
   if (traced && request.partial) words.command.emplace_back("-p");

@@ -13,7 +13,7 @@ struct PythonWords {
   std::string sentence;  // what is otherwise than asked for; empty: nothing
 };
 // A request that is neither a script nor a module is handed through as it is. `own_module`: the workload can import
-// our package ttcollect, which traces in the place of `tracy`.
+// our package ttcollect, which traces in the place of `tracy`, and has a socket to send zones to.
 PythonWords python_words(const RunRequest& request, bool own_module);
 
 }  // namespace ttc::collect

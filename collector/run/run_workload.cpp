@@ -146,11 +146,14 @@ class RunSession {
   int run() {
     if (!request_.quiet) say_plan(plan_);
     const fs::path modules = python_modules();
-    const PythonWords words = python_words(request_, !modules.empty());
+    listen_to_marks(modules);
+    const PythonWords words = python_words(request_, !modules.empty() && marks_->failure().empty());
     if (!words.sentence.empty()) say(words.sentence);
     started_s_ = std::time(nullptr);
-    listen_to_marks(modules);
-    if (errors_) errors_->redirect();
+    if (errors_ && errors_->why_not().empty()) {
+      errors_->redirect();
+      if (!errors_->why_not().empty()) say(errors_->why_not());
+    }
     workload_ = std::make_unique<Workload>(words.command, environment_words(environment_, plan_));
     if (errors_) errors_->restore();
     if (const auto& error = workload_->error()) return program::say(kRun, error->exit_code, error->why);
@@ -178,7 +181,8 @@ class RunSession {
            live_name.find_first_not_of("0123456789", digits) == std::string::npos;
   }
 
-  // A `ttcollect run` that was killed leaves the segment of its host side; what it held is in its run.ttc.
+  // A `ttcollect run` that was killed leaves the segment of its host side. Its run.ttc lacks what was queued for the disk then, and
+  // what the last block held: a segment that was made less than 10 s ago stays, for whoever reads it.
   static void remove_remains() {
     for (const shm::SegmentInfo& segment : shm::list_segments())
       if (!segment.alive && !segment.ended && segment.user == geteuid() && is_host_name(segment.live_name))
@@ -362,7 +366,12 @@ class RunSession {
   void tell_host() {
     if (const uint64_t refused = marks_->refused())
       say("host side: " + std::to_string(refused) +
-          " datagrams came that are no marks; they are not recorded");
+          " datagrams came that are no marks, or of more processes than are followed; they are not recorded");
+    for (const auto& [pid, zones] : marks_->zones_missing())
+      say("host side: process " + std::to_string(pid) + ": " + std::to_string(zones) +
+          " zones of Python functions or more are missing, because they came faster than they were taken; "
+          "their "
+          "tracing ended there");
     if (const uint64_t foreign = marks_->foreign())
       say("host side: " + std::to_string(foreign) +
           " marks of other users were refused; a workload of another user cannot set any");

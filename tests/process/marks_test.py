@@ -1,6 +1,7 @@
 """Marks and steps of programs without Tracy: the Python module, the C header, ttcollect mark."""
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -168,6 +169,43 @@ def functions():
         check([r[0] for r in messages(root)] == ["`TT_SIGNPOST: over", "really`"], str(messages(root)))
 
 
+def incomplete():
+    """Where nobody takes the zones, tracing ends, and the run says how many are missing. A child of multiprocessing, which leaves
+    without atexit, and threads that have ended lose none."""
+    script = work("lost.py")
+    with open(script, "w") as file:
+        file.write("""
+import os, signal
+from ttcollect import functions
+def called(): pass
+functions.MOST_BYTES = 100_000
+os.kill(os.getppid(), signal.SIGSTOP)
+while not functions.incomplete: called()
+os.kill(os.getppid(), signal.SIGCONT)
+""")
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    code, _, err = finish(start("ttcollect", "run", "--no-device", "-o", work("lost"), script, env=environment))
+    missing = re.search(r"host side: process \d+: (\d+) zones of Python functions or more are missing", err)
+    check(code == 0 and missing and int(missing[1]) > 1000, f"{code} {err}")
+    script, root = work("children.py"), work("children")
+    with open(script, "w") as file:
+        file.write("""
+import multiprocessing, threading
+def inner(): pass
+def outer(): inner()
+for _ in range(20):
+    thread = threading.Thread(target=outer)
+    thread.start()
+    thread.join()
+child = multiprocessing.get_context("fork").Process(target=outer)
+child.start()
+child.join()
+""")
+    code, _, err = finish(start("ttcollect", "run", "--no-device", "-o", root, script, env=environment))
+    counts = zones(root)
+    check(code == 0 and counts["PY_FUNC_outer", 4] == 21 and "missing" not in err, f"{code} {counts} {err}")
+
+
 def remains():
     """kill -9 of a run leaves the segment of its host side; the next run removes it."""
     process = start("ttcollect", "run", "-q", "--no-device", "-o", work("killed"), "--", "sh", "-c",
@@ -261,4 +299,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (python, header, command, steps, functions, remains, window, short, asked, foreign)}[sys.argv[1]]()
+    {f.__name__: f for f in (python, header, command, steps, functions, incomplete, remains, window, short, asked, foreign)}[sys.argv[1]]()

@@ -5,15 +5,18 @@ those of tt-metal's package tracy. Names are as there: PY_FUNC_name, PY_LINE_nam
 installed packages are left out.
 
 Zones go by datagram to the socket of marks, some hundred in each (collector/host_side/python_zones.hpp). Nothing here waits while the
-program runs: what the socket does not take is kept, up to MOST_BYTES; beyond it tracing ends, and `incomplete` is set.
+program runs: what the socket does not take is kept, up to MOST_BYTES; beyond it tracing ends, `incomplete` is set, and `ttcollect run`
+says at its end how many zones of the process are missing.
 """
 import atexit
+import itertools
 import os
 import socket
 import sys
 import sysconfig
 import threading
 import time
+import weakref
 
 DATAGRAM_BYTES = 24_000
 MOST_BYTES = 16 << 20
@@ -34,7 +37,8 @@ class _Thread(threading.local):
 
     def __init__(self):
         self.stream = _Stream(threading.get_native_id())
-        _tracer.streams.append(self.stream)
+        with _tracer.lock:
+            _tracer.streams.add(self.stream)
 
 
 class _Stream:
@@ -55,15 +59,29 @@ class _Stream:
             _tracer.send(self.tid, "".join(self.parts))
             self.parts, self.bytes = [], 0
 
+    def __del__(self):    # its thread has ended
+        self.flush()
+
+
+def _zones_in(text):
+    return sum(line.startswith("B ") for line in text.split("\n"))
+
 
 class _Tracer:
+    streams = ()
+
     def __init__(self):
         self.begin()
 
     def begin(self):
         """Also after a fork: what the parent had is the parent's, and names are a process's own."""
-        self.sources, self.streams, self.waiting, self.waiting_bytes = {}, [], [], 0
-        self.lock = threading.Lock()
+        for stream in list(self.streams):
+            stream.parts = []
+        self.sources, self.numbers, self.streams = {}, itertools.count(1), weakref.WeakSet()
+        self.waiting, self.waiting_bytes, self.definitions, self.definition_bytes = [], 0, [], 0
+        self.given_up, self.missing, self.draining = False, 0, False
+        # A stream may be deleted, and then flushed, at any allocation: by the thread that has the lock, too.
+        self.lock = threading.RLock()
         self.socket = None
 
     def source(self, code, line):
@@ -75,14 +93,23 @@ class _Tracer:
             if file.startswith(_left_out) or file.startswith("<"):
                 self.sources[key] = 0
                 return 0
-            number = self.sources[key] = len(self.sources) + 1
             kind = "LINE" if line else "FUNC"
             where = f"PY_{kind}_{code.co_name}\t{file}".translate(_PLAIN)
-            _of.stream.add(f"S {number} {line or code.co_firstlineno} {where}\n", _now(_RAW))
+            number = next(self.numbers)    # two threads may define the same function, each by a number of its own
+            text = f"S {number} {line or code.co_firstlineno} {where}\n"
+            with self.lock:    # in front of all that is sent from now on, by any thread
+                self.definitions.append(text)
+                self.definition_bytes += len(text.encode(errors="replace"))
+                if self.definition_bytes >= DATAGRAM_BYTES:
+                    self.send(_of.stream.tid, "")
+            self.sources[key] = number
         return number
 
     def profile(self, frame, event, _):
         if event != "call" and event != "return":
+            return
+        if self.given_up:
+            sys.setprofile(None)
             return
         number = self.sources.get((frame.f_code, 0))
         if number is None:
@@ -99,6 +126,9 @@ class _Tracer:
 
     def trace(self, frame, event, _):
         """A zone for each line, within that of its function: sys.settrace comes in front of sys.setprofile, in calls and returns."""
+        if self.given_up:
+            sys.settrace(None)
+            return None
         if event == "call":
             number = self.source(frame.f_code, 0)
             if not number:
@@ -126,9 +156,20 @@ class _Tracer:
 
     def send(self, tid, text):
         with self.lock:
+            if self.given_up:
+                self.missing += _zones_in(text)
+                return
+            text = "".join(self.definitions) + text
+            self.definitions, self.definition_bytes = [], 0
             self.waiting.append((tid, text))
             self.waiting_bytes += len(text)
-            self.drain()
+            if self.draining:
+                return
+            self.draining = True
+            try:
+                self.drain()
+            finally:
+                self.draining = False
             if self.waiting_bytes > MOST_BYTES:
                 self.give_up()
 
@@ -140,27 +181,44 @@ class _Tracer:
             tid, text = self.waiting[0]
             try:
                 self.socket.sendto(f"{_now(_RAW)} {os.getpid()} {tid} z\n{text}".encode(errors="replace"), "\0" + _where)
-            except BlockingIOError:
+            except (BlockingIOError, socket.timeout):
                 return
-            except OSError:    # no collector runs any more
+            except OSError:    # the run has ended
                 return self.give_up()
             self.waiting_bytes -= len(text)
             self.waiting.pop(0)
 
     def give_up(self):
+        """Other threads stop at their next call."""
         global incomplete
-        incomplete = True
-        sys.setprofile(None)
-        sys.settrace(None)
+        incomplete = self.given_up = True
+        for module in (sys, threading):
+            module.setprofile(None)
+            module.settrace(None)
+        self.missing += sum(_zones_in(text) for _, text in self.waiting)
         self.waiting, self.waiting_bytes = [], 0
 
     def end(self):
-        for stream in list(self.streams):
+        with self.lock:
+            streams = list(self.streams)
+        for stream in streams:
             stream.flush()
-        if self.socket is not None and self.waiting:
-            with self.lock:
-                self.socket.settimeout(LAST_WAIT_S)
-                self.drain()
+        with self.lock:
+            if self.socket is None:
+                return
+            self.socket.settimeout(LAST_WAIT_S)
+            self.draining = True
+            self.drain()
+            if self.waiting:
+                self.give_up()
+            self.draining = False
+            if self.missing:
+                try:
+                    self.socket.sendto(f"{_now(_RAW)} {os.getpid()} {threading.get_native_id()} l\n{self.missing}".encode(), "\0" + _where)
+                except OSError:    # the run has ended
+                    pass
+                self.missing = 0
+            self.socket.setblocking(False)
 
 
 _tracer = _Tracer()
@@ -172,6 +230,8 @@ def _renew():
     global _of
     _tracer.begin()
     _of = _Thread()
+    if util := sys.modules.get("multiprocessing.util"):    # its processes end without atexit, and forget their parent's finalizers
+        util.register_after_fork(_tracer, lambda tracer: util.Finalize(tracer, tracer.end, exitpriority=-100))
 
 
 if _where:
