@@ -5,6 +5,12 @@
 namespace ttc::collect {
 namespace {
 
+constexpr std::string_view kKernelConfigCause =
+    "kernels with the profiler's code in them are larger than the buffer that they are sent through";
+constexpr std::string_view kKernelConfigFix =
+    "open the device with a smaller worker_l1_size, which leaves that buffer more room; or fewer zones in "
+    "kernels";
+
 constexpr KnownError kKnownErrors[] = {
     // tt-blacksmith, performance guide
     {"ethernet-core-timeout",
@@ -32,11 +38,9 @@ constexpr KnownError kKnownErrors[] = {
      "run without TT_METAL_WATCHER, or with TT_METAL_WATCHER_NOINLINE=1; with fewer groups of "
      "--profiler-capture-perf-counters"},
     // tt-metal issue 49759
-    {"kernel-config-overflow",
-     {"KERNEL_CONFIG", ""},
-     "kernels with the profiler's code in them are larger than the buffer that they are sent through",
-     "open the device with a smaller worker_l1_size, which leaves that buffer more room; or fewer zones in "
-     "kernels"},
+    {"kernel-config-overflow", {"KERNEL_CONFIG", "overflow"}, kKernelConfigCause, kKernelConfigFix},
+    {"kernel-config-overflow", {"KERNEL_CONFIG", "exceeds"}, kKernelConfigCause, kKernelConfigFix},
+    {"kernel-config-overflow", {"KERNEL_CONFIG", "full"}, kKernelConfigCause, kKernelConfigFix},
     // tt-train, profiler guide
     {"profiler-unavailable",
      {"Profiler unavailable", ""},

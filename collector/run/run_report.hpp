@@ -21,7 +21,7 @@ struct ReportPlace {
 ReportPlace report_place(const std::string& root, const std::string& name, int64_t now);
 
 // The folder of a report, made at once, so that no other run has the same: of runs that begin in one second the later ones
-// have the next seconds' names. Where it cannot be made it is not, and who writes into it finds out why.
+// have the next seconds' names. Where it cannot be made, writing into it fails with the reason.
 class ClaimedPlace {
  public:
   ClaimedPlace(const std::string& root, const std::string& name, int64_t now);

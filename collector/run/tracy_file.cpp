@@ -65,7 +65,12 @@ std::string make_tracy_file(const std::string& program, const std::string& captu
                            HelperProgram::Output::kept, HelperProgram::Output::kept);
     code = code_of_capture(captured, server);
   }
-  if (code != 0) server.ask_to_end();  // it waits for another one
+  std::error_code absent;
+  // It waits for another one, where this one failed or ended without having connected.
+  if (code != 0 || !std::filesystem::exists(part, absent)) server.ask_to_end();
+  const uint64_t ended_ns = monotonic_now_ns();
+  while (server.tend(kTendMs))
+    if (monotonic_now_ns() - ended_ns > kWritesForNs) server.ask_to_end();
   const int served = server.wait();
   std::error_code error;
   if (code == 0 && served == 0) std::filesystem::rename(part, out, error);
