@@ -181,8 +181,8 @@ class RunSession {
            live_name.find_first_not_of("0123456789", digits) == std::string::npos;
   }
 
-  // A `ttcollect run` that was killed leaves the segment of its host side. Its run.ttc lacks what was queued for the disk then, and
-  // what the last block held: a segment that was made less than 10 s ago stays, for whoever reads it.
+  // A `ttcollect run` that was killed leaves the segment of its host side. What was queued for the disk then, and the last block, are
+  // in the segment alone, and go with it.
   static void remove_remains() {
     for (const shm::SegmentInfo& segment : shm::list_segments())
       if (!segment.alive && !segment.ended && segment.user == geteuid() && is_host_name(segment.live_name))

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -196,10 +197,13 @@ def watched_terminal():
     pid, master = pty.fork()
     if pid == 0:
         os.execv(f"{BIN}/ttcollect", ["ttcollect", "run", "-q", "--watch-stderr", *NO_CARD, "--", sys.executable, "-c", """
-import os, sys, time
+import os, sys
 print(os.isatty(2), *os.get_terminal_size(2), file=sys.stderr, flush=True)
-input()
-while os.get_terminal_size(2).columns != 77: time.sleep(0.01)
+columns = 0
+while columns != 77:
+    input()
+    columns = os.get_terminal_size(2).columns
+    print('columns', columns, file=sys.stderr, flush=True)
 print('resized\\033[1m bold', 'Profiler unavailable', file=sys.stderr, flush=True)
 """])
     text = b""
@@ -214,7 +218,13 @@ print('resized\\033[1m bold', 'Profiler unavailable', file=sys.stderr, flush=Tru
     columns, lines = os.get_terminal_size(master)
     shows(b"True %d %d\r\n" % (columns, lines))
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
-    os.write(master, b"\n")
+    while b"columns 77\r\n" not in text:    # the size is followed some tenths of a second later
+        os.write(master, b"\n")
+        shown = len(re.findall(rb"columns \d+\r\n", text))
+        while len(re.findall(rb"columns \d+\r\n", text)) == shown:
+            part = os.read(master, 4096)
+            check(part, f"the size does not come: {text!r}")
+            text += part
     shows(b"resized\033[1m bold Profiler unavailable\r\n")
     shows(b"build_metal.sh")
     try:
