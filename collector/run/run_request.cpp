@@ -1,5 +1,7 @@
 #include "collector/run/run_request.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <filesystem>
 
@@ -67,6 +69,16 @@ class Planner {
 
 std::span<const SwitchVariable> switch_variables() {
   return kSwitches;
+}
+
+Environment own_environment() {
+  Environment all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) all.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
 }
 
 void set_range(const std::string& text, RunRequest& request) {

@@ -1,4 +1,4 @@
-// What `ttcollect run` was asked for, and the environment that follows from it. Plain values, no I/O.
+// What `ttcollect run` was asked for, and the environment that follows from it. Plain values, no I/O but own_environment().
 //
 // Options of `python -m tracy` (tt-metal tools/tracy/__main__.py) and of tt_profile keep their meaning here. Each
 // that only sets a variable of tt-metal is a row of switch_variables().
@@ -44,6 +44,9 @@ struct RunRequest {
   bool verbose = false, strict_exit = false, check_exit_code = false, no_host = false, quiet = false,
        watch_stderr = false;
 };
+
+// That of this process.
+Environment own_environment();
 
 // A..B, A.. or ..B: of steps by their numbers; also the window of the summary. Throws program::UsageError.
 void set_range(const std::string& text, RunRequest& request);

@@ -49,16 +49,6 @@ void say(const std::string& sentence) {
   program::say(kRun, 0, sentence);
 }
 
-Environment own_environment() {
-  Environment all;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text = *entry;
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos) all.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return all;
-}
-
 std::vector<std::string> environment_words(Environment all, const EnvironmentPlan& plan) {
   for (const auto& [name, value] : plan.set) all[name] = value;
   for (const std::string& name : plan.unset) all.erase(name);
@@ -492,37 +482,6 @@ class RunSession {
 int run_workload(const RunRequest& request) {
   const Environment environment = own_environment();
   return RunSession(request, environment).run();
-}
-
-int set_mark(char kind, const std::string& text, int run) {
-  std::string name = run ? kMarksPrefix + std::to_string(run) : value_in(own_environment(), kMarksVariable);
-  if (name.empty()) {
-    const std::vector<std::string> there = mark_listeners();
-    std::string pids;
-    for (const std::string& one : there) pids += " " + one.substr(std::strlen(kMarksPrefix));
-    if (there.size() != 1)
-      return program::say(kRun, Exit::kNoDevice,
-                          there.empty()
-                              ? "mark: there is no `ttcollect run` that could take it"
-                              : "mark: several `ttcollect run` are there; --run names one of" + pids);
-    name = there[0];
-  }
-  const std::string why = send_mark(name, kind, text);
-  return why.empty() ? Exit::kOk : program::say(kRun, Exit::kNoDevice, "mark: " + why);
-}
-
-int report_logs(const RunRequest& request) {
-  const Environment environment = own_environment();
-  const std::string root = artifacts_root(request, environment, fs::current_path().string());
-  const std::string log = root + "/.logs/profile_log_device.csv";
-  std::error_code none;
-  if (!fs::exists(log, none))
-    return program::say(kRun, Exit::kNoDevice,
-                        "--process-logs-only: there is no " + log + "; -o names another root");
-  std::vector<std::string> words{"files", log, "-o", root, "--host", root + "/.logs"};
-  if (!request.name.empty()) words.insert(words.end(), {"-n", request.name});
-  HelperProgram helper("ttreport", words, HelperProgram::Output::passed_on, HelperProgram::Output::passed_on);
-  return helper.wait();
 }
 
 }  // namespace ttc::collect
