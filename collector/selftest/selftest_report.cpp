@@ -185,7 +185,7 @@ std::string to_text(const Result& result) {
                f.driver_version.empty() ? "none" : f.driver_version.c_str(),
                f.firmware.empty() ? "unknown" : f.firmware.c_str(), f.seconds);
   text +=
-      "Only read: no power vote, no store. What is said of silicon is unverified until such texts come in.\n";
+      "Only read: no power vote, no store. Claims about silicon are unverified until such texts come in.\n";
   if (!f.refused.empty()) text += f.refused + "\n";
   for (const std::string& remark : f.remarks) text += remark + "\n";
   text += line(

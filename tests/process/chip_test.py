@@ -158,7 +158,7 @@ def contradict():
         code, out, err = h.run("ttemu", "--name", h.card_name(), "--linger", "0s", "--json", "--cores", 1, "--programs", 3, "--truth", truth,
                                "--contradict", name)
         h.check(code == 0 and json.loads(out)["contradicts"] == [name], f"{name} ends with {code}: {out} {err}")
-        h.check(open(truth).readline().endswith(f", Contradicts: {name}\n"), f"the truth of {name} does not say so")
+        h.check(open(truth).readline().endswith(f", Contradicts: {name}\n"), f"the truth of {name} does not name it")
     emulate("--contradict", "late-landing", "--contradict", "node-id", "--programs", 1, "--truth", truth)
     h.check(open(truth).readline().endswith(", Contradicts: late-landing node-id\n"), "the truth does not name both")
     for arguments, words in ((["--contradict", "nothing"], "there is no 'nothing'"),

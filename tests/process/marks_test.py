@@ -170,7 +170,7 @@ def functions():
 
 
 def incomplete():
-    """Where nobody takes the zones, tracing ends, and the run says how many are missing. A child of multiprocessing, which leaves
+    """Where the run reads no zones, tracing ends, and the run says how many are missing. A child of multiprocessing, which leaves
     without atexit, and threads that have ended lose none."""
     script = work("lost.py")
     with open(script, "w") as file:

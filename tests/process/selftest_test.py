@@ -165,7 +165,7 @@ def text():
 
 
 def driver():
-    """Behind the model of the kernel driver: nothing is left with it, no vote, and a fused-off tile that does not say so is noticed."""
+    """Behind the model of the kernel driver: nothing is left with it, no vote, and a fused-off tile that is not marked as one is noticed."""
     for planted, expected in ((), 0), (("--contradict", "fused-off-unsaid"), CONTRADICTED):
         name = h.card_name()
         card = h.start("ttemu", "--name", name, *IDLE, *planted, "--linger", "0s", "-q")

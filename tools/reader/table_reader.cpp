@@ -79,7 +79,7 @@ void TableReader::finish() {
 
 // What the source never held is no loss of it.
 void TableReader::note_bounds(const collect::LossView& view) {
-  const bool live = source_->loss_cause() == shm::LossCause::reader_lapped;  // which says so itself
+  const bool live = source_->loss_cause() == shm::LossCause::reader_lapped;  // it has a remark of its own
   if (view.chunks_before() && !live)
     remarks_.push_back("this source begins " + std::to_string(view.chunks_before()) +
                        " chunks after its run did; what was collected before is not in it");

@@ -84,7 +84,7 @@ def __getattr__(name):
     """open(), Run, Tables, Error, UNBOUNDED and OPEN_END need numpy and libttcollect; marks need neither, and do not wait for them."""
     if name in ("open", "Run", "Tables", "Error", "UNBOUNDED", "OPEN_END"):
         from . import _library
-        _library.library()
+        _library.loaded()
         from . import _reader
         return getattr(_reader, name)
     raise AttributeError(f"module 'ttcollect' has no attribute '{name}'")

@@ -92,7 +92,7 @@ def _candidates():
 _loaded = None
 
 
-def library():
+def loaded():
     """The library. ImportError, one sentence, where there is none."""
     global _loaded
     if _loaded is None:

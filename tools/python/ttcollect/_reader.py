@@ -89,7 +89,7 @@ class Tables:
             frame["ns"] = rows["end_ns"] - rows["begin_ns"]
         if "risc" in rows.dtype.names:
             frame["processor"] = _words(rows["core_kind"].astype("u4") << 8 | rows["risc"], lambda key: None if key >> 8 == UNKNOWN_KIND
-                                        else _text(lib.library().ttcollect_processor(key >> 8, key & 255)))
+                                        else _text(lib.loaded().ttcollect_processor(key >> 8, key & 255)))
         for bound in ("bound_ns", "hard_bound_ns"):
             if bound in frame:
                 frame[bound] = np.where(rows[bound] == UNBOUNDED, np.nan, rows[bound])
@@ -97,7 +97,7 @@ class Tables:
             if kind in frame:
                 frame[kind] = _BOUND_KINDS[np.minimum(rows[kind], 2)]
         if table == "losses":
-            frame["cause"] = _words(rows["cause"], lambda key: _text(lib.library().ttcollect_loss_cause(key)))
+            frame["cause"] = _words(rows["cause"], lambda key: _text(lib.loaded().ttcollect_loss_cause(key)))
             frame["precision"] = _PRECISIONS[np.minimum(rows["precision"], 2)]
             frame["to_cycles"] = np.where(rows["to_cycles"] == OPEN_END, np.nan, rows["to_cycles"].astype("f8"))
         return frame
@@ -138,7 +138,7 @@ class Run:
 
     def __init__(self, source: str, tables, follow: bool, from_now: bool, wait_s: float, host_times: bool, threads: int,
                  batch_rows: int):
-        self._lib, self._reader = lib.library(), ctypes.c_void_p()
+        self._lib, self._reader = lib.loaded(), ctypes.c_void_p()
         self._last: Tuple[List[str], Dict[str, int]] = ([], {})    # remarks and account of a closed run
         options = lib.Options(struct_bytes=ctypes.sizeof(lib.Options))
         self._lib.ttcollect_options_init(options)

@@ -7,7 +7,7 @@ namespace {
 
 using ttc::collect::HelperProgram;
 
-// Ctrl-C had no effect while the report was made: the signals were blocked, and nobody read them.
+// Ctrl-C had no effect while the report was made: the signals were blocked, and no thread read them.
 TEST(HelperProgram, a_blocked_signal_breaks_off_the_waiting) {
   sigset_t interrupt, before;
   sigemptyset(&interrupt);
