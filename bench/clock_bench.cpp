@@ -3,9 +3,13 @@
 // truth.
 #include <cmath>
 #include <cstring>
+#include <map>
 
+#include "bench/clock_contest.hpp"
+#include "bench/clock_optimum.hpp"
 #include "bench/machine.hpp"
-#include "tests/support/clock_world.hpp"
+#include "collector/clock/clock_estimator.hpp"
+#include "tests/support/moving_world.hpp"
 #include "ttcollect/clock_map.hpp"
 
 namespace {
@@ -16,87 +20,9 @@ using collect::BoundKind;
 using collect::ClockMap;
 using collect::ClockSegment;
 using collect::HostTime;
-using test::World;
 
 constexpr HostTime kSecond = 16'000'000'000;
 constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;
-
-double frequency(test::Link& dice) {
-  constexpr double kSteps[] = {500e6, 1000e6, 1350e6};
-  return kSteps[static_cast<size_t>(dice.chance() * 3)];
-}
-
-World world(const char* what, double seconds, uint64_t seed) {
-  const HostTime begin = 1000 * kSecond;
-  World w{test::CounterTruth(begin, 5'000'000'000),
-          begin,
-          begin + static_cast<HostTime>(seconds * 16e9),
-          {},
-          0,
-          {},
-          true,
-          {},
-          {},
-          what};
-  test::Link dice({}, seed);
-  const double drift = 1 + 400e-6 * (dice.chance() - 0.5);
-  const auto later = [&](double least, double most) {
-    return static_cast<HostTime>((least + (most - least) * dice.chance()) * 16e9);
-  };
-  w.truth.change(begin, 1e9 * drift);
-  const std::string kind = what;
-  for (HostTime at = begin + later(1, 3); at < w.end;) {
-    const double hz = w.truth.hz(at);
-    if (kind == "wander") {
-      w.truth.change(at, hz, hz * 0.5e-6 * (dice.chance() - 0.5));
-      at += later(1, 5);
-    } else if (kind == "steps") {
-      w.truth.change(at, frequency(dice) * drift);
-      at += later(0.25, 10);
-    } else if (kind == "PLL steps") {
-      w.truth.change(at, hz + (hz > 1.1e9 || (hz > 0.9e9 && dice.chance() < 0.5) ? -6.25e6 : 6.25e6));
-      at += later(0.25, 10);
-    } else if (kind == "ramps") {
-      const double s = 0.01 + dice.chance(), to = frequency(dice) * drift;
-      w.truth.change(at, hz, (to - hz) / s);
-      at += static_cast<HostTime>(s * 16e9);
-      w.truth.change(at, to);
-      at += later(0.5, 8);
-    } else if (kind == "idle stops") {
-      w.truth.change(at, 0);
-      at += later(0.01, 1);
-      w.truth.change(at, hz);
-      at += later(0.5, 8);
-    } else {
-      break;
-    }
-  }
-  return w;
-}
-
-struct Anchor {
-  uint64_t cycles;
-  HostTime host;
-  double hz;
-  HostTime at(uint64_t c) const {
-    return host + static_cast<HostTime>(
-                      std::llround(static_cast<double>(static_cast<int64_t>(c - cycles)) * 16e9 / hz));
-  }
-};
-
-// Least squares through the middles of the tightest reads.
-Anchor regression(const std::vector<collect::ClockRead>& samples) {
-  const auto& o = samples[samples.size() / 2];
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
-  for (const auto& s : samples) {
-    const auto x = static_cast<double>(static_cast<int64_t>(s.cycles - o.cycles));
-    const auto y = static_cast<double>(static_cast<int64_t>(s.before + (s.after - s.before) / 2 - o.before));
-    sx += x, sy += y, sxx += x * x, sxy += x * y;
-  }
-  const auto n = static_cast<double>(samples.size());
-  const double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-  return {o.cycles, o.before + static_cast<HostTime>(std::llround((sy - slope * sx) / n)), 16e9 / slope};
-}
 
 struct Errors {
   std::vector<double> ns;
@@ -105,7 +31,7 @@ struct Errors {
   }
   double at(double share) {
     std::sort(ns.begin(), ns.end());
-    return ns[static_cast<size_t>(share * static_cast<double>(ns.size() - 1))];
+    return ns.empty() ? 0 : ns[static_cast<size_t>(share * static_cast<double>(ns.size() - 1))];
   }
   std::string text() {
     char line[96];
@@ -114,61 +40,169 @@ struct Errors {
   }
 };
 
-void compare(const char* what) {
-  const double seconds = once() ? 20 : 240;
-  const World w = world(what, seconds, 20251101);
+struct Watched {
+  std::vector<collect::ClockRead> reads;
   std::vector<ClockSegment> segments;
+  collect::ClockEstimator::Stats stats;
+};
+
+// As the sampler does it: a read of one load, the next one after what the pace says.
+Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed) {
+  Watched w;
+  test::LinkOptions o;
+  o.reads = 1;
+  test::Link link(o, seed);
   collect::ClockRules rules;
-  test::observe(w, rules, 7, segments);
-  ClockMap map;
-  map.update({}, segments);
-
-  // The others get the same link and rate, and their reads in the same way: the tightest of a burst.
-  std::vector<collect::ClockRead> samples, burst;
-  std::vector<Anchor> anchors;
-  test::Link link(w.link, 7);
-  for (HostTime due = w.begin; due < w.end; due += rules.period_ns * 16) {
-    link.sample(w.truth, due, burst);
-    samples.push_back(*std::min_element(burst.begin(), burst.end(), [](const auto& a, const auto& b) {
-      return a.after - a.before < b.after - b.before;
-    }));
-    // Anew every minute, from the last second.
-    const bool minute = (due - w.begin) % (60 * kSecond) == kSecond - kSecond % (rules.period_ns * 16);
-    if (minute && samples.size() > 16) anchors.push_back(regression({samples.end() - 16, samples.end()}));
+  collect::ClockEstimator estimator(rules);
+  std::vector<collect::ClockRead> burst;
+  for (HostTime at = truth.begin(); at < end;) {
+    link.sample(truth, at, burst);
+    w.reads.push_back(burst.front());
+    estimator.add(burst);
+    for (const auto& s : estimator.take_final()) w.segments.push_back(s);
+    at += static_cast<HostTime>(16 * (1.0e6 + 5e4 * link.chance()));
   }
-  const Anchor line = regression(samples);
+  estimator.finish();
+  for (const auto& s : estimator.take_final()) w.segments.push_back(s);
+  w.stats = estimator.stats();
+  return w;
+}
 
-  Errors model, one_line, anchored;
-  double within = 0, conditional = 0, bounds = 0;
-  const size_t markers = once() ? 20000 : 500000;
+int wrong = 0;
+
+void compare(test::Motion motion, uint64_t seed) {
+  const double seconds = once() ? 4 : 30;
+  test::MotionMaker maker(motion, seconds, seed);
+  const test::MovingWorld truth = maker.make();
+  const HostTime end = maker.end();
+  const Watched w = watch(truth, end, seed + 1);
+  ClockMap map;
+  map.update({}, w.segments);
+  const Anchor line = regression(w.reads), ends = two_points(w.reads.front(), w.reads.back());
+  const std::vector<Anchor> of_reads = anchors(w.reads);
+
+  const Optimum optimum(truth, w.reads, motion != test::Motion::steady);
+  Errors model, bound, hard, two, one_line, anchored, least;
+  Errors some;  // ours of the markers whose least bound is computed
+  double conditional = 0;
+  size_t outside = 0;
+  double farthest = 0;
+  test::Link dice({}, seed + 2);
+  const size_t markers = once() ? 2000 : 100000;
   for (size_t i = 0; i < markers; ++i) {
-    const HostTime t = w.begin + 2 * kSecond + static_cast<HostTime>(link.chance() * (seconds - 3) * 16e9);
-    const uint64_t cycles = w.truth.cycles(t);
-    if (w.truth.hz(t) == 0) continue;  // nothing runs then
+    const HostTime t = truth.begin() + static_cast<HostTime>((0.5 + dice.chance() * (seconds - 1)) * 16e9);
+    if (truth.hz(t) == 0) continue;  // nothing runs then
+    const uint64_t cycles = truth.cycles(t);
     const auto c = map.at(cycles & kMarkerMask, t);
     model.add(c.host, t);
+    const double off = model.ns.back();
+    bound.ns.push_back(static_cast<double>(c.quality.bound) / 16);
+    hard.ns.push_back(static_cast<double>(c.quality.hard_bound) / 16);
+    conditional += c.quality.kind == BoundKind::conditional;
+    if (off > bound.ns.back()) ++outside, farthest = std::max(farthest, off - bound.ns.back());
+    if (off > hard.ns.back()) std::puts("WRONG: hard"), ++wrong;
+    if (i % 20 == 0) least.ns.push_back(optimum.bound_ns(t)), some.ns.push_back(bound.ns.back());
+    two.add(ends.at(cycles), t);
     one_line.add(line.at(cycles), t);
-    const Anchor* anchor = &anchors.front();
-    for (const Anchor& a : anchors)
+    const Anchor* anchor = &of_reads.front();
+    for (const Anchor& a : of_reads)
       if (a.cycles <= cycles) anchor = &a;
     anchored.add(anchor->at(cycles), t);
-    within += model.ns.back() * 16 <= static_cast<double>(c.quality.hard_bound);
-    conditional += c.quality.kind == BoundKind::conditional;
-    bounds += c.quality.kind == BoundKind::conditional ? static_cast<double>(c.quality.bound) / 16 : 0;
   }
   const auto n = static_cast<double>(model.ns.size());
-  result("%-11s model        %s   conditional %5.1f %%, its mean bound %.0f ns", what, model.text().c_str(),
-         100 * conditional / n, bounds / std::max(conditional, 1.0));
-  result("%-11s one line     %s", "", one_line.text().c_str());
-  result("%-11s each minute  %s", "", anchored.text().c_str());
-  if (within < n) std::puts("WRONG: a marker lies outside of its hard bound"), std::exit(1);
+  result("%-27s seed %llu: %zu reads, %zu segments, %llu steps, %llu moving, %llu stops", to_string(motion),
+         static_cast<unsigned long long>(seed), w.reads.size(), w.segments.size(),
+         static_cast<unsigned long long>(w.stats.steps), static_cast<unsigned long long>(w.stats.violations),
+         static_cast<unsigned long long>(w.stats.stops));
+  result("  bound       %s   conditional %6.2f %%", bound.text().c_str(), 100 * conditional / n);
+  result("  least bound %s   ours is %.2f times that at the median, %.2f at p99", least.text().c_str(),
+         some.at(0.5) / least.at(0.5), some.at(0.99) / least.at(0.99));
+  result("  error       %s", model.text().c_str());
+  result("  two points  %s", two.text().c_str());
+  result("  regression  %s", one_line.text().c_str());
+  result("  anchors     %s", anchored.text().c_str());
+  if (outside > 0) {
+    result("  WRONG: %zu markers outside of their bound, by %.1f ns at most", outside, farthest);
+    ++wrong;
+  }
+}
+
+// Many short worlds: is every marker within its bound?
+struct Tally {
+  size_t worlds = 0, markers = 0, hard = 0, outside = 0, outside_hard = 0;
+  double farthest_ns = 0;
+  // By world: of the bound, and of how many times the least bound it is.
+  std::vector<double> medians, p99s, at_median, at_p99;
+};
+
+void judge(test::Motion motion, uint64_t seed, Tally& tally) {
+  const double seconds = 5;
+  test::MotionMaker maker(motion, seconds, seed);
+  const test::MovingWorld truth = maker.make();
+  const Watched w = watch(truth, maker.end(), seed + 1);
+  ClockMap map;
+  map.update({}, w.segments);
+  const Optimum optimum(truth, w.reads, motion != test::Motion::steady);
+  test::Link dice({}, seed + 2);
+  Errors bound, some, least;  // `some`: of the markers whose least bound is computed
+  size_t outside = 0;
+  double farthest = 0, where = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const HostTime t = truth.begin() + static_cast<HostTime>((0.3 + dice.chance() * (seconds - 0.6)) * 16e9);
+    if (truth.hz(t) == 0) continue;
+    const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+    const HostTime off = c.host > t ? c.host - t : t - c.host;
+    bound.ns.push_back(static_cast<double>(c.quality.bound) / 16);
+    if (i % 10 == 0) least.ns.push_back(optimum.bound_ns(t)), some.ns.push_back(bound.ns.back());
+    tally.hard += c.quality.kind != BoundKind::conditional;
+    tally.outside_hard += off > c.quality.hard_bound;
+    if (off > c.quality.bound) {
+      ++outside;
+      const double by = static_cast<double>(off - c.quality.bound) / 16;
+      if (by > farthest) farthest = by, where = static_cast<double>(t - truth.begin()) / 16e9;
+    }
+  }
+  if (outside > 0)
+    result("  WRONG: %s, seed %llu: %zu markers outside of their bound, by %.1f ns at most, at %.6f s",
+           to_string(motion), static_cast<unsigned long long>(seed), outside, farthest, where);
+  ++tally.worlds;
+  tally.markers += bound.ns.size();
+  tally.outside += outside;
+  tally.farthest_ns = std::max(tally.farthest_ns, farthest);
+  tally.medians.push_back(bound.at(0.5));
+  tally.p99s.push_back(bound.at(0.99));
+  tally.at_median.push_back(some.at(0.5) / least.at(0.5));
+  tally.at_p99.push_back(some.at(0.99) / least.at(0.99));
+}
+
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void judge_many(uint64_t first, size_t worlds) {
+  std::map<test::Motion, Tally> tallies;
+  const size_t kinds = std::size(test::kMotions);
+  for (size_t i = 0; i < worlds; ++i)
+    judge(test::kMotions[i % kinds], first + i, tallies[test::kMotions[i % kinds]]);
+  result("seeds %llu to %llu, 5 s each; bounds in ns, medians over worlds",
+         static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + worlds - 1));
+  for (auto& [motion, t] : tallies) {
+    result(
+        "%-30s %4zu worlds, %8zu markers: %zu outside (by %.1f ns at most), %zu outside of hard bounds; "
+        "%5.2f %% hard; median %.1f, p99 %.1f; %.2f and %.2f times the least",
+        to_string(motion), t.worlds, t.markers, t.outside, t.farthest_ns, t.outside_hard,
+        100.0 * static_cast<double>(t.hard) / static_cast<double>(std::max<size_t>(t.markers, 1)),
+        median(t.medians), median(t.p99s), median(t.at_median), median(t.at_p99));
+    wrong += t.outside + t.outside_hard > 0;
+  }
 }
 
 void convert(size_t a_call) {
   const size_t count = working_set() / 8;
-  const World w = world("steps", once() ? 10 : 120, 3);
-  std::vector<ClockSegment> segments;
-  test::observe(w, {}, 5, segments);
+  test::MotionMaker maker(test::Motion::steps_apart, once() ? 5 : 120, 3);
+  const test::MovingWorld truth = maker.make();
+  const std::vector<ClockSegment> segments = watch(truth, maker.end(), 5).segments;
   ClockMap map;
   map.update({}, segments);
   std::vector<uint64_t> times(count), out(count);
@@ -179,7 +213,7 @@ void convert(size_t a_call) {
                kMarkerMask;
   std::vector<HostTime> seen;  // per call, as a chunk's read time is
   for (size_t i = 0; i < count; i += a_call)
-    seen.push_back(map.at(times[std::min(i + a_call, count) - 1], w.end).host + kSecond / 1000);
+    seen.push_back(map.at(times[std::min(i + a_call, count) - 1], maker.end()).host + kSecond / 1000);
   std::vector<ClockMap::Run> runs;
   Best multiply, converting;
   volatile uint64_t factor = 12, offset = 345;
@@ -214,7 +248,15 @@ void convert(size_t a_call) {
 
 int main() {
   print_machine("clock_bench");
-  for (const size_t a_call : {64, 512, 8192}) convert(a_call);
-  std::puts("  off by, in us                     median          p99      largest");
-  for (const char* what : {"drift", "wander", "steps", "PLL steps", "ramps", "idle stops"}) compare(what);
+  if (!std::getenv("TTC_WORLDS"))
+    for (const size_t a_call : {64, 512, 8192}) convert(a_call);
+  std::puts("  in us                     median          p99      largest");
+  const char* set = std::getenv("TTC_SEED");
+  if (const char* worlds = std::getenv("TTC_WORLDS")) {
+    judge_many(set ? std::strtoull(set, nullptr, 10) : 1, std::strtoull(worlds, nullptr, 10));
+    return wrong > 0;
+  }
+  const uint64_t seed = set ? std::strtoull(set, nullptr, 10) : 20251101;
+  for (const test::Motion motion : test::kMotions) compare(motion, seed);
+  return wrong > 0;
 }

@@ -129,7 +129,7 @@ class Samples {
   bool sorted_ = false;
 };
 
-// Keeps the compiler from dropping work nobody looks at.
+// Keeps the compiler from dropping work whose result is not used.
 template <class T>
 void keep(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");

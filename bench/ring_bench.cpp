@@ -1,10 +1,12 @@
 // What publishing costs the drain: the smallest chunk, chunks of 4 KiB against a plain memcpy over the same
-// memory, and both with three readers looking on.
+// memory, and both with three readers looking on, which poll the announcements or, as before there were any, the tail. How long a
+// record takes to a reader that polls, both ways.
 #include <atomic>
 #include <cstring>
 #include <thread>
 
 #include "bench/machine.hpp"
+#include "collector/publish/publisher.hpp"
 #include "shm/ring.hpp"
 
 namespace {
@@ -32,12 +34,21 @@ std::vector<uint64_t> make_chunk(size_t bytes) {
   return chunk;
 }
 
+// Chunks in each announcement. A busy sweep of a card with 64 to 140 cores brings as many.
+constexpr size_t kSweep = 64;
+
+enum class By { announcement, tail };
+const char* to_string(By by) {
+  return by == By::tail ? "the tail" : "announcements";
+}
+
 void publish(Ring& ring, const std::vector<uint64_t>& chunk, size_t count) {
   const size_t bytes = chunk.size() * 8;
   for (size_t i = 0; i < count; ++i) {
     uint64_t* at = ring.writer.claim(bytes);
     shm::store_bytes(at, chunk.data(), bytes);
     ring.writer.publish(bytes);
+    if (i % kSweep == kSweep - 1) ring.writer.announce();
   }
 }
 
@@ -68,8 +79,8 @@ void vector_copy(uint64_t* to, const uint64_t* from, size_t bytes) {
 // Follow the ring as fast as they can, the most a reader can be in the way.
 class Readers {
  public:
-  explicit Readers(Ring& ring) {
-    for (size_t i = 0; i < kReaders; ++i) threads_.emplace_back([&] { follow(ring); });
+  Readers(Ring& ring, By by) {
+    for (size_t i = 0; i < kReaders; ++i) threads_.emplace_back([&ring, by, this] { follow(ring, by); });
     while (running_ < kReaders) std::this_thread::yield();
   }
   ~Readers() { finish(); }
@@ -81,14 +92,14 @@ class Readers {
   }
 
  private:
-  void follow(Ring& ring) {
+  void follow(Ring& ring, By by) {
     shm::RingCursor cursor(ring.control, {ring.memory.words(), ring.memory.bytes() / 8});
     cursor.to_newest();
     ++running_;
     std::vector<uint64_t> chunk;
     uint64_t seen = 0;
     while (!stop_) {
-      const shm::Poll poll = cursor.next(chunk);
+      const shm::Poll poll = cursor.next_before(by == By::tail ? cursor.tail() : cursor.announced(), chunk);
       seen += poll == shm::Poll::record;
       if (poll == shm::Poll::damaged) std::puts("WRONG: damaged"), std::exit(1);
     }
@@ -111,23 +122,37 @@ void time_publishing(Ring& ring, const std::vector<uint64_t>& chunk, size_t coun
   cost.cpu.add(thread_cpu_ns() - cpu);
 }
 
+void measure_watched(Ring& ring, const std::vector<uint64_t>& chunk, By by, double alone_ns) {
+  const size_t count = ring.memory.bytes() / (chunk.size() * 8);
+  Cost watched;
+  uint64_t seen = 0;
+  for (int i = 0; i < repetitions(5); ++i) {
+    Readers readers(ring, by);
+    time_publishing(ring, chunk, kWatchedLaps * count, watched);  // long enough for the scheduler to matter
+    seen += readers.finish();
+  }
+  const auto each = [&](const Best& b) { return b.ns() / static_cast<double>(kWatchedLaps * count); };
+  const double ratio = each(watched.cpu) / alone_ns;
+  result(
+      "  beside %zu readers that poll %s: writer's CPU %.1f ns, ratio %.2f %s; wall %.1f ns, ratio %.2f "
+      "(readers took %.1f %% each)",
+      kReaders, to_string(by), each(watched.cpu), ratio, by == By::tail ? "" : judged(ratio, "<=", 2).c_str(),
+      each(watched.wall), each(watched.wall) / alone_ns,
+      100.0 * static_cast<double>(seen) /
+          static_cast<double>(kReaders * kWatchedLaps * count * static_cast<size_t>(repetitions(5))));
+}
+
 void measure(Ring& ring, size_t chunk_bytes) {
   const auto chunk = make_chunk(chunk_bytes);
   const size_t count = ring.memory.bytes() / chunk_bytes;  // one lap
   const auto each = [&](const Best& b) { return b.ns() / static_cast<double>(count); };
-  Cost alone, watched;
+  Cost alone;
   Best plain, vectors;
   publish(ring, chunk, count);
   for (int i = 0; i < repetitions(15); ++i) {
     plain.cpu_time([&] { copy_over(ring, chunk, plain_copy); });
     vectors.cpu_time([&] { copy_over(ring, chunk, vector_copy); });
     time_publishing(ring, chunk, count, alone);
-  }
-  uint64_t seen = 0;
-  for (int i = 0; i < repetitions(5); ++i) {
-    Readers readers(ring);
-    time_publishing(ring, chunk, kWatchedLaps * count, watched);  // long enough for the scheduler to matter
-    seen += readers.finish();
   }
   result("chunk of %zu B: publish %.1f ns, plain memcpy of the same bytes %.1f ns, 16-byte moves %.1f ns",
          chunk_bytes, each(alone.cpu), each(plain), each(vectors));
@@ -138,15 +163,56 @@ void measure(Ring& ring, size_t chunk_bytes) {
     result("  %.2f GB/s, ratio to memcpy %.2f %s, to 16-byte moves %.2f",
            alone.cpu.gb_per_s(ring.memory.bytes()), plain.ns() / alone.cpu.ns(),
            judged(plain.ns() / alone.cpu.ns(), ">=", 0.8).c_str(), vectors.ns() / alone.cpu.ns());
-  const auto per_lap = [&](const Best& b) { return each(b) / kWatchedLaps; };
+  for (const By by : {By::tail, By::announcement}) measure_watched(ring, chunk, by, each(alone.cpu));
+}
+
+void spin_ns(uint64_t ns) {
+  for (const uint64_t until = now_ns() + ns; now_ns() < until;) {
+  }
+}
+
+// Sweeps of 16 visits of 2 us, 50 us apart, as a busy card's are where loads are free. Each record holds when it was published.
+void latency(Ring& ring, By by) {
+  constexpr size_t kVisits = 16;
+  constexpr uint64_t kVisitNs = 2000, kApartNs = 50'000;
+  std::atomic<bool> stop{false}, running{false};
+  Samples all, last;
+  std::thread reader([&] {
+    shm::RingCursor cursor(ring.control, {ring.memory.words(), ring.memory.bytes() / 8});
+    cursor.to_newest();
+    running = true;
+    std::vector<uint64_t> chunk;
+    while (!stop)
+      if (cursor.next_before(by == By::tail ? cursor.tail() : cursor.announced(), chunk) ==
+          shm::Poll::record) {
+        const uint64_t took = now_ns() - chunk[8];
+        all.add(took);
+        if (chunk[9] == kVisits - 1) last.add(took);
+      }
+  });
+  while (!running) std::this_thread::yield();
+  std::vector<uint64_t> chunk = make_chunk(128);
+  uint64_t announced = 0;
+  for (int sweep = 0; sweep < repetitions(4000); ++sweep) {
+    for (chunk[9] = 0; chunk[9] < kVisits; ++chunk[9]) {
+      spin_ns(kVisitNs);
+      uint64_t* at = ring.writer.claim(128);
+      chunk[8] = now_ns();
+      shm::store_bytes(at, chunk.data(), 128);
+      ring.writer.publish(128);
+      if (chunk[8] - announced >= collect::Publisher::kAnnounceNs)
+        ring.writer.announce(), announced = chunk[8];
+    }
+    ring.writer.announce();
+    announced = now_ns();
+    spin_ns(kApartNs);
+  }
+  stop = true;
+  reader.join();
   result(
-      "  with %zu readers: wall %.1f ns, ratio to alone %.2f; writer's own CPU %.1f ns, ratio %.2f (readers "
-      "took"
-      " %.1f %% of the chunks each)",
-      kReaders, per_lap(watched.wall), per_lap(watched.wall) / each(alone.cpu), per_lap(watched.cpu),
-      per_lap(watched.cpu) / each(alone.cpu),
-      100.0 * static_cast<double>(seen) /
-          static_cast<double>(kReaders * kWatchedLaps * count * static_cast<size_t>(repetitions(5))));
+      "latency by %s: all records %.2f us at the tenth percentile, %.2f us in the median; a sweep's last one "
+      "%.2f and %.2f us",
+      to_string(by), all.us(10), all.us(50), last.us(10), last.us(50));
 }
 
 }  // namespace
@@ -161,4 +227,6 @@ int main() {
   result("ring of %zu MiB, one lap a measurement", ring.memory.bytes() >> 20);
   measure(ring, sizeof(shm::ChunkHeader));
   measure(ring, 4096);
+  latency(ring, By::tail);
+  latency(ring, By::announcement);
 }

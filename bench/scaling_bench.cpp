@@ -342,7 +342,7 @@ Figure figure_of(const Chip& chip, const std::vector<Result>& results) {
   f.remarks = {
       "Emulated card; every line of payload is charged a full round trip. A launch: 4 zones on 5 RISCs, "
       "560 bytes.",
-      "Upper two rows: every core is looked at once a millisecond. Lower two: on the drain's own schedule.",
+      "Upper two rows: every core is polled once a millisecond. Lower two: on the drain's own schedule.",
       "A line ends where the card outruns the collector. Measured on " + cpu_model() + ", " +
           std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores."};
   f.x_label = "cores";

@@ -106,7 +106,7 @@ void quiet_second(const RigOptions& o) {
   const double due = static_cast<double>(rig.cores.size() * fewest_control_lines(rig.attachment)) * 1e6 /
                      static_cast<double>(o.drain.idle_interval_ns);
   result(
-      "  quiet at the default schedule: %.0f round trips a ms, %.0f %% of a link of 1 us each; one look at "
+      "  quiet at the default schedule: %.0f round trips a ms, %.0f %% of a link of 1 us each; one poll of "
       "the"
       " fewest lines a core and idle interval is %.0f a ms, ratio %.2f",
       trips / ms, trips / ms / 10, due, trips / ms / due);

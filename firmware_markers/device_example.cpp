@@ -15,14 +15,14 @@ using namespace ttc::device;
 constexpr const Format& kFormat = kG4;
 using Risc = Profiler<WormholePort, kFormat>;
 
-// Where tt-metal of mid 2026 has it, so that ttcollect finds it without being told. Keep the linker away from
+// Where tt-metal of mid 2026 has it, so that ttcollect finds it. Keep the linker away from
 // these 10.5 KiB.
 constexpr uint32_t kControlVector = 0xB00;
 constexpr uint32_t kMagicAddress = kControlVector - 16;
 constexpr uint32_t kWorkerMagic = 0x50ec09a3;
 constexpr uint32_t kBuffers = kControlVector + 4 * kFormat.control_words;
 constexpr uint32_t kDramBase = 0x20;
-constexpr uint32_t kBytesPerRisc = 48000;  // what ttcollect assumes; --region-bytes tells it another size
+constexpr uint32_t kBytesPerRisc = 48000;  // what ttcollect assumes; --region-bytes gives another size
 
 // Two views a GDDR channel, the second 1 GiB up (NOC0 coordinates).
 constexpr uint8_t kViewTiles[12][2] = {{0, 0}, {0, 1}, {0, 5}, {0, 6}, {5, 0}, {5, 1},

@@ -57,7 +57,7 @@ std::string why_absent(const markers::Discovery& refused, const std::string& whe
 
 std::string workload_unseen(int workload_pid) {
   const std::string who = workload_pid > 0
-                              ? "the workload (pid " + std::to_string(workload_pid) + ") cannot be looked at"
+                              ? "the workload (pid " + std::to_string(workload_pid) + ") cannot be read"
                               : "which process the workload is cannot be seen";
   return who +
          " from here (another user's, or another PID namespace), so its zones have numbers instead of names, "

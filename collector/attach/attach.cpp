@@ -112,7 +112,7 @@ class Attaching {
     if (!any_answered_ && card_.health() != card::Health::ok)
       throw AttachError(
           card_.identity().spec +
-          ": the card was reset, or went away, while its profiler was looked for; --wait waits until it is "
+          ": the card was reset, or went away, while its profiler was searched for; --wait waits until it is "
           "back");
     throw AttachError(
         card_.identity().spec + ": no profiler found: " +
@@ -120,7 +120,7 @@ class Attaching {
   }
 
   bool find_on_tensix(const std::vector<card::Coord>& tiles, std::string& refusal) {
-    bool named = false;  // what was refused is known by name, which tells more than what is not
+    bool named = false;  // what was refused is known by name, which says more than a name that is not known
     for (const card::Coord tile : tiles) {
       const markers::Discovery found = discover_on(tile, CoreKind::tensix, options_.layout);
       if (!found) {
@@ -140,7 +140,7 @@ class Attaching {
       if (found.anchored || result_.cores.size() > 1 || tiles.size() == 1) return true;
       refusal = "tile " + name_of(tile) + ": what looks like a control vector of " +
                 std::string(found.layout->name) +
-                " stands on no other tile; --layout help lists the generations that can be named";
+                " is on no other tile; --layout help lists the generations that can be named";
       result_.cores.clear(), taken_.clear(), seen_.reset(), left_out_.clear();
     }
     return false;

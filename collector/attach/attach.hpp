@@ -50,11 +50,11 @@ struct AttachOptions {
   const markers::Layout* layout = nullptr;  // null: discover
   std::optional<device::Mode> mode;
   bool ethernet = true;  // also Ethernet cores
-  // Waits, until tiles that are left alone may be looked at again; the default sleeps.
+  // Waits, until tiles that are left alone may be read again; the default sleeps.
   std::function<void(std::chrono::milliseconds)> rest{};
 };
 
-// Reads every Tensix and Ethernet tile that is not harvested. Tiles that are slow or silent are looked at
+// Reads every Tensix and Ethernet tile that is not harvested. Tiles that are slow or silent are examined
 // again when all others were, twice at most and all together, so that attaching waits a third of a second
 // however many they are; how many unanswered loads that may cost is the guard's to limit (guarded_card.hpp).
 // Throws AttachError when no Tensix tile carries a profiler we read.

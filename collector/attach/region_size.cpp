@@ -212,7 +212,7 @@ Expected<bool> RegionSize::holds_whole_log(LogReader& logs, const markers::LogPl
 }
 
 // Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
-// other builds may stand elsewhere, so the newest one tells.
+// other builds may stand elsewhere, so the newest one decides.
 Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
                              device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words) {
   if (says_nothing(core, risc)) return Access::ok;

@@ -14,7 +14,7 @@
 
 namespace ttc::collect {
 
-// The directory that holds the logs, empty when the process tells nothing (gone, or not ours to look at).
+// The directory that holds the logs, empty when the environment of the process cannot be read (it is gone, or another user's).
 // `proc`: where procfs is mounted.
 std::string zone_log_directory_of(int pid, const std::string& proc = "/proc");
 // Whether one of the logs is in `directory`.

@@ -84,7 +84,7 @@ BlockEncoder::~BlockEncoder() {
   ZSTD_freeCCtx(zstd_);
 }
 
-// `packed_as` keys: only packed can they be told from keys that are not.
+// `packed_as` keys: only packed can they be distinguished from keys that are not.
 void BlockEncoder::put_section(Section section, std::span<const uint8_t> bytes, SectionCodec packed_as,
                                AlignedBytes& block) {
   SectionEntry e;

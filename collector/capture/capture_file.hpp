@@ -20,7 +20,7 @@ struct DamagedPart {
 class CaptureFile {
  public:
   enum class Open : uint8_t {
-    by_index,  // where there is one that is sound; else all headers are looked at
+    by_index,  // where there is one that is sound; else all headers are examined
     by_scan,   // ignores the index and what the file header says
   };
   // Throws CaptureError: no file, no capture, a version that is not known. A file that is cut or damaged

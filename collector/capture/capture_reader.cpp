@@ -257,7 +257,7 @@ bool CaptureReader::Parts::next_batch() {
     const size_t at = block++;
     if (!(file.blocks()[at].header.kinds & kLastingBits)) continue;
     if (const std::string why = decode(file, at, Take::facts, decoder, batch);
-        !why.empty()) {  // where the block is read again it is told then
+        !why.empty()) {  // where the block is read again it is reported then
       if (take_of(file.blocks()[at].header, wanted) == Take::nothing)
         note_damage("at byte " + std::to_string(file.blocks()[at].offset) + ": " + why);
       continue;

@@ -25,7 +25,7 @@ struct Sections {
   const SectionBytes& operator[](Section s) const { return bytes[static_cast<size_t>(s)]; }
 };
 
-// Of a block that is taken apart, unpacked; the bytes are somebody else's.
+// Of a block that is taken apart, unpacked; the bytes belong to the caller.
 struct SectionViews {
   std::array<std::span<const uint8_t>, static_cast<size_t>(Section::count)> bytes;
   bool keyed = false;  // shape_keys is what put_keys() made
@@ -68,7 +68,7 @@ struct LanePast {
 enum class TimeKind : uint32_t {
   timed = 0,
   blank = 1,  // 0x80000000, 0: padding
-  unset = 2,  // 0x80000000 twice: a slot nobody wrote
+  unset = 2,  // 0x80000000 twice: a slot that was not written
   total = 3,  // the second word is a sum
 };
 

@@ -11,26 +11,26 @@
 #include <span>
 #include <vector>
 
+#include "collector/clock/clock_read.hpp"
+#include "collector/clock/clock_zone.hpp"
+#include "collector/clock/drawn_line.hpp"
+#include "collector/clock/even_slew.hpp"
 #include "collector/clock/line_family.hpp"
+#include "collector/clock/pll_grid.hpp"
 #include "ttcollect/clock_segment.hpp"
 
 namespace ttc::collect {
 
-// One load of the counter. It showed `cycles` at some moment from `before` to `after`.
-struct ClockRead {
-  HostTime before = 0;
-  HostTime after = 0;
-  uint64_t cycles = 0;  // 64 bits, low word's roll-overs taken into account
-};
-
 // What is assumed. `largest_hz` alone is behind hard bounds.
 struct ClockRules {
-  uint64_t period_ns = 62'500'000;
-  uint64_t largest_hz = 1'400'000'000;  // AICLK reaches 1350 MHz on the fastest boards
-  unsigned dwell_periods = 4;
-  unsigned reads_a_sample = 8;       // usually; decides how many samples a knot rests on
-  uint32_t least_step_ppm = 100;     // a PLL step is 6.25 MHz, 4600 ppm and more
-  uint32_t wander_ppb_per_s = 1000;  // crystals follow temperature
+  uint64_t largest_hz = 1'400'000'000;          // AICLK reaches 1350 MHz on the fastest boards
+  unsigned reads_a_sample = 1;                  // usually; decides how many samples a knot rests on
+  uint32_t least_step_ppm = 4400;               // a PLL step is 6.25 MHz: 4464 ppm of the largest frequency
+  uint32_t slew_share = 2;                      // the slew at a moment, in multiples of the largest even one
+  uint32_t wander_ppb_per_s = 1000;             // crystals follow temperature
+  uint64_t longest_step_gap_ns = 250'000'000;   // between samples of one run
+  uint64_t longest_change_gap_ns = 20'000'000;  // between samples, over which one change is believed
+  uint64_t longest_moving_gap_ns = 5'000'000;   // likewise, while the frequency moves
 };
 
 class ClockEstimator {
@@ -39,8 +39,7 @@ class ClockEstimator {
 
   explicit ClockEstimator(const ClockRules& rules, uint8_t domain = 0, uint32_t first_era = 0);
 
-  // A sample: one or several reads made at once, in order. Samples come about a period apart; one that was
-  // missed is a longer gap. Nothing happens when `burst` is empty.
+  // A sample: one or several reads made at once, in order. Nothing happens when `burst` is empty.
   void add(std::span<const ClockRead> burst);
   // A marker with this 64-bit time was on the card at `by`.
   void seen(uint64_t cycles, HostTime by);
@@ -58,81 +57,154 @@ class ClockEstimator {
   };
   struct Stats {
     uint64_t samples = 0, reads = 0;
-    uint64_t wide = 0;        // samples left out, because no read of them was tight
-    uint64_t steps = 0;       // changes of frequency that the condition allows
-    uint64_t violations = 0;  // times the condition did not hold
+    uint64_t wide = 0;        // samples whose reads were all much wider than usual
+    uint64_t steps = 0;       // single changes between two steady runs
+    uint64_t violations = 0;  // stretches in which the frequency moved otherwise
     uint64_t stops = 0;       // times the counter was found standing
     uint64_t eras = 0;        // resets, suspended host
   };
   const Stats& stats() const { return stats_; }
   std::span<const Step> steps() const { return steps_; }  // the latest 1024
   uint32_t era() const { return era_; }
-  // Of the last piece of one frequency; 0 before one is known.
+  // Of the last steady run; 0 before one is known.
   double hz() const { return hz_; }
-  // 64-bit time now, roughly, for unwrapping a marker; 0 before the first sample.
+  // When a run last broke; 0: never.
+  HostTime last_moved() const { return last_moved_; }
+  // A frequency that stays for less is not relied on: a run is that long at least.
+  double dwell_ns() const;
+  // 64-bit time at about `at`, for unwrapping a marker; 0 before the first sample.
   uint64_t cycles_about(HostTime at) const;
 
  private:
   struct Knot {
     HostTime host = 0;
-    double half = 0;  // ns, when conditional
-    bool conditional = false;
+    double half = 0;  // ns, when `good`
+    bool good = false;
+  };
+  // What a knot was made of.
+  struct Window {
+    size_t first = 1, last = 0;
+    size_t left_end = 0, right_end = 0;
+    bool on_grid = false, one_sided = false;
+    bool operator==(const Window&) const = default;
   };
   struct Sample {
     std::array<ClockRead, kMostReads + 1> reads;  // before == 0: only an upper limit (seen())
     size_t count = 0;
     ClockRead best;             // the tightest
     HostTime showed_since = 0;  // a later read still showed best.cycles: the counter stands; 0: it does not
-    size_t window_first = 1, window_last = 0;  // what `knot` was made of
+    // best.cycles + 1 was not reached before, by this read and all of the era's before at the largest frequency.
+    HostTime not_over_before = 0;
+    double usual_ns = 0;  // width of reads up to this one, their median
+    bool tight = true;
+    Window window;  // of `knot`
     Knot knot;
   };
-  // Samples [first, last] at one frequency.
-  struct Piece {
-    size_t first = 0, last = 0;
-    bool open = false;          // to the newest sample
-    bool after_change = false;  // begins right behind a change, between `left` and `first`
-    size_t left = 0;
-    HostTime left_host = 0;  // when `left` was read
-    bool good = true;        // false: the condition did not hold here
+  // How fast the frequency may change at samples near an end of a run: an even change that is there goes on to
+  // the end, and so do all reads on the way.
+  struct SlewProfile {
+    size_t end = 0;
+    size_t known = 0;          // samples from the end that were there
+    std::vector<double> most;  // by depth (kDepths), share of the pace per ns
   };
-  struct Change {
-    size_t found = 0;                 // the sample that did not fit
-    std::vector<size_t> first_after;  // candidates for the first sample behind the change
-    size_t earliest = 0;
+  // Samples [first, last] that straight lines explain.
+  struct Run {
+    size_t first = 0, last = 0;
+    bool open = true;
+    bool gap_before = false;  // begins without anything known of what was before
+    size_t reaches_back = 0;  // its lines explain samples from here on
+    bool reach_known = false;
+    bool compared = false;  // with the run before
+    size_t sure_first = 0,
+           sure_last = 0;  // behind the step it may begin with, before the one it may end with
+    SlewProfile at_first, at_last;
+  };
+  // Samples of a run that no step disturbs.
+  struct Core {
+    size_t first, last;
+    size_t run;
+    bool slews_from_left,
+        slews_from_right;  // false: the end is a step from one multiple of the PLL to another
+    bool on_grid;
   };
 
   size_t newest() const { return base_ + samples_.size() - 1; }
   const Sample& sample(size_t i) const { return samples_[i - base_]; }
   Sample& sample(size_t i) { return samples_[i - base_]; }
-  static HostTime middle(const ClockRead& r) { return r.before + (r.after - r.before) / 2; }
   double ns_between(size_t from, size_t to) const;
 
+  double fastest_pace() const { return 1e9 / static_cast<double>(rules_.largest_hz); }
   bool belongs_to_era(const ClockRead& read) const;
+  HostTime not_over_before(const ClockRead& read) const;
   std::span<const ClockRead> after_stop(std::span<const ClockRead> burst);
-  void start_piece(size_t first);
   void test_newest();
-  void narrow_change();
-  void settle_change();
-  void close_piece(size_t end);
+  void close_run();
+  void open_run(size_t first, bool gap_before);
   void end_era();
-  void remember_step(size_t first_before, size_t left, size_t right);
-  void violate(size_t restart_at);
-  // Lines through samples [first, last], as tangents of the truth at `tangent`; x and y count from `origin`.
-  LineFamily family(size_t first, size_t last, size_t tangent, size_t origin) const;
-  bool crosses(size_t first_after) const;
+  double usual_width_ns() const;
+  double trim_ns(size_t first, size_t last) const;
 
+  void pass(LineFamily& lines, size_t i, size_t origin, double allowed) const;
+  // Lines through samples [first, last], as tangents of the truth at `tangent`; x and y count from `origin`.
+  LineFamily family(size_t first, size_t last, size_t tangent, size_t origin,
+                    std::optional<LineFamily::Range> slopes = {}) const;
   size_t half_window() const;
-  std::optional<std::pair<size_t, size_t>> usable(const Piece& p) const;
-  const Piece* piece_of(size_t i) const;
-  const Piece* piece_behind(size_t i) const;
-  std::pair<size_t, size_t> window_of(size_t i) const;
-  bool established(const LineFamily& f) const;
-  const Knot& knot(size_t i);
+  struct Straight {
+    size_t first, last;
+  };
+  std::optional<Straight> straight_part(size_t run);
+  std::optional<Core> core_of(size_t run);
+  LineFamily::Range paces_of(const Straight& part) const;
+  bool steps_between(size_t run, size_t next);
+  bool on_grid(size_t run);
+  void find_shifts();
+  bool little_apart(const Straight& before, const Straight& after) const;
+  bool shifts_near(size_t i) const;
+  void learn_from(const Core& core);
+  void find_reach(Run& run);
+  double largest_slew(size_t first, size_t last) const;
+  void extend(SlewProfile& profile, size_t end, size_t other) const;
+  void find_slews(const Core& core);
+  double slew_at(size_t i, const Core& core) const;
+  // Tangents at `tangent` of what the core's samples [first, last] allow; x and y count from `origin`.
+  LineFamily tangents(const Core& core, size_t first, size_t last, size_t tangent, size_t origin,
+                      std::optional<LineFamily::Range> slopes = {}) const;
+  std::optional<LineFamily::Range> values_with_shift(size_t i, const Window& w, const Core& core) const;
+  const Knot& knot(size_t i, const Core& core);
+  size_t knot_behind(size_t i, const Core& core);
+
+  // Where the next segment begins.
+  struct Position {
+    size_t sample = 0;
+    uint64_t cycles = 0;
+    HostTime host = 0;
+    double half = 0;  // ns; negative: nothing is known but the read
+  };
   uint64_t hard_error(size_t left, size_t right, const ClockSegment& s) const;
-  void emit(std::vector<ClockSegment>& to, size_t left, size_t right, uint64_t from, HostTime host_from,
-            uint64_t until, HostTime host_to, double error_ns, BoundKind kind, bool final);
-  bool emit_change(std::vector<ClockSegment>& to, const Piece& before, const Piece& after, bool final);
-  size_t segments_from(std::vector<ClockSegment>& to, size_t i, size_t last, bool final);
+  DrawnLine line_to(const Position& from, uint64_t until, HostTime host_to) const;
+  void emit(std::vector<ClockSegment>& to, size_t left, size_t right, const DrawnLine& line, double error_ns,
+            BoundKind kind, bool final);
+  class ZoneWriter;
+  ZonePoint read_alone(size_t i) const;
+  struct Frequencies {
+    double low, high;
+  };
+  std::vector<size_t> tight_between(size_t first, size_t last) const;
+  Frequencies mean_between(size_t left, size_t right) const;
+  std::vector<double> fastest_paces(const std::vector<size_t>& nodes) const;
+  std::optional<ZonePace> single_change(const std::vector<size_t>& nodes, const Core& before,
+                                        const Core& after) const;
+  void note_motion(const Core& before, const std::optional<Core>& after, bool single);
+  Position along_core(std::vector<ClockSegment>& to, Position at, const Core& core, size_t last, bool final);
+  struct Course;
+  Course course(const Position& at, const std::optional<Core>& before, const Core* after, size_t end);
+  void narrow(Course& c) const;
+  std::vector<double> likely(const Course& c, const Position& at) const;
+  void end_segment(ZoneWriter& writer, const Course& c, size_t point, double slack) const;
+  void write(ZoneWriter& writer, const Course& c) const;
+  Position along_zone(std::vector<ClockSegment>& to, const Position& at, const std::optional<Core>& before,
+                      const std::optional<Core>& after, size_t last, bool final);
+  Position segments_from(std::vector<ClockSegment>& to, Position at, size_t last, bool final);
   void finalise(size_t last);
   void forget();
 
@@ -142,14 +214,16 @@ class ClockEstimator {
   std::deque<Sample> samples_;
   size_t base_ = 0;       // index of samples_.front()
   size_t era_first_ = 0;  // index of the era's first sample
-  size_t next_ = 0;       // the sample that the next final segment begins at
-  std::deque<Piece> pieces_;
-  std::optional<Change> change_;
+  Position next_;         // where the next final segment begins
+  std::deque<Run> runs_;
+  PllGrid grid_;
   ClockRead seen_;  // the pending one; after == 0: none
+  std::deque<double> widths_;
   std::vector<ClockSegment> final_;
   std::vector<Step> steps_;
   Stats stats_;
   double hz_ = 0;
+  HostTime last_moved_ = 0, last_shift_ = 0;
 };
 
 }  // namespace ttc::collect

@@ -14,7 +14,7 @@ constexpr uint64_t kNewestAhead = uint64_t{1} << 43;
 // The earliest time of a marker: a card may have counted before its host was started, and 0 is no time.
 constexpr HostTime kFirstTick = 1;
 
-constexpr size_t kKept = size_t{1} << 17;  // 8 MiB; two hours at 16 a second
+constexpr size_t kKept = size_t{1} << 19;  // 32 MiB; nine hours at 16 a second, minutes while the clock moves
 
 bool follows(const ClockSegment& s, const ClockSegment& last) {
   return s.era != last.era ? s.era > last.era : s.from_cycles >= last.to_cycles;
@@ -76,7 +76,7 @@ void ClockMap::update(std::span<const char> body) {
 void ClockMap::update(const ClockHead& head, std::span<const ClockSegment> segments) {
   head_ = head;
   for (const ClockSegment& s : segments) {
-    // What was provisional from here on is said anew.
+    // Replaces all provisional segments from here on.
     while (!segments_.empty() && !(segments_.back().flags & kFinalSegment) && !follows(s, segments_.back()))
       segments_.pop_back();
     if (segments_.empty() || follows(s, segments_.back())) segments_.push_back(s);

@@ -19,6 +19,8 @@ const char* to_string(BoundKind kind) {
 
 namespace {
 
+constexpr uint64_t kTicksPerSecond = kHostTicksPerNs * 1'000'000'000;
+
 std::string complaint(const ClockSegment& s) {
   if (s.to_cycles <= s.from_cycles) return "is empty";
   if (s.host_to <= s.host_from) return "ends before it begins";
@@ -66,6 +68,20 @@ ClockSegment clock_segment_of(std::span<const char> body, size_t index) {
   ClockSegment s;
   std::memcpy(&s, body.data() + sizeof(ClockHead) + index * sizeof s, sizeof s);
   return s;
+}
+
+uint64_t fewest_ticks(uint64_t cycles) {
+  const auto ticks = static_cast<unsigned __int128>(cycles) * kTicksPerSecond;
+  return static_cast<uint64_t>((ticks + kFastestHz - 1) / kFastestHz);
+}
+
+uint64_t most_ticks(uint64_t cycles) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(cycles) * kTicksPerSecond / kSlowestHz);
+}
+
+bool has_possible_slope(const ClockSegment& s) {
+  const uint64_t cycles = s.to_cycles - s.from_cycles, ticks = s.host_to - s.host_from;
+  return fewest_ticks(cycles) <= ticks && ticks <= most_ticks(cycles);
 }
 
 ClockSegment clock_segment_between(uint64_t from_cycles, HostTime host_from, uint64_t to_cycles,

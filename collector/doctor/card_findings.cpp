@@ -48,7 +48,7 @@ void find_driver(const CardState& card, Findings& found) {
   } else if (!f.ordinal) {
     finding.what = "the driver has no node for " + f.bdf;
     finding.evidence = "/sys/class/tenstorrent: no entry leads to " + f.bdf;
-    finding.cause = "the driver gave up on this card when it looked at it";
+    finding.cause = "the driver gave up on this card when it probed it";
     finding.fix = "sudo dmesg | grep tenstorrent; a card that does not answer needs a power cycle";
   } else {
     return;
@@ -85,7 +85,7 @@ void find_version(const CardState& card, const HostState& host, Findings& found)
     f.what = "driver " + version + " lacks what later ones have";
     f.evidence = "/sys/module/tenstorrent/version: " + version;
     f.cause = std::string(v.below(2, 5) ? "it does not say who has the card open (2.5); " : "") +
-              (v.below(2, 6) ? "it knows no power votes (2.6); " : "") +
+              (v.below(2, 6) ? "it has no power votes (2.6 and later have); " : "") +
               "it does not revoke mappings at a reset (2.7), which then is noticed late";
     f.fix = "install tt-kmd 2.7 or later";
     found.push_back(std::move(f));
@@ -151,7 +151,7 @@ void find_heat(const CardState& card, Findings& found) {
   f.evidence = "/sys/class/tenstorrent/tenstorrent!" + n +
                "/tt_therm_trip_count: " + std::to_string(*card.therm_trips);
   f.cause = "the chip became too hot and was reset by itself";
-  f.fix = "better air flow, and a look at the fans";
+  f.fix = "better air flow; check the fans";
   found.push_back(std::move(f));
 }
 

@@ -19,15 +19,18 @@ constexpr const char* kSaidElsewhere[] = {
     "debug-dump", "two-profilers", "profiler-and-dprint", "exclusive-holder",
     "shm-small",  "log-full"};
 
+bool holds_one_of(const ProcessState& p, const std::set<std::string>& nodes) {
+  return std::any_of(p.holds.begin(), p.holds.end(),
+                     [&](const std::string& card) { return nodes.contains("all") || nodes.contains(card); });
+}
+
 bool of_interest(const MachineState& machine, const Finding& f, const std::set<std::string>& nodes) {
   if (f.weight == Weight::advice) return false;
   if (std::find(std::begin(kSaidElsewhere), std::end(kSaidElsewhere), f.id) != std::end(kSaidElsewhere))
     return false;
   if (nodes.contains("all") || nodes.contains(f.card)) return true;
   const ProcessState* p = machine.process(f.pid);
-  if (!p) return f.card.empty() && f.pid == 0;
-  return std::any_of(p->holds.begin(), p->holds.end(),
-                     [&](const std::string& card) { return nodes.contains(card); });
+  return p ? holds_one_of(*p, nodes) : f.card.empty() && f.pid == 0;
 }
 
 }  // namespace
@@ -44,7 +47,9 @@ bool examine(const Look& look, bool as_json) {
   return !stands_in_the_way(findings);
 }
 
-std::vector<std::string> in_the_way_of(std::span<const std::string> devices) {
+namespace {
+
+std::vector<std::string> sentences_about(std::span<const std::string> devices) {
   Look look;
   look.read_chips = false;
   const MachineState machine = look_at_machine(look);
@@ -54,7 +59,22 @@ std::vector<std::string> in_the_way_of(std::span<const std::string> devices) {
   for (const Finding& f : findings_of(machine))
     if (of_interest(machine, f, nodes))
       sentences.push_back(f.what + "; " + f.fix + " (ttcollect doctor: " + f.id + ")");
+  for (const ProcessState& p : machine.processes)
+    if (is_workload(machine, p) && holds_one_of(p, nodes))
+      for (const std::string& profiler : other_profilers_of(p)) sentences.push_back(who(p) + ": " + profiler);
   return sentences;
+}
+
+}  // namespace
+
+std::vector<std::string> in_the_way_of(std::span<const std::string> devices) {
+  try {
+    return sentences_about(devices);
+  } catch (const card::InventoryError&) {  // said where a card on the bus is opened
+    return {};
+  } catch (const std::exception& e) {
+    return {std::string("what stands in the way was not searched for: ") + e.what()};
+  }
 }
 
 }  // namespace ttc::collect::doctor

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "collector/doctor/variables.hpp"
+#include "collector/doctor/look/tracy_announcement.hpp"
+#include "collector/doctor/look/variables.hpp"
 #include "collector/program/json_text.hpp"
 
 namespace ttc::collect::doctor {
@@ -39,7 +40,11 @@ std::string port_line(const MachineState& machine, const Listener& l) {
   const ProcessState* p = machine.process(l.pid);
   std::string text = "port    " + std::to_string(l.port) + "  ";
   text += l.pid == 0 ? "a process of another user" : p ? who(*p) : "pid " + std::to_string(l.pid);
-  if (p && p->tracy_library) text += ", a Tracy client";
+  if (p && p->tracy_library)
+    text += ", a Tracy client" + (p->tracy_version.empty() ? "" : " of " + p->tracy_version);
+  if (p && p->tracy_protocol)
+    text +=
+        ", protocol " + std::to_string(p->tracy_protocol) + " (" + tracy_of_protocol(p->tracy_protocol) + ")";
   if (l.connections) text += ", " + counted(l.connections, "connection", "connections");
   return text + "\n";
 }
@@ -48,10 +53,20 @@ std::string process_line(const ProcessState& p) {
   std::string text = "process " + who(p) + ", running for " + duration_in_words(p.age_s);
   for (const std::string& card : p.holds) text += ", holds " + card;
   if (p.looks_on) text += ", looking on";
-  return text + "\n";
+  for (size_t i = 0; i < p.packages.size(); ++i)
+    text.append(i == 0 ? ", with " : ", ")
+        .append(p.packages[i].first)
+        .append(" ")
+        .append(p.packages[i].second);
+  text += "\n";
+  for (const std::string& profiler : other_profilers_of(p))
+    text.append("        ").append(profiler).append("\n");
+  return text;
 }
 
 json to_json(const ProcessState& p, bool workload) {
+  json packages = json::object();
+  for (const auto& [name, version] : p.packages) packages[name] = version;
   return {{"pid", p.pid},
           {"name", or_null(p.name)},
           {"command", or_null(p.command)},
@@ -62,7 +77,12 @@ json to_json(const ProcessState& p, bool workload) {
           {"waits_for_chip_of", p.waits_for_chip},
           {"workload", workload},
           {"profiler_on", p.environment ? json(profiler_on(*p.environment)) : json()},
-          {"tracy_client", p.may_be_read ? json(p.tracy_library) : json()}};
+          {"tracy_client", p.may_be_read ? json(p.tracy_library) : json()},
+          {"tracy_version", or_null(p.tracy_version)},
+          {"tracy_protocol", or_null(static_cast<int>(p.tracy_protocol))},
+          {"other_profilers", other_profilers_of(p)},
+          {"metal_library", or_null(p.metal_library)},
+          {"packages", std::move(packages)}};
 }
 
 json seen(const MachineState& machine) {
@@ -84,6 +104,8 @@ json seen(const MachineState& machine) {
                      {"pid", or_null(l.pid)},
                      {"name", or_null(l.name)},
                      {"tracy_client", p && p->may_be_read ? json(p->tracy_library) : json()},
+                     {"tracy_version", p ? or_null(p->tracy_version) : json()},
+                     {"tracy_protocol", p ? or_null(static_cast<int>(p->tracy_protocol)) : json()},
                      {"connections", l.connections}});
   }
   for (const CollectorState& c : machine.collectors)
@@ -110,7 +132,7 @@ std::string to_text(const MachineState& machine, const Findings& findings) {
   text += in_the_way == 0 ? "nothing stands in the way"
                           : counted(in_the_way, "thing stands", "things stand") + " in the way";
   if (advice) text += ", " + counted(advice, "piece", "pieces") + " of advice";
-  text += "; looked at " + counted(machine.cards.size(), "card", "cards") + ", " +
+  text += "; read: " + counted(machine.cards.size(), "card", "cards") + ", " +
           counted(machine.emulated.size(), "emulated one", "emulated ones") + ", " +
           counted(machine.processes.size(), "process", "processes") + "; no load of a card, " +
           counted(machine.chip_reads, "read", "reads") + " of chips by the driver at most\n";

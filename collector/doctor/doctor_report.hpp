@@ -3,7 +3,7 @@
 #include <string>
 
 #include "collector/doctor/finding.hpp"
-#include "collector/doctor/machine_state.hpp"
+#include "collector/doctor/look/machine_state.hpp"
 
 namespace ttc::collect::doctor {
 

@@ -23,6 +23,23 @@ bool kept(const MachineState& machine, const Finding& f) {
 
 }  // namespace
 
+const char* to_string(Weight weight) {
+  switch (weight) {
+    case Weight::stops:
+      return "stops";
+    case Weight::spoils:
+      return "spoils";
+    case Weight::advice:
+      return "advice";
+  }
+  return "";
+}
+
+bool stands_in_the_way(const Findings& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.weight != Weight::advice; });
+}
+
 Finding about(const ProcessState& process, const char* id, Weight weight) {
   Finding f{id, weight};
   f.pid = process.pid;
@@ -34,6 +51,7 @@ Findings findings_of(const MachineState& machine) {
   Findings found;
   find_in_holders(machine, found);
   find_in_cards(machine, found);
+  find_in_versions(machine, found);
   find_in_workloads(machine, found);
   find_in_variables(machine, found);
   find_in_ports(machine, found);

@@ -2,7 +2,7 @@
 // rule is a function on plain values; a rule whose evidence could not be seen says nothing.
 #pragma once
 #include "collector/doctor/finding.hpp"
-#include "collector/doctor/machine_state.hpp"
+#include "collector/doctor/look/machine_state.hpp"
 
 namespace ttc::collect::doctor {
 
@@ -13,8 +13,9 @@ Findings findings_of(const MachineState& machine);
 Finding about(const ProcessState& process, const char* id, Weight weight);
 
 // The rules by subject. They append.
-void find_in_cards(const MachineState& machine, Findings& found);    // driver, node, firmware, sensors, link
-void find_in_holders(const MachineState& machine, Findings& found);  // who has a card, and who waits for one
+void find_in_cards(const MachineState& machine, Findings& found);     // driver, node, firmware, sensors, link
+void find_in_versions(const MachineState& machine, Findings& found);  // packages against firmware
+void find_in_holders(const MachineState& machine, Findings& found);   // who has a card, and who waits for one
 void find_in_workloads(const MachineState& machine, Findings& found);  // build and mode of what runs
 void find_in_variables(const MachineState& machine, Findings& found);  // its TT_METAL_* variables
 void find_in_ports(const MachineState& machine, Findings& found);      // Tracy's

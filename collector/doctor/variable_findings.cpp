@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "collector/doctor/findings.hpp"
-#include "collector/doctor/variables.hpp"
+#include "collector/doctor/look/variables.hpp"
 
 namespace ttc::collect::doctor {
 namespace {
@@ -75,7 +75,7 @@ void find_values(const ProcessState& p, Findings& found) {
     else if (known->needs_profiler && !p.metal_library.empty() && !profiler_on(*p.environment) &&
              !(known->reading == Reading::on_if_1 && off(value)))
       add_value(p, name, name + " has no effect, because the profiler is off",
-                "it is looked at only when the profiler is on",
+                "it is read only when the profiler is on",
                 "start it again with TT_METAL_DEVICE_PROFILER=1 beside it", found);
   }
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "collector/doctor/findings.hpp"
-#include "collector/doctor/variables.hpp"
+#include "collector/doctor/look/variables.hpp"
 
 namespace ttc::collect::doctor {
 namespace {
@@ -130,15 +130,67 @@ void find_replaced_library(const ProcessState& p, Findings& found) {
   found.push_back(std::move(f));
 }
 
+// The library is of one tree, and the sources of kernels that it compiles are of another.
+void find_other_home(const ProcessState& p, Findings& found) {
+  if (p.metal_library.empty() || p.metal_home.empty() || p.metal_library.starts_with(p.metal_home + "/"))
+    return;
+  Finding f = about(p, "metal-home-differs", Weight::spoils);
+  f.what = who(p) + " runs tt-metal of one tree with the kernel sources of another";
+  f.evidence = "/proc/" + std::to_string(p.pid) + "/maps: " + p.metal_library + "; " + p.metal_home_from +
+               "=" + p.metal_home + " in its environment, which is there";
+  f.cause =
+      "firmware and kernels are compiled from the sources that the variable names; where the two trees are "
+      "of different "
+      "versions, layouts of mailbox and profiler differ between host and card";
+  f.fix = "start it with env -u " + p.metal_home_from + ", or with the tree that the library is from";
+  found.push_back(std::move(f));
+}
+
+void find_packages(const ProcessState& p, Findings& found) {
+  for (size_t i = 1; i < p.packages.size(); ++i) {
+    const auto& [name, version] = p.packages[i];
+    const auto& [before, earlier] = p.packages[i - 1];
+    if (name != before || version == earlier) continue;
+    Finding f = about(p, "package-twice", Weight::spoils);
+    f.what = "the interpreter of " + who(p) + " has " + name + " in two versions";
+    const auto info = [&package = p.packages[i].first](const std::string& of_version) {
+      std::string file = package;
+      return file.append("-").append(of_version).append(".dist-info");
+    };
+    f.evidence = p.packages_at + ": " + info(earlier) + " and " + info(version);
+    f.cause =
+        "an installation that was cut off or forced over another; which files are of which version is not "
+        "known";
+    f.fix = "pip uninstall " + name + " until none is left, and install one again";
+    found.push_back(std::move(f));
+  }
+}
+
 void find_nameless_zones(const ProcessState& p, Findings& found) {
   if (p.metal_library.empty() || !holds_node(p) || !profiler_on(*p.environment)) return;
   if (p.zone_log_directory.empty() || p.has_zone_logs) return;
+  if (p.kernels.lacks_profiler()) {
+    Finding f = about(p, "cached-without-profiler", Weight::spoils);
+    f.what = "the kernels that " + who(p) + " found compiled lack the profiler";
+    f.evidence = p.kernels.at + ": none of " + std::to_string(p.kernels.kernels) +
+                 " kernels has code of the profiler, and none was written in the " +
+                 duration_in_words(p.age_s) + " that it runs; no zone_src_locations.log in " +
+                 p.zone_log_directory;
+    f.cause =
+        "they were compiled in a run without the profiler and are taken from the cache (tt-metal issue "
+        "24489), "
+        "so that only firmware leaves markers";
+    f.fix = "start it with TT_METAL_FORCE_JIT_COMPILE=1, or remove " + p.kernels.at;
+    found.push_back(std::move(f));
+    return;
+  }
   Finding f = about(p, "no-zone-names", Weight::advice);
   f.what = who(p) + " has left no names of zones";
   f.evidence = held(p) + " with the profiler on; no zone_src_locations.log in " + p.zone_log_directory;
   f.cause =
-      "it has compiled no kernel yet, or all came from a cache: of kernels that were built without the "
-      "profiler, or whose names another directory has (tt-metal issue 24489)";
+      "it has compiled no kernel yet, or all came from a cache, and another directory has their names "
+      "(tt-metal "
+      "issue 24489)";
   f.fix =
       "when zones stay numbers: start it with TT_METAL_FORCE_JIT_COMPILE=1, or remove its kernel cache "
       "(~/.cache/tt-metal-cache or TT_METAL_CACHE)";
@@ -172,6 +224,8 @@ void find_in_workloads(const MachineState& machine, Findings& found) {
   for (const ProcessState& p : machine.processes) {
     if (!is_workload(machine, p)) continue;
     find_replaced_library(p, found);
+    find_other_home(p, found);
+    find_packages(p, found);
     if (find_no_tracy(machine, p, found) || !p.environment) continue;
     find_profiler_off(p, found);
     find_other_profilers(machine, p, found);

@@ -6,30 +6,12 @@ namespace ttc::collect {
 
 using shm::LossCause;
 
-void CoreAccount::extend(uint32_t risc, const Proof&, uint64_t until) {
-  uint64_t& complete = lanes_[risc].complete_until;
-  if (complete == 0 || markers::clock_difference(until, complete) > 0) complete = until;
-}
-
-void CoreAccount::extend_over_gap(uint32_t risc, uint64_t begins, uint64_t until) {
-  break_off(risc);
-  join_at(risc, begins);
-  uint64_t& complete = lanes_[risc].complete_until;
-  if (complete == 0 || markers::clock_difference(until, complete) > 0) complete = until;
-}
-
+// The four places that record an interval: here, in between(), in room() and room_between(), in undelivered(), and in end_open().
 void CoreAccount::break_off(uint32_t risc) {
   log_->open(where(risc), LossCause::host_reset, lanes_[risc].complete_until, 0);
 }
 
-void CoreAccount::break_off_all() {
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) break_off(r);
-}
-
-bool CoreAccount::broken(uint32_t risc) const {
-  return log_->is_open(where(risc), LossCause::host_reset);
-}
-
+// The next delivery begins at `begins`: an interval that is open ends there.
 void CoreAccount::join_at(uint32_t risc, uint64_t begins) {
   // What comes again from before leaves nothing out: the interval ends right behind what was complete, and not before it begins.
   const uint64_t complete = lanes_[risc].complete_until;
@@ -37,22 +19,56 @@ void CoreAccount::join_at(uint32_t risc, uint64_t begins) {
   log_->close(where(risc), LossCause::host_reset, again ? complete + 1 : begins);
 }
 
+void CoreAccount::advance(uint32_t risc, uint64_t until) {
+  uint64_t& complete = lanes_[risc].complete_until;
+  if (complete == 0 || markers::clock_difference(until, complete) > 0) complete = until;
+}
+
+void CoreAccount::deliver(uint32_t risc, const std::optional<Proof>& joined, uint64_t begins,
+                          uint64_t until) {
+  keep(risc, joined);
+  join_at(risc, begins);
+  advance(risc, until);
+}
+
+void CoreAccount::extend(uint32_t risc, const Proof&, uint64_t until) {
+  advance(risc, until);
+}
+
+void CoreAccount::keep(uint32_t risc, const std::optional<Proof>& joined) {
+  if (!joined) break_off(risc);
+}
+
+void CoreAccount::keep_all(const std::optional<Proof>& joined) {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) keep(r, joined);
+}
+
+void CoreAccount::between(uint32_t risc, const std::optional<Proof>& joined, uint64_t from, uint64_t to) {
+  if (!joined) log_->record(where(risc), LossCause::host_reset, shm::LossPrecision::unknown, from, to, 0, 0);
+}
+
 void CoreAccount::begin_epoch(const std::array<std::optional<Proof>, device::kMaxRiscs>& across) {
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    if (!across[r]) break_off(r);
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) keep(r, across[r]);
   ++at_.epoch;
 }
 
-void CoreAccount::dropped_on_card(uint32_t risc, uint64_t from, uint64_t launches) {
-  log_->open(where(risc), LossCause::dropped_on_card, from, launches);
+void CoreAccount::room(uint32_t risc, const std::optional<RoomProof>& had_room, uint64_t from,
+                       uint64_t launches) {
+  if (!had_room) log_->open(where(risc), LossCause::dropped_on_card, from, launches);
+}
+
+void CoreAccount::room_between(uint32_t risc, const std::optional<RoomProof>& had_room, uint64_t from,
+                               uint64_t to) {
+  if (!had_room)
+    log_->record(where(risc), LossCause::dropped_on_card, shm::LossPrecision::unknown, from, to, 0, 0);
 }
 
 void CoreAccount::end_of_drops(uint32_t risc, uint64_t to) {
   log_->close(where(risc), LossCause::dropped_on_card, to);
 }
 
-void CoreAccount::hole(uint32_t risc, const Hole& h) {
-  log_->record(where(risc), h.cause, h.precision, h.from, h.to, h.words, 0);
+void CoreAccount::undelivered(uint32_t risc, LossCause why, uint64_t from, uint64_t to, uint64_t words) {
+  log_->record(where(risc), why, shm::LossPrecision::exact_words, from, to, words, 0);
 }
 
 void CoreAccount::end_open(uint32_t risc, LossCause why) {

@@ -1,4 +1,4 @@
-// From announced words to a published chunk: fetched in one go, verified frame by frame, believed or left for
+// From announced words to a published chunk: fetched in one go, verified frame by frame, published or left for
 // the next visit.
 #include <algorithm>
 
@@ -11,12 +11,6 @@ using card::Access;
 using shm::LossCause;
 
 constexpr uint64_t kSatOutPatienceNs = 50'000'000;  // BRISC's frame of that launch was dropped, then
-
-uint64_t hash_words(std::span<const uint32_t> words) {
-  uint64_t h = 0x9e3779b97f4a7c15;
-  for (const uint32_t w : words) h = (h ^ w) * 0x100000001b3 + (h >> 29);
-  return h;
-}
 
 constexpr uint64_t round8(uint64_t bytes) {
   return (bytes + 7) & ~uint64_t{7};
@@ -74,7 +68,7 @@ class Drain::Judge {
   size_t first_end = 0;  // of the first frame that verified, whether it was taken or not
   bool pushed_early = false;
   bool fresh_seen = false;
-  bool unproven_seen = false;  // words that time and valid bits cannot vouch for
+  bool unproven_seen = false;  // words without a time or a valid bit
   bool foreign_id = false;     // the frame that was not taken carries an id that no launch has
   bool ids_repeat = false;     // a launch has the id of the one that stood at its place before
   std::vector<uint32_t> first_fresh;
@@ -91,7 +85,7 @@ class Drain::Judge {
   bool ids_are_briscs_;
 };
 
-std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, uint64_t& bytes) const {
+std::vector<Drain::Fetched> Drain::plan(CoreState& core, const ControlSample& snap, uint64_t& bytes) const {
   std::vector<Fetched> fetched;
   const uint64_t room = (publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / device::kMaxRiscs;
   // What takes longer than the poll deadline is void: of a long backlog on a slow link, a part at a time.
@@ -103,21 +97,23 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
   bytes = Publisher::kHeadBytes;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     LaneState& lane = core.lanes[r];
-    // Where the word of the host id was not seen before, a frame is read once it has landed: not twice.
-    const bool only_landed = (lane.careful || lane.waits || !lane.old_host) && lane.witness_words != 0;
-    const uint32_t end = only_landed ? std::min(snap.host_end[r], core.landed_end[r]) : snap.host_end[r];
+    const bool only_landed = lane.caution.only_landed() && !lane.canary.none();
+    const uint32_t end =
+        only_landed ? std::min(snap.host_end[r], core.landing.landed()[r]) : snap.host_end[r];
     if (end <= lane.cursor || end > log_capacity()) continue;  // an index beyond the log is no index
     // The words that share the first line come for nothing; BRISC fetches a line more where there are none.
-    const auto in_line = static_cast<uint32_t>(log_address(core, r, lane.cursor) % card::kLineBytes / 4);
-    uint32_t lead = std::min(in_line, lane.witness_words);
-    if (r == 0 && lead < 4) lead = std::min(in_line + kWitnessWords, lane.witness_words);
+    const auto in_line =
+        static_cast<uint32_t>(reader_.log_address(core.core, r, lane.cursor) % card::kLineBytes / 4);
+    uint32_t lead = std::min(in_line, lane.canary.words());
+    if (r == 0 && lead < 4) lead = std::min(in_line + Canary::kWords, lane.canary.words());
     lead &= ~1u;
     uint32_t words = std::min(end - lane.cursor, most);
     // The last part of a log, where frames may have been dropped, is taken by itself: see account_drops().
     if (lane.cursor + 2 * device::kBufferWords <= roomy_until())
       words = std::min(words, roomy_until() - lane.cursor);
     const bool cut = words < end - lane.cursor;
-    const auto in_last_line = static_cast<uint32_t>(log_address(core, r, end) % card::kLineBytes / 4);
+    const auto in_last_line =
+        static_cast<uint32_t>(reader_.log_address(core.core, r, end) % card::kLineBytes / 4);
     const bool in_line_ahead = in_last_line != 0 && in_last_line + kHeadWords <= card::kLineBytes / 4;
     const uint32_t ahead = cut || !in_line_ahead || end + kHeadWords > log_capacity() ? 0 : kHeadWords;
     fetched.push_back({&lane, r, lead, words, ahead, cut, static_cast<uint32_t>(bytes + 4ull * lead)});
@@ -126,56 +122,18 @@ std::vector<Drain::Fetched> Drain::plan(CoreState& core, const Snapshot& snap, u
   return fetched;
 }
 
-// A load that was not answered. No four words of a frame are all-ones but those of one rare payload.
-bool Drain::silent(std::span<const uint32_t> words) {
-  return words.size() >= 4 && std::all_of(words.begin(), words.end(), [](uint32_t w) { return w == ~0u; });
-}
-
-Access Drain::doubt_bank(const CoreState& core) {
-  return card_.doubt(card_.identity().dram_views[core.core.bank].endpoint);
-}
-
-bool Drain::witness_holds(const Fetched& f, const uint64_t* slot) const {
-  const auto now = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
-  const auto& then = f.lane->witness;
-  return std::equal(now.begin(), now.end(), then.begin() + (f.lane->witness_words - f.lead));
-}
-
-void Drain::advance(LaneState& lane, std::span<const uint32_t> delivered,
-                    const markers::FrameDigest& digest) {
-  std::array<uint32_t, 2 * kWitnessWords> joined{};
-  const auto fresh = delivered.last(std::min<size_t>(delivered.size(), kWitnessWords));
-  std::copy_n(lane.witness.begin(), lane.witness_words, joined.begin());
-  std::copy(fresh.begin(), fresh.end(), joined.begin() + lane.witness_words);
-  const auto total = static_cast<uint32_t>(lane.witness_words + fresh.size());
-  lane.witness_words = std::min(total, kWitnessWords);
-  std::copy_n(joined.begin() + (total - lane.witness_words), lane.witness_words, lane.witness.begin());
-  lane.cursor += static_cast<uint32_t>(delivered.size());
-  lane.digest = digest;
-  lane.delivered = true;
-  lane.old_host.reset();
-  lane.settled_words = 0;
-  lane.stuck_since_ns = 0;
-}
-
-// Nothing of this epoch has been delivered that could bear witness: bytes of an earlier run could pass for
-// new ones that have not landed. The first frame must look the same on two visits, far enough apart for what
-// was under way.
+// Nothing of this epoch has been delivered, so that no canary shows whose the words are: bytes of an earlier run could pass for
+// new ones that have not landed.
 bool Drain::settled(CoreState& core, LaneState& lane, std::span<const uint32_t> words,
                     uint64_t read_since_ns) {
-  const uint32_t before = lane.settled_words;
-  if (before != 0 && words.size() >= before && hash_words(words.first(before)) == lane.settled_hash)
-    return read_since_ns >= lane.settled_since_ns + timing::kLandedNs;
+  if (lane.first_words.same(words)) return lane.first_words.landed(read_since_ns);
   // Another launch's frame where one stood: an epoch has ended in which nothing was taken. (Where nothing is
   // known it may have been one of an earlier session.)
   const uint64_t start = words.empty() ? 0 : markers::first_time(words, lane.digest.last_time);
-  if (lane.digest.known && before != 0 && start != 0 &&
-      markers::clock_difference(start, lane.settled_start) > 0)
-    core.account.break_off_all();
-  lane.settled_start = start;
-  lane.settled_since_ns = attachment_.clock();
-  lane.settled_words = static_cast<uint32_t>(words.size());  // 0: none yet
-  lane.settled_hash = hash_words(words);
+  const bool later = start != 0 && markers::clock_difference(start, lane.first_words.start()) > 0;
+  core.account.keep_all(prove_no_launch_between(
+      {.first_seen = lane.first_words.none() || !lane.digest.known, .not_later = !later}));
+  lane.first_words.see(words, start, attachment_.clock());
   return false;
 }
 
@@ -185,73 +143,67 @@ void Drain::remember_hosts(CoreState& core, std::span<const uint32_t> hosts) {
     core.hosts.erase(core.hosts.begin(), core.hosts.end() - static_cast<ptrdiff_t>(kHostsKept));
 }
 
-void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, const Snapshot& snap,
+void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, const ControlSample& snap,
                    uint64_t now_ns, const Proof& same_epoch, std::vector<Publisher::Span>& spans) {
   LaneState& lane = *f.lane;
   const auto words = slot_words(slot, f.data_offset, f.words);
-  const uint32_t landed = core.landed_end[f.risc];
+  const uint32_t landed = core.landing.landed()[f.risc];
   // At the end of collecting nothing more is to come: words that have landed and are no frame never will be one.
   const bool over = last_chance_ && landed >= lane.cursor + f.words;
-  const bool patience_over =
-      over || (lane.stuck_since_ns != 0 && now_ns - lane.stuck_since_ns > kSatOutPatienceNs);
-  const bool ids_are_briscs = f.risc != 0 && mode_of(core) == device::Mode::normal;
-  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0, lane.old_host,
-              ids_are_briscs);
+  const bool patience_over = over || lane.stuck.for_longer_than(kSatOutPatienceNs, now_ns);
+  const bool ids_are_briscs = f.risc != 0 && kind_of(core).counts_launches;
+  Judge judge(core.hosts, patience_over, landed > lane.cursor ? landed - lane.cursor : 0,
+              lane.caution.old_host, ids_are_briscs);
   markers::FrameDigest digest = lane.digest;
   const markers::Walk walk = markers::verify_frames(words, lane.lane, ceiling(), f.cut, digest, judge);
   const auto whole = words.first(walk.whole_words);
-  lane.careful = lane.careful || judge.unproven_seen || judge.ids_repeat;
-  lane.waits = walk.held;
+  lane.caution.careful = lane.caution.careful || judge.unproven_seen || judge.ids_repeat;
+  lane.caution.waits = walk.held;
   if (f.risc == 0) remember_hosts(core, judge.hosts);
   const bool trusted =
-      lane.witness_words != 0 || settled(core, lane, words.first(judge.first_end), snap.read_time_ns);
+      !lane.canary.none() || settled(core, lane, words.first(judge.first_end), snap.read_time_ns);
   if (whole.empty() && walk.held && !judge.foreign_id) return;
   if (whole.empty() || !trusted) {
-    if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now_ns, lane.stuck_looks = 0;
+    lane.stuck.note(now_ns);
     device_time_.sample(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
     core.notes |= shm::kRetried;
     ++retries_;
-    ++lane.stuck_looks;
-    if (whole.empty() && (over || given_up_on(lane, now_ns))) give_up(core, f, words);
+    if (whole.empty() && (over || lane.stuck.for_good(now_ns))) give_up(core, f, words);
     return;
   }
   // The frames of accumulating firmware have no end of a launch, but are pushed at one.
-  const bool in_mid_launch = judge.pushed_early && mode_of(core) != device::Mode::accumulate;
+  const bool in_mid_launch = judge.pushed_early && !kind_of(core).accumulates;
   lane.pushes_early = lane.pushes_early || in_mid_launch;
   lane.entered_until = 0;
-  if (judge.fresh_seen && !frame_joins_l1(core, f.risc, judge.first_fresh, digest.last_time))
-    core.account.break_off(f.risc);
-  if (judge.fresh_seen && lane.first_of_epoch) {
-    enter_epoch(core, f.risc, judge.first_fresh, digest.last_time);
-  } else {
-    if (judge.fresh_seen)
-      core.account.join_at(f.risc, gap_end(lane, judge.first_fresh, lane.digest.last_time));
-    core.account.extend(f.risc, same_epoch, digest.last_time);
+  if (judge.fresh_seen) {
+    if (kind_of(core).accumulates)
+      core.account.keep(f.risc, frame_joins_l1(core, f.risc, judge.first_fresh, digest.last_time));
+    if (lane.first_of_epoch)
+      enter_epoch(core, f.risc, judge.first_fresh, digest.last_time);
+    else
+      core.account.deliver(f.risc, same_epoch, gap_end(lane, judge.first_fresh, lane.digest.last_time),
+                           digest.last_time);
   }
-  spans.push_back({static_cast<uint8_t>(f.risc), lane.base + lane.cursor, static_cast<uint32_t>(whole.size()),
-                   f.data_offset, lane.digest});
-  if (options_.recycling && lane.careful && pushes_soon(whole)) core.recycling.pushes_soon = true;
-  lane.frames += walk.frames;
-  advance(lane, whole, digest);
+  spans.push_back({static_cast<uint8_t>(f.risc), lane.lap.base + lane.cursor,
+                   static_cast<uint32_t>(whole.size()), f.data_offset, lane.digest, shm::SpanSource::dram_log,
+                   lane.cursor + static_cast<uint32_t>(whole.size())});
+  if (options_.recycling && lane.caution.careful && pushes_soon(whole)) core.recycling.pushes_soon = true;
+  lane.lap.frames += walk.frames;
+  lane.advance(whole, digest);
   if (f.ahead && whole.size() == f.words)
-    lane.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
+    lane.caution.old_host = slot_words(slot, f.data_offset + 4 * f.words, f.ahead)[device::kIdHost];
   frames_ += walk.frames;
   markers_ += walk.markers;
   if (f.risc == 0) {
-    core.runs_delivered += judge.finished_runs;
-    core.runs_total += judge.finished_runs;
+    core.runs.delivered += judge.finished_runs;
+    core.runs.total += judge.finished_runs;
     core.recycling.referee.came += judge.finished_runs;
-    programs_ = std::max(programs_, core.runs_total);
+    programs_ = std::max(programs_, core.runs.total);
   }
 }
 
 markers::Ceiling Drain::ceiling() const {
   return {true, device_time_.ceiling(attachment_.clock())};
-}
-
-bool Drain::given_up_on(const LaneState& lane, uint64_t now_ns) {
-  return lane.stuck_since_ns != 0 && lane.stuck_looks >= kGiveUpLooks &&
-         now_ns - lane.stuck_since_ns > kGiveUpNs;
 }
 
 // The words have been there for long and still are no frame: they are damaged. Skips to the next frame that
@@ -271,38 +223,37 @@ void Drain::give_up(CoreState& core, const Fetched& f, std::span<const uint32_t>
   if (next + device::kFirstCustomWord <= words.size() &&
       words[next + device::kFwStartWord] != device::kUnsetWord)
     until = markers::first_time(words.subspan(next, device::kFirstCustomWord), lane.digest.last_time);
-  core.account.hole(
-      f.risc, {LossCause::unparsable, shm::LossPrecision::exact_words, lane.digest.last_time, until, next});
+  core.account.undelivered(f.risc, LossCause::unparsable, lane.digest.last_time, until, next);
   unparsable_words_ += next;
   skipped_words_ = true;
-  core.recycling.words_skipped = true;
-  lane.cursor += static_cast<uint32_t>(next);
-  lane.witness_words = 0;
-  lane.old_host.reset();
-  lane.settled_words = 0;
-  lane.stuck_since_ns = 0;
+  core.recycling.place_lost = true;
+  lane.skip(static_cast<uint32_t>(next));
   // A lane that rested for half the clock's range seems to lie in the future: what follows is judged by
   // itself.
   if (markers::clock_difference(ceiling().time, lane.digest.last_time) < 0) lane.digest.known = 0;
 }
 
-// Do the words that were fetched belong to the epoch of `snap`? Logs are overwritten from the front: a
-// witness that still stands vouches for what was fetched before it was asked.
-Access Drain::prove(CoreState& core, const Snapshot& snap, std::span<const Fetched> fetched,
-                    const uint64_t* slot, bool interrupted, bool& unrewound) {
-  bool has_witness = false;
-  if (const Access a = still_unrewound(core, snap, unrewound); a != Access::ok) return a;
+// Do the words that were fetched belong to the epoch of `snap`? Logs are overwritten from the front: a canary that stands after
+// they were fetched shows that they do.
+card::Expected<bool> Drain::unrewound(CoreState& core, const ControlSample& snap,
+                                      std::span<const Fetched> fetched, const uint64_t* slot,
+                                      bool interrupted) {
+  bool has_canary = false;
+  const auto counters = reader_.not_rewound(core.core, snap);
+  if (!counters) return counters;
+  bool intact = *counters;
   for (const Fetched& f : fetched) {
-    const auto witness = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
-    if (silent(witness)) return doubt_bank(core);
-    unrewound = unrewound && witness_holds(f, slot);
-    has_witness = has_witness || f.lead != 0;
+    const auto canary = slot_words(slot, f.data_offset - 4 * f.lead, f.lead);
+    if (CoreReader::silent(canary)) return card::failed(reader_.doubt_bank(core.core));
+    intact = intact && f.lane->canary.stands(canary);
+    has_canary = has_canary || f.lead != 0;
   }
-  const bool all = interrupted || core.ask_all;
-  return unrewound && (all || !has_witness) ? ask_witnesses(core, all, unrewound) : Access::ok;
+  const bool all = interrupted || core.polls.check_all;
+  if (intact && (all || !has_canary)) return canaries_stand(core, all);
+  return intact;
 }
 
-Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
+Access Drain::deliver(CoreState& core, const ControlSample& snap, uint64_t now_ns) {
   uint64_t bytes = 0;
   const std::vector<Fetched> fetched = plan(core, snap, bytes);
   if (fetched.empty()) return Access::ok;
@@ -311,29 +262,28 @@ Access Drain::deliver(CoreState& core, const Snapshot& snap, uint64_t now_ns) {
   for (size_t i = 0; i < fetched.size(); ++i) {
     const Fetched& f = fetched[i];
     const uint32_t from = f.data_offset - 4 * f.lead;
-    reads[i] = {core.core.bank,
-                log_address(core, f.risc, f.lane->cursor - f.lead),
-                {slot + from / 8, round8(4ull * (f.lead + f.words + f.ahead)) / 8}};
+    reads[i] = reader_.log_read(core.core, f.risc, f.lane->cursor - f.lead,
+                                {slot + from / 8, round8(4ull * (f.lead + f.words + f.ahead)) / 8});
   }
   const uint64_t begun_ns = attachment_.clock();
-  if (const Access a = logs_.read({reads.data(), fetched.size()}); a != Access::ok) return a;
+  if (const Access a = reader_.logs({reads.data(), fetched.size()}); a != Access::ok) return a;
   const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = attachment_.clock() - begun_ns;
   const bool interrupted = took_ns > 2 * lines * line_ns_ + timing::kLandedNs;
   line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + timing::kLandedNs)) / 4;
-  bool unrewound = true;
-  if (const Access a = prove(core, snap, fetched, slot, interrupted, unrewound); a != Access::ok) return a;
-  if (!unrewound) note_rewind(core, false);
-  // Held up for so long that an epoch may have passed: looked at again.
+  const auto stands = unrewound(core, snap, fetched, slot, interrupted);
+  if (!stands) return stands.error();
+  if (!*stands) core.rewind.note(core.polls, false, attachment_.clock());
+  // Delayed for so long that an epoch may have passed: polled again.
   const bool held_up = attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs;
   if (held_up) ++missed_poll_deadlines_;
   const auto same_epoch =
-      prove_same_epoch({.counters_not_back = unrewound, .canaries_intact = unrewound, .in_time = !held_up});
+      prove_same_epoch({.counters_not_back = *stands, .canaries_intact = *stands, .in_time = !held_up});
   if (!same_epoch) return Access::ok;
   const bool proven =
-      std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.witness_words; });
+      std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return !l.canary.none(); });
   std::vector<Publisher::Span> spans;
   for (const Fetched& f : fetched) accept(core, f, slot, snap, now_ns, *same_epoch, spans);
-  if (proven) core.proven_ns = snap.read_time_ns;
+  if (proven) core.polls.proven_ns = snap.read_time_ns;
   if (spans.empty()) return Access::ok;
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span& last = spans.back();

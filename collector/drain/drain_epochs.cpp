@@ -1,4 +1,4 @@
-// What the first frame of an epoch tells of what may have gone by unseen before it.
+// What the first frame of an epoch shows of what may have gone by unseen before it.
 #include <algorithm>
 #include <utility>
 
@@ -16,36 +16,24 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 
 }  // namespace
 
-// The per-RISC DRAM address words are 0 until the host's first results read (tt-metal profiler_common.h):
-// while they are, no epoch can have been missed.
-bool Drain::host_has_read(const CoreState& core) {
-  std::array<uint32_t, 68> words{};
-  const device::Format& f = attachment_.layout->format;
-  if (f.risc_dram_address_count == 0) return true;  // older firmware does not tell
-  if (read_part(core, host_read_part_, words.data()) != Access::ok) return true;
-  const auto first = words.begin() + f.risc_dram_address;
-  return std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
-}
-
 // Was the core out of sight for so long before `time` that an epoch can have come and gone?
 bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
-  // Of a lane that comes later than others of its epoch they bear witness.
-  const uint64_t seen_ns = core.entered ? std::max(core.caught_up_ns, core.proven_ns) : core.caught_up_ns;
+  // Of a lane that comes later than others of its epoch those show what became of the one before.
+  const uint64_t seen_ns =
+      core.epoch.entered ? std::max(core.polls.caught_up_ns, core.polls.proven_ns) : core.polls.caught_up_ns;
   // By what the card's clock really showed then: a clock that runs slower than it was said to takes longer for as many cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
       deadline_ns < attachment_.clock() && markers::clock_difference(time, device_time_.at(deadline_ns)) > 0;
-  // The host resets all cores at once. Where this one is looked at rarely, the busy ones count its resets.
+  // The host resets all cores at once. Where this one is examined rarely, the busy ones count its resets.
   if (core.core.kind != markers::CoreKind::tensix)
-    return unseen && reset_generation_ > core.caught_up_generation + 1;
+    return unseen && reset_generation_ > core.polls.resets_caught_up + 1;
   return unseen;
 }
 
 // A frame that holds one launch, whole. The others hold what filled a buffer, or a replay.
 bool Drain::one_launch(const CoreState& core, std::span<const uint32_t> frame) const {
-  const device::Mode mode = mode_of(core);
-  return frame[device::kFwEndWord] != device::kUnsetWord && mode != device::Mode::accumulate &&
-         mode != device::Mode::trace_only;
+  return frame[device::kFwEndWord] != device::kUnsetWord && kind_of(core).counts_launches;
 }
 
 // Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch
@@ -60,11 +48,11 @@ FirstFrame Drain::before_first_frame(CoreState& core, uint32_t risc, std::span<c
   const LaneState& lane = core.lanes[risc];
   FirstFrame e;
   e.in_sight = !out_of_sight_before(core, earlier_until(core, frame, time));
-  if (!lane.digest.known && !e.in_sight) e.host_never_read = !host_has_read(core);
+  if (!lane.digest.known && !e.in_sight) e.host_never_read = !reader_.host_has_read(core.core).value_or(true);
   // Kernels that never end, as dispatch has them, show a host reset in no count: their lanes push whenever a buffer is full.
   const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
-  e.counts_launches = whole_launches || mode_of(core) == device::Mode::accumulate || !lane.digest.known ||
-                      core.runs_total != 0 || core.seen_runs != 0;
+  e.counts_launches = whole_launches || kind_of(core).accumulates || !lane.digest.known ||
+                      core.runs.total != 0 || core.seen.run_counter != 0;
   if (e.counts_launches) return e;
   // Its last marker but padding is the end of the push's own zone.
   const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
@@ -85,36 +73,32 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
   const bool launch = one_launch(core, frame);
   FirstFrame evidence;
   evidence.another_lane_joined =
-      !quick_push && core.entered &&
-      (!launch || (core.entered->host_id == host_id && core.entered->trace_count == trace_count));
+      !quick_push && core.epoch.entered &&
+      (!launch || (core.epoch.entered->host_id == host_id && core.epoch.entered->trace_count == trace_count));
   lane.first_of_epoch = false;
   core.account.end_of_drops(risc, time);
   if (!evidence.another_lane_joined) evidence = before_first_frame(core, risc, frame, time);
   const auto proof = prove_first_frame(evidence);
-  if (!proof && !quick_push)
+  if (!quick_push)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-      if (core.lanes[r].first_of_epoch) core.account.break_off(r);
-  if (proof && !core.account.broken(risc))
-    core.account.extend(risc, *proof, until);
-  else
-    core.account.extend_over_gap(risc, gap_end(lane, frame, lane.digest.last_time), until);
+      if (core.lanes[r].first_of_epoch) core.account.keep(r, proof);
+  core.account.deliver(risc, proof, gap_end(lane, frame, lane.digest.last_time), until);
   if (quick_push) return;
   lane.entered_until = launch ? fw_end_time(frame) : 0;
-  const bool later = core.entered && markers::clock_difference(time, core.entered->begins) > 0;
-  if (!evidence.another_lane_joined && (!core.entered || later))
-    core.entered = Entered{host_id, trace_count, time, !proof};
+  const bool later = core.epoch.entered && markers::clock_difference(time, core.epoch.entered->begins) > 0;
+  if (!evidence.another_lane_joined && (!core.epoch.entered || later))
+    core.epoch.entered = Entered{host_id, trace_count, time, proof};
   account_older_launches(core);
 }
 
 // The words that a lane's log began with in the epoch may be those of an epoch that went by unseen, where a
 // reset fell between a push's index and its words: then more of that epoch may be missing behind them.
 void Drain::account_older_launches(CoreState& core) {
-  if (!core.entered->missed) return;
+  if (core.epoch.entered->joined) return;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
-    if (until != 0 && markers::clock_difference(core.entered->begins, until) > 0)
-      core.account.hole(r,
-                        {LossCause::host_reset, shm::LossPrecision::unknown, until, core.entered->begins, 0});
+    if (until != 0 && markers::clock_difference(core.epoch.entered->begins, until) > 0)
+      core.account.between(r, core.epoch.entered->joined, until, core.epoch.entered->begins);
   }
 }
 

@@ -26,19 +26,14 @@ constexpr uint64_t kNever = ~uint64_t{0};
 }  // namespace
 
 Access Drain::check_firmware(CoreState& core) {
-  std::array<uint32_t, 68> words{};
-  if (const Access a = read_part(core, identity_part_, words.data()); a != Access::ok) return a;
-  const device::Format& f = attachment_.layout->format;
-  if (words[f.dram_address] == ~0u && words[f.flat_id] == ~0u) return card_.doubt(core.core.at);
-  const bool same = words[f.dram_address] == attachment_.dram_base && words[f.flat_id] == core.core.flat_id &&
-                    words[f.core_count_per_dram] == attachment_.core_count_per_dram;
-  const auto first = words.begin() + f.risc_dram_address;
-  const bool read_by_host =
-      std::any_of(first, first + f.risc_dram_address_count, [](uint32_t w) { return w != 0; });
+  const auto now = reader_.identity(core.core);
+  if (!now) return now.error();
+  const bool same = now->dram_address == attachment_.dram_base && now->flat_id == core.core.flat_id &&
+                    now->core_count_per_dram == attachment_.core_count_per_dram;
   // A results read sets these words; only a host that sets the profiler up clears them.
-  firmware_changed_ = firmware_changed_ || !same || (core.read_by_host && !read_by_host);
-  core.read_by_host = read_by_host;
-  core.firmware_proven = !firmware_changed_;
+  firmware_changed_ = firmware_changed_ || !same || (core.firmware.read_by_host && !now->read_by_host);
+  core.firmware.read_by_host = now->read_by_host;
+  core.firmware.proven = !firmware_changed_;
   return Access::ok;
 }
 
@@ -56,26 +51,29 @@ Access Drain::check_one_core_now_and_then() {
 void Drain::close_workload() {
   const uint64_t now_ns = attachment_.clock();
   const uint64_t now_cycles = device_time_.at(now_ns);
-  const Snapshot none;  // of its indices nothing can be read any more
+  const ControlSample none;  // of its indices nothing can be read any more
   for (CoreState& core : cores_) {
     const bool tensix = core.core.kind == markers::CoreKind::tensix;
-    const uint64_t unseen_ns = now_ns - std::max(core.caught_up_ns, core.proven_ns);
+    const uint64_t unseen_ns = now_ns - std::max(core.polls.caught_up_ns, core.polls.proven_ns);
     const bool in_time = unseen_ns <= timing::kPollDeadlineNs + (tensix ? 0 : options_.ethernet_interval_ns);
-    core.rewound_ns = now_ns;
-    core.rewound_after_ns = core.previous_look_ns;
+    core.rewind.noticed_ns = now_ns;
+    core.rewind.after_ns = core.polls.before_ns;
     const RecycleState& recycling = core.recycling;
     const Access access = take_what_was_reset(core, none);
     for (uint32_t r = 0; r < core.core.riscs; ++r) {
-      if (recycling.under_way && recycling.under_way->cleared() >> r & 1) lose_until_now(core, r);
-      publish_rest(core, r, core.lanes[r].l1_rest, core.lanes[r].l1_joins);
+      if (recycling.under_way) account_unresolved(core, r, *recycling.under_way);
+      const bool accumulates = kind_of(core).accumulates;
+      publish_rest(core, r, core.lanes[r].l1.rest,
+                   accumulates ? core.lanes[r].l1.joins : prove_l1_tail({.last_of_replay = true}));
     }
     core.account.begin_epoch(prove_reset(core, in_time && access == Access::ok, false));
     core.account.end_at(now_cycles);
-    core.due_ns = kNever;
+    core.visits.due_ns = kNever;
   }
   losses_.tell_open();
   tell_losses();
   store_counters();
+  publisher_.end_sweep();
 }
 
 }  // namespace ttc::collect

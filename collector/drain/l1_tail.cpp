@@ -17,7 +17,6 @@ namespace ttc::collect {
 namespace {
 
 using card::Access;
-using card::Window;
 
 constexpr uint64_t kKeepEveryNs = 10'000'000;
 constexpr uint64_t kKeepFirstNs = 1'000'000;  // where there is no copy yet, or a poll came late
@@ -70,29 +69,6 @@ std::span<const uint32_t> ascending(std::span<const uint32_t> buffer, uint64_t l
 
 }  // namespace
 
-Access Drain::read_vector(const CoreState& core, markers::ControlVector& vector) {
-  const device::Format& f = attachment_.layout->format;
-  std::vector<uint64_t> raw(f.control_words / 2);
-  Access a = card_.aim(Window::control, core.core.at, core.core.control_address);
-  if (a == Access::ok)
-    a = card_.copy(Window::control, core.core.control_address & (card::kWindowBytes - 1), raw);
-  if (a != Access::ok) return a;
-  vector = markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), f.control_words},
-                                         *attachment_.layout);
-  return Access::ok;
-}
-
-Access Drain::read_buffer(const CoreState& core, uint32_t risc, std::vector<uint32_t>& words) {
-  std::array<uint64_t, device::kBufferWords / 2> raw;
-  const uint32_t address = core.core.buffer_address + 4 * risc * device::kBufferWords;
-  Access a = card_.aim(Window::control, core.core.at, address);
-  if (a == Access::ok) a = card_.copy(Window::control, address & (card::kWindowBytes - 1), raw);
-  if (a != Access::ok) return a;
-  const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
-  words.assign(from, from + device::kBufferWords);
-  return Access::ok;
-}
-
 // A marker at the buffer's front that the tile can have stored. A card that was reset keeps what is in its L1, and its clock begins
 // again: a time that is still to come is of before.
 bool Drain::holds_marker(std::span<const uint32_t> buffer) {
@@ -109,99 +85,88 @@ uint64_t Drain::known_until(const CoreState& core, uint32_t risc) const {
 }
 
 // Does a buffer, or a frame that was pushed from one, follow what was delivered?
-bool Drain::l1_joins(const CoreState& core, uint32_t risc, std::span<const uint32_t> buffer) {
+std::optional<Proof> Drain::l1_joins(const CoreState& core, uint32_t risc, std::span<const uint32_t> buffer) {
   const LaneState& lane = core.lanes[risc];
-  if (buffer.size() <= kHead || !markers::is_marker(buffer[kHead])) return true;
+  if (buffer.size() <= kHead || !markers::is_marker(buffer[kHead]))
+    return prove_l1_tail({.holds_none = true});
   const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
   L1Tail evidence;
-  evidence.begins_with_canary = lane.l1_joins && first == lane.l1_canary;
+  evidence.begins_with_canary = lane.l1.joins && first == lane.l1.canary;
   evidence.nothing_before = !later(first, known_until(core, risc));
   // At its first poll nothing is known of a core whose host has read results.
   const bool late =
-      lane.l1_unchecked || core.rewound_late || attachment_.clock() - core.look_ns > timing::kPollDeadlineNs;
-  if (lane.l1_canary == 0 && !evidence.nothing_before)
-    evidence.nothing_before = !late || !host_has_read(core);
-  return prove_l1_tail(evidence).has_value();
+      lane.l1.unchecked || core.rewind.late || Polls::too_late(core.polls.last_ns, attachment_.clock());
+  if (lane.l1.canary == 0 && !evidence.nothing_before)
+    evidence.nothing_before = !late || !reader_.host_has_read(core.core).value_or(true);
+  return prove_l1_tail(evidence);
 }
 
 // The buffer that has been begun since the last push, or since the one before was delivered.
 void Drain::l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer) {
   LaneState& lane = core.lanes[risc];
   const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
-  if (first == lane.l1_canary) {
-    lane.l1_unchecked = false;
+  if (first == lane.l1.canary) {
+    lane.l1.unchecked = false;
     return;
   }
-  lane.l1_joins = l1_joins(core, risc, buffer);
-  lane.l1_canary = first;
-  lane.l1_unchecked = false;
-  if (!same_first_marker(lane.l1_rest, buffer)) lane.l1_rest.clear();
+  lane.l1.begin(first, l1_joins(core, risc, buffer));
+  if (!same_first_marker(lane.l1.rest, buffer)) lane.l1.rest.clear();
 }
 
 // A push takes what accumulated, from the first marker on. A frame up to `until` that begins with another one has a host reset in
 // front of it.
-bool Drain::frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until) {
+std::optional<Proof> Drain::frame_joins_l1(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
+                                           uint64_t until) {
   LaneState& lane = core.lanes[risc];
-  if (mode_of(core) != device::Mode::accumulate) return true;
-  if (lane.l1_canary != 0 && later(lane.l1_canary, until))
-    return true;  // it was pushed before that buffer was begun
-  const bool joins = l1_joins(core, risc, frame);
-  const uint64_t next = std::exchange(lane.l1_next_canary, 0);
-  const bool is_next = next != 0 && later(next, until);
-  lane.l1_joins =
-      is_next;  // the push in front of it was the last: a host reset would have taken the index back
-  lane.l1_canary = is_next ? next : 0;
-  lane.l1_unchecked = false;
-  lane.l1_rest.clear();
+  if (lane.l1.canary != 0 && later(lane.l1.canary, until))  // it was pushed before that buffer was begun
+    return prove_l1_tail({.nothing_before = true});
+  const std::optional<Proof> joins = l1_joins(core, risc, frame);
+  lane.l1.take_push(until);
   return joins;
-}
-
-Access Drain::read_l1_canary(const CoreState& core, uint32_t risc,
-                             std::array<uint32_t, device::kFirstCustomWord + 2>& buffer) {
-  std::array<uint64_t, 1> raw;
-  const uint32_t address = core.core.buffer_address + 4 * (risc * device::kBufferWords + kHead);
-  Access a = card_.aim(Window::control, core.core.at, address);
-  if (a == Access::ok) a = card_.copy(Window::control, address & (card::kWindowBytes - 1), raw);
-  buffer = {};
-  std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()), 2, buffer.begin() + kHead);
-  return a;
 }
 
 // No counter shows a host reset: are the buffers still those of before? Every launch ends with BRISC's part, so while that stands
 // the others are read only where their first marker is not known yet.
-Access Drain::check_l1(CoreState& core, const Snapshot& snap, bool& stands) {
-  stands = true;
-  const bool pushed = snap.run_counter != core.seen_runs;
-  const bool all = pushed || snap.stored[0] != core.seen_stored[0];
-  for (uint32_t r = 0; r < core.core.riscs && stands; ++r) {
+card::Expected<Drain::L1Check> Drain::check_l1(CoreState& core, const ControlSample& snap) {
+  const bool pushed = snap.run_counter != core.seen.run_counter;
+  const bool all = pushed || snap.stored[0] != core.seen.stored[0];
+  for (uint32_t r = 0; r < core.core.riscs; ++r) {
     LaneState& lane = core.lanes[r];
     if (snap.host_end[r] > lane.cursor) continue;  // the frame that was pushed shows it
     // A push clears DEVICE_END and counts. In the middle of a launch a reset clears that of the lanes that have ended, and the
     // launch may go on to push the others.
-    const bool cleared = snap.stored[r] < core.seen_stored[r] && snap.host_end[r] <= core.seen_end[r];
-    if (cleared && !pushed) {
-      stands = false;
-      break;
-    }
-    if (cleared || (pushed && lane.l1_unchecked && snap.stored[r] <= kHead)) {
-      if (const Access a = take_l1_tail(core, r); a != Access::ok) return a;
+    const bool cleared = snap.stored[r] < core.seen.stored[r] && snap.host_end[r] <= core.seen.host_end[r];
+    if (cleared && !pushed) return L1Check::reset;
+    if (cleared || (pushed && lane.l1.unchecked && snap.stored[r] <= kHead)) {
+      if (const Access a = take_l1_tail(core, r); a != Access::ok) return card::failed(a);
       continue;
     }
-    if (!may_have_stored(core, r)) lane.l1_unchecked = false;
-    if (!lane.l1_unchecked && (snap.stored[r] <= kHead || (r != 0 && !all && lane.l1_canary != 0))) continue;
-    std::array<uint32_t, kHead + 2> buffer;
-    if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
+    if (!may_have_stored(core, r)) lane.l1.unchecked = false;
+    if (!lane.l1.unchecked && (snap.stored[r] <= kHead || (r != 0 && !all && lane.l1.canary != 0))) continue;
+    const auto read = reader_.first_marker(core.core, r);
+    if (!read) return card::failed(read.error());
+    const std::span<const uint32_t> buffer(*read);
     const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
     // Where DEVICE_END is 0 and nothing was pushed, a host reset has cleared it.
     const bool holds = holds_marker(buffer);
     const bool delivered = !holds || !later(first, known_until(core, r));
-    if (delivered || first == lane.l1_canary) lane.l1_unchecked = false;
-    if (!holds || first == lane.l1_canary) continue;
-    const bool begins = lane.l1_canary == 0 && snap.stored[r] != 0 && l1_joins(core, r, buffer);
-    stands = pushed || begins || (delivered && lane.l1_canary == 0);
-    if (stands && snap.stored[r] > kHead) l1_begins(core, r, buffer);
+    if (delivered || first == lane.l1.canary) lane.l1.unchecked = false;
+    if (!holds || first == lane.l1.canary) continue;
+    const bool begins = lane.l1.canary == 0 && snap.stored[r] != 0 && l1_joins(core, r, buffer).has_value();
+    const bool stands = pushed || begins || (delivered && lane.l1.canary == 0);
+    if (!stands) return restarted_by_push(core, snap);
+    if (snap.stored[r] > kHead) l1_begins(core, r, buffer);
   }
-  return Access::ok;
+  return L1Check::stands;
+}
+
+// A buffer was restarted, and the sample, which was read before it, shows no push. Either a host reset did it, or a push since the
+// sample, which the counters show now: then nothing is concluded, and the core is polled again.
+card::Expected<Drain::L1Check> Drain::restarted_by_push(const CoreState& core,
+                                                        const ControlSample& snap) const {
+  const auto now = sample(core);
+  if (!now) return card::failed(now.error());
+  return now->only_grown_since(snap) ? L1Check::moved_on : L1Check::reset;
 }
 
 // At the end of a visit: a buffer that has been begun is known by its first marker. A lane without one was therefore empty at the last
@@ -210,16 +175,17 @@ Access Drain::note_begun_buffers(CoreState& core) {
   if (!may_accumulate(core)) return Access::ok;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     LaneState& lane = core.lanes[r];
-    const bool waits = core.seen_end[r] > lane.cursor;
-    if (core.seen_stored[r] <= kHead || (waits ? lane.l1_next_canary : lane.l1_canary) != 0) continue;
-    std::array<uint32_t, kHead + 2> buffer;
-    if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
+    const bool waits = core.seen.host_end[r] > lane.cursor;
+    if (core.seen.stored[r] <= kHead || (waits ? lane.l1.next_canary : lane.l1.canary) != 0) continue;
+    const auto read = reader_.first_marker(core.core, r);
+    if (!read) return read.error();
+    const std::span<const uint32_t> buffer(*read);
     if (!holds_marker(buffer)) continue;
     const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
     if (!waits)
       l1_begins(core, r, buffer);
-    else if (first != lane.l1_canary)
-      lane.l1_next_canary = first;
+    else if (first != lane.l1.canary)
+      lane.l1.next_canary = first;
   }
   return Access::ok;
 }
@@ -227,62 +193,69 @@ Access Drain::note_begun_buffers(CoreState& core) {
 // An Ethernet core may have a control vector and no buffers: those are read only where it stored something.
 bool Drain::may_have_stored(const CoreState& core, uint32_t risc) const {
   const LaneState& lane = core.lanes[risc];
-  return core.core.kind == markers::CoreKind::tensix || lane.delivered || lane.l1_canary != 0 ||
-         !lane.l1_rest.empty() || core.seen_stored[risc] != 0;
+  return core.core.kind == markers::CoreKind::tensix || lane.delivered || lane.l1.canary != 0 ||
+         !lane.l1.rest.empty() || core.seen.stored[risc] != 0;
 }
 
 // The core may be one that accumulates, and stores nothing now: a lane whose buffer is none, or is older than what is known, lost none
 // in between. What is newer is decided when the mode is.
-Access Drain::check_l1_before_mode(CoreState& core, const Snapshot& snap) {
+Access Drain::check_l1_before_mode(CoreState& core, const ControlSample& snap) {
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     LaneState& lane = core.lanes[r];
     // Cleared, and not by a push: a host reset may have taken what was stored.
-    const bool cleared = snap.stored[r] < core.seen_stored[r] && snap.host_end[r] <= core.seen_end[r];
-    lane.l1_unchecked = lane.l1_unchecked || cleared;
-    if (!lane.l1_unchecked || snap.stored[r] != 0) continue;
-    std::array<uint32_t, kHead + 2> buffer;
-    if (const Access a = read_l1_canary(core, r, buffer); a != Access::ok) return a;
+    const bool cleared = snap.stored[r] < core.seen.stored[r] && snap.host_end[r] <= core.seen.host_end[r];
+    lane.l1.unchecked = lane.l1.unchecked || cleared;
+    if (!lane.l1.unchecked || snap.stored[r] != 0) continue;
+    const auto read = reader_.first_marker(core.core, r);
+    if (!read) return read.error();
+    const std::span<const uint32_t> buffer(*read);
     const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
-    lane.l1_unchecked = holds_marker(buffer) && first != lane.l1_canary && later(first, known_until(core, r));
+    lane.l1.unchecked = holds_marker(buffer) && first != lane.l1.canary && later(first, known_until(core, r));
   }
   return Access::ok;
 }
 
-Access Drain::notice_l1_reset(CoreState& core, const Snapshot& snap) {
-  bool stands = true;
-  if (may_accumulate(core)) {
-    const bool settled = mode_of(core) == device::Mode::accumulate;
-    const Access a = settled ? check_l1(core, snap, stands) : check_l1_before_mode(core, snap);
-    if (a != Access::ok) return a;
+card::Expected<Drain::L1Check> Drain::notice_l1_reset(CoreState& core, const ControlSample& snap) {
+  L1Check found = L1Check::stands;
+  if (kind_of(core).accumulates) {
+    const auto check = check_l1(core, snap);
+    if (!check || *check == L1Check::moved_on) return check;
+    found = *check;
+    if (found == L1Check::reset) core.rewind.note(core.polls, true, attachment_.clock());
+  } else if (may_accumulate(core)) {
+    if (const Access a = check_l1_before_mode(core, snap); a != Access::ok) return card::failed(a);
   }
-  if (!stands) note_rewind(core, true);
-  core.seen_stored = snap.stored;
-  return Access::ok;
+  core.seen.stored = snap.stored;
+  return found;
 }
 
 // Buffers that are valid and not yet in the log, when nothing moved while they were read.
 Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
-  if (mode_of(core) == device::Mode::normal) return Access::ok;
-  const bool accumulates = mode_of(core) == device::Mode::accumulate;
-  bool urgent = core.looked_late;
+  if (!kind_of(core).keeps_l1) return Access::ok;
+  const bool accumulates = kind_of(core).accumulates;
+  bool urgent = core.polls.late;
   for (uint32_t r = 0; r < core.core.riscs; ++r)
-    urgent = urgent || (core.seen_stored[r] > kHead && core.lanes[r].l1_rest.empty());
-  if (now_ns - core.l1_kept_ns < (urgent ? kKeepFirstNs : kKeepEveryNs)) return Access::ok;
-  core.l1_kept_ns = now_ns;
-  markers::ControlVector before, after;
-  if (const Access a = read_vector(core, before); a != Access::ok) return a;
+    urgent = urgent || (core.seen.stored[r] > kHead && core.lanes[r].l1.rest.empty());
+  if (now_ns - core.l1_copy.kept_ns < (urgent ? kKeepFirstNs : kKeepEveryNs)) return Access::ok;
+  core.l1_copy.kept_ns = now_ns;
+  const auto read = reader_.vector(core.core);
+  if (!read) return read.error();
+  const markers::ControlVector& before = *read;
   std::array<std::vector<uint32_t>, device::kMaxRiscs> buffers;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     const uint32_t end = before.device_end[r];
-    const bool grown = end != core.lanes[r].l1_rest.size() || before.run_counter != core.l1_runs;
+    const bool grown = end != core.lanes[r].l1.rest.size() || before.run_counter != core.l1_copy.runs;
     if (accumulates ? end < kHead || !grown : r != 0) continue;
-    if (const Access a = read_buffer(core, r, buffers[r]); a != Access::ok) return a;
+    auto buffer = reader_.buffer(core.core, r);
+    if (!buffer) return buffer.error();
+    buffers[r] = std::move(*buffer);
   }
-  if (const Access a = read_vector(core, after); a != Access::ok) return a;
-  if (after.device_end != before.device_end || after.host_end != before.host_end ||
-      after.trace_status != before.trace_status)
+  const auto after = reader_.vector(core.core);
+  if (!after) return after.error();
+  if (after->device_end != before.device_end || after->host_end != before.host_end ||
+      after->trace_status != before.trace_status)
     return Access::ok;  // a later visit comes when it is quieter
-  core.l1_runs = before.run_counter;
+  core.l1_copy.runs = before.run_counter;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     if (buffers[r].empty() || !markers::l1_holds_more(before, r, mode_of(core), buffers[r])) continue;
     // Frames that wait in the log come first: readers drop what is older than what they have.
@@ -292,7 +265,7 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
       if (!holds_marker(buffers[r])) continue;
       l1_begins(core, r, buffers[r]);
     }
-    core.lanes[r].l1_rest = std::move(buffers[r]);
+    core.lanes[r].l1.rest = std::move(buffers[r]);
   }
   return Access::ok;
 }
@@ -301,36 +274,39 @@ Access Drain::keep_l1(CoreState& core, uint64_t now_ns) {
 // before the reset is missing but what an interval holds.
 Access Drain::take_l1_tail(CoreState& core, uint32_t risc) {
   LaneState& lane = core.lanes[risc];
-  std::vector<uint32_t> now;
-  if (const Access a = read_buffer(core, risc, now); a != Access::ok) return a;
-  const std::vector<uint32_t> copy = std::exchange(lane.l1_rest, {});
-  const uint64_t canary = lane.l1_canary;
+  const auto read = reader_.buffer(core.core, risc);
+  if (!read) return read.error();
+  const std::span<const uint32_t> now(*read);
+  const std::vector<uint32_t> copy = std::exchange(lane.l1.rest, {});
+  const uint64_t canary = lane.l1.canary;
   const auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
   const uint64_t first = content.empty() ? 0 : markers::marker_time(content[kHead], content[kHead + 1]);
-  const bool joins = l1_joins(core, risc, content);
+  const std::optional<Proof> joins = l1_joins(core, risc, content);
   // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
   const uint64_t complete = known_until(core, risc);
   const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
   const bool of_last_push = !markers::is_blank(now[device::kFwStartWord]) &&
                             markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
-  if (risc == 0 && core.rewound_ns != 0 && core.seen_runs != 0 && !of_last_push) core.account.break_off(risc);
-  if (canary != 0 && first != canary) {  // restarted: what was stored behind the copy is gone
-    publish_rest(core, risc, copy, lane.l1_joins);
-    core.account.break_off(risc);
-  }
+  if (risc == 0 && core.rewind.pending())
+    core.account.keep(
+        risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
+  const bool same_buffer = first == canary;
+  if (canary != 0 && !same_buffer) publish_rest(core, risc, copy, lane.l1.joins);
+  // Where it was restarted, what was stored behind the copy is gone.
+  core.account.keep(risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = canary == 0}));
   publish_rest(core, risc, {content.begin(), content.end()}, joins);
-  lane.l1_canary = lane.l1_next_canary = 0;
-  lane.l1_unchecked = false;
+  lane.l1.clear_known();
   return Access::ok;
 }
 
 // `pushed`: bit r: a push of lane r has taken its buffer to the log of the epoch that begins.
 Access Drain::publish_l1_rest(CoreState& core, uint32_t pushed) {
-  if (mode_of(core) == device::Mode::normal) return Access::ok;
+  if (!kind_of(core).keeps_l1) return Access::ok;
   for (uint32_t r = 0; r < core.core.riscs; ++r) {
     if ((pushed >> r & 1) || !may_have_stored(core, r)) continue;
-    if (mode_of(core) != device::Mode::accumulate)
-      publish_rest(core, r, std::exchange(core.lanes[r].l1_rest, {}), true);
+    if (!kind_of(core).accumulates)
+      publish_rest(core, r, std::exchange(core.lanes[r].l1.rest, {}),
+                   prove_l1_tail({.last_of_replay = true}));
     else if (const Access a = take_l1_tail(core, r); a != Access::ok)
       return a;
   }
@@ -339,30 +315,33 @@ Access Drain::publish_l1_rest(CoreState& core, uint32_t pushed) {
 
 // A push leaves its own zone in the slots, and under it the markers it took: two frames, so that these
 // do not seem left over from before.
-void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest, bool joins) {
+void Drain::publish_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest,
+                         const std::optional<Proof>& joins) {
   constexpr auto kSlots = device::kFwStartWord;
   if (rest.size() < kHead || !later(last_time(rest), core.account.complete_until(risc))) return;
-  if (rest.size() > kHead && mode_of(core) == device::Mode::accumulate) {
-    if (!joins) core.account.break_off(risc);
-    core.account.join_at(risc, markers::marker_time(rest[kHead], rest[kHead + 1]));
-  }
+  const bool has_markers = rest.size() > kHead && kind_of(core).accumulates;
+  if (has_markers)
+    core.account.deliver(risc, joins, markers::marker_time(rest[kHead], rest[kHead + 1]),
+                         core.account.complete_until(risc));
   const auto time_at = [&](uint32_t word) { return markers::marker_time(rest[word], rest[word + 1]); };
-  const bool ends_with_push = mode_of(core) == device::Mode::accumulate && rest.size() > kHead &&
-                              !markers::is_blank(rest[kSlots]) &&
+  const bool ends_with_push = has_markers && !markers::is_blank(rest[kSlots]) &&
                               markers::clock_difference(time_at(kSlots), time_at(kHead)) > 0;
-  if (!ends_with_push) return publish_frame_of_rest(core, risc, rest);
+  // Markers of one buffer follow each other.
+  const auto in_buffer = has_markers ? prove_l1_tail({.nothing_before = true}) : joins;
+  if (!in_buffer) return;
+  if (!ends_with_push) return publish_frame_of_rest(core, risc, rest, *in_buffer);
   std::vector<uint32_t> pushed(rest);
   std::fill(pushed.begin() + kSlots, pushed.begin() + kHead, device::kUnsetWord);
-  publish_frame_of_rest(core, risc, pushed);
-  publish_frame_of_rest(core, risc, {rest.begin(), rest.begin() + kHead});
+  publish_frame_of_rest(core, risc, pushed, *in_buffer);
+  publish_frame_of_rest(core, risc, {rest.begin(), rest.begin() + kHead}, *in_buffer);
 }
 
-void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest) {
+void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest,
+                                  const Proof& in_buffer) {
   LaneState& lane = core.lanes[risc];
   const uint64_t until = last_time(rest);
   if (core.account.complete_until(risc) != 0 && !later(until, core.account.complete_until(risc))) return;
-  if (const auto proof = prove_l1_tail({.begins_with_canary = true}))
-    core.account.extend(risc, *proof, until);
+  core.account.extend(risc, in_buffer, until);
   lane.delivered = true;
   const uint64_t bytes = Publisher::kHeadBytes + (4 * rest.size() + 7) / 8 * 8;
   uint64_t* slot = publisher_.claim(bytes);
@@ -372,7 +351,7 @@ void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vec
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span span{static_cast<uint8_t>(risc), 0,           static_cast<uint32_t>(rest.size()),
                              Publisher::kHeadBytes,      lane.digest, shm::SpanSource::l1_buffer};
-  publisher_.publish_words(slot, bytes, chunk_core(core, core.run_counter, attachment_.clock(), 0),
+  publisher_.publish_words(slot, bytes, chunk_core(core, core.runs.counter, attachment_.clock(), 0),
                            {&span, 1});
   ++frames_;
 }

@@ -20,20 +20,18 @@ constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;  // holds any fr
 bool Drain::surely_old(const CoreState& core, uint32_t risc, uint32_t end,
                        const markers::FrameDigest& digest) {
   if (!core.lanes[risc].pushes_early) return true;
-  const uint64_t announced = device_time_.at(core.rewound_after_ns);
-  return end <= core.seen_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
+  const uint64_t announced = device_time_.at(core.rewind.after_ns);
+  return end <= core.seen.host_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
 }
 
-// Behind the new end of the log: the first frame that is later than what was delivered. `passed_newer`: one in front of it may be
-// of the new epoch.
-Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from, std::optional<uint32_t>& at,
-                            bool& passed_newer) {
+// Behind the new end of the log: the first frame that is later than what was delivered.
+card::Expected<Drain::Survivor> Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from) {
   const LaneState& lane = core.lanes[risc];
+  Survivor survivor;
   const uint32_t words = std::min(kPieceWords, log_capacity() - std::min(from, log_capacity())) & ~1u;
-  if (words < device::kFirstCustomWord) return Access::ok;
+  if (words < device::kFirstCustomWord) return survivor;
   scratch_.resize(words / 2);
-  const LogRead read{core.core.bank, log_address(core, risc, from), scratch_};
-  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  if (const Access a = reader_.log(core.core, risc, from, scratch_); a != Access::ok) return card::failed(a);
   const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
   const markers::Ceiling latest = ceiling();
   for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
@@ -42,30 +40,30 @@ Access Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from,
     const size_t length = sat_out ? 0 : markers::recovered_frame(seen, pos, lane.lane, latest, digest);
     if (length == 0) continue;
     if (surely_old(core, risc, from + pos + static_cast<uint32_t>(length), digest)) {
-      at = from + pos;
-      return Access::ok;
+      survivor.at = from + pos;
+      return survivor;
     }
-    passed_newer = true;
+    survivor.passed_newer = true;
   }
-  return Access::ok;
+  return survivor;
 }
 
 // Logs are overwritten from the front. What stood at `at` and in front of it when the words behind were read,
 // and still does, proves them: no later epoch has come that far.
-Access Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at, std::span<const uint32_t> front,
-                           std::span<const uint32_t> words, bool& stands) {
-  std::array<uint64_t, kWitnessWords> raw;
+card::Expected<bool> Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at,
+                                         std::span<const uint32_t> front,
+                                         std::span<const uint32_t> words) const {
+  std::array<uint64_t, Canary::kWords> raw;
   const auto before = static_cast<uint32_t>(front.size()) & ~1u;
-  const auto behind = static_cast<uint32_t>(std::min<size_t>(words.size(), kWitnessWords));
-  const LogRead read{
-      core.core.bank, log_address(core, risc, at - before), {raw.data(), (before + behind) / 2}};
-  if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
+  const auto behind = static_cast<uint32_t>(std::min<size_t>(words.size(), Canary::kWords));
+  if (const Access a = reader_.log(core.core, risc, at - before, {raw.data(), (before + behind) / 2});
+      a != Access::ok)
+    return card::failed(a);
   const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
-  if (silent({now, before + behind})) return doubt_bank(core);
+  if (CoreReader::silent({now, before + behind})) return card::failed(reader_.doubt_bank(core.core));
   const auto expected = front.last(before);
-  stands = std::equal(expected.begin(), expected.end(), now) &&
-           std::equal(now + before, now + before + behind, words.begin());
-  return Access::ok;
+  return std::equal(expected.begin(), expected.end(), now) &&
+         std::equal(now + before, now + before + behind, words.begin());
 }
 
 // Do words that no frame was written over stand at the front of `words`, or a frame of before?
@@ -91,6 +89,16 @@ bool Drain::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen
   }
   chain.older_behind = is_older(lane, seen.subspan(pos));
   return false;
+}
+
+// `taken`: the first frame that is taken, with markers up to `until`. `at_front` of the log.
+void Drain::begin_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> taken, uint64_t until,
+                        bool at_front, Chain& chain) {
+  const LaneState& lane = core.lanes[risc];
+  chain.begins = gap_end(lane, taken, lane.digest.last_time);
+  chain.l1_restarted = kind_of(core).accumulates && !frame_joins_l1(core, risc, taken, until);
+  // Nothing of this epoch was taken before: what is at the front may be of one that followed it.
+  chain.out_of_sight = at_front && out_of_sight_before(core, earlier_until(core, taken, *chain.begins));
 }
 
 // The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
@@ -138,16 +146,9 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
       continue;
     }
     frames_ += std::exchange(passed, 0);
-    if (risc == 0) ++core.runs_total, ++core.recycling.referee.came;
+    if (risc == 0) ++core.runs.total, ++core.recycling.referee.came;
     const auto taken = seen.subspan(pos - frame, frame);
-    if (!chain.begins) {
-      chain.begins = gap_end(lane, taken, lane.digest.last_time);
-      // Nothing of this epoch was taken before: what is at the front may be of one that followed it.
-      const bool joins = frame_joins_l1(core, risc, taken, walked.last_time);
-      const bool at_front = chain.at + pos == frame;
-      chain.behind_gap = chain.behind_gap || !joins ||
-                         (at_front && out_of_sight_before(core, earlier_until(core, taken, *chain.begins)));
-    }
+    if (!chain.begins) begin_chain(core, risc, taken, walked.last_time, chain.at + pos == frame, chain);
     last_begins = pos - frame;
     last_is_roomy = roomy;
     length = pos;
@@ -167,27 +168,28 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
   uint32_t& at = chain.at;
   uint32_t piece = kPieceWords;
   const auto most = static_cast<uint32_t>((publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / 4);
-  std::array<uint32_t, kWitnessWords> front = lane.witness;
-  uint32_t front_words = chain.has_witness ? lane.witness_words : 0;
+  std::array<uint32_t, Canary::kWords> front{};
+  uint32_t front_words = chain.has_canary ? lane.canary.words() : 0;
+  const auto canary = lane.canary.last(front_words);
+  std::copy(canary.begin(), canary.end(), front.begin());
   while (at + device::kFirstCustomWord <= log_capacity()) {
     const uint32_t words = std::min({piece, most, log_capacity() - at}) & ~1u;
     const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
     uint64_t* slot = publisher_.claim(bytes);
-    const LogRead read{
-        core.core.bank, log_address(core, risc, at), {slot + Publisher::kHeadBytes / 8, words / 2}};
-    if (const Access a = logs_.read({&read, 1}); a != Access::ok) return a;
-    Snapshot now;
-    if (const Access a = read_snapshot(core, now); a != Access::ok) return a;
+    if (const Access a = reader_.log(core.core, risc, at, {slot + Publisher::kHeadBytes / 8, words / 2});
+        a != Access::ok)
+      return a;
+    const auto now = sample(core);
+    if (!now) return now.error();
     const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
                                          words);
-    BehindReset evidence{.index_not_there = now.host_end[risc] <= at};
-    if (evidence.index_not_there)
-      if (const Access a =
-              still_stands(core, risc, at, {front.data(), front_words}, seen, evidence.words_stand);
-          a != Access::ok)
-        return a;
-    const auto proof = prove_behind_reset(evidence);
-    if (!proof) {
+    BehindReset evidence{.index_not_there = now->host_end[risc] <= at};
+    if (evidence.index_not_there) {
+      const auto stands = still_stands(core, risc, at, {front.data(), front_words}, seen);
+      if (!stands) return stands.error();
+      evidence.words_stand = *stands;
+    }
+    if (!words_are_old(evidence)) {
       chain.incomplete = true;
       return Access::ok;
     }
@@ -200,21 +202,20 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
     }
     chain.incomplete = chain.incomplete || chain.piece_too_short;
     if (length == 0) return Access::ok;
-    if (chain.behind_gap)
-      core.account.extend_over_gap(risc, *chain.begins, lane.digest.last_time);
-    else
-      core.account.extend(risc, *proof, lane.digest.last_time);
-    chain.behind_gap = false;
+    evidence.at_cursor = !std::exchange(chain.behind_gap, false);
+    evidence.in_sight = !std::exchange(chain.out_of_sight, false);
+    evidence.l1_continues = !std::exchange(chain.l1_restarted, false);
+    core.account.deliver(risc, prove_behind_reset(evidence), *chain.begins, lane.digest.last_time);
     if (options_.before_publish) options_.before_publish();
-    const Publisher::Span span{static_cast<uint8_t>(risc), lane.base + at, length, Publisher::kHeadBytes,
+    const Publisher::Span span{static_cast<uint8_t>(risc), lane.lap.base + at, length, Publisher::kHeadBytes,
                                before};
     publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
-                             chunk_core(core, core.run_counter, now.read_time_ns, shm::kRecovered),
+                             chunk_core(core, core.runs.counter, now->read_time_ns, shm::kRecovered),
                              {&span, 1});
     recovered_words_ += length;
     // Which runs were dropped stood in a word that the reset has cleared.
-    if (chain.full_since) core.account.dropped_on_card(risc, *chain.full_since, 0);
-    front_words = std::min(length, kWitnessWords);
+    core.account.room(risc, prove_room({.fits_any = !chain.full_since}), chain.full_since.value_or(0), 0);
+    front_words = std::min(length, Canary::kWords);
     std::copy_n(seen.begin() + (length - front_words), front_words, front.begin());
     at += length;
     lane.chain_end = at;

@@ -1,4 +1,4 @@
-// What a recording was made on and of, for whoever looks at it later: machine, driver, tool, workload. Part
+// What a recording was made on and of, for later readers: machine, driver, tool, workload. Part
 // of the session description, so that every file and segment has it.
 #pragma once
 #include <nlohmann/json_fwd.hpp>

@@ -71,7 +71,7 @@ std::vector<WorkloadThread> threads_of(int pid, const std::string& proc) {
 
 CpuChoice choose_cpus(const CpuSet& local, const CpuSet& allowed,
                       const std::vector<WorkloadThread>& workload) {
-  if (local.empty()) return {{}, "the card's NUMA node is not told"};
+  if (local.empty()) return {{}, "the card's NUMA node is not known"};
   const CpuSet near = intersection(local, allowed);
   if (near.empty()) return {{}, "none of the card's CPUs " + to_string(local) + " may be used here"};
   CpuSet pinned, busy;

@@ -17,7 +17,7 @@ struct WorkloadThread {
   bool running = false;
   unsigned cpu = 0;  // it was last seen on
 };
-// Of a process; none when it is gone, not ours to look at, or `pid` is 0. `proc`: where procfs is mounted.
+// Of a process; none when it is gone, not readable for this user, or `pid` is 0. `proc`: where procfs is mounted.
 std::vector<WorkloadThread> threads_of(int pid, const std::string& proc = "/proc");
 
 struct CpuChoice {
@@ -32,7 +32,7 @@ struct HostFit {
   CpuChoice cpus;
   int memory_node = -1;  // for the ring; -1: anywhere
 };
-// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not told: then its list names every CPU
+// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not known: then its list names every CPU
 // of the machine and says nothing.
 HostFit fit_for(int numa_node, const std::string& local_cpus, const CpuSet& allowed,
                 const std::vector<WorkloadThread>& workload);

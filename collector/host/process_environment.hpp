@@ -8,7 +8,7 @@ namespace ttc::collect {
 
 using Environment = std::map<std::string, std::string>;
 
-// Nothing when the process is gone or not ours to look at. `proc`: where procfs is mounted.
+// Nothing when the process is gone or not readable for this user. `proc`: where procfs is mounted.
 std::optional<Environment> environment_of(int pid, const std::string& proc = "/proc");
 // Empty when the variable is not set.
 std::string value_in(const Environment& environment, const std::string& name);

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <fstream>
 
-#include "collector/doctor/process_reader.hpp"
+#include "collector/doctor/look/process_reader.hpp"
 
 namespace ttc::collect {
 namespace {
 
-// To look at a socket reads the descriptors of all processes. One whose owner cannot be seen, as another user's, is
-// looked at so often only.
+// To examine a socket reads the descriptors of all processes. One whose owner cannot be seen, as another user's, is
+// examined so often only.
 constexpr int kMostLooks = 20;
 
 }  // namespace

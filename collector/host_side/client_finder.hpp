@@ -30,7 +30,7 @@ class ClientFinder {
   pid_t ancestor_;
   std::string proc_;
   std::set<uint64_t> seen_;         // sockets, by inode
-  std::map<uint64_t, int> looked_;  // sockets without an answer yet: how often they were looked at
+  std::map<uint64_t, int> looked_;  // sockets without an answer yet: how often they were examined
 };
 
 }  // namespace ttc::collect

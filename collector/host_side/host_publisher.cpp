@@ -48,14 +48,14 @@ bool has_time(EventKind kind) {
 void HostBatch::add(const HostEvent& event) {
   const bool definition = is_definition(event.kind);
   append_record(definition ? names : events, event);
-  event_count += !definition;
+  ++(definition ? name_count : event_count);
   if (has_time(event.kind)) oldest = std::min(oldest, event.time);
 }
 
 void HostBatch::clear() {
   events.clear();
   names.clear();
-  event_count = 0;
+  event_count = name_count = 0;
   oldest = INT64_MAX;
 }
 
@@ -77,7 +77,7 @@ uint32_t HostPublisher::next_process() {
 void HostPublisher::relate(HostBatch& batch) {
   HostChunkHead& head = batch.head;
   if (batch.raw_clock || !ticks_.uses_tsc()) {
-    head.tick = 0, head.raw_ns = 0, head.ns_per_tick = 1, head.bound_ns = 0;
+    relate_raw_ns(head, batch.oldest == INT64_MAX ? 0 : batch.oldest);
     return;
   }
   ticks_.anchor();
@@ -120,21 +120,23 @@ bool HostPublisher::put_chunk(shm::ChunkKind kind, std::vector<uint64_t> chunk, 
                                                                           : ChunkFeed::Kind::definitions);
 }
 
-void HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records,
-                        uint64_t events) {
+bool HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head,
+                        const std::vector<std::byte>& records) {
   const size_t body_bytes = sizeof head + records.size();
   std::vector<uint64_t> chunk((sizeof(shm::ChunkHeader) + body_bytes + 7) / 8);
   auto* body = reinterpret_cast<std::byte*>(chunk.data()) + sizeof(shm::ChunkHeader);
   std::memcpy(body, &head, sizeof head);
   std::memcpy(body + sizeof head, records.data(), records.size());
-  if (!put_chunk(kind, std::move(chunk), body_bytes)) not_recorded_ += events;
+  return put_chunk(kind, std::move(chunk), body_bytes);
 }
 
 void HostPublisher::publish(HostBatch& batch) {
   const std::lock_guard lock(mutex_);
   relate(batch);
-  if (!batch.names.empty()) put(shm::ChunkKind::host_names, batch.head, batch.names, 0);
-  if (!batch.events.empty()) put(shm::ChunkKind::host_events, batch.head, batch.events, batch.event_count);
+  if (!batch.names.empty() && !put(shm::ChunkKind::host_names, batch.head, batch.names))
+    names_not_recorded_ += batch.name_count;
+  if (!batch.events.empty() && !put(shm::ChunkKind::host_events, batch.head, batch.events))
+    not_recorded_ += batch.event_count;
   publisher_.end_sweep();
   segment_.heartbeat(monotonic_now_ns());
   batch.clear();

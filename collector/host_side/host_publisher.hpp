@@ -22,7 +22,7 @@ struct HostBatch {
   HostChunkHead head;      // version, process, pid, init_begin, timer_mul, protocol
   bool raw_clock = false;  // its ticks are nanoseconds of CLOCK_MONOTONIC_RAW
   std::vector<std::byte> events, names;
-  uint64_t event_count = 0;
+  uint64_t event_count = 0, name_count = 0;
   int64_t oldest = INT64_MAX;  // time among the events
   void add(const HostEvent& event);
   bool empty() const { return events.empty() && names.empty(); }
@@ -46,11 +46,11 @@ class HostPublisher {
   const std::string& live_name() const { return live_name_; }
   // Not in the capture, because more came than it took. After end().
   uint64_t events_not_recorded() const { return not_recorded_; }
+  uint64_t names_not_recorded() const { return names_not_recorded_; }
 
  private:
   void relate(HostBatch& batch);
-  void put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records,
-           uint64_t events);
+  bool put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records);
   std::optional<shm::ChunkHeader> to_segment(shm::ChunkKind kind, std::span<const std::byte> body);
   bool put_chunk(shm::ChunkKind kind, std::vector<uint64_t> chunk, size_t body_bytes);
   std::string live_name_;
@@ -60,7 +60,7 @@ class HostPublisher {
   HostTicks ticks_;
   std::shared_ptr<ChunkFeed> feed_;
   uint32_t processes_ = 0;
-  uint64_t not_recorded_ = 0;
+  uint64_t not_recorded_ = 0, names_not_recorded_ = 0;
   bool standing_full_ = false, ended_ = false;
 };
 

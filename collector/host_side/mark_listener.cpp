@@ -92,7 +92,30 @@ void MarkListener::end() {
   socklen_t length = sizeof own;
   if (thread_.joinable() && getsockname(fd_, reinterpret_cast<sockaddr*>(&own), &length) == 0)
     sendto(fd_, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&own), length);
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  publish_losses();
+}
+
+// A zone from the first to the last mark that a process could not send.
+void MarkListener::publish_losses() {
+  losses_ = lost_.read();
+  for (const MarkLoss& loss : losses_) {
+    HostBatch* batch = publishes() ? batch_of(loss.pid) : nullptr;
+    if (!batch) return;
+    constexpr uint64_t kSource = ~uint32_t{0};  // none of python_zones.hpp, which count from 1
+    batch->add({EventKind::thread_name, kMarkLossThread, 0, 0, "lost marks"});
+    batch->add({EventKind::source, 0, 0, kSource, std::string("ttcollect: marks lost\0\0\0", 24)});
+    batch->add({EventKind::zone_begin, kMarkLossThread, loss.first_ns, kSource, {}});
+    batch->add({EventKind::zone_text, kMarkLossThread, 0, 0, std::to_string(loss.count)});
+    batch->add({EventKind::zone_end, kMarkLossThread, std::max(loss.last_ns, loss.first_ns + 1), 0, {}});
+  }
+  publish();
+}
+
+bool MarkListener::publishes() {
+  if (!to_) to_ = publisher_();
+  return to_ != nullptr;
 }
 
 void MarkListener::listen() {
@@ -173,10 +196,7 @@ void MarkListener::take(std::string_view datagram, uint64_t pid) {
     zones_missing_[pid ? pid : mark->pid] += std::strtoull(std::string(mark->text).c_str(), nullptr, 10);
     return;
   }
-  if (!to_) {
-    to_ = publisher_();
-    if (!to_) return;
-  }
+  if (!publishes()) return;
   // A sender in another PID namespace that cannot be seen from here has the number 0.
   HostBatch* batch = batch_of(pid ? pid : mark->pid);
   if (mark->kind != 'z') heard_(*mark);

@@ -8,8 +8,9 @@
 // The kernel gives the sender of a datagram (SCM_CREDENTIALS): those of other users than ours and root are refused, because any
 // process of the network namespace can send to the socket.
 //
-// They become messages of the form that tt-metal's signposts have, which reports read. A sender does not wait: it counts what
-// the socket's buffer does not take.
+// They become messages of the form that tt-metal's signposts have, which reports read. A sender does not wait: what the socket's
+// buffer does not take it counts in memory of ours (mark_losses.hpp). These losses become zones of the process, by which every viewer
+// shows from when to when marks may be missing.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -22,12 +23,15 @@
 #include <vector>
 
 #include "collector/host_side/host_publisher.hpp"
+#include "collector/host_side/mark_losses.hpp"
 
 namespace ttc::collect {
 
 inline constexpr const char* kMarksVariable = "TTCOLLECT_MARKS";  // the socket's name
 inline constexpr const char* kMarksPrefix = "ttcollect-marks-";   // then the number of run's process
-inline constexpr size_t kMostMarkBytes = 60'000;                  // a message of Tracy holds 65,535
+inline constexpr uint32_t kMarkLossThread =
+    0x7fff'ffff;  // of the zones of lost marks; no thread of Linux has this number
+inline constexpr size_t kMostMarkBytes = 60'000;  // a message of Tracy holds 65,535
 
 struct Mark {
   int64_t raw_ns = 0;
@@ -53,8 +57,11 @@ class MarkListener {
   void end();                                              // takes what is there
   const std::string& failure() const { return failure_; }  // why there is no socket
   uint64_t marks() const { return marks_; }
-  uint64_t refused() const { return refused_; }  // that are no marks
-  uint64_t foreign() const { return foreign_; }  // of other users
+  uint64_t refused() const { return refused_; }           // that are no marks
+  uint64_t foreign() const { return foreign_; }           // of other users
+  std::string loss_path() const { return lost_.path(); }  // kMarkLossVariable; empty: losses are not counted
+  // Marks that were never received. After end().
+  const std::vector<MarkLoss>& losses() const { return losses_; }
   // By process: Python zones that it could not send. After end().
   const std::map<uint64_t, uint64_t>& zones_missing() const { return zones_missing_; }
 
@@ -62,6 +69,8 @@ class MarkListener {
   void listen();
   bool receive(std::vector<char>& into);
   void take(std::string_view datagram, uint64_t pid);
+  bool publishes();
+  void publish_losses();
   const std::function<HostPublisher*()> publisher_;
   const std::function<void(const Mark&)> heard_;
   int fd_ = -1;
@@ -72,6 +81,8 @@ class MarkListener {
   void publish_if_full(HostBatch& batch);
   std::map<uint64_t, HostBatch> batches_;  // by process
   std::map<uint64_t, uint64_t> zones_missing_;
+  MarkLosses lost_;
+  std::vector<MarkLoss> losses_;
   HostPublisher* to_ = nullptr;
   std::atomic<uint64_t> marks_{0}, refused_{0}, foreign_{0};
   std::atomic<bool> ending_{false};

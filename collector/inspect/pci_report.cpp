@@ -30,7 +30,7 @@ json to_json(const card::Opener& o) {
 }
 
 std::string link_in_words(const card::Link& link) {
-  if (link.speed.empty() && link.width.empty()) return "not told";
+  if (link.speed.empty() && link.width.empty()) return "not known";
   return (link.speed.empty() ? "speed unknown," : link.speed) + " x" +
          (link.width.empty() ? "?" : link.width);
 }
@@ -69,7 +69,7 @@ std::string joined(std::initializer_list<std::pair<const char*, std::string>> pa
 }
 
 std::string users_in_words(const card::PciFunction& f) {
-  if (f.openers.empty()) return f.ordinal ? "nobody" : "";
+  if (f.openers.empty()) return f.ordinal ? "no process" : "";
   std::string text;
   for (const card::Opener& o : f.openers) text += (text.empty() ? "" : "; ") + opener_in_words(o);
   return text;
@@ -116,7 +116,7 @@ std::string to_text(const card::PciFunction& f) {
   lines.add("versions",
             joined({{"driver", f.driver_version}, {"firmware", f.firmware}, {"serial", f.serial}}));
   lines.add("link", link_in_words(f.link) + ", at best " + link_in_words(f.best_link));
-  lines.add("host", f.numa_node < 0 ? "NUMA node not told"
+  lines.add("host", f.numa_node < 0 ? "NUMA node not known"
                                     : "NUMA node " + std::to_string(f.numa_node) +
                                           (f.local_cpus.empty() ? "" : ", CPUs " + f.local_cpus));
   std::string state;

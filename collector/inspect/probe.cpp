@@ -108,7 +108,7 @@ void probe(const std::string& device, const card::OpenOptions& open, uint32_t sa
     std::printf("%s\n", program::json_text(out).c_str());
     return;
   }
-  std::printf("%s  %s  %s  tile (%u,%u); looking at the clock costs %u ns, which is in every figure\n",
+  std::printf("%s  %s  %s  tile (%u,%u); reading the host clock costs %u ns, which is in every figure\n",
               program::printable(id.spec).c_str(), std::string(id.arch->name).c_str(),
               program::printable(id.board).c_str(), measured.tile.x, measured.tile.y, measured.timer_ns);
   std::fputs(to_table(measured).c_str(), stdout);

@@ -23,9 +23,13 @@ void title(Svg& to, const draw::Area& area, std::string_view text) {
   words(to, area.x, area.y - 8, 13, text);
 }
 
+constexpr size_t kMostBits = 600;  // two to a pixel
+
+// A segment, or several beside each other: from the lowest to the highest frequency, the widest bound.
 struct Bit {
   double from_ns, to_ns, mhz, bound_ns;
   bool conditional;
+  double least_mhz, most_mhz;
   std::string_view colour() const { return conditional ? kLine : kHard; }
 };
 
@@ -38,15 +42,38 @@ std::vector<Bit> bits_of(const SyncResult& r) {
     const double mhz = static_cast<double>(s.to_cycles - s.from_cycles) * 16e3 /
                        static_cast<double>(s.host_to - s.host_from);
     bits.push_back({since_start(s.host_from), since_start(s.host_to), mhz,
-                    static_cast<double>(s.bound) / kHostTicksPerNs, s.kind == BoundKind::conditional});
+                    static_cast<double>(s.bound) / kHostTicksPerNs, s.kind == BoundKind::conditional, mhz,
+                    mhz});
   }
   return bits;
+}
+
+// Where the clock moves there are thousands: those of one column become one.
+std::vector<Bit> columns_of(const std::vector<Bit>& bits) {
+  if (bits.size() <= kMostBits) return bits;
+  const double width = (bits.back().to_ns - bits.front().from_ns) / kMostBits;
+  std::vector<Bit> columns;
+  for (const Bit& b : bits) {
+    if (columns.empty() || b.to_ns - columns.back().from_ns > width) {
+      columns.push_back(b);
+      continue;
+    }
+    Bit& c = columns.back();
+    const double share = (b.to_ns - b.from_ns) / std::max(b.to_ns - c.from_ns, 1.0);
+    c.mhz += share * (b.mhz - c.mhz);
+    c.to_ns = b.to_ns;
+    c.least_mhz = std::min(c.least_mhz, b.mhz);
+    c.most_mhz = std::max(c.most_mhz, b.mhz);
+    c.bound_ns = std::max(c.bound_ns, b.bound_ns);
+    c.conditional = c.conditional && b.conditional;
+  }
+  return columns;
 }
 
 void frequency(Svg& to, const draw::Area& area, const draw::Range& time, const std::vector<Bit>& bits) {
   double low = 1e300, high = -1e300;
   for (const Bit& b : bits)  // a short piece, where a step was split, may have any frequency
-    if (b.to_ns - b.from_ns > 1e7) low = std::min(low, b.mhz), high = std::max(high, b.mhz);
+    if (b.to_ns - b.from_ns > 5e5) low = std::min(low, b.mhz), high = std::max(high, b.mhz);
   if (low > high) return;
   const double middle = (low + high) / 2, least = middle * 2e-6;  // no closer than a ppm either way
   const double half = std::max((high - low) / 2 * 1.15, least);
@@ -58,6 +85,10 @@ void frequency(Svg& to, const draw::Area& area, const draw::Range& time, const s
     const double y = plot.y.at(std::clamp(b.mhz, plot.y.low(), plot.y.high()));
     const double from = plot.x.at(b.from_ns), end = std::max(plot.x.at(b.to_ns), from + 1);
     to.line({from, y}, {end, y}, {{"stroke", b.colour()}, {"stroke-width", 2.5}});
+    if (b.most_mhz > b.least_mhz)
+      to.line({from, plot.y.at(std::clamp(b.least_mhz, plot.y.low(), plot.y.high()))},
+              {from, plot.y.at(std::clamp(b.most_mhz, plot.y.low(), plot.y.high()))},
+              {{"stroke", b.colour()}, {"stroke-width", 1}});
   }
 }
 
@@ -116,7 +147,7 @@ void card_row(Svg& to, const SyncResult& r, double y) {
                   draw::duration_label(s.hard.p50).c_str());
   words(to, 24, y + 18, 16, r.identity.spec + ", " + r.identity.board);
   words(to, 24, y + 38, 13, facts);
-  const std::vector<Bit> bits = bits_of(r);
+  const std::vector<Bit> bits = columns_of(bits_of(r));
   if (bits.empty()) return;
   const draw::Range time = {0, std::max(bits.back().to_ns, 1e6)};
   const double top = y + kTop;
@@ -133,9 +164,9 @@ std::string sync_svg(const std::vector<SyncResult>& results) {
   for (size_t i = 0; i < results.size(); ++i) card_row(svg, results[i], 10 + kRow * static_cast<double>(i));
   const double y = height - 16;
   svg.rect({90, y - 10, 12, 12}, {{"fill", kLine}});
-  words(svg, 108, y, 12, "conditional: at most one change of frequency in a dwell");
+  words(svg, 108, y, 12, "conditional: on how the frequency moves (CLOCK.md)");
   svg.rect({460, y - 10, 12, 12}, {{"fill", kHard}});
-  words(svg, 478, y, 12, "hard: only the largest frequency is assumed (the last two periods always)");
+  words(svg, 478, y, 12, "hard: only the largest frequency is assumed");
   return std::move(svg).finish();
 }
 

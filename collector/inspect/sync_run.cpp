@@ -15,7 +15,7 @@ namespace {
 
 using card::Access;
 
-constexpr double kPllStepHz = 6.25e6;
+constexpr uint64_t kTelemetryNs = 62'500'000;
 
 volatile sig_atomic_t end_asked = 0;
 
@@ -42,13 +42,17 @@ struct Subject {
     if (result.vanished) return;
     result.vanished = sampler.sample() == Access::gone || card.health() == card::Health::gone;
     take();
+    const uint64_t now = raw_now_ns();
+    if (now - told_at_ns < kTelemetryNs) return;
+    told_at_ns = now;
     const card::Telemetry t = card.telemetry();
-    if (t.aiclk_mhz) result.aiclk.push_back({raw_now_ns() * kHostTicksPerNs, *t.aiclk_mhz});
+    if (t.aiclk_mhz) result.aiclk.push_back({now * kHostTicksPerNs, *t.aiclk_mhz});
   }
 
   card::GuardedCard card;
   ClockSampler sampler;
   SyncResult result;
+  uint64_t told_at_ns = 0;
 };
 
 void wait_until(uint64_t monotonic_ns) {
@@ -95,15 +99,19 @@ std::vector<SyncResult> sync(const SyncOptions& options) {
   sigaction(SIGINT, &act, nullptr);
   sigaction(SIGTERM, &act, nullptr);
 
-  const uint64_t begun = monotonic_now_ns(), period = subjects.front()->sampler.period_ns();
+  const uint64_t begun = monotonic_now_ns();
   for (const auto& s : subjects) s->result.vanished = s->sampler.finish_first_round() == Access::gone;
   const auto any_left = [&] {
     return std::any_of(subjects.begin(), subjects.end(), [](const auto& s) { return !s->result.vanished; });
   };
-  for (uint64_t due = monotonic_now_ns(); !end_asked && due < begun + options.duration_ns && any_left();
-       due += period) {
+  for (uint64_t due = monotonic_now_ns(); !end_asked && due < begun + options.duration_ns && any_left();) {
     wait_until(due);
-    for (const auto& s : subjects) s->sample();
+    uint64_t period = ~uint64_t{0};
+    for (const auto& s : subjects) {
+      s->sample();
+      period = std::min(period, s->sampler.period_ns());
+    }
+    due = std::max(due + period, monotonic_now_ns());
   }
   std::vector<SyncResult> results;
   for (const auto& s : subjects) {

@@ -1,4 +1,4 @@
-// `ttcollect sync`: nothing but the clocks of one or several cards, looked at for a while. Needs no profiler,
+// `ttcollect sync`: nothing but the clocks of one or several cards, examined for a while. Needs no profiler,
 // takes no segment, disturbs no collector beside it.
 #pragma once
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SyncResult {
 // Until the time is over or a signal (INT, TERM) comes. Throws DeviceListError, card::OpenError.
 std::vector<SyncResult> sync(const SyncOptions& options);
 
-// What can be told of a result.
+// What is known of a result.
 struct SyncSummary {
   double hz = 0;          // of the last piece of one frequency; 0: none was found
   double nominal_hz = 0;  // the PLL's nearest step

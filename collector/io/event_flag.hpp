@@ -30,7 +30,7 @@ class EventFlag {
   int fd_;
 };
 
-// Tells every device's thread to end, and why. Once raised it stays.
+// Makes every device's thread end, with a reason. Once raised it stays.
 class Halt {
  public:
   int fd() const { return flag_.fd(); }

@@ -43,7 +43,7 @@ markers::FrameDigest digest_of(const shm::SpanEntry& span) {
 
 }  // namespace
 
-// A stream that begins late is no gap: what lies before its first chunk was never asked for, unless it is
+// A stream that begins late is no gap: what lies before its first chunk was not requested, unless it is
 // known to have been there.
 void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
   if (!s.begun) {

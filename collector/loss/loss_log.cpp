@@ -69,7 +69,7 @@ void LossLog::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, u
     r.to_cycles = shm::kOpenEnd;
     publish_(r);
   } else if (Open& open = it->second; launches > open.launches) {
-    // Told again when it has doubled, and at the end: a long loss must not fill the ring with itself.
+    // Published again when it has doubled, and at the end: a long loss must not fill the ring with itself.
     const bool tell = std::bit_width(launches) > std::bit_width(open.launches);
     shm::LossRecord& r = intervals_[open.id];
     r.launches += launches - open.launches;

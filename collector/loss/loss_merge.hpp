@@ -5,7 +5,7 @@
 // none of that cause and precision adds one.
 //
 // An interval takes in what follows it: its end moves, words and launches add up, so that totals stay exact
-// and every missing marker lies in an interval. Only where between two losses nothing was lost is not told
+// and every missing marker lies in an interval. Only where between two losses nothing was lost is not known
 // any more.
 #pragma once
 #include <cstdint>

@@ -48,6 +48,26 @@ struct EmulatorExit : Exit {
   static constexpr int kLoad = 4;       // --load or --replay cannot be understood
   static constexpr int kFile = 5;       // a file cannot be written
   static constexpr int kRowsLeftOut = 6;
+  static constexpr int kWorkload = 7;  // the workload ends at its start, or its kernels cannot be built
+  static constexpr int kHung = 9;      // a program of the workload never ended
+};
+
+struct DelayExit : Exit {
+  static constexpr int kInvalid = 1;  // run: all runs were made, and some are in no average
+  static constexpr int kNoSource =
+      3;  // report: no folder of an experiment; run: the workload cannot be started or built
+  static constexpr int kCard = 4;  // run: stopped, because the card hung or is not well
+  static constexpr int kOutput = 5;
+  static constexpr int kStopped = 6;  // run: interrupted; the same command goes on
+};
+
+struct FleetExit : Exit {
+  static constexpr int kIncomplete =
+      1;  // a rank did not answer or could not do it; report: something is missing
+  static constexpr int kNoSource = 3;  // agent: no such ring or capture, or its spool cannot be used
+  static constexpr int kBus = 4;       // the bus cannot be reached, or refuses
+  static constexpr int kOutput = 5;
+  static constexpr int kSpooled = 6;  // agent: rows remain in the spool; the next agent sends them
 };
 
 }  // namespace ttc::program

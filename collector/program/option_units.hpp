@@ -27,7 +27,7 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& name, uint64_
 CLI::Option* add_size_option(CLI::App& app, const std::string& name, uint64_t& bytes, const std::string& what,
                              UnitRange range = {});
 
-// A size or a duration, told apart by the unit; the other one becomes 0.
+// A size or a duration, distinguished by the unit; the other one becomes 0.
 struct SizeOrDuration {
   uint64_t bytes = 0, nanoseconds = 0;
 };

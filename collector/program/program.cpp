@@ -19,13 +19,13 @@
 #include <sstream>
 #include <system_error>
 
+#include "collector/option_table/option_table.hpp"
+#include "collector/program/option_names.hpp"
 #include "collector/program/printable.hpp"
 #include "collector/program/version.hpp"
 
 namespace ttc::program {
 namespace {
-
-constexpr char kNoMemory[] = ": there is not enough memory\n";
 
 // CLI11 takes -1 for the largest number of an option without a sign.
 void refuse_wrapped_numbers(const CLI::Option& option) {
@@ -56,9 +56,11 @@ void check_given(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) check_given(*command);
 }
 
+constexpr char kNoMemory[] = ": there is not enough memory\n";
+
 // Without memory: neither text is made nor a stream used.
-int say_no_memory(const Program& program) {
-  iovec parts[] = {{const_cast<char*>(program.name), std::strlen(program.name)},
+int say_no_memory(const char* name) {
+  iovec parts[] = {{const_cast<char*>(name), std::strlen(name)},
                    {const_cast<char*>(kNoMemory), sizeof kNoMemory - 1}};
   while (writev(STDERR_FILENO, parts, 2) < 0 && errno == EINTR) {
   }
@@ -69,7 +71,9 @@ int say_no_memory(const Program& program) {
 // value (nlohmann/json), and is what removes files that are not complete. Several, because threads fail at the same time.
 constexpr size_t kReserves = 8, kReserveBytes = 96 << 10;
 std::array<std::atomic<void*>, kReserves> reserves{};
+thread_local bool refused = false;  // operator new had no memory for this thread
 [[noreturn]] void out_of_memory() {
+  refused = true;
   for (std::atomic<void*>& reserve : reserves)
     if (void* memory = reserve.exchange(nullptr)) {
       std::free(memory);
@@ -78,19 +82,47 @@ std::array<std::atomic<void*>, kReserves> reserves{};
   throw std::bad_alloc();
 }
 
-const Program* running = nullptr;
+std::atomic<const char*> running = nullptr;
 std::terminate_handler terminate_before = nullptr;
 
-// std::terminate() of an exception that nothing can catch.
-[[noreturn]] void end_without_memory() {
+bool is_without_memory() {
   if (const std::exception_ptr thrown = std::current_exception()) try {
       std::rethrow_exception(thrown);
     } catch (const std::bad_alloc&) {
-      if (running) _exit(say_no_memory(*running));
+      return true;
     } catch (...) {
+      return false;
     }
+  // An exception that met a noexcept function of the standard library is on its way, but no handler was entered.
+  if (refused && std::uncaught_exceptions() > 0) return true;
+  // An exception for which there was no memory was not even made. What is larger does not fit either.
+  constexpr size_t kLargerThanExceptions = 4096;
+  void* const memory = std::malloc(kLargerThanExceptions);
+  std::free(memory);
+  return memory == nullptr;
+}
+
+// std::terminate() of an exception that nothing can catch.
+[[noreturn]] void end_without_memory() {
+  if (is_without_memory()) {
+    const char* const name = running;
+    _exit(say_no_memory(name ? name : program_invocation_short_name));
+  }
   terminate_before();  // a mistake of ours: a core file shows it
   std::abort();
+}
+
+// Constructors of CLI11's validators allocate before main() does.
+[[gnu::constructor(101)]] void before_all_constructors() {
+  terminate_before = std::set_terminate(end_without_memory);
+}
+
+// From here on the sentence has `name` in front, and memory is kept back for what runs while an exception is on its way.
+void expect_memory_to_end(const char* name) {
+  running = name;
+  for (std::atomic<void*>& reserve : reserves)
+    if (!reserve) reserve = std::malloc(kReserveBytes);
+  std::set_new_handler(out_of_memory);
 }
 
 int run_guarded(const Program& program, const std::function<int()>& body) {
@@ -101,7 +133,7 @@ int run_guarded(const Program& program, const std::function<int()>& body) {
   } catch (const UsageError& e) {
     return say(program, Exit::kUsage, e.what());
   } catch (const std::bad_alloc&) {
-    return say_no_memory(program);
+    return say_no_memory(program.name);
   } catch (const std::filesystem::filesystem_error& e) {
     return say(program, Exit::kFailed, e.path1().string() + " cannot be read: " + e.code().message());
   } catch (const std::system_error& e) {
@@ -152,6 +184,15 @@ void EndCommandLine::operator()(CLI::App* app) const {
 CommandLineApp command_line_of(const Program& program, const std::string& what) {
   CommandLineApp app(new CLI::App(what, program.name));
   app->set_version_flag("--version", version_of(program.name));
+  const auto print = [app = app.get()](const std::string& form) {
+    throw CLI::CallForVersion(option_table(*app, form),
+                              0);  // printed to standard output as it is; the program ends
+  };
+  app->add_option_function<std::string>(
+         "--option-table", print,
+         "print all options as completions for a shell, or as sections of a man page")
+      ->check(CLI::IsMember({"bash", "zsh", "fish", "scdoc"}))
+      ->option_text("FORM");
   return app;
 }
 
@@ -160,6 +201,9 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 }
 
 std::optional<int> parse_command_line(const Program& program, CLI::App& app, int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (const std::string sentence = unknown_word(app, words); !sentence.empty())
+    return say(program, Exit::kUsage, sentence);
   try {
     app.parse(argc, argv);
     check_given(app);
@@ -179,12 +223,7 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
 int run_program(const Program& program, const std::function<int()>& body) try {
   // A limit on the size of files (RLIMIT_FSIZE, some quotas) is an error of a write, not the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
-  running = &program;
-  for (std::atomic<void*>& reserve : reserves)
-    if (!reserve) reserve = std::malloc(kReserveBytes);
-  std::set_new_handler(out_of_memory);
-  if (const auto before = std::set_terminate(end_without_memory); before != end_without_memory)
-    terminate_before = before;
+  expect_memory_to_end(program.name);
   const int code = run_guarded(program, body);
   const std::optional<int> error = output_error();
   if (!error) return code;
@@ -192,7 +231,7 @@ int run_program(const Program& program, const std::function<int()>& body) try {
   say(program, code, "standard output cannot be written" + reason);
   return code == Exit::kOk ? program.output_failed : code;
 } catch (const std::bad_alloc&) {  // of a sentence about another error
-  return say_no_memory(program);
+  return say_no_memory(program.name);
 }
 
 }  // namespace ttc::program

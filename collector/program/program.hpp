@@ -32,7 +32,7 @@ int say(const Program& program, int code, std::string_view sentence);
 // Likewise of text of several lines of ours: its line ends stay.
 void say_lines(const Program& program, std::string_view lines);
 
-// The command line of `program`, with --help and --version. It is made and destroyed by program.cpp alone: a source that
+// The command line of `program`, with --help, --version and --option-table. It is made and destroyed by program.cpp alone: a source that
 // makes or destroys a CLI::App compiles most of CLI11.
 struct EndCommandLine {
   void operator()(CLI::App* app) const;

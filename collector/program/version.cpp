@@ -6,7 +6,8 @@ const char* version() {
   return TTC_VERSION;
 }
 std::string version_of(const char* program) {
-  return std::string(program) + " " + version();
+  const std::string commit = TTC_COMMIT;
+  return std::string(program) + " " + version() + (commit.empty() ? "" : " (" + commit + ")");
 }
 
 }  // namespace ttc::program

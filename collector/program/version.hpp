@@ -5,7 +5,7 @@
 namespace ttc::program {
 
 const char* version();
-// "<program> <version>", the answer to --version.
+// "<program> <version> (commit ...)", the answer to --version; tools/cmake/commit.cmake.
 std::string version_of(const char* program);
 
 }  // namespace ttc::program

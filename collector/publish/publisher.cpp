@@ -45,6 +45,7 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   h.span_count = static_cast<uint8_t>(spans.size());
   uint64_t* at = claim + sizeof h / 8;
   for (const Span& span : spans) {
+    fullest_log_words_ = std::max(fullest_log_words_, span.log_end);
     shm::SpanEntry entry;
     entry.risc = span.risc;
     entry.source = span.source;
@@ -59,6 +60,15 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   shm::store_bytes(claim, &h, sizeof h);
   segment_.ring().publish(bytes);
   count(bytes);
+  announce_in_a_long_sweep(core.read_time_ns);
+}
+
+// Readers that poll wait for no more than so much of a sweep.
+void Publisher::announce_in_a_long_sweep(uint64_t now_ns) {
+  if (announce_after_ns_ == 0) announce_after_ns_ = now_ns + kAnnounceNs;
+  if (now_ns < announce_after_ns_) return;
+  segment_.ring().announce();
+  announce_after_ns_ = now_ns + kAnnounceNs;
 }
 
 void Publisher::publish_loss(shm::LossRecord record) {
@@ -95,6 +105,7 @@ std::optional<ChunkHeader> Publisher::publish_body(ChunkKind kind, std::span<con
 void Publisher::end_sweep() {
   if (!unannounced_) return;
   unannounced_ = false;
+  announce_after_ns_ = 0;
   segment_.wake_readers();
   segment_.add(Counter::wakes, 1);
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "firmware_markers/frame.hpp"
 #include "shm/segment.hpp"
@@ -34,6 +35,7 @@ class Publisher {
     uint32_t data_offset;  // from the chunk's start
     markers::FrameDigest before;
     shm::SpanSource source = shm::SpanSource::dram_log;
+    uint32_t log_end = 0;  // behind its last word in the log as it is now; 0: not in the log
   };
 
   // For the chunks that follow.
@@ -47,23 +49,30 @@ class Publisher {
   // Room for a chunk; words are written at kHeadBytes and up. publish_words() completes or nothing happens.
   uint64_t* claim(uint64_t bytes) { return segment_.ring().claim(bytes); }
   void publish_words(uint64_t* claim, uint64_t bytes, const Core& core, std::span<const Span> spans);
+  // How far the fullest log was filled by the words that were published since the last call.
+  uint32_t take_fullest_log_words() { return std::exchange(fullest_log_words_, 0); }
   void publish_loss(shm::LossRecord record);
   void publish_end(std::string_view why);
   // A chunk of one body: its header; nothing when it is larger than the ring takes.
   std::optional<shm::ChunkHeader> publish_body(shm::ChunkKind kind, std::span<const std::byte> body);
 
-  // Wakes readers when anything was published since the last call.
+  // Words of a sweep are announced to readers that poll with a chunk that was read so long after the last announcement.
+  static constexpr uint64_t kAnnounceNs = 5'000;
+  // Announces what was published since the last call, and wakes readers.
   void end_sweep();
 
  private:
   shm::ChunkHeader header(shm::ChunkKind kind, uint64_t bytes);
   void count(uint64_t bytes);
+  void announce_in_a_long_sweep(uint64_t now_ns);
 
   shm::SegmentWriter& segment_;
   uint32_t device_;
   uint8_t generation_;
   uint64_t sequence_ = 0;
+  uint32_t fullest_log_words_ = 0;
   bool unannounced_ = false;
+  uint64_t announce_after_ns_ = 0;  // by chunks' read times; 0: nothing was published in this sweep
 };
 
 }  // namespace ttc::collect

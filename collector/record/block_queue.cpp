@@ -26,7 +26,7 @@ std::vector<std::unique_ptr<QueuedBlock>> BlockQueue::push(std::unique_ptr<Queue
   block->counted = block->chunks.bytes() + block->facts.bytes();
   uint64_t bytes = bytes_now() + block->counted;
   while (bytes > most_bytes_) {
-    // One that somebody works on cannot go; its memory is counted all the same.
+    // Blocks being packed or written cannot be evicted but count toward the limit.
     const auto victim = std::find_if(blocks_.begin(), blocks_.end(), [](const auto& b) {
       return b->state == State::raw || b->state == State::packed;
     });

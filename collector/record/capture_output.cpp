@@ -247,7 +247,7 @@ void CaptureOutput::tend(const Ended& ended) {
     while (!parts_.empty() && passed(parts_.front().last_ns, now) > bounds_.max_age_ns) remove_oldest();
   if (file_.disk->removed()) {
     remarks_.push_back(file_.name +
-                       " was removed while it was written; it is begun anew, and what was in it is gone");
+                       " was removed while it was written; it is begun again, and what was in it is gone");
     wait_all(ended);
     begin_file();
   }
@@ -280,7 +280,7 @@ void CaptureOutput::remember(const ChunkBatch& facts) {
   }
 }
 
-// What was told before the last file was begun and has an end lies before everything in this one. It is in
+// What was reported before the last file was begun and has an end lies before everything in this one. It is in
 // the totals.
 void CaptureOutput::add_losses(ChunkBatch& to) const {
   std::map<uint64_t, std::map<std::pair<shm::LossCause, shm::LossPrecision>, shm::LossTotal>> totals;

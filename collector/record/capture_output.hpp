@@ -2,7 +2,7 @@
 //
 // A row (`rotate`): run.ttc becomes run.0000.ttc, run.0001.ttc, ... Each is written as run.NNNN.ttc.part,
 // begins with everything a reader must know (sessions, names, the latest clock segments, losses that are open
-// or were told since the file before was begun, and totals of all losses until then), and gets its name when
+// or were reported since the file before was begun, and totals of all losses until then), and gets its name when
 // its index stands.
 //
 // What fails. A block that cannot be written is handed back, and goes into the account of what was not kept. A
@@ -77,7 +77,7 @@ class CaptureOutput {
   };
   struct Loss {
     shm::LossRecord record;
-    uint32_t part = 0;  // in which it was told last
+    uint32_t part = 0;  // in which it was reported last
   };
   // A file being written. Without a disk: it could not be begun.
   struct File {

@@ -39,11 +39,19 @@ CaptureWriter::CaptureWriter(const CaptureOptions& options, uint64_t session)
   try {
     begin_threads();
   } catch (const std::system_error& e) {
-    queue_.close();
-    join();
+    end_begun();
     throw CaptureError(std::string("capture ") + options.path +
                        " cannot be written: no thread can be started: " + e.what());
+  } catch (const std::bad_alloc&) {
+    end_begun();
+    throw;
   }
+}
+
+// Threads that were begun before one that could not be: the destructor of a thread that runs ends the program.
+void CaptureWriter::end_begun() {
+  queue_.close();
+  join();
 }
 
 void CaptureWriter::begin_threads() {

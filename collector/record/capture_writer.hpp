@@ -92,6 +92,7 @@ class CaptureWriter {
   void gather();
   void gather_all();
   void begin_threads();
+  void end_begun();
   void join();
   void broke(std::exception_ptr why);
   bool is_broken() const;

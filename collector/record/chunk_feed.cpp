@@ -7,7 +7,8 @@ namespace ttc::collect {
 bool ChunkFeed::put(std::vector<uint64_t> chunk, Kind kind) {
   const uint64_t bytes = chunk.size() * sizeof(uint64_t);
   const std::lock_guard lock(mutex_);
-  if (ended_ || (kind == Kind::events && bytes_ + bytes > most_bytes_)) return false;
+  const uint64_t room = kind == Kind::events ? most_bytes_ : 2 * most_bytes_;
+  if (ended_ || bytes_ + bytes > room) return false;
   bytes_ += bytes;
   chunks_.push_back(std::move(chunk));
   return true;

@@ -1,7 +1,7 @@
 // Chunks of this process on their way into a capture, without a ring: nothing between the two can be overtaken.
 //
-// Who puts chunks in never waits. While the capture has not taken `most_bytes` of them, events are refused, which their
-// sender counts; definitions are taken all the same, because what comes later refers to them. Callable from several threads.
+// Who puts chunks in never waits. While the capture has not taken `most_bytes` of them, events are refused, which their sender counts;
+// definitions, which later chunks refer to, have as much room again behind it. Callable from several threads.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -20,7 +20,7 @@ class DroppedBlocks {
 
   // These chunks are not kept, because of `cause`.
   void drop(const ChunkBatch& chunks, shm::LossCause cause);
-  // An interval somebody else found, or one of theirs that has grown.
+  // An interval that another component found, or one of theirs that has grown.
   void add(uint64_t session, const shm::LossRecord& record);
 
   // What is new since the last call, as chunks to be written: records of losses, facts of dropped blocks.

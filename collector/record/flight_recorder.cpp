@@ -1,10 +1,12 @@
 #include "collector/record/flight_recorder.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "collector/capture/capture_file.hpp"
 #include "ttcollect/host_time.hpp"
@@ -13,7 +15,7 @@ namespace ttc::collect {
 namespace {
 
 constexpr unsigned kChunksAtOnce = 256;
-constexpr std::chrono::milliseconds kLook{2};  // between two looks at quiet rings
+constexpr std::chrono::milliseconds kLook{2};  // between two polls of quiet rings
 
 std::string numbered(const std::string& path, size_t number) {
   char text[16];
@@ -23,10 +25,35 @@ std::string numbered(const std::string& path, size_t number) {
   return p.replace_extension().string() + text + (extension.empty() ? ".ttc" : extension);
 }
 
+// The greatest number that a recording of this name has; 0: there is none.
+size_t last_number(const std::string& path) {
+  const std::string first = numbered(path, 0);  // NAME.0000.ttc
+  const std::string extension = std::filesystem::path(first).extension();
+  const std::string stem =
+      std::filesystem::path(first.substr(0, first.size() - extension.size() - 4)).filename();
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code none;  // a folder that cannot be read: the recording itself reports it
+  size_t last = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, none)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(stem) || !name.ends_with(extension) ||
+        name.size() <= stem.size() + extension.size())
+      continue;
+    size_t number = 0;
+    const char* const end = name.data() + name.size() - extension.size();
+    const auto [to, error] = std::from_chars(name.data() + stem.size(), end, number);
+    if (error == std::errc() && to == end) last = std::max(last, number);
+  }
+  return last;
+}
+
 }  // namespace
 
 FlightRecorder::FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> told)
-    : options_(options), told_(std::move(told)), thread_([this] { run(); }) {}
+    : options_(options),
+      told_(std::move(told)),
+      earlier_(last_number(options.path)),
+      thread_([this] { run(); }) {}
 
 FlightRecorder::~FlightRecorder() {
   finish();
@@ -119,7 +146,7 @@ void FlightRecorder::record() {
   due_ns_ = 0;
   if (names.empty()) return;
   try {
-    r.file = take_snapshot(names, numbered(options_.path, recordings_.size() + 1), o);
+    r.file = take_snapshot(names, numbered(options_.path, earlier_ + recordings_.size() + 1), o);
   } catch (const std::bad_alloc&) {
     r.error = "there is not enough memory";
   } catch (const std::exception& e) {

@@ -27,7 +27,7 @@ struct FlightOptions {
   uint64_t pre_ns = 0;                 // before the trigger; 0: as much as `bytes` holds
   uint64_t post_ns = 0;                // after it
   uint64_t every_ns = 10'000'000'000;  // at most one recording in so long; what triggers sooner is counted
-  std::string path;                    // run.ttc: recordings are run.0001.ttc, ...
+  std::string path;  // run.ttc: recordings are run.0001.ttc, ..., behind those that are there
   bool plain = false;
   bool redact = false;
   HostClock clock = raw_now_ns;  // chunks are dated in it
@@ -41,7 +41,7 @@ struct FlightRecording {
 
 class FlightRecorder {
  public:
-  // `told` is called from the recorder's thread for each recording.
+  // The callback is called from the recorder's thread for each recording.
   FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> told);
   ~FlightRecorder();
 
@@ -78,6 +78,7 @@ class FlightRecorder {
 
   const FlightOptions options_;
   const std::function<void(const FlightRecording&)> told_;
+  const size_t earlier_;  // the number of the last recording of a run before this one, which stays
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Track>> tracks_;  // with mutex_; never removed

@@ -1,5 +1,5 @@
 // Whether a process has ended. Holds on to the process itself (pidfd_open(2), Linux 5.3), so that another one
-// of the same number is not taken for it, and one that nobody waited for yet counts as ended.
+// of the same number is not taken for it, and one that its parent has not waited for yet counts as ended.
 #pragma once
 
 namespace ttc::collect {

@@ -11,6 +11,7 @@ namespace ttc::collect {
 struct SnapshotOptions {
   uint64_t last_bytes = ~uint64_t{0};  // of each ring; whole chunks
   uint64_t last_ns = ~uint64_t{0};     // of words: read within so long before the cut
+  uint64_t at_ns = 0;                  // the instant of the cut, which is waited for; 0: now
   bool plain = false;
   bool redact = false;
   HostClock clock = raw_now_ns;  // of the cut, as chunks are dated

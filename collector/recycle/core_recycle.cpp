@@ -97,8 +97,6 @@ Expected<bool> CoreRecycle::fixed_words_hold(std::vector<uint32_t>& baseline) {
       return refuse("a RISC has a DRAM address of its own: debug dump");
   if (f.dispatch_core && v[f.dispatch_core] != 0) return refuse("it is a dispatch core");
   if (f.trace_status && v[f.trace_status] != 0) return refuse("it records traces only");
-  if (v[f.dropped] != 0)
-    return refuse("it has dropped markers: the log was full already, the host must rewind it");
   std::vector<uint32_t> now{v[f.noc_x], v[f.noc_y]};
   for (uint32_t w = 0; w < kMagicWords; ++w) now.push_back(magic[w] == markers::kWorkerMagic ? magic[w] : 0);
   if (baseline.empty()) baseline = now;
@@ -145,21 +143,23 @@ Expected<CoreRecycle::Step> CoreRecycle::clear() {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint32_t index = before_.index[r];
     if (index < core_.lanes[r].pos) return Step::not_now;  // a host reset: the drain deals with it
-    if (core_.lanes[r].pos >= least && index + deps_.limits.keep_clear_words <= core_.capacity &&
-        core_.lanes[r].digest.known)
-      cleared_ |= 1u << r;
+    if (may_drop(index) && !is_full(r)) {  // the frames of a lane that drops some cannot be counted
+      cleared_ = 0;
+      break;
+    }
+    if (core_.lanes[r].pos >= least && core_.lanes[r].digest.known) cleared_ |= 1u << r;
+    lacks_frames_ = lacks_frames_ || may_drop(index);
   }
-  if (cleared_ == 0) {
-    if (std::any_of(before_.index.begin(), before_.index.end(), [this](uint32_t index) {
-          return index + deps_.limits.keep_clear_words > core_.capacity;
-        }))
-      why_ =
-          "its log is filled beyond the mark that is kept clear: the next frame may not fit, the host must "
-          "rewind";
-    return Step::not_now;
+  lacks_frames_ = lacks_frames_ && cleared_ != 0;
+  if (lacks_frames_) {
+    why_ = "its log was full";
+    lost_place_ns_ = before_.read_ns;
   }
+  if (cleared_ == 0) return Step::not_now;
   if (since_before() > store_within()) {
     cleared_ = 0;
+    lacks_frames_ = false;
+    why_.clear();
     return Step::not_now;  // held up: from the beginning
   }
   const Access a = deps_.writer.clear(core_.place, cleared_);
@@ -176,6 +176,13 @@ Expected<CoreRecycle::Step> CoreRecycle::clear() {
   last_runs_ = before_.runs_after;
   phase_ = Phase::settle;
   return Step::going;
+}
+
+// The longest frame that still fits is the one that firmware writes of a launch it has no room for. Where not even that fits, and no
+// finish is under way, the next one leaves the index as it is, or finds our zero: its frame is at the front then.
+bool CoreRecycle::is_full(uint32_t r) const {
+  return before_.idle() && core_.lanes[r].pos == before_.index[r] &&
+         before_.index[r] + device::kFirstCustomWord > core_.capacity;
 }
 
 CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
@@ -215,12 +222,17 @@ Expected<CoreRecycle::Step> CoreRecycle::step_on() {
       if (!s) return failed(s.error());
       if (gone_back(*s)) return end(Step::rewound, {});
       if (s->read_ns < counts_ns_ + deps_.limits.grace_ns) return Step::going;
-      phase_ = Phase::resolve;
       resolve_since_ns_ = s->read_ns;
-      [[fallthrough]];
+      phase_ = lacks_frames_ ? Phase::find : Phase::resolve;
+      if (!lacks_frames_) return resolve();
+      find_risc_ = 0;
+      for (uint32_t r = 0; r < device::kMaxRiscs; ++r) result_.front[r].clear(), result_.old_place[r].clear();
+      return look_for_place();
     }
     case Phase::resolve:
       return resolve();
+    case Phase::find:
+      return look_for_place();
   }
   return Step::going;
 }
@@ -230,6 +242,8 @@ Expected<CoreRecycle::Step> CoreRecycle::settle() {
   if (!s) return failed(s.error());
   if (gone_back(*s)) return end(Step::rewound, {});
   if (!first_runs_) first_runs_ = s->runs_before;
+  if (lacks_frames_ && !s->idle())
+    return not_found();  // else a lane's last frame may be of either of two runs
   if (!s->idle() && s->runs_before == *first_runs_) return Step::going;
   counts_ = *s;
   counts_ns_ = deps_.attachment.clock();
@@ -300,7 +314,7 @@ bool CoreRecycle::agrees_with_brisc(uint32_t r, const LaneOutcome& brisc, const 
 std::vector<LaneOutcome> CoreRecycle::readings(uint32_t r) const {
   const RecycleLane& lane = core_.lanes[r];
   const bool cleared = cleared_ >> r & 1;
-  if (!cleared && counts_.index[r] == lane.pos) {  // a lane nobody uses, or nothing new
+  if (!cleared && counts_.index[r] == lane.pos) {  // a lane that is not used, or nothing new
     LaneOutcome same;
     same.digest = lane.digest;
     same.cursor = same.old_end = lane.pos;
@@ -347,16 +361,18 @@ CoreRecycle::Step CoreRecycle::choose() {
   }
   if (missing.empty()) {
     for (uint32_t r = 0; r < core_.core.riscs; ++r) {
-      if (found[r].size() > 1)
-        return end(Step::surprise, "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
-                                       to_string(found[r][0].verdict) + ", " +
-                                       to_string(found[r][1].verdict) + ")");
+      if (found[r].size() > 1) {
+        why_ = "RISC " + number(r) + ": " + number(found[r].size()) + " readings fit (" +
+               to_string(found[r][0].verdict) + ", " + to_string(found[r][1].verdict) + ")";
+        return Step::surprise;
+      }
       result_.lanes[r] = std::move(found[r].front());
     }
     return Step::resolved;
   }
   if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
-  return end(Step::surprise, missing);
+  why_ = missing;
+  return Step::surprise;
 }
 
 // A core that acted on a cached index has come back to the old place since counts_.
@@ -388,15 +404,15 @@ Expected<CoreRecycle::Step> CoreRecycle::resolve() {
   if (moved_back(*after)) {
     phase_ = Phase::settle;
     first_runs_.reset();
-    if (++settled_again_ > kSettleAgain) return end(Step::surprise, "its indices do not settle");
+    if (++settled_again_ > kSettleAgain) return lose_place("its indices do not settle");
     return Step::going;
   }
   const auto reached = [&](uint32_t risc) {
-    return end(Step::surprise,
-               "RISC " + number(risc) + ": the new lap reached words that were still to be read");
+    return lose_place("RISC " + number(risc) + ": the new lap reached words that were still to be read");
   };
   if (const auto risc = overtaken(*after)) return reached(*risc);
   const Step step = choose();
+  if (step == Step::surprise) return lose_place(why_);
   if (step != Step::resolved) return step;
   if (const auto risc = overtaken(*after)) return reached(*risc);  // now by the reading that was chosen
   return take();
@@ -404,7 +420,7 @@ Expected<CoreRecycle::Step> CoreRecycle::resolve() {
 
 CoreRecycle::Step CoreRecycle::take() {
   for (uint32_t r = 0; r < core_.core.riscs; ++r) {
-    if (!(cleared_ >> r & 1)) continue;
+    if (!(cleared_ >> r & 1) && !lacks_frames_) continue;
     const LaneOutcome& o = result_.lanes[r];
     crossed_ = crossed_ || (o.verdict != Verdict::clean && o.verdict != Verdict::front);
     tell("risc " + number(r) + " " + to_string(o.verdict) + ", " + number(o.frames.size()) +

@@ -23,14 +23,16 @@ struct RecycleLimits {
   uint64_t grace_ns = 1'000'000;       // a posted write has landed
   uint64_t store_within_ns = 50'000;   // of the control sample it rests on
   uint64_t patience_ns = 100'000'000;  // for words that do not fit yet
+  uint64_t find_within_ns =
+      50'000'000;                // the place of a core that lacks frames; the core is not drained meanwhile
   uint64_t rest_ns = 5'000'000;  // of a core after a recycle, while its log is not filled to any_moment_fill
   uint32_t keep_clear_words = 520;  // of a lane's end: the longest frame
   double least_fill = 0.25;         // of a lane, already read
   double any_moment_fill = 0.70;    // below it only where no finish is under way
-  bool resolve = true;  // false: believe that every crossing was clean (tests show what that does)
+  bool resolve = true;              // false: every crossing is taken for clean (tests show what that does)
 };
 
-// What the drain knows of a lane when a recycle begins.
+// A lane as the drain has it when a recycle begins.
 struct RecycleLane {
   markers::Lane lane;
   markers::FrameDigest digest;
@@ -52,7 +54,7 @@ class CoreRecycle {
     going,     // call again
     resolved,  // outcome() says where the lanes stand
     rewound,   // the host rewrote the vector
-    surprise,  // why(); never again on this core
+    surprise,  // why(); the core must not be written to until find_place() has resolved
     not_now,   // nothing was written; why() when it can never be
   };
   struct Deps {
@@ -80,12 +82,16 @@ class CoreRecycle {
     uint32_t cleared = 0;  // bit r
     uint64_t read_time_ns = 0;
   };
-  // A lane found empty is looked at again, now that its index has moved. `cleared`: bit r.
+  // A lane found empty is read again, now that its index has moved. `cleared`: bit r.
   static CoreRecycle reopened(Deps deps, const RecycleCore& core, uint32_t cleared, const Result& earlier);
+  // Writes nothing. Where the lanes of a core stand whose frames could not be counted: ends resolved, with lacks_frames(), or in a
+  // surprise.
+  static CoreRecycle find_place(Deps deps, const RecycleCore& core);
 
   // How long the next step may wait.
   uint64_t pause_ns(uint64_t busy_ns) const {
-    return phase_ == Phase::settle ? busy_ns : std::max(busy_ns, deps_.limits.grace_ns / 4);
+    const bool at_once = phase_ == Phase::settle || phase_ == Phase::find;
+    return at_once ? busy_ns : std::max(busy_ns, deps_.limits.grace_ns / 4);
   }
   const Result& result() const { return result_; }
   const std::string& why() const { return why_; }
@@ -95,6 +101,9 @@ class CoreRecycle {
   const std::array<uint32_t, device::kMaxRiscs>& highest_seen() const { return highest_seen_; }
   bool crossed() const { return crossed_; }
   bool slow() const { return slow_; }
+  // Frames may be missing in front of those of each lane whose verdict is found_again; why().
+  bool lacks_frames() const { return lacks_frames_; }
+  bool only_finds_place() const { return only_finds_place_; }
 
  private:
   struct ControlSample {
@@ -116,12 +125,20 @@ class CoreRecycle {
   card::Expected<Step> settle();
   card::Expected<Step> resolve();
   card::Access read_places();
+  card::Expected<Step> lose_place(std::string why);
+  card::Expected<bool> read_on();  // false: there is more
+  card::Expected<Step> look_for_place();
+  bool find_lanes();
+  bool ends_with_brisc(uint32_t risc) const;
+  bool may_drop(uint32_t index) const { return index + deps_.limits.keep_clear_words > core_.capacity; }
+  bool is_full(uint32_t risc) const;
   FrameRange allowed(uint32_t risc) const;
   FrameRange crossing() const;
   Step choose();  // resolved: result_ holds the one reading that fits; going: words have yet to land
   bool moved_back(const ControlSample& after) const;
   std::optional<uint32_t> overtaken(const ControlSample& after) const;
   Step take();
+  card::Expected<Step> not_found();
   std::vector<LaneOutcome> readings(uint32_t risc) const;
   std::string nothing_fits(uint32_t risc) const;
   bool agrees_with_brisc(uint32_t risc, const LaneOutcome& brisc, const LaneOutcome& other) const;
@@ -133,7 +150,7 @@ class CoreRecycle {
 
   Deps deps_;
   RecycleCore core_;
-  enum class Phase : uint8_t { settle, grace, resolve } phase_ = Phase::settle;
+  enum class Phase : uint8_t { settle, grace, resolve, find } phase_ = Phase::settle;
   uint32_t cleared_ = 0;
   ControlSample before_;                                    // the store rests on it
   ControlSample counts_;                                    // that counts
@@ -143,6 +160,10 @@ class CoreRecycle {
   uint32_t settled_again_ = 0;
   uint64_t counts_ns_ = 0, resolve_since_ns_ = 0, began_ns_ = 0, trips_ = 0;
   bool slow_ = false, crossed_ = false;
+  bool lacks_frames_ = false;      // counts and places do not fit: each lane's place is looked for
+  bool only_finds_place_ = false;  // nothing was cleared
+  uint64_t lost_place_ns_ = 0;
+  uint32_t find_risc_ = 0;  // the lane that is being read
   Result result_;
   std::string why_;
 };

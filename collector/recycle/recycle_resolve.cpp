@@ -1,5 +1,6 @@
 #include "collector/recycle/recycle_resolve.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace ttc::collect {
@@ -48,15 +49,72 @@ class Resolving {
     }
     all_counted_ = false;
     // There the log goes on behind the index, and the hole's old bytes may look like frames without a time.
-    for (size_t j = seen_; j <= old.frames.size() && c_.index_after > c_.index_before; ++j) add_torn(old, j);
-    if (c_.index_after > c_.index_before) add_whole(Verdict::lost_write);
+    // Where a lap has run over the old place, its own frames stand there: then the front shows more than the torn frame.
+    for (size_t j = proven; j <= old.frames.size() && c_.index_after > c_.index_before; ++j) add_torn(old, j);
+    if (c_.index_after > c_.index_before && !new_at_front(0, c_.digest)) add_whole(Verdict::lost_write);
     return std::move(found_);
+  }
+
+  std::optional<LaneOutcome> found_again() {
+    LaneOutcome o;
+    o.verdict = Verdict::found_again;
+    o.digest = c_.digest;
+    o.old_end = std::max(c_.pos, c_.index_before);
+    o.cursor = c_.index_after;
+    if (c_.index_after == 0) return o;
+    any_length_ = true;  // of a frame without a time, where nothing shows the one before it
+    for (uint32_t from = 0; from < c_.index_after; from += 2) {
+      const auto chain = exact_chain(c_.front, 0, c_.index_after, {}, from);
+      if (!chain || chain->frames.empty()) continue;
+      const uint64_t known = newest_before(from), last = chain->digests.back().last_time;
+      if (last != 0 && clock_difference(last, known) > 0) return behind(known, *chain, std::move(o));
+      o.digest = chain->digests.back();
+      o.digest.last_time = c_.digest.last_time;
+      // Nothing new: then what was taken last is the last there is.
+      const bool at_the_end = last == 0 || last == c_.digest.last_time;
+      return at_the_end && known == c_.digest.last_time ? std::optional(o) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
  private:
   // The frame of a RISC that sat out pushes its old buffer again: as long as the frame before.
   bool length_fits(const uint32_t* head, size_t length, const FrameDigest& before) const {
-    return !c_.lane.sat_out(head) || (before.known && before.trailing_words == length);
+    if (!c_.lane.sat_out(head)) return true;
+    return before.known ? before.trailing_words == length : any_length_;
+  }
+
+  bool in_the_past(uint64_t time) const {
+    return !c_.ceiling.known || clock_difference(time, c_.ceiling.time) <= 0;
+  }
+  // The latest time of a frame in front of word `end`, or of what was taken. In front of a chain that ends at the index stand older
+  // frames, and the torn one, whose hole the chain may cross: the old bytes there may look like a frame without a time.
+  uint64_t newest_before(uint32_t end) const {
+    uint64_t newest = c_.digest.last_time;
+    for (uint32_t at = 0; at < end; at += 2) {
+      if (!frame_starts(c_.front, at, c_.lane) || c_.lane.sat_out(c_.front.data() + at)) continue;
+      const uint32_t* start = c_.front.data() + at + device::kFwStartWord;
+      const uint64_t time = marker_time(start[0], start[1]);
+      if (clock_difference(time, newest) > 0 && in_the_past(time)) newest = time;
+    }
+    return newest;
+  }
+
+  uint64_t begin_of(const NewFrame& frame) const {
+    return first_time(c_.front.subspan(frame.at, frame.words), frame.before.last_time);
+  }
+  // Frames from the first one on that begins later than `known`.
+  std::optional<LaneOutcome> behind(uint64_t known, const Chain& all, LaneOutcome o) const {
+    for (size_t i = 0; i < all.frames.size(); ++i) {
+      if (all.frames[i].sat_out || clock_difference(begin_of(all.frames[i]), known) <= 0) continue;
+      const auto fresh = exact_chain(c_.front, 0, c_.index_after, c_.digest, all.frames[i].at);
+      if (!fresh) return std::nullopt;
+      o.frames = fresh->frames;
+      for (NewFrame& frame : o.frames) frame.in_new_lap = true;
+      o.digest = fresh->digests.back();
+      return o;
+    }
+    return std::nullopt;
   }
 
   bool append(Chain& chain, std::span<const uint32_t> words, size_t at, size_t length,
@@ -104,13 +162,19 @@ class Resolving {
     return fits ? digest.trailing_words : 0;
   }
 
-  // What is new at the old place behind that, where nobody stored the end.
+  // What is new at the old place behind that, where no end was stored.
   Chain open_chain(Chain chain) const {
     for (size_t at = chain.end(chain.frames.size()) - c_.pos;;) {
       const size_t length = open_length(c_.old_place, at, chain.digest(chain.frames.size()));
       if (length == 0 || !append(chain, c_.old_place, at, length, c_.pos)) return chain;
       at += length;
     }
+  }
+
+  // A frame whose time shows that it is new begins at word `at` of the log's front.
+  bool new_at_front(size_t at, const FrameDigest& digest) const {
+    const bool in_lap = at + device::kFirstCustomWord <= c_.front.size() && at < c_.pos;
+    return in_lap && open_length(c_.front, at, digest) != 0 && !c_.lane.sat_out(c_.front.data() + at);
   }
 
   // A new frame without its end, which a quick push leaves: what lies behind it would not be seen.
@@ -138,7 +202,7 @@ class Resolving {
     const uint32_t behind = old.end(j) + static_cast<uint32_t>(length);
     if (length == 0 || behind <= c_.index_before || behind > c_.index_after) return;
     Chain lap{{}, {}, old.digest(j), 0};
-    if (!append(lap, c_.front, 0, length, 0)) return;
+    if (!append(lap, c_.front, 0, length, 0) || new_at_front(length, lap.digest(1))) return;
     const auto rest = exact_chain(c_.old_place, c_.pos, c_.index_after, lap.digest(1), behind - c_.pos);
     if (rest) add(Verdict::torn, old, j, {&lap, &*rest}, c_.index_after);
   }
@@ -176,7 +240,8 @@ class Resolving {
   }
 
   const LaneCase& c_;
-  size_t seen_ = 0;           // new frames up to index_before
+  size_t seen_ = 0;  // new frames up to index_before
+  bool any_length_ = false;
   bool all_counted_ = false;  // only a reading with a frame for every run that may have ended is possible
   std::vector<LaneOutcome> found_;
 };
@@ -184,13 +249,17 @@ class Resolving {
 }  // namespace
 
 const char* to_string(Verdict verdict) {
-  static constexpr const char* kNames[] = {"untouched",   "clean", "front",     "after",
-                                           "after+front", "torn",  "lost write"};
+  static constexpr const char* kNames[] = {"untouched",   "clean", "front",      "after",
+                                           "after+front", "torn",  "lost write", "found again"};
   return kNames[static_cast<size_t>(verdict)];
 }
 
 std::vector<LaneOutcome> possible_outcomes(const LaneCase& lane) {
   return Resolving(lane).run();
+}
+
+std::optional<LaneOutcome> place_found_again(const LaneCase& lane) {
+  return Resolving(lane).found_again();
 }
 
 }  // namespace ttc::collect

@@ -2,6 +2,7 @@
 // the old place and at the front that holds together (RECYCLE.md). Pure: words in, outcomes out.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,7 @@ enum class Verdict : uint8_t {
   after_front,  // both
   torn,         // one frame at the front, its index behind the old place
   lost_write,   // the core stored its index over our zero
+  found_again,  // frames lack, and the log's last ones end at the index: the lane goes on there
   kinds
 };
 const char* to_string(Verdict verdict);
@@ -64,5 +66,12 @@ struct LaneOutcome {
 
 // Exactly one is the answer. None: words have not landed, or something happened that cannot.
 std::vector<LaneOutcome> possible_outcomes(const LaneCase& lane);
+
+// A lane whose words before an index are not known to be those of one lap: no outcome fitted, or the log was full. `front`: the log
+// from word 0 to `index_after`, at a control sample without a finish under way, landed. The answer: the new frames that end at
+// the index, each behind the other. Whatever else the lane pushed since its last frame was taken, was pushed before them, so that one
+// interval holds it. Without any: the last frame that was taken ends there. Counts are not compared. None: the words up to the index
+// are neither.
+std::optional<LaneOutcome> place_found_again(const LaneCase& lane);
 
 }  // namespace ttc::collect

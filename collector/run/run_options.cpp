@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "collector/program/option_names.hpp"
 #include "collector/program/program.hpp"
 #include "collector/run/run_command.hpp"
 #include "collector/run/run_typed.hpp"
@@ -149,8 +150,10 @@ void RunCommand::refuse_what_is_wrong() const {
     for (const Spelling& s : kSpellings)
       if (name == s.given)
         throw program::UsageError("run has no option " + name + "; what does it is " + s.right);
-    throw program::UsageError("run has no option " + name +
-                              "; `ttcollect run --help` lists them. Options of the workload stand behind it");
+    const std::string near = program::near_option(*command_, name);
+    throw program::UsageError("run has no option " + name + "; " +
+                              (near.empty() ? "" : "did you mean " + near + "? ") +
+                              "`ttcollect run --help` lists them. Options of the workload stand behind it");
   }
   if (typed_->request.partial && !words.empty() && is_number(words[0]))
     throw program::UsageError("-p " + words[0] +

@@ -204,6 +204,13 @@ void make_files(const RunRequest& request, const ReportPlace& place, const Repor
   fs::remove_all(work, none);
 }
 
+std::string summary_of_file(const std::string& json) {
+  std::ifstream in(json, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return ops_summary(text.str());
+}
+
 std::string make_ops(const RunRequest& request, const ReportPlace& place,
                      const std::vector<std::string>& input, Steps& steps, ReportOutcome& outcome) {
   const std::string json = place.folder + "/ops.json";
@@ -221,10 +228,14 @@ std::string make_ops(const RunRequest& request, const ReportPlace& place,
     if (!steps.ttreport(all)) return {};
   }
   outcome.files.push_back(json);
-  std::ifstream in(json, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return ops_summary(text.str());
+  std::string summary = summary_of_file(json);
+  if (!summary.empty() || !request.window_of_range || !unknown.empty()) return summary;
+  if (!steps.ttreport(all)) return {};
+  summary = summary_of_file(json);
+  if (!summary.empty())
+    outcome.sentences.emplace_back(
+        "the summary is of all ops that were collected: none began within the range");
+  return summary;
 }
 
 }  // namespace

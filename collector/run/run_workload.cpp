@@ -17,11 +17,13 @@
 #include <system_error>
 
 #include "collector/capture/capture_file.hpp"
+#include "collector/doctor/doctor.hpp"
 #include "collector/host_side/host_server.hpp"
 #include "collector/host_side/mark_listener.hpp"
 #include "collector/program/program.hpp"
 #include "collector/run/error_watch.hpp"
 #include "collector/run/helper_program.hpp"
+#include "collector/run/host_sentences.hpp"
 #include "collector/run/python_words.hpp"
 #include "collector/run/recording.hpp"
 #include "collector/run/run_report.hpp"
@@ -231,6 +233,7 @@ class RunSession {
     }
     if (!marks_->failure().empty()) return say(marks_->failure());
     environment_[kMarksVariable] = name;
+    environment_[kMarkLossVariable] = marks_->loss_path();
     if (!request_.quiet)
       say("sets " + std::string(kMarksVariable) + "=" + name +
           (modules.empty() ? std::string() : ", adds " + modules.string() + " to PYTHONPATH"));
@@ -279,9 +282,17 @@ class RunSession {
     if (!collector_) return;
     try {
       collected_ = recording_.follow(collector_->pid()) > 0;
+      if (collected_ && !request_.quiet && !std::exchange(looked_, true)) say_what_is_in_the_way();
     } catch (const CaptureError& e) {
       fail(Exit::kOutput, e.what());
     }
+  }
+
+  // The collector, which is quiet, does not say it.
+  void say_what_is_in_the_way() const {
+    const std::vector<std::string> all{"all"};
+    for (const std::string& s : doctor::in_the_way_of(request_.devices.empty() ? all : request_.devices))
+      say(s);
   }
 
   // Of --paused and --range: what was asked for may be over, and the workload with it, before a card is attached to.
@@ -357,6 +368,7 @@ class RunSession {
     if (const uint64_t refused = marks_->refused())
       say("host side: " + std::to_string(refused) +
           " datagrams came that are no marks, or of more processes than are followed; they are not recorded");
+    for (const MarkLoss& loss : marks_->losses()) fail(Exit::kOutput, sentence_of(loss));
     for (const auto& [pid, zones] : marks_->zones_missing())
       say("host side: process " + std::to_string(pid) + ": " + std::to_string(zones) +
           " zones of Python functions or more are missing, because they came faster than they were taken; "
@@ -366,22 +378,8 @@ class RunSession {
       say("host side: " + std::to_string(foreign) +
           " marks of other users were refused; a workload of another user cannot set any");
     if (const std::string why = host_->failure(); !why.empty()) fail(Exit::kSegment, why);
-    for (const HostClientResult& r : host_->results()) {
-      const std::string who = "process " + std::to_string(r.client.pid) +
-                              (r.program.empty() ? "" : " (" + r.program + ")") + " on port " +
-                              std::to_string(r.client.port);
-      if (!r.sentence.empty())
-        say("host side: " + who + " " + r.sentence);
-      else if (request_.verbose)
-        say("host side: " + who + ", protocol " + std::to_string(r.protocol) + ", " +
-            std::to_string(r.events) + " events");
-      if (r.callstacks_refused)
-        say("host side: " + who + " sent " + std::to_string(r.callstacks_refused) +
-            " callstacks, which are not recorded");
-      if (r.names_refused)
-        say("host side: " + who + " used " + std::to_string(r.names_refused) +
-            " times a name beyond the million that is kept; what it names has none");
-    }
+    for (const HostClientResult& r : host_->results())
+      for (const std::string& sentence : sentences_of(r, request_.verbose)) say("host side: " + sentence);
   }
 
   // A backlog may come faster than a busy machine packs it.
@@ -394,6 +392,9 @@ class RunSession {
            "host side: " + std::to_string(lost) +
                " events came faster than they were recorded and are missing: zones and messages "
                "of the host");
+    if (const uint64_t lost = publisher->names_not_recorded())
+      fail(Exit::kOutput, "host side: " + std::to_string(lost) +
+                              " names came faster than they were recorded; what they name has none");
   }
 
   // The files that tt-metal's scripts take the host's side from; where they are, empty where there is none.
@@ -472,7 +473,8 @@ class RunSession {
   std::time_t started_s_ = 0;
   uint64_t first_ended_ns_ = 0, collecting_since_ns_ = 0;
   std::atomic<bool> start_asked_{false}, stop_asked_{false};
-  bool stopped_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false, collected_ = false;
+  bool stopped_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false, collected_ = false,
+       looked_ = false;
   int failure_ = 0;
   std::string told_failure_;
 };

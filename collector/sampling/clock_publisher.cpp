@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -14,14 +15,10 @@ namespace {
 
 using card::Access;
 
-constexpr uint64_t kFirstSampleNs = 5'000'000;  // the drain looks at everything first
-constexpr unsigned kPeriodsAChunk = 8;
-constexpr size_t kRecentInTable = 48;
-constexpr int kLastSamples = 4;  // two unconfirmed ones, one that may be missed, and the end of the last
-constexpr uint64_t kTelemetryNs = 100'000'000;
-// After the card told another AICLK: samples closer together, so that the step lies between near ones.
-constexpr unsigned kHintedSamples = 4;
-constexpr uint64_t kHintedPart = 4;  // of a period
+constexpr uint64_t kFirstSampleNs = 5'000'000;  // the drain examines everything first
+constexpr uint64_t kTableNs = 62'500'000, kChunkNs = 500'000'000, kTelemetryNs = 100'000'000;
+constexpr size_t kRecentInTable = 1024;  // segments; fewer where the table has no room
+constexpr int kLastSamples = 12;         // so that the last markers lie well within samples
 
 void append(std::vector<std::byte>& to, const void* bytes, size_t count) {
   const auto* from = static_cast<const std::byte*>(bytes);
@@ -62,10 +59,15 @@ Access ClockPublisher::poll(uint64_t now_ns) {
   publish_telemetry(now_ns);
   take_final();
   if (!domains_.front().recent.empty()) bound_ = domains_.front().recent.back().bound;
-  if (++periods_ % kPeriodsAChunk == 0) publish_fresh();
-  publish_table();
-  count();
-  if (hinted_ > 0) --hinted_, due_ns_ = std::min(due_ns_, now_ns + period / kHintedPart);
+  if (now_ns >= chunk_due_ns_) {
+    chunk_due_ns_ = now_ns + kChunkNs;
+    publish_fresh();
+  }
+  if (now_ns >= table_due_ns_) {
+    table_due_ns_ = now_ns + kTableNs;
+    publish_table();
+    count();
+  }
   return Access::ok;
 }
 
@@ -92,10 +94,15 @@ void ClockPublisher::publish_fresh() {
 // (live_clock.hpp).
 void ClockPublisher::publish_table() {
   std::vector<std::byte> table;
+  const size_t room =
+      (shm::ClockTableWriter::capacity() / domains_.size() * 8 - sizeof(uint64_t) - sizeof(ClockHead)) /
+      sizeof(ClockSegment);
   for (size_t d = 0; d < domains_.size(); ++d) {
     std::vector<ClockSegment> segments = domains_[d].recent;
     const std::vector<ClockSegment> later = sampler_.provisional(d);
     segments.insert(segments.end(), later.begin(), later.end());
+    if (segments.size() > room)
+      segments.erase(segments.begin(), segments.end() - static_cast<ptrdiff_t>(room));
     const std::vector<std::byte> body = body_of(sampler_.head(d), segments);
     const uint64_t length = body.size();
     if (table.size() + sizeof length + length > shm::ClockTableWriter::capacity() * 8) break;
@@ -111,15 +118,37 @@ void ClockPublisher::publish_telemetry(uint64_t now_ns) {
   if (now_ns < telemetry_due_ns_) return;
   telemetry_due_ns_ = now_ns + kTelemetryNs;
   const card::Telemetry t = card_.telemetry();
-  if (t.aiclk_mhz && std::exchange(told_aiclk_mhz_, *t.aiclk_mhz) != *t.aiclk_mhz) hinted_ = kHintedSamples;
+  if (t.aiclk_mhz && std::exchange(told_aiclk_mhz_, *t.aiclk_mhz) != *t.aiclk_mhz) sampler_.expect_motion();
   shm::TelemetryRecord record;
   record.host_ns = raw_now_ns();
   record.known = (t.aiclk_mhz ? 1u : 0u) | (t.power_mw ? 2u : 0u) | (t.temperature_mc ? 4u : 0u);
+  add_own_load(record);
   if (record.known == 0) return;
   record.aiclk_mhz = t.aiclk_mhz.value_or(0);
   record.power_mw = t.power_mw.value_or(0);
   record.temperature_mc = t.temperature_mc.value_or(0);
   publisher_.publish_body(shm::ChunkKind::telemetry, std::as_bytes(std::span(&record, 1)));
+}
+
+void ClockPublisher::add_own_load(shm::TelemetryRecord& record) {
+  using shm::Counter;
+  const uint64_t bytes = segment_.get(Counter::card_bytes), carried = segment_.get(Counter::link_bytes_per_s);
+  const auto ppm = [](double share) {
+    return static_cast<uint32_t>(std::lround(std::min(share, 1.0) * 1e6));
+  };
+  if (carried && load_known_ns_ && record.host_ns > load_known_ns_ && bytes >= bytes_known_) {
+    const double seconds = static_cast<double>(record.host_ns - load_known_ns_) / 1e9;
+    record.link_share_ppm =
+        ppm(static_cast<double>(bytes - bytes_known_) / seconds / static_cast<double>(carried));
+    record.known |= 1u << 3;
+  }
+  load_known_ns_ = record.host_ns;
+  bytes_known_ = bytes;
+  const uint64_t log_words = segment_.get(Counter::log_words);
+  const uint32_t fullest = publisher_.take_fullest_log_words();
+  if (!log_words) return;
+  record.log_fill_ppm = ppm(static_cast<double>(fullest) / static_cast<double>(log_words));
+  record.known |= 1u << 4;
 }
 
 void ClockPublisher::count() {

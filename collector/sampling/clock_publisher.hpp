@@ -1,5 +1,5 @@
 // When a card's clock is sampled during a run, and how readers learn of it: `clock` chunks with final
-// segments twice a second, the live table with everything each period, clock domains in the standing area,
+// segments twice a second, the live table with everything sixteen times a second, clock domains in the standing area,
 // telemetry ten times a second. The device thread's.
 #pragma once
 #include <cstdint>
@@ -19,7 +19,7 @@ class ClockPublisher {
   // Samples and publishes what is due.
   card::Access poll(uint64_t now_ns);
   // A few samples more, so that markers up to now get conditional bounds, and everything as final segments.
-  // Waits for four periods when the card answers and there is time; of one that is about to go away it takes
+  // Waits for a dozen periods when the card answers and there is time; of one that is about to go away it takes
   // one sample, and the tiles that were not compared yet: some milliseconds.
   void close(bool card_answers, bool has_time);
 
@@ -32,6 +32,8 @@ class ClockPublisher {
   void publish_fresh();
   void publish_table();
   void publish_telemetry(uint64_t now_ns);
+  // What reading the card takes, and how full its logs became.
+  void add_own_load(shm::TelemetryRecord& record);
   void count();
 
   card::Card& card_;
@@ -43,11 +45,10 @@ class ClockPublisher {
     std::vector<ClockSegment> recent;  // final, for the live table
   };
   std::vector<Segments> domains_;
-  uint64_t due_ns_ = 0, telemetry_due_ns_ = 0;
+  uint64_t due_ns_ = 0, telemetry_due_ns_ = 0, table_due_ns_ = 0, chunk_due_ns_ = 0;
   uint64_t bound_ = kNoBound;
-  unsigned periods_ = 0;
+  uint64_t load_known_ns_ = 0, bytes_known_ = 0;
   uint32_t told_aiclk_mhz_ = 0;  // a hint only: no bound rests on it
-  unsigned hinted_ = 0;          // samples still to come early
 };
 
 }  // namespace ttc::collect

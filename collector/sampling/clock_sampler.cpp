@@ -15,9 +15,14 @@ namespace {
 using card::Access;
 using card::Window;
 
-constexpr double kTileSamplesPerSecond =
-    16;  // at most; of tiles that are no reference, 12 round trips a tile
-constexpr unsigned kFirstLooks = 3;
+// Examines tiles that are no reference: 12 round trips a tile.
+constexpr unsigned kFirstLooks = 3;  // at once, until every tile had its first
+constexpr uint64_t kFirstLooksApartNs = 62'500'000, kLooksApartNs = 250'000'000;
+constexpr uint64_t kCompareApartNs = 62'500'000;                     // host clocks
+constexpr uint64_t kDenseForNs = 10'000'000'000;                     // after the frequency moved
+constexpr unsigned kWholeEvery = 32;                                 // samples
+constexpr HostTime kLongestAlone = 2'000'000'000 * kHostTicksPerNs;  // low rolls over after three seconds
+constexpr double kOfBudget = 0.98;
 constexpr unsigned kTileReads = 2;  // of a tile that is compared, and of the reference on either side
 constexpr size_t kWidthsKept = 4096;
 constexpr int64_t kHostStepNs = 1'000'000;
@@ -40,27 +45,36 @@ HostTime middle(const ClockRead& r) {
 
 ClockSampler::ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options)
     : card_(card), rate_hz_(options.rate_hz), first_era_(options.first_era) {
-  rules_.period_ns = static_cast<uint64_t>(1e9 / options.rate_hz);
-  wanted_reads_ = std::clamp(options.reads, 1u, static_cast<unsigned>(ClockEstimator::kMostReads));
-  periods_a_look_ = static_cast<unsigned>(std::ceil(options.rate_hz / kTileSamplesPerSecond));
-  rules_.reads_a_sample = reads();
   for (const card::Coord tile : tiles) tiles_.push_back({tile});
   tiles_.front().domain = 0;
   domains_.emplace_back(rules_, uint8_t{0}, tiles.front(), first_era_);
   compare_host_clocks();
 }
 
-// Of a sample: as many as the round trips of a second allow.
-unsigned ClockSampler::reads() const {
-  const double trips =
-      (kMostRoundTrips - tile_samples_per_period() * kTileSamplesPerSecond * 3 * (kTileReads + 2)) / rate_hz_;
-  const double fit = trips / static_cast<double>(std::max<size_t>(domains_.size(), 1)) - 2;
-  return std::min(wanted_reads_, static_cast<unsigned>(std::max(fit, 1.0)));
+unsigned ClockSampler::looks_at_once() const {
+  return first_round_over() || domains_.size() > 2 ? 1 : kFirstLooks;
+}
+uint64_t ClockSampler::looks_apart_ns() const {
+  return first_round_over() ? kLooksApartNs : kFirstLooksApartNs;
 }
 
-// At once. More until every tile had its first.
-unsigned ClockSampler::tile_samples_per_period() const {
-  return first_round_over() || domains_.size() > 2 ? 1 : kFirstLooks;
+// Before a steady frequency is known, and for a while after it moved.
+bool ClockSampler::moving() const {
+  const uint64_t now = raw_now_ns();
+  if (expected_at_ns_ != 0 && now - expected_at_ns_ < kDenseForNs) return true;
+  return std::any_of(domains_.begin(), domains_.end(), [&](const Domain& d) {
+    const HostTime moved = d.estimator.last_moved();
+    return d.estimator.hz() == 0 || (moved != 0 && now < moved / kHostTicksPerNs + kDenseForNs);
+  });
+}
+
+uint64_t ClockSampler::period_ns() const {
+  const double looks = tiles_.size() == 1
+                           ? 0
+                           : looks_at_once() * 3e9 * (kTileReads + 2) / static_cast<double>(looks_apart_ns());
+  const double trips = (1 + 2.0 / kWholeEvery) * static_cast<double>(domains_.size());
+  const double most = (kMostRoundTrips * kOfBudget - looks) / trips;
+  return static_cast<uint64_t>(1e9 / (moving() ? most : std::min(rate_hz_, most)));
 }
 
 void ClockSampler::compare_host_clocks() {
@@ -100,9 +114,43 @@ Access ClockSampler::read_tile(card::Coord tile, unsigned reads, std::vector<Clo
   return Access::ok;
 }
 
-Access ClockSampler::sample(Domain& domain) {
-  const Access a = read_tile(domain.reference, reads(), burst_);
+// One load: the low word behind the last sample's number. Not plausible: faster than any clock of the chip.
+Access ClockSampler::read_low(Domain& domain, bool& plausible) {
+  burst_.clear();
+  const uint64_t trips_before = card_.transactions().round_trips;
+  uint32_t low = 0;
+  Access a = card_.aim(Window::control, domain.reference, card::kRegisterWindow);
+  const uint64_t before = host_.now();
+  if (a == Access::ok) a = card_.load_registers(Window::control, kLowOffset, {&low, 1});
+  const uint64_t after = host_.now();
+  round_trips_ += card_.transactions().round_trips - trips_before;
   if (a != Access::ok) return a;
+  const uint64_t advance = static_cast<uint32_t>(low - static_cast<uint32_t>(domain.last_cycles));
+  const ClockRead read{host_.limits(before).earliest, host_.limits(after).latest,
+                       domain.last_cycles + advance};
+  const double most =
+      static_cast<double>(read.after - domain.last_at) * static_cast<double>(rules_.largest_hz) / 16e9;
+  plausible = static_cast<double>(advance) <= most + 2;
+  burst_.push_back(read);
+  return a;
+}
+
+Access ClockSampler::sample(Domain& domain) {
+  const bool whole = domain.last_at == 0 || ++domain.since_whole >= kWholeEvery ||
+                     raw_now_ns() * kHostTicksPerNs - domain.last_at > kLongestAlone;
+  bool plausible = false;
+  Access a = Access::ok;
+  if (!whole) a = read_low(domain, plausible);
+  if (a == Access::ok && !plausible) {
+    a = read_tile(domain.reference, 1, burst_);
+    domain.since_whole = 0;
+  }
+  if (a != Access::ok) {
+    domain.last_at = 0;
+    return a;
+  }
+  domain.last_cycles = burst_.back().cycles;
+  domain.last_at = burst_.back().before;
   if (&domain == domains_.data()) {
     const uint64_t tight = width(tightest(burst_));
     if (widths_.size() < kWidthsKept)
@@ -116,7 +164,7 @@ Access ClockSampler::sample(Domain& domain) {
 
 // --- domains
 
-// The tile between two looks at the reference. Over these microseconds the frequency is taken as steady.
+// The tile between two reads of the reference. Over these microseconds the frequency is taken as steady.
 Access ClockSampler::sample_tile(TileClock& tile) {
   host_.anchor();
   std::vector<ClockRead> first, other, second;
@@ -206,7 +254,7 @@ ClockHead ClockSampler::head(size_t number) const {
   h.reference_y = domain.reference.y;
   h.era = domain.estimator.era();
   h.violations = static_cast<uint32_t>(domain.estimator.stats().violations);
-  h.dwell_ns = rules_.period_ns * rules_.dwell_periods;
+  h.dwell_ns = static_cast<uint64_t>(domain.estimator.dwell_ns());
   h.least_step_ppm = rules_.least_step_ppm;
   h.wander_ppb_per_s = rules_.wander_ppb_per_s;
   h.largest_hz = rules_.largest_hz;
@@ -220,11 +268,17 @@ ClockHead ClockSampler::head(size_t number) const {
 
 Access ClockSampler::sample() {
   host_.anchor();
-  compare_host_clocks();
+  const uint64_t now = raw_now_ns();
+  if (now - compared_at_ns_ >= kCompareApartNs) {
+    compared_at_ns_ = now;
+    compare_host_clocks();
+  }
   for (Domain& d : domains_)
     if (sample(d) == Access::gone) return Access::gone;
-  if (tiles_.size() == 1 || ++periods_ % periods_a_look_ != 0) return Access::ok;
-  for (unsigned i = tile_samples_per_period(); i > 0; --i)
+  sampled_ns_ += period_ns();
+  if (tiles_.size() == 1 || sampled_ns_ < looks_apart_ns()) return Access::ok;
+  sampled_ns_ = 0;
+  for (unsigned i = looks_at_once(); i > 0; --i)
     if (look_at_next() == Access::gone) return Access::gone;
   return Access::ok;
 }

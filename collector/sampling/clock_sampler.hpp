@@ -1,10 +1,11 @@
 // Samples the clocks of one card, sorts its tiles into clock domains and keeps a model of each. The device
-// thread's, between two sweeps; it waits for nothing. clock_publisher.hpp tells readers.
+// thread's, between two sweeps; it waits for nothing. clock_publisher.hpp publishes the model.
 //
-// One sample of a tile: live high, then low several times with host time around each, live high again
+// A whole sample of a tile: live high, then low with host time around it, live high again
 // (tt-isa-documentation WormholeB0/TensixTile/DebugTimestamper.md; the latch is left to device code, except
-// that low's loads set it, as any do). Where both highs agree every low belongs to them. Round trips: reads +
-// 2 a sample and domain, and once a period a look at one other tile.
+// that low's loads set it, as any do). Where both highs agree low belongs to them. Most samples are low alone:
+// it rolls over every three seconds at the soonest. Samples are denser while the frequency moves; all round
+// trips together, with reads of other tiles, stay below kMostRoundTrips a second.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,13 +15,13 @@
 #include "collector/clock/clock_estimator.hpp"
 #include "collector/sampling/host_ticks.hpp"
 #include "driver_iface/card.hpp"
+#include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
 
 struct SamplerOptions {
-  double rate_hz = 16;     // up to 32 the limit of round trips is kept whatever the domains
+  double rate_hz = 375;    // while the frequency is steady; otherwise what kMostRoundTrips allows
   uint32_t first_era = 0;  // of counters; earlier ones are those of a card before it was reset
-  unsigned reads = 8;      // a sample, fewer where kMostRoundTrips would be exceeded
 };
 
 class ClockSampler {
@@ -32,14 +33,18 @@ class ClockSampler {
   // `tiles`: whose markers are to be converted; the first is the reference of domain 0. Neither is null.
   ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options);
 
-  // Looks at every tile that was not looked at yet, at once. Not while a drain waits: a few hundred round
+  // Examines every tile that was not examined yet, at once. Not while a drain waits: a few hundred round
   // trips.
   card::Access finish_first_round();
   bool first_round_over() const { return looks_made_ + 1 >= tiles_.size(); }
 
-  uint64_t period_ns() const { return rules_.period_ns; }
-  // A sample of every domain, and a look at another tile or a few: the first round takes a second and a half.
+  // Until the next sample.
+  uint64_t period_ns() const;
+  // A sample of every domain, and now and then a sample of a few other tiles: the first round takes a
+  // second and a half.
   card::Access sample();
+  // The frequency is about to move, or did: samples are dense for a while.
+  void expect_motion() { expected_at_ns_ = raw_now_ns(); }
   // A marker of that tile with this 44-bit time was on the card at `raw_ns`.
   void seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns);
   // No sample will come: everything becomes final.
@@ -61,7 +66,7 @@ class ClockSampler {
     ClockEstimator::Stats stats;  // of domain 0
     size_t domains = 0, tiles = 0;
     double hz = 0;
-    uint64_t tile_spread = 0;  // host ticks; kNoBound until every tile was looked at
+    uint64_t tile_spread = 0;  // host ticks; kNoBound until every tile was examined
     uint64_t round_trips = 0;
     uint64_t host_steps = 0;  // of REALTIME against RAW, by more than a millisecond within a period
     std::vector<ClockEstimator::Step> steps;
@@ -76,6 +81,9 @@ class ClockSampler {
         : reference(at), estimator(rules, number, era) {}
     card::Coord reference;
     ClockEstimator estimator;
+    uint64_t last_cycles = 0;
+    HostTime last_at = 0;  // 0: the next sample is a whole one
+    unsigned since_whole = 0;
   };
   struct TileClock {
     card::Coord at;
@@ -86,8 +94,10 @@ class ClockSampler {
   };
 
   card::Access read_tile(card::Coord tile, unsigned reads, std::vector<ClockRead>& burst);
-  unsigned reads() const;
-  unsigned tile_samples_per_period() const;
+  card::Access read_low(Domain& domain, bool& plausible);
+  bool moving() const;
+  unsigned looks_at_once() const;
+  uint64_t looks_apart_ns() const;
   card::Access look_at_next();
   card::Access sample_tile(TileClock& tile);
   void join_domain(TileClock& tile, double least, double most);
@@ -99,7 +109,8 @@ class ClockSampler {
   ClockRules rules_;
   double rate_hz_;
   uint32_t first_era_;
-  unsigned wanted_reads_ = 1, periods_a_look_ = 1, periods_ = 0;
+  uint64_t sampled_ns_ = 0;  // by the periods, since the last poll of another tile
+  uint64_t compared_at_ns_ = 0, expected_at_ns_ = 0;
   HostTicks host_;
   HostTicks::Clocks clocks_{};
   std::vector<TileClock> tiles_;

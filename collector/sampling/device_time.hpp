@@ -1,6 +1,6 @@
 // Roughly what a card's clock showed at a host time: samples of one tile's wall clock, interpolated. Good to
 // the distance of two samples, which is all the drain needs to judge whether something can have been missed.
-// Not the clock model: nobody's time stamps come from here.
+// Not the clock model: no time stamp that is published comes from here.
 #pragma once
 #include <cstdint>
 #include <deque>

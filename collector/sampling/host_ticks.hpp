@@ -16,7 +16,7 @@ class HostTicks {
   static uint64_t tsc();
   // A stamp. Only instants() makes a time of it.
   uint64_t now() const;
-  // Ties stamps to RAW anew: before each burst of reads, whose stamps should not be much later.
+  // Ties stamps to RAW again: before each burst of reads, whose stamps should not be much later.
   void anchor();
 
   // RAW lies between the two for the instant of a stamp taken since anchor().

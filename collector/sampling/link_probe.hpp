@@ -45,7 +45,7 @@ struct ProbeGap {
 
 struct LinkProbe {
   card::Coord tile;
-  uint32_t timer_ns = 0;       // two looks at the clock with nothing between
+  uint32_t timer_ns = 0;       // two reads of the clock with nothing between
   std::vector<ProbeRow> rows;  // those that could be made, at least one sample each
   std::vector<ProbeGap> left_out;
   // The fastest bulk read, 0 when none could be made.

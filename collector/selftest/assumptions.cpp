@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/clock/clock_estimator.hpp"
-#include "collector/drain/timing.hpp"
+#include "collector/continuity/timing.hpp"
 #include "collector/program/json_text.hpp"
 
 namespace ttc::collect::selftest {
@@ -38,8 +38,8 @@ std::vector<Assumption> drain_rows() {
        kDrain,
        "until the host reads results, a core's log only grows, from word 0 on",
        "",
-       "collector/drain/timing.hpp; tt-metal kernel_profiler.hpp",
-       "looks at the front of a log that had grown",
+       "collector/continuity/timing.hpp; tt-metal kernel_profiler.hpp",
+       "reads of the front of a log that had grown",
        8,
        3,
        kNoWorkload,
@@ -54,13 +54,14 @@ std::vector<Assumption> drain_rows() {
        3,
        3,
        "words and index moved closer together than two loads are",
-       {Id::poll_deadline, Id::dram_numbering, Id::reset_cuts, Id::marker_whole, Id::log_grows}},
+       {Id::poll_deadline, Id::dram_numbering, Id::reset_cuts, Id::marker_whole, Id::log_grows},
+       "the order where index and words move closer together than two loads"},
       {Id::landing_time,
        "landing-time",
        kDrain,
        "pushed words are in DRAM so long after their index was raised",
        in_us(timing::kLandedNs),
-       "collector/drain/timing.hpp; no source gives a bound",
+       "collector/continuity/timing.hpp; no source gives a bound",
        "pushes",
        8,
        3,
@@ -82,7 +83,7 @@ std::vector<Assumption> drain_rows() {
        kDrain,
        "the host has written a core's vector so long after its first word, when it has read results",
        in_us(timing::kResetOverNs - timing::kLandedNs),
-       "collector/drain/timing.hpp; tt-metal profiler.cpp",
+       "collector/continuity/timing.hpp; tt-metal profiler.cpp",
        "results reads",
        3,
        3,
@@ -93,7 +94,7 @@ std::vector<Assumption> drain_rows() {
        kDrain,
        "after a results read a core does not regain its index and its count of launches within this time",
        in_ms(timing::kPollDeadlineNs),
-       "collector/drain/timing.hpp",
+       "collector/continuity/timing.hpp",
        "results reads",
        3,
        3,
@@ -104,7 +105,7 @@ std::vector<Assumption> drain_rows() {
        kDrain,
        "RUN_COUNTER counts the launches that were recorded, and only the host sets it back",
        "",
-       "collector/drain/timing.hpp; tt-metal kernel_profiler.hpp, finish_profiler",
+       "collector/continuity/timing.hpp; tt-metal kernel_profiler.hpp, finish_profiler",
        "comparisons with the frames of a log",
        1,
        1,
@@ -115,7 +116,7 @@ std::vector<Assumption> drain_rows() {
        kDrain,
        "a results read of the host resets all cores",
        "",
-       "collector/drain/timing.hpp; tt-metal profiler.cpp",
+       "collector/continuity/timing.hpp; tt-metal profiler.cpp",
        "results reads",
        3,
        3,
@@ -126,14 +127,13 @@ std::vector<Assumption> drain_rows() {
        kDrain,
        "the per-RISC DRAM addresses are 0 until the host's first results read",
        "",
-       "collector/drain/timing.hpp; tt-metal profiler_common.h, G3 and later",
+       "collector/continuity/timing.hpp; tt-metal profiler_common.h, G3 and later",
        "first results reads",
        1,
        3,
-       "the first results read was over, or did not come, or the format has no such words; that they were "
-       "set before it cannot be "
-       "seen afterwards",
-       {Id::poll_deadline, Id::reset_cuts}},
+       "the first results read was over, or did not come, or the format has no such words",
+       {Id::poll_deadline, Id::reset_cuts},
+       "whether they were set before the first results read; only that a results read sets them is seen"},
   };
 }
 
@@ -165,8 +165,9 @@ std::vector<Assumption> clock_rows() {
       {Id::one_change,
        "one-change",
        kClock,
-       "the frequency changes at most once in this time, by 100 ppm at least",
-       in_ms(kRules.period_ns * kRules.dwell_periods),
+       "between two samples that are this far apart the frequency changes at most once, and steps by 4400 "
+       "ppm at least",
+       in_ms(kRules.longest_step_gap_ns),
        "collector/clock/CLOCK.md, conditional bounds",
        "stretches of that length",
        2,
@@ -176,7 +177,7 @@ std::vector<Assumption> clock_rows() {
       {Id::wander,
        "wander",
        kClock,
-       "between changes the frequency drifts no faster than this",
+       "between steps the frequency drifts no faster than this; bounds over a faster slew are wider",
        number(kRules.wander_ppb_per_s / 1e3, "ppm/s"),
        "collector/clock/CLOCK.md, conditional bounds",
        "seconds of one frequency",
@@ -238,7 +239,8 @@ std::vector<Assumption> clock_rows() {
        1,
        1,
        kNoTimer,
-       {}},
+       {},
+       "another process that loads the low half meanwhile looks like a high half that is not latched"},
   };
 }
 
@@ -266,7 +268,8 @@ std::vector<Assumption> driver_rows() {
        1,
        1,
        "the board is not in our table, or the card is emulated: its fused-off tiles are given, not read",
-       {}},
+       {},
+       "whether a tile that says it is on is fused off: which ones are is compared in number only"},
       {Id::dram_numbering,
        "dram-numbering",
        kDriver,
@@ -332,7 +335,8 @@ std::vector<Assumption> driver_rows() {
        1,
        1,
        "the card was not reset meanwhile, and this test resets none",
-       {}},
+       {},
+       "what no reset shows: the test makes none"},
       {Id::aiclk,
        "aiclk",
        kDriver,
@@ -384,11 +388,13 @@ std::string assumptions_as_markdown() {
 std::string assumptions_as_json() {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Assumption& a : assumptions())
-    rows.push_back({{"name", a.name},
-                    {"layer", to_string(a.layer)},
-                    {"assumed", a.sentence},
-                    {"constant", a.constant},
-                    {"source", a.source}});
+    rows.push_back(
+        {{"name", a.name},
+         {"layer", to_string(a.layer)},
+         {"assumed", a.sentence},
+         {"constant", a.constant},
+         {"source", a.source},
+         {"hidden", a.hidden.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(a.hidden)}});
   return program::json_text(rows);
 }
 

@@ -57,6 +57,7 @@ struct Assumption {
   uint32_t contradicts;     // so many against; fewer may be the host's doing
   std::string_view unseen;  // why there may be no observation
   std::vector<Id> needs;    // while one of these is contradicted, what was seen proves nothing about this one
+  std::string_view hidden{};  // what of it cannot be seen from outside, by reads, however long the test lasts
 };
 
 // By Id.

@@ -111,19 +111,33 @@ bool TimerWatch::read(Reading& reading) {
   return load(card::kTimerHigh, reading.high);
 }
 
-void TimerWatch::look(uint64_t patience_ns) {
+void TimerWatch::look() {
+  uint32_t latched = 0;  // by the last poll's load of the low half
   Reading now;
-  if (!tile_ || !read(now)) return;
+  const uint64_t begun_ns = raw_now_ns();
+  if (!tile_ || (last_ && !load(card::kTimerHigh, latched)) || !read(now)) return;
   if (!first_)
     first_ = now;
   else if (now.before - first_->after > kTimerLongNs)
     judge_rate(now);
-  const uint64_t wraps_in_ns = (uint64_t{1} << 32) - now.low;
-  constexpr uint64_t kTickNs = 1'000'000'000 / card::kTimerHz;
-  if (wraps_in_ns * kTickNs <= patience_ns)
-    watch_wrap(now);
-  else
+  if (last_) judge_latch(begun_ns, latched, now);
+  last_ = now;
+}
+
+// Where the low half has wrapped since the last poll, the high half must have stayed as it was latched then.
+void TimerWatch::judge_latch(uint64_t begun_ns, uint32_t latched, const Reading& now) {
+  if (now.low >= last_->low) {
     tallies_.cannot_see(Id::timer_latch, "the low half did not wrap meanwhile, which it does every 86 s");
+    return;
+  }
+  // A wrap behind the load of the high half shows nothing, and one of a reset card is none.
+  constexpr uint64_t kTickNs = 1'000'000'000 / card::kTimerHz;
+  if (uint64_t{now.low} * kTickNs < now.after - begun_ns + kAroundWrapNs || now.high != last_->high + 1)
+    return;
+  if (latched == last_->high)
+    tallies_.agrees(Id::timer_latch);
+  else
+    tallies_.speaks_against(Id::timer_latch, "the high half went on without a load of the low one");
 }
 
 void TimerWatch::judge_rate(const Reading& now) {
@@ -139,28 +153,6 @@ void TimerWatch::judge_rate(const Reading& now) {
     tallies_.speaks_against(Id::timer_rate, text);
   else if (most < kHz * (1 + kTimerTolerance) && least > kHz * (1 - kTimerTolerance))
     tallies_.agrees(Id::timer_rate), tallies_.describe(Id::timer_rate, text);
-}
-
-// The low half is loaded before it wraps and the high half behind: it must be the one from before.
-void TimerWatch::watch_wrap(const Reading& now) {
-  constexpr uint64_t kTickNs = 1'000'000'000 / card::kTimerHz;
-  const uint64_t wrap_ns = now.after + ((uint64_t{1} << 32) - now.low) * kTickNs;
-  while (raw_now_ns() + kAroundWrapNs < wrap_ns) {
-  }
-  Reading before;
-  uint32_t latched = 0;
-  if (!read(before) || before.low < now.low) return;
-  while (raw_now_ns() < wrap_ns + kAroundWrapNs) {
-  }
-  Reading behind;
-  if (!load(card::kTimerHigh, latched) || !read(behind) || behind.low >= before.low) return;
-  // The low half may have wrapped behind the load of the high one: then it has counted for less than that took.
-  const uint64_t since_wrap_ns = uint64_t{behind.low} * kTickNs;
-  if (since_wrap_ns < kAroundWrapNs / 2) return;
-  if (latched == before.high)
-    tallies_.agrees(Id::timer_latch);
-  else
-    tallies_.speaks_against(Id::timer_latch, "the high half went on without a load of the low one");
 }
 
 }  // namespace ttc::collect::selftest

@@ -18,8 +18,9 @@ void judge_flat_ids(const card::Card& card, const Attachment& attachment, Tallie
 class TimerWatch {
  public:
   TimerWatch(card::Card& card, Tallies& tallies);
-  // The rate since the first call. Waits over a wrap of the low half where that comes within `patience_ns`.
-  void look(uint64_t patience_ns);
+  // Judges the rate since the first call, and the latch where the low half has wrapped since the last one. Another process that loads
+  // the low half between them looks like a high half that is not latched.
+  void look();
 
  private:
   struct Reading {
@@ -29,12 +30,12 @@ class TimerWatch {
   bool read(Reading& reading);
   bool load(uint64_t address, uint32_t& value);
   void judge_rate(const Reading& now);
-  void watch_wrap(const Reading& now);
+  void judge_latch(uint64_t begun_ns, uint32_t latched, const Reading& now);
 
   card::Card& card_;
   Tallies& tallies_;
   std::optional<card::Coord> tile_;
-  std::optional<Reading> first_;
+  std::optional<Reading> first_, last_;
 };
 
 }  // namespace ttc::collect::selftest

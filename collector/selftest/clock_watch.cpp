@@ -17,7 +17,7 @@ using card::Access;
 using card::Window;
 
 constexpr ClockRules kClockRules{};
-constexpr uint64_t kDwellNs = kClockRules.period_ns * kClockRules.dwell_periods;
+constexpr uint64_t kDwellNs = kClockRules.longest_step_gap_ns;
 constexpr uint64_t kEveryNs = 250'000;
 constexpr uint64_t kTelemetryNs = 50'000'000;   // the driver reads the chip for it
 constexpr uint64_t kStretchNs = 2'000'000'000;  // then a new one is begun, of the same frequency

@@ -1,4 +1,4 @@
-// The clocks of a card, looked at densely: one tile's counter again and again, each time beside another tile's. Brackets of host
+// The clocks of a card, examined densely: one tile's counter again and again, each time beside another tile's. Brackets of host
 // time (CLOCK_MONOTONIC_RAW) around every load; nothing is concluded from where inside of a bracket the card looked, so that a
 // host that is kept waiting widens brackets and breaks no conclusion.
 #pragma once

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "collector/drain/timing.hpp"
+#include "collector/continuity/timing.hpp"
 #include "collector/host/cpu_set.hpp"
 #include "ttcollect/host_time.hpp"
 

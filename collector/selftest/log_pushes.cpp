@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "collector/drain/timing.hpp"
+#include "collector/continuity/timing.hpp"
 #include "collector/selftest/log_watch.hpp"
 #include "ttcollect/host_time.hpp"
 

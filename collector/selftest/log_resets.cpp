@@ -1,9 +1,9 @@
-// Results reads of the host: how long it writes a vector, whether all cores are reset, when they run again. And what is seen of
+// Results reads of the host: how long it writes a vector, when a core runs again. And what is seen of
 // vectors and logs between two of them.
 #include <algorithm>
 #include <cstdio>
 
-#include "collector/drain/timing.hpp"
+#include "collector/continuity/timing.hpp"
 #include "collector/selftest/log_watch.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -14,11 +14,7 @@ using card::Access;
 using card::Window;
 
 constexpr uint64_t kWatchVectorNs = 20'000'000;  // long behind what is assumed, on a busy host, too
-constexpr uint64_t kOthersAfterNs = 300'000;     // the host has reset the other cores by then
-constexpr uint64_t kOthersForNs = 60'000'000;  // or has not: a host that was kept waiting does it within this
 constexpr uint64_t kWriteNs = timing::kResetOverNs - timing::kLandedNs;
-constexpr uint64_t kLongestPauseNs = 20'000'000;
-constexpr size_t kMostOthers = 4;
 constexpr uint32_t kFrontIsOldWords = 256;  // an index that far: what stands at the front has landed long ago
 
 }  // namespace
@@ -30,10 +26,8 @@ Access LogWatch::after_reset(const Poll& before, const Poll& now) {
   if (in_time && now.runs < before.runs && before.index != 0)
     reset_ = Reset{before.begun, now.ended, before.index, before.runs};
   a = watch_vector(before, now);
-  if (a == Access::ok && in_time) a = watch_others(before, now);
   pending_.reset();
   forget();
-  looked_at_all_ns_ = 0;
   vector_ns_ = 0;
   moved_ns_ = raw_now_ns();
   return a;
@@ -43,16 +37,18 @@ Access LogWatch::after_reset(const Poll& before, const Poll& now) {
 Access LogWatch::watch_vector(const Poll& before, const Poll& now) {
   if (vector_ns_ == 0) return Access::ok;
   const VectorWords earlier = vector_;
-  std::vector<uint32_t> of_host{format_.run_counter, format_.noc_x, format_.noc_y, format_.dropped,
-                                format_.done};
+  // Firmware raises these at the end of a launch only; its other words are there again when one begins.
+  std::vector<uint32_t> of_host{format_.run_counter};
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) of_host.push_back(format_.host_end + r);
   VectorWords seen{};
   uint64_t still_old_ns = 0, over_ns = 0;
   for (uint64_t begun = raw_now_ns(); begun - now.ended < kWatchVectorNs; begun = raw_now_ns()) {
     if (const Access a = load_vector(card_, core(), format_.control_words, seen); a != Access::ok) return a;
     const uint64_t ended = raw_now_ns();
-    if (seen[format_.run_counter] < before.runs && seen[format_.run_counter] > now.runs)
-      break;  // it runs again
+    // Once the core has run again, words that stand may be of the new epoch.
+    const auto runs = load_control(card_, core(), format_.run_counter);
+    if (!runs) return runs.error();
+    if (std::max(seen[format_.run_counter], *runs) > now.runs) break;
     const bool old = std::any_of(of_host.begin(), of_host.end(),
                                  [&](uint32_t w) { return earlier[w] != 0 && seen[w] >= earlier[w]; });
     if (old) still_old_ns = begun;
@@ -74,51 +70,6 @@ Access LogWatch::watch_vector(const Poll& before, const Poll& now) {
                   static_cast<double>(over_ns - before.begun) / 1e3);
     tallies_.agrees(Id::reset_write_time);
     tallies_.describe(Id::reset_write_time, text);
-  }
-  return Access::ok;
-}
-
-// Cores that had recorded launches must lose their counts, too. One that still has its count is watched until it has not.
-Access LogWatch::watch_others(const Poll& before, const Poll& now) {
-  if (looked_at_all_ns_ == 0) return Access::ok;
-  while (raw_now_ns() - now.ended < kOthersAfterNs) {
-  }
-  std::vector<const AttachedCore*> still;
-  size_t others = 0;
-  for (const auto& [other, earlier] : last_of_) {
-    if (other == subject_ || earlier.runs == 0) continue;
-    Poll look;
-    if (const Access a = poll(*other, look); a != Access::ok) return a;
-    ++others;
-    if (look.runs >= earlier.runs && still.size() < kMostOthers) still.push_back(other);
-    if (look.ended - before.begun > timing::kPollDeadlineNs)
-      return Access::ok;  // it may be another epoch's count
-  }
-  if (others == 0) return Access::ok;
-  if (still.empty()) {
-    tallies_.agrees(Id::reset_all_cores);
-    return Access::ok;
-  }
-  bool watched = true, reset = false;
-  if (const Access a = watch_until_reset(*still.front(), last_of_[still.front()].runs, watched, reset);
-      a != Access::ok)
-    return a;
-  if (watched && !reset)
-    tallies_.speaks_against(Id::reset_all_cores, std::to_string(still.size()) + " or more of " +
-                                                     std::to_string(others) +
-                                                     " other cores kept their counts");
-  return Access::ok;
-}
-
-// `watched`: without a pause so long that a reset, and as many launches as before, could have gone by.
-Access LogWatch::watch_until_reset(const AttachedCore& core, uint32_t runs, bool& watched, bool& reset) {
-  const uint64_t begun = raw_now_ns();
-  uint64_t earlier = begun;
-  for (Poll now; now.ended < begun + kOthersForNs; earlier = now.ended) {
-    if (const Access a = poll(core, now); a != Access::ok) return a;
-    watched = watched && now.ended - earlier < kLongestPauseNs;
-    reset = reset || now.runs < runs;
-    if (reset) return Access::ok;
   }
   return Access::ok;
 }
@@ -196,19 +147,6 @@ Access LogWatch::look_at_vector() {
   if (vector_ns_ - earlier_ns < timing::kPollDeadlineNs && earlier[format_.run_counter] > 1 &&
       vector_[format_.run_counter] >= earlier[format_.run_counter])
     tallies_.speaks_against(Id::risc_addresses, "they were set while a count of launches went on");
-  return Access::ok;
-}
-
-Access LogWatch::look_at_all() {
-  for (const AttachedCore& other : attachment_.cores) {
-    if (other.kind != markers::CoreKind::tensix || &other == subject_) continue;
-    if (const Access a = poll(other, last_of_[&other]); a == Access::gone) return a;
-  }
-  looked_at_all_ns_ = raw_now_ns();
-  // The core that is watched was not polled meanwhile: it begins again.
-  forget();
-  pending_.reset();
-  last_ = {};
   return Access::ok;
 }
 

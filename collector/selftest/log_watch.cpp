@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collector/drain/timing.hpp"
+#include "collector/continuity/timing.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect::selftest {
@@ -19,7 +19,6 @@ using card::Window;
 constexpr uint32_t kFrontWords = 12;          // the slots of a first frame, which hold its times
 constexpr uint64_t kIdleNs = 300'000'000;     // without a push another core is watched
 constexpr uint64_t kOneCoreNs = 250'000'000;  // then the next one is watched
-constexpr uint64_t kLookAtAllNs = 50'000'000;
 constexpr unsigned kFrontEvery = 16, kLoadsEvery = 16, kVectorEvery = 32;  // polls
 
 std::string latest_us(const char* what, uint64_t ns) {
@@ -97,6 +96,10 @@ Access LogWatch::find_logs() {
       }
     }
   }
+  tallies_.agrees(Id::dram_numbering, figures_.logs_found);
+  if (figures_.logs_found == 0 && figures_.logs_elsewhere)
+    tallies_.speaks_against(Id::dram_numbering,
+                            std::to_string(figures_.logs_elsewhere) + " logs stand in another bank");
   return Access::ok;
 }
 
@@ -170,7 +173,6 @@ Access LogWatch::step() {
     if (a == Access::ok && steps_ % kLoadsEvery == 0) a = compare_loads();
     if (a == Access::ok && steps_ % kVectorEvery == 0) a = look_at_vector();
     if (a == Access::ok && steps_ % kFrontEvery == 0) a = look_at_front();
-    if (a == Access::ok && now.ended - looked_at_all_ns_ > kLookAtAllNs) a = look_at_all();
   }
   if (a == Access::ok && !pending_ && primed_) judge_launches(now);
   last_ = now;
@@ -201,10 +203,6 @@ LogFigures LogWatch::finish() {
     figures_.landing_max_ns = landings_.back();
     tallies_.describe(Id::landing_time, latest_us("the latest within", figures_.landing_max_ns));
   }
-  for (uint64_t i = 0; i < figures_.logs_found; ++i) tallies_.agrees(Id::dram_numbering);
-  if (figures_.logs_found == 0 && figures_.logs_elsewhere)
-    tallies_.speaks_against(Id::dram_numbering,
-                            std::to_string(figures_.logs_elsewhere) + " logs stand in another bank");
   return figures_;
 }
 

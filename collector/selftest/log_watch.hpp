@@ -1,4 +1,4 @@
-// A running profiled workload, looked at from outside: one core's index and count of launches as fast as the link allows, the words
+// A running profiled workload, examined from outside: one core's index and count of launches as fast as the link allows, the words
 // behind every push until they have landed, and what a results read of the host does to all cores. Only reads.
 //
 // The core is one whose BRISC log is the first of its memory bank, because that log's place does not depend on the size of the
@@ -70,8 +70,6 @@ class LogWatch {
   static bool is_half(const std::vector<uint32_t>& seen, const std::vector<uint32_t>& final);
   card::Access after_reset(const Poll& before, const Poll& now);
   card::Access watch_vector(const Poll& before, const Poll& now);
-  card::Access watch_others(const Poll& before, const Poll& now);
-  card::Access watch_until_reset(const AttachedCore& core, uint32_t runs, bool& watched, bool& reset);
   void judge_regained(const Poll& now);
   void judge_launches(const Poll& now);
   void forget();
@@ -79,7 +77,6 @@ class LogWatch {
   card::Access look_at_front();
   card::Access compare_loads();
   card::Access look_at_vector();
-  card::Access look_at_all();
 
   card::Card& card_;
   const Attachment& attachment_;
@@ -87,12 +84,12 @@ class LogWatch {
   Tallies& tallies_;
   LogFigures figures_;
   std::vector<const AttachedCore*> first_of_bank_;
-  std::map<const AttachedCore*, Poll> last_of_;  // of all Tensix cores, as of the latest look at all
+  std::map<const AttachedCore*, Poll> last_of_;  // of those, when a core was chosen
   const AttachedCore* subject_ = nullptr;
   size_t subject_at_ = 0;
   uint32_t bank_ = 0;
   Poll last_;
-  uint64_t moved_ns_ = 0, chosen_ns_ = 0, looked_at_all_ns_ = 0;
+  uint64_t moved_ns_ = 0, chosen_ns_ = 0;
   unsigned steps_ = 0;
   markers::FrameDigest digest_;
   bool primed_ = false;  // the digest is that of the words in front of the index

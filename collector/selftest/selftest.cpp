@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "collector/selftest/chip_watch.hpp"
+#include "collector/selftest/reset_watch.hpp"
 #include "driver_iface/guarded_card.hpp"
 #include "driver_iface/pci_functions.hpp"
 #include "ttcollect/host_time.hpp"
@@ -15,9 +16,12 @@ using card::Access;
 
 // Shares of the whole time.
 constexpr uint64_t kGapsPercent = 5, kLinkPercent = 10, kCollectPercent = 20;
-constexpr uint64_t kRoundNs = 20'000'000'000;  // clocks and logs in turn
-constexpr size_t kMostTiles = 3;               // on which the link is measured, until one serves
-constexpr uint32_t kMostSamples = 100'000;     // of a kind of load
+constexpr uint64_t kRoundNs = 20'000'000'000;               // clocks, logs and results reads in turn
+constexpr uint64_t kShortRoundNs = 2'000'000'000;           // when the test ends with what is contradicted
+constexpr uint64_t kClockRoundNs = 250'000'000;             // likewise, where there are only clocks to watch
+constexpr uint64_t kClocksPercent = 40, kLogsPercent = 35;  // of a round; the rest is for results reads
+constexpr size_t kMostTiles = 3;                            // on which the link is measured, until one serves
+constexpr uint32_t kMostSamples = 100'000;                  // of a kind of load
 
 bool is_emulated(const std::string& device) {
   return device.starts_with("emu:");
@@ -44,7 +48,11 @@ class Testing {
   }
 
  private:
-  uint64_t share(uint64_t percent) const { return options_.duration_ns / 100 * percent; }
+  uint64_t share(uint64_t percent) const {
+    const uint64_t whole =
+        options_.until_contradicted ? std::min(options_.duration_ns, kShortRoundNs) : options_.duration_ns;
+    return whole / 100 * percent;
+  }
   Figures& figures() { return result_.figures; }
 
   bool open() {
@@ -142,17 +150,28 @@ class Testing {
     ClockWatch clocks(*card_, tiles_, tallies_);
     TimerWatch timer(*card_, tallies_);
     std::optional<LogWatch> logs;
-    if (attachment_) logs.emplace(*card_, *attachment_, tallies_);
+    std::optional<ResetWatch> resets;
+    if (attachment_) {
+      logs.emplace(*card_, *attachment_, tallies_);
+      resets.emplace(*card_, *attachment_, tallies_);
+    }
+    const bool until = options_.until_contradicted;
     const uint64_t end =
-        raw_now_ns() + share(100 - kGapsPercent - kLinkPercent - (attachment_ ? kCollectPercent : 0));
+        raw_now_ns() + (until
+                            ? options_.duration_ns
+                            : share(100 - kGapsPercent - kLinkPercent - (attachment_ ? kCollectPercent : 0)));
     Access a = Access::ok;
     for (uint64_t now = raw_now_ns(); a != Access::gone && now < end; now = raw_now_ns()) {
-      const uint64_t round = std::min(end - now, kRoundNs);
-      timer.look(round / 4);
-      a = clocks.run(now + (logs ? round / 2 : round));
-      if (a != Access::gone && logs) a = logs->run(round / 2);
+      if (until && any_contradicted(judge(tallies_))) break;
+      const uint64_t round = std::min(end - now, !until ? kRoundNs : logs ? kShortRoundNs : kClockRoundNs);
+      timer.look();
+      a = clocks.run(now + round * (logs ? kClocksPercent : 100) / 100);
+      timer.look();
+      if (a != Access::gone && logs) a = logs->run(round * kLogsPercent / 100);
+      if (a != Access::gone && resets)
+        a = resets->run(raw_now_ns() + round * (100 - kClocksPercent - kLogsPercent) / 100);
     }
-    if (a != Access::gone) timer.look(0);
+    if (a != Access::gone) timer.look();
     figures().vanished = a == Access::gone;
     if (a == Access::gone && card_->health() == card::Health::gone) tallies_.agrees(Id::reset_cuts);
     figures().clock = clocks.finish();
@@ -167,6 +186,10 @@ class Testing {
 
   void collect() {
     if (!attachment_ || figures().vanished || !options_.collect) return;
+    if (options_.until_contradicted) {
+      figures().not_collected = "the test ends with what is contradicted";
+      return;
+    }
     figures().collected = options_.collect(share(kCollectPercent), figures().not_collected);
   }
 

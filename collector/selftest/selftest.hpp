@@ -26,6 +26,8 @@ struct CollectFigures {
 struct Options {
   std::string device;
   uint64_t duration_ns = 300'000'000'000;
+  bool until_contradicted =
+      false;  // ends as soon as an assumption is contradicted; what is measured is measured shortly
   // Collects for the given time. Where it cannot, it returns nothing, and `why_not` is the sentence that the report prints.
   std::function<std::optional<CollectFigures>(uint64_t for_ns, std::string& why_not)> collect;
 };

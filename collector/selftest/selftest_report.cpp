@@ -200,6 +200,8 @@ std::string to_text(const Result& result) {
     text += "                " + std::string(a.sentence) +
             (a.constant.empty() ? "" : " (" + a.constant + ")") + "\n";
     text += "                " + l.evidence + "\n";
+    if (!a.hidden.empty())
+      text += "                cannot be seen from outside: " + std::string(a.hidden) + "\n";
   }
   if (!f.refused.empty()) return text + host_text(f.host);
   return text + link_text(f.link) + clock_text(f.clock) + power_text(f) + workload_text(f) +
@@ -215,7 +217,8 @@ std::string to_json(const Result& result) {
                      {"assumed", assumption(l.id).sentence},
                      {"constant", or_null(assumption(l.id).constant)},
                      {"verdict", to_string(l.verdict)},
-                     {"evidence", l.evidence}});
+                     {"evidence", l.evidence},
+                     {"hidden", or_null(std::string(assumption(l.id).hidden))}});
   json out{{"version", program::version()},
            {"verified_on_silicon", false},
            {"kind", f.device_kind},

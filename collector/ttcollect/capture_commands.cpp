@@ -18,6 +18,7 @@
 #include "collector/record/capture_copy.hpp"
 #include "collector/record/play.hpp"
 #include "collector/record/snapshot.hpp"
+#include "collector/ttcollect/info_page.hpp"
 #include "collector/ttcollect/program.hpp"
 #include "shm/reader.hpp"
 #include "ttcollect/capture_reader.hpp"
@@ -130,31 +131,6 @@ json to_json(const CaptureReader& reader, const Contents& c) {
   return j;
 }
 
-std::string to_text(const json& j) {
-  std::string text;
-  for (const auto& [key, value] : j.items()) {
-    if (key == "sessions") continue;
-    char line[100];
-    std::snprintf(line, sizeof line, "%-18s", key.c_str());
-    const std::string shown = value.is_string() ? value.get<std::string>() : program::json_text(value);
-    text += line + program::printable(shown) + "\n";
-  }
-  for (const auto& s : j["sessions"]) {
-    char line[100];
-    json brief;
-    for (const char* key :
-         {"session", "device", "chip", "arch", "board", "aiclk_mhz", "layout", "mode", "cores"})
-      if (s.contains(key)) brief[key] = s[key];
-    text += "session           " + program::printable(program::json_text(brief)) + "\n";
-    if (s.contains("environment") && s["environment"].is_object())
-      for (const auto& [key, value] : s["environment"].items()) {
-        std::snprintf(line, sizeof line, "  %-16.16s", program::printable(key).c_str());
-        text += line + program::printable(program::json_text(value)) + "\n";
-      }
-  }
-  return text;
-}
-
 std::string describe(const shm::LossRecord& r) {
   std::string text = std::to_string(r.core_x) + "-" + std::to_string(r.core_y) + " RISC " +
                      std::to_string(r.risc) + ": " + to_string(r.cause) + ", " + to_string(r.precision);
@@ -262,7 +238,7 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
   recover_->footer(
       "Exit codes: 0 nothing is missing, 2 wrong usage, 3 it cannot be read, 4 the output holds what was "
       "left "
-      "and something\nis missing (which is said, and stands in the output as losses), 6 the output failed.");
+      "and something\nis missing (which is printed, and is in the output as losses), 6 the output failed.");
 
   constexpr const char* kRedact = "leave out what is personal; `ttcollect info` lists what that is";
   recover_->add_flag("--redact", redact_, kRedact);
@@ -274,8 +250,15 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
   program::add_size_or_duration_option(
       *snapshot_, "--last", last_,
       "only the last so much of each ring, or what was read in so long: 64MiB, 10s");
+  snapshot_->add_option(
+      "--at", at_ns_,
+      "cut at this instant of CLOCK_MONOTONIC_RAW, in ns, which is waited for (default: now)");
   snapshot_->add_flag("--redact", redact_, kRedact);
-  snapshot_->add_flag("--json", json_, "say how long it took, as JSON");
+  snapshot_->add_flag("--json", json_, "what was written and how long it took, as JSON");
+  snapshot_->footer(
+      "Exit codes: 0 ok, 2 wrong usage, 3 no such collector, 6 the output failed, 8 anything else (memory, "
+      "an "
+      "error of the system).");
 
   play_ = program::add_command(app, "play", "feed a capture into live rings, for readers to be tried on");
   play_->add_option("file", file_, "FILE.ttc")->required();
@@ -288,6 +271,9 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
       })
       ->capture_default_str();
   play_->add_option("--prefix", prefix_, "of the live names, before the device's")->capture_default_str();
+  play_->footer(
+      "Exit codes: 0 played, 2 wrong usage, 3 the file cannot be read, or no ring can be made, 4 the file is "
+      "damaged, 8 anything\nelse (memory, an error of the system).");
   constexpr program::UnitRange kRing{uint64_t{256} << 10, uint64_t{1} << 31};
   program::add_size_option(*play_, "--ring", ring_bytes_, "size of each ring: 32MiB (at least 256KiB)",
                            kRing);
@@ -314,7 +300,7 @@ int CaptureCommands::info() {
   CaptureReader reader(file_, old ? Wanted{} : facts_only);
   const Contents contents = contents_of(reader);
   const json j = to_json(reader, contents);
-  std::fputs((json_ ? program::json_text(j) + "\n" : to_text(j)).c_str(), stdout);
+  std::fputs((json_ ? program::json_text(j) + "\n" : info_page(j)).c_str(), stdout);
   const bool whole = !reader.cut() && reader.damage().empty() && (old || reader.file().indexed());
   return whole ? Exit::kOk : Exit::kDamaged;
 }
@@ -347,6 +333,7 @@ int CaptureCommands::snapshot() {
     return say(Exit::kNoSource, "no collector is running; name a segment that was left behind");
   SnapshotOptions options;
   options.redact = redact_;
+  options.at_ns = at_ns_;
   if (last_.bytes) options.last_bytes = last_.bytes;  // what was not asked for bounds nothing
   if (last_.nanoseconds) options.last_ns = last_.nanoseconds;
   std::string to = output_;
@@ -396,10 +383,9 @@ int CaptureCommands::play() {
     say(Exit::kOk,
         std::to_string(r.skipped_chunks) + " chunks are larger than the ring takes; give a larger --ring");
   if (r.untold_losses)
-    say(Exit::kOk,
-        "the file tells of more intervals of loss than a segment keeps for readers that come late: " +
-            std::to_string(r.untold_losses) + " times one was left out; `ttreport loss --from " + file_ +
-            "` has all");
+    say(Exit::kOk, "the file has more intervals of loss than a segment keeps for readers that come late: " +
+                       std::to_string(r.untold_losses) + " times one was left out; `ttreport loss --from " +
+                       file_ + "` has all");
   return r.damage.empty() ? Exit::kOk : say(Exit::kDamaged, file_ + " is damaged " + r.damage);
 }
 

@@ -27,6 +27,7 @@ class CaptureCommands {
 
   CLI::App *info_, *recover_, *snapshot_, *play_;
   program::SizeOrDuration last_;
+  uint64_t at_ns_ = 0;
   std::string file_, output_, speed_ = "1", prefix_ = "play-";
   std::vector<std::string> names_;
   uint64_t ring_bytes_ = 32u << 20;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdio>
 
+#include "collector/program/option_names.hpp"
+
 namespace ttc::collect {
 namespace {
 
@@ -51,7 +53,7 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
          "--keep", t.keep,
          "what stays when not all can: at --max-size (newest: with --rotate, the oldest file goes; oldest:\n"
          "nothing more is written), and when the disk is too slow for good. All else is reported as lost")
-      ->check(CLI::IsMember({"newest", "oldest"}))
+      ->check(program::one_of({"newest", "oldest"}))
       ->capture_default_str()
       ->group(kCaptureFile);
   size("--memory", t.options.memory_bytes, "at most this waits for the disk (default: 64MiB)");
@@ -67,11 +69,11 @@ void add_flight_options(CLI::App& app, TypedCapture& t) {
   const auto time = [&](const char* name, uint64_t& to, const char* what) {
     program::add_duration_option(app, name, to, what)->group(kFlight);
   };
-  program::add_size_option(
-      app, "--flight", t.flight.bytes,
-      "write nothing until asked (SIGUSR1, ttcollect snapshot) or triggered; then the last so much of each "
-      "ring,\n"
-      "as NAME.0001.ttc, ... (NAME.ttc is that of -o). The rings get twice as much")
+  program::add_size_option(app, "--flight", t.flight.bytes,
+                           "write nothing until a request (SIGUSR1, ttcollect snapshot) or triggered; then "
+                           "the last so much of each "
+                           "ring,\n"
+                           "as NAME.0001.ttc, ... (NAME.ttc is that of -o). The rings get twice as much")
       ->group(kFlight);
   app.add_option(
          "--trigger", t.triggers,
@@ -146,7 +148,7 @@ std::string capture_arithmetic(const CaptureOptions& o, uint64_t ring_bytes) {
   char text[400];
   std::snprintf(
       text, sizeof text,
-      "capture: %s of memory for what waits for the disk, which may stand still for %.2g s at %.0f MB/s "
+      "capture: %s of memory for what waits for the disk, which may stop for %.2g s at %.0f MB/s "
       "(default: %.0f MB/s x %.2g s); before that the ring holds %.2g s; then blocks of %s are dropped, the "
       "%s "
       "stay, and the loss is reported",

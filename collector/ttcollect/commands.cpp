@@ -40,11 +40,11 @@ int verdict(const RunResult& result, const std::string& output) {
                            "; what was read until then is in live:" + d.live_name +
                            (output.empty() ? "" : " and " + output));
   }
-  if (!result.viewer_failure.empty()) say(Exit::kOutput, result.viewer_failure);
-  return failed || !result.viewer_failure.empty() ? Exit::kOutput
-         : broke                                  ? Exit::kFailed
-         : vanished                               ? Exit::kCardVanished
-                                                  : Exit::kOk;
+  for (const std::string& failure : result.companion_failures) say(Exit::kOutput, failure);
+  return failed || !result.companion_failures.empty() ? Exit::kOutput
+         : broke                                      ? Exit::kFailed
+         : vanished                                   ? Exit::kCardVanished
+                                                      : Exit::kOk;
 }
 
 int list_all(bool as_json, const std::string& root) {
@@ -99,7 +99,7 @@ int run_sync(const RunOptions& o, bool as_json, const std::string& svg) {
     }
     for (const SyncResult& r : results)
       if (r.vanished)
-        return say(Exit::kCardVanished, r.identity.spec + " went away while its clock was looked at");
+        return say(Exit::kCardVanished, r.identity.spec + " went away while its clock was read");
     return Exit::kOk;
   } catch (const DeviceListError& e) {
     return say(Exit::kUsage, e.what());
@@ -112,25 +112,20 @@ int run_sync(const RunOptions& o, bool as_json, const std::string& svg) {
 // when a card was refused, which it may explain.
 void say_what_is_in_the_way(const RunOptions& o) {
   if (o.quiet || o.devices.empty()) return;
-  try {
-    for (const std::string& sentence : doctor::in_the_way_of(o.devices)) say(Exit::kOk, sentence);
-  } catch (const card::InventoryError&) {  // said by the run of each card that is on the bus (device_run.cpp)
-  } catch (const std::exception& e) {
-    say(Exit::kOk, std::string("what stands in the way was not looked for: ") + e.what());
-  }
+  for (const std::string& sentence : doctor::in_the_way_of(o.devices)) say(Exit::kOk, sentence);
 }
 
 int collect_devices(const CommandLine& line) {
   const RunOptions& o = line.run;
-  if (!o.quiet && o.flight.bytes)
+  if (o.verbose && o.flight.bytes)
     say(Exit::kOk, flight_arithmetic(o.flight, o.ring_bytes));
-  else if (!o.quiet && !o.output.empty())
+  else if (o.verbose && !o.output.empty())
     say(Exit::kOk, capture_arithmetic(o.capture, o.ring_bytes));
   const RunResult result = run(o);
   if (line.as_json) std::printf("%s\n", to_json(result).c_str());
   if (!line.as_json && !o.quiet) {
-    for (const DeviceResult& d : result.devices) say_lines(to_text(d));
-    if (result.capture) say_lines(to_text(*result.capture));
+    for (const DeviceResult& d : result.devices) say_lines(to_text(d, o.verbose));
+    if (result.capture) say_lines(to_text(*result.capture, o.verbose));
   }
   return verdict(result, o.output);
 }

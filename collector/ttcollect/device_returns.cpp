@@ -87,8 +87,12 @@ bool DeviceRun::await_return() {
     std::string why;
     try {
       attach_once();
-      if (card_->identity().live_name == awaited) return true;
-      why = "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
+      // What is leaving would be gone at any moment, as if unannounced.
+      const bool leaves = card_->health() == Health::leaving, same = card_->identity().live_name == awaited;
+      if (same && !leaves) return true;
+      why =
+          same ? "the card is still leaving"
+               : "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
     } catch (const card::OpenError& e) {
       why = e.what();
     } catch (const AttachError& e) {

@@ -15,6 +15,7 @@
 #include "collector/host/host_place.hpp"
 #include "collector/inspect/probe.hpp"
 #include "collector/program/json_text.hpp"
+#include "collector/program/printable.hpp"
 #include "collector/ttcollect/program.hpp"
 #include "ttcollect/capture_reader.hpp"
 #include "ttcollect/host_time.hpp"
@@ -28,7 +29,7 @@ using shm::Counter;
 
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kFirstStep = 20 * kMillisecond;     // of waiting
-constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one look at all tiles is thousands of round trips
+constexpr uint64_t kLongestLook = 320 * kMillisecond;  // one poll of all tiles is thousands of round trips
 constexpr uint64_t kNamesEvery = 100 * kMillisecond;
 constexpr uint64_t kHealthEvery = kMillisecond;
 constexpr int kLastSearches = 600;  // sweeps that a search for the size of the logs takes at most
@@ -76,49 +77,11 @@ void DeviceRun::attach_once() {
   if (card_ && card_->health() != Health::ok) card_.reset();  // its windows must be free before a reset
   if (!card_) {
     card_ = std::make_unique<card::GuardedCard>(card::open_card(device_.spec, options_.open));
-    // Not between attaching and the first sweep: nobody would look at the card meanwhile.
+    // Probe before attaching: between attach and first sweep it would exceed the poll deadline.
     if (link_.rows.empty()) learn_the_link();
   }
   const markers::Layout* only = options_.layout.empty() ? nullptr : markers::layout_by_name(options_.layout);
   attachment_ = collect::attach(*card_, {only, options_.mode, true});
-}
-
-void DeviceRun::learn_the_link() {
-  const auto tiles = card_->tiles();
-  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
-    return t.kind == card::TileKind::tensix && !t.harvested;
-  });
-  if (tensix != tiles.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
-  place_ = place_of(card_->identity());
-  link_bytes_per_s_ = place_ ? bytes_per_s_of(place_->link) : 0;
-  link_nominal_ = link_bytes_per_s_ > 0;
-  if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
-}
-
-// Emulated cards have no place: there only what the user asks for is done.
-void DeviceRun::choose_place() {
-  if (!options_.cpus.empty()) {
-    cpus_ = {options_.cpus, "as given by --cpu"};
-    memory_node_ = common_node(options_.cpus);
-    return;
-  }
-  if (!options_.pin || !place_) return;
-  int workload = card_->identity().workload_pid;
-  if (workload <= 0) workload = place_->umd_owner_pid;
-  const HostFit fit = fit_for(place_->numa_node, place_->local_cpus, allowed_cpus(), threads_of(workload));
-  cpus_ = fit.cpus;
-  memory_node_ = fit.memory_node;
-}
-
-// Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
-std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
-  if (id.spec.starts_with("emu:")) return std::nullopt;
-  try {
-    return function_of(id, card::tenstorrent_functions({}, card::Detail::place));
-  } catch (const card::InventoryError& e) {
-    note(e.what());
-    return std::nullopt;
-  }
 }
 
 void DeviceRun::start() {
@@ -176,8 +139,7 @@ std::string DeviceRun::session_text(uint32_t first_epoch) const {
 }
 
 void DeviceRun::collect() {
-  if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
-    cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};
+  settle_thread();
   segment_->set(Counter::link_bytes_per_s, static_cast<uint64_t>(link_bytes_per_s_));
   before_collecting_ = card_->transactions();
   publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
@@ -211,6 +173,7 @@ void DeviceRun::collect() {
   result_.ended = ended;
   result_.card_vanished = end == End::gone;
   card_left_ = end != End::halted;
+  real_time_.reset();
   result_.chunks = segment_->get(Counter::chunks);
   result_.bytes = segment_->get(Counter::chunk_bytes);
   result_.duration_s = static_cast<double>(monotonic_now_ns() - collecting_since_) / 1e9;
@@ -237,15 +200,16 @@ void DeviceRun::break_off(const std::string& why) {
   recycling_.reset();
   loop_.reset();
   card_.reset();
+  real_time_.reset();
 }
 
 // For the card that is attached to now.
 void DeviceRun::make_drain(Carried carried) {
   std::string fallback;
   loop_ = make_event_loop(halt_.fd(), card_->hangup_fd(), options_.plain, fallback);
-  if (!fallback.empty()) note(fallback + "; using poll and plain reads");
+  if (!fallback.empty()) detail(fallback + "; using poll and plain reads");
   const card::Identity& id = card_->identity();
-  for (const std::string& n : id.remarks) note(n);
+  for (const std::string& n : id.remarks) detail(n);
   for (const std::string& n : attachment_.remarks) note(n);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   start_sampler();
@@ -257,9 +221,9 @@ void DeviceRun::make_drain(Carried carried) {
       std::make_unique<ZoneLogs>(options_.metal_home.empty() ? zone_log_directory_of(attachment_.workload_pid)
                                                              : zone_log_directory_in(options_.metal_home));
   if (names_->directory().empty()) note(workload_unseen(attachment_.workload_pid));
-  note(id.board + " " + std::string(id.arch->name) + ", chip " + std::to_string(device_.chip) + ", layout " +
-       std::string(attachment_.layout->name) + ", " + std::string(markers::to_string(attachment_.mode)) +
-       " mode, " + std::to_string(attachment_.cores.size()) +
+  detail("chip " + std::to_string(device_.chip) + ", layout " + std::string(attachment_.layout->name) + ", " +
+         std::string(markers::to_string(attachment_.mode)) + " mode");
+  note(id.board + " " + std::string(id.arch->name) + ", " + std::to_string(attachment_.cores.size()) +
        " cores; readers attach to live:" + id.live_name);
 }
 
@@ -291,11 +255,10 @@ void DeviceRun::start_recycling() {
   char text[640];
   std::snprintf(
       text, sizeof text,
-      "--recycle WRITES TO THE CARD: it sets log indices in the profiler's control vectors back to 0 while "
-      "programs run, once a log is %.0f %% full and its frames are read. The workload's own profiler "
-      "report will hold the programs since each core's last recycle only, and one that is read in the "
-      "moment of a recycle may mix older with newer programs; this capture holds all. Kernels, results "
-      "and tt-metal's zone names are not touched",
+      "--recycle WRITES TO THE CARD: it sets log indices in the profiler's control vectors to 0 when a log "
+      "is %.0f %% full and was read\nThe workload's own profiler report will hold the programs since each "
+      "core's last recycle only, and may mix older with newer programs when it is made during a recycle. "
+      "The capture holds all. Kernels, results and zone names are not changed",
       100 * options_.recycle_at);
   note(text);
 }
@@ -310,7 +273,7 @@ DeviceRun::End DeviceRun::collect_stretch() {
     take_account();
     return end;
   }
-  // What became visible until now is still taken, also what settles only on a second look.
+  // What became visible until now is still taken, also what settles only on a second poll.
   const uint64_t ended_ns = raw_now_ns();
   int again = kLastSweeps, searches = 0;
   for (int i = 0; i < kLastSweeps && end != End::gone; ++i) {
@@ -398,14 +361,22 @@ DeviceRun::End DeviceRun::drain_until_halted() {
     uint64_t due = std::min(drain_->next_due_ns(), next_names);
     if (clock_) due = std::min(due, clock_->next_due_ns());
     const uint64_t after = monotonic_now_ns();
-    const Events events = loop_->wait(due > after ? due - after : 0);
+    const uint64_t rest = real_time_ ? real_time_->rest_ns(after) : 0;
+    const Events events = loop_->wait(std::max(rest, due > after ? due - after : 0));
     if (events.signal) return End::halted;
     if (events.hangup && card_->health() == Health::gone) return End::gone;
   }
 }
 
 void DeviceRun::note(const std::string& text) const {
-  if (!options_.quiet) say(Exit::kOk, device_.spec + ": " + text);
+  if (options_.quiet) return;
+  const size_t advice = text.find('\n');
+  say(Exit::kOk, device_.spec + ": " + text.substr(0, advice));
+  if (advice != std::string::npos)
+    std::fprintf(stderr, "  %s\n", program::printable(text.substr(advice + 1)).c_str());
+}
+void DeviceRun::detail(const std::string& text) const {
+  if (options_.verbose) note(text);
 }
 
 // New zone strings go out together, one chunk for all that appeared at once.
@@ -464,6 +435,7 @@ void DeviceRun::take_account() {
   r.cpus = cpus_.cpus;
   r.cpus_why = cpus_.why;
   r.memory_node = memory_node_;
+  if (real_time_) r.real_time = {real_time_->grant(), real_time_->account()};
   r.suspicions = suspicions();
   r.sweep_p50 = drain_->sweep_times().percentile(50);
   r.sweep_p99 = drain_->sweep_times().percentile(99);

@@ -9,6 +9,7 @@
 #include "collector/attach/attach.hpp"
 #include "collector/attach/zone_logs.hpp"
 #include "collector/host/host_fit.hpp"
+#include "collector/host/real_time.hpp"
 #include "collector/inspect/device_list.hpp"
 #include "collector/io/event_flag.hpp"
 #include "collector/record/capture_writer.hpp"
@@ -49,7 +50,7 @@ class DeviceRun {
   // Undoes start().
   void withdraw();
 
-  // Drains until told to halt or the card goes (with `reattach`: until told to halt), ends the segment and
+  // Drains until it is to halt or the card goes (with `reattach`: until it is to halt), ends the segment and
   // closes the card.
   void collect();
 
@@ -67,6 +68,7 @@ class DeviceRun {
   void attach_once();
   void learn_the_link();
   void choose_place();
+  void settle_thread();
   std::optional<card::PciFunction> place_of(const card::Identity& identity) const;
   // Why a stretch of collecting is over.
   enum class End { halted, leaving, gone, reloaded };
@@ -81,7 +83,8 @@ class DeviceRun {
   void begin_workload(Carried carried);
   void let_workload_go();
   void let_card_go();
-  void note(const std::string& text) const;
+  void note(const std::string& text) const;    // a second line is advice, and indented
+  void detail(const std::string& text) const;  // with --verbose
   void poll_names();
   void count_suspicions();
   void start_sampler();
@@ -103,6 +106,7 @@ class DeviceRun {
   std::optional<card::PciFunction> place_;
   CpuChoice cpus_;
   int memory_node_ = -1;
+  std::optional<RealTime> real_time_;  // of the device's thread, while it collects with --realtime
   card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
   uint64_t session_ = 0;

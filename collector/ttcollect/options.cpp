@@ -8,6 +8,7 @@
 
 #include "collector/inspect/device_list.hpp"
 #include "collector/program/listen_address.hpp"
+#include "collector/program/option_names.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/program.hpp"
@@ -15,23 +16,34 @@
 namespace ttc::collect {
 namespace {
 
+#define TTC_ANYTHING_ELSE "8 anything else (memory, an error of the system)."
 constexpr const char* kFooter =
     "Exit codes: 0 ended in order, 2 wrong usage, 3 no such device or it cannot be opened, 4 no profiler "
-    "found on it, 5 segment "
-    "cannot be\n"
-    "made or is taken, 6 output file or --tracy failed, 7 a card vanished while collecting (what was read is "
-    "kept, the "
-    "others\n"
-    "went on). 3, 4 and 5 say that nothing was collected. Devices named one by one start all or none; of "
-    "'all', a card\n"
-    "that cannot be collected from is told and left out.\n"
-    "list: 3 the PCI bus cannot be searched. doctor: 0 nothing stands in the way, 1 something does, 3 no "
-    "such "
-    "process,\n"
-    "or the PCI bus cannot be searched. probe: 3 no such device, 7 no tile of it can be read. selftest: 3 no "
-    "such device, 7 it went away,\n"
-    "9 an assumption is contradicted.\n"
-    "8 anything else (memory, an error of the system).";
+    "found on it,\n"
+    "5 segment cannot be made or is taken, 6 output file, --tracy or --metrics failed, 7 a card vanished "
+    "while "
+    "collecting (what\n"
+    "was read is kept, the others go on), " TTC_ANYTHING_ELSE
+    "\n"
+    "With 3, 4 and 5 nothing was collected. Devices that are named one by one start all or none; of 'all', a "
+    "card that\n"
+    "cannot be collected from is named and left out.";
+constexpr const char* kListFooter =
+    "Exit codes: 0 ok, 2 wrong usage, 3 the PCI bus cannot be searched, " TTC_ANYTHING_ELSE;
+constexpr const char* kDoctorFooter =
+    "Exit codes: 0 nothing stands in the way, 1 something does, 2 wrong usage, 3 no such process, or the PCI "
+    "bus cannot\n"
+    "be searched, " TTC_ANYTHING_ELSE;
+constexpr const char* kProbeFooter =
+    "Exit codes: 0 ok, 2 wrong usage, 3 no such device, 7 no tile of it can be read, " TTC_ANYTHING_ELSE;
+constexpr const char* kSelftestFooter =
+    "Exit codes: 0 nothing is contradicted, 2 wrong usage, 3 no such device, 7 it went away, 9 an assumption "
+    "is\n"
+    "contradicted, " TTC_ANYTHING_ELSE;
+constexpr const char* kCleanFooter = "Exit codes: 0 ok, 2 wrong usage, " TTC_ANYTHING_ELSE;
+constexpr const char* kSyncFooter =
+    "Exit codes: 0 ok, 2 wrong usage, 3 no such device, 6 --svg cannot be written, 7 a card went "
+    "away, " TTC_ANYTHING_ELSE;
 
 constexpr const char* kLayoutHelp =
     "G1-16  late 2024 to early 2025: the word with the launch's id is shared with a run counter\n"
@@ -39,7 +51,7 @@ constexpr const char* kLayoutHelp =
     "G2     second half of 2025: with a trace counter\n"
     "G3     January to July 2026: DRAM addresses by RISC\n"
     "G4     since mid July 2026: a control vector of 64 words\n"
-    "Discovery finds them by themselves; a name is needed where two fit, and is believed.";
+    "Discovery finds them by themselves; a name is needed where two fit, and is not checked.";
 
 std::string layout_names() {
   std::string names;
@@ -98,7 +110,7 @@ void add_device_options(CLI::App& app, CommandLine& line) {
   app.add_option("--layout", o.layout, "profiler generation, instead of discovery; help lists them")
       ->check(check_layout);
   app.add_option("--mode", line.mode, "how the firmware was built, instead of finding out")
-      ->check(CLI::IsMember({"normal", "trace-only", "accumulate"}));
+      ->check(program::one_of({"normal", "trace-only", "accumulate"}));
   app.add_option("--region-bytes", o.drain.bytes_per_risc,
                  "bytes per RISC in the DRAM log, instead of learning them (48000 is tt-metal's default)")
       ->check(CLI::Range(48u, 1u << 28));
@@ -109,7 +121,8 @@ void add_device_options(CLI::App& app, CommandLine& line) {
       "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
       "same segment and file as a new epoch; only a signal or --for ends the run");
   app.add_flag("!--no-power-vote", o.open.power_vote,
-               "do not ask a real card's firmware to keep tiles and memory clocked while collecting");
+               "send no power vote, which makes a real card's firmware keep tiles and memory clocked while "
+               "collecting");
 }
 
 void add_run_options(CLI::App& app, CommandLine& line) {
@@ -129,8 +142,24 @@ void add_run_options(CLI::App& app, CommandLine& line) {
                "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
                "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest")
       ->check(program::check_listen);
+  app.add_option("--metrics", o.metrics,
+                 "serve metrics for Prometheus while collecting, at http://ADDR:PORT/metrics: [ADDR:]PORT, "
+                 "such as 9464.\n"
+                 "Only to this machine unless ADDR says otherwise (docs/metrics.md)")
+      ->check(program::check_listen);
+  app.add_option("--publish", o.publish,
+                 "publish op rows, losses, clocks and telemetry to this bus (nats://HOST:4222) by ttfleet "
+                 "agent, which obeys\n"
+                 "commands of ttfleet, too; docs/fleet.md");
+  app.add_option("--publish-with", o.publish_with,
+                 "further options of ttfleet agent, as in --publish-with=--job=J; repeatable")
+      ->expected(1)
+      ->take_all();
   app.add_flag("--json", line.as_json, "print one JSON object at the end");
-  app.add_flag("--quiet,-q", o.quiet, "no live line, no remarks");
+  CLI::Option* quiet = app.add_flag("--quiet,-q", o.quiet, "no live line, no remarks");
+  app.add_flag("--verbose,-v", o.verbose,
+               "details: layout and mode, CPUs, link, clock, sweeps, memory of the capture, recycling")
+      ->excludes(quiet);
 }
 
 void add_place_options(CLI::App& app, CommandLine& line) {
@@ -143,6 +172,10 @@ void add_place_options(CLI::App& app, CommandLine& line) {
       "--cpu", line.cpus, "keep the drain threads on these CPUs, as in 2-3,10 (default: near a real card)");
   app.add_flag("!--no-pin", o.pin, "leave threads and ring memory where the kernel puts them")
       ->excludes(cpu_option);
+  app.add_flag(
+      "--realtime", o.real_time,
+      "drain threads under SCHED_FIFO (or the best nice value) and memory locked, as far as permitted;\n"
+      "one line says what was granted, what is missing and how to grant it. At most 90 % of a CPU");
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");
@@ -164,7 +197,7 @@ void add_recycle_options(CLI::App& app, CommandLine& line) {
   CLI::Option* recycle = app.add_flag(
       "--recycle", o.recycle,
       "WRITES TO THE CARD: empties its logs while programs run, so that a capture needs no end.\n"
-      "Where that is not known to be safe, the reason is told and the card is only read");
+      "Where that is not known to be safe, the reason is printed and the card is only read");
   app.add_option("--recycle-at", line.recycle_at, "how full a log is when it is emptied: 30% to 80%")
       ->needs(recycle)
       ->capture_default_str();
@@ -179,8 +212,8 @@ void add_clock_options(CLI::App& app, CommandLine& line) {
       "model the card's clock, so that readers can convert marker times to host time with an error\n"
       "bound (on by default; --no-sync reads no wall clock for it). At most 1000 round trips a second");
   app.add_option("--sync-rate", o.sampler.rate_hz,
-                 "samples of the clock a second, each a burst of up to 8 reads")
-      ->check(CLI::Range(2.0, 32.0))
+                 "samples of the clock a second while its frequency is steady; more while it moves")
+      ->check(CLI::Range(2.0, 500.0))
       ->capture_default_str();
 }
 
@@ -188,25 +221,30 @@ void add_selftest(CLI::App& app, CommandLine& line) {
   line.selftest = program::add_command(
       app, "selftest",
       "is what ttcollect assumes true of this card, link and host? Five minutes on any card; only reads.\n"
-      "A running profiled workload is looked at, too. The text holds nothing personal");
+      "A running profiled workload is observed, too. The text holds nothing personal");
+  line.selftest->footer(kSelftestFooter);
   line.selftest->add_option("--device,-d", line.tested, "the card");
   program::add_duration_option(*line.selftest, "--for", line.test_ns, "instead of five minutes: 30s",
                                {500'000'000, 86'400'000'000'000});
+  line.selftest->add_flag("--until-contradicted", line.test_until_contradicted,
+                          "end as soon as an assumption is contradicted");
   line.selftest->add_flag("--json", line.selftest_json, "as JSON");
   line.selftest->add_flag("--list", line.selftest_list, "only what is assumed, with constants and sources");
 }
 
 void add_commands(CLI::App& app, CommandLine& line) {
   line.list = program::add_command(app, "list", "cards and segments that are there");
+  line.list->footer(kListFooter);
   line.list->add_flag("--json", line.list_json, "as JSON");
   line.list
-      ->add_option("--root", line.root, "look at the sys, proc and dev below DIR: a host's, from a container")
+      ->add_option("--root", line.root, "read the sys, proc and dev below DIR: a host's, from a container")
       ->check(CLI::ExistingDirectory);
   line.doctor = program::add_command(
       app, "doctor",
       "what stands in the way of profiling on this machine: who holds cards, what runs with which "
       "variables,\n"
       "ports, driver, limits; each with what was seen, why, and what to do. No card is opened");
+  line.doctor->footer(kDoctorFooter);
   line.doctor->add_flag("--json", line.doctor_json, "as JSON");
   line.doctor
       ->add_option("--for", line.doctor_pid, "only what concerns process PID, its cards and the machine")
@@ -214,9 +252,10 @@ void add_commands(CLI::App& app, CommandLine& line) {
       ->option_text("PID");
   line.doctor
       ->add_option("--root", line.doctor_root,
-                   "look at the sys, proc, dev and var below DIR: a host's, from a container")
+                   "read the sys, proc, dev and var below DIR: a host's, from a container")
       ->check(CLI::ExistingDirectory);
   line.probe = program::add_command(app, "probe", "measure how long reading a card takes from here");
+  line.probe->footer(kProbeFooter);
   line.probe->add_option("--device,-d", line.probed, "the card")->required();
   line.probe->add_option("--samples", line.samples, "of each operation")
       ->check(CLI::Range(1u, 1000000u))
@@ -226,8 +265,10 @@ void add_commands(CLI::App& app, CommandLine& line) {
   line.clean = program::add_command(app, "clean", "remove segments no living collector holds");
   line.sync = program::add_command(
       app, "sync",
-      "look at the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
+      "measure the clocks of --device for 10 s or --for: offset, frequency, drift, steps, brackets, bounds.\n"
       "Takes --device, --for, --sync-rate, --json; needs no profiler on the card and no segment");
+  line.clean->footer(kCleanFooter);
+  line.sync->footer(kSyncFooter);
   line.sync->fallthrough();
   line.sync->add_option("--svg", line.svg, "also draw it: FILE.svg");
 }

@@ -39,7 +39,7 @@ struct CommandLine {
   CLI::App* selftest = nullptr;
   std::string tested;
   uint64_t test_ns = 300'000'000'000;
-  bool selftest_json = false, selftest_list = false;
+  bool selftest_json = false, selftest_list = false, test_until_contradicted = false;
 
   CLI::App* sync = nullptr;
   std::string svg;

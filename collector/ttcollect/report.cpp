@@ -81,6 +81,22 @@ std::string place_in_words(const DeviceResult& r) {
   return text;
 }
 
+json to_json(const RealTimeResult& r) {
+  using Scheduling = RealTimeGrant::Scheduling;
+  const bool fifo = r.grant.scheduling == Scheduling::fifo;
+  return {{"scheduling", fifo                                     ? "fifo"
+                         : r.grant.scheduling == Scheduling::nice ? "nice"
+                                                                  : "normal"},
+          {"priority", fifo ? json(r.grant.priority) : json()},
+          {"nice", r.grant.nice},
+          {"scheduling_lacks", r.grant.scheduling_lacks},
+          {"memory_locked", r.grant.memory_locked},
+          {"memory_lacks", r.grant.memory_lacks},
+          {"rests", r.account.rests},
+          {"rested_ns", r.account.rested_ns},
+          {"stopped", r.account.stopped}};
+}
+
 json ns_or_null(uint64_t ticks) {
   return ticks == kNoBound ? json() : json(static_cast<double>(ticks) / kHostTicksPerNs);
 }
@@ -116,6 +132,7 @@ json recycling_json(const DeviceResult& r) {
           {"withdrawn", a.withdrawn},
           {"slow", a.slow},
           {"surprises", a.surprises},
+          {"found_again", a.found_again},
           {"cut_short_by_host", a.rewound},
           {"missing_launches", a.missing_launches},
           {"round_trips", a.round_trips},
@@ -124,26 +141,28 @@ json recycling_json(const DeviceResult& r) {
           {"cores_not_recycled", std::move(not_recycled)}};
 }
 
-std::string recycling_in_words(const DeviceResult& r) {
-  if (!r.recycle_refused.empty()) return "\nnot recycled, only observed: " + r.recycle_refused;
+std::string recycling_details(const DeviceResult& r) {
+  if (!r.recycle_asked || !r.recycle_refused.empty()) return {};
   const RecycleAccount& a = r.recycle;
   char text[400];
   std::snprintf(
       text, sizeof text,
-      "\nrecycled %llu times (%llu lanes), %llu of them crossed by programs, %llu frames recovered from old "
-      "places, %llu torn, %llu lost writes, %llu withdrawn, %llu surprises, %llu runs missing by count; "
+      "\n  recycled %llu times (%llu lanes), %llu of them crossed by programs, %llu frames recovered from "
+      "old "
+      "places, %llu torn, %llu lost writes, %llu withdrawn, %llu surprises, %llu times found again, %llu "
+      "runs missing by count; "
       "%.1f round trips and %.2f ms each",
       static_cast<unsigned long long>(a.recycles), static_cast<unsigned long long>(a.lanes),
       static_cast<unsigned long long>(a.crossed), static_cast<unsigned long long>(a.recovered),
       static_cast<unsigned long long>(a.verdicts[static_cast<size_t>(Verdict::torn)]),
       static_cast<unsigned long long>(a.verdicts[static_cast<size_t>(Verdict::lost_write)]),
       static_cast<unsigned long long>(a.withdrawn), static_cast<unsigned long long>(a.surprises),
-      static_cast<unsigned long long>(a.missing_launches),
+      static_cast<unsigned long long>(a.found_again), static_cast<unsigned long long>(a.missing_launches),
       a.recycles ? static_cast<double>(a.round_trips) / static_cast<double>(a.recycles) : 0.0,
       a.recycles ? static_cast<double>(a.total_ns) / 1e6 / static_cast<double>(a.recycles) : 0.0);
   std::string words = text;
   for (const auto& [why, cores] : r.not_recycled)
-    words += "\n" + std::to_string(cores) + " cores not recycled: " + why;
+    words += "\n  " + std::to_string(cores) + " cores not recycled: " + why;
   return words;
 }
 
@@ -201,6 +220,7 @@ json to_json(const DeviceResult& r) {
     device["clock"] = to_json(r.clock, r.clock_bound);
     if (r.metal_sync_hz) device["clock"]["metal_sync_hz"] = *r.metal_sync_hz;
   }
+  if (r.real_time) device["realtime"] = to_json(*r.real_time);
   json output_lost = json::array();
   for (const auto& record : r.output_lost) output_lost.push_back(to_json(record));
   if (!r.output_backend.empty())
@@ -304,73 +324,117 @@ std::string to_text(const FlightRecording& r) {
   return "recorded " + program::printable(r.file.path) + text + program::printable(r.why);
 }
 
-std::string to_text(const CaptureResult& c) {
+std::string to_text(const CaptureResult& c, bool verbose) {
   char text[200];
-  std::snprintf(text, sizeof text,
-                "capture: %.2f MB written, at most %.1f MiB waited for the disk, %.2f MB dropped",
-                static_cast<double>(c.bytes) / 1e6, static_cast<double>(c.most_memory) / (1 << 20),
-                static_cast<double>(c.dropped_bytes) / 1e6);
-  std::string all = text;
-  for (const std::string& f : c.files) all += "\n" + program::printable(f);
-  for (const std::string& n : c.remarks) all += "\n" + n;
+  std::snprintf(text, sizeof text, ", %.2f MB", static_cast<double>(c.bytes) / 1e6);
+  std::string all = "capture: ";
+  all += c.files.empty() ? "no file is complete" : program::printable(c.files.front());
+  if (c.files.size() > 1)
+    all += " to " + program::printable(c.files.back()) + ", " + std::to_string(c.files.size()) + " files";
+  all += text;
+  if (c.dropped_bytes) {
+    std::snprintf(text, sizeof text, "; %.2f MB dropped, because the disk was too slow or full",
+                  static_cast<double>(c.dropped_bytes) / 1e6);
+    all += text;
+  }
+  if (verbose) {
+    std::snprintf(text, sizeof text, "\n  at most %.1f MiB waited for the disk",
+                  static_cast<double>(c.most_memory) / (1 << 20));
+    all += text;
+    for (const std::string& f : c.files) all += "\n  " + program::printable(f);
+  }
+  for (const std::string& n : c.remarks) all += "\n  " + n;
   return all;
 }
 
-std::string to_text(const DeviceResult& r) {
-  char head[512];
+namespace {
+
+std::string clock_in_words(const DeviceResult& r) {
+  char clock[240];
+  const int used = std::snprintf(clock, sizeof clock,
+                                 "\n  clock %.6f MHz, %llu steps, %llu violations of the bounds' condition",
+                                 r.clock.hz / 1e6, static_cast<unsigned long long>(r.clock.stats.steps),
+                                 static_cast<unsigned long long>(r.clock.stats.violations));
+  if (r.metal_sync_hz)
+    std::snprintf(clock + used, sizeof clock - static_cast<size_t>(used),
+                  "; tt-metal's own sync found %.6f MHz, %+.3f ppm from that", *r.metal_sync_hz / 1e6,
+                  (*r.metal_sync_hz / r.clock.hz - 1) * 1e6);
+  return clock;
+}
+
+std::string recycling_in_words(const DeviceResult& r) {
+  if (!r.recycle_asked || !r.recycle_refused.empty()) return {};
+  return "\n  recycled: " + std::to_string(r.recycle.recycles) + " times, " +
+         std::to_string(r.recycle.surprises) + " surprises, " + std::to_string(r.recycle.missing_launches) +
+         " launches missing by count";
+}
+
+// For --verbose.
+std::string details_of(const DeviceResult& r) {
+  char head[300];
   std::snprintf(head, sizeof head,
-                "%s: layout %s, %s mode; %llu programs, %llu markers from %zu lanes in %.1f s; %llu epochs; "
-                "sweep p50 %.1f us, "
-                "p99 %.1f us, "
-                "max %.1f us; %llu round trips; ended: %s",
-                r.identity.spec.c_str(), r.layout.c_str(), std::string(markers::to_string(r.mode)).c_str(),
-                static_cast<unsigned long long>(r.programs), static_cast<unsigned long long>(r.markers),
-                r.lanes, r.duration_s, static_cast<unsigned long long>(r.epochs),
+                "\n  layout %s, %s mode, %llu epochs, %llu round trips; sweep p50 %.1f us, p99 %.1f us, max "
+                "%.1f us",
+                r.layout.c_str(), std::string(markers::to_string(r.mode)).c_str(),
+                static_cast<unsigned long long>(r.epochs),
+                static_cast<unsigned long long>(r.transactions.round_trips),
                 static_cast<double>(r.sweep_p50) / 1e3, static_cast<double>(r.sweep_p99) / 1e3,
-                static_cast<double>(r.sweep_max) / 1e3,
-                static_cast<unsigned long long>(r.transactions.round_trips), r.ended.c_str());
+                static_cast<double>(r.sweep_max) / 1e3);
   std::string text = head;
-  text += "\ncost to the card: " + in_words(footprint_of(r), r);
-  if (!r.cpus_why.empty()) text += "\n" + place_in_words(r);
-  if (const std::string link = in_words(r.link); !link.empty()) text += "\nreading it from here: " + link;
-  if (r.bytes_per_risc == 0 && r.cores)
-    text += "\nbytes per RISC region were not learnt (too few runs seen); --region-bytes gives them";
-  if (r.synced && r.clock.hz > 0) {
-    char clock[240];
-    int used = std::snprintf(clock, sizeof clock,
-                             "\nclock %.6f MHz, %llu steps, %llu violations of the bounds' condition",
-                             r.clock.hz / 1e6, static_cast<unsigned long long>(r.clock.stats.steps),
-                             static_cast<unsigned long long>(r.clock.stats.violations));
-    if (r.metal_sync_hz)
-      std::snprintf(clock + used, sizeof clock - static_cast<size_t>(used),
-                    "; tt-metal's own sync found %.6f MHz, %+.3f ppm from that", *r.metal_sync_hz / 1e6,
-                    (*r.metal_sync_hz / r.clock.hz - 1) * 1e6);
-    text += clock;
-  }
+  if (!r.cpus_why.empty()) text += "\n  " + place_in_words(r);
+  if (const std::string link = in_words(r.link); !link.empty()) text += "\n  reading it from here: " + link;
+  if (r.synced && r.clock.hz > 0) text += clock_in_words(r);
+  if (r.suspicions.delayed_reads)
+    text += "\n  " + std::to_string(r.suspicions.delayed_reads) + " reads at " +
+            std::to_string(r.suspicions.delayed_tiles) +
+            " tiles were late, and the tiles answered at once when read again: mostly the host had taken the "
+            "CPU away; where it is one tile again and again, the tile is slow now and then";
+  return text + recycling_details(r);
+}
+
+std::string losses_in_words(const DeviceResult& r) {
   std::map<std::string, size_t> causes;
   for (const auto& record : r.lost) ++causes[shm::to_string(record.cause)];
-  if (causes.empty()) text += "\nnothing lost";
+  if (causes.empty()) return "\n  lost: nothing";
+  std::string text = "\n  lost: ";
   for (const auto& [cause, count] : causes)
-    text += "\nlost: " + std::to_string(count) + " intervals, " + cause + " (--json lists them)";
-  if (r.recycle_asked) text += recycling_in_words(r);
+    text += (text.ends_with(' ') ? "" : ", ") + std::to_string(count) +
+            (count == 1 ? " interval " : " intervals ") + cause;
+  return text + "; `ttreport loss --from live:" + r.live_name + "` lists them";
+}
+
+// What a user has to know about and did not ask for.
+std::string trouble_in_words(const DeviceResult& r) {
+  std::string text;
+  if (r.real_time && r.real_time->account.stopped)
+    text += "\n  real-time priority was taken away " + std::to_string(r.real_time->account.stopped) +
+            " times, as the drain thread did not sleep (--realtime)";
+  if (r.bytes_per_risc == 0 && r.cores)
+    text += "\n  bytes per RISC region were not learnt (too few launches); --region-bytes gives them";
+  if (!r.recycle_refused.empty()) text += "\n  not recycled, only observed: " + r.recycle_refused;
   if (r.suspicions.suspicions)
-    text += "\n" + std::to_string(r.suspicions.suspect_tiles) + " tiles were left alone for a while (" +
+    text += "\n  " + std::to_string(r.suspicions.suspect_tiles) + " tiles were left alone for a while (" +
             std::to_string(r.suspicions.slow_reads) + " slow reads, " +
             std::to_string(r.suspicions.all_ones_reads) + " that came back all-ones)";
-  if (r.suspicions.delayed_reads)
-    text +=
-        "\n" + std::to_string(r.suspicions.delayed_reads) + " reads at " +
-        std::to_string(r.suspicions.delayed_tiles) +
-        " tiles were late, and the tiles answered at once when read again: mostly this host had taken the "
-        "CPU away; where it is one tile again and again, the tile is slow now and then";
   if (r.output_lapped_bytes)
-    text +=
-        "\nthe ring overwrote " + std::to_string(r.output_lapped_bytes) + " bytes before they were captured";
+    text += "\n  the ring overwrote " + std::to_string(r.output_lapped_bytes) +
+            " bytes before they were captured";
   if (!r.output_lost.empty())
-    text += "\nnot in the capture: " + std::to_string(r.output_lost.size()) +
-            " intervals (ttreport loss lists them)";
-  if (!r.output_error.empty()) text += "\nthe output is incomplete: " + r.output_error;
+    text += "\n  not in the capture: " + std::to_string(r.output_lost.size()) +
+            " intervals (`ttreport loss` lists them)";
+  if (!r.output_error.empty()) text += "\n  the output is incomplete: " + r.output_error;
   return text;
+}
+
+}  // namespace
+
+std::string to_text(const DeviceResult& r, bool verbose) {
+  char head[160];
+  std::snprintf(head, sizeof head, ": %llu programs, %llu markers from %zu lanes in %.1f s; ended: ",
+                static_cast<unsigned long long>(r.programs), static_cast<unsigned long long>(r.markers),
+                r.lanes, r.duration_s);
+  return r.identity.spec + head + r.ended + "\n  cost: " + in_words(footprint_of(r), r) + losses_in_words(r) +
+         recycling_in_words(r) + trouble_in_words(r) + (verbose ? details_of(r) : std::string());
 }
 
 }  // namespace ttc::collect

@@ -27,8 +27,9 @@ class LiveLine {
 std::string to_json(const RunResult& result);
 // Of a run that collected nothing.
 std::string refusal_json(int exit_code, const std::string& why);
-std::string to_text(const DeviceResult& result);
-std::string to_text(const CaptureResult& capture);
+// For people: what was collected, cost and losses; `verbose` adds details. The first line is followed by indented ones.
+std::string to_text(const DeviceResult& result, bool verbose);
+std::string to_text(const CaptureResult& capture, bool verbose);
 std::string to_text(const FlightRecording& recording);
 
 }  // namespace ttc::collect

@@ -15,10 +15,10 @@
 #include <system_error>
 #include <thread>
 
+#include "collector/ttcollect/companion.hpp"
 #include "collector/ttcollect/device_run.hpp"
 #include "collector/ttcollect/program.hpp"
 #include "collector/ttcollect/report.hpp"
-#include "collector/ttcollect/viewer.hpp"
 #include "ttcollect/host_time.hpp"
 
 namespace ttc::collect {
@@ -109,7 +109,7 @@ class Supervisor {
           std::min(line_.on() ? kLiveLineNs : kNothingToDoNs, end_ > now ? end_ - now : kNothingToDoNs));
       if (events.signal) {
         const Signals::Taken taken = signals_.take();
-        if (taken.record && flight_) flight_->ask("asked for by SIGUSR1");
+        if (taken.record && flight_) flight_->ask("requested by SIGUSR1");
         if (taken.stop) halt_.raise("stopped by a signal");
       }
       changed_.lower();
@@ -117,7 +117,7 @@ class Supervisor {
         start_each();
       else
         start_together();
-      start_viewer();
+      start_companions();
       for (Device* d : at(Stage::done)) d->run.let_go();
       if (began_) tell_begun();
       show_line();
@@ -126,7 +126,8 @@ class Supervisor {
     join();
     if (capture_) capture_->finish();
     if (flight_) flight_->finish(card_left() ? kWorkloadMayEndNs : 0);
-    if (viewer_) viewer_failure_ = viewer_->end();
+    for (const auto& c : companions_)
+      if (const std::string failure = c->end(); !failure.empty()) companion_failures_.push_back(failure);
     return result();
   }
 
@@ -278,9 +279,24 @@ class Supervisor {
   }
 
   // Of what is collected from by now: of "all", cards that come later are not shown.
-  void start_viewer() {
-    if (options_.tracy.empty() || viewer_ || live_names_.empty()) return;
-    viewer_ = std::make_unique<Viewer>(options_.tracy, live_names_);
+  void start_companions() {
+    if (companions_started_ || live_names_.empty()) return;
+    companions_started_ = true;
+    const auto start = [&](const char* option, const char* program, std::vector<std::string> words,
+                           int well = 0) {
+      companions_.push_back(
+          std::make_unique<Companion>(option, program, std::move(words), live_names_, well));
+    };
+    if (!options_.tracy.empty())
+      start("--tracy", "ttexport", {"--format", "tracy", "--listen", options_.tracy, "--wait", "10s"});
+    if (!options_.metrics.empty())
+      start("--metrics", "ttexport",
+            {"--format", "prometheus", "--listen", options_.metrics, "--wait", "10s"});
+    if (options_.publish.empty()) return;
+    std::vector<std::string> words{"agent", "--bus", options_.publish, "--wait", "10s"};
+    for (const std::string& word : options_.publish_with) words.push_back(word);
+    if (options_.quiet) words.emplace_back("--quiet");
+    start("--publish", "ttfleet", std::move(words), program::FleetExit::kSpooled);
   }
 
   // The drains are running by now, and need not wait for what is done here.
@@ -333,7 +349,7 @@ class Supervisor {
     if (capture_)
       r.capture = CaptureResult{capture_->files(), capture_->file_bytes(), capture_->dropped_bytes(),
                                 capture_->most_memory(), capture_->remarks()};
-    r.viewer_failure = viewer_failure_;
+    r.companion_failures = companion_failures_;
     r.duration_s = static_cast<double>(monotonic_now_ns() - began_) / 1e9;
     if (flight_) r.recordings = flight_->recordings();
     return r;
@@ -358,8 +374,9 @@ class Supervisor {
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<const Device*> shown_, told_;
   std::vector<std::string> live_names_;
-  std::unique_ptr<Viewer> viewer_;
-  std::string viewer_failure_;
+  bool companions_started_ = false;
+  std::vector<std::unique_ptr<Companion>> companions_;
+  std::vector<std::string> companion_failures_;  // sentences
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One collecting run of one or several devices: attach, drain until told to stop, leave a true account.
+// One collecting run of one or several devices: attach, drain until it is to stop, report.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,6 +8,7 @@
 
 #include "collector/drain/drain.hpp"
 #include "collector/host/cpu_set.hpp"
+#include "collector/host/real_time.hpp"
 #include "collector/record/capture_writer.hpp"
 #include "collector/record/flight_recorder.hpp"
 #include "collector/sampling/clock_sampler.hpp"
@@ -29,8 +30,9 @@ struct RunOptions {
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
   DrainOptions drain;
-  CpuSet cpus;      // for every drain thread; empty: by the card's place
-  bool pin = true;  // near real cards; where `cpus` are given, always
+  CpuSet cpus;             // for every drain thread; empty: by the card's place
+  bool pin = true;         // near real cards; where `cpus` are given, always
+  bool real_time = false;  // drain threads under SCHED_FIFO, memory locked, as far as permitted
   card::OpenOptions open;
   bool recycle = false;     // empty the cards' logs while programs run
   double recycle_at = 0.5;  // of a log
@@ -41,9 +43,18 @@ struct RunOptions {
   bool plain = false;             // no io_uring
   bool descriptor_reads = false;  // payload through the card's descriptor
   bool quiet = false;
-  std::string tracy;  // [ADDR:]PORT to serve Tracy servers at; empty: do not
+  bool verbose = false;                   // print details of attaching, of the host and of the end
+  std::string tracy;                      // [ADDR:]PORT to serve Tracy servers at; empty: do not
+  std::string metrics;                    // [ADDR:]PORT to serve metrics at; empty: do not
+  std::string publish;                    // address of a bus to publish rows to; empty: do not
+  std::vector<std::string> publish_with;  // further options of ttfleet agent
   std::function<void()>
       when_begun;  // called once, by the supervisor, when the first device is being collected from
+};
+
+struct RealTimeResult {
+  RealTimeGrant grant;
+  RealTime::Account account;
 };
 
 struct DeviceResult {
@@ -62,9 +73,10 @@ struct DeviceResult {
   bool link_nominal = false;    // that is by sysfs, not measured
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
-  CpuSet cpus;           // the drain thread was kept on; empty: on any
-  std::string cpus_why;  // empty where nobody asked
-  int memory_node = -1;  // the ring was asked for from; -1: from anywhere
+  CpuSet cpus;                              // the drain thread was kept on; empty: on any
+  std::string cpus_why;                     // empty where none was asked for
+  int memory_node = -1;                     // the ring was asked for from; -1: from anywhere
+  std::optional<RealTimeResult> real_time;  // where it was asked for
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
   bool recycle_asked = false;
@@ -108,8 +120,8 @@ struct RunResult {
   std::optional<CaptureResult> capture;
   std::vector<FlightRecording> recordings;
   std::vector<LeftOut> left_out;
-  std::string viewer_failure;  // of serving Tracy, as a sentence; empty: none
-  double duration_s = 0;       // from the first device's start to the last one's end
+  std::vector<std::string> companion_failures;  // of --tracy, --metrics and --publish, sentences
+  double duration_s = 0;                        // from the first device's start to the last one's end
 };
 
 // Throws DeviceListError, card::OpenError, AttachError, shm::SegmentError or CaptureError before anything was

@@ -84,6 +84,7 @@ int run_selftest(const CommandLine& line) {
   selftest::Options options;
   options.device = line.tested;
   options.duration_ns = line.test_ns;
+  options.until_contradicted = line.test_until_contradicted;
   options.collect = [&](uint64_t for_ns, std::string& why_not) {
     return collect_for(line.tested, for_ns, why_not);
   };

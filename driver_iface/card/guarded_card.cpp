@@ -125,7 +125,7 @@ bool GuardedCard::card_answers(Coord but) {
   for (const Tile& t : tiles())
     if (t.kind == TileKind::tensix && !t.harvested && t.at != but && !resting(state(t.at)))
       others.push_back(t.at);
-  if (others.empty()) return true;  // nobody left to ask: the tiles rest one by one
+  if (others.empty()) return true;  // no other tile is left: the tiles rest one by one
   for (size_t i = 0; i < kProbes; ++i)
     if (node_id_answers(others[i * (others.size() - 1) / (kProbes - 1)])) return true;
   return false;

@@ -229,7 +229,7 @@ bool AccessLayer::fits(Window window, uint32_t offset, uint64_t bytes) {
   return false;
 }
 
-// True: what arrived are not the tile's words, so they count as neither looked at nor read.
+// True: what arrived are not the tile's words, so they count as neither examined nor read.
 bool AccessLayer::disturb_copy(const Aimed& window, const uint64_t* from, std::span<uint64_t> out) {
   if (window.kind != TileKind::dram) faults_.tear(window.tile, from, out);
   const bool hung = faults_.hang(window.tile);

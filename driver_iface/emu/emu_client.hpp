@@ -7,7 +7,7 @@ namespace ttc::card::emu {
 // Connects to a running emulated card. Throws OpenError.
 std::unique_ptr<Card> open_emulated(const std::string& name);
 std::vector<std::string> running_cards();
-// Likewise; and when the card grants no writer, or has granted it to somebody.
+// Likewise; and when the card grants no writer, or has granted it to another process.
 std::unique_ptr<IndexWriter> open_emulated_writer(const std::string& name,
                                                   std::vector<ClearableWords> places);
 

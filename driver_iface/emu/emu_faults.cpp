@@ -54,7 +54,7 @@ bool Faults::card_lost() const {
   if (!any()) return false;
   const uint32_t resets = page_.resets.load(std::memory_order_acquire);
   if (cut_off(page_, resets_at_birth_)) return true;
-  // The descriptor tells before the card has got round to it, so nothing read from then on is believed.
+  // The descriptor hangs up before the card acts on it, so nothing read from then on is used.
   const bool reset_is_seen = !has(page_.contradictions, Contradiction::reset_unseen);
   return begun_fault(page_, FaultKind::unplug) ||
          (reset_is_seen && resets == 0 && begun_fault(page_, FaultKind::reset));

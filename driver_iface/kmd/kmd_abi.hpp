@@ -125,7 +125,7 @@ struct LockControl {
   uint32_t operation = 0;  // try
   uint8_t index = 0;
   uint8_t reserved[3] = {};
-  uint8_t value = 0;  // out: 1 taken, 0 somebody has it
+  uint8_t value = 0;  // out: 1 taken, 0 another process has it
   uint8_t reserved1[3] = {};
 };
 static_assert(sizeof(LockControl) == 16);

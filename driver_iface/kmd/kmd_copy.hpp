@@ -14,7 +14,7 @@ namespace ttc::card::kmd {
 enum class CopyWidth : uint8_t { plain, sse41, avx2, avx512 };
 const char* to_string(CopyWidth width);
 
-// `from` and `to` are aligned to 8. Stores are 64-bit release stores: `to` may be memory readers look at.
+// `from` and `to` are aligned to 8. Stores are 64-bit release stores: `to` may be memory readers examine.
 using Copy = void (*)(uint64_t* to, const volatile uint64_t* from, size_t words) noexcept;
 Copy copy_of(CopyWidth width);
 

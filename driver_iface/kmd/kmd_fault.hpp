@@ -1,7 +1,7 @@
 // A load of a mapping that was revoked (reset, removal, unbind) raises SIGBUS. Here it becomes an answer.
 //
 // Threads do not disturb each other: each has its own net, and SIGBUS goes to the thread that caused it. What
-// is not inside a net goes on to whoever handled SIGBUS before, usually to the death of the process.
+// is not inside a net is passed to the previous handler of SIGBUS, usually to the death of the process.
 #pragma once
 #include <cstddef>
 #include <type_traits>

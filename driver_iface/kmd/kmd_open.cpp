@@ -98,7 +98,8 @@ class Opening {
           "not known either: --metal-home");
     if (!v.at_least(2, 6))
       remarks.push_back(
-          "this driver knows no power votes (2.6 does): tiles stay clocked as firmware pleases, and a reset "
+          "this driver has no power votes (2.6 and later have): tiles stay clocked as firmware decides, and "
+          "a reset "
           "is "
           "noticed by its all-ones, not by the driver's word");
     else if (!v.at_least(2, 7))

@@ -1,5 +1,5 @@
 // Opening: from a spec to a descriptor that works, two windows, their mappings and the health page; each way
-// in which that fails is one sentence. What opening found worth telling is in `notes`.
+// in which that fails is one sentence. Remarks of opening are in `notes`.
 #pragma once
 #include <string>
 #include <vector>

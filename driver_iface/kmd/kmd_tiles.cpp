@@ -76,7 +76,7 @@ TileMap::TileMap(const Arch& arch, bool translated, const LoadAt& load, const st
       if (has_l1({x, y})) tiles_.push_back({{x, y}, arch.kind_at({x, y}), !entry({x, y}).present});
   if (misplaced_)
     remarks_.push_back(std::to_string(misplaced_) +
-                       " tiles do not say the coordinates they were asked at and are left out");
+                       " tiles report other coordinates than those they were read at and are left out");
   if (silent_)
     remarks_.push_back(std::to_string(silent_) + " tiles do not answer; they and their whole " +
                        (arch.name == "blackhole" ? "columns" : "rows") + " are left out");

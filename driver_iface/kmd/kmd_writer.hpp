@@ -1,6 +1,6 @@
 // Clearing words behind the kernel driver, on a descriptor of its own: the only one that is opened for
-// writing, and the only mapping that could be stored to. Nothing of it exists unless a collector was told to
-// recycle.
+// writing, and the only mapping that could be stored to. Nothing of it exists unless a collector was started
+// with --recycle.
 #pragma once
 #include <memory>
 #include <string>

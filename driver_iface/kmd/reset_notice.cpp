@@ -61,7 +61,7 @@ std::shared_ptr<ResetNotice> ResetNotice::listen(const std::string& directory, s
   const std::lock_guard lock(mutex);
   const std::string path = directory + "/client_" + std::to_string(getpid()) + ".sock";
   if (auto notice = existing.lock(); notice && notice->path_ == path) return notice;
-  // Everybody's, as the one UMD makes: whoever comes first must not lock the others out.
+  // Everybody's, as the one UMD makes: the first process must not lock the others out.
   if (mkdir(directory.c_str(), 01777) == 0) chmod(directory.c_str(), 01777);
   remove_stale_notices(directory);
   sockaddr_un address;
@@ -73,7 +73,7 @@ std::shared_ptr<ResetNotice> ResetNotice::listen(const std::string& directory, s
     why = "no advance notice of resets: listening on " + path + " failed: " + std::strerror(errno);
     return nullptr;
   }
-  chmod(path.c_str(), 0666);  // whoever resets the card may be another user
+  chmod(path.c_str(), 0666);  // the process that resets the card may be another user's
   std::shared_ptr<ResetNotice> notice(new ResetNotice(std::move(fd), path));
   existing = notice;
   return notice;

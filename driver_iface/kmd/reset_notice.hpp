@@ -41,7 +41,7 @@ class ResetNotice {
   uint64_t announced_ns_ = 0;  // the last one, CLOCK_MONOTONIC
 };
 
-// Removes socket files in `directory` whose process is gone and which nobody listens on.
+// Removes socket files in `directory` whose process is gone and on which no process listens.
 void remove_stale_notices(const std::string& directory);
 
 }  // namespace ttc::card

@@ -28,12 +28,12 @@ struct ModelNode {
   std::string asic_id = "0123ABCD";  // empty: firmware does not tell
   unsigned major = 2, minor = 10, patch = 1;
   uint32_t api_level = 2;
-  int open_error = 0;             // errno: EACCES for somebody without permission
+  int open_error = 0;             // errno: EACCES for a user without permission
   bool firmware_votes = true;     // takes power messages
   bool telemetry = true;          // Blackhole: the table is there
   uint32_t dram_channels = 0xff;  // tag 36
   bool memory_in_order = false;   // Blackhole lacking a channel: the others as tt-umd numbered them in 2024
-  bool writable = true;           // to somebody who is not root
+  bool writable = true;           // for users other than root
   bool simulator_memory = false;  // Blackhole's channels are numbered as the public simulator does
 };
 
@@ -82,7 +82,7 @@ class DriverModel : public System {
   void silence(uint32_t ordinal, Coord tile);
   void harvest(uint32_t ordinal, Coord tile);  // its clock is off, whatever the emulated card says
 
-  // --- what the tests look at
+  // --- what the tests examine
   struct State {
     std::vector<uint32_t> windows_taken;
     size_t descriptors = 0, mappings = 0;

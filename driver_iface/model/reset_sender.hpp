@@ -1,4 +1,4 @@
-// What a process that resets cards does before and after: it tells every listener in the directory one byte.
+// What a process that resets cards does before and after: it sends every listener in the directory one byte.
 // Source: tt-umd device/warm_reset.cpp@3ed9cb6.
 #pragma once
 #include <dirent.h>
@@ -11,7 +11,7 @@
 
 namespace ttc::card::testing_support {
 
-// How many were told.
+// How many were sent one.
 inline unsigned tell_listeners(const std::string& directory, unsigned char message) {
   unsigned told = 0;
   DIR* d = opendir(directory.c_str());

@@ -18,7 +18,7 @@ bool KernelFile::missing() const {
   return error == ENOENT || error == ENOTDIR;
 }
 
-KernelFile read_kernel_file(const std::string& path) {
+KernelFile read_binary_file(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return {{}, errno};
   KernelFile read_so_far;
@@ -30,9 +30,14 @@ KernelFile read_kernel_file(const std::string& path) {
     if (got == 0 || read_so_far.text.size() > kLongest) break;
     read_so_far.text.append(buffer, static_cast<size_t>(got));
   }
-  std::string& text = read_so_far.text;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\0')) text.pop_back();
   return read_so_far;
+}
+
+KernelFile read_kernel_file(const std::string& path) {
+  KernelFile file = read_binary_file(path);
+  std::string& text = file.text;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\0')) text.pop_back();
+  return file;
 }
 
 std::string link_target_name(const std::string& path) {

@@ -13,6 +13,8 @@ struct KernelFile {
 };
 
 KernelFile read_kernel_file(const std::string& path);
+// Every byte: of a file that is no text, a blank at the end may be part of a number.
+KernelFile read_binary_file(const std::string& path);
 // The last component of what a symbolic link points to; empty when there is none.
 std::string link_target_name(const std::string& path);
 std::optional<unsigned> as_number(const std::string& text);  // decimal and nothing else

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Node paths as /proc/PID/fd has them, whatever directory this machine's tree is looked at through.
+// Node paths as /proc/PID/fd has them, whatever directory this machine's tree is examined through.
 constexpr const char* kNodePrefix = "/dev/tenstorrent/";
 
 bool power_aware(const std::string& fdinfo) {
@@ -28,7 +28,7 @@ bool power_aware(const std::string& fdinfo) {
 }  // namespace
 
 NodeUsers::NodeUsers(const SystemRoots& roots) : roots_(roots) {
-  std::error_code none;  // without /proc nobody is seen, and of() says so
+  std::error_code none;  // without /proc no process is found, and of() reports that
   for (const fs::directory_entry& entry : fs::directory_iterator(roots.proc, none))
     if (const auto pid = as_number(entry.path().filename().string()))
       read_process(entry.path().string(), static_cast<int>(*pid));
@@ -110,7 +110,7 @@ UmdLock umd_lock(const SystemRoots& roots, unsigned ordinal, std::vector<std::st
   constexpr uint64_t kMarker = 0x5454554d444d5458;
   constexpr uint32_t kWaiters = 0x80000000, kOwnerBits = 0x3fffffff;  // FUTEX_WAITERS, FUTEX_TID_MASK
   const KernelFile file =
-      read_kernel_file(roots.dev + "/shm/TT_UMD_LOCK.CHIP_IN_USE_" + std::to_string(ordinal) + "_PCIe");
+      read_binary_file(roots.dev + "/shm/TT_UMD_LOCK.CHIP_IN_USE_" + std::to_string(ordinal) + "_PCIe");
   if (!file) {
     if (!file.missing())
       hidden.push_back(std::string("UMD's lock of the device: whether a workload owns it (") +
@@ -118,7 +118,7 @@ UmdLock umd_lock(const SystemRoots& roots, unsigned ordinal, std::vector<std::st
     return {};
   }
   std::string bytes = file.text;
-  bytes.resize(kMutexBytes + 16);  // zeros at the end were taken for padding
+  bytes.resize(kMutexBytes + 16);  // a shorter file has no marker
   uint32_t word = 0;
   uint64_t marker = 0;
   int32_t ids[2] = {};  // tid, pid

@@ -8,7 +8,7 @@
 
 namespace ttc::card {
 
-// Looks at every process once, for all nodes.
+// Examines every process once, for all nodes.
 class NodeUsers {
  public:
   explicit NodeUsers(const SystemRoots& roots);

@@ -31,7 +31,7 @@ const char* arch_of(uint16_t device_id) {
   }
 }
 
-// What could not be read, by reason, so that one cause is told once.
+// What could not be read, by reason, so that one cause is reported once.
 class Hidden {
  public:
   void add(const std::string& what, int error) {
@@ -147,7 +147,8 @@ void add_remarks(PciFunction& f) {
   else if (f.driver != kDriver)
     f.remarks.push_back("bound to " + f.driver + " instead of tt-kmd, so it is not read");
   else if (!f.ordinal)
-    f.remarks.push_back("the driver has no node for it; the kernel log tells why it gave up on this card");
+    f.remarks.push_back(
+        "the driver has no node for it; the kernel log has the reason why it gave up on this card");
   if (f.board.starts_with("n300"))
     f.remarks.push_back(
         "its second chip is no PCI function and cannot be read without writing to this one; it is not "

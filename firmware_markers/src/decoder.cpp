@@ -137,9 +137,10 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
 constexpr size_t kPrefetchWords = 512;
 
 struct LaneDecoder::Customs {
-  uint64_t start;   // of the launch
-  PairOf64 latest;  // time without the last marker, and with it; a vector, lest it be stored in two halves
-  Marker* next;     // and read as one, which waits for both
+  uint64_t start;  // of the launch
+  PairOf64
+      latest;  // time without the last marker, and with it; a vector, so that it is not stored in two halves
+  Marker* next;  // and read as one, which waits for both
   bool stale;
 };
 

@@ -89,7 +89,7 @@ std::vector<Anchor> blind_anchors(const L1Image& image, const Placement& placeme
 }
 
 // G1 and G2 have the same vector up to the word in which trace-only firmware says what it waits for; what
-// else tells them apart are the buffers and the mailbox around them.
+// else distinguishes them are the buffers and the mailbox around them.
 const Layout* old_generation(const Anchor& anchor, const ControlVector& v, uint32_t trace_status,
                              std::span<const uint32_t> buffers) {
   const bool traced = buffers.size() > device::kIdIdentity && v.run_counter != 0 &&
@@ -207,6 +207,7 @@ class Search {
     const Refused r = refused_stranger(words_from(image_, anchor.control, 64), anchor.magic != 0);
     if (!r) return;
     refused_.known_as = r.name;
+    refused_.control_address = anchor.control;
     refused_.evidence.insert(refused_.evidence.begin(),
                              std::string(r.name) + " at " + hex(anchor.control) + ": " + r.why);
   }

@@ -2,7 +2,7 @@
 // markers with. Vectors of the compiler, so that one text serves every processor; 16 bytes is what the
 // baseline of each has.
 //
-// Nothing here decides what a word means. These functions say "all ordinary", and whoever asked takes its
+// Nothing here decides what a word means. These functions say "all ordinary", and the caller takes its
 // general path for anything else; both paths must thus agree on the ordinary.
 #pragma once
 #include <cstdint>
@@ -29,7 +29,7 @@ inline PairOf64 times_of(PairOf64 packets) {
   return packets & kClockMask;
 }
 
-// Oddities are collected in the top bit of each number, and looked at once.
+// Oddities are collected in the top bit of each number, and examined once.
 inline bool any_odd(PairOf64 odd) {
 #ifdef __SSE2__
   return _mm_movemask_pd(reinterpret_cast<__m128d>(odd)) != 0;

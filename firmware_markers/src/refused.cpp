@@ -60,8 +60,10 @@ bool looks_streaming(std::span<const uint32_t> words) {
   if (words.size() < 64 || words[kArmed] > 1) return false;
   if (std::any_of(words.begin() + 5, words.begin() + 16, [](uint32_t w) { return w != 0; })) return false;
   bool moved = words[kCoreXy] != 0;
+  const bool bounded = words[kArmed] != 0;  // else producers overwrite what is not taken
   for (size_t r = 0; r < device::kMaxRiscs; ++r) {
-    if (words[kTails + r] - words[kHeads + r] > kRingWords) return false;
+    if (words[kTails + r] < words[kHeads + r] && !bounded) return false;
+    if (words[kTails + r] - words[kHeads + r] > kRingWords && bounded) return false;
     moved = moved || words[kTails + r] != 0;
   }
   if (words[kCoreXy] & 0xffc0ffc0) return false;  // y << 16 | x, or 0

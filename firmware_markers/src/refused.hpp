@@ -1,4 +1,4 @@
-// Formats that are recognised so that a user is told what runs there and what to do, and are not read.
+// Formats that are recognised so that the message says what runs there and what to do, and are not read.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -13,6 +13,7 @@
 #include <boost/interprocess/shared_memory_object.hpp>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -67,10 +68,12 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   // A live writer raises both meanwhile: the first `oldest` cannot be above tail, and an `oldest` loaded after
   // tail cannot be more than a ring below it. Acquire keeps the three loads in this order.
   const uint64_t oldest_before = h.ring.oldest.load(std::memory_order_acquire);
+  const uint64_t announced_before = h.ring.announced.load(std::memory_order_acquire);
   const uint64_t tail = h.ring.tail.load(std::memory_order_acquire);
   const uint64_t oldest_after = h.ring.oldest.load(std::memory_order_acquire);
-  if (oldest_before > tail || (tail > oldest_after && tail - oldest_after > g.ring_capacity) ||
-      oldest_before % kRecordAlign || tail % kRecordAlign)
+  if (oldest_before > tail || announced_before > tail || announced_before % kRecordAlign ||
+      (tail > oldest_after && tail - oldest_after > g.ring_capacity) || oldest_before % kRecordAlign ||
+      tail % kRecordAlign)
     return "its ring positions make no sense";
   return {};
 }
@@ -109,7 +112,7 @@ struct Reader::Impl {
   SlotPlaces slots{};
   std::unique_ptr<RingCursor> cursor;
   uint64_t standing_position = 0;
-  bool losses_due = true;  // the table is to be looked at: at first, and when the ring's records were missed
+  bool losses_due = true;  // the table is to be examined: at first, and when the ring's records were missed
   uint64_t loss_position = 0, loss_end = 0;  // of the table, records
   SegmentInfo info;
   bool counted = false;  // a ring chunk's sequence was seen
@@ -215,11 +218,14 @@ struct Reader::Impl {
     next_sequence = h.sequence + 1;
   }
 
+  // Everything that was published, or what readers that poll go by (ring.hpp).
+  enum class Upto { announced, tail };
+
   // One poll without waiting.
-  Next poll(std::vector<uint64_t>& chunk) {
+  Next poll(std::vector<uint64_t>& chunk, Upto upto) {
     if (!damage.empty()) return Next::damaged;
-    // The tail first: names published before a ring chunk are then delivered before it.
-    const uint64_t tail = cursor->tail();
+    // The end first: names published before a ring chunk are then delivered before it.
+    const uint64_t tail = upto == Upto::tail ? cursor->tail() : cursor->announced();
     if (next_standing(chunk)) return Next::chunk;
     if (losses_due) poll_losses();
     if (damage.empty() && next_loss(chunk)) return Next::chunk;
@@ -314,18 +320,24 @@ Reader::Reader(Reader&&) noexcept = default;
 
 Reader::Next Reader::next(std::vector<uint64_t>& chunk, unsigned timeout_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  std::optional<uint32_t> slept_on;
   for (;;) {
-    // Loaded before the polls: what is published after them has raised it, so that the futex does not sleep.
+    // Loaded before the polls: what is announced after them has raised it, so that the futex does not sleep.
     const uint32_t wake = impl_->header->wake.load(std::memory_order_acquire);
     const Next final = impl_->finality();
-    if (const Next found = impl_->poll(chunk); found != Next::timeout) return found;
+    // Who will not, or did not, announce what it published.
+    const bool silent = final != Next::timeout || slept_on == wake;
+    if (const Next found = impl_->poll(chunk, silent ? Impl::Upto::tail : Impl::Upto::announced);
+        found != Next::timeout)
+      return found;
     if (final != Next::timeout) return final;
     for (unsigned spin = 0; spin < kSpins; ++spin)
-      if (const Next found = impl_->poll(chunk); found != Next::timeout) return found;
+      if (const Next found = impl_->poll(chunk, Impl::Upto::announced); found != Next::timeout) return found;
     const auto left = deadline - Clock::now();
     if (left <= Clock::duration::zero()) return Next::timeout;
-    // A dying writer wakes nobody: look again now and then.
+    // A dying writer wakes no reader: poll now and then.
     impl_->sleep_on(wake, std::min<Clock::duration>(left, impl_->recheck));
+    slept_on = wake;
   }
 }
 
@@ -334,7 +346,7 @@ void Reader::set_recheck(unsigned ms) {
 }
 
 uint64_t Reader::tail() const {
-  return impl_->cursor->tail();
+  return impl_->finality() == Next::timeout ? impl_->cursor->announced() : impl_->cursor->tail();
 }
 uint64_t Reader::position() const {
   return impl_->cursor->position();

@@ -31,15 +31,16 @@ RingWriter::RingWriter(RingControl& control, std::span<uint64_t> ring)
       tail_(control.tail.load(std::memory_order_relaxed)),
       oldest_(control.oldest.load(std::memory_order_relaxed)) {}
 
-// Raises `oldest` past every record that [.., end) will overwrite. A padding length is rounded like any
-// other.
+// Raises `oldest` past every record that [.., end) will overwrite, and on for a while, but never as far as `tail`: a claim is at most
+// an eighth of the ring, so that seven eighths lie between them. A padding length is rounded like any other.
 void RingWriter::make_room(uint64_t end) {
   if (end - oldest_ <= capacity()) return;
+  const uint64_t enough = oldest_ + give_up_bytes();
   do {
     const uint64_t length = align_record(length_in(ring_[(oldest_ & mask_) / 8]));
     if (length == 0) std::abort();  // our own record: broken invariant, not an input
     oldest_ += length;
-  } while (end - oldest_ > capacity());
+  } while (end - oldest_ > capacity() || oldest_ < enough);
   // W1. Relaxed: the payload stores that follow are releases and carry it to every reader that sees one.
   control_.oldest.store(oldest_, std::memory_order_relaxed);
 }
@@ -65,6 +66,11 @@ void RingWriter::publish(uint64_t bytes) {
   tail_ += align_record(bytes);
   control_.tail.store(tail_, std::memory_order_release);  // P: the record's words are seen before it
   test_point("ring_published");
+}
+
+void RingWriter::announce() {
+  control_.announced.store(tail_, std::memory_order_release);
+  test_point("ring_announced");
 }
 
 void store_bytes(uint64_t* at, const void* from, size_t bytes) {

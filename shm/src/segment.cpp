@@ -298,6 +298,7 @@ void SegmentWriter::heartbeat(uint64_t ns) {
 }
 
 void SegmentWriter::wake_readers() {
+  ring_->announce();
   std::atomic<uint32_t>& wake = mapped_->header->wake;
   wake.fetch_add(1, std::memory_order_release);  // who sees it sees what was published before
   syscall(SYS_futex, &wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

@@ -1,7 +1,7 @@
 // Where a segment lies, whose it is, and who holds it.
 //
 // The file of live name NAME is /dev/shm/ttcollect-NAME.UID, by the user who collects: what one user leaves is in
-// no other's way. Files without a number are of versions before and belong to whoever owns the file.
+// no other's way. Files without a number are of versions before and belong to the owner of the file.
 #pragma once
 #include <sys/types.h>
 
@@ -48,11 +48,11 @@ class SegmentDescriptor {
 std::string user_name(uid_t user);  // "root", or "user 1000" where there is no name
 
 // Open-file-description locks: the kernel drops them when the last descriptor closes, also after kill -9. A
-// writer holds all of its segment. Whoever takes away what a dead one left holds all but the first byte
-// meanwhile: no other does the same, and nobody who asks takes the dead one for a living.
+// writer holds all of its segment. A process that removes what a dead one left holds all but the first byte
+// meanwhile: no other does the same, and no test takes the dead one for a living one.
 bool take_writer_lock(int fd);
 bool take_over(int fd);
 bool writer_lock_held(int fd);  // there is a writer
-bool any_lock_held(int fd);     // or somebody who takes it away
+bool any_lock_held(int fd);     // or of a process that removes it
 
 }  // namespace ttc::shm

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   device[1].call_count = 2051;
   for (DeviceRow& d : device) d.device = 3;
   JoinSummary summary;
-  const Cells cells = join_results(device, log, {true}, summary);
+  const Cells cells = join_results(device, log, {true, false, {}}, summary);
   if (!log.ops.empty() && cells.rows.size() + summary.captured < log.ops.size() + log.signposts.size())
     std::abort();
   for (const auto& row : cells.rows)

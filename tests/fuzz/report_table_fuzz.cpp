@@ -5,9 +5,9 @@
 #include <sstream>
 #include <string>
 
+#include "tools/report/diff/run_diff.hpp"
 #include "tools/report/input/device_input.hpp"
 #include "tools/report/ops/op_report.hpp"
-#include "tools/report/ops/run_diff.hpp"
 #include "tools/report/text/csv_file.hpp"
 
 using namespace ttc::report;

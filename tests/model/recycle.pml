@@ -1,18 +1,26 @@
-/* The recycle protocol (collector/RECYCLE.md) as a model for spin: two lanes, three runs that cross.
+/* The recycle protocol (collector/recycle/RECYCLE.md) as a model for spin: two lanes, three runs that cross.
  *
  *   core       finish, lane by lane: H1, H3 (through a cache line that may be stale), index stored, frame posted;
  *              RUN_COUNTER and DONE as the firmware has them; with QUICK a push of lane 0 in the middle of run 2
  *   landing    every posted frame reaches the log at a time of its own
- *   collector  snapshot, two stores that land one by one, settle, grace, resolve, and reading on at the end
+ *   collector  snapshot, two stores that land one by one, settle, grace, resolve, and reading on at the end; where nothing fits, the
+ *              place of each lane is looked for, and reading goes on from there
  *   host       with RESET: rewrites the vector, word by word, at any one moment between two runs
  *
- * A frame is one word long and holds the number of its k; runs 1 to 4 were read before. Checked: no frame is taken
- * twice, none is missing unless something was reported, nothing is written outside of a lane.
+ * A frame is one word long and holds the number of its k; runs 1 to OLD were read before. Checked: no frame is taken
+ * twice, none is missing unless something was reported, nothing is written outside of a lane; and where the place was found again,
+ * none is missing of the runs that began later.
  *
- * -DRESET, -DQUICK, -DSTALE: as above. -DNO_RESOLVER, -DNO_GRACE: a rule taken away; spin must find the error.
+ * -DRESET, -DQUICK, -DSTALE: as above. -DLAPPED: one run was read before, so that the new lap runs over the old place.
+ * -DNO_RESOLVER, -DNO_GRACE, -DNO_FRONT (a lost write although the front shows the new lap): a rule taken away; spin must find the
+ * error.
  */
 #define CAP 9
+#ifdef LAPPED
+#define OLD 1
+#else
 #define OLD 4                 /* frames in each lane, all read, when it begins */
+#endif
 #ifndef CROSSING
 #define CROSSING 3
 #endif
@@ -31,9 +39,27 @@ byte posted_at[16];           /* by lane and run: place + 1 of a frame under way
 byte under_way;
 bool core_over, in_run, host_wrote, reported;
 byte taken[16];               /* by lane and run: how often it was delivered */
+byte found_at = LAST;         /* the place was found again behind this run */
 
+#ifdef LAPPED                 /* words are taken as they were read, whatever lands on them later */
+#define AT_ONCE_BEGIN atomic {
+#define AT_ONCE_END };
+#else
+#define AT_ONCE_BEGIN
+#define AT_ONCE_END
+#endif
+#ifdef NO_FRONT
+#define LAP_IS_NOT_HERE(r) best != 2
+#else
+#define LAP_IS_NOT_HERE(r) !NEW(r, 0, newest[r])
+#endif
 #define LANDED(s) (posted_at[s] == 0 || waiting[s] != posted_at[s])
 #define SLOT(r, k) ((r) * 8 + (k))
+#ifdef LAPPED
+#define ALL_LANDED LANDED(0) && LANDED(2) && LANDED(3) && LANDED(4) && LANDED(10) && LANDED(11) && LANDED(12)
+#else
+#define ALL_LANDED LANDED(0) && LANDED(5) && LANDED(6) && LANDED(7) && LANDED(13) && LANDED(14) && LANDED(15)
+#endif
 
 inline load_index(r, to) {
 #ifdef STALE
@@ -56,8 +82,12 @@ inline post(r, k, place) {
 inline finish(r) {
   load_index(r, all);                     /* H1 */
   load_index(r, at);                      /* H3 */
+#ifdef LAPPED                             /* a frame is under way within the grace time of its index: as landing, it is assumed */
+  atomic { index[r] = all + 1; cache[r] = all + 1; assert(at < CAP); posted_at[SLOT(r, k)] = at + 1; under_way++ }
+#else
   store_index(r, all + 1);                /* S: before the data */
   post(r, k, at)
+#endif
 }
 
 proctype core() {
@@ -67,7 +97,7 @@ proctype core() {
      atomic {
        in_run = 1; done_word = 0;
 #ifdef STALE
-       if :: cached = 0 :: skip fi        /* mostly the core sees memory anew, sometimes not */
+       if :: cached = 0 :: skip fi        /* mostly the core sees memory again, sometimes not */
 #endif
      }
 #ifdef QUICK
@@ -95,12 +125,21 @@ active proctype landing() {
 end:
   do
   :: LAND(0)
+#ifdef LAPPED
+  :: LAND(2)
+  :: LAND(3)
+  :: LAND(4)
+  :: LAND(10)
+  :: LAND(11)
+  :: LAND(12)
+#else
   :: LAND(5)
   :: LAND(6)
   :: LAND(7)
   :: LAND(13)
   :: LAND(14)
   :: LAND(15)
+#endif
   od
 }
 
@@ -153,7 +192,7 @@ again:
     do :: i < 16 -> waiting[i] = posted_at[i]; i++ :: else -> break od;
     i = 0
   }
-  LANDED(0) && LANDED(5) && LANDED(6) && LANDED(7) && LANDED(13) && LANDED(14) && LANDED(15);
+  ALL_LANDED;
   d_step {
     do :: i < 16 -> waiting[i] = 0; i++ :: else -> break od;
     i = 0
@@ -174,6 +213,7 @@ resolve:
         :: else -> skip fi;
 #endif
      /* new frames at the old place: old = how many */
+     AT_ONCE_BEGIN
      d_step {
        old = 0; last = newest[r];
        do
@@ -194,6 +234,17 @@ resolve:
           ok = (i == h);
           best = 0;
           if :: ok -> n = old + h; best = 2 :: else -> skip fi;
+          /* the lap stands on the old place itself: then with a frame for every run that may have ended */
+          if
+          :: !ok && h > pos[r] ->
+             i = 0; place = newest[r];
+             do
+             :: i < h && i < CAP && NEW(r, i, place) -> place = AT(r, i); i++
+             :: else -> break
+             od;
+             if :: i == h && OLD + h == t_after -> old = 0; n = h; best = 2 :: else -> skip fi
+          :: else -> skip
+          fi;
           /* lost write: exactly from pos to h */
           i = pos[r]; place = newest[r];
           do
@@ -201,12 +252,11 @@ resolve:
           :: else -> break
           od;
           if
-          :: i == h && h > s_index[r] && best != 2 -> n = h - pos[r]; best = 3
-          :: i == h && h > s_index[r] && best == 2 -> best = 9
-          :: else -> skip
+          :: i == h && h > s_index[r] && LAP_IS_NOT_HERE(r) -> n = h - pos[r]; best = 3
+          :: else -> skip          /* or the lap's own frames stand there */
           fi;
           /* torn: one at the front, a hole of its length */
-          torn = (best == 0 && h > pos[r] + old && NEW(r, 0, last));
+          torn = (best == 0 && h > pos[r] + old && NEW(r, 0, last) && (pos[r] == 1 || !NEW(r, 1, AT(r, 0))));
           if
           :: torn ->
              i = pos[r] + old + 1; place = AT(r, 0);
@@ -225,6 +275,8 @@ resolve:
 #endif
        i = 0; place = 0; last = 0; torn = 0; fits = 0; pushed = 0
      }
+     /* the new lap has reached what was still to be read */
+     if :: h < pos[r] && index[r] > pos[r] -> goto surprise :: else -> skip fi;
      if
      :: !ok && tries == 0 ->
         tries = 1;                          /* late: once more when all has landed */
@@ -264,11 +316,12 @@ resolve:
        fi;
        i = 0; place = 0; n = 0; old = 0; best = 0; old_end = 0
      }
+     AT_ONCE_END
      r++
   :: else -> break
   od;
 
-  /* OBSERVE until the end; a provisional lane is looked at in both places */
+  /* OBSERVE until the end; a provisional lane is read in both places */
   core_over && under_way == 0;
 #ifdef RESET
   if :: host_wrote -> reported = 1; goto over :: else -> skip fi;
@@ -319,21 +372,101 @@ resolve_wait:
 restart:
   /* nothing may have been taken of this resolve: lanes are taken together */
   if
-  :: taken[SLOT(0, 5)] + taken[SLOT(0, 6)] + taken[SLOT(0, 7)] + taken[SLOT(1, 5)] + taken[SLOT(1, 6)] +
-     taken[SLOT(1, 7)] == 0 -> goto resolve
+  :: taken[SLOT(0, OLD + 1)] + taken[SLOT(0, OLD + 2)] + taken[SLOT(0, OLD + 3)] + taken[SLOT(1, OLD + 1)] +
+     taken[SLOT(1, OLD + 2)] + taken[SLOT(1, OLD + 3)] == 0 -> goto resolve
   :: else -> goto surprise
   fi;
 
 rewound:
+  reported = 1;
+  goto over;
 surprise:
   reported = 1;
+#ifndef RESET
+  /* FIND: no run is at its end, and what the indices announce has landed */
+  do
+  :: t_before = runs; t_index[0] = index[0]; t_index[1] = index[1]; settled = done_word; t_after = runs;
+     if
+     :: t_before == t_after && settled -> break
+     :: else -> skip
+     fi
+  od;
+  skip;
+  d_step {
+    i = 0;
+    do :: i < 16 -> waiting[i] = posted_at[i]; i++ :: else -> break od;
+    i = 0
+  }
+  ALL_LANDED;
+  d_step {
+    r = 0; ok = 1;
+    do
+    :: r < 2 ->
+       h = t_index[r];
+       /* from word s on, frames each newer than the one before end at the index */
+       place = 0; fits = 0;
+       do
+       :: place < h && !fits ->
+          i = place; last = 0; torn = 0;
+          do
+          :: i < h && AT(r, i) > last && AT(r, i) != PUSHED -> last = AT(r, i); i++
+          :: else -> break
+          od;
+          /* the newest of the lap is the last */
+          n = 0;
+          do
+          :: n < place -> if :: AT(r, n) > last || AT(r, n) == PUSHED -> torn = 1 :: else -> skip fi; n++
+          :: else -> break
+          od;
+          if
+          :: i == h && !torn && last >= newest[r] -> fits = 1
+          :: else -> place++
+          fi
+       :: else -> break
+       od;
+       if :: h > 0 && !fits -> ok = 0 :: else -> skip fi;
+       if
+       :: ok ->
+          i = place;
+          do
+          :: i < h -> if :: AT(r, i) > newest[r] -> taken[SLOT(r, AT(r, i))]++; newest[r] = AT(r, i) :: else -> skip fi; i++
+          :: else -> break
+          od;
+          pos[r] = h
+       :: else -> skip
+       fi;
+       r++
+    :: else -> break
+    od;
+    if :: ok -> found_at = t_before :: else -> skip fi;
+    i = 0; r = 0; n = 0; place = 0; last = 0; torn = 0; fits = 0
+  }
+  /* OBSERVE until the end */
+  if :: !ok -> goto over :: else -> skip fi;
+  core_over && under_way == 0;
+  d_step {
+    do
+    :: r < 2 ->
+       i = pos[r];
+       do
+       :: i < index[r] && i < CAP ->
+          if :: NEW(r, i, newest[r]) -> newest[r] = AT(r, i); taken[SLOT(r, newest[r])]++ :: else -> skip fi;
+          i++
+       :: else -> break
+       od;
+       r++
+    :: else -> break
+    od;
+    r = 0; i = 0
+  }
+#endif
 over:
   skip
 }
 
 init {
   byte r, i;
-  d_step { do :: r < 4 -> AT(0, r) = r + 1; AT(1, r) = r + 1; r++ :: else -> break od; r = 0 }
+  d_step { do :: r < OLD -> AT(0, r) = r + 1; AT(1, r) = r + 1; r++ :: else -> break od; r = 0 }
   run core();
 #ifdef RESET
   run host();
@@ -348,6 +481,7 @@ init {
      :: i <= LAST ->
         assert(taken[SLOT(r, i)] <= 1);
         assert(taken[SLOT(r, i)] == 1 || reported);
+        assert(taken[SLOT(r, i)] == 1 || i <= found_at);
         i++
      :: else -> break
      od;

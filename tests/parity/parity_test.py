@@ -134,6 +134,20 @@ def row_1_2():
         check(made.returncode == 0 and one.read() == other.read(), made.stderr)
 
 
+def row_1_5():
+    """Zones of the host's code on one timeline with the device: of both processes, in a viewer's file."""
+    out = work("timeline.json")
+    code, _, err = finish(start("ttexport", "--from", f"{workload()['folder']}/run.ttc", "--format", "chrome", "-o", out))
+    check(code == 0, err)
+    with open(out) as file:
+        loaded = json.load(file)
+    events = loaded["traceEvents"] if isinstance(loaded, dict) else loaded
+    begun = [event for event in events if event["ph"] in "BX"]
+    ops = [event for event in begun if event["name"].startswith(("TT_DNN_DEVICE_OP", "Add"))]
+    check(len({event["pid"] for event in ops}) >= 2, f"{len(ops)} zones of ops, in rows {[event['pid'] for event in ops][:3]}")
+    check(any(event["name"] == "BRISC-FW" for event in begun), "no zone of the device")
+
+
 def row_1_10():
     """A signpost is a message of the run."""
     with open(f"{workload()['root']}/.logs/tracy_ops_data.csv") as file:

@@ -134,6 +134,24 @@ def waits_for_another_card():
     h.check(h.finish(second)[0] == 0, "the card did not end in order")
 
 
+def short():
+    """What a run prints unasked: at most five lines, which say what it attached to, where readers find it, cost, losses and the output."""
+    name, process = card("on", "--cores", 4, "--programs", 40, "--pace", "--wait-observer")
+    capture = h.work("short.ttc")
+    code, out, err = h.run("ttcollect", "--device", "emu:" + name, "-o", capture)
+    h.check(code == 0 and not out, f"exit {code}: {out} {err}")
+    lines = err.splitlines()
+    h.check(len(lines) <= 5, f"{len(lines)} lines: {err}")
+    for words in ("n150 wormhole_b0, 88 cores; readers attach to live:emu-" + name, "40 programs, ", "\n  cost: ", "\n  lost: nothing\n", capture):
+        h.check(words in err, f"{words!r} is not said: {err}")
+    h.check(all(len(line) <= 160 + len(capture) for line in lines), f"a line is long: {err}")
+    code, out, _ = h.run("ttcollect", "info", capture)
+    h.check(code == 0 and "{" not in out and "complete" in out and "  lost        nothing" in out, out)
+    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--verbose", "--quiet")
+    h.check(code == 2, f"--verbose and --quiet: exit {code}: {err}")
+    h.check(h.finish(process)[0] == 0, "the card did not end in order")
+
+
 def named_mode():
     """A mode given by the user is believed from the first word on and reported; without one it is found."""
     for mode, generation in (("accumulate", "G4"), ("trace-only", "G3")):
@@ -143,7 +161,7 @@ def named_mode():
         # Finding out takes two polls 20 ms apart at what is running.
         for pace, given in ((("--rate", 1000), ()), ((), ("--mode", mode, "--region-bytes", 48000))):
             name, process = card("on", *firmware, *pace)
-            code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--json", *given)
+            code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--json", "--verbose", *given)
             h.check(code == 0, f"{mode} {given}: exit {code}: {err}")
             report = h.device(out)
             h.check(report["mode"] == mode and report["markers"] > 0, f"{mode} {given}: {out}")
@@ -155,6 +173,6 @@ def named_mode():
     h.check(code == 2 and "--mode" in err, f"--mode sideways: {code} {err}")
 
 
-CASES = (states, waits, waits_in_vain, busy_cores_of_16_bit_ids, log_sizes, waits_for_another_card, named_mode)
+CASES = (states, waits, waits_in_vain, busy_cores_of_16_bit_ids, log_sizes, waits_for_another_card, named_mode, short)
 {case.__name__: case for case in CASES}[sys.argv[1]]()
 print("ok")

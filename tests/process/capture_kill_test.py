@@ -20,7 +20,7 @@ POINTS = ("file_begun:1", "block_packed:1", "block_packed:3", "block_written:1",
           # Of the segment: made, filled, taken over by the next collector (each run here finds the remains of the last).
           "segment_named:1", "segment_built:1", "segment_ready:1", "standing_written:1", "standing_written:2",
           "ring_claimed:1", "ring_written:1", "ring_published:1", "remains_moved:1", "ring_claimed:40", "ring_written:41",
-          "ring_published:42", "segment_named:1")
+          "ring_published:42", "ring_announced:3", "segment_named:1")
 LOSS_POINTS = ("loss_half_told:1", "loss_told:1", "loss_half_told:12")   # of a card whose log overflows
 SMALL_RING_POINTS = ("ring_padded:1", "ring_claimed:900", "ring_written:901")   # the ring has come round by then
 
@@ -42,7 +42,7 @@ def intervals(source):
 
 
 def left_nothing(live, files):
-    """Killed before there was a segment: readers are told so in a sentence, and no file was begun."""
+    """Killed before there was a segment: readers get a sentence, and no file was begun."""
     code, out, err = h.run("ttexport", "--from", live)
     if code in (0, 4, 6):
         return False
@@ -115,7 +115,7 @@ def points():
         run_once(name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S), ring="256KiB",
                  ring_holds_all=False)
     for point in LOSS_POINTS:
-        losing_name, losing_card = start_card("--rate", 2000)   # nobody empties its log
+        losing_name, losing_card = start_card("--rate", 2000)   # its log is not emptied
         run_once(losing_name, "ttcollect_at_points", (), {"TTC_KILL_AT": point}, lambda c: c.wait(h.LIMIT_S))
         losing_card.kill()
     # After all of that the next start is clean.

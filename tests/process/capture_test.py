@@ -70,7 +70,7 @@ def whole():
         text = h.run("ttcollect", "info", path)[1]
         h.check("  workload " in text and environment["host"]["kernel"] in text, text)
         h.check(h.certain(run.report) == [], "a loss without a cause")
-        h.check(len(losses(path)["devices"][0]["lost"]) == len(run.report["lost"]), "the capture tells of other losses")
+        h.check(len(losses(path)["devices"][0]["lost"]) == len(run.report["lost"]), "the capture has other losses")
 
 
 def filters():
@@ -169,7 +169,7 @@ def flight():
     wait_until(lambda: os.path.exists(h.work("flight.0002.ttc")), "the signal wrote nothing")
     out, _ = done(h.start("ttcollect", "snapshot", "emu-" + name, "-o", h.work("snap.ttc"), "--last", "1s", "--json"))
     h.check(json.loads(out)["markers"] > 0, out)
-    h.check(not os.path.exists(base), "something was written that nobody asked for")
+    h.check(not os.path.exists(base), "something was written without a request")
     card.terminate()
     done(card)
     report = json.loads(done(collector, 0, 7)[0])
@@ -209,7 +209,7 @@ def beside():
             log = h.work(f"files/{folder}/profile_log_device")
             h.check(open(log + ".losses.csv").read() == open(table).read(), f"{folder} has other losses")
             h.check(open(log + ".csv").read() == text, f"{folder} has another log")
-    # Played into a ring that holds a tenth of it, whoever comes afterwards still has the whole account, and its own loss.
+    # Played into a ring that holds a tenth of it, a later reader still has the whole account, and its own loss.
     prefix = f"emu-t{os.getpid()}-played-"   # the harness removes what begins so
     _, err = done(h.start("ttcollect", "play", path, "--speed", "max", "--prefix", prefix, "--ring", "256KiB"))
     live = err.split("live:")[1].split()[0]
@@ -374,13 +374,13 @@ def markers_of(name):
 
 
 def removed():
-    """Removed underneath: it is told, and the file is begun anew with all that a reader must know."""
+    """Removed underneath: a sentence names it, and the file is begun again with all that a reader must know."""
     name, path = h.card_name(), h.work("gone.ttc")
     card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
     collector = collect(name, "-o", path, "--ring", "32MiB")
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 8192, "nothing is captured")
     os.unlink(path)
-    wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 16384, "it was not begun anew")
+    wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 16384, "it was not begun again")
     collector.terminate()
     out, err = done(collector)
     card.kill()

@@ -45,18 +45,18 @@ def collected(inside, *more, code=0, columns=15):
 def pid_namespace():
     """No /proc of the workload: markers come, and that its variables and zone names are out of reach is said."""
     _, _, err = collected(NEW["pid"], columns=8)    # zones have numbers
-    h.check("cannot be looked at" in err and "--metal-home" in err, f"nothing was said of the workload: {err}")
+    h.check("cannot be read" in err and "--metal-home" in err, f"nothing was said of the workload: {err}")
 
 
 def private_shm():
     """The ring is seen inside only; the capture is on the disk for all."""
-    name, _, _ = collected(NEW["shm"], columns=8)    # nor can the workload be looked at from another user namespace
+    name, _, _ = collected(NEW["shm"], columns=8)    # nor can the workload be read from another user namespace
     code, _, err = h.run("ttexport", "--from", "live:emu-" + name)
     h.check(code == 3 and "no such segment" in err, f"outside: {code} {err}")
 
 
 def mapped_users():
-    """Another number for the same user: segments are told apart by the number inside."""
+    """Another number for the same user: segments are distinguished by the number inside."""
     collected(NEW["users"], columns=8)
     if os.geteuid() == 0:
         collected(NEW["mapped"], "--ring", "4MiB", columns=8) if writable_by_mapped() else None

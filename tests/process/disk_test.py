@@ -36,6 +36,12 @@ def sentence(result, what):
     h.check("terminate called" not in err and "std::" not in err, f"{what}: {err}")
 
 
+def before_main(result):
+    """The loader, the C library or a library's constructor ended it, before there was a program: 127 is no code of ours, and
+    libnuma's constructor ends a process by 1."""
+    return result[0] == 127 or (result[0] == 1 and result[2].startswith("Out of memory allocating bitmask"))
+
+
 def damaged():
     """recover said "nothing is missing" of files whose blocks are cut away; a file asked for more than 1 GiB."""
     path, _ = recorded()
@@ -76,8 +82,8 @@ def limits():
                 if os.path.exists(stale):
                     os.unlink(stale)
             result = limited((resource.RLIMIT_AS, kib << 10), *command)
-            if result[0] == 127 or "error while loading shared libraries" in result[2]:
-                continue    # the loader ended it, before there was a program
+            if before_main(result):
+                continue
             sentence(result, f"{command} in {kib} KiB")
             left = [f for f in os.listdir(h.work("")) if ".part" in f]
             h.check(not left, f"{command} in {kib} KiB: {result} left {left}")
@@ -85,7 +91,7 @@ def limits():
                 h.check(set(h.rows(out)) == set(rows), f"{command} in {kib} KiB left a part")
         for descriptors in (3, 4, 5, 6, 8):
             result = limited((resource.RLIMIT_NOFILE, descriptors), *command)
-            if "error while loading shared libraries" not in result[2]:
+            if not before_main(result):
                 sentence(result, f"{command} with {descriptors} descriptors")
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 2, "--programs", 0, "--rate", 200, "-q")
@@ -94,10 +100,32 @@ def limits():
                           (resource.RLIMIT_AS, tuple(mib << 20 for mib in (40, 80, 120, 160, 200, 260, 320)))):
         for value in values:
             result = limited((limit, value), "ttcollect", "-d", "emu:" + name, "--for", "100ms", "-q", "-o", h.work("l.ttc"))
-            if "error while loading shared libraries" not in result[2]:
+            if not before_main(result):
                 sentence(result, f"collecting with {value} of {limit}")
     card.terminate()
     h.finish(card)
+
+
+def edge():
+    """Constructors that met the end of memory before main(), and noexcept functions of the standard library, ended a program by SIGABRT."""
+    path, _ = recorded()
+    for command in (("ttcollect", "list"), ("ttexport", "--from", path, "-o", h.work("edge.csv")), ("ttreport", "ops", path), ("ttmon", "--once"),
+                    ("ttemu", "--version")):
+        def in_pages(pages, of=command):
+            return limited((resource.RLIMIT_AS, pages * resource.getpagesize()), *of)
+        low, high = (2 << 20) // resource.getpagesize(), (256 << 20) // resource.getpagesize()
+        h.check(in_pages(high)[0] >= 0, f"{command}: {in_pages(high)}")
+        while high - low > 1:
+            middle = (low + high) // 2
+            result = in_pages(middle)    # below some megabytes the kernel ends what it cannot map
+            low, high = (middle, high) if result[0] < 0 or before_main(result) else (low, middle)
+        ended = set()
+        for pages in range(low - 20, high + 180):    # where the loader ends differs by some pages from run to run
+            result = in_pages(pages)
+            if not before_main(result):
+                sentence(result, f"{command} in {pages} pages")
+                ended.add(result[0])
+        h.check(ended, f"{command} never reached main()")
 
 
 def outputs():
@@ -124,7 +152,7 @@ def outputs():
         code, _, err = h.run(*command)
         h.check(code == 2 and "is empty" in err, f"{command}: {code} {err}")
     truths()
-    # Programs whose text nobody could keep.
+    # Programs whose text could not be kept.
     for expected, command in ((5, ("ttreport", "ops", path)), (5, ("ttreport", "kernels", path)), (6, ("ttcollect", "info", path)),
                               (6, ("ttcollect", "info", path, "--json")), (6, ("ttcollect", "list")), (5, ("ttexport", "--from", path))):
         with open("/dev/full", "w") as nowhere:
@@ -232,7 +260,7 @@ def privacy():
 
 
 def main():
-    {"damaged": damaged, "limits": limits, "outputs": outputs, "signals": signals, "privacy": privacy}[h.sys.argv[1]]()
+    {"damaged": damaged, "limits": limits, "edge": edge, "outputs": outputs, "signals": signals, "privacy": privacy}[h.sys.argv[1]]()
     print("ok")
 
 

@@ -54,12 +54,14 @@ def card(**variables):
 
 
 def examined(pid):
-    """Exit code and JSON of --for PID, but for findings of the machine itself: those are not this test's."""
+    """JSON of --for PID, but for findings of the machine itself and of cards and processes of others: those are not this test's."""
     code, out, err = h.run("ttcollect", "doctor", "--for", pid, "--json")
     h.check(code in (0, 1) and not err, f"{code} {err}")
     answer = json.loads(out)
     h.check(answer["in_the_way"] == (code == 1) and answer["loads"] == 0, out)
-    answer["findings"] = [f for f in answer["findings"] if f["card"] or f["pid"]]
+    holds = [card for p in answer["seen"]["processes"] if p["pid"] == pid for card in p["holds"]]
+    answer["findings"] = [f for f in answer["findings"] if f["pid"] == pid or f["card"] in holds or
+                          f["id"] == "tracy-port-foreign" and f"pid {pid} " in f["what"]]
     return answer
 
 
@@ -137,13 +139,16 @@ def python(program, *arguments, **variables):
     return process
 
 
-# A process with a Tracy client, as far as the kernel shows one: its library is mapped, and it listens or not.
+# A process with a Tracy client, as far as the kernel shows one: its library is mapped, it listens or not, and what it announces stands in
+# the library's data: version 3, port, protocol, pid.
 CLIENT = """
-import mmap, socket, sys, time
+import mmap, os, socket, struct, sys, time
 library = open(sys.argv[1], "rb")
 mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
+data = mmap.mmap(library.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
 if sys.argv[2] != "none":
     listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
+    data[1000:1016] = struct.pack("<HHIQ", 3, int(sys.argv[2]), 66, os.getpid())
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -184,7 +189,9 @@ def ports():
     answer = examined(heard.pid)
     h.check(not [f for f in answer["findings"] if f["id"] == "tracy-port-taken"], answer)
     at = {p["port"]: p for p in answer["seen"]["ports"]}
-    h.check(at[port]["pid"] == os.getpid() and at[own_port]["pid"] == heard.pid and at[own_port]["tracy_client"] is True, answer)
+    h.check(at[port]["pid"] == os.getpid() and at[own_port]["pid"] == heard.pid and at[own_port]["tracy_client"] is True and
+            at[own_port]["tracy_version"] == "0.10" and at[own_port]["tracy_protocol"] == 66, answer)
+    h.check("protocol 66 (0.11.0, or Tenstorrent's fork of 0.10)" in h.run("ttcollect", "doctor", "--for", heard.pid)[1], answer)
     if port == 8086:    # and no other test has it
         h.check("tracy-port-foreign" in {f["id"] for f in answer["findings"]}, answer)
     for process in (deaf, heard):
@@ -245,6 +252,34 @@ def chip_in_use():
     waiter.wait()
 
 
+# Maps its first argument, and ends with its input.
+LIBRARY = """
+import mmap, sys
+library = open(sys.argv[1], "rb")
+mapped = mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def profilers():
+    """What tt-metal's build has, and what its environment switches on, is named with what it excludes."""
+    library = h.work("libtt_metal.so")
+    for symbol, variables, words in (
+            ("IsProgramRealtimeProfilerActive", {}, ["real-time profiler", "excludes the streaming profiler and nothing that ttcollect does"]),
+            ("IsProgramRealtimeProfilerActive", {"TT_METAL_STREAMING_PROFILER": "1"},
+             ["streaming profiler is on", "excludes the device profiler and the real-time profiler"]),
+            ("of an older build", {}, [])):
+        with open(library, "w") as file:
+            file.write("x" * 5000 + symbol)
+        process = python(LIBRARY, library, **variables)
+        h.check(h.next_line(process.stdout) == "ready\n", "the workload did not begin")
+        seen = next(p for p in examined(process.pid)["seen"]["processes"] if p["pid"] == process.pid)
+        named = " ".join(seen["other_profilers"])
+        h.check(seen["metal_library"] == library and all(w in named for w in words) and bool(named) == bool(words), seen)
+        process.communicate("", timeout=h.LIMIT_S)
+
+
 def wrong_use():
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -280,7 +315,7 @@ def machine():
     os.symlink("../drivers/tenstorrent", root + pci + "driver")
     os.symlink("../../../0000:01:00.0", root + "/sys/class/tenstorrent/tenstorrent!0/device")
     code, out, err = h.run("ttcollect", "doctor", "--root", root)
-    h.check(code == 0 and not err and out.startswith("nothing stands in the way; looked at 1 card"), f"{code} {out} {err}")
+    h.check(code == 0 and not err and out.startswith("nothing stands in the way; read: 1 card"), f"{code} {out} {err}")
     code, out, _ = h.run("ttcollect", "doctor", "--root", root, "--json")
     h.check(code == 0 and json.loads(out)["findings"] == [] and json.loads(out)["chip_reads"] == 7, out)
     os.unlink(root + pci + "driver")
@@ -295,6 +330,7 @@ def main():
     stopped()
     chip_in_use()
     ports()
+    profilers()
     variables()
     print("ok")
 

@@ -47,7 +47,7 @@ def unpaced(arguments):
 
 
 def full(arguments):
-    """Who comes when the logs are full gets all that is in them, and is told of what was dropped behind it."""
+    """Who comes when the logs are full gets all that is in them, and what was dropped behind it is reported."""
     name = h.card_name()
     truth_path, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth_path, "--cores", 4, "--programs", 0, "--rate", 2000,
@@ -75,7 +75,7 @@ def full(arguments):
     print(f"{len(truth)} rows, {len(got)} in the logs, {len(report['lost'])} intervals")
     h.check(not extra, f"{len(extra)} invented: {sorted(extra)[:3]}")
     h.check(not outside, f"{len(outside)} missing outside every interval: {sorted(outside)[:3]}")
-    h.check(all(r["from_cycles"] > 0 for r in report["lost"] if r["cause"] == "dropped on card"), "drops are told from before the first frame on")
+    h.check(all(r["from_cycles"] > 0 for r in report["lost"] if r["cause"] == "dropped on card"), "drops are reported from before the first frame on")
 
 
 def golden(arguments):

@@ -67,7 +67,7 @@ def tracy():
         h.check(code == 0 and "everything was sent" in err, f"{version}: ttexport ended with {code}: {err}")
         h.check(os.path.getsize(trace) > 0, f"{version}: the trace is empty")
         to_csv = os.path.join(os.path.dirname(capture), "tracy-csvexport-" + version)
-        if "fork" in version or not os.access(to_csv, os.X_OK):    # of the fork's device zones it tells nothing
+        if "fork" in version or not os.access(to_csv, os.X_OK):    # it exports none of the fork's device zones
             print(f"{version}: captured, not counted")
             continue
         table = list(csv.DictReader(call(to_csv, trace).splitlines()))

@@ -21,7 +21,7 @@ def case(function):
 
 
 PACED = ("--pace", "--cores", 4, "--programs", 600, "--host-reads", "every:150")
-ONE_EPOCH = ("--pace", "--cores", 4, "--programs", 200)    # no host reads: a gap in looking at a core is no doubt
+ONE_EPOCH = ("--pace", "--cores", 4, "--programs", 200)    # no host reads: a gap in polling a core is no doubt
 RUNNING = ("--cores", 4, "--programs", 1000, "--rate", 1000, "--host-reads", "every:300")
 LATER = 60000    # round trips: every core has delivered by then
 # Until the fault, however slow the collector is to get there.

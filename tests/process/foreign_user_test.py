@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Two users and one card: what one leaves is in nobody's way, and each case has its sentence."""
+"""Two users and one card: what one leaves is not in the way of the other, and each case has its sentence."""
 import os
 import subprocess
 import sys
 
 import harness as h
 
-NOBODY = 65534
-# `ttcollect clean` takes all that is dead, also what another test is looking at: these tests have a /dev/shm of their own.
+NOBODY, OTHER = 65534, "nobody"    # a user of every system
+# `ttcollect clean` takes all that is dead, also what another test uses: these tests have a /dev/shm of their own.
 OWN_SHM = ("unshare", "-m", "sh", "-c", "mount --make-rprivate / && mount -t tmpfs tmpfs /dev/shm && exec \"$@\"", "sh")
 
 
@@ -54,9 +54,9 @@ def remains_of_root():
     code, out, _ = h.run("ttmon", f"emu-{name}.0", "--once")
     h.check(code == 0 and " ended\n" in out, f"live:NAME.0 is not root's: {out}")
     code, _, err = h.run("ttcollect", "-d", "emu:" + name)
-    h.check(code == 5 and f"pid {second.pid} of nobody" in err, f"root beside nobody's collector: {code} {err}")
+    h.check(code == 5 and f"pid {second.pid} of {OTHER}" in err, f"root beside another user's collector: {code} {err}")
     second.terminate()
-    h.check(h.finish(second)[0] == 0, "nobody's collector did not end in order")
+    h.check(h.finish(second)[0] == 0, "the other user's collector did not end in order")
     h.check(len(files(name)) == 2, f"{files(name)}")
     code, out, _ = h.run("ttcollect", "clean")
     h.check(code == 0 and not files(name), f"clean of root: {out} {files(name)}")

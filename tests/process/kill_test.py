@@ -46,7 +46,7 @@ def one_sentence(who, err):
 
 
 def wait_for_chunks(name):
-    """Until the collector has published something; ttmon is the witness."""
+    """Until the collector has published something; as ttmon shows it."""
     def published():
         shown = h.live("emu-" + name) or {}
         return shown.get("state") == "live" and shown["counters"]["chunks"] > 0

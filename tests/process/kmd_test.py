@@ -95,14 +95,14 @@ def same(truth, got):
 def equal(arch, *card_arguments, minor=10, memory="metal", collect=(), programs=200):
     truth = h.work(arch + ".truth.csv")
     name, card = start_card(arch, truth, "--programs", programs, "--rate", 400, *card_arguments)
-    collector = OnModel(arch, name, card, *collect, minor=minor, memory=memory)
+    collector = OnModel(arch, name, card, "--verbose", *collect, minor=minor, memory=memory)
     h.check(h.finish(card)[0] == 0, "the card did not end in order")
     wanted = h.rows(truth)
     until(collector.live, lambda c: c["frames"] >= programs * LANES)
     collector.process.send_signal(signal.SIGTERM)
     code, out, err = h.finish(collector.process)
     h.check(code == 0, f"ended with {code}: {err}")
-    h.check("power vote" in err or minor < 6, f"the vote was not told: {err}")
+    h.check("power vote" in err or minor < 6, f"the vote was not printed: {err}")
     got = rows_of(collector.live)
     collector.finish()
     if minor < 5:   # it does not say whose zone logs to read

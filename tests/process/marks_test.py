@@ -1,4 +1,6 @@
 """Marks and steps of programs without Tracy: the Python module, the C header, ttcollect mark."""
+import csv
+import glob
 import json
 import os
 import re
@@ -206,6 +208,56 @@ child.join()
     check(code == 0 and counts["PY_FUNC_outer", 4] == 21 and "missing" not in err, f"{code} {counts} {err}")
 
 
+LOSING = """
+import os, signal, sys, ttcollect
+os.kill(os.getppid(), signal.SIGSTOP)
+try:
+    for number in range(100_000):
+        ttcollect.mark(f"mark {number}")
+        if ttcollect.lost == 7:
+            break
+finally:
+    os.kill(os.getppid(), signal.SIGCONT)
+print(number + 1 - ttcollect.lost, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def lost():
+    """Marks beyond what the socket holds: the run says how many are missing, of a process that was killed, too, and when."""
+    root, script = work("lost_marks"), work("losing.py")
+    with open(script, "w") as file:
+        file.write(LOSING)
+    code, out, err = finish(start("ttcollect", "run", "--no-device", "-o", root, "--", sys.executable, "-B", script))
+    said = re.search(r"host side: process (\d+) lost (\d+) marks within [0-9.]+ ms", err)
+    check(code == 128 + 9 and said and int(said[2]) == 7 and len(messages(root)) == int(out), f"{code} {out} {err}")
+    with open(f"{root}/.logs/tracy_ops_times.csv") as file:
+        zones_of = [line.split(",") for line in file.read().splitlines() if line.startswith("ttcollect: marks lost,")]
+    check(len(zones_of) == 1 and zones_of[0][4] == '"7"' and int(zones_of[0][6]) > 0, str(zones_of))
+    first = min(int(time) for _, time in messages(root))
+    check(int(zones_of[0][5]) > first, f"the loss begins at {zones_of[0][5]}, the first mark that was sent is of {first}")
+
+
+def lost_in_c():
+    """The same by the C header, from two threads: what was recorded and what is missing are all that were set."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        skip("no C compiler")
+    source, program, root = work("losing.c"), work("losing"), work("lost_in_c")
+    with open(source, "w") as file:
+        file.write('#define _GNU_SOURCE\n#include <pthread.h>\n#include <signal.h>\n#include "ttcollect_mark.h"\n'
+                   'static void* set(void* none) { for (int i = 0; i < 5000; ++i) ttcollect_mark("x"); return none; }\n'
+                   'int main(void) { pthread_t other; kill(getppid(), SIGSTOP);\n'
+                   '  if (pthread_create(&other, NULL, set, NULL) != 0) return 1;\n'
+                   '  set(NULL); pthread_join(other, NULL); kill(getppid(), SIGCONT); return 0; }\n')
+    built = subprocess.run([compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", MARK, source, "-o", program],
+                           capture_output=True, text=True)
+    check(built.returncode == 0, built.stderr)
+    code, _, err = finish(start("ttcollect", "run", "--no-device", "--strict-exit", "-o", root, "--", program))
+    said = re.search(r"host side: process \d+ lost (\d+) marks", err)
+    check(code == 6 and said and int(said[1]) + len(messages(root)) == 10_000, f"{code} {err} {len(messages(root))}")
+
+
 def remains():
     """kill -9 of a run leaves the segment of its host side; the next run removes it."""
     process = start("ttcollect", "run", "-q", "--no-device", "-o", work("killed"), "--", "sh", "-c",
@@ -240,7 +292,42 @@ for number in (1, 2, 3):
     check(code == 0 and "60 ops, " in out, f"{code} {out} {err}")
     begins, ends = err.index("collecting starts"), err.index("collecting ends, the workload goes on")
     check(begins < ends and len(messages(root)) == 6, err)
-    check("the summary is of all ops that were collected: there is no signpost 'step_2_start'" in err, err)
+    check("the summary is of all ops" not in err, err)
+
+
+def rows():
+    """Marks of a workload without Tracy are rows among its ops, by time: in the files of the report, in `ttreport ops` and `steps`."""
+    name, root, script = card_name(), work("rows"), work("rows.py")
+    remove_at_end(f"emu-{name}")
+    with open(script, "w") as file:
+        file.write(f"""
+import subprocess, sys, ttcollect
+card = subprocess.Popen(["{BIN}/ttemu", "--name", "{name}", "--cores", "2", "--programs", "60", "--pace", "20", "--linger", "60s", "-q"])
+ttcollect.mark("before")
+ttcollect.mark("early\\nof the run")
+code = card.wait()
+with ttcollect.step(1): pass
+sys.exit(code)
+""")
+    code, out, err = finish(start("ttcollect", "run", "-o", root, "-d", f"emu:{name}", "--start-signpost", "early", "--end-signpost",
+                                  "step_1_start", "--", sys.executable, "-B", script))
+    check(code == 0 and "60 ops, " in out, f"{code} {out} {err}")
+    folder = os.path.join(root, "reports", os.listdir(f"{root}/reports")[0])
+    with open(glob.glob(f"{folder}/ops_perf_results_*.csv")[0], newline="") as table:
+        kinds = [(row["OP CODE"], row["ATTRIBUTES"]) if row["OP TYPE"] == "signpost" else "op" for row in csv.DictReader(table)]
+    wanted = [("before", ""), ("early", "of the run"), *["op"] * 60, ("step_1_start", ""), ("step_1_end", "")]
+    check(kinds == wanted, str(kinds))
+    # From the capture alone, and a window that no op is in.
+    alone = work("rows_alone.ttc")
+    shutil.copy(f"{folder}/run.ttc", alone)
+    for begin, end, ops in (("before", "step_1_end", 60), ("step_1_start", "step_1_end", 0)):
+        code, out, err = run("ttreport", "ops", alone, "--start-signpost", begin, "--end-signpost", end, "--json", "-", "--no-summary")
+        check(code == 0, err)
+        got = [row for row in json.loads(out)["rows"] if row.get("device_us")]
+        check(len(got) == ops and all(row["op_code"].startswith("program ") for row in got), f"{begin}..{end}: {len(got)} ops")
+    code, out, err = run("ttreport", "steps", alone, "--start-signpost", "before", "--end-signpost", "step_1_start", "--json", "-")
+    steps_of = json.loads(out)["steps"]
+    check(code == 0 and len(steps_of) == 1 and steps_of[0]["ops"] == 60 and steps_of[0]["wall_us"] > steps_of[0]["device_us"] > 0, f"{out} {err}")
 
 
 def short():
@@ -299,4 +386,4 @@ def foreign():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (python, header, command, steps, functions, incomplete, remains, window, short, asked, foreign)}[sys.argv[1]]()
+    {f.__name__: f for f in (python, header, command, steps, functions, incomplete, lost, lost_in_c, remains, window, rows, short, asked, foreign)}[sys.argv[1]]()

@@ -4,7 +4,7 @@
 equal     two cards of different architectures: live export of both and the one file equal what both emitted
 vanish    kill -9 of one card while the other goes on
 together  devices named one by one start all or none
-all       every card present, in a network namespace of its own so that nobody else's cards are there
+all       every card present, in a network namespace of its own so that no other cards are there
 """
 import json
 import os
@@ -120,7 +120,7 @@ def equal():
 
 
 def own_numbers():
-    """Two collectors of one device each both say chip 0; an export of both tells the devices apart."""
+    """Two collectors of one device each both say chip 0; an export of both distinguishes the devices."""
     a, b = h.card_name(), h.card_name()
     truths = [h.work(n + ".truth.csv") for n in (a, b)]
     csv = h.work("joined.csv")
@@ -242,11 +242,11 @@ def every_present():
     report = json.loads(out)
     h.check([(d["spec"], d["chip"]) for d in report["devices"]] == [("emu:" + b, 1)], str(report))
     h.check([c["spec"] for c in report["left_out"]] == ["emu:" + a], str(report["left_out"]))
-    h.check(len(err.strip().splitlines()) == 1 and f"pid {owner.pid}" in err, f"told: {err!r}")
+    h.check(len(err.strip().splitlines()) == 1 and f"pid {owner.pid}" in err, f"printed: {err!r}")
     end_well(h.start("ttexport", "--from", ttc, "-o", h.work("rest.csv")))
     h.check({row[:2] for row in h.rows(h.work("rest.csv"))} == {"1,"}, "the file has another chip's rows")
 
-    # Both are taken: an error, and each is told once.
+    # Both are taken: an error, and each is printed once.
     second = h.start("ttcollect", "-d", "emu:" + b, "--quiet")
     wait_until("chunks of the second owner", lambda: collecting(b))
     code, _, err = h.run("ttcollect", "-d", "all", "--quiet")

@@ -52,7 +52,7 @@ def main():
         refused("this card has", "ttemu", "--name", name, option, 9999)
     for words, *arguments in (("of --format device-csv, not of chrome", "--format", "chrome", "--columns", 6),
                               ("of --format svg, not of device-csv", "--window", "1us,1us"),
-                              ("of --format tracy, not of device-csv", "--listen", 77),
+                              ("of --format tracy and prometheus, not of device-csv", "--listen", 77),
                               ("of --format tracy, not of device-csv", "--once"),
                               ("of --format perfetto and chrome, not of device-csv", "--no-args"),
                               ("not of tracy, which is served", "--format", "tracy", "-o", "x"),

@@ -2,9 +2,11 @@
 """The page of ttreport html. Usage: page_test.py pure|data|browser
 
 pure     what the page computes, in Node.js: ticks, windows, hits, figures
-data     what the page is given: losses, clock bounds, one palette with the pictures
+data     what the page is given: programs, losses, clock bounds, one palette with the pictures
 browser  in headless Chromium: default window, axis, losses drawn, touch, keys, long names, empty windows
 """
+import array
+import base64
 import json
 import os
 import re
@@ -84,7 +86,7 @@ addEventListener('load', () => setTimeout(() => {
   out.start = [t0, t1, end]; draw(); out.bars = ttDrawn.bars; out.losses = D.losses.length; out.bounds = bounds.length;
   const texts = [], fill = CanvasRenderingContext2D.prototype.fillText;
   CanvasRenderingContext2D.prototype.fillText = function(t, x, y) { if (y === 9) texts.push([t, x, x + this.measureText(t).width]); return fill.apply(this, arguments); };
-  draw(); CanvasRenderingContext2D.prototype.fillText = fill; out.axis = texts;
+  const first = [t0, t1]; setWindow(1e6, 4e6); draw(); CanvasRenderingContext2D.prototype.fillText = fill; out.axis = texts; setWindow(...first);
   const loss = D.losses.find(l => l[2] !== null) || D.losses[0];
   if (loss) { setWindow(loss[1] - 1e5, loss[1] + 1e6); showLane(loss[0]); out.red = red(); const kept = lanes.map(l => l.losses); lanes.forEach(l => l.losses = []); out.notRed = red();
     lanes.forEach((l, i) => l.losses = kept[i]); }
@@ -136,6 +138,21 @@ def data():
     # One meaning of colours: firmware of BRISC is what it is in pictures and in Tracy (tools/viewers/zone_labels.cpp).
     h.check(d["palettes"]["BRISC"][0] == "#ee9a00" and len(d["laneprocessors"]) == len(d["lanes"]), f"{d['palettes']}")
     h.check(len(set(d["lanes"])) == len(d["lanes"]), "two lanes of one name")
+    # Each chip has a row of its programs in front of its lanes, and every bar of it is a row of the table of ops.
+    h.check(d["lanes"][0] == "0: programs" and d["laneprocessors"][0] == "programs", f"{d['lanes'][:2]}")
+    column = {name: array.array(kind, base64.b64decode(d["zones"][name])) for name, kind in
+              (("begin", "d"), ("length", "f"), ("lane", "H"), ("op", "i"), ("zone", "H"))}
+    programs = [i for i, lane in enumerate(column["lane"]) if lane == 0]
+    h.check(len(programs) > 100 and len({column["op"][i] for i in programs}) == len(programs), f"{len(programs)} programs")
+    h.check({d["zonenames"][column["zone"][i]][0] for i in programs} == {"program"}, "the host's side is not known, so they have no names")
+    first, until = {}, {}
+    for i, lane in enumerate(column["lane"]):
+        op = column["op"][i]
+        if lane and op >= 0:
+            first[op], until[op] = min(first.get(op, 1e18), column["begin"][i]), max(until.get(op, -1e18), column["begin"][i] + column["length"][i])
+    for i in programs:
+        op, begin, end = column["op"][i], column["begin"][i], column["begin"][i] + column["length"][i]
+        h.check(op not in first or begin - 1 <= first[op] and until[op] <= end + max(1, end * 1e-6), f"op {op} is {begin} to {end}, its zones {first[op]} to {until[op]}")
 
 
 def browser():

@@ -41,7 +41,7 @@ def main():
     for options in ((), ("--no-pin",)):
         code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--for", "100ms", "--json", *options)
         h.check(code == 0 and h.device(out)["host"] == {"cpus": None, "why": "", "memory_node": None}, out + err)
-    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--for", "100ms", "--cpu", wanted)
+    code, _, err = h.run("ttcollect", "--device", "emu:" + name, "--for", "100ms", "--cpu", wanted, "--verbose")
     h.check(code == 0 and f"drain thread on CPUs {wanted}, as given by --cpu" in err, err)
 
     for words, options in ((["no list of CPUs", "2-3,10"], ("--cpu", "some")),

@@ -18,7 +18,7 @@ def check_rows(link):
 
 
 def watch(name):
-    """What collecting costs is shown while it goes on: rates from the second look on."""
+    """What collecting costs is shown while it goes on: rates from the second showing on."""
     collector = h.start("ttcollect", "--device", "emu:" + name, "--json")
     h.wait_for_collector(name, collector)
     monitor = h.start("ttmon", "emu-" + name, "--json", "--interval", "0.05s")
@@ -90,7 +90,7 @@ def main():
     watch(name)
     card.terminate()
     h.check(h.finish(card)[0] == 0, "probing hurt the card")
-    for code, words, arguments in ((2, "--device", ()), (3, "no emulated card", ("--device", "emu:nobody")),
+    for code, words, arguments in ((2, "--device", ()), (3, "no emulated card", ("--device", "emu:absent")),
                                    (2, "--samples", ("--device", "emu:x", "--samples", 0))):
         got = h.run("ttcollect", "probe", *arguments)
         h.check(got[0] == code and words in got[2] + got[1], f"{arguments}: {got}")

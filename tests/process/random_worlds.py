@@ -4,14 +4,14 @@
 Usage: random_worlds.py [--worlds N] [--seed S] [--jobs J] [--stalls]
 
 World number k of a run is that of seed S + k, so --seed alone (with --worlds 1) repeats one; its command line is printed
-when it fails. Where the card waits for its reader and nothing is broken, every marker is delivered and no loss is told;
+when it fails. Where the card waits for its reader and nothing is broken, every marker is delivered and no loss is reported;
 otherwise nothing is invented and whatever is missing lies inside a reported interval. No world may make the collector do
 what could hurt silicon (the card says so and ends with 1).
 
 With --stalls the collector gets no CPU now and then, in the middle of whatever it does, and in every world the host resets
 at any moment. Left out are worlds whose clock moves by what is done alone (there a pause takes no time).
 
-Left out are worlds whose truth nobody could know: resets closer together than the drain's blind spot, overruns where pushes
+Left out are worlds whose truth cannot be known: resets closer together than the drain's blind spot, overruns where pushes
 are misaligned (undefined on silicon), faults of trace-only firmware, whose frames carry no proof of their end.
 """
 import argparse
@@ -78,7 +78,7 @@ class World:
         if self.virtual:
             self.card += ["--time", "virtual"]
         self.add(10, "--round-trip-ns", d.choice([700, 1000]))
-        # Sizes of one's own came with G3; where L1 does not help, the usual ones are tried (collector/region_size.hpp).
+        # Sizes of one's own came with G3; where L1 does not help, the usual ones are tried (collector/attach/region_size.hpp).
         if self.generation in ("G3", "G4") and self.mode in ("normal", "sum"):
             self.add(25, "--region-bytes", d.choice([48, 64]) * d.randint(600, 1500))
         else:

@@ -79,7 +79,7 @@ class Run(RunOf):
 
     def refused(self, reason):
         said = self.recycle["refused"] or " ".join(self.recycle["cores_not_recycled"])
-        h.check(reason in said, f"the reason is not told: {said!r}")
+        h.check(reason in said, f"the reason is not reported: {said!r}")
         h.check(reason in self.err, f"nor on the terminal: {self.err!r}")
         h.check(self.recycle["recycles"] == 0 and self.card["index_writes"] == 0, "it wrote all the same")
         return self
@@ -178,12 +178,18 @@ def held_up(run, collector):
 
 
 def overrun():
-    """What was dropped is in intervals, and the frame count knows how many runs."""
+    """What was dropped is in intervals, the frame count knows how many runs, and every core is recycled again afterwards."""
     run = Run(["--cores", 2, "--programs", PROGRAMS or 5000, "--rate", 2500, "--zones-per-kernel", 1], meanwhile=held_up).every_loss_reported()
     missing = len(runs(run.truth) - runs(run.exported))
     # What came after the last poll, when the workload's host resets the cores at its end, no count shows.
     h.check(0 < run.recycle["missing_launches"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
     print(f"{missing} runs are missing, {run.recycle['missing_launches']} by count")
+    h.check(run.recycle["found_again"] > 0 and not run.recycle["cores_not_recycled"], f"it goes on as an observer: {run.recycle}")
+    lines = open(run.audit).read().splitlines()
+    for core in {line.split()[2] for line in lines if "found again" in line}:
+        of_it = [line for line in lines if line.split()[2] == core]
+        last = max(i for i, line in enumerate(of_it) if "found again" in line)
+        h.check(any(" clear lanes " in line for line in of_it[last:]), f"core {core} was not recycled after its place was found again")
 
 
 def host_reads():
@@ -199,7 +205,7 @@ def refusals():
     Run([*few, "--generation", "G3", "--mode", "trace-only", "--trace", "4:3"], ["--mode", "trace-only"]).refused("trace-only")
     Run([*few, "--noc-events", 30, "--zones-per-kernel", 8]).refused("pushed in the middle of runs")
     # Shorter than one full buffer and what must be read before a store.
-    Run([*few, "--region-bytes", 2400], ["--region-bytes", 2400]).refused("the host must rewind")
+    Run([*few, "--region-bytes", 2400], ["--region-bytes", 2400]).refused("its log is too short")
 
 
 IN_A_CONTAINER = ("unshare", "-Urm", "sh", "-c", "mount -t tmpfs tmpfs /dev/shm && exec \"$@\"", "sh")
@@ -253,7 +259,7 @@ def two_collectors():
         h.check(writer["recycle"]["recycles"] > 0, f"the other did not recycle either: {writer['recycle']}")
         at = reports.index(refused[0])
         why = said[at] + ends[at][2]
-        h.check("another collector recycles" in why, f"not told on the terminal: {why}")
+        h.check("another collector recycles" in why, f"not printed on the terminal: {why}")
     card.terminate()
     h.check(h.finish(card)[0] == 0, "the card saw violations")
 
@@ -263,7 +269,6 @@ def killed():
     seed = random.SystemRandom().randrange(1 << 32)
     dice = random.Random(seed)
     name = h.card_name()
-    # Paced: a log that fills while nobody looks is not recycled any more.
     card = h.start("ttemu", "--name", name, "--cores", 4, "--programs", 0, "--pace", "--zones-per-kernel", 1, "--json")
     stores = 0
     for _ in range(PROGRAMS or 12):
@@ -289,15 +294,15 @@ def killed():
     card.terminate()
     code, out, err = h.finish(card)
     h.check(code == 0, f"the card saw violations ({code}): {err}")
-    h.check(json.loads(out)["index_writes"] >= stores, "the audit tells of stores the card has not seen")
+    h.check(json.loads(out)["index_writes"] >= stores, "the audit has stores the card has not seen")
     print(f"{stores} stores, seed {seed}")
 
 
 def announces():
-    """Without --recycle a filling log is told of early, with what can be done."""
+    """Without --recycle a filling log is announced early, with what can be done."""
     run = Run(["--pace", "--cores", 2, "--programs", 800], recycle=False)
     for words in ("% full", "TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=4000", "MB of device DRAM", "--recycle"):
-        h.check(words in run.err, f"{words!r} is not told: {run.err}")
+        h.check(words in run.err, f"{words!r} is not printed: {run.err}")
     h.check(run.card["index_writes"] == 0 and run.recycle is None, "it wrote without being asked")
 
 

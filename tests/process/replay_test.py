@@ -4,7 +4,7 @@
 real      a capture of hardware, byte for byte
 piece     a piece of it, on several kinds of card
 variants  export -> replay -> export, for every number of columns
-damaged   what cannot be played is told, with its line, and the rest comes back
+damaged   what cannot be played is printed, with its line, and the rest comes back
 speed     at a given pace the card's clock follows
 card      the card is the one the file was written on, all kinds of rows come back
 """

@@ -64,7 +64,7 @@ def lapped_before_reading():
 
 
 def from_now():
-    """Who asks for what comes from now on is not told that the beginning is missing."""
+    """Who asks for what comes from now on gets no message that the beginning is missing."""
     run = RunOf(["--cores", 4, "--programs", 0, "--rate", 3000, "--host-reads", "every:100"], ["--ring", "256KiB"])
     h.wait_for_collector(run.name, run.collector)
     h.wait_until(lambda: "overwritten" in h.run("ttmon", "emu-" + run.name, "--once", "--json")[1], "the ring goes round", run.collector)

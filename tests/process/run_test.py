@@ -85,6 +85,18 @@ def hands_through():
     check(finish(run_around("sh", "-c", "echo $1", "sh", "--", options=["-q"]))[1] == "--\n", "a -- of the workload's own")
 
 
+def in_the_way():
+    """A workload whose variable is misspelt: said while it runs, once collecting has begun."""
+    name = card_name()
+    process = start("ttcollect", "run", "-o", work("way"), "-d", f"emu:{name}", "--", f"{BIN}/ttemu", "--name", name, "--cores", "2",
+                    "--programs", "0", "--pace", "20", "-q", env={**os.environ, "TT_METAL_PROFILER_SUPPORT_COUNT": "4000"})
+    remove_at_end(f"emu-{name}")
+    while "did you mean TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT?" not in (line := next_line(process.stderr)):
+        check(line != "", "the sentence does not come")
+    process.terminate()
+    check(finish(process)[0] == 0, "the workload did not end in order")
+
+
 def signals():
     """A signal to us reaches the workload; the end by a signal is reported and is its exit code."""
     process = run_around("sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do read line; done", stdin=subprocess.PIPE)
@@ -251,4 +263,4 @@ def wrong_use():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (reports, hands_through, signals, orphans, killed, terminal, watched, watched_terminal, wrong_use)}[sys.argv[1]]()
+    {f.__name__: f for f in (reports, hands_through, in_the_way, signals, orphans, killed, terminal, watched, watched_terminal, wrong_use)}[sys.argv[1]]()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A long capture at full rate: memory and disk stay flat. Usage: soak_test.py SECONDS [FIGURE.svg]
 
-The collector's resident memory (without rings) and the bytes of all capture files are looked at once a second. Neither may pass its
+The collector's resident memory (without rings) and the bytes of all capture files are sampled once a second. Neither may pass its
 bound, and memory must come back to what it was: its least in the last quarter of the run is at most 4 MiB above its least in the second
 (a quarter with a slow moment of the machine has more waiting for the disk, up to --memory; what leaks raises the floor). Runs below
 ten minutes may differ by 8 MiB: buffers and the account of losses, which grows with the logarithm of their number, fill meanwhile.

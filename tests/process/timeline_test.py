@@ -9,6 +9,7 @@ import xml.etree.ElementTree
 import zlib
 
 import harness as h
+import host_side_test
 import perfetto_check
 import tracy_server
 import viewers_test as viewers
@@ -122,13 +123,47 @@ def events_were_numbers():
     h.check(len(named) == noc > 10, f"{len(named)} of {noc} NoC events have a name")
     with_target = [(n, a) for n, a in named if "target" in a]
     h.check(with_target and all(f" {a['target']}" in n and a["NoC"] in (0, 1) for n, a in with_target), f"{with_target[:2]}")
+    marks = senders_meet_receivers(trace)
     process, port = viewers.feed(ttc, "--once")
     server = tracy_server.Server(74, port).run()
     h.finish(process)
     plots = {server.plot_names[key]: len(values) for key, values in server.plots.items()}
     h.check({n: c for n, c in plots.items() if "% of cycles" in n} ==
             {f"chip 0 core {x},{y} BRISC {n} [% of cycles]": len(v) for (x, y, n), v in counted.items()}, f"plots: {plots}")
-    print(f"{noc} NoC events, {len(counted)} counters")
+    addressed = [z for z in server.spans() if z[0].endswith(" NoC: addressed")]
+    h.check(len(addressed) == marks and all(z[2] == z[3] for z in addressed), f"{len(addressed)} marks in Tracy")
+    events = events_of(ttc)
+    flows = {}
+    for e in events:
+        if e["ph"] in "sf":
+            flows.setdefault(e["id"], []).append(e["ph"])
+    h.check(all(sorted(phases) == ["f", "s"] for phases in flows.values()) and sum(e.get("cat") == "noc" for e in events) == marks, "flows in Chrome")
+    print(f"{noc} NoC events, {marks} of them to compute cores, {len(counted)} counters")
+
+
+def senders_meet_receivers(trace):
+    """Local events to a compute core of the emulated Blackhole, whose last two columns are harvested, so that the others have their
+    own numbers; and the marks there. How many."""
+    columns, rows = (*range(1, 8), *range(10, 15)), range(2, 12)
+    want, places = [], {}
+    for path, name, ns, a in trace.instants:
+        if len(path) != 3 or "target" not in a or name.startswith("FABRIC"):
+            continue
+        x, y = map(int, a["target"].split(","))
+        if x in columns and y in rows:
+            want.append((f"core {x},{y}", ns, f"{name.split(' ')[0]} by {path[1]}"))
+            places.setdefault((path, ns), []).append(want[-1][0])
+    marks = [z for z in trace.spans if z[0][-1].startswith("NoC: addressed")]
+    viewers.same([(z[0][1], z[2], z[1]) for z in marks], want, "cores that NoC events address")
+    joined = 0
+    for slices in trace.flows.values():
+        to = [(path, ns) for path, ns in slices if path[-1].startswith("NoC: addressed")]
+        if to:
+            sender = next(s for s in slices if s not in to)
+            h.check(to[0][0][1] in places.get(sender, ()) and to[0][1] == sender[1], f"a flow from {sender} to {to}")
+            joined += 1
+    h.check(joined == len(want) > 5, f"{joined} flows of {len(want)}")
+    return joined
 
 
 def killed_gzip_was_refused():
@@ -234,6 +269,131 @@ def heat_maps_mixed_units():
         h.check(sum(v.endswith("e") for v in values) == 2 and "e an Ethernet tile" in legend and "no kernel ran there" in legend, out)
     code, out, err = h.run("ttreport", "kernels", "--by", "core", ttc)
     h.check(code == 0 and re.search(r"\b1,2\b", out) and not re.search(r"\b\d{1,2}-\d{1,2}\b", out), f"cores: {out}{err}")
+
+
+def flows_of_chips_met():
+    """Flows of two chips had the same numbers: a program led to the cores of both."""
+    captures = [viewers.collect(["--no-sync"], programs=5, cores=2)[0] for _ in range(2)]
+    events = events_of(",".join(captures))
+    flows = {}
+    for e in events:
+        if e["ph"] in "sf":
+            flows.setdefault(e["id"], []).append((e["ph"], e["pid"]))
+    h.check(len({pid for f in flows.values() for _, pid in f}) == 2 and len(flows) >= 20, f"{len(flows)} flows")
+    h.check(all(len(f) == 2 and f[0][1] == f[1][1] and {f[0][0], f[1][0]} == {"s", "f"} for f in flows.values()), f"{list(flows.items())[:3]}")
+    if perfetto_check.available():
+        perfetto_check.Trace(viewers.export(",".join(captures), "perfetto")[0])    # a flow joins two slices
+
+
+def tips_of_programs(ttc):
+    return sorted(t.split(", ")[0] for t in svg_tips(viewers.export(ttc, "svg", "--window", "0,60s")[0]) if "program " in t.split(", ")[0])
+
+
+def programs_in_chrome(ttc):
+    return sorted(e["name"] for e in events_of(ttc) if e.get("cat") == "program")
+
+
+def programs_had_no_names():
+    """The host's files say what a program is called; viewers showed its number alone."""
+    name, folder = h.card_name(), h.work("out")
+    ttc = os.path.join(folder, "run.ttc")
+    os.makedirs(folder)
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/fake_metal")
+    code, _, err = h.finish(h.start("ttcollect", "run", "-o", h.work("root"), "-d", "emu:" + name, "--", sys.executable, program, "--name", name,
+                                    "--year", "2026", "--out", folder, "--bin", h.BIN, "--", "--workload", "allreduce", "--cores", "4", "--programs", "12",
+                                    "--pace", "--linger", "60s", "--quiet", env={**os.environ, "TTC_TOOLS": ""}))
+    h.remove_at_end(f"emu-{name}")
+    h.check(code == 0, f"ttcollect run ended with {code}: {err}")
+    captures = [os.path.join(at, f) for at, _, files in os.walk(h.work("root")) for f in files if f == "run.ttc"]
+    os.rename(captures[0], ttc)
+    with open(os.path.join(folder, "tracy_ops_data.csv"), encoding="utf-8") as file:
+        ops = {int(n): op for op, n in re.findall(r'`TT_DNN_DEVICE_OP: "(\w+)", \d+, 0, \w+, (\d+)', file.read())}
+    want = sorted(f"{op} (program {n})" for n, op in ops.items())
+    h.check(len(want) == 12 and len(set(ops.values())) > 1, f"ops: {ops}")
+    h.check(programs_in_chrome(ttc) == want, f"Chrome: {programs_in_chrome(ttc)}, not {want}")
+    h.check(tips_of_programs(ttc) == want, f"SVG: {tips_of_programs(ttc)}")
+    if perfetto_check.available():
+        trace = perfetto_check.Trace(viewers.export(ttc, "perfetto")[0])
+        h.check(sorted(s[1] for s in trace.spans if s[0][-1].startswith("programs")) == want, "Perfetto")
+    process, port = viewers.feed(ttc, "--once")
+    server = tracy_server.Server(82, port).run()
+    h.finish(process)
+    h.check(sorted(name for row, name, *_ in server.spans() if " programs" in row) == want, f"Tracy: {server.spans()}")
+    h.check({server.strings[location[0]] for location in server.locations.values()} >= set(ops.values()), "statistics go by the ops' names")
+    with open(os.path.join(folder, "tracy_ops_data.csv"), "w", encoding="utf-8") as file:
+        file.write("There are currently no messages!\n")
+    _, err = viewers.export(ttc, "chrome")
+    h.check("holds no messages" in err and programs_in_chrome(ttc) == sorted(f"program {n}" for n in ops), f"an empty file is passed over: {err}")
+
+
+def run_with_host_side(first, last):
+    """A card and a Tracy client in one workload of ttcollect run. The capture, and the text of the ops' messages."""
+    name, root = h.card_name(), h.work("root")
+    h.remove_at_end(f"emu-{name}")
+    line = (f"{h.BIN}/ttemu --name {name} --cores 2 --programs 30 --pace 20 --linger 60s -q & "
+            f"{sys.executable} {host_side_test.client_file()} 83 ops:{first}:{last}; code=$?; wait; exit $code")
+    code, _, err = h.finish(h.start("ttcollect", "run", "-v", "-o", root, "-d", f"emu:{name}", "--", "sh", "-c", line))
+    h.check(code == 0, f"ttcollect run ended with {code}: {err}")
+    return [os.path.join(at, f) for at, _, files in os.walk(root) for f in files if f == "run.ttc"][0]
+
+
+def host_was_missing():
+    """What ttcollect run records of the host stands above the device, and an op's zone leads to its program."""
+    ttc = run_with_host_side(1, 20)
+    names = sorted([f"Add (program {n})" for n in range(1, 21)] + [f"program {n}" for n in range(21, 31)])
+    h.check(programs_in_chrome(ttc) == names, f"Chrome: {programs_in_chrome(ttc)}")
+    events = events_of(ttc)
+    zones = [e for e in events if e.get("cat") == "host" and e["ph"] == "B"]
+    ids = [f"id:{n}" for n in [1024, *range(1, 21)]]
+    h.check([z["args"]["text"] for z in zones] == ids and {z["name"] for z in zones} == {"TT_DNN_DEVICE_OP"}, f"zones: {zones}")
+    ends = [e for e in events if e.get("cat") == "host" and e["ph"] == "E"]
+    h.check([(e["name"], e["args"]) for e in ends] == [(z["name"], z["args"]) for z in zones], "speedscope ends no zone whose E is another")
+    sort = {e["args"]["name"]: e["pid"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+    place = {e["pid"]: e["args"]["sort_index"] for e in events if e["ph"] == "M" and e["name"] == "process_sort_index"}
+    h.check(place[sort["fake client"]] < place[1], f"the host is not above the chip: {sort} {place}")
+    flows = {}
+    for e in events:
+        if e["ph"] in "sf" and e["id"] >= perfetto_check.FIRST_OP_FLOW:
+            flows.setdefault(e["id"], {})[e["ph"]] = (e["pid"], e["ts"])
+    begins = {e["ts"]: e["name"] for e in events if e.get("cat") == "program"}
+    joined = [begins[f["f"][1]] for f in flows.values() if "f" in f]
+    h.check(sorted(joined) == names[:20] and all(f["s"][0] == sort["fake client"] for f in flows.values()), f"flows: {joined}")
+    bare = events_of(ttc, "--no-args")
+    h.check(not any("args" in e for e in bare if e["ph"] in "XBEi"), "--no-args leaves arguments in")
+    code, _, err = h.run("ttreport", "html", ttc, "-o", h.work("page.html"))
+    h.check(code == 0, f"ttreport html ended with {code}: {err}")
+    with open(h.work("page.html"), encoding="utf-8") as file:
+        page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S)[1].replace("<\\/", "</"))
+    h.check({z[0] for z in page["zonenames"] if z[2] == 5} == {"Add", "program"}, f"names on the page: {page['zonenames']}")
+    if perfetto_check.available():
+        host_in_perfetto(ttc, zones)
+    for column in (64, 79, 82):
+        host_in_tracy(ttc, column, zones)
+    print(f"{len(zones)} zones, {len(joined)} flows")
+
+
+def host_in_perfetto(ttc, zones):
+    trace = perfetto_check.Trace(viewers.export(ttc, "perfetto")[0])
+    viewers.same([(z[0], z[1], z[2], z[4]["text"]) for z in trace.host],
+                 [(("fake client", "main"), z["name"], round(z["ts"] * 1000), z["args"]["text"]) for z in zones], "host zones in Perfetto")
+    messages = [i for i in trace.instants if i[0] == ("fake client", "main")]
+    h.check(len(messages) == len(zones) and all(m[1].startswith('TT_DNN_DEVICE_OP: "Add", 5') and "->" in m[3]["text"] for m in messages), f"{messages[:1]}")
+    joined = [slices for flow, slices in trace.flows.items() if int(flow, 0) >= perfetto_check.FIRST_OP_FLOW and len(slices) == 2]
+    h.check(len(joined) == 20 and all({path[-1] for path, _ in slices} == {"main", "programs"} for slices in joined), f"{joined[:2]}")
+
+
+def host_in_tracy(ttc, column, zones):
+    process, port = viewers.feed(ttc, "--once")
+    server = tracy_server.Server(column, port).run()
+    code, _, err = h.finish(process)
+    h.check(code == 0, f"ttexport ended with {code}: {err}")
+    thread = [t for t, is_ in server.threads.items() if is_.name.startswith("fake client (") and is_.name.endswith(") main")]
+    h.check(len(thread) == 1, f"protocol {column}: {[t.name for t in server.threads.values()]}")
+    told = [(server.strings[server.locations[z[1]][0]], z[2] + server.init, z[5]) for z in server.zones if z[0] == thread[0]]
+    viewers.same(told, [(z["name"], round(z["ts"] * 1000), z["args"]["text"]) for z in zones], f"protocol {column}, host zones")
+    h.check(sum(m[0] == thread[0] and "TT_DNN_DEVICE_OP" in m[2] for m in server.messages) == len(zones), f"protocol {column}, messages")
+    hints = {t.name: t.hint for t in server.threads.values() if t.hint is not None}
+    h.check(not hints or min(hints, key=hints.get).startswith("fake client"), f"the host is not above the chip: {hints}")
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class Server:
 
     def SourceLocation(self, body):
         name, function, file, line, b, g, r = struct.unpack("<QQQIBBB", body)
-        h.check(self.asked_locations, "a source location nobody asked for")
+        h.check(self.asked_locations, "a source location that was not requested")
         self.locations[self.asked_locations.pop(0)] = (name, function, file, line, r << 16 | g << 8 | b)
         self.open_questions -= 1
         for key in (name, function, file):
@@ -387,7 +387,7 @@ class Server:
         pass
 
     def is_lane(self, thread):
-        return not re.search(r" (programs|lost)( \(\d\))?( \(log\))?$", self.threads[thread].name)
+        return not re.search(r" (programs|lost|NoC: addressed)( \(\d\))?( \(log\))?$", self.threads[thread].name)
 
     def spans(self):
         """Zones of the rows that are no lanes: (row, name, begin, end, text, colour)."""

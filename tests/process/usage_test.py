@@ -132,7 +132,7 @@ def main():
     for tool, needed in (("ttcollect", []), ("ttmon", []), ("ttexport", ["--from", "x"]), ("ttemu", ["--name", "x"])):
         expect(2, ["--no-such-flag"], tool, *needed, "--no-such-flag")
     expect(2, ["no device named", "ttcollect list"], "ttcollect")
-    expect(3, ["no emulated card named 'nobody'", "ttemu --name nobody"], "ttcollect", "--device", "emu:nobody")
+    expect(3, ["no emulated card named 'absent'", "ttemu --name absent"], "ttcollect", "--device", "emu:absent")
     expect(3, ["not of a form"], "ttcollect", "--device", "card")
     expect(3, ["/dev/null", "not a node of the Tenstorrent driver", "not opened"], "ttcollect", "--device", "/dev/null")
     expect(3, ["there is no such node"], "ttcollect", "--device", "/dev/tenstorrent/by-id/nothing")
@@ -141,7 +141,7 @@ def main():
     expect(2, ["--for"], "ttcollect", "--device", "emu:x", "--for", "5")
     expect(2, ["--ring"], "ttcollect", "--device", "emu:x", "--ring", "3")
     expect(2, ["G9"], "ttcollect", "--device", "emu:x", "--layout", "G9")
-    capture = ("ttcollect", "--device", "emu:nobody")
+    capture = ("ttcollect", "--device", "emu:absent")
     for words, flags in ((["name one with -o"], ["--max-size", "64MiB"]), (["standard output", "-o"], ["-o", "-"]),
                          (["too little", "1B"], ["-o", "x", "--max-size", "0"]),
                          (["too little", "1ns"], ["-o", "x", "--max-age", "0s"]),
@@ -158,14 +158,14 @@ def main():
     h.check(not os.path.exists("x") and not os.path.exists("-"), "wrong use left a file")
     expect(2, ["no speed"], "ttcollect", "play", "x", "--speed", "0")
     expect(2, ["neither a size", "nor a duration"], "ttcollect", "snapshot", "--last", "5")
-    expect(3, ["no such segment"], "ttcollect", "recover", "live:nobody", "-o", h.work("x.ttc"))
-    expect(3, ["no such segment", "ttcollect list"], "ttexport", "--from", "live:nobody")
+    expect(3, ["no such segment"], "ttcollect", "recover", "live:absent", "-o", h.work("x.ttc"))
+    expect(3, ["no such segment", "ttcollect list"], "ttexport", "--from", "live:absent")
     expect(3, ["cannot be opened"], "ttexport", "--from", "/nonexistent.ttc")
     expect(3, ["not a ttcollect capture"], "ttexport", "--from", "/etc/passwd")
     expect(2, ["--columns"], "ttexport", "--from", "x", "--columns", "14")
     expect(2, ["--metal-date", "'2026-13'", "2026-04"], "ttexport", "--from", "x", "--metal-date", "2026-13")
     expect(2, ["--order"], "ttexport", "--from", "x", "--order", "size")
-    expect(3, ["nobody"], "ttmon", "nobody", "--once")
+    expect(3, ["absent"], "ttmon", "absent", "--once")
     expect(2, ["--name"], "ttemu")
     expect(2, ["--from"], "ttexport")
     expect(3, ["n999"], "ttemu", "--name", h.card_name(), "--board", "n999")

@@ -164,7 +164,7 @@ def size_of(path, trace, limit):
     # A zone has two times, varints of nanoseconds: of five bytes until 34 s, which a busy machine may take.
     latest = max(end for _, _, _, end, _, _ in trace.zones)
     limit += 2 * max(0, (latest.bit_length() + 6) // 7 - 5)
-    # How often a counter is told depends on how long the run took: some 40 bytes a sample.
+    # How often a counter is sent depends on how long the run took: some 40 bytes a sample.
     bytes_a_zone = (os.path.getsize(path) - 40 * len(trace.counters)) / len(trace.zones)
     print(f"{bytes_a_zone:.1f} bytes a zone, all else but counters included")
     h.check(bytes_a_zone <= limit, f"{bytes_a_zone:.1f} bytes a zone are more than {limit}")
@@ -263,10 +263,13 @@ def host():
             trace = perfetto_check.Trace(path)
             got = perfetto_zones(trace)
             counted = {name[-1]: trace.units[name[-1]] for name, _, _ in trace.counters}
-            h.check(counted == {"programs/s": "1/s", "AICLK": "MHz", "clock bound": "ns"}, f"counters: {counted}")
+            always = {"programs/s": "1/s", "AICLK": "MHz", "clock bound": "ns"}
+            # How long the run was decides whether the collector's own load was measured; one that was kept waiting may report intervals.
+            h.check(always.items() <= counted.items() <= {**always, "log fill": "%", "link share": "%", "lost intervals": "intervals"}.items(), f"counters: {counted}")
+            h.check(all(0 <= v <= 100 for n, _, v in trace.counters if n[-1] in ("log fill", "link share")), "a share above the whole")
             h.check({v for n, _, v in trace.counters if n[-1] == "AICLK"} == {MHZ}, "AICLK is another one")
             programs = sum(v for n, _, v in trace.counters if n[-1] == "programs/s") / 10
-            h.check(programs == 500, f"programs/s add up to {programs} programs, not 500")
+            h.check(programs == 500 or "lost intervals" in counted, f"programs/s add up to {programs} programs, not 500")
         else:
             got, _ = chrome_zones(path)
         h.check(len(got) == len(zones), f"{kind}: {len(got)} zones, not {len(zones)}")
@@ -384,7 +387,7 @@ def flaws():
     """Host resets at random cut launches: what is left is shown truly, losses are instants, nothing is invented."""
     if not perfetto_check.available():
         h.skip("protoc is not installed (protobuf-compiler)")
-    # More than a log holds, and nobody who empties it: the card drops launches.
+    # More than a log holds, and it is not emptied: the card drops launches.
     ttc, rows = collect(["--no-sync"], ["--fault", "host-reset:every=90000,apart=6ms,words=3", "--rate", 1000,
                                         "--zones-per-kernel", 60, "--region-bytes", 12000],
                         programs=90, cores=3)  # a picture has 64 rows at most, and a lane with losses has three
@@ -478,7 +481,7 @@ def context_of(x, y):
 
 
 def plain(told):
-    """A dispatch zone's text goes on behind the host id of its command, which its name in the log tells as well."""
+    """A dispatch zone's text goes on behind the host id of its command, which its name in the log has as well."""
     return [z for z in told if "DISPATCH" not in z[1]]
 
 
@@ -543,7 +546,7 @@ def tracy_foreign():
     server = tracy_server.Server(82, port)
     server.welcome()
     late = [tracy_server.Server(74, port).status for _ in range(20)]
-    h.check(late == [3] * 20, f"servers that come while another is served are told {late}")
+    h.check(late == [3] * 20, f"servers that come while another is served get {late}")
     server.socket.sendall(os.urandom(1 << 16))
     h.check(drained(server.socket), "the connection with garbage for questions is not closed")
     for column in (64, 82):
@@ -588,7 +591,7 @@ def tracy_cut_was_success():
 
 
 def tracy_live():
-    """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and told."""
+    """ttcollect --tracy with faults on the card: what a server saw is true, flaws and losses are marked and reported."""
     run = RunOf(["--cores", 3, "--programs", 400, "--rate", 400, "--host-reads", "every:100",
                  "--fault", "host-reset:every=20000,apart=6ms,words=3"], ["--no-sync", "--tracy=0"], export=())
     server = tracy_server.Server(82, tracy_port(run.collector)).run()
@@ -611,12 +614,12 @@ def tracy_live():
     h.check(all(s[5] == int(LOSS_COLOUR[1:], 16) and "cause " in s[4] and s[0].rsplit(" lost")[0] in markers for s in lost),
             f"losses: {lost[:2]}")
     h.check(whole > 1000, f"only {whole} zones")
-    h.check(any("epoch" in text for _, _, text, _ in server.messages), "no epoch is told of")
-    print(f"{whole} zones and {flawed} flaws are true, {len(lost)} losses are told")
+    h.check(any("epoch" in text for _, _, text, _ in server.messages), "no epoch is reported")
+    print(f"{whole} zones and {flawed} flaws are true, {len(lost)} losses are reported")
 
 
 def tracy_slow():
-    """A server that takes nothing for a while: the ring absorbs what it can, the rest is told as a message; others still see."""
+    """A server that takes nothing for a while: the ring absorbs what it can, the rest is sent as a message; others still see."""
     name = h.card_name()
     card = h.start("ttemu", "--name", name, "--cores", 6, "--programs", 700, "--host-reads", "every:100", "--pace",
                    "--wait-observer", "--quiet")
@@ -657,7 +660,7 @@ def tracy_announced():
     try:
         window.bind(("127.0.0.1", 8086))
     except OSError:
-        h.skip("somebody else listens to Tracy's announcements on this machine")
+        h.skip("another program listens to Tracy's announcements on this machine")
     quiet, _ = feed(ttc)
     process, port = feed(ttc, "--announce", "74")
     version, listen, protocol, pid, active = struct.unpack_from("<HHIQi", datagram := window.recv(2048))

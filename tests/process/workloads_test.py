@@ -14,8 +14,12 @@ def following(*workloads):
 
 
 def judged(run, workloads):
-    """Every marker of every workload, from the first to the last, under its own names; intervals only for missed deadlines."""
-    run.nothing_missing()
+    """Every marker of every workload, from the first to the last, under its own names; intervals only for missed deadlines, and
+    rows may be missing in those only. (The card waits for its reader as long as that reads the core's words: one that gets hardly
+    any CPU may have read them often enough, and the markers themselves not yet, when other firmware takes their place.)"""
+    run.losses_reported()
+    if run.report["missed_poll_deadlines"] == 0:
+        run.nothing_missing()
     h.check(h.certain(run.report) == [], f"losses although the card waits: {h.certain(run.report)[:3]}")
     h.check(run.report["workloads"] == workloads, f"{run.report['workloads']} workloads were attached to")
 

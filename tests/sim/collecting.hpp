@@ -99,7 +99,7 @@ class Collecting : public RingReading {
     std::array<uint32_t, kRiscs + 1> first_vector, last_vector;  // indices and RUN_COUNTER around it
   };
   static constexpr uint64_t kPollDeadlineNs = collect::timing::kPollDeadlineNs;
-  static constexpr uint32_t kQuietLooks = 20;  // more than the drain lets a witness rest
+  static constexpr uint32_t kQuietLooks = 20;  // more than the drain leaves a canary unread
   static constexpr uint32_t kMostLooks = 300;  // a lane may wait for 100 ms before it is given up
   static constexpr uint64_t kIdleNs = 1'000'000;
 
@@ -146,7 +146,7 @@ class Collecting : public RingReading {
     if (due > card_.now()) card_.pass(due - card_.now());
   }
 
-  // --- what a reader sees
+  // --- what a reader gets
   void saw_chunk(const shm::ChunkHeader& h) override {
     if (h.kind != shm::ChunkKind::device_words) return;
     if (std::exchange(chunk_epoch_, h.epoch) != h.epoch) read_to_ = {};
@@ -199,7 +199,7 @@ class Collecting : public RingReading {
           std::any_of(missing.begin(), missing.end(), in) ||
           std::any_of(unreadable.begin(), unreadable.end(), in))
         continue;
-      // "May be missing" is a fair thing to say of a time nobody looked at, and only of that.
+      // "May be missing" may be said of a time without a poll, and only of that.
       if (r.precision == shm::LossPrecision::unknown && (looked_late() || !history_.resets.empty())) {
         coverage_.false_alarms = 1;
         continue;
@@ -222,7 +222,7 @@ class Collecting : public RingReading {
     return false;
   }
   // The stated exceptions: a reset took it within the poll deadline of its becoming visible; the host reset the
-  // core and something was announced anew between two polls that were closer than that; or the core had not
+  // core and something was announced again between two polls that were closer than that; or the core had not
   // delivered anything when looks were further apart.
   bool excused(const SimMarker& d) const {
     const auto visible = visible_at(d);

@@ -1,5 +1,5 @@
 // A second stack for code that must be stopped in the middle: emulated firmware, between any two of its
-// memory accesses. One thread; the sanitizers are told of every change of stacks.
+// memory accesses. One thread; the sanitizers are notified of every change of stacks.
 #pragma once
 #include <ucontext.h>
 

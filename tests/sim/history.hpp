@@ -22,7 +22,7 @@ namespace ttc::sim {
 
 inline constexpr uint32_t kControlAddress = 0xB00;  // L1, as M4 mailboxes have it
 inline constexpr uint32_t kRiscs = 2;               // that take part
-inline constexpr uint32_t kGranuleWords = 4;        // what one load of the observer sees whole
+inline constexpr uint32_t kGranuleWords = 4;        // what one load of the observer reads whole
 inline constexpr uint32_t kLogWords = 12000;        // tt-metal's default region of 48000 bytes
 inline constexpr uint32_t kPlayedLogWords = 256;    // at its front can be written, the rest reads as zero
 
@@ -43,7 +43,7 @@ enum class EventKind : uint8_t {
 };
 struct Event {
   EventKind kind;
-  bool visible;  // an observer that looks at the right place sees the difference
+  bool visible;  // an observer that reads the right place gets the difference
   uint16_t where;
   uint16_t extra;
   uint32_t value;
@@ -105,7 +105,7 @@ struct History {
   };
   std::vector<Deadline> deadlines;
   // The reset fell between two of the firmware's reads of one index, and it does what no card survives (a
-  // push of nothing) or what no log can tell (an index over words that nobody wrote): not a case to judge.
+  // push of nothing) or what no log can tell (an index over words that were not written): not a case to judge.
   bool undefined = false;
   std::vector<std::pair<uint32_t, uint32_t>> resets;  // by the host: events [first, second)
   // Granules some event writes; no schedule can make a difference at the others.
@@ -366,8 +366,8 @@ class Recorder {
     risc.zone_end(kZone + r);
   }
 
-  // A reset that falls into a push takes its index back before the words are there: nobody could ever have
-  // read it.
+  // A reset that falls into a push takes its index back before the words are there: it could not have
+  // been read at any time.
   void find_readable(Push& push) const {
     uint32_t rewound = ~0u;
     for (uint32_t i = push.index_event + 1; i < history_.events.size() && rewound == ~0u; ++i) {

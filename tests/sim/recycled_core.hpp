@@ -25,7 +25,7 @@ struct RecycledOptions {
   unsigned sit_out_percent = 0;  // RISCs that take no part in a launch
   unsigned skip_percent = 0;     // launches that are not for this core
   bool payload = false;
-  uint64_t landing_ns = 0;   // a piece of 16 bytes takes up to so long (the drain believes in 45 us)
+  uint64_t landing_ns = 0;   // a piece of 16 bytes takes up to so long (the drain assumes 45 us)
   uint64_t late_ns = 0;      // likewise, of what is pushed around a store of ours (the protocol: in 1 ms)
   bool caches = false;       // loads of the vector may be served from a line read earlier
   bool stale_log = true;     // frames of an earlier session lie in the log
@@ -84,7 +84,7 @@ class RecycledCore {
   uint64_t accesses() const { return accesses_; }
   uint64_t now() const { return now_; }
   // Time without the firmware. A core is held up anywhere but between the index it has stored and the push
-  // that follows within nanoseconds: what the drain believes of words announced for so long rests on that.
+  // that follows within nanoseconds: what the drain assumes of words announced for so long rests on that.
   void pass(uint64_t ns) {
     constexpr int kAccessesOfAPush = 16;
     for (int i = 0; i < kAccessesOfAPush && announced_ns_ && now_ + ns > announced_ns_ + kPushWithinNs; ++i)
@@ -230,6 +230,10 @@ class RecycledCoreOf : public RecycledCore {
       const uint64_t within = around_store_ ? std::max(o_.late_ns, o_.landing_ns) : o_.landing_ns;
       Piece p{now_ + (within ? dice_() % within : 0), risc, at + w, std::min(kGranule, words - w), {}};
       for (uint32_t i = 0; i < p.words; ++i) p.value[i] = buffer_[risc * device::kBufferWords + w + i];
+      // Writes of one core to one address arrive in their order, also where a lap of this short log takes less than landing.
+      for (const Piece& earlier : under_way_)
+        if (earlier.risc == risc && earlier.at < p.at + p.words && p.at < earlier.at + earlier.words)
+          p.due = std::max(p.due, earlier.due);
       if (p.at + p.words <= o_.log_words)
         under_way_.push_back(p);
       else
@@ -286,7 +290,7 @@ class RecycledCoreOf : public RecycledCore {
       }
       ++begun_;
       in_launch_ = true;
-      if (o_.caches && below(8)) cached_.fill(false);  // mostly the core sees memory anew, sometimes not
+      if (o_.caches && below(8)) cached_.fill(false);  // mostly the core reads memory again, sometimes not
       launch();
       in_launch_ = false;
       if (stop_behind_launch_) fiber_->yield();

@@ -29,16 +29,17 @@ class World {
   virtual Step between_stores() { return {}; }  // of one clear
   virtual bool sixteen_at_once() { return true; }
   virtual Step between_looks(bool recycling) { return {recycling ? 0u : 400u, 0}; }
-  virtual bool whole_launches() { return false; }  // between looks, while nothing is recycled
+  virtual bool whole_launches() { return false; }  // between polls, while nothing is recycled
 };
 
 struct RecycleTotals {
   uint64_t runs = 0, equal = 0, recycles = 0, slow = 0, provisional = 0, withdrawn = 0, surprises = 0,
-           lossy = 0, rewound = 0, recovered = 0, silent = 0, needless = 0, missing_launches = 0;
+           lossy = 0, rewound = 0, found_again = 0, never_found = 0, recovered = 0, silent = 0, needless = 0,
+           missing_launches = 0;
   std::array<uint64_t, static_cast<size_t>(collect::Verdict::kinds)> verdicts{};
   void add(const collect::RecycleAccount& a) {
     recycles += a.recycles, slow += a.slow, provisional += a.provisional, withdrawn += a.withdrawn;
-    surprises += a.surprises, rewound += a.rewound, recovered += a.recovered;
+    surprises += a.surprises, found_again += a.found_again, rewound += a.rewound, recovered += a.recovered;
     missing_launches += a.missing_launches;
     for (size_t v = 0; v < verdicts.size(); ++v) verdicts[v] += a.verdicts[v];
   }
@@ -47,7 +48,8 @@ struct RecycleTotals {
     std::ostringstream out;
     out << runs << " runs, " << equal << " equal, " << lossy << " with reported loss, " << needless
         << " of them needless, " << silent << " silent; " << recycles << " recycles (" << slow << " slow, "
-        << surprises << " surprises, " << rewound << " cut short by the host): lanes";
+        << surprises << " surprises, " << found_again << " found again, " << never_found << " never, "
+        << rewound << " cut short by the host): lanes";
     for (size_t v = 1; v < verdicts.size(); ++v)
       out << (v > 1 ? ", " : " ") << collect::to_string(static_cast<collect::Verdict>(v)) << " "
           << verdicts[v];
@@ -113,7 +115,7 @@ class Recycled : public RingReading {
     drain_options.bytes_per_risc = 4 * o_.core.log_words;
     drain_options.recycling = &recycling;
     drain_options.tell = [this](const std::string& text) {
-      if (trace) std::printf("              told: %s\n", text.c_str());
+      if (trace) std::printf("           message: %s\n", text.c_str());
       told_ += text + "\n";
     };
     collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, drain_options);
@@ -122,6 +124,8 @@ class Recycled : public RingReading {
     read_ring(publisher);
     losses_ = pipeline_.losses();
     totals.add(recycling.account);
+    totals.never_found += drain.not_recycled().size();
+    for (auto& [why, n] : drain.not_recycled()) std::printf("NF %s\n", why.c_str());
     ++totals.runs;
     if (audit_ != recycling.account.recycles) return "an audit line is missing";
     if (drain.recycling_under_way()) return "a recycle never ended";
@@ -307,7 +311,7 @@ class Recycled : public RingReading {
   }
   // The account says how many of the runs that the core has counted never came.
   std::string miscounted(const collect::RecycleAccount& account) const {
-    if (o_.host_reset_at_launch >= 0) return {};  // the count began anew
+    if (o_.host_reset_at_launch >= 0) return {};  // the count began from 0
     std::set<uint32_t> runs;
     for (const SimMarker& d : delivered_)
       if (d.risc == 0) runs.insert(d.host_id);

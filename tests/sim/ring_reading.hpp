@@ -42,6 +42,7 @@ class RingReading : tools::Format {
   // Up to an end chunk that is published for this, so that the reader does not wait.
   void read_ring(collect::Publisher& publisher) {
     publisher.publish_end("");
+    publisher.end_sweep();  // announces it
     for (;;) {
       if (shared_.reader.next(shared_.chunk, 0) != shm::Reader::Next::chunk) {
         fault_ = "the ring could not be read: " + shared_.reader.damage();

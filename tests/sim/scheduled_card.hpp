@@ -57,7 +57,7 @@ class ScheduledCard : public card::FakeCard {
   }
 
   uint64_t now() const { return now_; }
-  // What the drain is told.
+  // What the drain gets.
   uint64_t told_now() { return lie_ == Lie::clock_runs_ahead ? now_ + 60'000 * ++questions_ : now_; }
   bool over() const { return next_ == history_.events.size(); }
   uint64_t reset_ns(size_t reset) const { return reset_ns_[reset]; }
@@ -83,7 +83,7 @@ class ScheduledCard : public card::FakeCard {
     }
   }
   // Around a poll: a host that resets needs longer to launch as much again than a poll takes (kPollDeadlineNs in
-  // collector/drain/timing.hpp), also where the poll begins between two words of the reset.
+  // collector/continuity/timing.hpp), also where the poll begins between two words of the reset.
   void look_begins() { in_look_ = true, reset_in_look_ = reset_under_way(); }
   void look_ends() { in_look_ = false; }
   void pass(uint64_t ns) {

@@ -1,5 +1,5 @@
 // Simulated worlds for the clock model: a counter whose every cycle is known, and an observer who reads it
-// over a link that takes its time. Host time is simulated too; nothing here looks at a real clock.
+// over a link that takes its time. Host time is simulated too; nothing here examines a real clock.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -69,7 +69,8 @@ class Link {
   Link(const LinkOptions& o, uint64_t seed) : o_(o), random_(seed) {}
 
   // Reads from `at` on; returns when they were over.
-  HostTime sample(const CounterTruth& truth, HostTime at, std::vector<ClockRead>& burst) {
+  template <class Truth>
+  HostTime sample(const Truth& truth, HostTime at, std::vector<ClockRead>& burst) {
     burst.clear();
     for (unsigned i = 0; i < o_.reads; ++i) {
       double ns = o_.round_trip_ns * (1 + 0.1 * chance());
@@ -109,12 +110,12 @@ struct World {
 
 // All samples of a world through an estimator.
 inline collect::ClockEstimator observe(const World& w, const collect::ClockRules& rules, uint64_t seed,
-                                       std::vector<collect::ClockSegment>& segments) {
+                                       std::vector<collect::ClockSegment>& segments,
+                                       HostTime period = 1'000'000'000) {
   collect::ClockEstimator estimator(rules);
   Link link(w.link, seed);
   std::vector<ClockRead> burst;
   HostTime at = w.begin;
-  const HostTime period = rules.period_ns * 16;
   for (HostTime due = w.begin; due < w.end; due += period) {
     if (link.chance() < w.missed) continue;
     if (std::any_of(w.outages.begin(), w.outages.end(),

@@ -2,10 +2,7 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 namespace ttc::chip {
 namespace {
@@ -61,25 +58,6 @@ std::string description(const ChipOp& op, uint32_t call_count, uint64_t hash) {
 
 }  // namespace
 
-HostFiles::File::File(std::string to) : path(std::move(to)), file(std::fopen(path.c_str(), "we")) {
-  if (!file) throw std::runtime_error(path + " cannot be written: " + std::strerror(errno));
-}
-HostFiles::File::~File() {
-  if (file) std::fclose(file);
-}
-void HostFiles::File::write(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-}
-void HostFiles::File::close() {
-  const bool lacks = std::ferror(file) != 0;
-  if (std::fclose(std::exchange(file, nullptr)) != 0 || lacks)
-    throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
-}
-
-void HostFiles::File::flush() {
-  std::fflush(file);  // a failure shows when it is closed
-}
-
 HostFiles::HostFiles(const std::string& directory, std::function<uint64_t(Cycles)> ns_of, HostStyle style)
     : ns_of_(std::move(ns_of)),
       style_(std::move(style)),
@@ -88,7 +66,7 @@ HostFiles::HostFiles(const std::string& directory, std::function<uint64_t(Cycles
   data_.write("MessageName;total_ns\n");
   times_.write(
       "name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text\n");
-  if (!style_.events.empty()) events_ = std::make_unique<File>(style_.events);
+  if (!style_.events.empty()) events_.emplace(style_.events);
   if (style_.year >= 2026) message("TTNN_SESSION_ID:emulated-" + std::to_string(getpid()), 0);
 }
 

@@ -4,10 +4,11 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "tools/chip/path_file.hpp"
+#include "tools/chip/text_file.hpp"
 #include "tools/chip/workload.hpp"
 
 namespace ttc::chip {
@@ -37,24 +38,13 @@ class HostFiles {
   void close();  // throws std::runtime_error when not all of it was written
 
  private:
-  struct File {
-    std::string path;
-    std::FILE* file = nullptr;
-    explicit File(std::string to);
-    ~File();
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    void write(const std::string& text);
-    void flush();  // who reads along has it now
-    void close();
-  };
   void message(const std::string& text, uint64_t ns);
   void signpost(const InPass& at, const char* which, uint64_t ns);
 
   std::function<uint64_t(Cycles)> ns_of_;
   HostStyle style_;
-  File data_, times_;
-  std::unique_ptr<File> events_;
+  TextFile data_, times_;
+  std::optional<TextFile> events_;
 };
 
 }  // namespace ttc::chip

@@ -6,18 +6,17 @@
 #include <utility>
 
 #include "tools/chip/event_queue.hpp"
+#include "tools/chip/machine_state.hpp"
 
 namespace ttc::chip {
 namespace {
 
-constexpr Cycles kGoLatency = 150;   // from the dispatcher to a core, without hops
-constexpr Cycles kRiscStart = 12;    // BRISC starts the others one after another
-constexpr Cycles kTakeLaunch = 60;   // BRISC reads the launch message
-constexpr Cycles kPushOfALog = 110;  // BRISC appends one RISC's buffer to its log
-constexpr Cycles kLoopCycles = 4;    // one turn
-constexpr unsigned kDeepestLoop = 4;
+constexpr Cycles kGoLatency = 150;       // from the dispatcher to a core, without hops
+constexpr Cycles kRiscStart = 12;        // BRISC starts the others one after another
+constexpr Cycles kTakeLaunch = 60;       // BRISC reads the launch message
+constexpr Cycles kPushOfALog = 110;      // BRISC appends one RISC's buffer to its log
+constexpr Cycles kLoopCycles = 4;        // one turn
 constexpr size_t kMomentsOfACore = 512;  // an ordinary program's
-constexpr uint32_t kNobody = ~uint32_t{0};
 constexpr const char* kRiscNames[] = {"BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2"};
 
 uint64_t mixed(uint64_t x) {  // splitmix64
@@ -26,52 +25,6 @@ uint64_t mixed(uint64_t x) {  // splitmix64
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
 }
-
-struct Resource {
-  Cycles free = 0;
-  uint32_t moment = kNoCause;  // when it became free last
-};
-
-enum class Phase : uint8_t { launch, start, fw, kernel, body, kernel_end, riscs, fw_end, push, finish, over };
-
-struct Thread {
-  uint16_t core = 0;  // of the program's cores
-  uint8_t risc = 0;
-  Phase phase = Phase::over;
-  uint8_t loops = 0;
-  bool blocked = false;
-  uint32_t pc = 0, turn = 0;  // turn: of the channels
-  const Code* code = nullptr;
-  Cycles now = 0;
-  uint32_t moment = kNoCause;  // the last one of this RISC
-  Cycles arrived = 0, sent = 0;
-  uint32_t arrived_moment = kNoCause, sent_moment = kNoCause;
-  uint64_t dice = 0;
-  uint8_t waits_for = 0;                                           // buffer or semaphore
-  std::array<std::pair<uint32_t, uint32_t>, kDeepestLoop> loop{};  // first instruction, turns left
-};
-
-struct Buffer {
-  uint32_t filled = 0;
-  uint32_t producer = kNobody, consumer = kNobody;  // that wait
-};
-struct Semaphore {
-  uint32_t value = 0, wanted = 0, waiter = kNobody;
-};
-struct Core {
-  std::array<Buffer, kBuffers> buffer;
-  std::array<Semaphore, kSemaphores> semaphore;
-  std::array<std::array<Resource, 2>, 2> port;  // by NoC and direction
-  std::array<uint32_t, kCommands> delayed{};
-  uint32_t first_thread = 0, riscs_running = 0;
-  uint32_t master = kNobody;  // BRISC, while it waits for the others
-};
-
-struct Delivery {
-  uint16_t core;
-  uint8_t semaphore;
-  uint32_t n, moment;
-};
 
 class Machine {
  public:
@@ -95,9 +48,14 @@ class Machine {
       else
         resume(event.what);
     }
-    tell_delays();
-    for (const Thread& t : threads_)
-      if (t.phase != Phase::over) throw Deadlock(sentence_about(t));
+    tell_delays_and_races();
+    for (const Thread& t : threads_) {
+      if (t.phase == Phase::over) continue;
+      const auto later = [](const Moment& a, const Moment& b) { return a.at < b.at; };
+      out_.last = static_cast<uint32_t>(std::max_element(out_.moments.begin(), out_.moments.end(), later) -
+                                        out_.moments.begin());
+      throw Deadlock(sentence_about(t), std::move(out_));
+    }
     return std::move(out_);
   }
 
@@ -255,7 +213,7 @@ class Machine {
         marker(t, Act::zone_end, i.a);
         return true;
       case Do::spin:
-        spin(t, i.n);
+        spin(t, i);
         return true;
       case Do::read:
       case Do::write:
@@ -282,6 +240,13 @@ class Machine {
       case Do::pop:
         move_block(t, i);
         return true;
+      case Do::post:
+        post(t, i);
+        return true;
+      case Do::look:
+      case Do::clear:
+        take(t, i);
+        return true;
       case Do::loop:
         begin_loop(t, i);
         return true;
@@ -292,10 +257,14 @@ class Machine {
     return true;
   }
 
-  void spin(Thread& t, uint32_t n) {
+  void spin(Thread& t, const Instruction& i) {
+    if (i.a == 1) {
+      t.now += i.n;
+      return;
+    }
     t.dice = mixed(t.dice);
     const double off = static_cast<double>(t.dice >> 11) / static_cast<double>(uint64_t{1} << 53) * 2 - 1;
-    t.now += static_cast<Cycles>(std::llround(n * (1 + program_.jitter * off)));
+    t.now += static_cast<Cycles>(std::llround(i.n * (1 + program_.jitter * off)));
   }
 
   enum Command : uint8_t { reads, writes, atomics };
@@ -312,7 +281,10 @@ class Machine {
     }
     t.now += kIssueCycles;
   }
-  void tell_delays() {
+  void tell_delays_and_races() {
+    for (const Core& core : cores_)
+      for (const Race& race : core.race)
+        if (race.from != kNoCore && race.to != kNoCore) out_.races.push_back(race);
     for (size_t c = 0; c < cores_.size(); ++c)
       for (uint8_t command = 0; command < kCommands; ++command)
         if (const uint32_t times = cores_[c].delayed[command])
@@ -367,11 +339,36 @@ class Machine {
       const bool behind_data = t.sent > at;
       if (behind_data) at = t.sent;
       const uint32_t moment = behind_data ? t.sent_moment : add(t, at, here(t), Why::latency);
-      deliveries_.push_back({place_of_[core], i.b, i.n, moment});
-      events_.push(at, static_cast<uint32_t>(threads_.size() + deliveries_.size() - 1));
+      deliver_at(at, {place_of_[core], i.b, i.n, moment, program_.cores[t.core].core});
     }
   }
+  void deliver_at(Cycles at, const Delivery& d) {
+    deliveries_.push_back(d);
+    events_.push(at, static_cast<uint32_t>(threads_.size() + deliveries_.size() - 1));
+  }
+  void post(Thread& t, const Instruction& i) {
+    send(t, i.a, i.n);
+    for (const uint16_t core : program_.cores[t.core].group[i.a])
+      deliver_at(t.sent, {place_of_[core], kPosted, 0, t.sent_moment, program_.cores[t.core].core});
+  }
+  void take(Thread& t, const Instruction& i) {
+    const bool data = i.what == Do::look;
+    Core& core = cores_[t.core];
+    Race& race = core.race[data ? Race::data : Race::wake_up];
+    race.kind = data ? Race::data : Race::wake_up;
+    race.to = program_.cores[t.core].core;
+    race.taken = t.now;
+    race.lost = data == (race.arrived == Race::kNever);
+    if (!data) core.semaphore[i.a].value = 0;
+    t.now += kPollCycles;
+  }
+  void arrived(Race& race, const Delivery& d, Cycles at) {
+    race.from = d.from;
+    race.arrived = at;
+  }
   void deliver(const Delivery& d, Cycles at) {
+    if (d.semaphore == kPosted) return arrived(cores_[d.core].race[Race::data], d, at);
+    if (d.semaphore == kSemaphores - 1) arrived(cores_[d.core].race[Race::wake_up], d, at);
     Semaphore& s = cores_[d.core].semaphore[d.semaphore];
     s.value += d.n;
     if (s.waiter == kNobody || s.value < s.wanted) return;
@@ -454,13 +451,6 @@ class Machine {
 
 }  // namespace
 
-std::string_view to_string(Why why) {
-  constexpr std::string_view kNames[] = {"begin",       "go",      "work",       "dram channel",
-                                         "port of noc", "latency", "buffer",     "semaphore",
-                                         "other riscs", "done",    "debug delay"};
-  return kNames[static_cast<size_t>(why)];
-}
-
 Shape wormhole_shape(std::vector<Place> cores) {
   Shape s;
   s.cores = std::move(cores);
@@ -478,23 +468,6 @@ Shape blackhole_shape(std::vector<Place> cores) {
 
 Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers) {
   return Machine(shape, program, go, seed, note_buffers).run();
-}
-
-std::vector<PathPart> critical_path(const Timeline& timeline) {
-  std::vector<PathPart> path;
-  for (uint32_t m = timeline.last; timeline.moments[m].cause != kNoCause; m = timeline.moments[m].cause) {
-    const Moment& moment = timeline.moments[m];
-    const Cycles begin = timeline.moments[moment.cause].at;
-    PathPart* const next = path.empty() ? nullptr : &path.back();
-    const bool same = next && next->core == moment.core && next->risc == moment.risc &&
-                      next->why == moment.why && next->what == moment.what;
-    if (same)
-      next->begin = begin;
-    else if (begin != moment.at)
-      path.push_back({begin, moment.at, moment.core, moment.risc, moment.why, moment.what});
-  }
-  std::reverse(path.begin(), path.end());
-  return path;
 }
 
 }  // namespace ttc::chip

@@ -30,8 +30,9 @@ using Cycles = uint64_t;
 
 inline constexpr Cycles kMarkerCycles =
     18;  // a zone's two markers cost 35 to 55 ns on Blackhole (tt-metal PR #55967)
-inline constexpr Cycles kPollCycles = 8;    // a loop that waits for a word in L1
-inline constexpr Cycles kIssueCycles = 12;  // a NoC command
+inline constexpr Cycles kPollCycles = 8;           // a loop that waits for a word in L1
+inline constexpr Cycles kIssueCycles = 12;         // a NoC command
+inline constexpr Cycles kWatcherCheckCycles = 30;  // of a NoC command by tt-metal's watcher; a guess
 
 struct Place {
   uint8_t x = 0, y = 0;
@@ -59,14 +60,14 @@ struct Shape {
 Shape wormhole_shape(std::vector<Place> cores);
 Shape blackhole_shape(std::vector<Place> cores);
 
-inline constexpr unsigned kRiscs = 5, kBuffers = 5, kSemaphores = 4;
+inline constexpr unsigned kRiscs = 5, kBuffers = 5, kSemaphores = 5, kGroups = 6;
 enum Risc : uint8_t { brisc, ncrisc, unpack, math, pack };
 
 // What a RISC does next. `a` and `n` by what it is.
 enum class Do : uint8_t {
   zone_begin,  // a: zone
   zone_end,
-  spin,     // n cycles, more or less by the program's jitter
+  spin,     // n cycles, more or less by the program's jitter; a == 1: just so many
   read,     // n bytes of DRAM; the channel is the next in turn
   write,    // n bytes to DRAM
   send,     // n bytes to the cores of group a
@@ -77,7 +78,11 @@ enum class Do : uint8_t {
   push,     // a block into buffer a
   front,    // a block in buffer a
   pop,      // it is free
-  loop,     // a == 0: n times; a == 1: as often as the core's own count; 0 times skips to the end
+  // What programs with a mistake do (Op::race, Op::hang).
+  post,   // n bytes to the cores of group a, which nothing announces
+  look,   // takes what was posted to this core, whether it has arrived or not
+  clear,  // the own semaphore a becomes 0, whatever has arrived
+  loop,   // a == 0: n times; a == 1: as often as the core's own count; 0 times skips to the end
   loop_end,
 };
 struct Instruction {
@@ -91,9 +96,9 @@ using Code = std::vector<Instruction>;  // ends where it ends
 struct CoreProgram {
   uint16_t core = 0;  // of Shape::cores
   std::array<int16_t, kRiscs> code{-1, -1, -1, -1,
-                                   -1};        // of ChipProgram::codes; -1: that RISC is not enabled
-  uint32_t count = 1;                          // of Do::loop with a == 1
-  std::array<std::vector<uint16_t>, 4> group;  // other cores, of Shape::cores
+                                   -1};              // of ChipProgram::codes; -1: that RISC is not enabled
+  uint32_t count = 1;                                // of Do::loop with a == 1
+  std::array<std::vector<uint16_t>, kGroups> group;  // other cores, of Shape::cores
 };
 struct ChipProgram {
   std::vector<Code> codes;
@@ -141,18 +146,37 @@ struct Delayed {
   uint32_t times;
 };
 
+// Two cores whose order nothing enforces: what `from` sends, and what `to` does with it. Lost: it came too late for a `look`, or
+// too early for a `clear`.
+struct Race {
+  enum Kind : uint8_t { data, wake_up };
+  static constexpr Cycles kNever = std::numeric_limits<Cycles>::max();
+  Kind kind = data;
+  uint16_t from = kNoCore, to = kNoCore;
+  Cycles arrived = kNever, taken = kNever;  // taken: looked for, or cleared
+  bool lost = false;
+  // How much later the one that must be first could have been; below 0 where it was lost. Both must have happened.
+  int64_t margin() const {
+    const auto by = static_cast<int64_t>(taken - arrived);
+    return kind == data ? by : -by;
+  }
+};
+
 struct Timeline {
   std::vector<Step> steps;  // in order of time
   std::vector<Delayed> delayed;
+  std::vector<Race> races;
   std::vector<Moment> moments;
   uint32_t last = kNoCause;  // of moments: the dispatcher has been notified that every core is done
   std::vector<BufferChange> buffers;
   Cycles end() const { return moments[last].at; }
 };
 
-// Programs that wait for each other for ever; the text names the first RISC that waits, and for what.
+// RISCs that wait for each other for ever; the text names the first that waits, and for what.
 struct Deadlock : std::logic_error {
-  using std::logic_error::logic_error;
+  Deadlock(const std::string& what, Timeline all_until)
+      : std::logic_error(what), until(std::move(all_until)) {}
+  Timeline until;  // `last` is the latest moment of all
 };
 
 // Runs `program` from `go` on, when the dispatcher's go message leaves. `note_buffers`: fills Timeline::buffers.

@@ -1,10 +1,5 @@
 #include "tools/chip/path_file.hpp"
 
-#include <cerrno>
-#include <cinttypes>
-#include <cstring>
-#include <stdexcept>
-
 namespace ttc::chip {
 namespace {
 
@@ -13,30 +8,21 @@ constexpr const char* kPathRiscs[] = {"BRISC", "NCRISC", "TRISC_0", "TRISC_1",
 
 }  // namespace
 
-PathFile::PathFile(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "we")) {
-  if (!file_) throw std::runtime_error(path_ + " cannot be written: " + std::strerror(errno));
-  std::fputs("run host ID,begin[cycles],end[cycles],core_x,core_y,RISC,what\n", file_.get());
+PathFile::PathFile(std::string path) : file_(std::move(path)) {
+  file_.write("run host ID,begin[cycles],end[cycles],core_x,core_y,RISC,what\n");
 }
 
 void PathFile::add(uint32_t host_id, const std::vector<ProgramPart>& parts, const Shape& shape,
                    Cycles moved) {
   for (const ProgramPart& p : parts) {
-    std::fprintf(file_.get(), "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",", host_id, p.begin + moved,
-                 p.end + moved);
-    if (p.core == kNoCore)
-      std::fputs(",,,", file_.get());
-    else
-      std::fprintf(file_.get(), "%u,%u,%s,", shape.cores[p.core].x, shape.cores[p.core].y,
-                   kPathRiscs[p.risc]);
-    std::fprintf(file_.get(), "%s\n", p.what.c_str());
+    std::string where = ",,";
+    if (p.core != kNoCore) {
+      const Place& at = shape.cores[p.core];
+      where = std::to_string(at.x) + "," + std::to_string(at.y) + "," + kPathRiscs[p.risc];
+    }
+    file_.write(std::to_string(host_id) + "," + std::to_string(p.begin + moved) + "," +
+                std::to_string(p.end + moved) + "," + where + "," + p.what + "\n");
   }
-}
-
-void PathFile::close() {
-  if (!file_) return;
-  const bool lacks = std::ferror(file_.get()) != 0;
-  if (std::fclose(file_.release()) != 0 || lacks)
-    throw std::runtime_error(path_ + " was not written whole: " + std::strerror(errno));
 }
 
 }  // namespace ttc::chip

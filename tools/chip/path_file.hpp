@@ -4,12 +4,11 @@
 // semaphore N, other riscs, done, debug delay. Parts of a program join: each begins where the one before ended. The first begins at the end of
 // the previous program, or where the host or the dispatcher began. Times are those of the markers.
 #pragma once
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tools/chip/schedule.hpp"
+#include "tools/chip/text_file.hpp"
 
 namespace ttc::chip {
 
@@ -18,14 +17,10 @@ class PathFile {
   explicit PathFile(std::string path);  // throws std::runtime_error when it cannot be written
   // `moved`: is added to every time.
   void add(uint32_t host_id, const std::vector<ProgramPart>& parts, const Shape& shape, Cycles moved);
-  void close();  // throws std::runtime_error when not all of it was written
+  void close() { file_.close(); }  // throws std::runtime_error when not all of it was written
 
  private:
-  struct Close {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  TextFile file_;
 };
 
 }  // namespace ttc::chip

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "tools/chip/workload.hpp"
+#include "tools/chip/mistakes.hpp"
 
 namespace ttc::chip {
 namespace {
@@ -260,6 +260,7 @@ ChipProgram program_of(const ChipOp& op, const Shape& shape, double jitter, uint
       ring(p, op, shape.columns);
       break;
   }
+  add_mistakes(p, op);
   return p;
 }
 
@@ -284,7 +285,8 @@ ZonePlace zone_place(Pattern pattern, ZoneOf zone) {
                               {"CB-COMPUTE-RESERVE-BACK", "compute.cpp"},
                               {"PACK-BLOCK", "compute.cpp"},
                               {"WRITE-BLOCK", "writer.cpp"},
-                              {"SEND-BLOCK", "sender.cpp"}};
+                              {"SEND-BLOCK", "sender.cpp"},
+                              {"EXCHANGE-PARAMETERS", "exchange.cpp"}};
   static_assert(std::size(kZones) == static_cast<size_t>(ZoneOf::count));
   const Known& known = kZones[static_cast<size_t>(zone)];
   return {known.name, "emulated/kernels/" + std::string(to_string(pattern)) + "/" + known.file,

@@ -11,19 +11,35 @@ constexpr Cycles kWriteCore = 12;       // and for each core
 constexpr Cycles kGoAfterDone = 260;    // from the last done to the next go message
 constexpr double kCompileFactor = 40;   // the first of an op is built; the others are found in the cache
 
+// FNV-1a.
+uint64_t checksum_of(const Launched& l, const ChipWorkload& workload) {
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte, value >>= 8) hash = (hash ^ (value & 0xff)) * 0x100000001b3;
+  };
+  add(static_cast<uint64_t>(l.op - workload.ops.data()));
+  for (const char c : l.op->code) add(static_cast<unsigned char>(c));
+  for (const Race& race : l.timeline.races)
+    if (race.kind == Race::data) add(race.lost ? 0 : 1);
+  return hash;
+}
+
 }  // namespace
 
 Schedule::Schedule(Shape shape, ChipWorkload workload, HostPace pace, uint64_t seed, uint64_t hz)
-    : shape_(std::move(shape)), workload_(std::move(workload)), pace_(pace), seed_(seed), hz_(hz) {}
+    : shape_(std::move(shape)), workload_(std::move(workload)), pace_(pace), seed_(seed), hz_(hz) {
+  for (size_t op = 0; op < workload_.ops.size(); ++op)
+    programs_.push_back(program_of(workload_.ops[op], shape_, workload_.jitter, seed_ + op));
+  launched_before_.resize(programs_.size());
+}
 
 Launched Schedule::next() {
   Launched l;
   l.number = number_++;
   l.op = &workload_.ops[op_];
-  auto known = programs_.find(l.op);
-  l.first_of_its_kind = known == programs_.end();
-  if (l.first_of_its_kind)
-    known = programs_.emplace(l.op, program_of(*l.op, shape_, workload_.jitter, seed_ + op_)).first;
+  const ChipProgram& program = programs_[op_];
+  l.first_of_its_kind = !launched_before_[op_];
+  launched_before_[op_] = true;
   if (++repeated_ == l.op->repeat) {
     repeated_ = 0;
     op_ = (op_ + 1) % workload_.ops.size();
@@ -39,9 +55,15 @@ Launched Schedule::next() {
   host_before_ = l.host_begin;
   l.host_end = host_free_ = l.host_begin + of_us(host_us);
   l.written_begin = std::max(l.host_end, dispatcher_free_);
-  l.written_end = l.written_begin + kWriteProgram + kWriteCore * known->second.cores.size();
+  l.written_end = l.written_begin + kWriteProgram + kWriteCore * program.cores.size();
   l.go = dispatcher_free_ = std::max({l.written_end, done_ + kGoAfterDone, idle_});
-  l.timeline = run(shape_, known->second, l.go, seed_ * 0x9e3779b97f4a7c15 + l.number);
+  try {
+    l.timeline = run(shape_, program, l.go, seed_ * 0x9e3779b97f4a7c15 + l.number);
+  } catch (Deadlock& deadlock) {
+    l.timeline = std::move(deadlock.until);
+    l.hung = deadlock.what();
+  }
+  l.checksum = checksum_of(l, workload_);
   done_ = l.timeline.end();
   idle_ = l.timeline.steps.back().at + 1;
   ends_.push_back(done_);

@@ -2,7 +2,7 @@
 // a program's configuration while the one before runs, and its go message leaves when both are done with.
 #pragma once
 #include <deque>
-#include <map>
+#include <vector>
 
 #include "tools/chip/workload.hpp"
 
@@ -16,6 +16,9 @@ struct Launched {
   Cycles written_begin = 0, written_end = 0;  // its configuration, by the dispatcher
   Cycles go = 0;
   Timeline timeline;
+  std::string hung;  // the program never ends: which RISC waits for what. Nothing follows it
+  // Of its output: the same for an op in every run, but where a race was lost.
+  uint64_t checksum = 0;
 };
 
 // The critical path of one program, from what held up its go message to the moment the dispatcher has seen it done.
@@ -33,7 +36,7 @@ struct HostPace {
 
 class Schedule {
  public:
-  // Times begin with 0. `hz`: of the tile clock, for what the host takes.
+  // Times begin with 0. `hz`: of the tile clock, for what the host takes. Throws WorkloadError (program_of).
   Schedule(Shape shape, ChipWorkload workload, HostPace pace, uint64_t seed, uint64_t hz);
 
   // Its steps begin with the go message, which no earlier program's steps reach past.
@@ -50,8 +53,9 @@ class Schedule {
   HostPace pace_;
   uint64_t seed_, hz_;
   Cycles host_free_ = 0, host_before_ = 0, dispatcher_free_ = 0, done_ = 0, idle_ = 0;
-  std::deque<Cycles> ends_;                        // of programs the host may be ahead of
-  std::map<const ChipOp*, ChipProgram> programs_;  // as compiled
+  std::deque<Cycles> ends_;            // of programs the host may be ahead of
+  std::vector<ChipProgram> programs_;  // by op
+  std::vector<bool> launched_before_;  // by op; the first time it is compiled
   uint32_t number_ = 0;
   size_t op_ = 0;
   unsigned repeated_ = 0;

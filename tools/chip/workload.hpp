@@ -23,6 +23,14 @@ struct Tensor {
   uint32_t w = 1, z = 1, y = 32, x = 32;
 };
 
+// A mistake in a program's synchronisation, between BRISC of two of its cores while its kernels begin. Both read a parameter from DRAM
+// first. What is right by `slack` cycles without delays goes wrong when the one of the two that must be first is later by more;
+// Timeline::races has the margin of each run.
+struct Mistake {
+  unsigned from = 0, to = 1;  // of the op's cores
+  Cycles slack = 0;           // 0: there is none
+};
+
 struct ChipOp {
   std::string code = "UnaryDeviceOperation";
   Pattern pattern = Pattern::stream;
@@ -40,6 +48,11 @@ struct ChipOp {
   std::string fidelity = "HiFi4";
   std::vector<Tensor> inputs{Tensor{}}, outputs{Tensor{}};
   uint64_t flops = 0;  // of all cores
+  // `from` posts a block to `to`, which takes it `slack` cycles later without having waited for it: the output depends on the order.
+  Mistake race;
+  // `from` wakes `to` after `slack` cycles; `to` sets its semaphore to 0 before it waits: a wake-up before that is lost, and the
+  // program never ends.
+  Mistake hang;
 };
 
 struct ChipWorkload {
@@ -73,6 +86,7 @@ enum class ZoneOf : uint8_t {
   pack_block,
   write_block,
   send_block,
+  exchange,
   count
 };
 // A kernel's file and zone as a compiler's note would name them; empty: this pattern's kernels have no such zone.
@@ -82,7 +96,8 @@ struct ZonePlace {
 };
 ZonePlace zone_place(Pattern pattern, ZoneOf zone);
 
-// What the cores of `shape` run for `op`. `seed` settles which cores have more to do.
+// What the cores of `shape` run for `op`. `seed` settles which cores have more to do. Throws WorkloadError where the cores of a mistake
+// are not among those that run.
 ChipProgram program_of(const ChipOp& op, const Shape& shape, double jitter, uint64_t seed);
 
 }  // namespace ttc::chip

@@ -1,22 +1,13 @@
-#include <algorithm>
-#include <functional>
-#include <map>
-#define TOML_HEADER_ONLY 1
-// The parser asserts what it then tests with a sentence of its own (`[[.name]]`), and takes it for granted where NDEBUG is defined.
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
 
 #include "tools/chip/workload.hpp"
+#include "tools/toml/toml_fields.hpp"
 
 namespace ttc::chip {
 namespace {
 
-class Reader {
+class Reader : public tools::TomlFields {
  public:
-  explicit Reader(std::string name) : name_(std::move(name)) {}
+  using TomlFields::TomlFields;
 
   ChipWorkload workload(const toml::table& root) {
     ChipWorkload w;
@@ -29,59 +20,17 @@ class Reader {
     return w;
   }
 
-  [[noreturn]] void fail(const toml::source_region& where, const std::string& what) const {
-    throw WorkloadError(name_ + ":" + std::to_string(where.begin.line) + ": " + what);
-  }
-
  private:
-  using Fields = std::map<std::string_view, std::function<void(const toml::node&)>>;
-
-  [[noreturn]] void fail(const toml::node& node, const std::string& what) const { fail(node.source(), what); }
-
-  void fields(const toml::table& table, const Fields& known) const {
-    for (const auto& [key, node] : table) {
-      const auto field = known.find(key.str());
-      if (field != known.end()) {
-        field->second(node);
-        continue;
-      }
-      std::string all;
-      for (const auto& [name, take] : known) all += (all.empty() ? "" : ", ") + std::string(name);
-      fail(key.source(), "'" + std::string(key.str()) + "' is not known here; " + all + " are");
-    }
-  }
-
   const toml::array* tables(const toml::node& n) const {
     const toml::array* array = n.as_array();
     if (!array || !array->is_homogeneous<toml::table>()) fail(n, "op must be tables, each written as [[op]]");
     return array;
   }
   std::string text(const toml::node& n, const char* field) const {
-    const auto value = n.value_exact<std::string>();
-    if (!value || value->empty()) fail(n, std::string(field) + " must be a text in quotes");
-    if (value->find_first_of("\n\r`;\"") != std::string::npos)
+    std::string value = TomlFields::text(n, field);
+    if (value.find_first_of("\n\r`;\"") != std::string::npos)
       fail(n, std::string(field) + " holds a line end or one of ` ; \", which the host's files cannot carry");
-    return *value;
-  }
-  double number(const toml::node& n, const std::string& field, double least, double most) const {
-    const auto value = n.value<double>();
-    if (!n.is_number() || !value || !(*value >= least && *value <= most))
-      fail(n, field + " must be a number from " + plain(least) + " to " + plain(most));
-    return *value;
-  }
-  static std::string plain(double d) {
-    std::string s = std::to_string(d);
-    s.erase(s.find_last_not_of('0') + 1);
-    if (s.back() == '.') s.pop_back();
-    return s;
-  }
-  template <class T>
-  T whole(const toml::node& n, const std::string& field, int64_t least, int64_t most) const {
-    const auto value = n.value_exact<int64_t>();
-    if (!value || *value < least || *value > most)
-      fail(n,
-           field + " must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    return static_cast<T>(*value);
+    return value;
   }
   Pattern pattern(const toml::node& n) const {
     const std::string wanted = text(n, "pattern");
@@ -104,6 +53,22 @@ class Reader {
       shapes.push_back({size(0), size(1), size(2), size(3)});
     }
     return shapes;
+  }
+
+  Mistake mistake(const toml::node& n, const char* field) const {
+    const toml::table* table = n.as_table();
+    const std::string what =
+        std::string(field) + " must be written as " + field + " = { from = 0, to = 1, slack_cycles = 5000 }";
+    if (!table) fail(n, what);
+    Mistake m;
+    fields(*table, {{"from", [&](const toml::node& v) { m.from = whole<unsigned>(v, "from", 0, 255); }},
+                    {"to", [&](const toml::node& v) { m.to = whole<unsigned>(v, "to", 0, 255); }},
+                    {"slack_cycles", [&](const toml::node& v) {
+                       m.slack = whole<Cycles>(v, "slack_cycles", 1, 100'000'000);
+                     }}});
+    if (m.slack == 0) fail(n, what);
+    if (m.from == m.to) fail(n, std::string(field) + " must be between two cores");
+    return m;
   }
 
   ChipOp op(const toml::table& table) const {
@@ -138,45 +103,21 @@ class Reader {
             {"fidelity", [&](const toml::node& n) { o.fidelity = text(n, "fidelity"); }},
             {"inputs", [&](const toml::node& n) { o.inputs = tensors(n, "inputs"); }},
             {"outputs", [&](const toml::node& n) { o.outputs = tensors(n, "outputs"); }},
+            {"race", [&](const toml::node& n) { o.race = mistake(n, "race"); }},
+            {"hang", [&](const toml::node& n) { o.hang = mistake(n, "hang"); }},
             {"flops", [&](const toml::node& n) { o.flops = whole<uint64_t>(n, "flops", 0, INT64_MAX); }}});
     return o;
   }
-
-  std::string name_;
 };
-
-// What is beyond ASCII is refused, or hidden in a comment: the parser's tests of whitespace take for granted that some characters
-// never come (toml++ 3.3, is_non_ascii_horizontal_whitespace).
-std::string ascii(std::string_view text, const std::string& name) {
-  std::string out(text);
-  size_t line = 1, comment = std::string::npos;
-  bool quoted = false;  // a quote stands in this line before any #
-  for (size_t i = 0; i < out.size(); ++i) {
-    const char c = out[i];
-    if (c == '\n') {
-      ++line, comment = std::string::npos, quoted = false;
-    } else if (comment == std::string::npos && (c == '"' || c == '\'')) {
-      quoted = true;
-    } else if (c == '#' && !quoted) {
-      comment = std::min(comment, i);
-    } else if (static_cast<unsigned char>(c) >= 0x80) {
-      if (comment == std::string::npos)
-        throw WorkloadError(name + ":" + std::to_string(line) +
-                            ": only comments may have characters beyond ASCII");
-      out[i] = '?';
-    }
-  }
-  return out;
-}
 
 }  // namespace
 
 ChipWorkload read_workload(std::string_view text, const std::string& name) {
   Reader reader(name);
   try {
-    return reader.workload(toml::parse(ascii(text, name), name));
-  } catch (const toml::parse_error& e) {
-    reader.fail(e.source(), std::string(e.description()));
+    return reader.workload(reader.parsed(text));
+  } catch (const tools::TomlError& e) {
+    throw WorkloadError(e.what());
   }
 }
 

@@ -1,4 +1,4 @@
-# ccache, where it is installed and no other launcher is asked for. What it needs to be told of precompiled headers is told
+# ccache, where it is installed and no other launcher is asked for. What it has to know of precompiled headers is given
 # here, for without that it would compile every source that uses them.
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(TTC_CCACHE ccache)

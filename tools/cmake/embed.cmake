@@ -1,6 +1,6 @@
 # Text files as constants of a target: ttc_embed(target page.css ...) defines, for each file,
 #   namespace ttc::embedded { extern const std::string_view page_css; }
-# which the user declares. Each file becomes a source of raw string literals at build time, anew whenever the file changes.
+# which the user declares. Each file becomes a source of raw string literals at build time, again whenever the file changes.
 # The same file is the generator: cmake -DIN=FILE -DOUT=FILE -DNAME=IDENTIFIER -P embed.cmake
 set(TTC_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 

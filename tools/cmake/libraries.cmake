@@ -46,4 +46,8 @@ ttc_library(libnuma numa.h numa libnuma-dev)
 ttc_library(libzstd zstd.h zstd libzstd-dev)
 ttc_library(libxxhash xxhash.h xxhash libxxhash-dev)
 ttc_library(cairo cairo.h cairo libcairo2-dev cairo)
+ttc_library(nats nats/nats.h nats libnats-dev)
 ttc_library(sqlite sqlite3.h sqlite3 libsqlite3-dev)
+ttc_library(prometheus_core prometheus/metric_family.h prometheus-cpp-core prometheus-cpp-dev)
+ttc_library(prometheus prometheus/exposer.h prometheus-cpp-pull prometheus-cpp-dev)  # serves them over HTTP
+target_link_libraries(ttc_prometheus INTERFACE ttc_prometheus_core)

@@ -13,7 +13,7 @@ namespace {
 using markers::MarkerType;
 
 constexpr size_t kBufferBytes = 256 << 10;
-constexpr size_t kPast = 64;  // bytes behind the buffer's end that may be looked at; the first is no digit
+constexpr size_t kPast = 64;  // bytes behind the buffer's end that may be examined; the first is no digit
 constexpr size_t kMostColumns = 32;  // a header with more is none
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 

@@ -56,7 +56,7 @@ enum class LogRisc : uint8_t { brisc, ncrisc, trisc_0, trisc_1, trisc_2, erisc, 
 struct DeviceLogHead {
   std::string arch;                // empty: a preamble of 2023 does not say
   uint32_t chip_mhz = 0;           // AICLK of the first device dumped
-  uint32_t max_compute_cores = 0;  // 0: not told
+  uint32_t max_compute_cores = 0;  // 0: not known
   unsigned columns = 0;
   std::array<int, static_cast<size_t>(LogColumn::count)> place{};  // -1: the file has no such column
   bool has(LogColumn c) const { return place[static_cast<size_t>(c)] >= 0; }

@@ -339,9 +339,8 @@ void ChipPlayer::write(const chip::Launched& l, uint64_t done_before) {
 
 // Masks lie in L1, where firmware reads them at every transaction; here, at every program.
 std::unique_ptr<chip::Launched> ChipPlayer::next() {
-  constexpr chip::Cycles kCheck = 30;  // of a transaction by the watcher; not measured
   if (const WatcherSetup* w = options_.watcher.get(); w && w->built.sanitises) {
-    chip::Watched watched{kCheck, w->built.delays_by(), {}};
+    chip::Watched watched{chip::kWatcherCheckCycles, w->built.delays_by(), {}};
     for (const auto& core : cores_) {
       const watcher::Masks masks = w->record.masks(world_.card(), core->where().at);
       watched.masks.push_back(
@@ -360,6 +359,24 @@ void ChipPlayer::give_feedback(const chip::Timeline& timeline) {
   }
 }
 
+void ChipPlayer::take_output(const chip::Launched& l) {
+  if (outputs_.output) outputs_.output->add(host_id(l), l);
+  for (const chip::Race& race : l.timeline.races) races_lost_ += race.lost && race.kind == chip::Race::data;
+  hung_ = l.hung;
+  if (hung_.empty()) checksum_ = (checksum_ ^ l.checksum) * 0x100000001b3;
+}
+
+// The host waits for the program, for ever or as long as TT_METAL_OPERATION_TIMEOUT_SECONDS allows.
+void ChipPlayer::hang() {
+  using Clock = std::chrono::steady_clock;
+  if (world_.options().virtual_time) return;  // its clock would never move again
+  const auto until = Clock::now() + std::chrono::nanoseconds(options_.operation_timeout_ns);
+  while (!over() && (options_.operation_timeout_ns == 0 || Clock::now() < until)) {
+    world_.land_due();
+    std::this_thread::sleep_for(kLongestWait);
+  }
+}
+
 void ChipPlayer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
   world_.steps_take_no_time();
@@ -375,10 +392,14 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
   if (options_.recorded)
     for (auto& core : dispatch_) core->dispatch_open(0);
   moved_ = world_.clock() + cycles_of(kLeadNs, options_.chip_hz);  // planned times begin with 0
-  const auto more = [&] { return options_.programs == 0 || schedule_->launched() < options_.programs; };
+  bool ends = false;                                               // nothing follows a program that hangs
+  const auto more = [&] {
+    return !ends && (options_.programs == 0 || schedule_->launched() < options_.programs);
+  };
   std::unique_ptr<chip::Launched> now = next();
   const uint64_t first_go = now->go;
   for (uint64_t done_before = 0; now && !over();) {
+    ends = !now->hung.empty();
     auto following = more() ? next() : nullptr;
     compile(*now);
     for (auto* group : {&cores_, &ethernet_})
@@ -389,6 +410,11 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
     start_replay(*now);
     play(acts_of(*now, following.get()));
     if (over()) break;
+    take_output(*now);
+    if (!hung_.empty()) {
+      give_feedback(now->timeline);
+      return hang();  // a host that ends then reads and closes nothing
+    }
     ++played_;
     give_feedback(now->timeline);
     if (real_time_)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/chip/host_files.hpp"
+#include "tools/chip/output_file.hpp"
 #include "tools/chip/path_file.hpp"
 #include "tools/chip/schedule.hpp"
 #include "tools/emulation/workload.hpp"
@@ -21,6 +22,7 @@ namespace ttc::emulation {
 struct ChipOutputs {
   chip::PathFile* path = nullptr;
   chip::HostFiles* host = nullptr;
+  chip::OutputFile* output = nullptr;
 };
 
 // The zones that kernels of the patterns record, and those of dispatch cores, with no hash twice and none of `catalog`'s.
@@ -50,6 +52,11 @@ class ChipPlayer {
   uint64_t late_ns() const { return late_ns_; }  // by which the whole was moved
   // From the first go message to the last program's end, as simulated.
   uint64_t simulated_cycles() const { return simulated_cycles_; }
+  // Of what all programs computed, and how many lost their race.
+  uint64_t output_checksum() const { return checksum_; }
+  uint64_t races_lost() const { return races_lost_; }
+  // The last program never ends: which RISC waits for what.
+  const std::string& hung() const { return hung_; }
   // Transactions that debug delays held up, by tile and kind.
   using Delays = std::map<card::Coord, std::array<uint64_t, watcher::kTransactions>>;
   const Delays& delays() const { return delays_; }
@@ -76,6 +83,8 @@ class ChipPlayer {
   void play(const Act& act);
   void stream(const Act& act);
   void close_other_profilers();
+  void take_output(const chip::Launched& launched);
+  void hang();
   bool wait_until(uint64_t at);
   std::unique_ptr<chip::Launched> next();
   void give_feedback(const chip::Timeline& timeline);
@@ -106,6 +115,8 @@ class ChipPlayer {
   uint64_t last_clock_ = 0;  // a card's clock may restart
   uint64_t late_ns_ = 0;
   uint64_t simulated_cycles_ = 0;
+  uint64_t checksum_ = 0, races_lost_ = 0;
+  std::string hung_;
   Delays delays_;
   // Of the streaming profiler, by core; the zones that are open there.
   struct Streamed {

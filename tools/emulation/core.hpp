@@ -51,7 +51,7 @@ class CorePort {
   void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
   // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
   void frame_over();
-  // The buffers are about to be used again: what a reset of the host has kept from being pushed, nobody will
+  // The buffers are about to be used again: what a reset of the host has kept from being pushed, no reader will
   // see.
   void settle_unseen();
 
@@ -85,7 +85,7 @@ class CorePort {
   std::optional<uint32_t> id_if_pushed_;
   bool ends_with_push_ = false;
   std::vector<Stored> held_;
-  std::vector<Stored> stored_;  // not pushed yet; kept where unseen markers are told apart
+  std::vector<Stored> stored_;  // not pushed yet; kept where unseen markers are distinguished
   std::vector<Stored> kept_;    // of earlier launches, where they accumulate
   std::mt19937_64 tear_dice_;
   std::map<uint32_t, TruthRecord> slots_;  // by word
@@ -136,7 +136,7 @@ class EmulatedCore {
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
   virtual void forget_unread() = 0;
-  // At the end: what of the truth nobody can have seen.
+  // At the end: what of the truth no reader can have seen.
   virtual void settle_unseen() = 0;
   const WorldCore& where() const { return where_; }
 

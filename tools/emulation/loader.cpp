@@ -8,7 +8,7 @@
 namespace ttc::emulation {
 namespace {
 
-// Looks at a core's vector after its words were fetched: enough for some visits, in which an observer that
+// Examines a core's vector after its words were fetched: enough for some visits, in which an observer that
 // reads twice before it believes, or had to retry, comes to its end.
 constexpr uint64_t kPollsAfter = 24;
 constexpr auto kImageStep = std::chrono::microseconds(50);

@@ -21,9 +21,9 @@ class ImageLoader {
   void reset();
   // Data of one epoch, then its vectors.
   void load_epoch(unsigned epoch);
-  // Waits until observers have fetched every word that is there and looked at the cores some times more.
+  // Waits until observers have fetched every word that is there and examined the cores some times more.
   bool wait_read(const std::atomic<bool>& stop, uint64_t no_observer_ns);
-  // Words of the epoch's logs nobody fetched.
+  // Words of the epoch's logs that no reader fetched.
   uint64_t unread_words() const;
 
  private:

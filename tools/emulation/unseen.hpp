@@ -1,5 +1,5 @@
 // Of the truth, what no observer can have known: markers that a reset of the host destroyed in L1, whose
-// index was gone before they landed, or that landed and were reset between two looks at the core's vector.
+// index was gone before they landed, or that landed and were reset between two polls of the core's vector.
 // Only kept for workloads whose host resets at any moment; a host that reads results waits until its cores
 // are done.
 #pragma once
@@ -17,7 +17,7 @@ class Unseen {
   // A poll may take two copies, and one that began before the words landed may be counted after it.
   static constexpr uint64_t kReadsOfAPoll = 4;
 
-  // `log` null: nothing is told apart.
+  // `log` null: nothing is distinguished.
   Unseen(const card::EmulatedCard& card, TruthLog* log) : card_(card), log_(log), cores_(256) {}
 
   bool wanted() const { return log_; }
@@ -37,7 +37,7 @@ class Unseen {
   };
   struct Core {
     uint32_t strikes = 0;
-    std::deque<Landed> fresh;  // since the last strike, while nobody looked
+    std::deque<Landed> fresh;  // since the last strike, while no reader polled
   };
 
   const card::EmulatedCard& card_;

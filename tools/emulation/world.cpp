@@ -313,7 +313,7 @@ void World::draw_next_reset() {
 }
 
 // A clock that moves by what is done alone does not show how long an observer was kept waiting: there resets
-// wait for its looks. (Ethernet cores are looked at a few times a second only.)
+// wait for its polls. (Ethernet cores are examined a few times a second only.)
 bool World::looked_at_since_reset() const {
   constexpr uint64_t kPolls = 4;
   return card_.observers() == 0 || std::all_of(cores_.begin(), cores_.end(), [&](const WorldCore& core) {

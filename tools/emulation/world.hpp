@@ -40,7 +40,7 @@ struct WorldCore {
 class World {
  public:
   // `card` not announced yet. Writes magic words and control vectors as tt-metal's device init does.
-  // `unseen`: where to write what of the truth nobody can have known; null: nowhere.
+  // `unseen`: where to write what of the truth no reader can have known; null: nowhere.
   World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth, TruthLog* unseen = nullptr);
 
   card::EmulatedCard& card() { return card_; }
@@ -60,7 +60,7 @@ class World {
   uint32_t cores_per_bank() const { return cores_per_bank_; }
 
   // A core's posted write: lands later, in the order of its lane. `end_words`: of the lane's log when it has.
-  // `markers`: in the words, where unseen ones are told apart.
+  // `markers`: in the words, where unseen ones are distinguished.
   void post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::vector<uint32_t> words,
             uint32_t end_words, std::vector<TruthRecord> markers);
   void land_due();  // called by every firmware step
@@ -86,12 +86,12 @@ class World {
   void results_read(const std::vector<WorldCore>& cores);
   // By fault resets are kept apart; a results read is one, too. Ends what the host has begun to write.
   bool host_may_reset();
-  // Did an observer look at the vector between `looks` of it and the last reset?
+  // Did an observer examine the vector between `looks` of it and the last reset?
   bool looked_before_reset(const WorldCore& core, uint64_t polls) const {
     return polls_at_reset_[core.flat_id] >= polls + Unseen::kReadsOfAPoll;
   }
   uint32_t resets(const WorldCore& core) const { return resets_[core.flat_id]; }
-  // Tells the laps of a lane's log apart: the host's resets, and a collector's where one recycles.
+  // Distinguishes the laps of a lane's log: the host's resets, and a collector's where one recycles.
   uint32_t lap(uint8_t flat_id, uint32_t risc) const {
     return resets_[flat_id] + recycled_[flat_id * device::kMaxRiscs + risc];
   }
@@ -99,7 +99,7 @@ class World {
   // The firmware is gone: magic words, vectors and buffers of all cores are zero, as tt-metal leaves L1 when it opens a device
   // (tt_metal/impl/device: clear_l1_state). Logs in DRAM stay.
   void unload();
-  // In accumulate mode the host tells these cores from the others.
+  // In accumulate mode the host distinguishes these cores from the others.
   void is_dispatch_core(const WorldCore& core);
 
   // End of the lane's log as far as it was really pushed since the last reset. Before G3 the index in the
@@ -143,7 +143,7 @@ class World {
   std::vector<WorldCore> prepared_;  // all that have a vector
   std::vector<uint32_t> resets_;
   std::vector<uint64_t> polls_at_reset_;  // by flat id: looks of observers at the vector so far
-  std::vector<uint32_t> recycled_;        // by lane: times it began anew without the host
+  std::vector<uint32_t> recycled_;        // by lane: times it began again without the host
   std::vector<uint32_t> pushed_;          // by lane
   std::map<std::pair<uint8_t, uint32_t>, uint32_t>
       not_visible_;  // by flat id and L1 address: stored, and not to be seen yet

@@ -1,7 +1,7 @@
 // profile_log_device.csv as tt-metal writes and wrote it (tt-metal impl/profiler/profiler.cpp): 15 columns,
 // or those of an earlier era for readers of that era. device_log_reader.hpp reads all of them back.
 //
-// Several devices share the table; column 1 tells them apart. The head has room for one architecture and one
+// Several devices share the table; column 1 distinguishes them. The head has room for one architecture and one
 // clock, those of the first device, as in tt-metal's own file.
 #pragma once
 #include <map>

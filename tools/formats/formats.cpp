@@ -4,7 +4,7 @@
 #include "tools/pipeline/format.hpp"
 #include "tools/tables/ops_json.hpp"
 #include "tools/viewers/chrome.hpp"
-#include "tools/viewers/perfetto.hpp"
+#include "tools/viewers/perfetto/perfetto.hpp"
 #include "tools/viewers/svg_timeline.hpp"
 
 namespace ttc::tools {
@@ -51,6 +51,10 @@ constexpr FormatEntry kFormats[] = {
      "  Tenstorrent's fork, connects and sees all there is and what is added; one server at a time.\n"
      "  A trace of it holds 39 hours, 32,000 different names and 32,759 lanes; the fork's device zones no "
      "text",
+     nullptr, true},
+    {"prometheus",
+     "metrics of live collectors over HTTP, for Prometheus: --listen [ADDR:]PORT, GET /metrics "
+     "(docs/metrics.md)",
      nullptr, true},
 };
 

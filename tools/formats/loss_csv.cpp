@@ -41,7 +41,7 @@ std::string LossCsv::text(std::span<const shm::LossRecord> losses) const {
 std::string path_beside(const std::string& output) {
   std::error_code ignored;
   const auto there =
-      std::filesystem::status(output, ignored).type();  // none: what cannot be looked at is no file
+      std::filesystem::status(output, ignored).type();  // none: what cannot be examined is no file
   const bool file =
       there == std::filesystem::file_type::regular || there == std::filesystem::file_type::not_found;
   if (output == "-" || !file) return {};

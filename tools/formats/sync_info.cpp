@@ -24,6 +24,8 @@ void SyncInfo::clock(uint32_t chip, const collect::ClockMap& map) {
   Device& d = devices_[chip];
   for (const collect::ClockSegment& s : map.segments()) {
     if (!(s.flags & collect::kFinalSegment) || s.host_from < d.written_until) continue;
+    if (!collect::has_possible_slope(s))
+      continue;  // of an earlier build: the counter stood, or nothing is known
     if (d.first == 0) d.first = s.host_from;
     d.written_until = s.host_to;
     const uint64_t start_ns = d.first / collect::kHostTicksPerNs;

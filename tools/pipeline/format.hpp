@@ -34,7 +34,7 @@ struct Session {
   std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
 };
 
-// What a marker means beyond its id, as tt-metal's own log tells it. Most markers have none.
+// What a marker means beyond its id, as tt-metal's own log has it. Most markers have none.
 struct HostSemantics {
   uint32_t marker = 0;              // index into FrameEvents::markers
   std::optional<uint32_t> host_id;  // instead of the frame's
@@ -97,6 +97,7 @@ class Format {
   virtual void names_changed() = 0;                                 // of any session
   virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
   virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // what a chip said of itself
+  virtual void host(std::span<const uint64_t>) {}  // a chunk of the workload's host side, which is of no chip
   virtual void end() = 0;
   // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
   virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }

@@ -26,7 +26,7 @@ enum Trait : uint16_t {
   kCollision = 128,
   kCounter = 256,
   kWide = 512,      // of the marker's type, not of its id
-  kUnknown = 1024,  // the names were not looked at yet
+  kUnknown = 1024,  // the names were not examined yet
 };
 // What a frame must hold to be worth a walk.
 constexpr uint16_t kWorthAWalk =
@@ -105,7 +105,7 @@ bool describe_noc_debug(uint64_t first, uint64_t second, markers::MetalDate date
   return true;
 }
 
-// tt-metal tells these apart by id; what other kernels put into 16 bytes is their own affair, and the second
+// tt-metal distinguishes these by id; what other kernels put into 16 bytes is their own affair, and the second
 // half, for which its log has no place, stays readable as data_2.
 void describe_wide(const Marker& m, uint64_t first, uint64_t second, markers::MetalDate date,
                    std::string& meta) {
@@ -315,7 +315,7 @@ std::vector<std::string> HostSemanticsStage::notices() const {
   if (collisions_.empty()) return {};
   std::string text = std::to_string(collisions_.size()) +
                      " marker ids stand for more than one zone; the processor decides which name a row has, "
-                     "else the first note seen does and meta data tells the others as zone_name_or: ";
+                     "else the first note seen does and meta data has the others as zone_name_or: ";
   constexpr size_t kMost = 5;
   size_t told = 0;
   for (const uint16_t id : collisions_) {

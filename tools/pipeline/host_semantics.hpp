@@ -1,7 +1,7 @@
 // The meaning stage: what tt-metal's host makes of markers beyond their names (its profiler.cpp@28a871b,
 // processDeviceMarkerData and readTsData16BMarkerData), so that our rows read like its own.
 //
-//   dispatch cores    TS_DATA inside a zone whose name has DISPATCH tells the command, its subtype or the
+//   dispatch cores    TS_DATA inside a zone whose name has DISPATCH: the command, its subtype or the
 //                     program's runtime id. It gets that as meta data and amends the zone: each one appends
 //                     :ID:COMMAND (BRISC) or :COMMAND (NCRISC) to the name of START, which takes over the
 //                     runtime id as its run host id; END copies the name of START.
@@ -13,7 +13,7 @@
 // A plain NoC event has neither name nor meta data there, and has none here. A frame that holds none of this,
 // which is nearly every one, costs a table look-up per marker.
 //
-// tt-metal looks at a whole run at once, we at a frame. A dispatch zone lies in one frame by construction of
+// tt-metal examines a whole run at once, we at a frame. A dispatch zone lies in one frame by construction of
 // the firmware; where one is cut all the same, its START is already written under the plain name, and END
 // copies that.
 #pragma once

@@ -17,7 +17,7 @@ uint32_t lane_key(const shm::ChunkHeader& h, const shm::SpanEntry& span) {
   return uint32_t{h.core_x} << 24 | uint32_t{h.core_y} << 16 | span.risc;
 }
 
-// [x, y, flat id, kind] each; captures of before kinds were told have three numbers.
+// [x, y, flat id, kind] each; captures of before kinds were recorded have three numbers.
 std::vector<std::pair<uint8_t, uint8_t>> compute_cores_in(const nlohmann::json& session) {
   std::vector<std::pair<uint8_t, uint8_t>> cores;
   if (!session.contains("cores") || !session["cores"].is_array()) return cores;
@@ -40,7 +40,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
     if (described != sessions_.end() && described->second.wanted) losses_.push(chunk);
     return;
   }
-  if (collect::is_of_the_host(h)) return;  // of no device: readers of both sides take it from the source
+  if (collect::is_of_the_host(h)) return format.host(chunk);
   SessionState& s = state_of(h);
   if (!s.wanted) return;
   const shm::LossRecord* const loss = losses_.push(chunk);

@@ -16,7 +16,7 @@ constexpr auto kReplayStep = std::chrono::microseconds(20);
 constexpr auto kClockStep = std::chrono::microseconds(50);  // how finely the clock follows at a given speed
 // An observer that looks so often and fetches nothing has what it can get.
 constexpr uint64_t kReplayPollsInVain = 1000;
-// Looks at every core in which an observer that reads twice before it believes has come to its end.
+// Examines every core in which an observer that reads twice before it believes has come to its end.
 constexpr uint64_t kReplayPollsToNotice = 24;
 // The clock jumps between launches, and an observer that samples it now and then would take a jump for time
 // in which it missed something. After a reset, where that matters, it gets the time for some samples.
@@ -25,7 +25,7 @@ constexpr uint64_t kJumpNs = 1'000'000;
 // An observer learns the size of the log from lanes other than the first: these are too few.
 constexpr size_t kFewLanes = 3;
 
-// Ethernet cores are looked at a few times a second only; that, too, makes a poll worth more.
+// Ethernet cores are examined a few times a second only; that, too, makes a poll worth more.
 uint64_t polls_at(const WorldCore& core, uint64_t polls) {
   return core.kind == markers::CoreKind::tensix ? polls : std::max<uint64_t>(2, polls / 4);
 }

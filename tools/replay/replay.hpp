@@ -18,7 +18,7 @@ struct ReplayOptions {
   double speed = 0;  // of the original; 0: as fast as it goes
   uint64_t hz = 0;   // of the card's clock
   uint64_t no_observer_ns =
-      30'000'000'000;  // waiting for observers gives up when nobody was there for so long
+      30'000'000'000;  // waiting for observers gives up when no observer was there for so long
 };
 
 class ReplayPlayer {

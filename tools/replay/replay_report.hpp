@@ -1,4 +1,4 @@
-// What a replay tells about its file, as sentences.
+// What a replay reports about its file, as sentences.
 #pragma once
 #include <string>
 #include <vector>

@@ -22,6 +22,8 @@ std::optional<Key> key_of(char c) {
       return Key::flight;
     case 'c':
       return Key::clear;
+    case 'o':
+      return Key::profilers;
     case 'h':
     case '?':
       return Key::help;

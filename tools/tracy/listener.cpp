@@ -121,7 +121,7 @@ bool Listener::listen_to(Knocking& who, bool busy, std::optional<Arrival>& arriv
     case Handshake::State::incomplete:
       return false;
     case Handshake::State::foreign:
-      say("somebody connected who is no Tracy server; the connection was closed");
+      say("a program connected that is no Tracy server; the connection was closed");
       return true;
     case Handshake::State::complete:
       break;

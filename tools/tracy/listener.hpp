@@ -1,5 +1,5 @@
 // The socket servers connect to. Any number may knock; each says its protocol number and gets one byte of
-// answer. One is served at a time, by its caller; the others are told to come again.
+// answer. One is served at a time, by its caller; the others are refused with "not available".
 //
 // Nothing here waits for one of them: who says nothing for 10 s, or not what a Tracy server says, is closed.
 #pragma once
@@ -49,14 +49,14 @@ class Listener {
   uint16_t port() const { return port_; }
 
   // Looks after everybody who knocks, for `wait_ms` at most. A server to be served comes back welcomed but
-  // for the welcome itself; while `busy` every one is told to come again.
+  // for the welcome itself; while `busy` every one is refused with "not available".
   std::optional<Arrival> poll(int wait_ms, bool busy);
 
   // Once each: what knocked and was not served, as sentences.
   std::vector<std::string> told();
 
-  // From now on servers on the network (or on this machine, where loopback is bound) are told every 3 s that
-  // there is something of this dialect, as long as nobody is served.
+  // From now on servers on the network (or on this machine, where loopback is bound) are sent a message every 3 s that
+  // there is something of this dialect, as long as no server is served.
   void announce(const Dialect& dialect, std::string program);
 
  private:

@@ -49,6 +49,8 @@ int run(int argc, char** argv) {
   } catch (const watcher::BuildError& e) {
     return emulation::say(emulation::EmulatorExit::kWorkload,
                           std::string("the workload does not build:\n") + e.what());
+  } catch (const chip::WorkloadError& e) {
+    return emulation::say(emulation::EmulatorExit::kUsage, e.what());
   } catch (const emulation::FaultError& e) {
     return emulation::say(emulation::EmulatorExit::kUsage, e.what());
   } catch (const card::OpenError& e) {

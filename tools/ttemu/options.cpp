@@ -2,14 +2,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "collector/program/option_names.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "tools/chip/clock_profile.hpp"
 #include "tools/emulation/profiler_state.hpp"
+#include "tools/ttemu/metal_environment.hpp"
 
 namespace ttc::emulation {
 namespace {
@@ -22,7 +25,7 @@ constexpr const char* kFooter =
     "be written,\n6 rows of --replay could not be played (counted on stderr), 7 the workload ends at its "
     "start or does "
     "not build\n(--metal-env, what it prints is on stderr), 8 anything else "
-    "(memory, an error of the system).";
+    "(memory, an error of the system),\n9 a program of the workload never ended.";
 
 constexpr uint32_t kUsualPace = 64;  // programs that may be unread
 
@@ -54,7 +57,7 @@ std::string check_step(const std::string& s) {
 void add_card_options(CLI::App& app, Options& o) {
   app.add_option("--name", o.card.name, "observers attach to emu:NAME")->required();
   app.add_option("--arch", o.card.arch)
-      ->check(CLI::IsMember({"wormhole_b0", "blackhole"}))
+      ->check(program::one_of({"wormhole_b0", "blackhole"}))
       ->capture_default_str();
   app.add_option("--board", o.card.board, "n150, n300 / p100, p150")->capture_default_str();
   app.add_option("--harvest", o.harvest,
@@ -67,7 +70,7 @@ void add_card_options(CLI::App& app, Options& o) {
   app.add_flag("--strict", o.card.strict, "serve every access over a socket; observers get no memory");
   app.add_option("--round-trip-ns", o.card.round_trip_ns, "charge every 64-byte load so much");
   app.add_flag("!--no-writes", o.card.writable,
-               "grant nobody the right to clear log indices (ttcollect --recycle)");
+               "grant no process the right to clear log indices (ttcollect --recycle)");
 }
 
 void add_clock_options(CLI::App& app, Options& o) {
@@ -93,20 +96,21 @@ void add_clock_options(CLI::App& app, Options& o) {
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 48))
       ->capture_default_str();
   app.add_option("--time", o.time, "real, or virtual: the clock moves only with firmware steps")
-      ->check(CLI::IsMember({"real", "virtual"}))
+      ->check(program::one_of({"real", "virtual"}))
       ->capture_default_str();
 }
 
 void add_firmware_options(CLI::App& app, Options& o) {
   app.add_option("--generation", o.generation, "profiler layout")
-      ->check(CLI::IsMember({"G1-16", "G1", "G2", "G3", "G4"}, CLI::ignore_case))
+      ->check(program::one_of({"G1-16", "G1", "G2", "G3", "G4"}, program::Letters::any_case))
       ->capture_default_str();
   app.add_option("--mailbox", o.mailbox,
                  "where the profiler lies in L1: M0 to M4, default that of the generation's time; before M2\n"
                  "of Jan 2026 there is no magic word")
-      ->check(CLI::IsMember({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, CLI::ignore_case));
+      ->check(
+          program::one_of({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, program::Letters::any_case));
   app.add_option("--mode", o.mode, "how the firmware was built")
-      ->check(CLI::IsMember({"normal", "sum", "accumulate", "trace-only"}))
+      ->check(program::one_of({"normal", "sum", "accumulate", "trace-only"}))
       ->capture_default_str();
   app.add_option("--ethernet", o.world.ethernet, "active Ethernet tiles that run kernels");
   app.add_option("--idle-ethernet", o.world.idle_ethernet,
@@ -128,12 +132,12 @@ void add_metal_options(CLI::App& app, Options& o) {
       ->allow_extra_args(false)
       ->check(check_variable);
   app.add_option("--metal-build", o.metal_build, "of tt-metal: a debug build has its asserts")
-      ->check(CLI::IsMember({"release", "debug"}))
+      ->check(program::one_of({"release", "debug"}))
       ->capture_default_str();
   app.add_option("--metal-key", o.metal_key,
                  "what distinguishes builds in TT_METAL_CACHE: full, or no-delay of versions that leave the "
                  "delay out")
-      ->check(CLI::IsMember({"full", "no-delay"}))
+      ->check(program::one_of({"full", "no-delay"}))
       ->capture_default_str();
   app.add_option("--brisc-text", o.brisc_text_bytes,
                  "bytes of BRISC's firmware region; profiler and watcher together need more than the default")
@@ -147,7 +151,7 @@ void add_other_profilers(CLI::App& app, Options& o) {
          "a --workload is recorded by the streaming profiler, in rings in L1: quick-relay takes lanes that "
          "are a\n"
          "quarter full, slow-relay those whose producers wait, no-relay leaves them to be overwritten")
-      ->check(CLI::IsMember({"quick-relay", "slow-relay", "no-relay"}));
+      ->check(program::one_of({"quick-relay", "slow-relay", "no-relay"}));
   app.add_flag("--real-time", o.work.real_time,
                "with --workload: the real-time profiler writes a record a program into L1 of the last core");
 }
@@ -187,7 +191,11 @@ void add_workload_options(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->expected(0, 1);
   app.add_option("--seed", o.work.seed)->capture_default_str();
-  app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
+  CLI::Option* const wait =
+      app.add_flag("--wait-observer", o.wait_observer, "start the workload when an observer has attached");
+  program::add_duration_option(app, "--wait-limit", o.wait_limit_ns,
+                               "with --wait-observer: start without one after so long")
+      ->needs(wait);
 }
 
 void add_host_options(CLI::App& app, Options& o) {
@@ -211,8 +219,9 @@ void add_source_options(CLI::App& app, Options& o) {
   CLI::Option* profiler =
       app.add_option("--profiler", o.profiler,
                      "what observers find: late is off until they have looked in vain; the others but on\n"
-                     "stay so, and no workload runs")
-          ->check(CLI::IsMember(kProfilerStates))
+                     "stay so, and no workload runs. environment: on where TT_METAL_DEVICE_PROFILER is 1, "
+                     "else not-built")
+          ->check(program::one_of(kProfilerStates))
           ->capture_default_str();
   CLI::Option* load =
       app.add_option("--load", o.load,
@@ -303,31 +312,6 @@ void settle_other_profilers(Options& o) {
   o.work.recorded = false;
 }
 
-// tt-metal's watcher and debug delays, as the workload's environment and its build have them.
-void settle_watcher(Options& o) {
-  if (!o.load.empty() || !o.replay.empty()) return;
-  watcher::Environment environment = watcher::own_environment();
-  for (const std::string& one : o.metal_env)
-    environment[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
-  watcher::Settings settings = watcher::read_settings(environment, o.metal_build == "debug");
-  watcher::BuildOptions build;
-  build.profiler = o.work.recorded;
-  build.brisc_text_bytes = o.brisc_text_bytes;
-  build.key_lacks_delay = o.metal_key == "no-delay";
-  build.arch = o.card.arch;
-  if (const auto cache = environment.find("TT_METAL_CACHE");
-      cache != environment.end() && !cache->second.empty())
-    build.cache = cache->second + "/ttemu";
-  const auto record = watcher::DelayRecord::in(*o.world.mailbox, o.card.arch);
-  if (!record && (settings.watcher || settings.delay_named))
-    throw program::UsageError(
-        "where the watcher's record lies in mailbox " + o.mailbox +
-        " is not known; leave out TT_METAL_WATCHER and TT_METAL_WATCHER_DEBUG_DELAY, or take --mailbox M4");
-  const watcher::Built built = watcher::build(settings, build);
-  if (record)
-    o.work.watcher = std::make_shared<const WatcherSetup>(WatcherSetup{std::move(settings), built, *record});
-}
-
 // A simulated chip's programs have their own zones, RISCs and durations.
 void settle_workload(Options& o) {
   if (o.workload.empty()) return;
@@ -415,7 +399,7 @@ std::optional<int> read_following(Options& o) {
     next.cores_given = app->get_option("--cores")->count() > 0;
     finish_firmware_options(next);
     if (!next.host_reads.empty()) next.work.host_reads_every = std::stoull(next.host_reads.substr(6));
-    next.world.pace = next.pace_given;
+    next.world.pace = next.pace_given && next.work.recorded;
     next.world.virtual_time = next.time == "virtual";
     (o.following.empty() ? o : o.following.back()).work.followed = true;
     o.following.push_back(std::move(next));
@@ -442,12 +426,16 @@ void finish_firmware_options(Options& o) {
   settle_workload(o);
   o.work.chip_hz = o.card.aiclk_mhz * 1'000'000ull;
   o.work.sums = o.mode == "sum";
+  if (o.profiler == "environment") {
+    const char* asked = std::getenv("TT_METAL_DEVICE_PROFILER");
+    o.profiler = asked && std::string_view(asked) == "1" ? "on" : "not-built";
+  }
   o.work.recorded = o.profiler != "not-built";
   if (!o.work.recorded && !o.work.chip)
     throw program::UsageError(
         "--profiler not-built goes with --workload; the plain workload does nothing but record");
   settle_other_profilers(o);
-  settle_watcher(o);
+  settle_metal_environment(o);
   if (o.profiler == "debug-dump" && format.risc_dram_address_count == 0)
     throw program::UsageError("--profiler debug-dump does not exist in " + o.generation +
                               "; use --generation G3 or G4");
@@ -459,7 +447,7 @@ void finish_firmware_options(Options& o) {
 }
 
 void finish_card_options(Options& o) {
-  o.world.pace = o.pace_given;
+  o.world.pace = o.pace_given && o.work.recorded;  // without a profiler nothing is ever unread
   o.card.virtual_time = o.time == "virtual";
   if (!o.host_reads.empty()) o.work.host_reads_every = std::stoull(o.host_reads.substr(6));
   for (const unsigned h : o.harvest)

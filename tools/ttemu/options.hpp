@@ -14,9 +14,7 @@
 
 namespace ttc::emulation {
 
-struct EmulatorExit : program::EmulatorExit {
-  static constexpr int kWorkload = 7;  // the workload ends at its start, or its kernels cannot be built
-};
+using program::EmulatorExit;
 constexpr program::Program kTtemu{"ttemu", EmulatorExit::kFile};
 
 inline int say(int code, std::string_view sentence) {
@@ -47,6 +45,7 @@ struct Options {
   uint64_t off_before_ns = 0;      // of a further workload: no profiler is there for so long before it
   bool arch_given = false, board_given = false, region_given = false, pace_given = false, cores_given = false,
        clock_start_given = false;
+  uint64_t wait_limit_ns = 0;  // of wait_observer; 0: none
   bool wait_observer = false, json = false, quiet = false;
 };
 

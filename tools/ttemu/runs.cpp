@@ -17,10 +17,12 @@
 #include <utility>
 
 #include "collector/program/json_text.hpp"
+#include "collector/program/option_units.hpp"
 #include "tools/emulation/chip_player.hpp"
 #include "tools/emulation/loader.hpp"
 #include "tools/emulation/profiler_state.hpp"
 #include "tools/replay/replay_report.hpp"
+#include "tools/ttemu/truth_files.hpp"
 
 namespace ttc::emulation {
 
@@ -69,8 +71,13 @@ int report(const Options& o, const card::EmulatedCard& card, nlohmann::ordered_j
   return a.violations ? EmulatorExit::kViolation : EmulatorExit::kOk;
 }
 
-void wait_for_observer(const card::EmulatedCard& card) {
-  while (card.observers() == 0 && !stop) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+void wait_for_observer(const card::EmulatedCard& card, const Options& o) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.wait_limit_ns);
+  while (card.observers() == 0 && !stop && (o.wait_limit_ns == 0 || std::chrono::steady_clock::now() < until))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (card.observers() == 0 && !stop && !o.quiet)
+    std::fprintf(stderr, "ttemu: no observer came within %s; the workload starts\n",
+                 program::duration_text(o.wait_limit_ns).c_str());
 }
 
 int run_image(Options& o) {
@@ -153,70 +160,14 @@ struct WorkloadFacts {
   uint64_t late_ns = 0, simulated_cycles = 0, stalls = 0, real_time_records = 0;
   std::vector<ChipPlayer::StreamedZone> streamed;
   ChipPlayer::Delays delays;
+  uint64_t checksum = 0, races_lost = 0;
+  std::string hung;
   template <class Any>
   void add(const Any& workload, const World& world) {
     programs += workload.programs_run(), host_reads += workload.host_reads(), steps += world.steps();
     host_strikes += world.host_strikes(), overruns += world.overruns();
   }
 };
-
-// What a --workload writes beside the truth.
-struct ChipFiles {
-  std::optional<chip::PathFile> path;
-  std::optional<chip::HostFiles> host;
-  ChipOutputs outputs() { return {path ? &*path : nullptr, host ? &*host : nullptr}; }
-  void close() {
-    if (path) path->close();
-    if (host) host->close();
-  }
-};
-
-// Nanoseconds since the card was made; in virtual time, of a clock at its nominal rate.
-uint64_t host_ns_of(const std::vector<card::ClockPiece>& pieces, uint64_t cycles) {
-  size_t i = pieces.size() - 1;
-  while (i > 0 && cycles < pieces[i].cycles) --i;
-  const card::ClockPiece& p = pieces[i];
-  const uint64_t since = cycles - std::min(cycles, p.cycles);
-  const auto ns =
-      p.hz == 0 ? 0 : static_cast<uint64_t>(static_cast<unsigned __int128>(since) * 1'000'000'000 / p.hz);
-  return p.host_ns - pieces.front().host_ns + ns;
-}
-
-// RUN.csv -> RUN.<what>.csv
-std::string file_beside(const std::string& truth, const char* what) {
-  const std::filesystem::path file(truth);
-  return (file.parent_path() / (file.stem().string() + "." + what + ".csv")).string();
-}
-
-// What the tile clocks really did: from host_ns (CLOCK_MONOTONIC_RAW) on, counted from `cycles`, at `hz`.
-void write_clock(const std::string& path, const std::vector<card::ClockPiece>& pieces) {
-  std::ofstream out(path, std::ios::trunc);
-  out << "host_ns,cycles,hz\n";
-  for (const card::ClockPiece& p : pieces) out << p.host_ns << ',' << p.cycles << ',' << p.hz << '\n';
-  out.close();
-  if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
-}
-
-// Transactions that debug delays held up, of all programs.
-void write_delays(const std::string& path, const ChipPlayer::Delays& delays) {
-  std::ofstream out(path, std::ios::trunc);
-  out << "core_x,core_y,reads,writes,atomics\n";
-  for (const auto& [tile, times] : delays)
-    out << +tile.x << ',' << +tile.y << ',' << times[0] << ',' << times[1] << ',' << times[2] << '\n';
-  out.close();
-  if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
-}
-
-// Zones that the streaming profiler recorded, in the order of their ends.
-void write_streamed(const std::string& path, const std::vector<ChipPlayer::StreamedZone>& zones) {
-  std::ofstream out(path, std::ios::trunc);
-  out << "core_x,core_y,risc,program,id,begin,end\n";
-  for (const ChipPlayer::StreamedZone& z : zones)
-    out << +z.at.x << ',' << +z.at.y << ',' << +z.risc << ',' << z.program << ',' << z.id << ',' << z.begin
-        << ',' << z.end << '\n';
-  out.close();
-  if (!out) throw std::runtime_error(path + " was not written whole: " + std::strerror(errno));
-}
 
 // What the host writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
 void write_delay_masks(const Options& o, const World& world, card::EmulatedCard& card) {
@@ -246,33 +197,6 @@ nlohmann::ordered_json watcher_facts(const WatcherSetup& w) {
           {"brisc_text_bytes", w.built.brisc_text_bytes}};
 }
 
-// As tt-metal names a process's folder where there are several.
-std::string rank_directory(const std::string& directory, unsigned rank) {
-  char host[256]{};
-  if (gethostname(host, sizeof host - 1) != 0 || *host == 0) std::strcpy(host, "localhost");
-  return directory + "/" + host + "_rank_" + std::to_string(rank);
-}
-
-void open_chip_files(const Options& o, const card::EmulatedCard& card, ChipFiles& files) {
-  bool any = o.work.chip != nullptr;
-  for (const Options& next : o.following) any |= next.work.chip != nullptr;
-  if (!any && !o.host_files.empty())
-    throw program::UsageError("--host-files goes with --workload; the plain workload has no ops to describe");
-  if (!any) return;
-  if (!o.truth.empty()) files.path.emplace(file_beside(o.truth, "critical-path"));
-  if (o.host_files.empty()) {
-    if (!o.host_style.events.empty() || o.host_style.signposts || o.host_rank)
-      throw program::UsageError("--host-events, --host-signposts and --host-rank go with --host-files");
-    return;
-  }
-  const std::string directory = o.host_rank ? rank_directory(o.host_files, *o.host_rank) : o.host_files;
-  std::filesystem::create_directories(directory);
-  std::vector<card::ClockPiece> pieces{{0, o.card.start_cycles, o.card.hz}};
-  if (!o.card.virtual_time) pieces = card.clock_pieces();
-  files.host.emplace(
-      directory, [pieces](chip::Cycles cycles) { return host_ns_of(pieces, cycles); }, o.host_style);
-}
-
 void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log, ChipFiles& files,
           WorkloadFacts& facts) {
   if (o.work.chip) {
@@ -282,6 +206,9 @@ void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log
     facts.late_ns += player.late_ns();
     facts.simulated_cycles += player.simulated_cycles();
     facts.stalls += player.stalls();
+    facts.checksum ^= player.output_checksum();
+    facts.races_lost += player.races_lost();
+    facts.hung = player.hung();
     facts.real_time_records += player.real_time_records();
     facts.streamed.insert(facts.streamed.end(), player.streamed().begin(), player.streamed().end());
     for (const auto& [tile, times] : player.delays())
@@ -293,8 +220,8 @@ void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log
   }
 }
 
-// A paced card gives observers the time to notice that the firmware is gone; silicon would not. Whoever collects reads every
-// core's vector again and again; whoever waits for a profiler reads the first core alone.
+// A paced card gives observers the time to notice that the firmware is gone; silicon would not. A collector reads every
+// core's vector again and again; one that waits for a profiler reads the first core alone.
 void wait_until_noticed(const World& world, card::EmulatedCard& card, const Options& o) {
   if (!o.world.pace || world.cores().size() < 2) return;
   constexpr uint64_t kTripsOfTwoSweeps = 1000;
@@ -342,13 +269,14 @@ int run_workload(Options& o) {
     show_profiler_state(*world, o.profiler);
     write_delay_masks(o, *world, card);
     card.announce();
-    if (o.wait_observer) wait_for_observer(card);
+    if (o.wait_observer) wait_for_observer(card, o);
     await_profiler(*world, o.profiler, stop);
     play(o, *world, zones, log, files, facts);
   }
   markers::ZoneNames names;
   add_names(names, zones, o.work.chip != nullptr);
   for (const Options& next : o.following) {
+    if (!facts.hung.empty()) break;
     const ZoneCatalog next_zones = catalog_of(next);
     add_names(names, next_zones, next.work.chip != nullptr);
     run_following(next, card, next_zones, truth, tell_unseen, world, files, facts);
@@ -367,23 +295,35 @@ int run_workload(Options& o) {
       o.work.watcher && (o.work.watcher->settings.watcher || o.work.watcher->settings.delay_named);
   if (watched) more["watcher"] = watcher_facts(*o.work.watcher);
   if (watched && o.work.chip && !o.truth.empty()) write_delays(file_beside(o.truth, "delays"), facts.delays);
-  if (o.work.chip) more["simulated_cycles"] = facts.simulated_cycles;
+  if (o.work.chip) {
+    more["simulated_cycles"] = facts.simulated_cycles;
+    more["output_checksum"] = chip::hex_of(facts.checksum);
+    more["races_lost"] = facts.races_lost;
+  }
   if (o.work.real_time) more["real_time_records"] = facts.real_time_records;
   if (o.work.streaming) {
     more["streamed_zones"] = facts.streamed.size();
     more["stalls"] = facts.stalls;
     if (!o.truth.empty()) write_streamed(file_beside(o.truth, "streamed"), facts.streamed);
   }
-  return report(o, card, std::move(more),
-                {{"programs", facts.programs},
-                 {"host_reads", facts.host_reads},
-                 {"markers", truth.count()},
-                 {"firmware_steps", facts.steps},
-                 {"host_strikes", facts.host_strikes},
-                 {"overruns", facts.overruns},
-                 {"unseen_markers", unseen.count()},
-                 {"late_ns", facts.late_ns},
-                 {"card_lost", card.lost()}});
+  if (!facts.hung.empty()) more["hung"] = facts.hung;
+  const int code = report(o, card, std::move(more),
+                          {{"programs", facts.programs},
+                           {"host_reads", facts.host_reads},
+                           {"markers", truth.count()},
+                           {"firmware_steps", facts.steps},
+                           {"host_strikes", facts.host_strikes},
+                           {"overruns", facts.overruns},
+                           {"unseen_markers", unseen.count()},
+                           {"late_ns", facts.late_ns},
+                           {"card_lost", card.lost()}});
+  if (facts.hung.empty() || code != EmulatorExit::kOk) return code;
+  return say(EmulatorExit::kHung,
+             "the workload hangs: " + facts.hung +
+                 (o.work.operation_timeout_ns == 0
+                      ? ""
+                      : "\nTT_THROW: TIMEOUT: device timeout, potential hang detected, the "
+                        "device is unrecoverable"));
 }
 
 // The card that the file was written on, as far as it says.
@@ -440,7 +380,7 @@ int run_replay(Options& o) {
   o.play.no_observer_ns = o.work.no_observer_ns;
   ReplayPlayer player(world, plan, o.play);
   card.announce();
-  if (o.wait_observer) wait_for_observer(card);
+  if (o.wait_observer) wait_for_observer(card, o);
   player.play(stop);
   leave(card, o.linger_ns);
   const uint64_t left_out = plan.account.unplayed_rows() + plan.skipped_lines();
@@ -465,7 +405,10 @@ void ensure_profiler_directory(const std::string& card, char** argv) {
     throw card::OpenError(base + " is not a directory of this user; set TT_METAL_PROFILER_DIR");
   setenv("TT_METAL_PROFILER_DIR", (base + "/" + card).c_str(), 1);
   setenv("TTEMU_OWN_PROFILER_DIR", "1", 1);  // remove it at the end
-  execv("/proc/self/exe", argv);
+  // Where a loader was started by name to run this program, as in the tarball, the file of the process is the loader.
+  std::error_code none;
+  const auto file = std::filesystem::read_symlink("/proc/self/exe", none).filename().string();
+  execvp(file.starts_with("ld-linux") ? argv[0] : "/proc/self/exe", argv);
   throw card::OpenError(std::string("cannot start again with TT_METAL_PROFILER_DIR set: ") +
                         std::strerror(errno));
 }

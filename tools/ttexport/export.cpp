@@ -11,9 +11,14 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/program/json_text.hpp"
+#include "shm/reader.hpp"
 #include "tools/formats/losses_beside.hpp"
+#include "tools/metrics/metrics_server.hpp"
 #include "tools/pipeline/log_frames.hpp"
+#include "tools/report/input/op_names.hpp"
+#include "tools/ttexport/profiler_records.hpp"
 #include "tools/viewers/earliest.hpp"
+#include "tools/viewers/timeline.hpp"
 #include "ttcollect/redact.hpp"
 
 namespace ttc::tools {
@@ -114,6 +119,8 @@ class Export {
         frames_(filter_) {}
 
   int run() {
+    add_profiler_records();
+    name_programs();
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
     pipeline_.finish(*format_);
@@ -134,6 +141,16 @@ class Export {
     FormatOptions options = o_.format_options;
     if (entry_of(o_).one_window) find_window(*parse_window(o_.window), o_.from, o_.wait_ms, filter_, options);
     return options;
+  }
+
+  void add_profiler_records() {
+    auto* timeline = dynamic_cast<Timeline*>(format_.get());
+    if (timeline && !o_.profilers.empty()) timeline->add_records(read_profiler_records(o_.profilers));
+  }
+
+  void name_programs() {
+    if (auto* timeline = dynamic_cast<Timeline*>(format_.get()); timeline && !o_.redact)
+      report::add_op_names(o_.from, timeline->op_names(), name_remarks_);
   }
 
   void copy() {
@@ -166,6 +183,7 @@ class Export {
     for (const std::string& n : pipeline_.notices()) say(ExportExit::kOk, n);
     if (!pipeline_.complaint().empty()) say(ExportExit::kOk, pipeline_.complaint());
     for (const std::string& n : format_->remarks()) say(ExportExit::kOk, n);
+    for (const std::string& n : name_remarks_) say(ExportExit::kOk, n);
     for (const std::string& n : frames_.remarks()) say(ExportExit::kOk, n);
     if (pipeline_.markers() + frames_.markers() == 0 && is_filtered(o_, everything_))
       say(ExportExit::kOk, nothing_passes(o_));
@@ -210,10 +228,18 @@ class Export {
   const std::unique_ptr<Source> source_;
   Output out_;
   collect::Redactor redactor_;
+  std::vector<std::string> name_remarks_;  // on files with names of ops
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
   LogFrames frames_;
 };
+
+// False: the parent has ended already.
+bool tie_to_parent(const ExportOptions& o) {
+  if (!o.end_with_parent) return true;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  return getppid() == o.end_with_parent;
+}
 
 }  // namespace
 
@@ -240,16 +266,30 @@ int run_export(const ExportOptions& o) {
   return Export(o, std::move(source), std::move(named.logs)).run();
 }
 
-int serve_tracy(const ExportOptions& o) {
-  if (o.end_with_parent) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != o.end_with_parent) return ExportExit::kOk;  // it has ended already
+int serve_metrics_of(const ExportOptions& o) {
+  if (!tie_to_parent(o)) return ExportExit::kOk;
+  std::vector<std::string> names;
+  for (const std::string& from : named_sources(o.from))
+    names.push_back(from.substr(std::string_view("live:").size()));
+  stop_on_signals();
+  try {
+    for (const std::string& name : names) const shm::Reader there(name, shm::StartAt::newest, o.wait_ms);
+    serve_metrics(o.tracy.listen, std::move(names), stop,
+                  [](const std::string& sentence) { say(ExportExit::kOk, sentence); });
+  } catch (const shm::SegmentError& e) {
+    throw SourceError(e.what());
   }
+  return ExportExit::kOk;
+}
+
+int serve_tracy(const ExportOptions& o) {
+  if (!tie_to_parent(o)) return ExportExit::kOk;
   // What cannot be read is an error now, not with the first server. A signal ends the wait for it.
   if (const NamedSources named = sorted_sources(o.from); !named.others.empty())
     open_source(named.others, false, o.wait_ms);
   stop_on_signals();
   TracyFeed feed = o.tracy;
+  feed.add_names = report::add_op_names;
   feed.from = o.from;
   feed.from_now = o.from_now;
   feed.filter = filter_of(o);

@@ -1,4 +1,5 @@
-// ttexport: chunks from a live collector or a capture, as a file somebody else's tool reads.
+// ttexport: chunks from a live collector or a capture, as a file that other tools read.
+#include "tools/metrics/metrics_server.hpp"
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/tracy/listener.hpp"
@@ -16,9 +17,12 @@ int run(int argc, char** argv) {
   if (const auto ended = program::parse_command_line(kTtexport, *app, argc, argv)) return *ended;
   tools::complete(*app, options);
   try {
-    return options.format == "tracy" ? tools::serve_tracy(options) : tools::run_export(options);
+    if (options.format == "tracy") return tools::serve_tracy(options);
+    return options.format == "prometheus" ? tools::serve_metrics_of(options) : tools::run_export(options);
   } catch (const tools::SourceError& e) {
     return program::say(kTtexport, tools::ExportExit::kNoSource, e.what());
+  } catch (const tools::MetricsError& e) {
+    return program::say(kTtexport, tools::ExportExit::kOutput, e.what());
   } catch (const tracy::ListenError& e) {
     return program::say(kTtexport, tools::ExportExit::kOutput, e.what());
   } catch (const tools::OutputError& e) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "collector/program/listen_address.hpp"
+#include "collector/program/option_names.hpp"
 #include "collector/program/option_units.hpp"
 #include "collector/program/output_guard.hpp"
 #include "collector/program/units.hpp"
@@ -24,11 +25,13 @@ constexpr const char* kFooter =
     "is cut or\n"
     "damaged (the output holds what was readable), 5 output failed, 6 this reader was too slow or "
     "came too\nlate and lacks chunks, 8 anything else (memory, an error of the system).\n"
-    "Losses on the card's side are told on stderr and do not change the exit code. Where they stand: in the\n"
+    "Losses on the card's side are printed on stderr and do not change the exit code. They are in "
+    "the\n"
     "viewers' formats as events of their lanes; beside a device CSV as OUT.losses.csv, written when there "
     "are "
     "any.";
 
+constexpr const char* kMetricsPort = "9464";
 constexpr const char* kColumnsHelp =
     "device-csv: the era whose readers are to read it\n"
     "15: 2026 and late 2025 (process_device_log now, ttnn-visualizer); all there is\n"
@@ -79,7 +82,7 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
       ->required()
       ->expected(1)
       ->take_all();
-  app.add_option("--format", o.format, format_help)->check(CLI::IsMember(names))->capture_default_str();
+  app.add_option("--format", o.format, format_help)->check(program::one_of(names))->capture_default_str();
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
   app.add_flag("--follow", o.follow,
@@ -109,6 +112,11 @@ void add_format_options(CLI::App& app, ExportOptions& o) {
       "perfetto: leave out the host id, hash, replay and cycles of zones; files are a third smaller. chrome: "
       "leave\nout all arguments, so that readers for whom they make another frame of a zone (speedscope) sum "
       "it up");
+  app.add_option("--profilers", o.profilers,
+                 "perfetto, chrome, svg: records of the real-time profiler as rows below the programs; a "
+                 "file of ttmon\n"
+                 "profilers --trace, made during the run")
+      ->type_name("FILE");
   app.add_option(
          "--window", o.window,
          "svg: BEGIN,LENGTH after the earliest marker, such as 2ms,100us; op:17 (host id; op:17#2 the "
@@ -121,7 +129,7 @@ void add_format_options(CLI::App& app, ExportOptions& o) {
   app.add_option("--columns", o.format_options.columns, kColumnsHelp)
       ->check(CLI::IsMember({6u, 12u, 13u, 15u}))
       ->capture_default_str();
-  app.add_option("--order", o.order, kOrderHelp)->check(CLI::IsMember({"time", "log"}));
+  app.add_option("--order", o.order, kOrderHelp)->check(program::one_of({"time", "log"}));
   app.add_option_function<std::string>(
          "--metal-date",
          [&o](const std::string& text) { o.format_options.metal_date = markers::parse_metal_date(text); },
@@ -136,11 +144,11 @@ void add_format_options(CLI::App& app, ExportOptions& o) {
                  "device: cycles only. host: device-csv gets four columns more, host time, the bound of its\n"
                  "error, what the bound rests on (hard, conditional; collector/clock/CLOCK.md), and whether "
                  "it is final")
-      ->check(CLI::IsMember({"device", "host"}))
+      ->check(program::one_of({"device", "host"}))
       ->capture_default_str();
   app.add_option("--host-clock", o.host_clock,
                  "with --time host: raw (CLOCK_MONOTONIC_RAW), realtime or boottime")
-      ->check(CLI::IsMember({"raw", "realtime", "boottime"}))
+      ->check(program::one_of({"raw", "realtime", "boottime"}))
       ->capture_default_str();
 }
 
@@ -157,8 +165,9 @@ void add_sqlite_options(CLI::App& app, ExportOptions& o) {
 
 void add_tracy_options(CLI::App& app, ExportOptions& o) {
   app.add_option("--listen", o.tracy.listen,
-                 "tracy: [ADDR:]PORT to be connected to; without ADDR only from this machine (127.0.0.1),\n"
-                 "port 0 takes any; the address is printed")
+                 "tracy, prometheus: [ADDR:]PORT to be connected to; without ADDR only from this machine "
+                 "(127.0.0.1),\n"
+                 "port 0 takes any; the address is printed. prometheus without it: 9464")
       ->check(program::check_listen)
       ->capture_default_str();
   app.add_option(
@@ -166,14 +175,14 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
          "tracy: whose servers say protocol 66. 0.11.0: stock Tracy's, and Tenstorrent's fork (until August "
          "2025)\ntakes its form without harm; fork: device contexts for the fork, which stock 0.11.0 crashes "
          "on")
-      ->check(CLI::IsMember({"fork", "0.11.0"}))
+      ->check(program::one_of({"fork", "0.11.0"}))
       ->capture_default_str();
   app.add_option(
          "--tracy-lanes", o.tracy_lanes,
          "tracy: what stock servers are shown of a processor. threads: a thread, whose zones have texts; "
          "contexts:\na lane of a GPU context of its core, which Tracy's statistics of GPU zones count; at "
          "most 256 cores")
-      ->check(CLI::IsMember({"threads", "contexts"}))
+      ->check(program::one_of({"threads", "contexts"}))
       ->capture_default_str();
   app.add_option(
          "--announce", o.tracy.announce_protocol,
@@ -184,8 +193,9 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
         return "'" + text +
                "' is no protocol known here; 0.10 has 64, 0.11.0 66, 0.11.1 69, 0.12 74, 0.13 76, 0.14 82";
       });
-  app.add_option("--end-with-parent", o.end_with_parent,
-                 "tracy: end when the process of this number has, which must have started this one");
+  app.add_option(
+      "--end-with-parent", o.end_with_parent,
+      "tracy, prometheus: end when the process of this number has, which must have started this one");
   app.add_flag("--once", o.tracy.once,
                "tracy: end after the first server instead of at Ctrl-C; the exit code is 5 when it did not "
                "get everything");
@@ -243,6 +253,7 @@ struct OptionOf {
 void refuse_options_of_other_formats(const CLI::App& app, const std::string& format) {
   static const OptionOf kOf[] = {
       {"--no-args", {"perfetto", "chrome"}},
+      {"--profilers", {"perfetto", "chrome", "svg"}},
       {"--window", {"svg"}},
       {"--columns", {"device-csv"}},
       {"--order", {"device-csv"}},
@@ -251,11 +262,11 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
       {"--markers", {"sqlite"}},
       {"--host", {"sqlite"}},
       {"--rank", {"sqlite"}},
-      {"--listen", {"tracy"}},
+      {"--listen", {"tracy", "prometheus"}},
       {"--tracy-66", {"tracy"}},
       {"--tracy-lanes", {"tracy"}},
       {"--announce", {"tracy"}},
-      {"--end-with-parent", {"tracy"}},
+      {"--end-with-parent", {"tracy", "prometheus"}},
       {"--once", {"tracy"}},
   };
   for (const auto& [option, formats] : kOf) {
@@ -270,12 +281,18 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
     for (const char* option : {"--gzip", "--redact", "--host-clock", "--keep-duplicates", "--anomalies"})
       if (app.count(option))
         throw program::UsageError(std::string(option) + " is of formats that are text, not of sqlite");
-  if (format != "tracy") return;
+  if (format == "prometheus")
+    for (const char* option : {"--core", "--risc", "--host-id", "--zone", "--cycles", "--chip", "--from-now",
+                               "--anomalies", "--keep-duplicates", "--metal-date"})
+      if (app.count(option))
+        throw program::UsageError(std::string(option) +
+                                  " is of single markers; metrics are of whole devices");
+  if (format != "tracy" && format != "prometheus") return;
   for (const char* option :
        {"--output", "--follow", "--gzip", "--threads", "--host-clock", "--between", "--redact"})
     if (app.count(option))
-      throw program::UsageError(std::string(option) +
-                                " is of formats that are written, not of tracy, which is served");
+      throw program::UsageError(std::string(option) + " is of formats that are written, not of " + format +
+                                ", which is served");
 }
 
 }  // namespace
@@ -309,7 +326,12 @@ void complete(const CLI::App& app, ExportOptions& o) {
   o.tracy.fork_66 = o.of_66 == "fork";
   o.tracy.device_contexts = o.tracy_lanes == "contexts";
   if (!o.order.empty()) o.format_options.order = o.order == "log" ? Order::log : Order::time;
-  if (o.format == "tracy") return;
+  if (o.format == "prometheus") {
+    if (app.count("--listen") == 0) o.tracy.listen = kMetricsPort;
+    if (!std::all_of(sources.begin(), sources.end(), live))
+      throw program::UsageError("metrics are of live collectors: --from live:NAME (`ttcollect list`)");
+  }
+  if (o.format == "tracy" || o.format == "prometheus") return;
   if (o.format == "sqlite" && o.output == "-")
     throw program::UsageError("a database is not written to standard output; name a file with -o");
   program::refuse_output_over_input(o.output, sources);

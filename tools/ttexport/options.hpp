@@ -22,7 +22,7 @@ struct ExportOptions {
        gzip = false, append = false, markers = false;
   unsigned wait_ms = 0;
   std::string order, time = "device", host_clock = "raw", cycles, between, of_66 = "0.11.0",
-                     tracy_lanes = "threads", window;
+                     tracy_lanes = "threads", window, profilers;
   std::vector<std::string> cores, zones;
   std::vector<unsigned> riscs;
   std::vector<uint32_t> host_ids;

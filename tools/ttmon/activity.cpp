@@ -139,6 +139,8 @@ Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64
   a.zones = longest(sums_.zones(), [](const std::string& name) { return name; });
   a.programs = longest(sums_.programs(), [](uint32_t id) { return std::to_string(id); });
   a.telemetry = sums_.telemetry();
+  // With recycling, offsets in the stream are not places in a log.
+  if (a.telemetry && a.telemetry->known & 16) a.log_fill = a.telemetry->log_fill_ppm / 1e6;
   return a;
 }
 

@@ -1,6 +1,7 @@
 // ttmon: running collectors, straight from their segments; costs them nothing.
 #include <csignal>
 
+#include "driver_iface/card.hpp"
 #include "shm/reader.hpp"
 #include "tools/pipeline/source.hpp"
 #include "tools/ttmon/options.hpp"
@@ -23,13 +24,19 @@ int run(int argc, char** argv) {
     struct sigaction stop {};
     stop.sa_handler = [](int) { stop_asked = 1; };
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &stop, nullptr);
-    if (options.shows_top)
+    if (options.shows_profilers)
+      tools::show_profilers(options.profilers, stop_asked);
+    else if (options.shows_top)
       tools::show_top(options.top, stop_asked);
     else
       tools::monitor(options.monitor, stop_asked);
     return tools::MonitorExit::kOk;
   } catch (const shm::SegmentError& e) {
     return program::say(kTtmon, tools::MonitorExit::kNoSource, e.what());
+  } catch (const card::OpenError& e) {
+    return program::say(kTtmon, tools::MonitorExit::kNoSource, e.what());
+  } catch (const tools::TraceError& e) {
+    return program::say(kTtmon, tools::MonitorExit::kOutput, e.what());
   } catch (const tools::SourceError& e) {
     return program::say(kTtmon, tools::MonitorExit::kNoSource, e.what());
   }

@@ -14,6 +14,7 @@
 #include "collector/program/json_text.hpp"
 #include "tools/terminal/terminal.hpp"
 #include "tools/ttmon/flight.hpp"
+#include "tools/ttmon/profiler_panel.hpp"
 #include "tools/ttmon/sample_json.hpp"
 #include "tools/ttmon/screen_layout.hpp"
 #include "tools/ttmon/segments.hpp"
@@ -53,8 +54,25 @@ void print_json(const MonitorModel& model) {
   std::fflush(stdout);
 }
 
-void print_text(const MonitorModel& model) {
+// Of each card, where they were asked for.
+class ProfilerPanels {
+ public:
+  void look(const MonitorModel& model, ScreenState& state) {
+    for (const auto& [name, card] : model.cards()) {
+      ProfilerPanel& panel = panels_[name];
+      if (!panel.is_open()) panel.open(name, card.sample.device);
+      panel.look(monotonic_now_ns());
+      state.profilers[name] = panel.lines();
+    }
+  }
+
+ private:
+  std::map<std::string, ProfilerPanel> panels_;
+};
+
+void print_text(const MonitorModel& model, ProfilerPanels* panels) {
   ScreenState state;
+  if (panels) panels->look(model, state);
   state.unicode = shows_unicode();
   const Canvas page = text_page(model.cards(), state, text_columns(), isatty(STDOUT_FILENO));
   const Colours colours = colours_of_output();
@@ -73,10 +91,11 @@ void print_until_the_end(const MonitorChoice& choice, Segments& segments,
   what.overwritten = true;
   if (!choice.json) what.activity_budget = choice.once ? kActivityBytesPerS : budget_of(choice.interval_ns);
   MonitorModel model;
+  ProfilerPanels panels;
   for (bool first = true;; first = false) {
     if (!first && !choice.json) std::printf("\n");
     model.add(segments.look(what));
-    choice.json ? print_json(model) : print_text(model);
+    choice.json ? print_json(model) : print_text(model, choice.profilers ? &panels : nullptr);
     if (choice.once || !segments.any_alive() || stop) return;
     std::this_thread::sleep_for(std::chrono::nanoseconds(choice.interval_ns));
   }
@@ -85,8 +104,11 @@ void print_until_the_end(const MonitorChoice& choice, Segments& segments,
 // What the user sees and does: the display between two samples.
 class Screen {
  public:
-  Screen(Segments& segments, uint64_t interval_ns)
-      : segments_(segments), interval_ns_(interval_ns), terminal_(colours_of_output()) {
+  Screen(Segments& segments, const MonitorChoice& choice)
+      : segments_(segments),
+        interval_ns_(choice.interval_ns),
+        shows_profilers_(choice.profilers),
+        terminal_(colours_of_output()) {
     state_.unicode = shows_unicode();
   }
 
@@ -110,6 +132,17 @@ class Screen {
     model_.add(segments_.look(what));
     state_.time_of_day = time_of_day();
     if (!model_.cards().contains(state_.chosen)) state_.chosen = model_.cards().begin()->first;
+    look_at_profilers();
+  }
+
+  // Of the chosen card; another card is opened when it is chosen.
+  void look_at_profilers() {
+    state_.profilers.clear();
+    if (!shows_profilers_) return panel_.close();
+    if (!panel_.is_of(state_.chosen))
+      panel_.open(state_.chosen, model_.cards().at(state_.chosen).sample.device);
+    panel_.look(monotonic_now_ns());
+    state_.profilers[state_.chosen] = panel_.lines();
   }
 
   void show(uint64_t now) {
@@ -155,6 +188,10 @@ class Screen {
       case Key::clear:
         segments_.clear_activity();
         break;
+      case Key::profilers:
+        shows_profilers_ = !shows_profilers_;
+        look_at_profilers();
+        break;
       case Key::help:
         state_.help = !state_.help;
         break;
@@ -169,6 +206,8 @@ class Screen {
 
   Segments& segments_;
   const uint64_t interval_ns_;
+  bool shows_profilers_;
+  ProfilerPanel panel_;
   Terminal terminal_;
   MonitorModel model_;
   ScreenState state_;
@@ -182,7 +221,7 @@ class Screen {
 void monitor(const MonitorChoice& choice, const volatile std::sig_atomic_t& stop) {
   Segments segments(choice.names);
   if (choice.once || choice.json || !is_screen()) return print_until_the_end(choice, segments, stop);
-  Screen(segments, choice.interval_ns).run(stop);
+  Screen(segments, choice).run(stop);
 }
 
 }  // namespace ttc::tools

@@ -11,6 +11,7 @@ struct MonitorChoice {
   std::vector<std::string> names;  // without live:; empty: every live collector
   bool once = false;
   bool json = false;
+  bool profilers = false;  // searches cards for profilers besides the one that collectors read
   uint64_t interval_ns = 500'000'000;
 };
 

@@ -3,6 +3,7 @@
 
 #include "collector/program/program.hpp"
 #include "tools/ttmon/monitor.hpp"
+#include "tools/ttmon/profilers.hpp"
 #include "tools/ttmon/top.hpp"
 
 namespace ttc::tools {
@@ -13,8 +14,9 @@ constexpr program::Program kTtmon{"ttmon", MonitorExit::kOutput};
 struct MonitorOptions {
   MonitorChoice monitor;
   TopOptions top;
-  CLI::App* top_command = nullptr;
-  bool shows_top = false;  // from complete() on
+  ProfilersOptions profilers;
+  CLI::App *top_command = nullptr, *profilers_command = nullptr;
+  bool shows_top = false, shows_profilers = false;  // from complete() on
 };
 
 void add_options(CLI::App& app, MonitorOptions& options);

@@ -183,6 +183,12 @@ std::string heading_of(const CardView& card) {
   return text + "  pid " + std::to_string(s.pid) + "  " + to_string(s.writer);
 }
 
+void put_profilers(Canvas& canvas, const CardView& card, const ScreenState& state) {
+  const auto lines = state.profilers.find(card.sample.live_name);
+  if (lines == state.profilers.end()) return;
+  for (const std::string& line : lines->second) canvas.wrap(program::printable(line), Style::accent);
+}
+
 // Figures and facts, with the grid beside or below them where there is room.
 Canvas upper(const CardView& card, const ScreenState& state, int width, int height) {
   const bool beside = width >= kBesideGrid;
@@ -190,7 +196,10 @@ Canvas upper(const CardView& card, const ScreenState& state, int width, int heig
   const bool fits = grid.height() > 0 && grid.height() <= height;
   Canvas left(beside && fits ? width - grid.width() - 2 : width);
   left.append(figures(card, left.width(), state.unicode));
-  if (!card.health.why.empty()) left.wrap(card.health.why, style_of(card.health.health));
+  // Losses have lines of their own.
+  if (!card.health.why.empty() && card.health.health != Health::losing)
+    left.wrap(card.health.why, style_of(card.health.health));
+  put_profilers(left, card, state);
   put_facts(left, card);
   left.cut(height);
   Canvas canvas(width);
@@ -223,15 +232,19 @@ Canvas help(int width) {
                              {"s", "sort zones and programs by time, count, mean, longest, name"},
                              {"p, space", "pause the display; collecting goes on"},
                              {"c", "restart the sums of zones and programs"},
+                             {"o", "other profilers on the chosen card; reads L1 of its tiles once"},
                              {"f", "flight recording: the ring of the chosen card into a file"},
                              {"h, ?", "this page"}};
   for (const auto& [key, what] : kLines) {
     const int y = canvas.height();
     canvas.put(1, y, key, Style::bold);
-    canvas.put(15, y, what);
+    if (15 + static_cast<int>(std::string_view(what).size()) > width)
+      canvas.wrap(what);  // below its key
+    else
+      canvas.put(15, y, what);
   }
-  canvas.put(1, canvas.height() + 1, "cores: percent of the time in programs, of the core's busiest RISC",
-             Style::dim);
+  canvas.put(0, canvas.height(), "");
+  canvas.wrap("cores: percent of the time in programs, of the core's busiest RISC", Style::dim);
   return canvas;
 }
 
@@ -351,7 +364,7 @@ Canvas screen(const Cards& cards, const ScreenState& state, int width, int heigh
   if (height >= 3) {
     canvas.cut(height - 1);
     const std::string keys = " q quit  p pause  s sort: " + std::string(to_string(state.sorting)) +
-                             "  f flight recording  c clear  Tab card  h help";
+                             "  f flight recording  o profilers  c clear  Tab card  h help";
     canvas.put(0, height - 1, state.message.empty() ? keys : " " + state.message);
     canvas.fill(height - 1, Style::bar);
   }
@@ -372,6 +385,7 @@ Canvas text_page(const Cards& cards, const ScreenState& state, int width, bool b
         std::string(to_string(card.health.health)) + (card.health.why.empty() ? "" : ": " + card.health.why),
         style_of(card.health.health));
     canvas.append(figures(card, width, state.unicode));
+    put_profilers(canvas, card, state);
     put_facts(canvas, card);
     for (const ClockState& c : s.clocks)
       canvas.wrap(formatted("clock domain %u: %.6f MHz, host times of markers within %.0f ns (%s)", c.domain,

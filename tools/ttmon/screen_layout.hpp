@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/terminal/canvas.hpp"
 #include "tools/ttmon/monitor_model.hpp"
@@ -16,9 +17,10 @@ struct ScreenState {
   Sorting sorting = Sorting::time;
   bool paused = false;
   bool help = false;
-  bool unicode = true;      // block characters; false: ASCII
-  std::string time_of_day;  // shown as it is
-  std::string message;      // instead of the line of keys; empty: none
+  bool unicode = true;                                        // block characters; false: ASCII
+  std::string time_of_day;                                    // shown as it is
+  std::map<std::string, std::vector<std::string>> profilers;  // lines about other profilers, by live name
+  std::string message;                                        // instead of the line of keys; empty: none
 };
 
 // `width` x `height` cells at most, both at least 1; nothing is drawn outside of them.

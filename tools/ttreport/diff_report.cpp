@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/program/json_text.hpp"
-#include "tools/report/ops/run_diff.hpp"
+#include "tools/report/diff/run_diff.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
+#include "tools/report/zones/clock_bounds.hpp"
 #include "tools/ttreport/options.hpp"
 
 namespace ttc::tools {
@@ -69,10 +70,12 @@ class DiffReport : public Report {
     second.from = {b_};
     refuse_outputs_over_inputs(first, {json_});
     refuse_outputs_over_inputs(second, {json_});
-    const Run a = read_with_progress(first), b = read_with_progress(second);
+    ClockBounds clocks_a, clocks_b;
+    const Run a = read_with_progress(first, {{&clocks_a}, {}, {}}),
+              b = read_with_progress(second, {{&clocks_b}, {}, {}});
     DiffOptions options;
     options.alpha = alpha_;
-    options.bound_us = bound_us(a) + bound_us(b);
+    options.bound_us = bound_us(a_, clocks_a) + bound_us(b_, clocks_b);
     const OpTable before = table_of(a), after = table_of(b);
     const RunDiff diff = compare(before, after, options);
     if (!json_.empty())
@@ -94,11 +97,23 @@ class DiffReport : public Report {
     return before > 0 ? Number((after / before - 1) * 100) : Number();
   }
 
-  // Of a duration: one cycle by rounding, and what the clock model of a capture leaves open.
-  static double bound_us(const Run& run) {
-    double worst_ns = 0;
-    for (const auto& [chip, clock] : run.account.clocks) worst_ns = std::max(worst_ns, clock.worst_bound_ns);
-    return (worst_ns + 1) / 1000;
+  // Of a duration: one cycle by rounding, and what the clock model of a capture leaves open for half of the
+  // run; the other half may hold the tail, which has no later sample. A model that knows less than a
+  // microsecond knows nothing of durations: they are cycles of one card then.
+  static double bound_us(const std::string& source, const ClockBounds& clocks) {
+    constexpr double kMostNs = 1000;
+    double bound_ns = 0;
+    for (const auto& [chip, stretches] : clocks.chips()) {
+      const double ns = ClockBounds::bound_of_share(stretches, 0.5);
+      if (ns <= kMostNs)
+        bound_ns = std::max(bound_ns, ns);
+      else
+        say(ReportExit::kOk,
+            source + ": the clock of chip " + std::to_string(chip) + " is known within " +
+                thousands(ns / 1000, 0) +
+                " \u03bcs only, as of a short run; its ops are compared by the card's cycles");
+    }
+    return (bound_ns + 1) / 1000;
   }
 
   // Why the condition holds; empty: it does not.

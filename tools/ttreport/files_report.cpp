@@ -14,6 +14,7 @@
 #include <fstream>
 #include <set>
 
+#include "collector/program/option_names.hpp"
 #include "collector/program/output_guard.hpp"
 #include "tools/formats/device_csv.hpp"
 #include "tools/formats/loss_csv.hpp"
@@ -150,7 +151,7 @@ class FilesReport : public Report {
         .add_option("--columns-of", columns_of_,
                     "2025-06: the joined table with that year's columns, INPUT_0_W and BRISC MAX KERNEL SIZE "
                     "[B]")
-        ->check(CLI::IsMember({"2025-06"}));
+        ->check(program::one_of({"2025-06"}));
     command.add_flag("--tt-torch", torch_,
                      "also results/perf/device_ops_perf_trace.csv with LOC, CONST_EVAL_OP, PROGRAM_METADATA");
   }

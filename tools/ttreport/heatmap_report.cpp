@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "collector/program/option_names.hpp"
 #include "tools/report/draw/core_heat.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/ttreport/options.hpp"
@@ -21,7 +22,7 @@ class HeatmapReport : public Report {
         .add_option("--of", what_,
                     "time (in kernels), wait (in programs, without running), imbalance (longer than the\n"
                     "mean core), start (later than the first core)")
-        ->check(CLI::IsMember({"time", "wait", "imbalance", "start"}))
+        ->check(program::one_of({"time", "wait", "imbalance", "start"}))
         ->capture_default_str();
     command.add_option("--program", program_, "one program only, by its GLOBAL CALL COUNT");
     command.add_option("-o,--output", output_, "picture: FILE.png or FILE.svg; without it text");

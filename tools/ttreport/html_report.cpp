@@ -32,7 +32,7 @@ class CoresOfPrograms {
     uint8_t x, y;
     uint64_t took, start;
   };
-  void program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
+  void program(const DeviceOp& op, std::span<const CoreTime> cores) {
     if (op.kernel.cycles() < least_) return;
     auto& list = all_[op.launch];
     for (const auto& c : cores)
@@ -107,7 +107,8 @@ class HtmlReport : public Report {
     put_ops(report, run, data);
     put_cores(heat, run, cores, data);
     put_timeline(
-        keeper, run, clocks, [&](const DeviceOp& op) { return index_of(op, data); }, data);
+        keeper, run, clocks, [&](const DeviceOp& op) { return index_of(op, data); },
+        [&](int64_t row) { return name_of(report, row); }, data);
     data["kernels"] = kernels(stats, run);
     data["steps"] = steps(table);
     data["environment"] = environment_rows(run, report, options_.from);
@@ -157,6 +158,13 @@ class HtmlReport : public Report {
   static int64_t index_of(const DeviceOp& op, const json& data) {
     const auto it = data["opindex"].find(key(op.launch.chip, op.launch.host_id, op.session));
     return it == data["opindex"].end() ? -1 : it->get<int64_t>();
+  }
+
+  // Empty: the host's side did not say it.
+  static std::string name_of(const OpReport& report, int64_t row) {
+    if (row < 0) return {};
+    const std::string& code = report.rows[static_cast<size_t>(row)].op.code;
+    return code.starts_with("program ") ? std::string() : code;
   }
 
   static void put_cores(const HeatMap& heat, const Run& run, const CoresOfPrograms& programs, json& data) {

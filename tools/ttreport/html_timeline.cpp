@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 
 #include "collector/draw/colours.hpp"
 #include "tools/report/page/html_page.hpp"
+#include "tools/viewers/rows.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "ttcollect/clock_map.hpp"
 
@@ -18,6 +20,8 @@ using namespace report;
 using json = nlohmann::ordered_json;
 
 constexpr size_t kMostStretches = 2000, kMostLosses = 20'000;
+constexpr int kProgramKind = static_cast<int>(ZoneKind::user) + 1;  // behind those of zones
+constexpr const char* kProgramRow = "programs";
 
 struct Shown {
   const ZoneSpan* span;
@@ -84,8 +88,12 @@ class Lanes {
     return key;
   }
   const std::map<LaneKey, std::vector<Shown>>& all() const { return lanes_; }
+  // Each chip's row of programs stands in front of its lanes.
   size_t number_of(const LaneKey& key) const {
-    return static_cast<size_t>(std::distance(lanes_.begin(), lanes_.find(key)));
+    std::set<uint32_t> chips;
+    for (const auto& [lane, shown] : lanes_)
+      if (lane <= key) chips.insert(std::get<0>(lane));
+    return static_cast<size_t>(std::distance(lanes_.begin(), lanes_.find(key))) + chips.size();
   }
 
  private:
@@ -130,8 +138,9 @@ void put_clocks(const ClockBounds& clocks, const ChipTime& time, json& data) {
 // Colours of a lane's zones by ZoneKind, as the pictures have them.
 json palette_of(std::string_view processor) {
   json palette = json::array();
-  for (int kind = 0; kind <= static_cast<int>(ZoneKind::user); ++kind)
+  for (int kind = 0; kind < kProgramKind; ++kind)
     palette.push_back(css_colour(colour_by_kind(static_cast<ZoneKind>(kind), processor)));
+  palette.push_back(css_colour(draw::kProgramColour));
   return palette;
 }
 
@@ -145,90 +154,121 @@ void put_lanes(const Lanes& lanes, const Run& run, json& data) {
   const bool captured = std::any_of(run.devices.begin(), run.devices.end(),
                                     [](const auto& one) { return !one.second.name.empty(); });
   data["palettes"] = json::object();
+  std::optional<uint32_t> chip;
+  const auto add_lane = [&](const std::string& name, const std::string& processor) {
+    data["lanes"].push_back(name);
+    data["laneprocessors"].push_back(processor);
+    data["palettes"].emplace(processor, palette_of(processor));
+  };
   for (const auto& [key, shown] : lanes.all()) {
     const auto device = run.devices.find(std::get<0>(key));
     const bool logged = captured && device != run.devices.end() && device->second.name.empty();
-    data["lanes"].push_back(lane_name(key, logged));
-    const std::string processor = kRiscNames[static_cast<size_t>(std::get<3>(key))];
-    data["laneprocessors"].push_back(processor);
-    data["palettes"].emplace(processor, palette_of(processor));
+    if (chip != std::get<0>(key)) {
+      chip = std::get<0>(key);
+      add_lane(std::to_string(*chip) + (logged ? " (log): " : ": ") + kProgramRow, kProgramRow);
+    }
+    add_lane(lane_name(key, logged), kRiscNames[static_cast<size_t>(std::get<3>(key))]);
   }
 }
 
-void put_spans(const Lanes& lanes, const ChipTime& time, const Run& run, json& data) {
+// A bar of the timeline.
+struct Bars {
   std::vector<double> begin;
   std::vector<float> length;
   std::vector<uint16_t> lane, zone;
   std::vector<int32_t> op;
   std::vector<uint8_t> depth;
-  std::map<uint32_t, uint16_t> zone_number;
-  uint16_t number_of_lane = 0;
-  for (const auto& [where, shown] : lanes.all()) {
-    const uint32_t chip = std::get<0>(where);
-    for (const Shown& s : shown) {
-      const auto [number, fresh] =
-          zone_number.try_emplace(s.span->zone, static_cast<uint16_t>(zone_number.size()));
-      if (fresh) {
-        const Zone& z = run.zones[s.span->zone];
-        data["zonenames"].push_back({z.name.empty() ? "(unnamed)" : z.name,
-                                     z.file.empty() ? "" : z.file + ":" + std::to_string(z.line),
-                                     static_cast<int>(kind_of_zone(z.name))});
-      }
-      begin.push_back(time.ns(chip, s.span->begin));
-      length.push_back(static_cast<float>(time.ns(chip, s.span->end) - begin.back()));
-      lane.push_back(number_of_lane);
-      zone.push_back(number->second);
-      op.push_back(static_cast<int32_t>(s.op));
-      depth.push_back(static_cast<uint8_t>(std::min<uint32_t>(s.span->depth, 12)));
-    }
-    ++number_of_lane;
+  void add(uint16_t of_lane, double from_ns, double to_ns, uint16_t of_zone, int64_t of_op, uint32_t deep) {
+    begin.push_back(from_ns);
+    length.push_back(static_cast<float>(to_ns - from_ns));
+    lane.push_back(of_lane);
+    zone.push_back(of_zone);
+    op.push_back(static_cast<int32_t>(of_op));
+    depth.push_back(static_cast<uint8_t>(std::min<uint32_t>(deep, 12)));
   }
-  data["zones"] = {{"begin", packed(begin)}, {"length", packed(length)}, {"lane", packed(lane)},
-                   {"zone", packed(zone)},   {"op", packed(op)},         {"depth", packed(depth)}};
+};
+
+// What a bar is: its name, source and kind, each once.
+class BarNames {
+ public:
+  BarNames(const Run& run, json& data) : run_(run), names_(data["zonenames"]) {}
+  uint16_t of_zone(uint32_t zone) {
+    const auto [number, fresh] = zones_.try_emplace(zone, next());
+    if (fresh) {
+      const Zone& z = run_.zones[zone];
+      put(z.name.empty() ? "(unnamed)" : z.name, z.file.empty() ? "" : z.file + ":" + std::to_string(z.line),
+          static_cast<int>(kind_of_zone(z.name)));
+    }
+    return number->second;
+  }
+  uint16_t of_program(const std::string& name) {
+    const auto [number, fresh] = programs_.try_emplace(name, next());
+    if (fresh) put(name.empty() ? "program" : name, "", kProgramKind);
+    return number->second;
+  }
+
+ private:
+  uint16_t next() const { return static_cast<uint16_t>(names_.size()); }
+  void put(const std::string& name, const std::string& source, int kind) {
+    names_.push_back({name, source, kind});
+  }
+  const Run& run_;
+  json& names_;
+  std::map<uint32_t, uint16_t> zones_;
+  std::map<std::string, uint16_t> programs_;
+};
+
+// Programs of a chip whose zones are kept, by their begin.
+struct ShownProgram {
+  Range firmware;
+  int64_t op;
+};
+using ProgramsOfChips = std::map<uint32_t, std::vector<ShownProgram>>;
+ProgramsOfChips programs_of(const ZoneKeeper& keeper, const Run& run,
+                            const std::function<int64_t(const DeviceOp&)>& op_index) {
+  ProgramsOfChips all;
+  for (const DeviceOp& op : run.ops)
+    if (op.firmware.whole() && keeper.launches().contains(op.launch))
+      all[op.launch.chip].push_back({op.firmware, op_index(op)});
+  for (auto& [chip, list] : all)
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.firmware.begin < b.firmware.begin; });
+  return all;
+}
+
+void put_spans(const Lanes& lanes, const ProgramsOfChips& programs, const ChipTime& time, const Run& run,
+               const std::function<std::string(int64_t)>& op_name, json& data) {
+  Bars bars;
+  BarNames names(run, data);
+  uint16_t lane = 0;
+  std::optional<uint32_t> chip;
+  for (const auto& [where, shown] : lanes.all()) {
+    if (chip != std::get<0>(where)) {
+      chip = std::get<0>(where);
+      RowPacker rows;
+      const auto of_chip = programs.find(*chip);
+      if (of_chip != programs.end())
+        for (const ShownProgram& p : of_chip->second)
+          if (const auto place = rows.place(p.firmware.begin, p.firmware.end))
+            bars.add(lane, time.ns(*chip, p.firmware.begin), time.ns(*chip, p.firmware.end),
+                     names.of_program(op_name(p.op)), p.op, *place);
+      ++lane;
+    }
+    for (const Shown& s : shown)
+      bars.add(lane, time.ns(*chip, s.span->begin), time.ns(*chip, s.span->end), names.of_zone(s.span->zone),
+               s.op, s.span->depth);
+    ++lane;
+  }
+  data["zones"] = {{"begin", packed(bars.begin)}, {"length", packed(bars.length)},
+                   {"lane", packed(bars.lane)},   {"zone", packed(bars.zone)},
+                   {"op", packed(bars.op)},       {"depth", packed(bars.depth)}};
 }
 
 }  // namespace
 
-void ClockBounds::clock(uint32_t chip, const collect::ClockMap& map) {
-  size_t& seen = seen_[chip];
-  const auto segments = map.segments();
-  for (seen = std::min(seen, segments.size()); seen < segments.size(); ++seen) {
-    const collect::ClockSegment& s = segments[seen];
-    if (s.bound == collect::kNoBound || s.to_cycles <= s.from_cycles) continue;
-    chips_[chip].push_back(
-        {s.from_cycles, s.to_cycles, static_cast<double>(s.bound) / collect::kHostTicksPerNs});
-  }
-}
-
-double ClockBounds::bound_of_share(const std::vector<Stretch>& stretches, double share) {
-  std::vector<std::pair<double, double>> by_bound;  // bound, cycles
-  double all = 0, sum = 0;
-  for (const Stretch& s : stretches) {
-    by_bound.emplace_back(s.bound_ns, static_cast<double>(s.to_cycles - s.from_cycles));
-    all += by_bound.back().second;
-  }
-  std::sort(by_bound.begin(), by_bound.end());
-  for (const auto& [bound, cycles] : by_bound)
-    if ((sum += cycles) >= share * all) return bound;
-  return by_bound.empty() ? 0 : by_bound.back().first;
-}
-
-std::vector<ClockBounds::Stretch> ClockBounds::joined(const std::vector<Stretch>& stretches, size_t most) {
-  const size_t step = (stretches.size() + most - 1) / std::max<size_t>(1, most);
-  std::vector<Stretch> all;
-  for (size_t i = 0; i < stretches.size(); ++i) {
-    if (i % std::max<size_t>(1, step) == 0) {
-      all.push_back(stretches[i]);
-      continue;
-    }
-    all.back().to_cycles = stretches[i].to_cycles;
-    all.back().bound_ns = std::max(all.back().bound_ns, stretches[i].bound_ns);
-  }
-  return all;
-}
-
 void put_timeline(const ZoneKeeper& keeper, const Run& run, const ClockBounds& clocks,
-                  const std::function<int64_t(const DeviceOp&)>& op_index, json& data) {
+                  const std::function<int64_t(const DeviceOp&)>& op_index,
+                  const std::function<std::string(int64_t)>& op_name, json& data) {
   for (const char* list : {"lanes", "laneprocessors", "zonenames", "losses"}) data[list] = json::array();
   data["losscolour"] = css_colour(draw::kLossColour);
   data["zones"] = nullptr;
@@ -244,7 +284,7 @@ void put_timeline(const ZoneKeeper& keeper, const Run& run, const ClockBounds& c
   put_losses(run, time, lanes, data);
   put_clocks(clocks, time, data);
   put_lanes(lanes, run, data);
-  put_spans(lanes, time, run, data);
+  put_spans(lanes, programs_of(keeper, run, op_index), time, run, op_name, data);
 }
 
 }  // namespace ttc::tools

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/program/json_text.hpp"
+#include "collector/program/option_names.hpp"
 #include "tools/report/text/csv_file.hpp"
 #include "tools/report/text/progress.hpp"
 #include "tools/report/text/text_table.hpp"
@@ -33,10 +34,10 @@ class KernelsReport : public Report {
     add_input_options(command, options_);
     command.add_option("--top", top_, "how many lines; 0: all")->capture_default_str();
     command.add_option("--by", by_, "zone (name and processor), source (file and line), or core")
-        ->check(CLI::IsMember({"zone", "source", "core"}))
+        ->check(program::one_of({"zone", "source", "core"}))
         ->capture_default_str();
     command.add_option("--sort", sort_, "total, self (without what is nested), mean or max time")
-        ->check(CLI::IsMember({"total", "self", "mean", "max"}))
+        ->check(program::one_of({"total", "self", "mean", "max"}))
         ->capture_default_str();
     command.add_flag("--firmware", firmware_, "also the firmware's own zones (*-FW)");
     command.add_option("--csv", csv_, "write the table there; - is standard output");
@@ -54,7 +55,7 @@ class KernelsReport : public Report {
     const Run run = read_with_progress(options_, listeners);
     if (run.kind != InputKind::device)
       return say(ReportExit::kUsage,
-                 options_.from[0] + " holds no zones; kernels are told from a capture or a device log");
+                 options_.from[0] + " holds no zones; kernels come from a capture or a device log");
     std::vector<Line> lines = by_ == "core" ? by_core(stats, run) : by_zone(stats, run);
     std::stable_sort(lines.begin(), lines.end(),
                      [&](const Line& a, const Line& b) { return key(a) > key(b); });

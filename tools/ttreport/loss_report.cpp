@@ -1,4 +1,4 @@
-// ttreport loss: every interval in which markers of a lane may be missing, whoever lost them: the card, the
+// ttreport loss: every interval in which markers of a lane may be missing, lost by any of: the card, the
 // collector, a disk, a damaged file, or this reader.
 #include <CLI/CLI.hpp>
 #include <cstring>

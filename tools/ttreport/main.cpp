@@ -7,7 +7,6 @@
 
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/source.hpp"
-#include "tools/ttreport/did_you_mean.hpp"
 #include "tools/ttreport/report.hpp"
 
 namespace {
@@ -33,9 +32,6 @@ int run(int argc, char** argv) {
     commands.emplace_back(program::add_command(*app, entry.name, entry.what), entry.make());
     commands.back().second->options(*commands.back().first);
   }
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (const std::string sentence = unknown_word(*app, words); !sentence.empty())
-    return say(ReportExit::kUsage, sentence);
   if (const auto ended = program::parse_command_line(kTtreport, *app, argc, argv)) return *ended;
   try {
     for (const auto& [command, report] : commands)

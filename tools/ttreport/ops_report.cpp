@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "collector/program/json_text.hpp"
+#include "collector/program/option_names.hpp"
 #include "tools/report/ops/op_report.hpp"
 #include "tools/report/ops/stacked_picture.hpp"
 #include "tools/report/ops/table_file.hpp"
@@ -44,9 +45,10 @@ class OpsReport : public Report {
         ->take_last();
     command.add_flag("--hide", hide_, "leave out what --min-percentage greys");
     command
-        .add_option("--rows", rows_,
-                    "of the printed tables, those that take longest; 0: all (default: a page on a terminal, "
-                    "else all)")
+        .add_option(
+            "--rows", rows_,
+            "of each printed table, those that take longest; 0: all (default: on a terminal one page, "
+            "else all)")
         ->take_last();
     command
         .add_option("--top-slow", top_slow_,
@@ -69,7 +71,7 @@ class OpsReport : public Report {
     command.add_flag("--no-host-ops", options_.no_host_ops, "leave (torch) ops out");
     command.add_flag("--no-summary,--no-stacked-report", no_summary_, "no summary by op");
     command.add_option("--group-by", group_by_, "summary by op, memory of input 0 (default), or category")
-        ->check(CLI::IsMember({"op", "memory", "category"}))
+        ->check(program::one_of({"op", "memory", "category"}))
         ->take_last();
     command.add_flag("--no-stack-by-in0", no_stack_by_in0_, "the same as --group-by op, which goes first");
     command.add_flag("--classic-colors", classic_, "picture of the summary without colours by category");
@@ -99,15 +101,36 @@ class OpsReport : public Report {
   }
 
  private:
+  // Of a sentence that stderr has or will have on the same terminal.
+  void count_line(const std::string& sentence) {
+    const auto columns = static_cast<size_t>(terminal_columns(STDERR_FILENO, 0));
+    if (columns == 0) return;
+    const size_t width = shown_width(std::string(kTtreport.name) + ": " + sentence);
+    said_lines_ += (width + columns - 1) / columns;
+  }
+
   void print(const OpReport& report) {
     const bool to_stdout = csv_ == "-" || json_ == "-";
     if (!csv_.empty()) write_csv(report);
     if (!json_.empty()) write_json(report);
-    if ((csv_.empty() || table_) && !to_stdout)
-      ops_text(report, look(),
-               [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stdout); });
-    if (!no_summary_) write_summary(report, to_stdout);
+    const OpsSummary found = summary(report);
+    if ((csv_.empty() || table_) && !to_stdout) print_table(report, found);
+    if (!found.rows.empty()) write_summary(found);
     for (const std::string& n : report.remarks) say(ReportExit::kOk, n);
+  }
+
+  void print_table(const OpReport& report, const OpsSummary& summary) {
+    const TextSink put = [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stdout); };
+    OpsLook l = look();
+    if (const size_t lines = terminal_lines(STDOUT_FILENO); lines && !rows_) {
+      // The prompt and what is said on stderr are on the terminal as well.
+      for (const std::string& remark : report.remarks) count_line(remark);
+      l.page = lines > said_lines_ + 1 ? lines - said_lines_ - 1 : 1;
+      if (l.width == 0) l.width = 80;
+      return ops_page(report, summary, l, put);
+    }
+    ops_text(report, l, put);
+    if (!summary.rows.empty()) put(summary_text(summary.rows, summary.by, summary.by_device, l));
   }
 
   bool parse_id_range() {
@@ -134,6 +157,8 @@ class OpsReport : public Report {
     if (run_options_.from.size() > 1 && is_ops_results(run_options_.from[0])) return read_hosts(code);
     const Run run = read_with_progress(run_options_);
     OpTable table = table_of(run);
+    for (const auto& sentences : {notices(run), table.remarks})
+      for (const std::string& sentence : sentences) count_line(sentence);
     code = tell(run, table);
     table.remarks.clear();
     return table;
@@ -156,7 +181,7 @@ class OpsReport : public Report {
     l.width = static_cast<size_t>(terminal_columns(STDOUT_FILENO, 0));
     l.least_percent = least_percent_;
     l.hide = hide_;
-    l.rows = rows_.value_or(static_cast<size_t>(terminal_page(STDOUT_FILENO)));
+    l.rows = rows_.value_or(0);
     l.top_slow = top_slow_;
     l.advice = !no_advice_;
     return l;
@@ -169,22 +194,23 @@ class OpsReport : public Report {
     return csv_.substr(0, csv_.ends_with(".csv") ? csv_.size() - 4 : csv_.size()) + "_stacked";
   }
 
-  void write_summary(const OpReport& report, bool quiet) {
+  OpsSummary summary(const OpReport& report) const {
     const GroupBy by = group_by_ == "op"         ? GroupBy::op
                        : group_by_ == "category" ? GroupBy::category
                                                  : GroupBy::memory;
-    const auto rows = stacked(report, by, !no_merge_, options_.no_host_ops);
-    if (rows.empty()) return;
-    if ((csv_.empty() || table_) && !quiet)
-      std::fputs(summary_text(rows, by, no_merge_, look()).c_str(), stdout);
+    if (no_summary_) return {{}, by, no_merge_};
+    return {stacked(report, by, !no_merge_, options_.no_host_ops), by, no_merge_};
+  }
+
+  void write_summary(const OpsSummary& summary) const {
     const std::string base = summary_base();
     if (base.empty()) return;
     Output out(base + ".csv", false);
-    const Cells cells = stacked_cells(rows, by, !no_merge_);
+    const Cells cells = stacked_cells(summary.rows, summary.by, !no_merge_);
     out.append(csv_line(cells.header, "\n"));
     for (const auto& row : cells.rows) out.append(csv_line(row, "\n"));
     out.commit();
-    draw_stacked(rows, by, !no_merge_, classic_, base + ".png");
+    draw_stacked(summary.rows, summary.by, !no_merge_, classic_, base + ".png");
   }
 
   static std::string csv_line(const std::vector<std::string>& fields, const char* end) {
@@ -275,7 +301,7 @@ class OpsReport : public Report {
   std::string id_range_, csv_, json_, group_by_, summary_file_;
   double least_percent_ = 0.5;
   std::optional<size_t> rows_;
-  size_t top_slow_ = 10;
+  size_t top_slow_ = 10, said_lines_ = 0;
   bool color_ = false, no_color_ = false, no_advice_ = false, raw_codes_ = false, no_summary_ = false,
        classic_ = false, no_merge_ = false, extended_ = false, hide_ = false, table_ = false,
        no_stack_by_in0_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <queue>
 
 #include "tools/report/text/text_table.hpp"
 
@@ -108,58 +109,98 @@ TextTable op_table_text() {
                     {"Not Kernel", false, 8}});
 }
 
-// Which rows of a report a table is about.
-struct Listed {
-  size_t row;
-  double share;  // what it is chosen by: of the total, or its time
+// Some rows of a report: all that are added, or those with the largest shares.
+class Selection {
+ public:
+  explicit Selection(size_t most) : most_(most) {}
+
+  void add(size_t row, double share) {
+    ++all_;
+    if (most_ == 0) return rows_.push_back(row);
+    longest_.push({row, share});
+    if (longest_.size() > most_) longest_.pop();
+  }
+  size_t all() const { return all_; }
+  size_t shown() const { return most_ ? std::min(most_, all_) : all_; }
+  // Their numbers in the report, in its order, of a bounded selection at most `most`; to be called once.
+  Records<size_t> take_rows(size_t most = ~size_t{0}) {
+    std::vector<size_t> some = take_longest_first();
+    some.resize(std::min(some.size(), most));
+    std::sort(some.begin(), some.end());
+    for (const size_t row : some) rows_.push_back(row);
+    return rows_;
+  }
+  // The same, the largest share first; only of a bounded selection.
+  std::vector<size_t> take_longest_first() {
+    std::vector<size_t> some;
+    for (; !longest_.empty(); longest_.pop()) some.push_back(longest_.top().row);
+    std::reverse(some.begin(), some.end());
+    return some;
+  }
+
+ private:
+  struct Listed {
+    size_t row;
+    double share;
+  };
+  struct Longer {  // of equal ones the first
+    bool operator()(const Listed& a, const Listed& b) const {
+      return a.share > b.share || (a.share == b.share && a.row < b.row);
+    }
+  };
+  size_t most_, all_ = 0;
+  std::priority_queue<Listed, std::vector<Listed>, Longer> longest_;  // the shortest on top
+  Records<size_t> rows_{64 << 10};
 };
 
-template <class Wanted>
-std::vector<Listed> listed(const OpReport& report, Wanted&& wanted) {
-  std::vector<Listed> all;
-  for (size_t i = 0; i < report.rows.size(); ++i)
-    if (const ReportRow r = report.rows[i]; wanted(r)) all.push_back({i, r.total_percent.value_or(0)});
-  return all;
-}
+// What each part of the text is about, found in one pass over the rows.
+struct Parts {
+  explicit Parts(const OpsLook& look)
+      : table(look.rows), host(look.rows), gaps(look.rows), matmuls(look.rows), slow(look.top_slow) {}
+  Selection table, host, gaps, matmuls, slow;
+  size_t hidden = 0;
+  double saving_us = 0;  // of the high gaps, beyond what is usual
+};
 
-// Those that take longest, in their order; all where `most` is 0.
-std::vector<Listed> longest(std::vector<Listed> rows, size_t most) {
-  if (most == 0 || rows.size() <= most) return rows;
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Listed& a, const Listed& b) { return a.share > b.share; });
-  rows.resize(most);
-  std::sort(rows.begin(), rows.end(), [](const Listed& a, const Listed& b) { return a.row < b.row; });
-  return rows;
+Parts parts_of(const OpReport& report, const OpsLook& look) {
+  Parts parts(look);
+  size_t row = 0;
+  for (const ReportRow& r : report.rows) {
+    const double share = r.total_percent.value_or(0);
+    const bool small = r.total_percent.value_or(100) < look.least_percent && !r.op.host() && !r.op.signpost();
+    if (look.hide && small)
+      ++parts.hidden;
+    else
+      parts.table.add(row, share);
+    if (r.op.host()) parts.host.add(row, share);
+    if (r.gap_us.value_or(0) > kHighGapUs) {
+      parts.saving_us += *r.gap_us - kUsualGapUs;
+      parts.gaps.add(row, share);
+    }
+    if (is_matmul(r.op.code) && !r.op.signpost()) parts.matmuls.add(row, share);
+    if (look.top_slow && r.bound == "SLOW") parts.slow.add(row, r.device_us.value_or(0));
+    ++row;
+  }
+  return parts;
 }
 
 // "N of M ops ..." where some were left out.
-std::string left_out(size_t shown, size_t all, const char* hint) {
-  if (shown == all) return "";
-  return "The " + std::to_string(shown) + " of " + std::to_string(all) + " that take longest; " + hint + "\n";
+std::string left_out(const Selection& rows, const char* hint) {
+  if (rows.shown() == rows.all()) return "";
+  return "The " + std::to_string(rows.shown()) + " of " + std::to_string(rows.all()) +
+         " that take longest; " + hint + "\n";
 }
 
-void table_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
-  size_t hidden = 0;
-  const auto wanted = [&](const ReportRow& r) {
-    const bool small = r.total_percent.value_or(100) < look.least_percent && !r.op.host() && !r.op.signpost();
-    hidden += look.hide && small;
-    return !(look.hide && small);
-  };
+std::string title(const OpReport& report) {
+  return "Ops on " + report.arch.name + ", " + thousands(report.arch.worker_cores, 0) + " worker cores, " +
+         std::to_string(report.devices) + (report.devices == 1 ? " device\n\n" : " devices\n\n");
+}
+
+void put_table(const OpReport& report, const Records<size_t>& rows, const OpsLook& look,
+               const TextSink& put) {
   TextTable table = op_table_text();
-  const auto put_row = [&](const ReportRow& r) {
-    table.row(text_row(r, look.least_percent, report.arch.worker_cores));
-  };
-  size_t all = 0, shown = 0;
-  if (look.rows == 0) {
-    for (const ReportRow& r : report.rows)
-      if (wanted(r)) put_row(r);
-  } else {
-    std::vector<Listed> rows = listed(report, wanted);
-    all = rows.size();
-    rows = longest(std::move(rows), look.rows);
-    shown = rows.size();
-    for (const Listed& l : rows) put_row(report.rows[l.row]);
-  }
+  for (const size_t row : rows)
+    table.row(text_row(report.rows[row], look.least_percent, report.arch.worker_cores));
   const Totals& t = report.totals;
   table.rule();
   table.row({{""},
@@ -172,104 +213,108 @@ void table_part(const OpReport& report, const OpsLook& look, const TextSink& put
              {in_us(t.device_us), Ink::grey},
              {in_us(t.gap_us), Ink::grey}});
   table.write(look.width, look.color, put);
-  if (hidden)
-    put(std::to_string(hidden) + " ops below " + thousands(look.least_percent, 1) + " % are hidden\n");
-  put(left_out(shown, all, "--rows 0 shows all, --csv FILE writes all"));
 }
 
-void host_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
-  const std::vector<Listed> rows = listed(report, [](const ReportRow& r) { return r.op.host(); });
-  if (rows.empty()) return;
+std::string hidden_line(const Parts& parts, const OpsLook& look) {
+  if (parts.hidden == 0) return "";
+  return std::to_string(parts.hidden) + " ops below " + thousands(look.least_percent, 1) + " % are hidden\n";
+}
+
+void table_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
+  put_table(report, parts.table.take_rows(), look, put);
+  put(hidden_line(parts, look));
+  put(left_out(parts.table, "--rows 0 shows all, --csv FILE writes all"));
+}
+
+// Two lines, without colours.
+std::string verdict_text(const Totals& t) {
+  std::string text = "Verdict: " + (t.verdict.empty() ? std::string("nothing to judge") : t.verdict);
+  if (!t.verdict_rule.empty()) text += " (" + t.verdict_rule + ")";
+  text += "\nDevice busy " + thousands(t.busy_us, 1) + " \u03bcs with overlaps counted once";
+  if (t.overlap_us > 0.5) text += ", of " + thousands(t.busy_us + t.overlap_us, 1) + " \u03bcs of kernels";
+  return text + "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs\n";
+}
+
+// The verdict stands right behind the first colon.
+std::string with_ink(std::string text, const Totals& t, const OpsLook& look) {
+  const size_t at = text.find(": ") + 2;
+  const size_t size = t.verdict.empty() ? text.find_first_of("\n(", at) - at : t.verdict.size();
+  return text.replace(
+      at, size,
+      inked(text.substr(at, size), t.verdict == "device-bound" ? Ink::green : Ink::yellow, look.color));
+}
+
+void host_part(const OpReport& report, Selection& host, const OpsLook& look, const TextSink& put) {
+  if (host.all() == 0) return;
   TextTable table = op_table_text();
-  for (const Listed& l : longest(rows, look.rows)) table.row(text_row(report.rows[l.row], 0, 64));
+  for (const size_t row : host.take_rows()) table.row(text_row(report.rows[row], 0, 64));
   put("\n" + inked("On the host", Ink::bold, look.color) + "\n");
   table.write(look.width, look.color, put);
-  put(std::to_string(rows.size()) + " ops run on the host; on the device they need no copies.\n");
+  put(left_out(host, "--rows 0 shows all"));
+  put(std::to_string(host.all()) + " ops run on the host; on the device they need no copies.\n");
 }
 
-void gap_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
-  double saving = 0;
-  std::vector<Listed> rows = listed(report, [&](const ReportRow& r) {
-    const bool high = r.gap_us.value_or(0) > kHighGapUs;
-    if (high) saving += *r.gap_us - kUsualGapUs;
-    return high;
-  });
-  if (rows.empty()) return;
-  const size_t all = rows.size();
-  rows = longest(std::move(rows), look.rows);
+void gap_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
+  Selection& gaps = parts.gaps;
+  if (gaps.all() == 0) return;
   TextTable table = op_table_text();
-  for (const Listed& l : rows) table.row(text_row(report.rows[l.row], 0, 64));
+  for (const size_t row : gaps.take_rows()) table.row(text_row(report.rows[row], 0, 64));
   const double wall = report.totals.device_us + report.totals.gap_us;
   char line[400];
   std::snprintf(line, sizeof line,
                 "%zu ops wait more than %.1f \u03bcs for their start. Replaying a trace could save about %s "
                 "(%.1f %%); otherwise see that the host\nruns ahead of the device, and that arguments "
                 "which never change are compiled in.\n",
-                all, kHighGapUs, in_us(saving).c_str(), wall > 0 ? saving / wall * 100 : 0);
+                gaps.all(), kHighGapUs, in_us(parts.saving_us).c_str(),
+                wall > 0 ? parts.saving_us / wall * 100 : 0);
   put("\n" + inked("High op-to-op gap", Ink::bold, look.color) + "\n");
   table.write(look.width, look.color, put);
-  put(left_out(rows.size(), all, "--rows 0 shows all") + line);
+  put(left_out(gaps, "--rows 0 shows all") + line);
 }
 
 std::string matmul_line(const ReportRow& r) {
   return "ID " + std::to_string(r.op.id) + "  " + r.figures.text + "  " + in_us(r.device_us) + "  " + r.bound;
 }
 
-void matmul_part(const OpReport& report, const OpsLook& look, const TextSink& put) {
-  std::vector<Listed> rows =
-      listed(report, [](const ReportRow& r) { return is_matmul(r.op.code) && !r.op.signpost(); });
-  if (rows.empty()) return;
-  const size_t all = rows.size();
-  rows = longest(std::move(rows), look.rows);
+void matmul_part(const OpReport& report, Selection& matmuls, const OpsLook& look, const TextSink& put) {
+  if (matmuls.all() == 0) return;
   put("\n" + inked("Matmuls", Ink::bold, look.color) + "\n");
-  for (const Listed& l : rows) {
-    const ReportRow r = report.rows[l.row];
+  for (const size_t row : matmuls.take_rows()) {
+    const ReportRow r = report.rows[row];
     const Ink ink = r.total_percent.value_or(0) < look.least_percent ? Ink::grey : Ink::plain;
     put(inked(matmul_line(r), ink, look.color) + "\n");
     for (const std::string& a : r.advice) put(inked("  - " + a, ink, look.color) + "\n");
     if (r.advice.empty()) put(inked("  nothing to change", ink, look.color) + "\n");
   }
-  put(left_out(rows.size(), all, "--rows 0 shows all"));
+  put(left_out(matmuls, "--rows 0 shows all"));
 }
 
 // Matmuls that neither DRAM nor FLOPs bound, the longest first: where work on an op pays most.
-std::string slow_part(const OpReport& report, const OpsLook& look) {
-  std::vector<Listed> rows = listed(report, [](const ReportRow& r) { return r.bound == "SLOW"; });
-  if (rows.empty() || look.top_slow == 0) return "";
-  for (Listed& l : rows) l.share = report.rows[l.row].device_us.value_or(0);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Listed& a, const Listed& b) { return a.share > b.share; });
-  std::string text = "\n" + inked("Slow ops, the longest first", Ink::bold, look.color) + "\n";
-  for (size_t i = 0; i < std::min(rows.size(), look.top_slow); ++i) {
-    const ReportRow r = report.rows[rows[i].row];
-    text += matmul_line(r) + "  DRAM " + with_unit(r.figures.dram_percent, 1, "%") + "  FLOPs " +
-            with_unit(r.figures.flops_percent, 1, "%") + "\n";
+void slow_part(const OpReport& report, Selection& slow, const OpsLook& look, const TextSink& put) {
+  if (slow.all() == 0) return;
+  put("\n" + inked("Slow ops, the longest first", Ink::bold, look.color) + "\n");
+  for (const size_t row : slow.take_longest_first()) {
+    const ReportRow r = report.rows[row];
+    put(matmul_line(r) + "  DRAM " + with_unit(r.figures.dram_percent, 1, "%") + "  FLOPs " +
+        with_unit(r.figures.flops_percent, 1, "%") + "\n");
   }
-  if (rows.size() > look.top_slow)
-    text += "and " + std::to_string(rows.size() - look.top_slow) + " more; --top-slow N lists N\n";
-  return text;
+  if (slow.all() > slow.shown())
+    put("and " + std::to_string(slow.all() - slow.shown()) + " more; --top-slow N lists N\n");
 }
 
 }  // namespace
 
 void ops_text(const OpReport& report, const OpsLook& look, const TextSink& put) {
   if (report.rows.empty()) return put("No ops are left to show.\n");
-  const Totals& t = report.totals;
-  put("Ops on " + report.arch.name + ", " + thousands(report.arch.worker_cores, 0) + " worker cores, " +
-      std::to_string(report.devices) + (report.devices == 1 ? " device\n\n" : " devices\n\n"));
-  table_part(report, look, put);
-  std::string text =
-      "\nVerdict: " + inked(t.verdict.empty() ? "nothing to judge" : t.verdict,
-                            t.verdict == "device-bound" ? Ink::green : Ink::yellow, look.color);
-  if (!t.verdict_rule.empty()) text += " (" + t.verdict_rule + ")";
-  text += "\nDevice busy " + thousands(t.busy_us, 1) + " \u03bcs with overlaps counted once";
-  if (t.overlap_us > 0.5) text += ", of " + thousands(t.busy_us + t.overlap_us, 1) + " \u03bcs of kernels";
-  put(text + "; from first start to last end " + thousands(t.span_us, 1) + " \u03bcs\n");
+  put(title(report));
+  Parts parts = parts_of(report, look);
+  table_part(report, parts, look, put);
+  put("\n" + with_ink(verdict_text(report.totals), report.totals, look));
   if (!look.advice) return;
-  host_part(report, look, put);
-  gap_part(report, look, put);
-  matmul_part(report, look, put);
-  put(slow_part(report, look));
+  host_part(report, parts.host, look, put);
+  gap_part(report, parts, look, put);
+  matmul_part(report, parts.matmuls, look, put);
+  slow_part(report, parts.slow, look, put);
 }
 
 std::string summary_text(const std::vector<StackedRow>& rows, GroupBy by, bool by_device,
@@ -307,6 +352,100 @@ std::string summary_text(const std::vector<StackedRow>& rows, GroupBy by, bool b
   if (rows.size() > sorted.size())
     text += "and " + std::to_string(rows.size() - sorted.size()) + " more; --summary-file writes all\n";
   return text;
+}
+
+namespace {
+
+size_t lines_of(const std::string& text, size_t width) {
+  size_t lines = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const size_t columns = shown_width(text.substr(at, end - at));
+    lines += width && columns > width ? (columns + width - 1) / width : 1;
+    at = end + 1;
+  }
+  return lines;
+}
+
+// Broken at spaces into lines of at most `width` columns.
+std::string wrapped(const std::string& text, size_t width) {
+  std::string out = text;
+  size_t line = 0, space = std::string::npos;
+  for (size_t at = 0; at < out.size(); ++at) {
+    if (out[at] == '\n') {
+      line = at + 1;
+      space = std::string::npos;
+    } else if (out[at] == ' ') {
+      space = at;
+    } else if (space != std::string::npos && shown_width(out.substr(line, at + 1 - line)) > width) {
+      out[space] = '\n';
+      line = space + 1;
+      space = std::string::npos;
+    }
+  }
+  return out;
+}
+
+// What a page leaves out, and how to see it.
+std::string not_on_page(const Parts& parts, size_t shown, size_t groups_left, const OpsLook& look) {
+  std::string text = shown < parts.table.all() ? "These " + std::to_string(shown) + " of " +
+                                                     std::to_string(parts.table.all()) + " ops take longest. "
+                                               : "";
+  std::string list;
+  const auto add = [&](const Selection& rows, const char* what) {
+    if (look.advice && rows.all())
+      list += (list.empty() ? "" : ", ") + std::to_string(rows.all()) + " " + what;
+  };
+  add(parts.host, "ops on the host");
+  add(parts.gaps, "high gaps");
+  add(parts.matmuls, "matmuls with advice");
+  add(parts.slow, "slow ops");
+  if (groups_left) list += (list.empty() ? "" : ", ") + std::to_string(groups_left) + " lines of the summary";
+  if (!list.empty()) text += "Not on this page: " + list + ". ";
+  return text + "--rows 0 prints all, --csv FILE writes it\n";
+}
+
+}  // namespace
+
+void ops_page(const OpReport& report, const OpsSummary& summary, const OpsLook& look, const TextSink& put) {
+  const auto put_all = [&](const OpsLook& all, const TextSink& to) {
+    ops_text(report, all, to);
+    if (!summary.rows.empty()) to(summary_text(summary.rows, summary.by, summary.by_device, all));
+  };
+  OpsLook all = look;
+  all.rows = 0;
+  if (report.rows.size() < look.page) {
+    OpsLook plain = all;
+    plain.color = false;
+    std::string text;
+    put_all(plain, [&](std::string_view part) { text += part; });
+    if (lines_of(text, look.width) <= look.page) return put_all(all, put);
+  }
+  constexpr size_t kLeast = 3, kAroundTable = 6, kAroundSummary = 5;
+  OpsLook bounded = look;
+  bounded.rows = look.page;
+  Parts parts = parts_of(report, bounded);
+  const std::string verdict = "\n" + wrapped(verdict_text(report.totals), look.width);
+  const size_t around =
+      kAroundTable + lines_of(verdict, look.width) + (parts.hidden ? 1 : 0) +
+      lines_of(wrapped(not_on_page(parts, 0, summary.rows.size(), look), look.width), look.width);
+  const size_t room = look.page > around + kLeast ? look.page - around : kLeast;
+  size_t ops = std::min(room, parts.table.all()), groups = 0;
+  if (!summary.rows.empty()) {
+    // A third for the summary, or what the ops leave.
+    const size_t share = std::max(room / 3, room - ops);
+    if (share > kAroundSummary) groups = std::min(share - kAroundSummary, summary.rows.size());
+    if (groups) ops = std::min(ops, room - kAroundSummary - groups);
+  }
+  put(title(report));
+  put_table(report, parts.table.take_rows(ops), look, put);
+  put(hidden_line(parts, look));
+  put(with_ink(verdict, report.totals, look));
+  if (groups) {
+    bounded.rows = groups;
+    put(summary_text(summary.rows, summary.by, summary.by_device, bounded));
+  }
+  put(wrapped(not_on_page(parts, ops, summary.rows.size() - groups, look), look.width));
 }
 
 }  // namespace ttc::tools

@@ -14,6 +14,7 @@ struct OpsLook {
   double least_percent = 0.5;  // of the total: what takes less is grey
   bool hide = false;           // and left out
   size_t rows = 0;             // of each table, those that take longest; 0: all
+  size_t page = 0;             // lines of the terminal, for ops_page()
   size_t top_slow = 10;
   bool advice = true;
 };
@@ -22,5 +23,15 @@ struct OpsLook {
 void ops_text(const report::OpReport& report, const OpsLook& look, const report::TextSink& put);
 std::string summary_text(const std::vector<report::StackedRow>& rows, report::GroupBy by, bool by_device,
                          const OpsLook& look);
+
+struct OpsSummary {
+  std::vector<report::StackedRow> rows;  // empty: none is wanted
+  report::GroupBy by = report::GroupBy::memory;
+  bool by_device = false;
+};
+// On a terminal: all of it where it fits on `look.page` lines, else the ops that take longest, the verdict,
+// the front of the summary, and what is left out.
+void ops_page(const report::OpReport& report, const OpsSummary& summary, const OpsLook& look,
+              const report::TextSink& put);
 
 }  // namespace ttc::tools

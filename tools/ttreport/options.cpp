@@ -38,7 +38,7 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
       });
   constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
   program::add_size_option(command, "--memory", o.budget,
-                           "for programs whose parts still come (default: 64MiB)", kBudget);
+                           "for what is held before it goes to disk (default: 64MiB)", kBudget);
 }
 
 void add_arch_option(CLI::App& command, std::string& arch) {

@@ -7,6 +7,7 @@
 #include "tools/pipeline/output.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/pipeline/source.hpp"
+#include "tools/report/input/op_names.hpp"
 #include "tools/ttreport/report.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/svg_timeline.hpp"
@@ -46,6 +47,8 @@ class TimelineReport : public Report {
     if (!named.others.empty()) source = open_source(named.others, false);
     Output out(output_, false);
     Timeline timeline(std::make_unique<SvgTimeline>(out, options));
+    std::vector<std::string> name_remarks;
+    report::add_op_names(from_, timeline.op_names(), name_remarks);
     Pipeline pipeline(filter, false, options.metal_date, HostClock::raw);
     for (std::vector<uint64_t> chunk; source->next(chunk) == Source::Next::chunk;)
       pipeline.push(chunk, timeline);
@@ -61,6 +64,7 @@ class TimelineReport : public Report {
     for (const std::string& c : complaints) say(code, c);
     for (const std::string& n : frames.remarks()) say(code, n);
     for (const std::string& n : timeline.remarks()) say(code, n);
+    for (const std::string& n : name_remarks) say(code, n);
     if (absent)
       return say(whole ? ReportExit::kUsage : code,
                  "--chip: there is no marker of chip " + std::to_string(chip_) + " in this source");

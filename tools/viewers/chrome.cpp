@@ -1,5 +1,6 @@
 #include "tools/viewers/chrome.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -72,7 +73,7 @@ Chrome::Chrome(Output& out, const FormatOptions& options) : out_(out), arguments
   out_.close_with("\n]}\n");
 }
 
-void Chrome::metadata(const char* what, uint32_t pid, uint32_t tid, const std::string& arguments) {
+void Chrome::metadata(const char* what, uint64_t pid, uint32_t tid, const std::string& arguments) {
   out_.append(std::string(first_ ? "\n" : ",\n") + R"({"ph":"M","pid":)" + std::to_string(pid) +
               R"(,"tid":)" + std::to_string(tid) + R"(,"name":")" + what + R"(","args":{)" + arguments +
               "}}");
@@ -106,7 +107,11 @@ void Chrome::begin_aside(const TimelineLane& is) {
 }
 
 void Chrome::row(const TimelineRow& row) {
-  if (row.lane) return name_lane(*row.lane, row.name, tid_of(row), 2 + row.rank);
+  if (row.lane) {
+    TimelineLane place = *row.lane;
+    if (row.kind == SpanKind::addressed) place.risc = device::kMaxRiscs;  // behind its processors
+    return name_lane(place, row.name, tid_of(row), 2 + row.rank);
+  }
   metadata("thread_name", row.chip + 1, tid_of(row), R"("name":")" + row.name + "\"");
   metadata("thread_sort_index", row.chip + 1, tid_of(row), R"("sort_index":)" + std::to_string(row.rank));
 }
@@ -181,6 +186,9 @@ void Chrome::put(const TimelineLane& is, const TimelineFrame& f, const ZoneStep&
     if (open_.size() <= is.number) open_.resize(is.number + 1);
     open_[is.number].push_back(name + arguments);
   }
+  if (text)
+    for (const uint64_t flow : text->flows)
+      put_flow('s', pid_of(is), tid_of(is, step.aside), f.time_of(step), flow);
   if (!instant && step.marker == f.flow_marker)
     put_flow('f', pid_of(is), tid_of(is, step.aside), f.time_of(step), f.flow);
 }
@@ -217,7 +225,7 @@ void Chrome::frame(const TimelineLane& is, const TimelineFrame& f) {
   }
 }
 
-void Chrome::put_flow(char phase, uint32_t pid, uint32_t tid, uint64_t ns, uint64_t flow) {
+void Chrome::put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow) {
   char* const start = out_.room(kLongestNumbers);
   char* at = put_text(start, ",\n{\"ph\":\"");
   *at++ = phase;
@@ -229,15 +237,15 @@ void Chrome::put_flow(char phase, uint32_t pid, uint32_t tid, uint64_t ns, uint6
   out_.advance(static_cast<size_t>(at - start));
 }
 
+constexpr const char* kCategories[] = {R"(program")", R"(profiler record")", R"(loss","cname":"terrible")",
+                                       R"(noc")"};
 // The names of colours are Catapult's; other readers choose by the event's name.
 void Chrome::span(const TimelineRow& row, const TimelineSpan& span) {
   Members fields;
   if (arguments_)
     for (const EventField& field : span.fields) fields.field(field);
-  const bool lost = row.kind == SpanKind::loss;
   const std::string rest = R"(,"name":")" + draw::for_json(span.name) + R"(","cat":")" +
-                           (lost ? R"(loss","cname":"terrible")" : R"(program")") +
-                           std::move(fields).as_args() + "}";
+                           kCategories[static_cast<size_t>(row.kind)] + std::move(fields).as_args() + "}";
   char* const start = out_.room(kLongestNumbers + rest.size());
   char* at = put_number(put_text(start, ",\n{\"ph\":\"X\",\"pid\":"), row.chip + 1);
   at = put_number(put_text(at, R"(,"tid":)"), tid_of(row));
@@ -246,14 +254,20 @@ void Chrome::span(const TimelineRow& row, const TimelineSpan& span) {
   at = put_text(at, rest);
   out_.advance(static_cast<size_t>(at - start));
   for (const uint64_t flow : span.flows) put_flow('s', row.chip + 1, tid_of(row), span.begin_ns, flow);
+  if (span.from) put_flow('f', row.chip + 1, tid_of(row), span.begin_ns, span.from);
 }
 
 void Chrome::value(const TimelineCounter& counter, uint64_t ns, double value) {
   std::string name = counter.lane ? counter.lane->core() + " " : "";
   name += draw::for_json(counter.name);
   if (counter.name.find('/') == std::string::npos) name += " [" + counter.unit + "]";
+  put_value(counter.chip + 1, ns, name, value);
+}
+
+// `name`: escaped.
+void Chrome::put_value(uint64_t pid, uint64_t ns, const std::string& name, double value) {
   char* const start = out_.room(kLongestNumbers + name.size());
-  char* at = put_number(put_text(start, ",\n{\"ph\":\"C\",\"pid\":"), counter.chip + 1);
+  char* at = put_number(put_text(start, ",\n{\"ph\":\"C\",\"pid\":"), pid);
   at = put_us(put_text(at, R"(,"ts":)"), ns);
   at = put_text(put_text(at, R"(,"name":")"), name);
   at += std::snprintf(at, 64, R"(","args":{"value":%.10g}})", value);
@@ -266,6 +280,69 @@ void Chrome::note(uint32_t chip, uint64_t ns, const std::string& text) {
   at = put_us(put_text(at, R"(,"tid":0,"ts":)"), ns);
   out_.advance(static_cast<size_t>(at - start));
   out_.append(R"(,"name":")" + draw::for_json(text) + R"(","cat":"note"})");
+}
+
+// --- the workload's host side
+
+void Chrome::host_process(const HostProcess& process) {
+  constexpr int kAboveChips = -1'000'000;
+  process_pids_.resize(std::max<size_t>(process_pids_.size(), process.number + 1));
+  const uint64_t pid = process_pids_[process.number] = pids_.of(process);
+  metadata("process_name", pid, 0, R"("name":")" + draw::for_json(process.name) + "\"");
+  metadata("process_sort_index", pid, 0,
+           R"("sort_index":)" + std::to_string(kAboveChips + static_cast<int>(process.number)));
+}
+
+void Chrome::host_thread(const HostThread& thread) {
+  const uint64_t pid = process_pids_[thread.process];
+  metadata("thread_name", pid, thread.tid, R"("name":")" + draw::for_json(thread.name) + "\"");
+  metadata("thread_sort_index", pid, thread.tid, R"("sort_index":)" + std::to_string(thread.number));
+}
+
+// `rest`: further members, each with a comma in front.
+void Chrome::put_host(char phase, const HostThread& thread, uint64_t ns, std::string_view rest) {
+  char* const start = out_.room(kLongestNumbers + rest.size());
+  char* at = put_text(start, ",\n{\"ph\":\"");
+  *at++ = phase;
+  at = put_number(put_text(at, R"(","pid":)"), process_pids_[thread.process]);
+  at = put_number(put_text(at, R"(,"tid":)"), thread.tid);
+  at = put_us(put_text(at, R"(,"ts":)"), ns);
+  at = put_text(put_text(at, rest), "}");
+  out_.advance(static_cast<size_t>(at - start));
+}
+
+void Chrome::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
+  const HostSource& source = zone.source;
+  std::string same =
+      R"(,"name":")" + draw::for_json(zone.name.empty() ? source.name : zone.name) + R"(","cat":"host")";
+  if (!source.file.empty())
+    same += R"(,"loc":")" + draw::for_json(source.file) + ":" + std::to_string(source.line) + "\"";
+  Members all;
+  if (arguments_ && !zone.text.empty()) all.text("text", zone.text);
+  same += std::move(all).as_args();
+  put_host('B', thread, zone.ns, same);
+  if (zone.flow) put_flow('s', process_pids_[thread.process], thread.tid, zone.ns, zone.flow);
+  if (host_open_.size() <= thread.number) host_open_.resize(thread.number + 1);
+  host_open_[thread.number].push_back(std::move(same));
+}
+
+void Chrome::host_end(const HostThread& thread, uint64_t ns, std::string_view text) {
+  if (arguments_ && !text.empty()) host_message(thread, ns, text);
+  std::vector<std::string>& open = host_open_.at(thread.number);
+  put_host('E', thread, ns, open.back());
+  open.pop_back();
+}
+
+void Chrome::host_message(const HostThread& thread, uint64_t ns, std::string_view text) {
+  const std::string_view title = title_of(text);
+  std::string rest = R"(,"s":"t","name":")" + draw::for_json(title) + R"(","cat":"message")";
+  Members all;
+  if (arguments_ && title.size() < text.size()) all.text("text", text);
+  put_host('i', thread, ns, rest += std::move(all).as_args());
+}
+
+void Chrome::host_value(const HostPlot& plot, uint64_t ns, double value) {
+  put_value(process_pids_[plot.process], ns, draw::for_json(plot.name), value);
 }
 
 }  // namespace ttc::tools

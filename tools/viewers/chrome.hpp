@@ -3,6 +3,9 @@
 //
 //   X   a zone, in the order of starts; B, E where start and end came in different launches' words; programs of a
 //       chip and losses of a lane, in rows of their own
+//   host threads are threads of their processes above the chips: B, E, and i for messages; s, f from an op's zone to its
+//   first program. A reader that goes by names and arguments ends no zone whose E says more: what came late is an i.
+//
 //   i   data, events, flaws     C  counters     M  names and order of lanes     s, f  from a program to its cores
 //
 // Readers make a frame of what has the same name; speedscope of what has the same name and arguments, and ends a
@@ -27,9 +30,17 @@ class Chrome : public TimelineWriter {
   void counter(const TimelineCounter&) override {}
   void value(const TimelineCounter& counter, uint64_t ns, double value) override;
   void note(uint32_t chip, uint64_t ns, const std::string& text) override;
+  void host_process(const HostProcess& process) override;
+  void host_thread(const HostThread& thread) override;
+  void host_plot(const HostPlot&) override {}
+  void host_begin(const HostThread& thread, const HostZoneBegin& zone) override;
+  void host_end(const HostThread& thread, uint64_t ns, std::string_view text) override;
+  void host_message(const HostThread& thread, uint64_t ns, std::string_view text) override;
+  void host_value(const HostPlot& plot, uint64_t ns, double value) override;
   void end() override {}
 
  private:
+  static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
   // What is the same in every event of a label.
   struct Label {
     std::string name;  // ,"name":"...","cat":"...","loc":"..."
@@ -37,12 +48,14 @@ class Chrome : public TimelineWriter {
     std::string zone;  // ,"zone hash":"0x...","source":"..."
   };
   const Label& label_of(const ZoneLabel& label);
-  void metadata(const char* what, uint32_t pid, uint32_t tid, const std::string& arguments);
+  void metadata(const char* what, uint64_t pid, uint32_t tid, const std::string& arguments);
   void put(const TimelineLane& lane, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
   void put_end(const TimelineLane& lane, uint64_t ns, const ZoneStep& step);
   void name_lane(const TimelineLane& lane, const std::string& name, uint32_t tid, unsigned place);
   void begin_aside(const TimelineLane& lane);
-  void put_flow(char phase, uint32_t pid, uint32_t tid, uint64_t ns, uint64_t flow);
+  void put_host(char phase, const HostThread& thread, uint64_t ns, std::string_view rest);
+  void put_value(uint64_t pid, uint64_t ns, const std::string& name, double value);
+  void put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow);
   std::string arguments_of(const TimelineFrame& frame, const ZoneStep& step, const Label& label,
                            const HostSemantics* more, const EventText* text) const;
 
@@ -51,6 +64,9 @@ class Chrome : public TimelineWriter {
   bool first_ = true;
   std::vector<Label> labels_;      // by number
   std::vector<bool> aside_known_;  // by lane
+  HostPids pids_{kMostChips};
+  std::vector<uint64_t> process_pids_;               // by number
+  std::vector<std::vector<std::string>> host_open_;  // as open_, by thread
   // What the E of each zone repeats that was begun with a B: by lane, innermost last.
   std::vector<std::vector<std::string>> open_;
 };

@@ -45,6 +45,15 @@ class WindowSearch : public TimelineWriter {
   void note(uint32_t, uint64_t ns, const std::string&) override {
     if (counters_) take(ns);
   }
+  void host_begin(const HostThread&, const HostZoneBegin& zone) override {
+    if (counters_) take(zone.ns);
+  }
+  void host_message(const HostThread&, uint64_t ns, std::string_view) override {
+    if (counters_) take(ns);
+  }
+  void host_value(const HostPlot&, uint64_t ns, double) override {
+    if (counters_) take(ns);
+  }
   void end() override {}
 
   Earliest found;

@@ -27,7 +27,7 @@ inline constexpr const char* kWindowForms =
 
 struct Earliest {
   std::optional<uint64_t>
-      ns;                 // of a marker or a counter's value, as Timeline has them; none: there is nothing
+      ns;  // of a marker or, with `counters`, a counter's value or an event of the host side; none: there is nothing
   bool host_time = true;  // what comes later has host times, too
   bool settled = true;    // false: a device's times are cycles only because its clock model is not there yet
 };

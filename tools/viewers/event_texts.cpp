@@ -1,5 +1,7 @@
 #include "tools/viewers/event_texts.hpp"
 
+#include <charconv>
+
 #include "firmware_markers/perf_counter.hpp"
 
 namespace ttc::tools {
@@ -41,6 +43,7 @@ void describe_noc(const NocEvent& e, const markers::NocEventTable& table, EventT
   const std::string_view type = table.name(e.type);
   text.name = type.empty() ? "NoC event " + std::to_string(e.type) : std::string(type);
   while (text.name.size() > 1 && text.name.back() == '_') text.name.pop_back();
+  text.type = text.name;
   if (e.kind == NocEventKind::routing_1d || e.kind == NocEventKind::routing_2d) return add_hops(e, text);
   const bool fabric = e.kind != NocEventKind::local;
   if (e.dst_x >= 0 && e.dst_y >= 0) {
@@ -49,6 +52,8 @@ void describe_noc(const NocEvent& e, const markers::NocEventTable& table, EventT
     text.name +=
         (type.starts_with("READ") ? " from " : " to ") + target + (area ? " .. " + at(e.end_x, e.end_y) : "");
     text.fields.push_back({"target", 0, target});
+    if (!fabric)
+      text.target = {e.dst_x, e.dst_y, area ? e.end_x : e.dst_x, area ? e.end_y : e.dst_y, e.noc == 2};
     if (area) text.fields.push_back({"target's other corner", 0, at(e.end_x, e.end_y)});
   }
   if (e.bytes) text.fields.push_back({e.chunks ? "bytes of a chunk" : "bytes", e.bytes});
@@ -64,7 +69,24 @@ std::string core_name(unsigned x, unsigned y) {
   return "core " + at(static_cast<int>(x), static_cast<int>(y));
 }
 
-std::span<const EventText> EventTexts::of(const FrameEvents& f) {
+void append_number(std::string& to, uint64_t value) {
+  char digits[20];
+  to.append(digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
+}
+
+void append_fields(std::string& to, std::span<const EventField> fields) {
+  for (const EventField& f : fields) {
+    if (!to.empty()) to += ", ";
+    to += f.name;
+    to += ' ';
+    if (f.text.empty())
+      append_number(to, f.number);
+    else
+      to += f.text;
+  }
+}
+
+std::span<EventText> EventTexts::of(const FrameEvents& f) {
   texts_.clear();
   for (uint32_t i = 0; i < f.markers.size(); ++i)
     if (packed(f.markers[i])) describe(f, i, f.metal_date.value_or(kNewest));

@@ -21,20 +21,33 @@ struct EventField {
   std::string text = {};  // instead of the number, unless empty
 };
 
+// In words behind what is there: "bytes 64, NoC 1".
+void append_number(std::string& to, uint64_t value);
+void append_fields(std::string& to, std::span<const EventField> fields);
+
 struct EventText {
   uint32_t marker = 0;  // index in its frame
   std::string name;
+  std::string type = {};  // of a NoC event, without its target
   std::vector<EventField> fields;
   // Of a hardware counter: its name, and how many of its reference cycles it counted, in percent.
   std::string counter = {};
   double percent = 0;
+  // Of a NoC event: the places it addressed, from corner to corner, as the core numbered them. None: it names none, or of
+  // another chip.
+  struct Target {
+    int x, y, end_x, end_y;
+    bool noc1;
+  };
+  std::optional<Target> target = {};
+  std::vector<uint64_t> flows = {};  // to the marks on the cores that it addressed
 };
 
 class EventTexts {
  public:
   // Of a frame's markers that need it. Valid until the next call. A device log has one column for data, and says
   // itself what a counter is: of it only NoC events of one word are taken apart.
-  std::span<const EventText> of(const FrameEvents& frame);
+  std::span<EventText> of(const FrameEvents& frame);
 
  private:
   void describe(const FrameEvents& frame, uint32_t index, markers::MetalDate date);

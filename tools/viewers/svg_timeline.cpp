@@ -62,8 +62,8 @@ void SvgTimeline::row(const TimelineRow& row) {
   own.place = {row.chip, -1, row.rank};
   own.name = row.name;
   if (!row.lane) return;
-  own.place = {row.chip, row.lane->core_y << 8 | row.lane->core_x,
-               row.lane->risc * kRanksOfLane + 1 + row.rank};
+  const uint32_t risc = row.kind == SpanKind::addressed ? device::kMaxRiscs : row.lane->risc;
+  own.place = {row.chip, row.lane->core_y << 8 | row.lane->core_x, risc * kRanksOfLane + 1 + row.rank};
   own.name = row.lane->core() + " " + row.name;
 }
 

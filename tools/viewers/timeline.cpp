@@ -14,8 +14,11 @@ constexpr uint64_t kSettleEveryNs = 200'000'000;  // what is settled, and what o
 constexpr struct {
   const char *name, *unit;
 } kChipCounterNames[] = {
-    {"programs/s", "1/s"},           {"AICLK", "MHz"},     {"power", "W"}, {"temperature", "degrees C"},
-    {"lost intervals", "intervals"}, {"clock bound", "ns"}};
+    {"programs/s", "1/s"},           {"AICLK", "MHz"},      {"power", "W"},    {"temperature", "degrees C"},
+    {"lost intervals", "intervals"}, {"clock bound", "ns"}, {"log fill", "%"}, {"link share", "%"}};
+constexpr unsigned kFlowsAChip =
+    44;  // bits; JSON's readers take numbers up to 2^53, ops have those from 2^52
+constexpr uint64_t kMostChipFlows = 1u << 8, kFirstAddressedFlow = uint64_t{1} << 43;
 constexpr uint64_t kWindowsOpen = 4;  // lanes are read one after another: a window's last launches come late
 
 uint32_t lane_key(uint8_t x, uint8_t y, uint8_t risc) {
@@ -29,9 +32,16 @@ std::string processor_name(markers::CoreKind kind, uint8_t risc, device::Mode mo
   return name;
 }
 
-TimelineSpan span_of(const Program& p) {
-  TimelineSpan span{p.begin_ns,           p.end_ns, "program", "program " + std::to_string(p.host_id),
-                    draw::kProgramColour, {},       p.flows};
+// `op`: what the host side called it; null: that is not known.
+TimelineSpan span_of(const Program& p, const std::string* op) {
+  const std::string number = "program " + std::to_string(p.host_id);
+  TimelineSpan span{p.begin_ns,
+                    p.end_ns,
+                    op ? *op : "program",
+                    op ? *op + " (" + number + ")" : number,
+                    draw::kProgramColour,
+                    {},
+                    p.flows};
   span.fields.push_back({"host id", p.host_id});
   if (p.replay) span.fields.push_back({"trace replay", p.replay});
   span.fields.push_back({"cores", p.cores.size()});
@@ -49,22 +59,33 @@ TimelineSpan span_of(const Program& p) {
 }  // namespace
 
 void Timeline::begin(const Session& session) {
-  chips_[session.chip].session = session;
+  Chip& chip = add_chip(session.chip);
+  chip.session = session;
+  chip.noc.set_arch(session.arch);
+  for (const auto& [x, y] : session.compute_cores) chip.noc.saw(x, y);
   writer_->device(session);
 }
 
 // Words of a session that never described itself are of a chip that is known by its number only.
 Timeline::Chip& Timeline::chip_of(uint32_t number) {
-  const auto [it, fresh] = chips_.try_emplace(number);
+  const bool fresh = !chips_.contains(number);
+  Chip& chip = add_chip(number);
   if (fresh) {
-    it->second.session.chip = number;
-    writer_->device(it->second.session);
+    chip.session.chip = number;
+    writer_->device(chip.session);
   }
+  return chip;
+}
+
+Timeline::Chip& Timeline::add_chip(uint32_t number) {
+  const uint64_t before = chips_.size();
+  const auto [it, fresh] = chips_.try_emplace(number);
+  if (fresh) it->second.first_flow = before % kMostChipFlows << kFlowsAChip;
   return it->second;
 }
 
 void Timeline::tell_clock(uint32_t number, Chip& chip, bool cycles) {
-  chip.clock_told = true;
+  chip.clock_told = any_clock_told_ = true;
   chip.cycles = cycles;
   // How the host's clocks lie is the same for all chips.
   const auto with_clock =
@@ -114,8 +135,9 @@ void Timeline::frame(const FrameEvents& f) {
   TimelineFrame frame{
       f, ns_, lane.zones.of(f.markers, f.main_zone, late), labels_.lane(f), lane.last_ns, late, texts_.of(f)};
   const Programs::Launch launch = chip.open_programs.take(f, lane.is.number, ns_);
-  frame.flow = launch.flow;
+  frame.flow = launch.flow ? chip.first_flow + launch.flow : 0;
   frame.flow_marker = launch.flow_marker;
+  find_addressed(chip, frame);
   writer_->frame(lane.is, frame);
   tell_hardware(chip, lane, frame);
   lane.last_ns = std::max(lane.last_ns, ns_.back());
@@ -127,11 +149,52 @@ void Timeline::tell_settled(Chip& chip) {
   const uint64_t until_ns = chip.last_ns - std::min(chip.last_ns, kSettleEveryNs);
   for (const Program& program : chip.open_programs.settled(until_ns)) tell_program(chip, program);
   tell_losses(chip, until_ns);
+  tell_addressed(chip, until_ns);
   chip.settled_ns = chip.last_ns;
 }
 
 void Timeline::tell_program(Chip& chip, const Program& program) {
-  tell_span(chip, chip.program_rows, SpanKind::program, nullptr, span_of(program));
+  const uint32_t number = chip.session.chip;
+  TimelineSpan span = span_of(program, host_.names().find(number, program.host_id));
+  for (uint64_t& flow : span.flows) flow += chip.first_flow;
+  span.from = host_.take_flow(number, program.host_id);
+  tell_span(chip, chip.program_rows, SpanKind::program, nullptr, std::move(span));
+}
+
+// Of the events that name compute cores of the chip. Nothing is recorded on a core that is addressed: the marks there have
+// the time of the event.
+void Timeline::find_addressed(Chip& chip, const TimelineFrame& f) {
+  const auto& cores = chip.session.compute_cores;
+  for (EventText& text : f.texts) {
+    if (!text.target) continue;
+    const NocXY from = chip.noc.physical({text.target->x, text.target->y}, text.target->noc1),
+                to = chip.noc.physical({text.target->end_x, text.target->end_y}, text.target->noc1);
+    const auto [least_x, most_x] = std::minmax(from.x, to.x);
+    const auto [least_y, most_y] = std::minmax(from.y, to.y);
+    for (const auto& [x, y] : cores) {
+      if (x < least_x || x > most_x || y < least_y || y > most_y) continue;
+      TimelineSpan mark;
+      mark.begin_ns = mark.end_ns = f.ns[text.marker];
+      mark.label = text.type;
+      mark.name = text.type + " by " + core_name(f.events.core_x, f.events.core_y);
+      mark.rgb = draw::kEventColour;
+      mark.from = chip.first_flow + kFirstAddressedFlow + chip.addressed_flows++;
+      text.flows.push_back(mark.from);
+      chip.addressed.push_back({mark.begin_ns, x, y, std::move(mark)});
+    }
+  }
+}
+
+void Timeline::tell_addressed(Chip& chip, uint64_t until_ns) {
+  std::vector<Addressed>& all = chip.addressed;
+  const auto later =
+      std::partition(all.begin(), all.end(), [&](const Addressed& a) { return a.ns <= until_ns; });
+  std::stable_sort(all.begin(), later, [](const Addressed& a, const Addressed& b) { return a.ns < b.ns; });
+  for (auto it = all.begin(); it != later; ++it) {
+    Lane& lane = lane_of(chip, it->x, it->y, 0, markers::CoreKind::tensix, device::Mode::normal);
+    tell_span(chip, chip.addressed_rows[{it->x, it->y}], SpanKind::addressed, &lane.is, std::move(it->span));
+  }
+  all.erase(all.begin(), later);
 }
 
 void Timeline::tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span) {
@@ -142,14 +205,46 @@ void Timeline::tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLa
   }
   while (rows.rows.size() <= *place) {
     const auto rank = static_cast<uint32_t>(rows.rows.size());
-    std::string name = kind == SpanKind::program ? "programs" : lane->processor + " lost";
+    std::string name = kind == SpanKind::program  ? "programs"
+                       : kind == SpanKind::record ? "real-time profiler"
+                       : kind == SpanKind::loss   ? lane->processor + " lost"
+                                                  : "NoC: addressed";
     if (rank) name += " (" + std::to_string(rank + 1) + ")";
     if (chip.session.logged && !lane) name += " (log)";
+    // Below the programs.
+    const auto of_chip = static_cast<uint32_t>(kind == SpanKind::record ? RowPacker::kMostRows : 0);
     rows.rows.push_back(std::make_unique<TimelineRow>(
-        TimelineRow{row_count_++, chip.session.chip, kind, std::move(name), lane, rank}));
+        TimelineRow{row_count_++, chip.session.chip, kind, std::move(name), lane, of_chip + rank}));
     writer_->row(*rows.rows.back());
   }
   writer_->span(*rows.rows[*place], span);
+}
+
+// Those of the chip's card, or all where it is the only chip: cards that are no emulated ones have one name here and another in captures.
+void Timeline::tell_records(Chip& chip) {
+  std::string live_name = chip.session.device;
+  std::replace(live_name.begin(), live_name.end(), ':', '-');
+  std::vector<ProfilerRecord> others;
+  std::stable_sort(records_.begin(), records_.end(), [](const ProfilerRecord& a, const ProfilerRecord& b) {
+    return a.start_cycles < b.start_cycles;
+  });
+  for (const ProfilerRecord& r : records_) {
+    const uint64_t begin_ns = ns_of(chip, r.start_cycles), end_ns = ns_of(chip, r.end_cycles);
+    if ((chips_.size() > 1 && r.card != live_name) || begin_ns == 0 || end_ns < begin_ns) {
+      others.push_back(r);
+      continue;
+    }
+    TimelineSpan span;
+    span.begin_ns = begin_ns;
+    span.end_ns = end_ns;
+    span.label = "program";
+    span.name = "program " + std::to_string(r.program);
+    span.rgb = draw::kProgramColour;
+    span.fields = {
+        {"host id, 16 bits", r.program}, {"record", r.number}, {"cycles", r.end_cycles - r.start_cycles}};
+    tell_span(chip, chip.record_rows, SpanKind::record, nullptr, std::move(span));
+  }
+  records_ = std::move(others);
 }
 
 void Timeline::tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& f) {
@@ -253,6 +348,8 @@ void Timeline::telemetry(uint32_t number, const shm::TelemetryRecord& record) {
   if (record.known & 1) tell(chip, aiclk, record.host_ns, record.aiclk_mhz);
   if (record.known & 2) tell(chip, power, record.host_ns, record.power_mw / 1e3);
   if (record.known & 4) tell(chip, temperature, record.host_ns, record.temperature_mc / 1e3);
+  if (record.known & 8) tell(chip, link_share, record.host_ns, record.link_share_ppm / 1e4);
+  if (record.known & 16) tell(chip, log_fill, record.host_ns, record.log_fill_ppm / 1e4);
 }
 
 uint64_t Timeline::ns_of(const Chip& chip, uint64_t cycles) const {
@@ -328,13 +425,22 @@ void Timeline::tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t fro
   if (chip.lost_until_ns) tell(chip, lost_intervals, chip.lost_until_ns, static_cast<double>(++chip.lost));
 }
 
+void Timeline::host(std::span<const uint64_t> chunk) {
+  host_.push(chunk);
+  if (any_clock_told_ || host_.held() > kMostHeld) host_.release(*writer_, false);
+}
+
 void Timeline::end() {
   for (auto& [number, chip] : chips_) {
     tell_programs_per_s(chip, ~uint64_t{0});
     if (!chip.clock_told) tell_clock(number, chip, true);
     for (const Program& program : chip.open_programs.settled(~uint64_t{0})) tell_program(chip, program);
     tell_losses(chip, ~uint64_t{0});
+    tell_addressed(chip, ~uint64_t{0});
+    tell_records(chip);
   }
+  host_.end();
+  host_.release(*writer_, true);
   writer_->end();
 }
 
@@ -352,6 +458,10 @@ std::vector<std::string> Timeline::remarks() const {
   if (left_out_spans_)
     all.push_back(std::to_string(left_out_spans_) + " programs or losses are not drawn: more than " +
                   std::to_string(RowPacker::kMostRows) + " lie over each other there");
+  if (!records_.empty())
+    all.push_back(std::to_string(records_.size()) + " records of " + records_.front().card +
+                  " are not shown: no chip here is that card, or its clock is not known then");
+  for (std::string& remark : host_.remarks()) all.push_back(std::move(remark));
   if (late_frames_)
     all.push_back(std::to_string(late_frames_) + " launches came after later ones of their lane");
   return all;

@@ -10,8 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/noc/noc_coordinates.hpp"
 #include "tools/pipeline/format.hpp"
 #include "tools/viewers/event_texts.hpp"
+#include "tools/viewers/host/host_tracks.hpp"
 #include "tools/viewers/programs.hpp"
 #include "tools/viewers/rows.hpp"
 #include "tools/viewers/zone_labels.hpp"
@@ -37,8 +39,8 @@ struct TimelineFrame {
   ZoneLabels::Lane& labels;
   uint64_t before_ns = 0;  // the last time of the lane before this frame; when zones without an end close
   bool late = false;       // earlier than before_ns
-  std::span<const EventText> texts = {};  // of NoC events and hardware counters, by marker
-  uint64_t flow = 0;                      // from the program's span to the zone that flow_marker begins
+  std::span<EventText> texts = {};  // of NoC events and hardware counters, by marker
+  uint64_t flow = 0;                // from the program's span to the zone that flow_marker begins
   uint32_t flow_marker = kNoMarker;
   uint64_t time_of(const ZoneStep& step) const {
     return step.marker == kNoMarker ? before_ns : ns[step.marker];
@@ -71,7 +73,7 @@ class MarkerExtras {
 };
 
 // A row of spans that are no zones of a processor. The spans of a row do not overlap and come in order of time.
-enum class SpanKind : uint8_t { program, loss };
+enum class SpanKind : uint8_t { program, record, loss, addressed };
 struct TimelineRow {
   uint32_t number = 0;  // from 0, without gaps, over all chips
   uint32_t chip = 0;
@@ -87,6 +89,15 @@ struct TimelineSpan {
   uint32_t rgb = 0;
   std::vector<EventField> fields;
   std::vector<uint64_t> flows;  // each leads to a TimelineFrame::flow
+  uint64_t from = 0;            // a HostZoneBegin::flow or EventText::flows that leads here; 0: none
+};
+
+// What another profiler recorded of a program (tools/other_profilers): cycles of the card's tiles.
+struct ProfilerRecord {
+  std::string card;  // live name
+  uint32_t number = 0;
+  uint32_t program = 0;  // 16 bits of its host id
+  uint64_t start_cycles = 0, end_cycles = 0;
 };
 
 struct TimelineCounter {
@@ -96,9 +107,9 @@ struct TimelineCounter {
   const TimelineLane* lane = nullptr;  // of its core; null: of the chip
 };
 
-class TimelineWriter {
+// Threads of the workload's host side come after a chip's clock is known, where there is a chip.
+class TimelineWriter : public HostWriter {
  public:
-  virtual ~TimelineWriter() = default;
   // Once for each device, before anything else of it.
   virtual void device(const Session& session) = 0;
   // Before its first frame: `cycles` as there is no clock model, else how the host's clocks lie.
@@ -127,10 +138,18 @@ class Timeline : public Format {
   void names_changed() override { labels_.names_changed(); }
   void clock(uint32_t chip, const collect::ClockMap& map) override;
   void telemetry(uint32_t chip, const shm::TelemetryRecord& record) override;
+  void host(std::span<const uint64_t> chunk) override;
+  // What the host side called programs, where another file than the source has it.
+  OpNames& op_names() { return host_.names(); }
+  // A row of them stands below the programs of their card. Before the source is read.
+  void add_records(std::vector<ProfilerRecord> records) { records_ = std::move(records); }
+  // Nothing has come for a while: what waits for later events of its thread waits no longer.
+  void quiet() { host_.release(*writer_, true); }
   void end() override;
   std::vector<std::string> remarks() const override;
 
  private:
+  static constexpr size_t kMostHeld = 1 << 20;        // events of the host side that wait for a chip's clock
   static constexpr uint64_t kWindowNs = 100'000'000;  // of programs/s
   struct Rows {
     RowPacker places;
@@ -152,7 +171,15 @@ class Timeline : public Format {
     temperature,
     lost_intervals,
     clock_bound,
+    log_fill,
+    link_share,
     kChipCounters
+  };
+  // A core that a NoC event of another one named.
+  struct Addressed {
+    uint64_t ns;
+    uint8_t x, y;
+    TimelineSpan span;
   };
   struct Chip {
     Session session;
@@ -162,8 +189,12 @@ class Timeline : public Format {
     collect::HostTime bounds_told_until = 0;
     std::unordered_map<uint32_t, Lane> lanes;
     Counter counters[kChipCounters];
+    uint64_t first_flow = 0, addressed_flows = 0;
+    NocCoordinates noc;
+    std::vector<Addressed> addressed;                            // not written yet
+    std::map<std::pair<uint8_t, uint8_t>, Rows> addressed_rows;  // by core
     Programs open_programs;
-    Rows program_rows;
+    Rows program_rows, record_rows;
     std::map<uint64_t, uint64_t> programs;  // by window: launches so far of the lane with the most
     uint64_t told_windows = 0, told_programs = 0;
     std::map<uint64_t, shm::LossRecord> losses;  // by id: not written yet
@@ -178,16 +209,19 @@ class Timeline : public Format {
   };
 
   Chip& chip_of(uint32_t number);
+  Chip& add_chip(uint32_t number);
   Lane& lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind, device::Mode mode);
   void convert(Chip& chip, const FrameEvents& frame);
   void tell_clock(uint32_t number, Chip& chip, bool cycles);
   void tell(Chip& chip, ChipCounter which, uint64_t ns, double value);
   void tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& frame);
-  void take_launch(Chip& chip, Lane& lane, TimelineFrame& frame);
   void count_launch(Chip& chip, Lane& lane, const FrameEvents& frame);
   void tell_programs_per_s(Chip& chip, uint64_t last);
   void tell_settled(Chip& chip);
+  void find_addressed(Chip& chip, const TimelineFrame& frame);
+  void tell_addressed(Chip& chip, uint64_t until_ns);
   void tell_program(Chip& chip, const Program& program);
+  void tell_records(Chip& chip);
   void tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
   void note_epoch(Chip& chip, const FrameEvents& frame);
   void note_bound(Chip& chip, const collect::ClockSegment& segment);
@@ -200,9 +234,12 @@ class Timeline : public Format {
   std::unique_ptr<TimelineWriter> writer_;
   ZoneLabels labels_;
   EventTexts texts_;
+  HostTracks host_;
+  bool any_clock_told_ = false;
   std::map<uint32_t, Chip> chips_;
   std::vector<uint64_t> ns_;
   uint32_t lane_count_ = 0, row_count_ = 0, counter_count_ = 0;
+  std::vector<ProfilerRecord> records_;  // not written yet
   uint64_t late_frames_ = 0, left_out_spans_ = 0;
 };
 

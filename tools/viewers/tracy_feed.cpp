@@ -27,8 +27,9 @@ constexpr uint64_t kBeforeFirstNs = 100'000'000;  // of the trace, before the ea
 constexpr uint64_t kScannedMarkers = 2'000'000;   // while looking for it
 constexpr milliseconds kKeepAliveEvery{5000};
 constexpr milliseconds kLastRest{10'000};  // for a server to ask its last questions, or to take what is left
-constexpr milliseconds kMayBeIdle{2000};   // a live source, before its server is told so
-constexpr unsigned kChunksALook = 64;      // between two looks at questions and at the reader's losses
+constexpr milliseconds kQuietAfter{500};   // without a chunk: what waits for later events is shown
+constexpr milliseconds kMayBeIdle{2000};   // a live source, before its server gets a message of that
+constexpr unsigned kChunksALook = 64;      // between two polls of questions and at the reader's losses
 
 uint64_t raw_now_ns() {
   timespec t{};
@@ -100,6 +101,7 @@ class Served {
         std::make_unique<TracyTimeline>(dialect_, connection_, init_begin_ns, options_.device_contexts);
     tracy_ = writer.get();
     timeline_ = std::make_unique<Timeline>(std::move(writer));
+    if (options_.add_names) options_.add_names(options_.from, timeline_->op_names(), name_remarks_);
     connection_.raw(tracy::welcome_bytes(dialect_, welcome_of(init_begin_ns)));
     connection_.receive_for(client());
     return true;
@@ -132,6 +134,7 @@ class Served {
     for (const std::string& note : timeline_->remarks()) tracy_->tell(note);
     tell_losses(*source);
     markers_ = pipeline.markers() + frames.markers();
+    for (const std::string& note : name_remarks_) tracy_->tell(note);
     complaints_ = source->complaints();
     if (frames.damaged())
       for (const std::string& note : frames.remarks()) complaints_.push_back(note);
@@ -140,8 +143,10 @@ class Served {
   void serve_idle(const Source& source, bool idle) {
     tell_losses(source);
     client().answer();
+    if (!idle) last_chunk_ = Clock::now();
     if (idle) {
       const auto now = Clock::now();
+      if (now - last_chunk_ > kQuietAfter) timeline_->quiet();
       if (now - kept_alive_ > kKeepAliveEvery) {
         client().stream().keep_alive();
         kept_alive_ = now;
@@ -152,7 +157,7 @@ class Served {
     client().answer();
   }
 
-  // Each sentence of the reader's once; what counts something is told anew as it counts on.
+  // Each sentence of the reader's once; what counts something is sent again as it counts on.
   void tell_losses(const Source& source) {
     for (const std::string& complaint : source.complaints())
       if (told_.insert(complaint).second) tracy_->tell(complaint);
@@ -183,11 +188,11 @@ class Served {
   std::unique_ptr<Timeline> timeline_;
   TracyTimeline* tracy_ = nullptr;
   std::set<std::string> told_;
-  Clock::time_point kept_alive_ = Clock::now();
+  Clock::time_point kept_alive_ = Clock::now(), last_chunk_ = Clock::now();
   uint64_t markers_ = 0;
   bool fed_ = false;  // the source has nothing more, or it is time to stop and all there is was taken
   bool sent_all_ = false;
-  std::vector<std::string> complaints_;
+  std::vector<std::string> complaints_, name_remarks_;
 };
 
 }  // namespace

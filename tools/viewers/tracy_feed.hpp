@@ -1,6 +1,6 @@
 // Serves Tracy servers one after another, each from the beginning of the source: every connection reads the
 // source itself, so that a live ring absorbs what a slow server does not take, and what it cannot absorb is
-// told as a message.
+// sent as a message.
 #pragma once
 #include <csignal>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/pipeline/pipeline.hpp"
+#include "tools/viewers/host/op_names.hpp"
 
 namespace ttc::tools {
 
@@ -21,6 +22,9 @@ struct TracyFeed {
   bool from_now = false;           // of live sources only what comes after a server has connected
   Filter filter;
   std::optional<markers::MetalDate> metal_date;
+  // What `from` does not say itself of names of programs, and sentences on what could not be read; none: nothing.
+  void (*add_names)(const std::vector<std::string>& from, OpNames& to,
+                    std::vector<std::string>& remarks) = nullptr;
 };
 
 // With `once`, of the one server; otherwise whole.

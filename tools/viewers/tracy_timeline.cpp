@@ -1,8 +1,8 @@
 #include "tools/viewers/tracy_timeline.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
+#include <utility>
 
 #include "collector/draw/colours.hpp"
 
@@ -13,8 +13,11 @@ constexpr uint32_t kOwnThread = 1, kFirstLane = 16;
 constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
 constexpr uint32_t kNoteColour = 0x9fc5e8;
 constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
-constexpr uint64_t kFirstPlot = 0x100;
-constexpr uint32_t kFirstRowThread = 1u << 28;  // ids of the threads of rows; those of lanes are below
+constexpr uint64_t kFirstPlot = 0x100, kFirstHostPlot = uint64_t{1} << 32;
+constexpr uint32_t kFirstRowThread = 1u << 28;   // ids of the threads of rows; those of lanes are below
+constexpr uint32_t kFirstHostThread = 1u << 29;  // and those of the host side are above
+constexpr int32_t kFirstHostRank = -(1 << 30);   // in front of the chips
+constexpr uint32_t kMessageColour = 0xdddddd;
 constexpr size_t kFlaws = 4;
 
 // Lanes stand in this order; a chip's rows before its cores, a lane's behind it.
@@ -32,23 +35,6 @@ uint32_t fork_lane(const TimelineLane& lane, bool aside) {
                                                                : lane.risc;
   return (risc + (uint32_t{lane.core_x} << 3) + (uint32_t{lane.core_y} << 7) + (lane.chip << 11 & 0x7ffff)) |
          (risc == kErisc && lane.risc ? kSecond : 0) | (aside ? kAside : 0);
-}
-
-void append_number(std::string& to, uint64_t value) {
-  char digits[20];
-  to.append(digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
-}
-
-void append_fields(std::string& to, std::span<const EventField> fields) {
-  for (const EventField& f : fields) {
-    if (!to.empty()) to += ", ";
-    to += f.name;
-    to += ' ';
-    if (f.text.empty())
-      append_number(to, f.number);
-    else
-      to += f.text;
-  }
 }
 
 // Where a value stands among the different ones: how logical coordinates count.
@@ -175,21 +161,14 @@ uint64_t TracyTimeline::location_of(const ZoneLabel& label, Flaw flaw, bool& ove
     overflown = key == tracy::kMostSourceLocations;
     return key;
   }
-  if (locations_.size() + 1 >= tracy::kMostSourceLocations) {
-    if (locations_.size() + 1 == tracy::kMostSourceLocations)
-      locations_.push_back({"(further names)", "", "", 0, tracy::colour(draw::kLossColour)});
-    key = tracy::kMostSourceLocations;
-    ++overflown_names_;
-    overflown = true;
-    return key;
-  }
   std::string name = label.name;
   if (flaw != Flaw::none) name += std::string(" (") + to_string(flaw) + ")";
   char hash[24] = "";
   if (label.hashed) std::snprintf(hash, sizeof hash, "zone 0x%04x", unsigned{label.hash});
-  locations_.push_back({std::move(name), hash, label.file.empty() ? "?" : label.file, label.line,
-                        tracy::colour(flaw == Flaw::none ? label.rgb : draw::kLossColour)});
-  key = static_cast<uint32_t>(locations_.size());
+  key = static_cast<uint32_t>(
+      add_location({std::move(name), hash, label.file.empty() ? "?" : label.file, label.line,
+                    tracy::colour(flaw == Flaw::none ? label.rgb : draw::kLossColour)}));
+  overflown = key == tracy::kMostSourceLocations;
   return key;
 }
 
@@ -329,9 +308,19 @@ void TracyTimeline::row(const TimelineRow& row) {
 uint64_t TracyTimeline::location_of(const TimelineSpan& span) {
   uint64_t& key = span_locations_[{span.label, span.rgb}];
   if (key) return key;
-  if (locations_.size() + 1 >= tracy::kMostSourceLocations) return key = tracy::kMostSourceLocations;
-  locations_.push_back({span.label, "", "?", 0, tracy::colour(span.rgb)});
-  return key = locations_.size();
+  return key = add_location({span.label, "", "?", 0, tracy::colour(span.rgb)});
+}
+
+// The last one is what further names share.
+uint64_t TracyTimeline::add_location(tracy::SourceLocation location) {
+  if (locations_.size() + 1 >= tracy::kMostSourceLocations) {
+    if (locations_.size() + 1 == tracy::kMostSourceLocations)
+      locations_.push_back({"(further names)", "", "", 0, tracy::colour(draw::kLossColour)});
+    ++overflown_names_;
+    return tracy::kMostSourceLocations;
+  }
+  locations_.push_back(std::move(location));
+  return locations_.size();
 }
 
 void TracyTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
@@ -348,8 +337,9 @@ void TracyTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
   if (span.name != span.label) stream_.zone_name(span.name);
   stream_.zone_text(text_);
   stream_.zone_end(span.end_ns);
-  const int32_t rank =
-      row.lane ? rank_of(*row.lane) + 1 : static_cast<int32_t>((row.chip & 0x7ff) << 20 | row.rank);
+  const int32_t rank = row.kind == SpanKind::addressed ? (rank_of(*row.lane) & ~15) + 15
+                       : row.lane                      ? rank_of(*row.lane) + 1
+                                  : static_cast<int32_t>((row.chip & 0x7ff) << 20 | row.rank);
   if (span_rows_.insert(row.number).second) stream_.thread_hint(id, rank);
 }
 
@@ -364,6 +354,90 @@ void TracyTimeline::tell(const std::string& text) {
 
 void TracyTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {
   own_message(ns, "chip " + std::to_string(chip) + ": " + text, kNoteColour);
+}
+
+// --- the workload's host side
+
+void TracyTimeline::host_process(const HostProcess& process) {
+  processes_.resize(std::max<size_t>(processes_.size(), process.number + 1));
+  processes_[process.number] = process.name + " (" + std::to_string(process.pid) + ")";
+  own_message(latest_ns_, "host process " + processes_[process.number], kNoteColour);
+}
+
+void TracyTimeline::host_thread(const HostThread& thread) {
+  host_rows_.resize(std::max<size_t>(host_rows_.size(), thread.number + 1));
+  HostRow& row = host_rows_[thread.number];
+  row.id = kFirstHostThread + thread.number;
+  threads_[row.id] = processes_[thread.process] + " " + thread.name;
+}
+
+void TracyTimeline::host_plot(const HostPlot& plot) {
+  const uint64_t key = kFirstHostPlot + plot.number;
+  plots_[key] = processes_[plot.process] + " " + plot.name;
+  stream_.thread(kOwnThread);
+  stream_.plot_config(key, false);
+}
+
+// What follows is of this thread. Null: a trace cannot hold that time.
+TracyTimeline::HostRow* TracyTimeline::host_row(const HostThread& thread, uint64_t ns) {
+  client_.answer();
+  HostRow& row = host_rows_[thread.number];
+  if (!can_show(ns)) return nullptr;
+  latest_ns_ = std::max(latest_ns_, ns);
+  row.last_ns = ns;
+  stream_.thread(row.id);
+  return &row;
+}
+
+uint64_t TracyTimeline::location_of(const HostSource& source) {
+  if (host_locations_.size() <= source.number) host_locations_.resize(source.number + 64);
+  uint64_t& key = host_locations_[source.number];
+  if (!key)
+    key = add_location(
+        {source.name, source.function, source.file.empty() ? "?" : source.file, source.line, {}});
+  return key;
+}
+
+void TracyTimeline::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
+  HostRow* const row = host_row(thread, zone.ns);
+  host_rows_[thread.number].open.push_back(row);
+  if (!row) {
+    ++left_out_host_;
+    return;
+  }
+  const uint64_t location = location_of(zone.source);
+  stream_.zone_begin(zone.ns, location);
+  if (!zone.name.empty())
+    stream_.zone_name(zone.name);
+  else if (location == tracy::kMostSourceLocations)
+    stream_.zone_name(zone.source.name);
+  if (!zone.text.empty()) stream_.zone_text(zone.text);
+  if (!std::exchange(row->known, true))
+    stream_.thread_hint(row->id, kFirstHostRank + static_cast<int32_t>(thread.number));
+}
+
+void TracyTimeline::host_end(const HostThread& thread, uint64_t ns, std::string_view text) {
+  std::vector<bool>& open = host_rows_[thread.number].open;
+  const bool shown = !open.empty() && open.back();
+  if (!open.empty()) open.pop_back();
+  if (!shown) return;
+  HostRow* const row = host_row(thread, ns);
+  if (!row) stream_.thread(host_rows_[thread.number].id);
+  if (!text.empty()) stream_.zone_text(text);
+  stream_.zone_end(row ? ns : host_rows_[thread.number].last_ns);
+}
+
+void TracyTimeline::host_message(const HostThread& thread, uint64_t ns, std::string_view text) {
+  if (host_row(thread, ns))
+    stream_.message(ns, text, tracy::colour(kMessageColour));
+  else
+    ++left_out_host_;
+}
+
+void TracyTimeline::host_value(const HostPlot& plot, uint64_t ns, double value) {
+  if (!can_show(ns)) return;
+  stream_.thread(kOwnThread);
+  stream_.plot(ns, kFirstHostPlot + plot.number, value);
 }
 
 // A server lets go only when no thread has an open zone.
@@ -383,6 +457,8 @@ void TracyTimeline::end() {
   count(left_out_times_, " launches lie outside of the times a Tracy trace can hold and are left out");
   count(left_out_spans_,
         " programs and losses lie outside of the times a Tracy trace can hold and are left out");
+  count(left_out_host_,
+        " events of the host side lie outside of the times a Tracy trace can hold and are left out");
   count(overflown_names_, " names share the source location '(further names)': a Tracy trace holds no more");
 }
 

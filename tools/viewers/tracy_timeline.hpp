@@ -1,9 +1,10 @@
-// The timeline as a Tracy server is told it, over one connection.
+// The timeline as it is sent to a Tracy server, over one connection.
 //
 // Stock servers get a thread a RISC: zones with text and colour, messages, an order of lanes where the
 // dialect has one. Tenstorrent's get a device context a core and device zones, as from tt-metal's own
 // profiler, which its lanes and heat map are made for; stock ones on request, for their statistics of GPU zones.
-// Device zones carry no text. Programs and losses are zones of threads of their own in every dialect.
+// Device zones carry no text. Programs and losses are zones of threads of their own in every dialect, and threads of the
+// workload's host side are threads in front of the chips.
 //
 // Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message says how
 // often:
@@ -43,6 +44,13 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void counter(const TimelineCounter& counter) override;
   void value(const TimelineCounter& counter, uint64_t ns, double value) override;
   void note(uint32_t chip, uint64_t ns, const std::string& text) override;
+  void host_process(const HostProcess& process) override;
+  void host_thread(const HostThread& thread) override;
+  void host_plot(const HostPlot& plot) override;
+  void host_begin(const HostThread& thread, const HostZoneBegin& zone) override;
+  void host_end(const HostThread& thread, uint64_t ns, std::string_view text) override;
+  void host_message(const HostThread& thread, uint64_t ns, std::string_view text) override;
+  void host_value(const HostPlot& plot, uint64_t ns, double value) override;
   void end() override;  // closes what a server needs closed
 
   // Of the reader, at the latest time so far.
@@ -64,6 +72,12 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
     Row main, aside;
     bool left_out = false;
   };
+  struct HostRow {  // a thread of the host side
+    uint32_t id = 0;
+    bool known = false;      // to the server
+    std::vector<bool> open;  // zones, innermost last: whether the server has it
+    uint64_t last_ns = 0;
+  };
   struct Context {
     uint64_t last_ns = 0;
   };
@@ -77,6 +91,9 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::string_view text_of(const TimelineFrame& frame, const ZoneStep& step, const HostSemantics* semantics);
   uint64_t location_of(const ZoneLabel& label, Flaw flaw, bool& overflown);
   uint64_t location_of(const TimelineSpan& span);
+  uint64_t location_of(const HostSource& source);
+  uint64_t add_location(tracy::SourceLocation location);
+  HostRow* host_row(const HostThread& thread, uint64_t ns);
   void own_message(uint64_t ns, const std::string& text, uint32_t rgb);
   std::string context_name(const Lane& lane) const;
 
@@ -100,11 +117,14 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::vector<tracy::SourceLocation> locations_;
   std::set<uint32_t> span_rows_;                                         // that were sent to the server
   std::map<std::pair<std::string, uint32_t>, uint64_t> span_locations_;  // by label and colour
+  std::vector<std::string> processes_;                                   // names, by number
+  std::vector<HostRow> host_rows_;                                       // by number
+  std::vector<uint64_t> host_locations_;                                 // keys, by source; 0: none yet
   std::unordered_map<uint64_t, std::string> plots_;                      // names, by key
   std::string text_;                                                     // of the zone at hand
   std::string frame_text_;                                               // of all zones of the frame at hand
   uint64_t left_out_lanes_ = 0, left_out_late_ = 0, left_out_times_ = 0, left_out_spans_ = 0,
-           overflown_names_ = 0;
+           left_out_host_ = 0, overflown_names_ = 0;
 };
 
 }  // namespace ttc::tools

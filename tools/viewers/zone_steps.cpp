@@ -21,7 +21,7 @@ const char* to_string(Flaw flaw) {
   return "";
 }
 
-// Its begin becomes a mark where nobody has seen it yet; else it is closed where the lane was last.
+// Its begin becomes a mark where no viewer has it yet; else it is closed where the lane was last.
 void ZoneSteps::give_up(const Open& zone) {
   if (zone.start == kNoMarker) {
     steps_.push_back({Kind::end, Flaw::no_end, false, kNoMarker, kNoMarker});

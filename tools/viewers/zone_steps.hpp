@@ -5,7 +5,7 @@
 //
 //   no_end    a start whose end never came. Known within its frame: a mark. Its begin is out already (a zone
 //             of an earlier frame): an end without a marker, at the last time seen on the lane
-//   no_start  an end nobody started: a mark
+//   no_start  an end without a start: a mark
 //   overlap   a start and an end that reach across another zone's: a zone `aside`, on a lane beside this one,
 //             so that both times are true. What does not nest there either: two marks
 //   late      of a frame that is earlier than what the lane has shown; its steps touch no open zone
@@ -58,7 +58,7 @@ class ZoneSteps {
 
   std::span<const markers::Marker> markers_;
   std::vector<Open> open_;
-  std::vector<Open> kept_;  // the lane's, while a late frame is looked at
+  std::vector<Open> kept_;  // the lane's, while a late frame is examined
   std::vector<ZoneStep> steps_;
   std::vector<std::pair<uint32_t, uint32_t>> aside_;  // steps of begin and end
 };

@@ -1,6 +1,9 @@
 #include "tools/watcher/build.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -80,10 +83,17 @@ Built build(const Settings& s, const BuildOptions& o) {
   link(built.brisc_text_bytes, o);
   if (path.empty()) return built;
   std::filesystem::create_directories(o.cache);
-  std::ofstream after(path, std::ios::trunc);
+  // Of several processes that build, each has a name of its own until the file is whole.
+  const std::string pending = path + "." + std::to_string(getpid());
+  std::ofstream after(pending, std::ios::trunc);
   after << built.delay_cycles << '\n';
   after.close();
-  if (!after) cannot(path, "written");
+  if (!after || std::rename(pending.c_str(), path.c_str()) != 0) {
+    const int why = errno;
+    std::remove(pending.c_str());
+    errno = why;
+    cannot(path, "written");
+  }
   return built;
 }
 

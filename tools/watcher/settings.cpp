@@ -37,7 +37,7 @@ bool take(std::string_view& text, char c) {
   text.remove_prefix(1);
   return true;
 }
-// "x,y"; what follows is not looked at.
+// "x,y"; what follows is not examined.
 std::optional<LogicalCore> core_at(std::string_view text) {
   const auto x = take_number(text);
   if (!x || !take(text, ',')) return std::nullopt;

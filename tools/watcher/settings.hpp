@@ -1,5 +1,6 @@
 // What tt-metal's environment variables say of its watcher and of debug delays, read as tt-metal reads them: with its grammar and
-// with what that makes of mistakes (tt-metal llrt/rtoptions.cpp, hal.cpp, 2026). Nothing here corrects what a user meant.
+// with what that makes of mistakes (tt-metal llrt/rtoptions.cpp, hal.cpp, 2026;
+// docs/reference/debug-delays.md). Nothing here corrects what a user meant.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -7,8 +7,8 @@
 //   version 1   still read: a header of 64 bytes, then chunks as they went through the ring, padded to 8
 //               bytes
 //
-// Little-endian throughout; every struct below is in the file as it is in memory. Who writes: one thread of a
-// collector (collector/record/capture_output.hpp). Who reads: any process, also while the file is written.
+// Little-endian throughout; every struct below is in the file as it is in memory. Writer: one thread of a
+// collector (collector/record/capture_output.hpp). Readers: any process, also while the file is written.
 // Every byte is foreign until a checksum over it held and its values were checked.
 //
 // States of a file, each with how it is recognised:
@@ -31,7 +31,7 @@
 //                   them by their headers, one behind the other.
 //   closed          the last 32 bytes are a Trailer whose checksum holds. No byte changes any more.
 //   cut             as being written, but nothing more comes. A block at the end that is not whole is where
-//                   writing stopped, and no damage. Elsewhere it is damage: the reader goes on at the next
+//                   writing stopped, and no damage. Elsewhere it is damage: the reader continues at the next
 //                   multiple of 4096 at which a block header holds.
 //
 // A file of a row (--rotate) is named run.NNNN.ttc.part while it is written, and run.NNNN.ttc once it is
@@ -94,7 +94,7 @@ struct BlockHeader {
   uint32_t chunks = 0;
   uint32_t sections = 0;
   uint32_t markers = 0;       // as far as words could be parsed
-  uint32_t facts_end = 0;     // header, table and the sections of facts lie in front of it
+  uint32_t facts_end = 0;     // header, table and the sections of facts are before it
   uint64_t read_from_ns = 0;  // when its words were read, CLOCK_MONOTONIC_RAW; 0, 0: it has none
   uint64_t read_to_ns = 0;
   uint64_t cycles_from = 0;  // its markers' times; from > to: it has none

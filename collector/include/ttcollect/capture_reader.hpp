@@ -38,7 +38,7 @@ class CaptureReader {
   CaptureReader& operator=(CaptureReader&&) noexcept;
 
   // Of a file of version 2 sessions, names and clock domains come first, as from a segment. False at the end.
-  // `cut()` then tells whether the file ends in the middle of a chunk or block, `damage()`
+  // `cut()` then returns whether the file ends in the middle of a chunk or block, `damage()`
   // whether something made no sense: in a file of version 1 nothing behind it can be found, in one of
   // version 2 the other blocks were read.
   bool next(std::vector<uint64_t>& chunk);
@@ -54,7 +54,7 @@ class CaptureReader {
   uint64_t offset() const;  // of the next chunk or block
   double progress() const;  // 0 to 1
   uint32_t version() const;
-  bool ended_in_order() const;  // of versions 2 and 3: an index stands at the end
+  bool ended_in_order() const;  // of versions 2 and 3: the file ends with an index
   // Of a file of version 2 or 3.
   uint64_t blocks_read() const;
   uint64_t blocks_of_facts() const;  // of them only the facts were read

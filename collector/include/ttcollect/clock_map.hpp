@@ -1,5 +1,5 @@
 // Converts markers' 44-bit device times to host time: the segments of one clock domain as a reader has them.
-// Integer arithmetic only; what an error bound does not say is below a sixteenth of a nanosecond.
+// Integer arithmetic only; the error beyond a bound is below a sixteenth of a nanosecond.
 //
 // Segments come in order. Later ones replace those that were not final, so the same marker may be converted
 // again and better; one whose segment is final gets the same answer from every reader for ever.
@@ -41,7 +41,7 @@ class ClockMap {
   HostTime final_until() const;
 
   // `seen_by`: a host time at which the marker was on the card for sure, such as when the words behind it
-  // were read. It tells which of the counter's wraps and resets is meant (the marker must not be older than
+  // were read. It determines which of the counter's wraps and resets is meant (the marker must not be older than
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
   // The same for many, `out` as long as `marker_times` (the same memory will do). Adds to `runs`.
@@ -49,10 +49,10 @@ class ClockMap {
                std::vector<Run>& runs) const;
 
  private:
-  // Where in the segments a marker seen then is to be looked for.
+  // Where in the segments a marker of that read time is searched for.
   struct Place {
     size_t index = 0;     // of the segment that holds `seen_by`, or the nearest before it
-    bool known = false;   // false: between two eras, where the counter was reset nobody knows when
+    bool known = false;   // false: between two eras, where the counter was reset at an unknown time
     uint64_t newest = 0;  // 64-bit time that the marker is not later than
   };
   Place place_of(HostTime seen_by) const;

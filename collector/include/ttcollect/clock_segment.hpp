@@ -5,7 +5,7 @@
 // Host time is CLOCK_MONOTONIC_RAW in sixteenths of a nanosecond: at 2 GHz a cycle is eight of them, so
 // different cycles stay different times; 64 bits last 36 years of uptime.
 //
-// Who writes: the collector's clock model (collector/sampling/clock_publisher.hpp). Who reads: ClockMap
+// Writer: the collector's clock model (collector/sampling/clock_publisher.hpp). Reader: ClockMap
 // (clock_map.hpp), after check_clock_body().
 #pragma once
 #include <cstddef>
@@ -20,11 +20,17 @@ using HostTime = uint64_t;  // sixteenths of a nanosecond
 inline constexpr uint64_t kHostTicksPerNs = 16;
 inline constexpr uint64_t kNoBound = ~uint64_t{0};
 
+// What the collector draws: no segment of it is slower or faster. AICLK is from 200 to 1400 MHz (tt-zephyr-platforms
+// lib/tenstorrent/bh_arc/aiclk_ppm.c: AICLK_FMIN_MIN, AICLK_FMAX_MAX); a twentieth either way is for the error of
+// the points that a line joins. Time in which the counter was slower or stopped is between two segments.
+inline constexpr uint64_t kSlowestHz = 190'000'000;
+inline constexpr uint64_t kFastestHz = 1'470'000'000;
+
 // What an error bound rests on.
 enum class BoundKind : uint8_t {
   none = 0,         // outside of everything measured: there is no bound
   hard = 1,         // on the chip's largest frequency alone
-  conditional = 2,  // also on: at most one frequency change in a dwell (tested, see CLOCK.md)
+  conditional = 2,  // also on how the frequency moves (tested, see CLOCK.md)
 };
 const char* to_string(BoundKind kind);
 
@@ -47,7 +53,8 @@ struct ClockSegment {
   BoundKind kind = BoundKind::none;
   uint8_t flags = 0;
   uint8_t domain = 0;
-  uint64_t host_to = 0;  // host time at to_cycles, where the next segment of the era begins
+  // Host time at to_cycles. The next segment of the era begins there, or later where the counter stood.
+  uint64_t host_to = 0;
 };
 static_assert(offsetof(ClockSegment, from_cycles) == 0 && offsetof(ClockSegment, to_cycles) == 8 &&
               offsetof(ClockSegment, host_from) == 16 && offsetof(ClockSegment, scale) == 24 &&
@@ -66,9 +73,9 @@ struct ClockHead {
   uint8_t reserved0 = 0;
   uint32_t era = 0;               // of the latest segment
   uint32_t violations = 0;        // times the condition did not hold so far
-  uint64_t dwell_ns = 0;          // the condition: at most one frequency change in so long,
-  uint32_t least_step_ppm = 0;    // of at least so much,
-  uint32_t wander_ppb_per_s = 0;  // and slower drifts no faster than this
+  uint64_t dwell_ns = 0;          // less between two steps is not relied on;
+  uint32_t least_step_ppm = 0;    // the condition: a step is at least so much,
+  uint32_t wander_ppb_per_s = 0;  // and what is not even drifts no faster than this
   uint64_t largest_hz = 0;        // all that hard bounds assume
   // Host ticks to add to bounds for any but the reference tile; kNoBound: not known yet.
   uint64_t tile_spread = 0;
@@ -97,6 +104,12 @@ std::string check_clock_body(std::span<const char> body);
 ClockHead clock_head_of(std::span<const char> body);
 ClockSegment clock_segment_of(std::span<const char> body, size_t index);
 size_t clock_segments_in(std::span<const char> body);
+
+// Whether its frequency is one of those the collector draws. Captures of earlier builds hold others.
+bool has_possible_slope(const ClockSegment& s);
+// Host ticks that so many cycles take at least and at most at such a frequency.
+uint64_t fewest_ticks(uint64_t cycles);
+uint64_t most_ticks(uint64_t cycles);
 
 // The piece between two points of the relation, `to` later than `from` by at least a tick a cycle.
 ClockSegment clock_segment_between(uint64_t from_cycles, HostTime host_from, uint64_t to_cycles,

@@ -6,7 +6,7 @@
 //
 // Both are of a session of their own, which has no device, and carry kHostDevice as their device where they are in the ring.
 // Identities (strings, sources, plots, locks) are numbers of one process; a record that defines one may come after
-// those that use it, because a client is asked for it only then. Times are the client's own ticks. A head relates
+// those that use it, because it is requested from the client only then. Times are the client's own ticks. A head relates
 // them to CLOCK_MONOTONIC_RAW for the records behind it; `timer_mul` and `init_begin` are the client's own idea of
 // nanoseconds since its start, which files of Tracy's programs are written by.
 //
@@ -115,6 +115,15 @@ inline int64_t whole_ns(double ns) {
 inline int64_t raw_ns_of(const HostChunkHead& head, int64_t time) {
   return static_cast<int64_t>(
       head.raw_ns + static_cast<uint64_t>(whole_ns(ticks_between(head.tick, time) * head.ns_per_tick)));
+}
+
+// Ticks that are nanoseconds of CLOCK_MONOTONIC_RAW. They are counted from `near`, a tick of the records behind the head: of more than
+// 2^53, which are 104 days, a double holds no whole number.
+inline void relate_raw_ns(HostChunkHead& head, int64_t near) {
+  head.tick = near;
+  head.raw_ns = static_cast<uint64_t>(near);
+  head.ns_per_tick = 1;
+  head.bound_ns = 0;
 }
 
 // Appends a record. Text beyond 65,535 bytes is cut, which Tracy's items cannot have.

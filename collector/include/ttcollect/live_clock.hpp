@@ -1,4 +1,4 @@
-// The clock table of a live segment as clock models, one a domain: what can be said now, final or not.
+// The clock table of a live segment as clock models, one a domain: what is known now, final or not.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -20,7 +20,7 @@ namespace ttc::collect {
 // One thread's.
 class Redactor {
  public:
-  // The chunk, checked, or what stands for it; until the next call.
+  // The chunk, checked, or its replacement; valid until the next call.
   std::span<const uint64_t> redacted(std::span<const uint64_t> chunk);
 
  private:

@@ -1,6 +1,6 @@
 // What an observer may read of a chip; everything else is refused before anything is loaded. The one place:
-// the kernel-driver card asks it before every aim and every load, the emulated card polices with it.
-// Source: tt-umd issues 1673, 2981 and 3419, device/arch/*_implementation.hpp.
+// the kernel-driver card checks it before every aim and every load, the emulated card records violations of it.
+// Source: tt-umd issues 1673, 2981 and 3419, device/arch/*_implementation.hpp. Hazards: docs/reference/driver.md.
 //
 // Not here on purpose: TDMA (0xFFB11000, a read stalls for 700 ms and can take the host down), interrupt and
 // overlay blocks, core-local RAM, core PCs, counters, everything of ARC, PCIe, L2CPU, security and router
@@ -23,7 +23,7 @@ bool register_readable(const Arch& arch, uint64_t address);
 
 // What may be loaded once more at attaching, to learn which tiles there are; never afterwards. Of Tensix and
 // Ethernet tiles, harvested ones included: node id and configuration of the network interface, which answers
-// there too. Of Blackhole's ARC tile: where its telemetry lies, and the telemetry.
+// there too. Of Blackhole's ARC tile: the address of its telemetry, and the telemetry.
 inline constexpr uint64_t kNiuConfig = 0xFFB20100;
 inline constexpr uint32_t kNiuTileOff = 1u << 12;            // firmware sets it on harvested tiles
 inline constexpr uint64_t kArcTelemetryValues = 0x80030430;  // each holds a pointer into ARC's memory
@@ -44,7 +44,7 @@ bool timer_readable(const Arch& arch, Coord tile, uint64_t address);
 
 enum class Refusal : uint8_t { forbidden_tile, harvested_tile, outside_memory };
 
-// What stands behind a 2 MiB window.
+// What a 2 MiB window gives access to.
 struct Reach {
   TileKind kind = TileKind::none;
   uint64_t base = 0;      // tile address at window offset 0

@@ -46,11 +46,12 @@ struct Identity {
   uint32_t max_compute_cores = 0;    // logical grid x * y
   std::vector<DramView> dram_views;  // by bank id, as tt-metal numbers them: fused-off channels have none
   int workload_pid = 0;              // 0: not known
-  std::vector<std::string> remarks;  // what opening found worth telling, a sentence each
+  std::vector<std::string> remarks;  // remarks of opening the card, a sentence each
 };
 
 struct OpenOptions {
-  bool power_vote = true;  // real cards: ask firmware once to keep tiles and DRAM clocked while we look
+  bool power_vote =
+      true;  // real cards: request once that firmware keeps tiles and DRAM clocked while the card is open
 };
 
 enum class Window : uint8_t { control, payload };
@@ -70,20 +71,20 @@ enum class Health : uint8_t { ok, leaving, gone };  // leaving: announced, a las
 // Monotone since opening; what this process did to the card.
 struct Transactions {
   uint64_t round_trips = 0;  // loads and lines, registers included
-  uint64_t bytes = 0;        // asked for (a line touched for 8 bytes counts 8)
+  uint64_t bytes = 0;        // requested (a line touched for 8 bytes counts 8)
   uint64_t window_moves = 0;
   uint64_t register_loads = 0;  // part of round_trips
   uint64_t transport_ns = 0;    // spent on the way to the card, where there is one: not the card's doing
 };
 
-// What a card says of itself, out of band: costs no round trip.
+// What a card reports of itself, out of band: costs no round trip.
 struct Telemetry {
   std::optional<uint32_t> aiclk_mhz;
   std::optional<uint32_t> power_mw;
   std::optional<int32_t> temperature_mc;  // thousandths of a degree Celsius
 };
 
-// A stretch of card memory that a plain read(2) can fetch. Charged when asked for.
+// A stretch of card memory that a plain read(2) can fetch. Charged when requested.
 struct DescriptorRange {
   int fd = -1;
   uint64_t file_offset = 0;

@@ -1,5 +1,5 @@
 // What can go wrong on an emulated card, as data: which tile, from when, how often. The access layer of the
-// emulator acts on it. An observer sees what it would see of silicon that misbehaves: reads that stall and
+// emulator acts on it. An observer reads what it would read from silicon that misbehaves: reads that stall and
 // return 0xFFFFFFFF (tt-umd device/pcie/device_memcpy.cpp), a reset that ends all file descriptors, a card
 // that is unplugged (tt-kmd chardev.c, memory.c).
 #pragma once

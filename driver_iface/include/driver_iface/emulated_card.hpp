@@ -19,7 +19,7 @@ namespace ttc::card {
 
 struct ClockStep {
   uint64_t after_ns;  // since the card was made
-  uint64_t hz;        // 0: the clock stands, and so does what runs on it
+  uint64_t hz;        // 0: the clock is stopped, and so is what runs on it
 };
 
 // What the tile clocks really did: from `host_ns` (CLOCK_MONOTONIC_RAW) on at `hz`, counted from `cycles`.
@@ -48,12 +48,12 @@ struct EmulatedCardOptions {
   std::vector<ClockStep> clock_steps;
   uint32_t aiclk_mhz = 1000;
   std::vector<CardFault> faults;          // at most kMaxFaults
-  uint32_t max_compute_cores = 0;         // what the card says; 0: as many as it has
+  uint32_t max_compute_cores = 0;         // what the card reports; 0: as many as it has
   uint32_t contradictions = 0;            // set of Contradiction
   uint64_t timer_start = 30'000'000'000;  // ticks of the reference timer, 50 MHz, when the card is made
 };
 
-// Where the profiler logs are, so that the card can tell what of them was read (for pacing).
+// Where the profiler logs are, so that the card can count what of them was read (for pacing).
 struct LogGeometry {
   uint32_t control_address;  // of the control vectors in L1
   uint32_t control_bytes;
@@ -104,7 +104,7 @@ class EmulatedCard {
   uint32_t words_read(uint32_t lane, uint32_t resets) const;
   // From here on everything of the lane up to `words` counts as read.
   void assume_read(uint32_t lane, uint32_t resets, uint32_t words);
-  uint64_t control_reads(Coord tile) const;  // how often observers looked at this tile's vector
+  uint64_t control_reads(Coord tile) const;  // how often observers examined this tile's vector
 
   // Says that the card will go away soon, as a resetting user-mode driver does.
   void announce_leaving();

@@ -1,4 +1,4 @@
-// A value that was read from a card, or the Access that says why there is none. The error is never Access::ok.
+// A value that was read from a card, or the Access with the reason why there is none. The error is never Access::ok.
 #pragma once
 #include <tl/expected.hpp>
 

@@ -1,7 +1,7 @@
 // The one way to write to a card: storing 0 to words that were named when the writer was opened. Nothing else
-// can be asked for: no other value, no other address. Only a collector that was told to recycle opens one.
+// can be asked for: no other value, no other address. Only a collector that was started with --recycle opens one.
 //
-// One writer a card, whoever asks: the card grants it (emulated card: to one connection; kernel driver: its
+// One writer a card, over all processes: the card grants it (emulated card: to one connection; kernel driver: its
 // advisory lock kWriterLock, held by this object's descriptor), and it ends with the process, however that
 // dies. Not thread-safe: one thread, the one that reads the card.
 #pragma once

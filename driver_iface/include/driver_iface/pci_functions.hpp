@@ -1,9 +1,9 @@
-// Every Tenstorrent function on this machine's PCI buses, with a driver or without, and what the kernel tells
+// Every Tenstorrent function on this machine's PCI buses, with a driver or without, and what the kernel reports
 // about it: sysfs, /proc, /dev. Nothing here opens a card. Of config space only what libpci takes from sysfs
 // is used; a function without a driver is listed and never read. A driver's attribute (clock, serial,
 // firmware) costs the driver one read of the chip, as any monitor's look does (tt-kmd enumerate.c).
 //
-// Works for any user. What this user may not see, or the driver does not tell, is left empty and named in
+// Works for any user. What this user may not read, or the driver does not report, is left empty and named in
 // `hidden`.
 #pragma once
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ttc::card {
 
-// Where the machine is looked at. A container may have its host's trees elsewhere.
+// Where the machine is examined. A container may have its host's trees elsewhere.
 struct SystemRoots {
   std::string sys = "/sys";
   std::string proc = "/proc";
@@ -25,14 +25,14 @@ SystemRoots roots_below(const std::string& directory);
 // A process that has the node open.
 struct Opener {
   int pid = 0;       // 0: a process of another pid namespace
-  std::string name;  // empty: not told
+  std::string name;  // empty: not known
   unsigned descriptors = 0;
   bool observer = false;  // every descriptor is power aware (O_APPEND): looks on, does not run a workload
   unsigned windows = 0;   // it has allocated; 0 also when debugfs is not ours to read
 };
 
 struct Link {
-  std::string speed, width;  // as sysfs has them: "16.0 GT/s PCIe", "16"; empty: not told
+  std::string speed, width;  // as sysfs has them: "16.0 GT/s PCIe", "16"; empty: not known
 };
 
 struct PciFunction {
@@ -41,7 +41,7 @@ struct PciFunction {
   std::string arch;    // wormhole_b0, blackhole, grayskull; empty: a device id that is not known
   std::string driver;  // bound to it; empty: none
   Link link, best_link;
-  int numa_node = -1;      // -1: the firmware does not tell
+  int numa_node = -1;      // -1: the firmware does not report it
   std::string local_cpus;  // a CPU list, as in "0-15,32-47"
 
   // Only where tt-kmd is bound.
@@ -53,19 +53,19 @@ struct PciFunction {
   std::optional<unsigned> aiclk_mhz;
   std::optional<double> temperature_c;
   std::vector<Opener> openers;  // by pid
-  int umd_owner_pid = 0;        // has started the device through UMD; 0: nobody
+  int umd_owner_pid = 0;        // has started the device through UMD; 0: no process
 
-  std::vector<std::string> remarks;  // worth telling, a sentence part each
+  std::vector<std::string> remarks;  // for people, a sentence part each
   std::vector<std::string> hidden;   // what could not be seen and why, likewise
 };
 
-// One sentence: what could not be looked at, and why.
+// One sentence: what could not be examined, and why.
 struct InventoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 // `place` leaves out what the driver would have to read from the chip (all its attributes but what names the
-// card) and who has the nodes open: for a collector that only wants to know where its card sits.
+// card) and who has the nodes open: for a collector that needs the place of its card alone.
 enum class Detail : uint8_t { everything, place };
 
 // By PCI address. No PCI bus is no error. Throws InventoryError when there is one that cannot be read.

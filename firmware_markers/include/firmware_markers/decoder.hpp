@@ -2,7 +2,7 @@
 //
 // decode() takes whole spans of one lane's log and appends frames and markers to a Batch. It never reads
 // outside the words it is given, never loops without progress, never throws on content: whatever does not fit
-// the format moves a counter in Anomalies and decoding goes on at the next frame that can be recognised.
+// the format moves a counter in Anomalies and decoding continues at the next frame that can be recognised.
 //
 // What a frame's markers mean beyond the words (tt-metal kernel_profiler.hpp, tt-isa-documentation
 // WormholeB0/TensixTile/DebugTimestamper.md):
@@ -27,7 +27,7 @@ enum MarkerFlags : uint8_t {
   kDuplicate = 2,   // already seen in the previous frame of the same launch
   kStale = 4,       // left over from an earlier launch: not an event of this one
   kRepaired = 8,    // 2^32 was added to the time
-  kQuickPush = 16,  // the zone the firmware itself records around a quick push (known by its place: 5.2)
+  kQuickPush = 16,  // the zone the firmware itself records around a quick push (known by its place)
 };
 
 struct Marker {
@@ -100,7 +100,7 @@ class LaneDecoder {
   // The words of an L1 buffer that was not pushed yet: one frame, whose identity need not be stamped.
   void decode_buffer(std::span<const uint32_t> words, Batch& out);
 
-  // Start over from what a span says about the frame before it.
+  // Start over from the digest that a span has of the frame before it.
   void resume(const FrameDigest& digest) { previous_ = digest; }
   const FrameDigest& digest() const { return previous_; }
   const Anomalies& anomalies() const { return anomalies_; }
@@ -123,7 +123,7 @@ class LaneDecoder {
   Lane lane_;
   FrameDigest previous_;
   Anomalies anomalies_;
-  bool next_starts_ = false;  // decode_customs() ended at a frame that it has looked at
+  bool next_starts_ = false;  // decode_customs() ended at a frame that it has examined
 };
 
 }  // namespace ttc::markers

@@ -3,10 +3,10 @@
 // Evidence, in this order: the core magic word anchors the control vector's address (mailboxes of Jan 2026
 // and later); without one every place a vector may have is tried. The vector's own words must fingerprint one
 // family of generations; the RISC buffers behind it must carry that generation's identity. What does not
-// agree is refused, and the refusal says which evidence disagreed, or which format it is that we know and do
+// agree is refused, and the refusal names the evidence that disagreed, or the known format that we do
 // not read.
 //
-// A vector found without a magic word is weak evidence on one core alone (`anchored` false): believe it when
+// A vector found without a magic word is weak evidence on one core alone (`anchored` false): accept it when
 // further cores have theirs at the same address.
 #pragma once
 #include <cstdint>
@@ -29,8 +29,8 @@ inline constexpr std::string_view kProfilerOff = "profiler not set up";
 
 struct Discovery {
   const Layout* layout = nullptr;  // null: refused
-  uint32_t control_address = 0;
-  uint32_t buffer_address = 0;  // L1 address of RISC 0's buffer
+  uint32_t control_address = 0;    // also of a stranger's vector (known_as)
+  uint32_t buffer_address = 0;     // L1 address of RISC 0's buffer
   ControlVector vector;
   device::Mode mode = device::Mode::normal;  // as far as L1 shows it
   bool anchored = false;
@@ -65,7 +65,7 @@ bool has_narrow_ids(const ControlVector& vector, std::span<const uint32_t> buffe
 // or everything where no log was given to the core. `buffer`: the RISC's; read while no run is in flight.
 bool l1_holds_more(const ControlVector& vector, uint32_t risc, device::Mode mode,
                    std::span<const uint32_t> buffer);
-// How many of them there are. After a reset the index says nothing; a firmware that ends its push late (G2)
+// How many of them there are. After a reset the index shows nothing; a firmware that ends its push late (G2)
 // has left the end in front of the frame's own words.
 uint32_t l1_words(const ControlVector& vector, uint32_t risc, const device::Format& format,
                   std::span<const uint32_t> buffer);

@@ -1,4 +1,4 @@
-// Names of what the kernels on dispatch cores say about themselves: they record the command they work on, its
+// Names of what the kernels on dispatch cores record of themselves: they record the command they work on, its
 // subtype and the runtime id of the program as TS_DATA inside their zones.
 //
 // Source: tt-metal tt_metal/impl/dispatch/kernels/cq_commands.hpp@001254c6, PR #36664 (18), and

@@ -7,7 +7,7 @@
 //   word 12..  custom markers and their payload, possibly one padding marker
 //
 // A frame carries no length: it ends where the next one begins or where the log ends. These functions say
-// where frames begin and end, look at nothing outside `words`, and neither allocate nor throw.
+// where frames begin and end, examine nothing outside `words`, and neither allocate nor throw.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace ttc::markers {
 inline constexpr uint64_t kClockBits = 44;
 inline constexpr uint64_t kClockMask = (uint64_t{1} << kClockBits) - 1;
 
-// The stream of one processor, as far as its words can tell. Set as a whole, Lane{format, risc, flat_id}: the
-// rest follows from these three and is kept because it is asked for at every frame.
+// The stream of one processor, as far as its words show. Set as a whole, Lane{format, risc, flat_id}: the
+// rest follows from these three and is kept because every frame needs it.
 struct Lane {
   const device::Format* format = nullptr;
   uint8_t risc = 0;
@@ -105,7 +105,7 @@ inline bool frame_starts(std::span<const uint32_t> words, size_t at, const Lane&
 // Likewise, but the sentinel was overwritten by a marker of another RISC.
 inline bool frame_starts_damaged(std::span<const uint32_t> words, size_t at, const Lane& lane) {
   if (at + device::kFirstCustomWord > words.size() || !is_marker(words[at])) return false;
-  const bool may_be_open = lane.mode == device::Mode::trace_only;  // a replay whose end BRISC never saw
+  const bool may_be_open = lane.mode == device::Mode::trace_only;  // a replay whose end BRISC did not record
   return (may_be_open || !is_blank(words[at])) && detail::carries_identity(words.data() + at, lane);
 }
 
@@ -140,7 +140,7 @@ uint64_t start_time(std::span<const uint32_t> frame);
 uint64_t first_custom_time(std::span<const uint32_t> frame);
 
 // What must be known of a lane's past to judge its next frame. Every span carries one
-// (shm::SpanEntry::digest), so that a reader that starts there decodes what one that saw everything decodes.
+// (shm::SpanEntry::digest), so that a reader that starts there decodes what one that read everything decodes.
 // It crosses processes and files: the layout is part of their format (docs/format-versions.md). All zeros:
 // nothing is known.
 struct FrameDigest {
@@ -174,7 +174,7 @@ struct Ceiling {
 };
 
 // Verifies frames from words[0] on and stops at the first that does not hold: syntax, identity, and time.
-// Every time a frame adds must be later than digest.last_time (when known), which is what tells a frame that
+// Every time a frame adds must be later than digest.last_time (when known), which distinguishes a frame that
 // has not landed yet from the older bytes it will replace. A frame whose FW start slot is unset has no time
 // of its own (a RISC that sat the launch out): judge.sat_out_ok(host_id) then decides. `cut`: the log goes on
 // behind `words`, so the last frame is only whole when another begins behind it. Leaves in `digest` what must

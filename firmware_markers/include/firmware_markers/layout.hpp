@@ -41,7 +41,7 @@ struct CorePlace {
   CoreKind kind;
   uint32_t mailbox_base;       // L1 address
   uint32_t mailbox_base_2025;  // where some builds of 2025 had it; 0: the same
-  uint32_t magic;              // core_info word that tells the kind (M2 mailboxes of Jan 2026 and later)
+  uint32_t magic;              // core_info word of the kind (M2 mailboxes of Jan 2026 and later)
   uint32_t riscs;              // with a buffer of their own
 };
 

@@ -1,8 +1,8 @@
 // What one log holds and lacks, judged when nothing is being pushed any more: words in, parts and gaps out. Pure.
 //
 // One quantity is carried forward, FrameDigest::last_time: every marker of the lane up to it is in a part or inside a gap. It
-// has two ways forward: a frame that verifies and stands directly behind the one before it, or a gap. What does not verify is
-// never delivered; a cause that nobody thought of becomes a gap too large, not a silent loss.
+// has two ways forward: a frame that verifies and directly follows the one before it, or a gap. What does not verify is
+// never delivered; a cause that no rule covers becomes a gap too large, not a silent loss.
 //
 //   Words that are no frame behind the last one  a gap of as many words, up to the next frame that is later. Firmware before
 //       2026 leaves them: once one RISC's log is full the later RISCs' indices go on without their words being written, and

@@ -1,7 +1,7 @@
 // Which tt-metal built the workload, as a month.
 //
 // Payloads carry numbers (kinds of NoC events, counters, dispatch commands) whose meaning changed with
-// tt-metal and stands nowhere on the card. Tables of these numbers are therefore rows with a first month, and
+// tt-metal and is not on the card. Tables of these numbers are therefore rows with a first month, and
 // the month comes from the user or, failing that, from the layout generation. A number that the row does not
 // know stays a number.
 #pragma once

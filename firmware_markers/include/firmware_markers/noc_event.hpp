@@ -32,12 +32,12 @@ enum class FabricRouting : uint8_t { regular = 0, low_latency = 1, low_latency_m
 
 struct NocEvent {
   NocEventKind kind = NocEventKind::local;
-  uint8_t type = 0;  // as on the card; NocEventTable::name() says what it is
+  uint8_t type = 0;  // as on the card; NocEventTable::name() has its name
 
   // local, fabric, fabric_scatter
   int8_t dst_x = -1, dst_y = -1;  // as the core addressed it, not NOC0 physical; -1,-1: no destination
   int8_t end_x = -1, end_y = -1;  // other corner of a multicast; fabric: range or index, direction or count
-  uint8_t noc = 0;                // 1 NOC_0, 2 NOC_1, 0 not told
+  uint8_t noc = 0;                // 1 NOC_0, 2 NOC_1, 0 not known
   uint32_t bytes = 0;             // local: rounded up to 32, at most 8160; scatter: of one chunk
 
   int8_t vc = 0;        // local: virtual channel, -1 for dynamic

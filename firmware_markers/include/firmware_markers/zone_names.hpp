@@ -4,8 +4,8 @@
 //   s = NAME,FILE,LINE,KERNEL_PROFILER
 //   note line = anything '#pragma message: s'      (the closing quote is the last character)
 //
-// Two strings may share a hash. All are kept; a hash with more than one is ambiguous and says so. Which one a
-// marker means is decided by the processor that recorded it, where the names tell: BRISC-FW is never
+// Two strings may share a hash. All are kept; a hash with more than one is ambiguous (ambiguous()). Which one a
+// marker means is decided by the processor that recorded it, where the names show it: BRISC-FW is never
 // TRISC_0's. Where they do not, the first one seen counts and the choice is called undecided.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Chunks: what flows through the ring, stands in the standing area and is kept in capture files. A chunk is a
+// Chunks: what flows through the ring, is in the standing area and is kept in capture files. A chunk is a
 // header of 64 bytes and a body. All integers are little-endian; all offsets count from the chunk's start.
 //
 //   kind               n  body                                               where          written by
@@ -54,7 +54,7 @@ enum class ChunkKind : uint16_t {
   host_names = 11,
 };
 
-// What the collector noticed on the way to these words, or bits that say where the chunk comes from.
+// What the collector noticed on the way to these words, or the origin of the chunk.
 enum ChunkFlags : uint32_t {
   kRetried = 1,    // a frame had not landed at first and was read again
   kRecovered = 2,  // read after a host reset, from behind the new end of the log
@@ -179,21 +179,23 @@ static_assert(offsetof(LossTotal, cause) == 0 && offsetof(LossTotal, precision) 
               sizeof(LossTotal) == 32 && std::is_trivially_copyable_v<LossTotal> &&
               std::is_standard_layout_v<LossTotal>);
 
-// What a card reported of itself at one time. A later version may be longer: a reader takes the part that it
-// knows.
+// What a card reported of itself at one time, and what collecting from it took then. A later version may be longer: a reader
+// takes the part that it knows.
 struct TelemetryRecord {
   uint64_t host_ns = 0;  // CLOCK_MONOTONIC_RAW
-  uint32_t known = 0;    // bit 0 AICLK, 1 power, 2 temperature
+  uint32_t known = 0;    // bit 0 AICLK, 1 power, 2 temperature, 3 link share, 4 log fill
   uint32_t aiclk_mhz = 0;
   uint32_t power_mw = 0;
-  int32_t temperature_mc = 0;  // thousandths of a degree Celsius, of the ASIC
-  uint64_t reserved = 0;
+  int32_t temperature_mc = 0;   // thousandths of a degree Celsius, of the ASIC
+  uint32_t link_share_ppm = 0;  // of what the way to the card can carry, since the record before
+  uint32_t log_fill_ppm = 0;    // of the fullest log on the card, since the record before
 };
 static_assert(offsetof(TelemetryRecord, host_ns) == 0 && offsetof(TelemetryRecord, known) == 8 &&
               offsetof(TelemetryRecord, aiclk_mhz) == 12 && offsetof(TelemetryRecord, power_mw) == 16 &&
-              offsetof(TelemetryRecord, temperature_mc) == 20 && offsetof(TelemetryRecord, reserved) == 24 &&
-              sizeof(TelemetryRecord) == 32 && std::is_trivially_copyable_v<TelemetryRecord> &&
-              std::is_standard_layout_v<TelemetryRecord>);
+              offsetof(TelemetryRecord, temperature_mc) == 20 &&
+              offsetof(TelemetryRecord, link_share_ppm) == 24 &&
+              offsetof(TelemetryRecord, log_fill_ppm) == 28 && sizeof(TelemetryRecord) == 32 &&
+              std::is_trivially_copyable_v<TelemetryRecord> && std::is_standard_layout_v<TelemetryRecord>);
 
 // Checks everything a reader later relies on against `chunk.size_bytes()`: lengths, span table, span bounds,
 // alignment. Returns the first contradiction; empty when the chunk is sound. It does not check that values of

@@ -1,5 +1,5 @@
 // A small table in a segment that is replaced as a whole, some ten times a second, and read without a lock:
-// the clock models. It is words without meaning here; ttcollect/live_clock.hpp says what they are.
+// the clock models. It is words without meaning here; ttcollect/live_clock.hpp defines them.
 //
 //   0              ClockTableControl
 //   128            slot 0: kClockSlotWords words, the first one of them the length in words

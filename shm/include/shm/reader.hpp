@@ -7,7 +7,7 @@
 // Opening a segment is a sequence of waits, each until the deadline: for the file, for its size, for its
 // magic word (stored last by the writer), and, where the caller waits, for a collector that holds it.
 //
-// Errors: SegmentError, one sentence, where attaching fails; afterwards next() says what ended the stream.
+// Errors: SegmentError, one sentence, where attaching fails; afterwards next() returns what ended the stream.
 // Not thread-safe: one reader, one thread.
 #pragma once
 #include <array>
@@ -36,10 +36,10 @@ class Reader {
   enum class Next : uint8_t {
     chunk,        // `chunk` holds one; check_chunk() found nothing against it
     timeout,      // nothing came in time
-    lapped,       // the writer overwrote what was not read yet; the next call goes on behind it
+    lapped,       // the writer overwrote what was not read yet; the next call continues behind it
     ended,        // the collector ended in order, and everything was delivered
     writer_died,  // the collector died, and everything that it published was delivered
-    damaged,      // the bytes contradict themselves: damage() says where. Every later call returns the same
+    damaged,  // the bytes contradict themselves: damage() has the place. Every later call returns the same
   };
   // The next chunk: standing ones first, then the loss table, then the ring; after a lap the loss table
   // again. A loss record may thus be delivered again: the last one with a given id is the one that counts.
@@ -48,7 +48,8 @@ class Reader {
   // How long next() sleeps at most before it checks whether the writer has died; 100 ms at first.
   void set_recheck(unsigned ms);
 
-  // Positions in the ring (ring.hpp), for readers of a part of it: everything below tail() is published;
+  // Positions in the ring (ring.hpp), for readers of a part of it: everything below tail() is announced,
+  // or published where the writer has ended or died;
   // position() is where next() continues; skip_to() passes over records that end at or below a position.
   uint64_t tail() const;
   uint64_t position() const;
@@ -74,7 +75,7 @@ class Reader {
         0;  // CLOCK_MONOTONIC_RAW: what was read from the card before is gone; 0: not known
   };
   const Overwritten& overwritten() const;
-  std::string damage() const;  // why next() said damaged
+  std::string damage() const;  // why next() returned damaged
 
  private:
   struct Impl;

@@ -3,6 +3,7 @@
 //   position   64-bit, monotone, in bytes; offset in the ring = position % capacity (a power of two)
 //   tail       everything below is published
 //   oldest     everything from here to tail is intact; the writer raises it BEFORE it overwrites
+//   announced  what readers that poll go by, at most tail; 0: the writer announces nothing, and they go by tail
 //
 // Records (chunks, chunk.hpp) are 64-byte aligned and never straddle the end: what is left there becomes a
 // padding record. The largest record is capacity/8.
@@ -24,9 +25,17 @@
 //   publish             v                             v       `tail` is raised: the record can be read
 //              .... # # [B][C]...[X][Y][Z][ new  ]
 //
+// What readers poll is written seldom. A line that they keep loading has to be fetched back for every store to it, which costs the
+// writer ten times what the store of a small record does. So:
+//   - `tail` is stored with every record, and loaded only where a reader begins, and where no announcement can be waited for: the
+//     writer is dead or has ended, or is silent for longer than a sleep. A writer that dies thus loses nothing that was published;
+//   - `announced` is stored when readers are woken, once a sweep, and now and then in a long one; a reader that polls takes what is below it;
+//   - `oldest` is raised by at least give_up_bytes() at a time, so that up to so much less than the ring holds is intact. Passing
+//     over records that are given up loads them one after another, which is why it is no more.
+//
 // A reader keeps a position of its own and, for each record: copies it out, then loads `oldest` and keeps the
 // copy only when `oldest` is still at or below the record. When `oldest` is above the reader's position the
-// reader was lapped: it goes on at `oldest`, and the bytes between are its loss.
+// reader was lapped: it continues at `oldest`, and the bytes between are its loss.
 //
 //   reader         sees                              does
 //   position == tail                                 empty: nothing is published there yet
@@ -35,15 +44,17 @@
 //   a length that cannot be, oldest still below      damaged: the memory is no sound ring
 //
 // A writer that dies between any two stores leaves all records in [oldest, tail) readable: nothing above tail
-// is looked at, and what it had given up is below `oldest`.
+// is examined, and what it had given up is below `oldest`.
 //
 // Memory order, without stand-alone fences. The writer raises `oldest` (relaxed store W1), then stores
 // payload with release (W2). A reader copies payload with acquire loads (R2), then loads `oldest` (relaxed,
 // R1). If R2 saw any word of an overwriting W2, it synchronises with that store, so W1 happens before R1 and
 // R1 sees the raised value: the reader is lapped. If R2 saw none, the record is intact. Publication is the
 // release store of `tail` (P) paired with the reader's acquire load of it (Q): what was stored before P is
-// seen after Q. On x86-64 all of these are plain moves.
+// seen after Q. An announcement is a release store of the same position behind P, and its load an acquire: it publishes all that P did.
+// On x86-64 all of these are plain moves.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -60,14 +71,15 @@ constexpr uint64_t align_record(uint64_t bytes) {
   return (bytes + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1};
 }
 
-// Shared words of a ring; only the writer stores to them. Each is on its own cache line.
+// Shared words of a ring; only the writer stores to them. Two cache lines: the one that readers poll, and the tail's.
 struct RingControl {
   alignas(64) std::atomic<uint64_t> oldest{0};
+  std::atomic<uint64_t> announced{0};
   alignas(64) std::atomic<uint64_t> tail{0};
 };
-static_assert(offsetof(RingControl, oldest) == 0 && offsetof(RingControl, tail) == 64 &&
-              sizeof(RingControl) == 128 && std::is_standard_layout_v<RingControl> &&
-              std::atomic<uint64_t>::is_always_lock_free);
+static_assert(offsetof(RingControl, oldest) == 0 && offsetof(RingControl, announced) == 8 &&
+              offsetof(RingControl, tail) == 64 && sizeof(RingControl) == 128 &&
+              std::is_standard_layout_v<RingControl> && std::atomic<uint64_t>::is_always_lock_free);
 
 class RingWriter {
  public:
@@ -83,6 +95,12 @@ class RingWriter {
   uint64_t* claim(uint64_t bytes);
   // Publishes the first `bytes` of the claim; their ChunkHeader must be in place.
   void publish(uint64_t bytes);
+  // Shows what was published to readers that poll. Once a sweep, before they are woken, or seldom in comparison to publish().
+  void announce();
+
+  // By how much `oldest` is raised at least.
+  static constexpr uint64_t kMostGivenUp = 4096;
+  uint64_t give_up_bytes() const { return std::min(capacity() / 64, kMostGivenUp); }
 
  private:
   void make_room(uint64_t end);
@@ -107,19 +125,24 @@ class RingCursor {
  public:
   RingCursor(const RingControl& control, std::span<const uint64_t> ring);
 
-  // Both positions are only where to begin: next() checks whatever stands there, so that any order would do.
+  // Both positions are only where to begin: next() checks what is there, so that any order would do.
   void to_oldest() { position_ = control_->oldest.load(std::memory_order_acquire); }
   void to_newest() { position_ = control_->tail.load(std::memory_order_acquire); }
 
-  // Copies the next record, validated against being overwritten meanwhile. `lapped`: what was lost is in
+  // Copies the next announced record, validated against being overwritten meanwhile. `lapped`: what was lost is in
   // lost_bytes(), and the cursor is at the oldest intact record. `damaged`: the lengths make no sense; the
   // ring cannot be followed any further.
-  Poll next(std::vector<uint64_t>& chunk) { return next_before(tail(), chunk); }
+  Poll next(std::vector<uint64_t>& chunk) { return next_before(announced(), chunk); }
   // Likewise, but only what was published when tail() said `tail`: a caller can thus look elsewhere in
   // between and keep what it finds there ahead of later records.
   Poll next_before(uint64_t tail, std::vector<uint64_t>& chunk);
   // Q: acquire, so that every word of the records below it is seen as it was published, or as overwritten.
   uint64_t tail() const { return control_->tail.load(std::memory_order_acquire); }
+  // What a reader that polls goes by; likewise acquire. It may lie below position(), where a reader began at the tail.
+  uint64_t announced() const {
+    const uint64_t position = control_->announced.load(std::memory_order_acquire);
+    return position ? position : tail();
+  }
   // Passes over records that end at or below `position` without copying them; stops where it cannot.
   void skip_to(uint64_t position);
 

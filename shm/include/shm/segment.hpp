@@ -1,5 +1,5 @@
 // A live segment: the file /dev/shm/ttcollect-<live name>.<user id>. This page is the ABI; every offset is pinned
-// below, and docs/format-versions.md says what its version numbers mean.
+// below, and docs/format-versions.md defines its version numbers.
 //
 //   0        SegmentHeader   identity, offsets and sizes of what follows, and the words that change
 //   4096     counters        counters_count slots of 64 bytes, each with its label beside the value
@@ -9,10 +9,10 @@
 //   ...      ring            see ring.hpp
 //
 // Only the header's place is fixed: a reader takes every other place from the header, which is 64-byte
-// aligned there and lies behind the 512 bytes of the header.
+// aligned there and follows the 512 bytes of the header.
 //
-// Who writes: one process, the writer. It holds an open-file-description lock on the file, which the kernel
-// releases when the process ends, however it ends. Who reads: any number of processes, read-only. They take
+// Writer: one process. It holds an open-file-description lock on the file, which the kernel
+// releases when the process ends, however it ends. Readers: any number of processes, read-only. They take
 // no lock and are not registered anywhere. A segment outlives its writer.
 //
 // States of a segment, each with how it is recognised and who may touch it:
@@ -78,7 +78,8 @@ struct SegmentError : std::runtime_error {
 
 inline constexpr uint64_t kMagic = 0x3130'7463'656c'6c74;  // little-endian text "tllect01"
 inline constexpr uint32_t kAbiMajor = 1;                   // a reader refuses any other
-inline constexpr uint32_t kAbiMinor = 1;                   // 1: the loss table
+inline constexpr uint32_t kAbiMinor =
+    3;  // 1: the loss table; 2: RingControl::announced; 3: TelemetryRecord::link_share_ppm, log_fill_ppm
 
 enum class SegmentState : uint32_t { live = 1, ended = 2 };
 
@@ -165,7 +166,7 @@ enum class Counter : uint32_t {
   disk_bytes,
   disk_lapped_bytes,
   wakes,
-  link_bytes_per_s,  // what the way to the card can carry: nominal where sysfs tells, else measured at attach
+  link_bytes_per_s,  // what the way to the card can carry: nominal where sysfs has it, else measured at attach
   clock_samples,
   clock_steps,       // changes of frequency
   clock_violations,  // times the condition of bounds did not hold
@@ -214,7 +215,7 @@ class SegmentWriter {
   uint64_t get(Counter counter) const;
   void set_clock(std::span<const uint64_t> words);  // replaces the clock table
   void heartbeat(uint64_t monotonic_ns);
-  void wake_readers();  // at most once a sweep: costs a system call
+  void wake_readers();  // announces what was published; at most once a sweep: costs a system call
   void end();           // an orderly end
   uint64_t session() const;
 

@@ -286,6 +286,14 @@ TEST_F(Refusal, streaming_by_its_rings) {
   refused_as("streaming profiler", "TT_METAL_STREAMING_PROFILER");
 }
 
+TEST_F(Refusal, streaming_without_a_relay_whose_words_nobody_takes) {
+  control = control_address_after(0x10 + 2784, 0x10);
+  image.at(0x10 + 2784) = kWorkerMagic;
+  word(24) = word(25) = 100'000;
+  refused_as("streaming profiler", "TT_METAL_STREAMING_PROFILER");
+  EXPECT_EQ(image.discover().control_address, control);
+}
+
 TEST_F(Refusal, g4_without_a_log_is_not_taken_for_rings) {
   control = image.place(layout("G4"), 0x10 + 2784);
   const device::Format& f = layout("G4").format;
@@ -458,7 +466,7 @@ TEST_P(Ethernet, finds_the_vector_of_its_own_kind) {
   EXPECT_TRUE(d.anchored);
 }
 
-// Both kinds of Blackhole begin at one address: only the magic word tells which firmware runs there.
+// Both kinds of Blackhole begin at one address: only the magic word shows which firmware runs there.
 TEST_P(Ethernet, the_other_kind_does_not_take_it) {
   const CoreKind other =
       GetParam().kind == CoreKind::active_ethernet ? CoreKind::idle_ethernet : CoreKind::active_ethernet;

@@ -107,7 +107,7 @@ std::string without_ordinal(const std::string& row) {
   return row.substr(0, first) + row.substr(row.find(',', first + 1));
 }
 
-// Drops the frame ordinals, and with them what tells quick push's repeats apart.
+// Drops the frame ordinals, and with them what distinguishes quick push's repeats.
 Rows distinct_events(const Rows& rows) {
   Rows out;
   for (const std::string& row : rows) out.push_back(without_ordinal(row));

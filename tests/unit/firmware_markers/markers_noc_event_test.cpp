@@ -90,7 +90,7 @@ TEST(NocEvent, the_layout_of_2025_has_the_type_behind_the_coordinates) {
   const NocEvent fabric = unpack({18, 21, 3, 1, 1, 0, 28, 0}, kJune2025);
   EXPECT_EQ(fabric.kind, NocEventKind::fabric);
   EXPECT_EQ(fabric.routing, FabricRouting::low_latency);
-  EXPECT_EQ(fabric.noc, 0) << "not told then";
+  EXPECT_EQ(fabric.noc, 0) << "not known then";
   const NocEvent routing = unpack({0x78, 0x56, 0x34, 0x12, 0, 0, 34, 0}, kJune2025);
   EXPECT_EQ(routing.kind, NocEventKind::routing_1d);
   EXPECT_EQ(routing.routing_field, 0x12345678u);

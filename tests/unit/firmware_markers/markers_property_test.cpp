@@ -235,7 +235,7 @@ std::vector<Event> events_of(const Batch& batch) {
   return out;
 }
 
-// One epoch after another, as a reader that looks at `stride` launches at a time sees them.
+// One epoch after another, as a reader that examines `stride` launches at a time sees them.
 template <const Format& F>
 void play(uint32_t seed, bool roll_overs) {
   SCOPED_TRACE("seed " + std::to_string(seed) + " G" + std::to_string(F.generation));
@@ -323,7 +323,7 @@ std::vector<uint32_t> some_log(uint32_t seed, uint32_t risc) {
 }
 
 // Words by what became of them: heads of frames, packets and padding, and what the decoder says it skipped.
-// Whoever adds them up must come to the length of the log: nothing vanishes, nothing is counted twice.
+// Their sum must be the length of the log: nothing vanishes, nothing is counted twice.
 void expect_every_word_accounted(std::span<const uint32_t> words, const LaneDecoder& decoder,
                                  const Batch& batch) {
   const Anomalies& odd = decoder.anomalies();

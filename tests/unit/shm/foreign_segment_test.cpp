@@ -1,4 +1,4 @@
-// What a reader makes of a segment whose bytes nobody vouches for.
+// What a reader makes of a segment whose bytes are not trusted.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -141,6 +141,9 @@ TEST(ForeignSegment, header_fields_that_contradict_its_size_are_refused) {
       {"oldest beyond tail", [](auto& h) { h.ring.oldest = h.ring.tail + 64; },
        "refused: its ring positions"},
       {"oldest unaligned", [](auto& h) { h.ring.oldest += 8; }, "refused: its ring positions"},
+      {"announced beyond tail", [](auto& h) { h.ring.announced = h.ring.tail + 64; },
+       "refused: its ring positions"},
+      {"announced unaligned", [](auto& h) { h.ring.announced = 8; }, "refused: its ring positions"},
       {"tail unaligned", [](auto& h) { h.ring.tail += 1; }, "refused: its ring positions"},
       {"standing tail beyond", [](auto& h) { h.standing_tail = 1088; }, "damaged: the standing"},
       {"standing tail huge", [](auto& h) { h.standing_tail = ~uint64_t{0}; }, "damaged: the standing"},

@@ -1,4 +1,4 @@
-// Readers that come late, or were lapped, have the whole account: every interval as it was told last.
+// Readers that come late, or were lapped, have the whole account: every interval as it was published last.
 #include "shm/loss_table.hpp"
 
 #include <gtest/gtest.h>
@@ -165,7 +165,7 @@ TEST(LossTable, a_full_table_says_so_and_goes_on_replacing) {
   EXPECT_EQ(shm::loss_at(words.data(), 2).id, 900u);
 }
 
-// Readers come and go while intervals are told and told again; whoever stays to the end has the last of each.
+// Readers come and go while intervals are published and replaced; a reader that stays to the end has the last of each.
 TEST(LossTable, whoever_stays_to_the_end_has_the_account_whenever_he_came) {
   Losing losing(64 << 10);
   std::atomic<bool> started{false};

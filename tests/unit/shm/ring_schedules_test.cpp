@@ -97,14 +97,16 @@ uint64_t number_of(const std::vector<uint64_t>& chunk) {
 
 // A full ring, and the stores of a writer that goes on in it: overwriting, with padding at the end.
 struct Case {
-  explicit Case(uint64_t more) {
+  explicit Case(uint64_t more, bool announces = false) {
     RingWriter writer(world.control, world.ring);
     uint64_t number = 1;
     while (world.control.tail.value < 960) publish(writer, number, number % 3 ? kShort : kLong), ++number;
     before = number - 1;
+    if (announces) writer.announce();
     start = world;
     stepped::stage.recording = &stores;
     for (uint64_t i = 0; i < more; ++i) publish(writer, number + i, i % 2 ? kShort : kLong);
+    if (announces) writer.announce();
     stepped::stage.recording = nullptr;
     last = before + more;
     world = start;
@@ -151,10 +153,12 @@ Outcome read_under(Case& c, const std::vector<size_t>& schedule, size_t until, b
   Outcome o;
   std::vector<uint64_t> chunk;
   for (unsigned turn = 0; turn < 100; ++turn) {
-    const Poll poll = cursor.next(chunk);
+    // Who knows that the writer is dead goes by the tail, as Reader does.
+    const bool dead = load > schedule.size();
+    const Poll poll = dead ? cursor.next_before(cursor.tail(), chunk) : cursor.next(chunk);
     if (poll == Poll::record) o.numbers.push_back(number_of(chunk));
     if (poll == Poll::damaged) o.damaged = true;
-    if (poll == Poll::damaged || (poll == Poll::empty && load > schedule.size())) break;
+    if (poll == Poll::damaged || (poll == Poll::empty && dead)) break;
   }
   stepped::stage.before_load = nullptr;
   o.lost_bytes = cursor.lost_bytes();
@@ -167,7 +171,8 @@ void expect_sound(const Outcome& o, uint64_t last, const std::string& what) {
   for (size_t i = 1; i < o.numbers.size(); ++i) {
     ASSERT_GT(o.numbers[i], o.numbers[i - 1]) << what;
     if (o.laps == 0) {
-      ASSERT_EQ(o.numbers[i], o.numbers[i - 1] + 1) << what << ": a record is missing and no lap was told";
+      ASSERT_EQ(o.numbers[i], o.numbers[i - 1] + 1)
+          << what << ": a record is missing and no lap was reported";
     }
   }
   ASSERT_EQ(o.lost_bytes != 0, o.laps != 0) << what;
@@ -226,7 +231,36 @@ TEST(RingSchedules, a_writer_that_dies_after_any_store_leaves_whole_records) {
   }
 }
 
-// A reader that stops before each of its loads, until it is told to go on.
+TEST(RingSchedules, readers_that_go_by_announcements) {
+  Case c(1, true);
+  std::vector<size_t> schedule;
+  size_t runs = 0, lapped = 0;
+  all_schedules(c.stores.size(), 6, schedule, [&](const std::vector<size_t>& s) {
+    if (testing::Test::HasFatalFailure()) return;
+    const Outcome o = read_under(c, s, c.stores.size(), false);
+    expect_sound(o, c.last, text_of(s));
+    ++runs;
+    lapped += o.laps != 0;
+  });
+  EXPECT_GT(lapped, 0u);
+  EXPECT_LT(lapped, runs);
+}
+
+TEST(RingSchedules, a_writer_that_dies_before_it_announces_loses_nothing_that_it_published) {
+  Case c(3, true);
+  for (size_t until = 0; until <= c.stores.size(); ++until) {
+    const Outcome adopted = read_under(c, {}, until, false);
+    ASSERT_FALSE(adopted.numbers.empty());
+    std::vector<size_t> schedule;
+    all_schedules(until, 3, schedule, [&](const std::vector<size_t>& s) {
+      if (testing::Test::HasFatalFailure()) return;
+      expect_sound(read_under(c, s, until, false), adopted.numbers.back(),
+                   "dies after " + std::to_string(until) + ", " + text_of(s));
+    });
+  }
+}
+
+// A reader that stops before each of its loads, until it may go on.
 class SteppedReader {
  public:
   SteppedReader(Case& c, const bool& settled)

@@ -1,4 +1,4 @@
-// The ring on plain arrays: exact positions, what a reader is told, and damaged bytes.
+// The ring on plain arrays: exact positions, what a reader gets, and damaged bytes.
 #include "shm/ring.hpp"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace ttc::shm {
@@ -268,6 +269,88 @@ TEST(Ring, a_writer_goes_on_where_the_control_words_stand) {
   Ring::write(to, 64, 1000);
   second.publish(64);
   EXPECT_EQ(ring.tail(), tail + 64);
+}
+
+TEST(Ring, a_reader_that_polls_takes_what_was_announced_and_no_more) {
+  Ring ring;
+  RingCursor reader = ring.cursor();
+  std::vector<uint64_t> chunk;
+  ring.put(64, 0);
+  ASSERT_EQ(reader.next(chunk), Poll::record) << "without announcements: by the tail";
+  ring.writer->announce();
+  ring.put(64, 1);
+  ring.put(64, 2);
+  EXPECT_EQ(reader.next(chunk), Poll::empty);
+  EXPECT_EQ(reader.tail(), 192u) << "all the same it is published";
+  ring.writer->announce();
+  for (const uint64_t number : {1u, 2u}) {
+    ASSERT_EQ(reader.next(chunk), Poll::record);
+    EXPECT_EQ(chunk[1], number);
+  }
+  EXPECT_EQ(reader.next(chunk), Poll::empty);
+}
+
+TEST(Ring, a_reader_that_began_at_the_tail_waits_for_the_announcement_of_what_follows) {
+  Ring ring;
+  ring.put(64, 0);
+  ring.writer->announce();
+  ring.put(64, 1);
+  RingCursor reader = ring.cursor();
+  reader.to_newest();
+  std::vector<uint64_t> chunk;
+  EXPECT_EQ(reader.next(chunk), Poll::empty);
+  ring.put(64, 2);
+  EXPECT_EQ(reader.next(chunk), Poll::empty);
+  ring.writer->announce();
+  ASSERT_EQ(reader.next(chunk), Poll::record);
+  EXPECT_EQ(chunk[1], 2u);
+}
+
+TEST(Ring, a_reader_behind_an_announcement_that_was_overwritten_knows_what_it_lost) {
+  Ring ring;
+  RingCursor reader = ring.cursor();
+  ring.put(64, 0);
+  ring.writer->announce();
+  for (int i = 0; i < 20; ++i) ring.put(512, i);  // a sweep larger than the ring
+  std::vector<uint64_t> chunk;
+  EXPECT_EQ(reader.next(chunk), Poll::lapped);
+  EXPECT_EQ(reader.lost_bytes(), ring.oldest());
+  EXPECT_EQ(reader.next(chunk), Poll::empty);
+  ring.writer->announce();
+  EXPECT_EQ(reader.next(chunk), Poll::record);
+  EXPECT_EQ(reader.position(), ring.oldest() + 512);
+}
+
+// What readers load for each record was stored for each record, so that every store waited for the line to come back.
+TEST(Ring, oldest_was_stored_with_every_record_of_a_full_ring) {
+  Ring ring(64 << 10);
+  const uint64_t step = ring.writer->give_up_bytes();
+  EXPECT_EQ(step, 1024u);
+  while (ring.tail() < ring.capacity) ring.put(64, 1);
+  uint64_t stores = 0;
+  for (uint64_t before = ring.oldest(); ring.tail() < 9 * ring.capacity; before = ring.oldest()) {
+    ring.put(64, 1);
+    if (ring.oldest() == before) continue;
+    ++stores;
+    EXPECT_EQ(ring.oldest() - before, step);
+  }
+  EXPECT_EQ(stores, 8u * 64);
+  EXPECT_GE(ring.tail() - ring.oldest(), ring.capacity - step) << "no more than that is given up";
+  EXPECT_EQ(Ring(8 << 20).writer->give_up_bytes(), 4096u);
+}
+
+TEST(Ring, oldest_stays_far_below_the_tail_whatever_the_records) {
+  std::mt19937 dice(20261123);
+  for (const size_t capacity : {4096u, 8192u, 65536u}) {
+    Ring ring(capacity);
+    for (int i = 0; i < 4000; ++i) {
+      ring.put(static_cast<uint32_t>(8 + dice() % (capacity / 8 - 7)), 1);
+      ASSERT_LE(ring.tail() - ring.oldest(), capacity);
+      if (ring.tail() > capacity) {
+        ASSERT_GE(ring.tail() - ring.oldest(), capacity / 2);
+      }
+    }
+  }
 }
 
 TEST(Ring, store_bytes_pads_the_last_word_with_zeros) {

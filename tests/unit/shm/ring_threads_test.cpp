@@ -112,8 +112,10 @@ TEST(RingThreads, no_torn_record_is_ever_delivered_and_lost_plus_delivered_adds_
     store_word(to + 1, s);
     for (size_t i = 2; i < (length + 7) / 8; ++i) store_word(to + i, word_of(s, i));
     writer.publish(length);
+    if (s % 5 == 0) writer.announce();
     if (s % 8 == 0) std::this_thread::yield();  // two cores: let everybody in
   }
+  writer.announce();
   done.store(true, std::memory_order_release);
   for (std::thread& t : readers) t.join();
 

@@ -229,7 +229,7 @@ TEST(Segment, what_is_being_taken_away_is_not_alive) {
   const Reader reader(name, StartAt::oldest);
   EXPECT_FALSE(reader.info().alive);
   EXPECT_FALSE(reader.writer_alive());
-  EXPECT_FALSE(remove_segment(name)) << "somebody is about to";
+  EXPECT_FALSE(remove_segment(name)) << "another process is about to";
   EXPECT_THROW(SegmentWriter(name, "emu:x", 2, small()), SegmentError) << "one at a time";
   close(fd);
   const SegmentWriter next(name, "emu:x", 3, small());
@@ -593,6 +593,56 @@ TEST(Segment, a_blocked_reader_is_woken) {
   writer.wake_readers();
   thread.join();
   EXPECT_EQ(found, Next::chunk);
+}
+
+TEST(Segment, a_reader_that_polls_has_a_sweep_when_it_is_announced) {
+  const Name name("announced");
+  SegmentWriter writer(name, "emu:card", 1, small());
+  Reader reader(name.text(), StartAt::oldest);
+  std::vector<uint64_t> chunk;
+  publish(writer.ring(), 0);
+  writer.wake_readers();
+  ASSERT_EQ(reader.next(chunk, 0), Next::chunk);
+  publish(writer.ring(), 1);
+  publish(writer.ring(), 2);
+  EXPECT_EQ(reader.next(chunk, 0), Next::timeout);
+  EXPECT_EQ(reader.tail(), reader.position());
+  writer.wake_readers();
+  EXPECT_GT(reader.tail(), reader.position());
+  for (const uint64_t sequence : {1u, 2u}) {
+    ASSERT_EQ(reader.next(chunk, 0), Next::chunk);
+    EXPECT_EQ(header_of(chunk).sequence, sequence);
+  }
+}
+
+TEST(Segment, what_nobody_announces_comes_after_a_sleep_at_the_latest) {
+  const Name name("unannounced");
+  SegmentWriter writer(name, "emu:card", 1, small());
+  Reader reader(name.text(), StartAt::oldest);
+  reader.set_recheck(1);
+  std::vector<uint64_t> chunk;
+  publish(writer.ring(), 0);
+  writer.wake_readers();
+  ASSERT_EQ(reader.next(chunk, 0), Next::chunk);
+  publish(writer.ring(), 1);
+  ASSERT_EQ(reader.next(chunk, 600'000), Next::chunk);
+  EXPECT_EQ(header_of(chunk).sequence, 1u);
+}
+
+TEST(Segment, an_orderly_end_announces_everything) {
+  const Name name("announced-end");
+  SegmentWriter writer(name, "emu:card", 1, small());
+  Reader reader(name.text(), StartAt::oldest);
+  std::vector<uint64_t> chunk;
+  publish(writer.ring(), 0);
+  writer.wake_readers();
+  publish(writer.ring(), 1);
+  writer.end();
+  for (const uint64_t sequence : {0u, 1u}) {
+    ASSERT_EQ(reader.next(chunk, 0), Next::chunk);
+    EXPECT_EQ(header_of(chunk).sequence, sequence);
+  }
+  EXPECT_EQ(reader.next(chunk, 0), Next::ended);
 }
 
 TEST(Segment, a_timeout_is_waited_out_when_nothing_comes) {

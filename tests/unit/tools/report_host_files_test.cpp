@@ -177,4 +177,13 @@ TEST(HostChunks, any_cut_ends_in_an_answer) {
   }
 }
 
+// Of a machine that was up for a year, times were whole multiples of 4 and 8 ns.
+TEST(HostTimes, nanoseconds_of_a_machine_that_runs_for_long_are_exact) {
+  constexpr int64_t kYear = 31'536'000'000'000'001;
+  collect::HostChunkHead head{};
+  collect::relate_raw_ns(head, kYear);
+  for (const int64_t later : {0, 1, 2, 3, 10, 999'999'999})
+    EXPECT_EQ(collect::raw_ns_of(head, kYear + later), kYear + later);
+}
+
 }  // namespace

@@ -100,12 +100,20 @@ def loaded():
     return _loaded
 
 
+def _load_carried() -> None:
+    """What libttcollect needs, where it lies in the package (a wheel, the tarball): a library is found by its name once it is loaded."""
+    folder = os.path.join(os.path.dirname(os.path.realpath(__file__)), "libs")
+    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        ctypes.CDLL(os.path.join(folder, file))
+
+
 def _load():
     why = None
     for path in _candidates():
         if os.path.isabs(path) and not os.path.exists(path):
             continue
         try:
+            _load_carried()
             lib = ctypes.CDLL(path)
             break
         except OSError as e:

@@ -75,7 +75,7 @@ void HeatMap::events(const LaneEvents& batch) {
       chips_[batch.launch.chip][{batch.lane.x, batch.lane.y}].wait += e.data;
 }
 
-void HeatMap::program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
+void HeatMap::program(const DeviceOp& op, std::span<const CoreTime> cores) {
   if (only_ && op.launch.host_id != *only_) return;
   const auto mean = static_cast<uint64_t>(op.core_mean());
   for (const auto& c : cores) {

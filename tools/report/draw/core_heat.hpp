@@ -25,7 +25,7 @@ class HeatMap : public Listener {
  public:
   explicit HeatMap(std::optional<uint32_t> only_program = {}) : only_(only_program) {}
   void events(const LaneEvents& batch) override;  // waits for buffers
-  void program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores);
+  void program(const DeviceOp& op, std::span<const CoreTime> cores);
 
   using Place = std::pair<uint8_t, uint8_t>;  // x, y
   const std::map<uint32_t, std::map<Place, CoreHeat>>& chips() const { return chips_; }

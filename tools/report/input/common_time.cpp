@@ -32,11 +32,32 @@ double ticks_per_cycle(const ClockSegment& s) {
 void CommonTime::clock(uint32_t chip, const collect::ClockMap& map) {
   if (map.head().domain != 0) return;  // that of the reference tile
   std::vector<ClockSegment>& known = segments_[chip];
-  for (const ClockSegment& s : map.segments())
+  const auto all = map.segments();
+  size_t first = all.size();
+  while (first > 0 && (known.empty() || all[first - 1].host_from >= known.back().host_to)) --first;
+  for (const ClockSegment& s : all.subspan(first))
     if ((s.flags & collect::kFinalSegment) && s.to_cycles > s.from_cycles && s.host_to > s.host_from &&
         (known.empty() || s.host_from >= known.back().host_to))
       known.push_back(s);
   if (known.empty()) segments_.erase(chip);
+}
+
+std::optional<uint64_t> CommonTime::raw_ns(uint32_t chip, uint64_t cycles) const {
+  const auto own = segments_.find(chip);
+  if (own == segments_.end()) return std::nullopt;
+  const std::vector<ClockSegment>& all = own->second;
+  const auto outside = [&](const ClockSegment& s) {
+    const int64_t since = cycles_since(s.from_cycles, cycles);
+    const auto length = static_cast<int64_t>(s.to_cycles - s.from_cycles);
+    return since < 0 ? -since : std::max<int64_t>(0, since - length);
+  };
+  size_t& last = last_[chip];
+  for (size_t tries = 0; tries < 2 && last + 1 < all.size() && outside(all[last]) != 0; ++tries) ++last;
+  if (last >= all.size() || outside(all[last]) != 0)
+    last = static_cast<size_t>(&nearest(all, outside) - all.data());
+  const ClockSegment& s = all[last];
+  const double since = static_cast<double>(cycles_since(s.from_cycles, cycles)) * ticks_per_cycle(s);
+  return (s.host_from + static_cast<uint64_t>(std::llround(since))) / collect::kHostTicksPerNs;
 }
 
 uint64_t CommonTime::common(uint32_t chip, uint64_t cycles) const {

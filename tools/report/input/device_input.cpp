@@ -61,8 +61,6 @@ class EventFormat : public tools::Format {
     if (last.bound == collect::kNoBound) return;
     InputAccount::Clock& c = account_.clocks[chip];
     c.eras = std::max(c.eras, last.era + 1);
-    c.last_bound_ns = static_cast<double>(last.bound) / collect::kHostTicksPerNs;
-    c.worst_bound_ns = std::max(c.worst_bound_ns, c.last_bound_ns);
   }
   void telemetry(uint32_t chip, const shm::TelemetryRecord& r) override {
     if (options_.also) options_.also->telemetry(chip, r);
@@ -178,7 +176,8 @@ void refuse_other_files(const std::vector<std::string>& from) {
     std::ifstream in(one, std::ios::binary);
     if (!in) throw InputError(one + " cannot be read: " + std::strerror(errno));
     in.read(begin, sizeof begin);
-    if (in.gcount() == 0) throw InputError(one + " is empty; was whoever writes it stopped before it began?");
+    if (in.gcount() == 0)
+      throw InputError(one + " is empty; was the program that writes it stopped before it began?");
     if (std::string_view(begin, static_cast<size_t>(in.gcount())) != kFront)
       throw InputError(one +
                        " is neither a capture (.ttc), nor a device log (its first line begins with ARCH:), "

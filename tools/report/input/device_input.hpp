@@ -38,8 +38,6 @@ struct InputAccount {
   // What a chip's clock model claims; only captures and live sources have one.
   struct Clock {
     uint32_t eras = 1;
-    double worst_bound_ns = 0;  // of its final segments
-    double last_bound_ns = 0;
   };
   std::map<uint32_t, Clock> clocks;  // by chip
   std::map<uint32_t, std::string> layouts;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "tools/op_messages/op_message.hpp"
 #include "tools/report/input/device_input.hpp"
 #include "tools/report/text/csv_file.hpp"
 
@@ -31,15 +32,6 @@ std::vector<std::string_view> split(std::string_view text, char by) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
-}
-
-// A flag as C++, Python or a stream without boolalpha spells it.
-std::optional<bool> truth(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  if (text == "true" || text == "True" || text == "1") return true;
-  if (text == "false" || text == "False" || text == "0") return false;
-  return std::nullopt;
 }
 
 // Counts what was left out, and where it was met first.
@@ -91,10 +83,11 @@ class OpsData {
   }
 
   void mlir(std::string_view tag, std::string_view value) {
-    has_mlir_ = true;
-    if (tag == "MLIR_OP_LOCATION") location_ = value;
-    if (tag == "MLIR_CONST_EVAL_OP") const_eval_ = value;
-    if (tag == "MLIR_PROGRAM_METADATA") metadata_ = value;
+    MlirNotes next = *mlir_;
+    if (tag == "MLIR_OP_LOCATION") next.location = value;
+    if (tag == "MLIR_CONST_EVAL_OP") next.const_eval = value;
+    if (tag == "MLIR_PROGRAM_METADATA") next.metadata = value;
+    mlir_ = std::make_shared<MlirNotes>(std::move(next));
   }
 
   void tell() const {
@@ -131,66 +124,49 @@ class OpsData {
   void op(std::string_view text, uint64_t ns, uint64_t line) {
     HostOp o;
     o.message_ns = ns;
-    const size_t arrow = text.find(" ->\n");
-    if (!(arrow == std::string_view::npos ? cached(text, o, line)
-                                          : described(text.substr(arrow + 4), o, line)))
-      return;
+    const std::string_view json = tools::op_json(text);
+    if (!(json.empty() ? cached(text, o, line) : described(json, o, line))) return;
     if (o.device) {
       const auto tracing = traces_.find(*o.device);
       if (tracing != traces_.end()) o.trace_id = tracing->second;
     }
-    if (has_mlir_) {
-      o.has_mlir = true;
-      o.location = location_;
-      o.const_eval = const_eval_;
-      o.metadata = metadata_;
-    }
+    o.mlir = mlir_;
     log_.ops.push_back(std::move(o));
   }
 
   bool described(std::string_view text, HostOp& o, uint64_t line) {
-    auto json = std::make_shared<Json>(Json::parse(text.begin(), text.end(), nullptr, false));
-    if (!json->is_object() || !json->contains("global_call_count") ||
-        !(*json)["global_call_count"].is_number_unsigned()) {
+    const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+    if (!json.is_object() || !json.contains("global_call_count") ||
+        !json["global_call_count"].is_number_unsigned()) {
       (text.size() < kCutMessage ? bad_json_ : cut_json_).add(line);
       return false;
     }
-    o.info = json;
-    o.call_count = (*json)["global_call_count"].get<uint32_t>();
-    if (json->contains("device_id") && (*json)["device_id"].is_number_unsigned())
-      o.device = (*json)["device_id"].get<uint32_t>();
-    if (const auto hit = json->find("program_cache_hit"); hit != json->end())
-      o.cache_hit = truth(hit->is_string() ? hit->get<std::string>() : hit->dump());
-    if (json->contains("op_hash") && (*json)["op_hash"].is_number() && o.device)
-      programs_[{*o.device, (*json)["op_hash"].get<uint64_t>()}] = json;
+    o.info = log_.infos->add(text);
+    o.call_count = json["global_call_count"].get<uint32_t>();
+    if (json.contains("device_id") && json["device_id"].is_number_unsigned())
+      o.device = json["device_id"].get<uint32_t>();
+    if (const auto hit = json.find("program_cache_hit"); hit != json.end())
+      o.cache_hit = tools::truth(hit->is_string() ? hit->get<std::string>() : hit->dump());
+    if (json.contains("op_hash") && json["op_hash"].is_number() && o.device)
+      programs_[{*o.device, json["op_hash"].get<uint64_t>()}] = o.info;
     return true;
   }
 
-  // TT_DNN_DEVICE_OP: "code", hash, device, hit, id   -   without `hit` before 2026. The code is quoted and
-  // may hold commas; how many fields follow it is what tells the two forms apart.
   bool cached(std::string_view text, HostOp& o, uint64_t line) {
-    const size_t quote = text.rfind('"');
-    const std::string_view behind = quote == std::string_view::npos ? text : text.substr(quote + 1);
-    const std::vector<std::string_view> parts = split(behind, ',');  // the first is what ends the code
-    const size_t n = parts.size();
-    const bool has_hit = n == 5;
-    const auto hit = has_hit ? truth(parts[3]) : std::nullopt;
-    const auto hash = n == 4 || hit ? number<uint64_t>(parts[1]) : std::nullopt;
-    const auto device = n == 4 || hit ? number<uint32_t>(parts[2]) : std::nullopt;
-    const auto id = n == 4 || hit ? number<uint32_t>(parts[n - 1]) : std::nullopt;
-    if (!id || !device || !hash) {
+    const auto op = tools::op_message(text);
+    if (!op) {
       odd_.add(line);
       return false;
     }
-    const auto known = programs_.find({*device, *hash});
+    const auto known = programs_.find({op->device, op->program_hash});
     if (known == programs_.end()) {
       unknown_.add(line);
       return false;
     }
     o.info = known->second;
-    o.call_count = *id;
-    o.device = *device;
-    o.cache_hit = hit;
+    o.call_count = op->call_count;
+    o.device = op->device;
+    o.cache_hit = op->cache_hit;
     return true;
   }
 
@@ -209,11 +185,43 @@ class OpsData {
   }
 
   HostLog& log_;
-  std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<const Json>> programs_;
-  std::map<uint32_t, uint32_t> traces_;  // being captured, by device
-  bool has_mlir_ = false;
-  std::string location_ = "loc(unknown)", const_eval_ = "false", metadata_ = "{}";
+  std::map<std::pair<uint32_t, uint64_t>, uint64_t> programs_;  // places of infos by device and hash
+  std::map<uint32_t, uint32_t> traces_;                         // being captured, by device
+  std::shared_ptr<const MlirNotes> mlir_ = std::make_shared<MlirNotes>();
   Skips bad_json_, cut_json_, unknown_, odd_;
+};
+
+// The ops of a log by their call counts, and the names of the zones inside of them.
+class OpsById {
+ public:
+  using Entry = std::pair<uint32_t, uint32_t>;  // call count, op
+
+  explicit OpsById(HostLog& log) : log_(log) {
+    for (uint32_t i = 0; i < log.ops.size(); ++i) entries_.emplace_back(log.ops[i].call_count, i);
+    std::sort(entries_.begin(), entries_.end());
+  }
+  std::span<const Entry> of(std::optional<uint32_t> id) const {
+    if (!id) return {};
+    const auto first = std::lower_bound(entries_.begin(), entries_.end(), Entry{*id, 0});
+    auto last = first;
+    while (last != entries_.end() && last->first == *id) ++last;
+    return {first, last};
+  }
+  void add_child(HostOp& op, const std::string& zone, uint64_t ns) {
+    const auto name = names_.try_emplace(zone, static_cast<uint32_t>(log_.child_names.size())).first->second;
+    if (name == log_.child_names.size()) log_.child_names.push_back(zone);
+    const auto child = std::find_if(op.children.begin(), op.children.end(),
+                                    [&](const HostOp::Child& c) { return c.name == name; });
+    if (child == op.children.end())
+      op.children.push_back({name, ns});
+    else
+      child->ns += ns;
+  }
+
+ private:
+  HostLog& log_;
+  std::vector<Entry> entries_;  // sorted
+  std::unordered_map<std::string, uint32_t> names_;
 };
 
 }  // namespace
@@ -264,8 +272,7 @@ void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
       throw InputError(name + ": line 1 names no column '" + needed +
                        "'; it is not csvexport's table of zones");
   const size_t columns = fields.size();
-  std::unordered_map<uint32_t, std::vector<size_t>> by_id;
-  for (size_t i = 0; i < log.ops.size(); ++i) by_id[log.ops[i].call_count].push_back(i);
+  OpsById by_id(log);
   const auto id_in = [](std::string_view text) {
     const size_t colon = text.rfind(':');
     return number<uint32_t>(colon == std::string_view::npos ? text : text.substr(colon + 1));
@@ -295,17 +302,13 @@ void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
     }
     if (op) {
       const auto id = id_in(fields[place["zone_text"]]);
-      const auto known = id ? by_id.find(*id) : by_id.end();
-      if (known == by_id.end())
-        strangers.add(file.line());
-      else
-        for (const size_t i : known->second) log.ops[i].start_ns = *start, log.ops[i].duration_ns = *took;
+      const auto known = by_id.of(id);
+      if (known.empty()) strangers.add(file.line());
+      for (const auto& [count, i] : known) log.ops[i].start_ns = *start, log.ops[i].duration_ns = *took;
     }
     if (child) {
       const auto id = id_in(fields[parent_at->second]);
-      const auto known = id ? by_id.find(*id) : by_id.end();
-      if (known == by_id.end()) continue;
-      for (const size_t i : known->second) log.ops[i].children_ns[zone] += *took;
+      for (const auto& [count, i] : by_id.of(id)) by_id.add_child(log.ops[i], zone, *took);
     }
   }
   ragged.tell(log);

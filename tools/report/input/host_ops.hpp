@@ -9,34 +9,46 @@
 #include <istream>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tools/report/input/host_infos.hpp"
+
 namespace ttc::report {
+
+// What tt-mlir said of the ops that follow.
+struct MlirNotes {
+  std::string location = "loc(unknown)", const_eval = "false", metadata = "{}";
+};
 
 struct HostOp {
   uint32_t call_count = 0;
   std::optional<uint32_t> device;
-  std::shared_ptr<const nlohmann::ordered_json> info;  // never null
+  uint64_t info = 0;  // place of its JSON in HostLog::infos
   std::optional<bool> cache_hit;
   std::optional<uint32_t> trace_id;  // recorded while this trace was captured
   uint64_t message_ns = 0;
-  std::optional<uint64_t> start_ns, duration_ns;                                 // of the op's own zone
-  std::map<std::string, uint64_t> children_ns;                                   // named zones inside of it
-  std::string location = "loc(unknown)", const_eval = "false", metadata = "{}";  // tt-mlir
-  bool has_mlir = false;
+  std::optional<uint64_t> start_ns, duration_ns;  // of the op's own zone
+  struct Child {
+    uint32_t name;  // in HostLog::child_names
+    uint64_t ns;    // of all zones of that name
+  };
+  std::vector<Child> children;            // named zones inside of it
+  std::shared_ptr<const MlirNotes> mlir;  // never null
 };
 
 struct Signpost {
   std::string header, message;
   uint64_t ns = 0;
+  std::optional<uint64_t> raw_ns;  // CLOCK_MONOTONIC_RAW, where a capture has it
 };
 
 struct HostLog {
   std::vector<HostOp> ops;  // as they came
+  std::shared_ptr<HostInfos> infos = std::make_shared<HostInfos>();
+  std::vector<std::string> child_names;
   std::vector<Signpost> signposts;
   // When a trace was replayed, by device and trace, in order.
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> replays_ns;

@@ -67,7 +67,7 @@ void LogFeed::tell_skipped(const tools::DeviceLogReader& reader, const std::stri
 
 namespace {
 
-// Columns that a log of its year has; without them programs could not be told apart, or starts from ends.
+// Columns that a log of its year has; without them programs could not be distinguished, or starts from ends.
 void refuse_missing_columns(const tools::DeviceLogHead& head, const std::string& path) {
   using tools::LogColumn;
   const auto need = [&](bool there, const char* column) {
@@ -99,7 +99,7 @@ bool ends_within_a_line(const std::string& path) {
 
 }  // namespace
 
-// A first look at a log that is small enough to be sorted. What is no row is left out of a sorted log.
+// A first pass over a log that is small enough to be sorted. What is no row is left out of a sorted log.
 bool LogFeed::ordered(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   tools::DeviceLogReader reader(in, path);

@@ -1,6 +1,6 @@
 // Whether the rows of a device log lie in order of time, lane by lane, as tt-metal writes them. Within one
 // launch of a lane both ends of a zone may stand before what is nested in it (logs up to 2025), and a lane
-// may begin anew at an earlier time where logs of two runs were put together.
+// may begin again at an earlier time where logs of two runs were put together.
 #pragma once
 #include <cstdint>
 #include <optional>

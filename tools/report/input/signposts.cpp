@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/program/nearest_name.hpp"
 #include "tools/report/input/device_input.hpp"
-#include "tools/report/text/nearest_name.hpp"
 
 namespace ttc::report {
 
@@ -15,7 +15,7 @@ void need_signpost(const std::string& wish, size_t times, std::span<const std::s
     throw UnknownName("signpost '" + wish + "' is there once, and a window from it to itself needs it twice");
   if (names.empty())
     throw UnknownName("there is no signpost '" + wish + "', because there are no signposts at all");
-  const std::string near = nearest_name(wish, names);
+  const std::string near = program::nearest_name(wish, names);
   throw UnknownName("there is no signpost '" + wish + "'; " +
                     (near.empty()
                          ? "the first of the " + std::to_string(names.size()) + " is '" + names.front() + "'"

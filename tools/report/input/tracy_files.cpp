@@ -133,10 +133,12 @@ void TracyFiles::take(const HostChunkHead& head, const HostEvent& event) {
   Thread& thread = thread_of(head.process, event.subject);
   switch (event.kind) {
     case EventKind::message:
-      messages_.push_back({ns_of(head, event.time), 0, head.process, std::string(event.text)});
+      messages_.push_back({ns_of(head, event.time), collect::raw_ns_of(head, event.time), 0, head.process,
+                           std::string(event.text)});
       return;
     case EventKind::literal:
-      messages_.push_back({ns_of(head, event.time), event.value, head.process, {}});
+      messages_.push_back(
+          {ns_of(head, event.time), collect::raw_ns_of(head, event.time), event.value, head.process, {}});
       return;
     case EventKind::zone_begin:
       if (zones_.size() < most_zones_) return begin_zone(head, thread, event);
@@ -170,25 +172,38 @@ void TracyFiles::take(const HostChunkHead& head, const HostEvent& event) {
   }
 }
 
-std::string TracyFiles::data() const {
-  if (messages_.empty()) return kNoMessages;
+std::vector<uint32_t> TracyFiles::messages_in_order() const {
   std::vector<uint32_t> order(messages_.size());
   std::iota(order.rbegin(), order.rend(), 0u);  // the later one first
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return messages_[a].ns < messages_[b].ns; });
+  return order;
+}
+
+std::string_view TracyFiles::text_of(const Message& message) const {
+  if (!message.literal) return message.text;
+  const auto& strings = processes_.at(message.process).strings;
+  const auto text = strings.find(message.literal);
+  return text == strings.end() ? std::string_view() : std::string_view(text->second);
+}
+
+std::string TracyFiles::data() const {
+  if (messages_.empty()) return kNoMessages;
   std::string out = "MessageName;total_ns\n";
-  for (const uint32_t index : order) {
+  for (const uint32_t index : messages_in_order()) {
     const Message& m = messages_[index];
-    if (m.literal) {
-      const auto& strings = processes_.at(m.process).strings;
-      const auto text = strings.find(m.literal);
-      if (text != strings.end()) out += text->second;
-    } else {
-      out += m.text;
-    }
+    out += text_of(m);
     out += ';' + std::to_string(m.ns) + '\n';
   }
   return out;
+}
+
+std::vector<uint64_t> TracyFiles::signposts_raw_ns() const {
+  std::vector<uint64_t> times;
+  for (const uint32_t index : messages_in_order())
+    if (text_of(messages_[index]).starts_with("`TT_SIGNPOST: "))
+      times.push_back(static_cast<uint64_t>(messages_[index].raw_ns));
+  return times;
 }
 
 // Of the nearest zone around it that is an op's.

@@ -16,6 +16,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -47,6 +48,8 @@ class TracyFiles {
   std::string data() const;
   std::string times() const;
   std::vector<std::string> remarks() const;
+  // CLOCK_MONOTONIC_RAW of the messages that are signposts, in the order of data().
+  std::vector<uint64_t> signposts_raw_ns() const;
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -62,7 +65,7 @@ class TracyFiles {
     bool ended = false;
   };
   struct Message {
-    int64_t ns = 0;
+    int64_t ns = 0, raw_ns = 0;
     uint64_t literal = 0;  // string of its process; 0: text
     uint32_t process = 0;
     std::string text;
@@ -76,6 +79,8 @@ class TracyFiles {
     std::unordered_map<uint64_t, Source> sources;
     std::unordered_map<uint32_t, Thread> threads;
   };
+  std::vector<uint32_t> messages_in_order() const;
+  std::string_view text_of(const Message& message) const;
   using SourceKey = std::pair<uint32_t, uint32_t>;  // process, source
 
   void take(const HostChunkHead& head, const HostEvent& event);

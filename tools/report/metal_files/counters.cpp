@@ -145,7 +145,8 @@ void Counters::meta(const Launch& launch, const Lane& lane, const Event& event, 
     ++unreadable_;
     return;
   }
-  open_[key(launch)].push_back({static_cast<uint16_t>(lane.x << 8 | lane.y), id->second, *value, *reference});
+  const auto core = static_cast<uint16_t>(lane.x << 8 | lane.y);
+  reported_.add({launch, reports_++, {core, id->second, *value, *reference}});
 }
 
 // The first report of every counter of every core, sorted by core; the rest stays in `all`.
@@ -175,11 +176,28 @@ bool Counters::Relation::holds() const {
   return above > 0 && (greatest_below + least_above) / 2 > kBound;
 }
 
+void Counters::sort() {
+  reported_.drain([this](const Reported& r) { sorted_.push_back(r); });
+  reader_.emplace(sorted_, 0, sorted_.size());
+}
+
+// What no execution has taken yet.
+std::vector<Counters::Count>& Counters::counts_of(const Launch& launch) {
+  if (!reader_) sort();
+  if (!(current_ == launch)) {
+    current_ = launch;
+    counts_.clear();
+    while (!reader_->done() && reader_->front().launch < launch) reader_->pop();  // of no program
+    for (; !reader_->done() && reader_->front().launch == launch; reader_->pop())
+      counts_.push_back(reader_->front().count);
+  }
+  return counts_;
+}
+
 uint64_t Counters::close(const DeviceOp& op) {
-  const auto it = open_.find(key(op.launch));
-  if (it == open_.end()) return 0;
-  const std::vector<Count> counts = take_execution(it->second);
-  if (it->second.empty()) open_.erase(it);
+  std::vector<Count>& all = counts_of(op.launch);
+  if (all.empty()) return 0;
+  const std::vector<Count> counts = take_execution(all);
   Chip& chip = chips_[op.launch.chip];
   chip.totals.resize(ids_.size());
   chip.has.resize(formulas_.size());

@@ -3,12 +3,13 @@
 //
 //   Avg <unit> util on full grid (%)      sum of counts / worker cores / kernel cycles * 100
 //
-// Counts are kept until their program is closed, then only its metrics, in a spill (text/spill.hpp). Where a
-// core reports a counter again under the same launch, that belongs to its next execution.
+// Counts are sorted by launch, and metrics kept, in spills (text/record_sort.hpp). Where a core reports a
+// counter again under the same launch, that belongs to its next execution.
 //
 // Source: tt-metal tools/tracy/process_ops_logs.py@00761ba.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -16,7 +17,7 @@
 
 #include "tools/report/metal_files/counter_metrics.hpp"
 #include "tools/report/programs/device_row.hpp"
-#include "tools/report/text/spill.hpp"
+#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 
@@ -27,7 +28,8 @@ class Counters : public Listener {
   void events(const LaneEvents&) override {}
   void meta(const Launch& launch, const Lane& lane, const Event& event, std::string_view text) override;
 
-  // `op` is complete: what was counted in it becomes metrics. Gives DeviceOp::counters.
+  // What was counted in `op` becomes metrics. Gives DeviceOp::counters. Programs must come in order of their
+  // launches, and after the last count.
   uint64_t close(const DeviceOp& op);
   // The whole input was read: every device settles which alternative of a metric it uses.
   void end(TableForm form);
@@ -71,8 +73,18 @@ class Counters : public Listener {
     std::map<size_t, Relation> ratios;  // of metrics whose counters must be related
     std::vector<bool> has, chosen;      // by metric: a value on some core; what of it is shown
   };
-  using Key = std::tuple<uint32_t, uint32_t, int64_t, int64_t>;
-  static Key key(const Launch& l) { return {l.chip, l.host_id, l.trace_id, l.trace_counter}; }
+  struct Reported {
+    Launch launch;
+    uint64_t number;  // of the report
+    Count count;
+  };
+  struct InOrder {
+    bool operator()(const Reported& a, const Reported& b) const {
+      return std::tie(a.launch, a.number) < std::tie(b.launch, b.number);
+    }
+  };
+  void sort();
+  std::vector<Count>& counts_of(const Launch& launch);
   uint16_t counter(std::string_view name);
   std::vector<uint16_t> counters(std::string_view names);
   std::vector<Count> take_execution(std::vector<Count>& all);
@@ -80,7 +92,12 @@ class Counters : public Listener {
 
   std::unordered_map<std::string, uint16_t> ids_;
   std::vector<Formula> formulas_;  // beside counter_metrics()
-  std::map<Key, std::vector<Count>> open_;
+  RecordSort<Reported, InOrder> reported_;
+  uint64_t reports_ = 0;
+  Records<Reported> sorted_;
+  std::optional<RecordReader<Reported>> reader_;  // of sorted_, from the first close() on
+  Launch current_;
+  std::vector<Count> counts_;  // of current_, that no execution has taken yet
   Spill closed_;
   uint64_t unreadable_ = 0;
   TableForm form_ = TableForm::either;

@@ -5,13 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/metal_files/launch_rows.hpp"
+#include "tools/report/metal_files/row_places.hpp"
 #include "tools/report/text/python_text.hpp"
-#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 namespace {
@@ -228,8 +227,19 @@ void put_model(Row& row, const Json& info) {
   row["PM FPU UTIL (%)"] = ns > 0 ? python_rounded(100.0 * compute->get<double>() / ns, 3) : "0.0";
 }
 
-void put_host(Row& row, const HostOp& op, TensorColumns& tensors) {
-  const Json& info = *op.info;
+void put_all_tensors(Row& row, const Json& info, TensorColumns& tensors) {
+  size_t inputs = put_tensors(row, "INPUT_", member(info, {"input_tensors"}), 0);
+  inputs = put_tensors(row, "INPUT_", member(info, {"optional_input_tensors"}), inputs);
+  tensors.inputs = std::max(tensors.inputs, inputs);
+  tensors.outputs =
+      std::max(tensors.outputs, put_tensors(row, "OUTPUT_", member(info, {"output_tensors"}), 0));
+}
+
+std::string child_column(const HostLog& host, uint32_t name) {
+  return host.child_names[name] + "_TT_HOST_FUNC [ns]";
+}
+
+void put_host(Row& row, const HostOp& op, const Json& info, const HostLog& host, TensorColumns& tensors) {
   row["OP CODE"] = text_of(info, {"op_code"});
   row["OP TYPE"] = text_of(info, {"op_type"});
   row["GLOBAL CALL COUNT"] = std::to_string(op.call_count);
@@ -243,18 +253,14 @@ void put_host(Row& row, const HostOp& op, TensorColumns& tensors) {
     row["HOST END TS"] = std::to_string(*op.start_ns + *op.duration_ns);
     row["HOST DURATION [ns]"] = std::to_string(*op.duration_ns);
   }
-  size_t inputs = put_tensors(row, "INPUT_", member(info, {"input_tensors"}), 0);
-  inputs = put_tensors(row, "INPUT_", member(info, {"optional_input_tensors"}), inputs);
-  tensors.inputs = std::max(tensors.inputs, inputs);
-  tensors.outputs =
-      std::max(tensors.outputs, put_tensors(row, "OUTPUT_", member(info, {"output_tensors"}), 0));
+  put_all_tensors(row, info, tensors);
   put_kernels(row, info);
   if (const Json* hash = member(info, {"op_hash"})) row["PROGRAM HASH"] = python_str(*hash);
   if (op.cache_hit) row["PROGRAM CACHE HIT"] = *op.cache_hit ? "True" : "False";
-  for (const auto& [name, ns] : op.children_ns) row[name + "_TT_HOST_FUNC [ns]"] = std::to_string(ns);
-  row["LOC"] = op.location;
-  row["CONST_EVAL_OP"] = op.const_eval;
-  row["PROGRAM_METADATA"] = op.metadata;
+  for (const auto& [name, ns] : op.children) row[child_column(host, name)] = std::to_string(ns);
+  row["LOC"] = op.mlir->location;
+  row["CONST_EVAL_OP"] = op.mlir->const_eval;
+  row["PROGRAM_METADATA"] = op.mlir->metadata;
 }
 
 // Columns of tt-mlir keep their commas: that writer does not replace them.
@@ -301,69 +307,67 @@ void put_signed_gaps(Row& row, const DeviceRow& d, const std::optional<DeviceRow
         std::to_string(gap(d.dm_start, previous ? previous->dm_end : Cycles()));
 }
 
-struct DevicePlace {
-  uint32_t device, row;
-  uint64_t start;  // of firmware, else of kernels; 0: neither
-};
-struct DeviceOrder {
-  bool operator()(const DevicePlace& a, const DevicePlace& b) const {
-    return std::tie(a.device, a.start, a.row) < std::tie(b.device, b.start, b.row);
-  }
-};
-
-// Places of the rows in order of device and time.
-Records<uint32_t> in_time(const DeviceRows& device) {
-  RecordSort<DevicePlace, DeviceOrder> order;
-  uint32_t row = 0;
-  for (const DeviceRow& d : device)
-    order.add({d.device, row++, d.firmware_start.value_or(d.kernel_start.value_or(0))});
-  Records<uint32_t> places(64 << 10);
-  order.drain([&](const DevicePlace& place) { places.push_back(place.row); });
-  return places;
+Row row_of_signpost(const Signpost& signpost) {
+  Row row;
+  row["OP CODE"] = signpost.header;
+  row["OP TYPE"] = "signpost";
+  if (!signpost.message.empty()) row["ATTRIBUTES"] = signpost.message;
+  row["HOST START TS"] = std::to_string(signpost.ns);
+  return row;
 }
 
-Cells device_only(const DeviceRows& device, bool every_column, JoinSummary& summary) {
+// The device's rows alone, and signposts where `places` has them.
+Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, bool every_column,
+                  JoinSummary& summary) {
   std::set<uint32_t> devices;
-  bool replays = false;
+  bool replays = false, signposts = false;
   Row present;  // everything that any row has
   Cells cells;
-  cells.device = in_time(device);
   const auto walk = [&](const auto& take) {
-    std::optional<DeviceRow> previous;
-    for (const uint32_t place : cells.device) {
-      DeviceRow d = device[place];
-      if (previous && previous->device != d.device) previous.reset();
-      take(d, previous);
-      if (d.kernel_start) previous = std::move(d);
+    std::map<uint32_t, DeviceRow> last;
+    for (const RowPlace place : places) {
+      if (place.signpost) {
+        take(place, DeviceRow(), std::nullopt);
+        continue;
+      }
+      DeviceRow d = device[place.row];
+      const auto before = last.find(d.device);
+      take(place, d, before == last.end() ? std::optional<DeviceRow>() : before->second);
+      if (d.kernel_start) last[d.device] = std::move(d);
     }
   };
-  walk([&](const DeviceRow& d, const std::optional<DeviceRow>& previous) {
+  walk([&](const RowPlace& place, const DeviceRow& d, const std::optional<DeviceRow>& previous) {
+    if (place.signpost) {
+      signposts = true;
+      return;
+    }
     put_device(present, d);
     put_signed_gaps(present, d, previous);
     devices.insert(d.device);
     replays = replays || d.trace_id || d.session;
   });
-  // tt-metal leaves out which device and replay a row is of; they are kept where rows could not be told
-  // apart.
+  // tt-metal leaves out which device and replay a row is of; they are kept where rows could not be distinguished.
   std::set<std::string> unwanted = {"CORE COUNT", "AVAILABLE WORKER CORE COUNT", "DEVICE ARCH"};
   if (devices.size() < 2) unwanted.insert("DEVICE ID");
   if (!replays) unwanted.insert({"METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"});
-  if (every_column)
+  if (every_column || signposts)
     cells.header = all_columns({1, 1});
   else
     for (const char* name : kColumns)
       if (present.contains(name) && !unwanted.contains(name)) cells.header.emplace_back(name);
   for (const std::string& name : counter_columns(device)) cells.header.push_back(name);
-  walk([&](const DeviceRow& d, const std::optional<DeviceRow>& previous) {
-    Row row;
-    put_device(row, d);
-    put_signed_gaps(row, d, previous);
-    if (every_column) {
-      row["OP CODE"] = "Program " + std::to_string(d.call_count);
-      row["OP TYPE"] = "tt_dnn_device";
-      row["ATTRIBUTES"] = "{}";
+  walk([&](const RowPlace& place, const DeviceRow& d, const std::optional<DeviceRow>& previous) {
+    Row row = place.signpost ? row_of_signpost(*place.signpost) : Row();
+    if (!place.signpost) {
+      put_device(row, d);
+      put_signed_gaps(row, d, previous);
+      if (every_column) row["OP CODE"] = "Program " + std::to_string(d.call_count);
+      if (every_column || signposts) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
+      // What readers sort rows by.
+      if (place.has_host_ns) row["HOST START TS"] = std::to_string(place.host_ns);
     }
     cells.rows.push_back(line_of(row, cells.header));
+    cells.device.push_back(place.row);
   });
   summary.rows = cells.rows.size();
   return cells;
@@ -386,7 +390,7 @@ void join_op(const HostOp& op, const HostLog& host, RowsOfLaunches& rows_of, Joi
   const auto found =
       op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<RowsOfLaunches::Place>();
   if (found.empty()) {
-    const bool on_device = text_of(*op.info, {"op_type"}) == "tt_dnn_device";
+    const bool on_device = text_of(*host.infos->at(op.info), {"op_type"}) == "tt_dnn_device";
     if (on_device && op.trace_id) {
       ++summary.captured;
       return;
@@ -405,20 +409,15 @@ void join_op(const HostOp& op, const HostLog& host, RowsOfLaunches& rows_of, Joi
   }
 }
 
-Row row_of(const Joined& joined, const DeviceRows& rows, TensorColumns& tensors) {
+Row row_of(const Joined& joined, const DeviceRows& rows, const HostLog& host, TensorColumns& tensors) {
+  if (joined.signpost) return row_of_signpost(*joined.signpost);
   Row row;
-  if (joined.signpost) {
-    row["OP CODE"] = joined.signpost->header;
-    row["OP TYPE"] = "signpost";
-    if (!joined.signpost->message.empty()) row["ATTRIBUTES"] = joined.signpost->message;
-    row["HOST START TS"] = std::to_string(joined.signpost->ns);
-    return row;
-  }
   std::optional<DeviceRow> device;
   if (joined.device != Cells::kNoDevice) device = rows[joined.device];
   if (device) put_device(row, *device);
-  put_host(row, *joined.op, tensors);
-  put_model(row, *joined.op->info);
+  const auto info = host.infos->at(joined.op->info);
+  put_host(row, *joined.op, *info, host, tensors);
+  put_model(row, *info);
   if (device) {
     put(row, "METAL TRACE ID", joined.trace);
     if (!device->session) row.erase("METAL TRACE ID");
@@ -429,12 +428,15 @@ Row row_of(const Joined& joined, const DeviceRows& rows, TensorColumns& tensors)
 std::vector<std::string> joined_header(const DeviceRows& device, const HostLog& host,
                                        const std::vector<Joined>& joined, bool mlir) {
   TensorColumns tensors;
-  std::set<const Json*> met;  // cached ops share what describes them
+  Row ignored;
+  std::vector<uint64_t> places;  // cached ops share what describes them
   for (const Joined& j : joined)
-    if (j.op && met.insert(j.op->info.get()).second) row_of(j, device, tensors);
+    if (j.op) places.push_back(j.op->info);
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  for (const uint64_t place : places) put_all_tensors(ignored, *host.infos->at(place), tensors);
   std::set<std::string> children;
-  for (const HostOp& op : host.ops)
-    for (const auto& [name, ns] : op.children_ns) children.insert(name + "_TT_HOST_FUNC [ns]");
+  for (uint32_t name = 0; name < host.child_names.size(); ++name) children.insert(child_column(host, name));
   std::vector<std::string> header = all_columns(tensors);
   for (const std::string& name : counter_columns(device)) header.push_back(name);
   for (const std::string& name : children) header.push_back(name);
@@ -451,7 +453,9 @@ Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOp
   summary.device_ops = device.size();
   summary.host_ops = host.ops.size();
   summary.signposts = host.signposts.size();
-  if (host.ops.empty()) return device_only(device, options.every_column, summary);
+  if (host.ops.empty())
+    return device_only(device, places_without_ops(device, host, options.raw_ns), options.every_column,
+                       summary);
   RowsOfLaunches rows_of(device);
   std::vector<Joined> joined;
   for (const HostOp& op : host.ops) join_op(op, host, rows_of, summary, joined);
@@ -464,7 +468,7 @@ Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOp
   cells.header = joined_header(device, host, joined, options.mlir);
   TensorColumns ignored;
   for (const Joined& j : joined) {
-    cells.rows.push_back(line_of(row_of(j, device, ignored), cells.header));
+    cells.rows.push_back(line_of(row_of(j, device, host, ignored), cells.header));
     cells.device.push_back(j.device);
   }
   return cells;

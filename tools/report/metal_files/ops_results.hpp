@@ -6,11 +6,13 @@
 // counted, and the summary says so.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/pipeline/output.hpp"
 #include "tools/report/input/host_ops.hpp"
+#include "tools/report/metal_files/row_places.hpp"
 #include "tools/report/programs/device_row.hpp"
 #include "tools/report/text/cell_rows.hpp"
 
@@ -26,7 +28,7 @@ struct JoinSummary {
 
 // A table of cells: what ends up in the file, and what the reports of our own read.
 struct Cells {
-  static constexpr uint32_t kNoDevice = ~0u;
+  static constexpr uint32_t kNoDevice = RowPlace::kNoDevice;
   std::vector<std::string> header;
   CellRows rows;
   Records<uint32_t> device{64 << 10};  // of joined rows: which of the device's rows each one has
@@ -37,6 +39,9 @@ struct ResultOptions {
   // Without host ops: all columns all the same, ops named by their program, because tt-perf-report and
   // ttnn-visualizer read no table without them.
   bool every_column = false;
+  // CLOCK_MONOTONIC_RAW of a cycle of a chip. Where it is known of every device row, signposts that have that time, too, are rows among those
+  // of the device although no host op is there.
+  std::function<std::optional<uint64_t>(uint32_t chip, uint64_t cycles)> raw_ns;
 };
 
 // A further column of a table whose devices are not all from one kind of source: of a capture the chips that
@@ -46,7 +51,7 @@ inline constexpr const char* kFromCapture = "capture";
 inline constexpr const char* kFromLog = "workload's device log";
 Cells with_source(const Cells& cells, const std::function<std::string(size_t device_row)>& source_of);
 
-// Host columns only when `host` has ops; else the device-only form, in order of device and time.
+// Host columns only when `host` has ops or signposts that can be placed; else the device-only form, in order of device and time.
 Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,
                    JoinSummary& summary);
 void write_cells(const Cells& cells, tools::Output& out);

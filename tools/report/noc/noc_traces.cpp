@@ -374,9 +374,12 @@ json single_device_topology(uint32_t chip, const std::string& arch, uint32_t wor
 size_t NocTraces::write(const std::string& directory, const Run& run,
                         const std::function<void(const std::string&)>& may_write) {
   std::map<std::pair<uint32_t, uint32_t>, std::string> names;
-  for (const HostOp& op : run.host.ops)
-    if (op.device && op.info->contains("op_code") && (*op.info)["op_code"].is_string())
-      names[{*op.device, op.call_count}] = word((*op.info)["op_code"].get<std::string>());
+  for (const HostOp& op : run.host.ops) {
+    if (!op.device) continue;
+    const auto info = run.host.infos->at(op.info);
+    if (info->contains("op_code") && (*info)["op_code"].is_string())
+      names[{*op.device, op.call_count}] = word((*info)["op_code"].get<std::string>());
+  }
   tools::SyncLines sync;
   static_cast<void>(
       sync.read(directory + "/sync_device_info.csv"));  // a copy: read_run() said what is wrong with it

@@ -5,10 +5,10 @@
 // A send over the fabric is a group of events on one processor: the write (or the chunks of a scattered one),
 // its routing, and the local write of the packet to an Ethernet router, or to a mux core that hands it on to
 // one. The group becomes one event with the channel it left by; which way it went from there tt-npe takes
-// from topology.json. Times are of one clock (common_time.hpp), places NOC0 physical (noc_coordinates.hpp).
+// from topology.json. Times are of one clock (common_time.hpp), places NOC0 physical (tools/noc).
 //
 // tt-npe ends on zones that do not nest and on events of a processor without a zone; both are left out, as
-// are incomplete groups, and all of it is told.
+// are incomplete groups, and all of it is reported.
 //
 // Source: tt-metal tt_metal/impl/profiler/profiler.cpp@97587bb5 (April 2026), convertNocTracePacketsToJson;
 // tt-npe tt_npe/cpp/src/npeWorkloadIngest.cpp@1021603.
@@ -21,11 +21,14 @@
 
 #include "firmware_markers/metal_date.hpp"
 #include "firmware_markers/noc_event.hpp"
+#include "tools/noc/noc_coordinates.hpp"
 #include "tools/report/input/common_time.hpp"
-#include "tools/report/noc/noc_coordinates.hpp"
 #include "tools/report/ops/run.hpp"
 
 namespace ttc::report {
+
+using tools::NocCoordinates;
+using tools::NocXY;
 
 class NocTraces : public Listener {
  public:

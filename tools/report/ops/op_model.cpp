@@ -186,7 +186,7 @@ void convolution(const OpRow& op, const Architecture& arch, Figures& f) {
     const Number n = number_after(op.attributes, key);
     return n ? whole(*n) : std::string("x");
   };
-  const auto flag = [&](const char* key) {  // not told counts as set, as in tt-perf-report
+  const auto flag = [&](const char* key) {  // not known counts as set, as in tt-perf-report
     const std::string quoted = std::string(key) + "': '";
     return !has(op.attributes, quoted.c_str()) || after(op.attributes, quoted, "'") == "true";
   };

@@ -42,13 +42,13 @@ constexpr double kBoundPercent = 65;  // of a peak: what reaches it is what boun
 struct Bound {
   std::string
       what;         // compute, dram, noc, ethernet, reader, writer, imbalance, launch, latency, host, unknown
-  std::string why;  // the figures the rule looked at
+  std::string why;  // the figures the rule examined
 };
 Bound bound(const OpRow& op, const Figures& f);
 
 // Which processor an op waits for.
 struct Bottleneck {
-  int risc = -1;    // index into OpRow::risc; -1: not told
+  int risc = -1;    // index into OpRow::risc; -1: not known
   std::string who;  // "NCRISC"
   std::string why;  // "NCRISC 100 %, BRISC 83 %, math 12 % of the kernel"
 };

@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "tools/report/ops/op_model.hpp"
@@ -36,8 +35,7 @@ struct ReportRow {
   std::vector<std::string> advice;
 };
 
-// Rows of a report, each made when it is asked for: a report of any number of ops takes some dozen bytes for
-// each of them.
+// Rows of a report, each made when it is asked for: memory does not grow with them.
 class ReportRows {
  public:
   // A row of the table, and what differs from it here.
@@ -48,19 +46,18 @@ class ReportRows {
   };
   ReportRows() = default;
   // `total_us`: of device times and gaps, which shares are taken of.
-  ReportRows(OpRows ops, Architecture arch, std::vector<Chosen> chosen, double total_us);
+  ReportRows(OpRows ops, Architecture arch, Records<Chosen> chosen, double total_us);
 
   size_t size() const { return chosen_.size(); }
   bool empty() const { return chosen_.empty(); }
   ReportRow operator[](size_t i) const;
-  OpRow op(size_t i) const;  // without figures
   RowIterator<ReportRows, ReportRow> begin() const { return {this, 0}; }
   RowIterator<ReportRows, ReportRow> end() const { return {this, size()}; }
 
  private:
   OpRows ops_;
   Architecture arch_;
-  std::vector<Chosen> chosen_;
+  Records<Chosen> chosen_;
   double total_us_ = 0;
 };
 
@@ -102,31 +99,5 @@ struct ReportColumns {
 std::vector<std::string> report_header(const ReportColumns& columns);
 std::vector<std::string> report_line(const ReportRow& row, const ReportColumns& columns);
 Cells stacked_cells(const std::vector<StackedRow>& rows, GroupBy by, bool merge_devices);
-
-// Union of [firmware end - kernel time, firmware end] of the ops of one device, in us; what is known of it.
-struct Busy {
-  double busy_us = 0, span_us = 0, sum_us = 0;
-};
-Busy busy_time(const std::vector<const OpRow*>& ops);
-
-// The same, op by op.
-class BusyTime {
- public:
-  void add(const OpRow& op);
-  Busy result();
-
- private:
-  Busy known_;
-  struct Span {
-    double begin, end;  // ns, from the first firmware end seen
-  };
-  struct Earlier {
-    bool operator()(const Span& a, const Span& b) const {
-      return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-    }
-  };
-  RecordSort<Span, Earlier> spans_;
-  double origin_ = -1;
-};
 
 }  // namespace ttc::report

@@ -8,6 +8,7 @@
 
 #include "tools/pipeline/source.hpp"
 #include "tools/pipeline/sync_lines.hpp"
+#include "tools/report/input/common_time.hpp"
 #include "tools/report/input/tracy_files.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
@@ -95,6 +96,13 @@ std::optional<HostFiles> host_files(const RunOptions& options, const std::vector
   return std::nullopt;
 }
 
+// Signposts of files that were made of `capture`, or are of it: they come in the same order.
+void place_signposts(const TracyFiles& capture, HostLog& host) {
+  const std::vector<uint64_t> raw_ns = capture.signposts_raw_ns();
+  if (raw_ns.size() == host.signposts.size())
+    for (size_t i = 0; i < raw_ns.size(); ++i) host.signposts[i].raw_ns = raw_ns[i];
+}
+
 // What `ttcollect run` recorded of the workload's processes, by way of the files that others would make of it.
 void read_host_of_captures(const std::vector<std::string>& from, Run& run) {
   for (const std::string& one : from) {
@@ -105,6 +113,7 @@ void read_host_of_captures(const std::vector<std::string>& from, Run& run) {
     std::istringstream data(files.data()), times(files.times());
     read_ops_data(data, one, run.host);
     read_ops_times(times, one, run.host);
+    place_signposts(files, run.host);
     for (std::string& remark : files.remarks()) run.host.remarks.push_back(std::move(remark));
   }
 }
@@ -124,12 +133,20 @@ void read_host(const RunOptions& options, const std::vector<std::string>& from, 
     read_ops_times(zones, files->times, run.host);
   else
     run.host.remarks.push_back("there is no " + files->times.string() + "; host times stay empty");
+  // Without ops of the host, signposts are rows by their own time, which the capture has.
+  if (!run.host.ops.empty() || run.host.signposts.empty() || from.size() != 1 ||
+      fs::path(from.front()).extension() != ".ttc")
+    return;
+  TracyFiles capture;
+  capture.read(from.front());
+  place_signposts(capture, run.host);
 }
 
 // One listener for all of them.
 class Fan : public Listener {
  public:
-  Fan(Run& run, std::vector<Listener*> ears) : run_(run), ears_(std::move(ears)) {}
+  Fan(Run& run, CommonTime& time, std::vector<Listener*> ears)
+      : run_(run), time_(time), ears_(std::move(ears)) {}
   void device(const Device& d) override {
     run_.devices[d.chip] = d;
     for (Listener* ear : ears_) ear->device(d);
@@ -141,11 +158,13 @@ class Fan : public Listener {
     for (Listener* ear : ears_) ear->meta(l, lane, e, text);
   }
   void clock(uint32_t chip, const collect::ClockMap& map) override {
+    time_.clock(chip, map);
     for (Listener* ear : ears_) ear->clock(chip, map);
   }
 
  private:
   Run& run_;
+  CommonTime& time_;
   std::vector<Listener*> ears_;
 };
 
@@ -181,6 +200,7 @@ void read_sync(const RunOptions& options, const std::vector<std::string>& from, 
 // What zones were read into, until the host was read too.
 struct Zones {
   OpOrder ops;
+  CommonTime time;
   std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 };
 
@@ -188,23 +208,22 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
                 const RunListeners& listeners, Run& run, Zones& zones) {
   Counters& counters = *zones.counters;
   OpBuilder builder(
-      [&](const DeviceOp& closed, std::span<const OpBuilder::CoreTime> cores) {
+      [&](const DeviceOp& closed, std::span<const CoreTime> cores) {
         DeviceOp op = closed;
         op.counters = counters.close(op);
         zones.ops.add(op);
         for (const auto& done : listeners.programs) done(op, cores);
       },
-      options.budget);
+      options.budget / 4);
   std::vector<Listener*> ears{&builder, &counters};
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
-  Fan fan(run, ears);
+  Fan fan(run, zones.time, ears);
   InputOptions input{from, options.wait_ms, options.for_seconds, options.metal_date,
                      true, options.also,    options.progress,    options.budget};
   if (run.zones.empty()) run.zones.emplace_back();
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
   builder.end();
-  run.late = builder.late();
   run.without_program = builder.without_id();
   if (counters.unreadable()) {
     run.account.damaged = true;
@@ -268,7 +287,10 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   read_host(options, from, run);
   if (zones) settle(*zones, run);
   run.account.damaged = run.account.damaged || run.host.damaged;
-  run.table = join_results(run.rows, run.host, {options.mlir, options.every_column}, run.summary);
+  ResultOptions results{options.mlir, options.every_column, {}};
+  if (zones)
+    results.raw_ns = [&](uint32_t chip, uint64_t cycles) { return zones->time.raw_ns(chip, cycles); };
+  run.table = join_results(run.rows, run.host, results, run.summary);
   read_sync(options, from, run);
   if (mixed(run)) {
     run.table = with_source(run.table, [&](size_t row) {
@@ -338,9 +360,6 @@ std::vector<std::string> notices(const Run& run) {
                             std::to_string(run.without_program) +
                             " have the run host ID 0 or, in a log of 6 columns, none), so there are no ops; "
                             "`ttreport kernels` and `timeline` go by zones");
-  if (run.late)
-    all.push_back(std::to_string(run.late) +
-                  " programs came in parts too far apart to be held together; give --memory a larger size");
   for (const std::string& s : sentences(run.summary)) all.push_back(s);
   return all;
 }

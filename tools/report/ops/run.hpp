@@ -23,7 +23,7 @@ struct RunOptions {
   unsigned wait_ms = 0;
   std::optional<double> for_seconds;
   std::optional<markers::MetalDate> metal_date;
-  size_t budget = OpBuilder::kDefaultBudget;
+  size_t budget = 64 << 20;  // bytes: a quarter of it for open programs
   bool mlir = false;
   bool every_column = false;  // ResultOptions::every_column
   bool prefer_zones = false;  // of a report folder its device log, not its table of ops
@@ -46,7 +46,6 @@ struct Run {
   JoinSummary summary;
   InputAccount account;
   std::set<uint32_t> synced;     // chips that sync_device_info.csv relates to another one
-  uint64_t late = 0;             // programs that came in parts too far from each other
   uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
 
   uint32_t mhz(uint32_t chip) const {

@@ -17,29 +17,35 @@ std::string fixed(const Number& n, int digits) {
   return text;
 }
 
-// Least, most, mean, deviation and the mean weighted by time of percentages.
-void put_flops(StackedRow& row, const std::vector<std::pair<double, double>>& flops) {
-  if (flops.empty()) return;
-  double sum = 0, weighted = 0, weight = 0, least = flops[0].first, most = least;
-  for (const auto& [percent, us] : flops) {
-    sum += percent;
-    weighted += percent * us;
-    weight += us;
-    least = std::min(least, percent);
-    most = std::max(most, percent);
+// Percentages of FLOPs, one after the other; the deviation by Welford's recurrence.
+class Flops {
+ public:
+  void add(double percent, double us) {
+    ++count_;
+    sum_ += percent;
+    weighted_ += percent * us;
+    weight_ += us;
+    least_ = count_ == 1 ? percent : std::min(least_, percent);
+    most_ = count_ == 1 ? percent : std::max(most_, percent);
+    const double off = percent - running_mean_;
+    running_mean_ += off / static_cast<double>(count_);
+    squares_ += off * (percent - running_mean_);
   }
-  const auto n = static_cast<double>(flops.size());
-  row.flops_min = least;
-  row.flops_max = most;
-  row.flops_mean = sum / n;
-  if (weight > 0) row.flops_weighted = weighted / weight;
-  if (n < 2) return;
-  double squares = 0;
-  for (const auto& [percent, us] : flops) squares += (percent - sum / n) * (percent - sum / n);
-  row.flops_deviation = std::sqrt(squares / (n - 1));
-}
+  void put(StackedRow& row) const {
+    if (count_ == 0) return;
+    row.flops_min = least_;
+    row.flops_max = most_;
+    row.flops_mean = sum_ / static_cast<double>(count_);
+    if (weight_ > 0) row.flops_weighted = weighted_ / weight_;
+    if (count_ > 1) row.flops_deviation = std::sqrt(squares_ / static_cast<double>(count_ - 1));
+  }
 
-// Programs that nobody named have a line each, until these are so many; the others share one.
+ private:
+  size_t count_ = 0;
+  double sum_ = 0, weighted_ = 0, weight_ = 0, least_ = 0, most_ = 0, running_mean_ = 0, squares_ = 0;
+};
+
+// Programs without a name have a line each, until these are so many; the others share one.
 constexpr size_t kMostNameless = 4096;
 constexpr const char* kOthers = "other programs";
 
@@ -58,8 +64,8 @@ std::string place_of(const std::string& memory) {
 std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_devices, bool no_host_ops) {
   struct Group {
     StackedRow row;
-    double carry = 0;                              // of Kahan's sum: two decimals are printed of it
-    std::vector<std::pair<double, double>> flops;  // percent, us
+    double carry = 0;  // of Kahan's sum: two decimals are printed of it
+    Flops flops;
   };
   std::map<std::pair<std::string, int64_t>, Group> groups;
   std::set<std::string> nameless;
@@ -67,7 +73,7 @@ std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_d
     if (r.op.signpost() || (no_host_ops && r.op.host())) continue;
     const std::string kind = category(r.figures.text);
     std::string name = r.figures.text.substr(0, r.figures.text.find(' '));
-    if (name == "program") {  // nobody named it
+    if (name == "program") {  // it has no name
       name = r.figures.text;
       if (!nameless.contains(name))
         name = nameless.size() < kMostNameless ? *nameless.insert(name).first : kOthers;
@@ -83,7 +89,7 @@ std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_d
     const double part = r.device_us.value_or(0) - g.carry, sum = g.row.device_us + part;
     g.carry = (sum - g.row.device_us) - part;
     g.row.device_us = sum;
-    if (r.figures.flops_percent) g.flops.emplace_back(*r.figures.flops_percent, r.device_us.value_or(0));
+    if (r.figures.flops_percent) g.flops.add(*r.figures.flops_percent, r.device_us.value_or(0));
   }
   std::map<int64_t, double> totals;
   for (const auto& [key, g] : groups) totals[key.second] += g.row.device_us;
@@ -91,7 +97,7 @@ std::vector<StackedRow> stacked(const OpReport& report, GroupBy by, bool merge_d
   for (auto& [key, g] : groups) {
     StackedRow& row = g.row;
     row.percent = totals[key.second] > 0 ? row.device_us / totals[key.second] * 100 : 0;
-    put_flops(row, g.flops);
+    g.flops.put(row);
     rows.push_back(row);
   }
   std::stable_sort(rows.begin(), rows.end(),

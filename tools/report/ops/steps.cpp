@@ -5,7 +5,7 @@
 #include <map>
 
 #include "tools/report/input/signposts.hpp"
-#include "tools/report/ops/op_report.hpp"
+#include "tools/report/ops/busy_time.hpp"
 
 namespace ttc::report {
 namespace {

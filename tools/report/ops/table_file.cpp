@@ -24,20 +24,8 @@ bool has(const std::vector<std::string>& header, const std::string& column) {
   return std::find(header.begin(), header.end(), column) != header.end();
 }
 
-}  // namespace
-
-bool is_ops_results(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored) || is_cpp_report(path)) return false;
-  std::ifstream in(path, std::ios::binary);
-  CsvFile file(in);
-  std::vector<std::string> header;
-  if (!in || !file.next(header)) return false;
-  for (const char* column : {kCode, "OP TYPE", kId, kTime})
-    if (has(header, column)) return true;
-  return false;
-}
-
+// Throws InputError when `header` lacks a column without which times, gaps or devices would be wrong. Gives
+// sentences on columns whose absence leaves figures empty.
 std::vector<std::string> column_remarks(const std::vector<std::string>& header, const std::string& name) {
   for (const std::string& column : header) {
     if (column.find('\0') != std::string::npos)
@@ -59,15 +47,31 @@ std::vector<std::string> column_remarks(const std::vector<std::string>& header, 
   }
   need(kCode, "ops have no names");
   need("OP TYPE", "ops and signposts look alike");
-  need("DEVICE ID", "devices cannot be told apart");
+  need("DEVICE ID", "devices cannot be distinguished");
   need(kTime, "no op has a time");
   need(kGap, "gaps are not known");
   std::string absent;
-  for (const char* column : {"CORE COUNT", "MATH FIDELITY", "ATTRIBUTES", "HOST START TS"})
+  for (const char* column : {"CORE COUNT", "MATH FIDELITY", "ATTRIBUTES", "HOST START TS", "INPUT_0_DATATYPE",
+                             "INPUT_0_MEMORY", "OUTPUT_0_DATATYPE"})
     if (!has(header, column)) absent += (absent.empty() ? "'" : ", '") + std::string(column) + "'";
   if (absent.empty()) return {};
-  return {name + ": line 1 does not name " + absent +
-          "; figures that need them are empty, and without host times rows stay in the order of the file"};
+  return {
+      name + ": line 1 does not name " + absent + "; figures that need them are empty" +
+      (has(header, "HOST START TS") ? "" : ", and without host times rows stay in the order of the file")};
+}
+
+}  // namespace
+
+bool is_ops_results(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored) || is_cpp_report(path)) return false;
+  std::ifstream in(path, std::ios::binary);
+  CsvFile file(in);
+  std::vector<std::string> header;
+  if (!in || !file.next(header)) return false;
+  for (const char* column : {kCode, "OP TYPE", kId, kTime})
+    if (has(header, column)) return true;
+  return false;
 }
 
 TableRead read_table(const std::string& path, OpTable& table, uint64_t id_offset, uint32_t device_offset) {

@@ -22,8 +22,4 @@ struct TableRead {
 TableRead read_table(const std::string& path, OpTable& table, uint64_t id_offset = 0,
                      uint32_t device_offset = 0);
 
-// Throws InputError when `header` lacks a column without which times, gaps or devices would be wrong. Gives
-// sentences on columns whose absence leaves figures empty.
-std::vector<std::string> check_columns(const std::vector<std::string>& header, const std::string& name);
-
 }  // namespace ttc::report

@@ -209,19 +209,22 @@ function grid() {
   const values = [...cells.values()].map(v => Math.max(0, v[key])), most = Math.max(...values, 1),
         low = Math.min(...values, most);
   box.style.gridTemplateColumns = `28px repeat(${x1 - x0 + 1}, minmax(44px, 62px))`;
-  box.append(el('div', '', 'axis'));
+  const corner = el('div', 'y\\x', 'axis');
+  corner.title = 'rows are y, columns x, NOC0 physical';
+  box.append(corner);
   for (let x = x0; x <= x1; x++) box.append(el('div', x, 'axis'));
   for (let y = y0; y <= y1; y++) {
     box.append(el('div', y, 'axis'));
     for (let x = x0; x <= x1; x++) {
-      const v = cells.get(y * 256 + x), d = el('div');
+      const v = cells.get(y * 256 + x), d = el('div', v ? '' : '\u00b7', v ? '' : 'absent'), eth = isEthernet(chip, x, y);
       box.append(d);
+      if (eth) d.classList.add('eth');
       if (!v) continue;
       const ns = Math.max(0, v[key]), f = most > low ? (ns - low * 0.9) / (most - low * 0.9) : 0.5;
       d.style.background = `rgb(${heat(f).join(',')})`;
       d.style.color = inkOn(heat(f));
       d.textContent = us(ns / 1000);
-      d.title = `core ${x}-${y}: ${spanText(ns)}`;
+      d.title = `${eth ? 'Ethernet core' : 'core'} ${x},${y}: ${spanText(ns)}`;
       d.tabIndex = 0;
       d.setAttribute('role', 'button');
       d.setAttribute('aria-label', `${d.textContent} \u00b5s, ${d.title}`);
@@ -235,6 +238,10 @@ function grid() {
       };
     }
   }
+}
+// By its lanes.
+function isEthernet(chip, x, y) {
+  return D.lanes.some((name, i) => D.laneprocessors[i] === 'ERISC' && (name.startsWith(`${chip}: ${x},${y} `) || name.startsWith(`${chip} (log): ${x},${y} `)));
 }
 for (const id of ['chip', 'heat', 'heatop']) $(id).addEventListener('change', grid);
 

@@ -9,9 +9,10 @@ const T = !D.zones ? null : {
   depth: unpack(D.zones.depth, Uint8Array)
 };
 const LH = 11, AXIS = 22, BOUND = 26;  // heights: of a row of zones, of the axis, of the clock bounds below it
-const KINDS = ['firmware', 'kernel', 'dispatch', 'profiler', 'user zone'];
+const KINDS = ['firmware', 'kernel', 'dispatch', 'profiler', 'user zone', 'program'];
 const lanes = D.lanes.map(
     (name, i) => ({name, from: 0, to: 0, deep: 0, longest: 0, y: 0, losses: [], palette: D.palettes[D.laneprocessors[i]]}));
+const zoneLanes = lanes.filter((L, i) => D.laneprocessors[i] !== 'programs');
 const bounds = Object.entries(D.bounds || {});  // [chip, [[begin, bound], ...]]
 const TOP = AXIS + (bounds.length ? BOUND : 0);
 let t0 = 0, t1 = 1, end = 1, lanesHeight = 0, pending = false, picked = -1, hits = [];
@@ -32,7 +33,7 @@ if (T) {
   }
   for (const [lane, begin, length, what] of D.losses) lanes[lane].losses.push({begin, length, what});
   for (const L of lanes) L.losses.sort((a, b) => a.begin - b.begin);
-  [t0, t1] = defaultWindow(T.begin, T.length, lanes, end);
+  [t0, t1] = defaultWindow(T.begin, T.length, zoneLanes, end);
 }
 const labelWidth = W => Math.min(124, Math.round(W * 0.3));
 function drawSoon() {
@@ -184,21 +185,21 @@ function draw() {
   drawn = {bars, ms: performance.now() - began, base: view.base};
   window.ttDrawn = drawn;
   const note = D.zonenote ? '; ' + D.zonenote : '';
-  $('timenote').textContent = `${fmt(T.begin.length, 0)} zones, ${lanes.length} lanes${note}; window ${spanText(t1 - t0)} from ${
+  $('timenote').textContent = `${fmt(zoneLanes.reduce((n, L) => n + L.to - L.from, 0), 0)} zones, ${zoneLanes.length} lanes${note}; window ${spanText(t1 - t0)} from ${
       exactTime(t0)}; wheel or pinch zooms, drag moves`;
   sayWhereZonesAre();
 }
 // A window without a zone is no riddle: where the nearest are.
 function sayWhereZonesAre() {
   let any = false;
-  for (const L of lanes) {
+  for (const L of zoneLanes) {
     for (let i = firstFrom(T.begin, L.from, L.to, t0 - L.longest); i < L.to && T.begin[i] <= t1 && !any; i++)
       any = T.begin[i] + T.length[i] >= t0;
     if (any) break;
   }
   $('empty').hidden = any;
   if (any) return;
-  const {before, after} = nearestZones(T.begin, T.length, lanes, t0, t1);
+  const {before, after} = nearestZones(T.begin, T.length, zoneLanes, t0, t1);
   const put = (button, i, text) => {
     button.hidden = i < 0;
     button.textContent = text;
@@ -241,7 +242,7 @@ function zoomToOp() {
   showLane(lane);
 }
 function showCore(chip, x, y) {
-  const l = lanes.findIndex(n => n.name.startsWith(`${chip}: ${x}-${y} `) || n.name.startsWith(`${chip} (log): ${x}-${y} `));
+  const l = lanes.findIndex(n => n.name.startsWith(`${chip}: ${x},${y} `) || n.name.startsWith(`${chip} (log): ${x},${y} `));
   if (l < 0) return;
   $('timebox').scrollTop = lanes[l].y;
   drawSoon();
@@ -406,12 +407,12 @@ if (T) {
     li.append(box, text);
     $('legend').append(li);
   };
-  for (const processor of [...new Set(D.laneprocessors)]) {
+  for (const processor of [...new Set(D.laneprocessors)].filter(p => p !== 'programs')) {
     const p = D.palettes[processor];
     item(`linear-gradient(90deg, ${p[0]} 50%, ${p[1]} 50%)`, `${processor} firmware, kernel`);
   }
   const any = Object.values(D.palettes)[0];
-  for (const kind of [2, 3, 4])
+  for (const kind of [5, 2, 3, 4])
     if (D.zonenames.some(z => z[2] === kind)) item(any[kind], KINDS[kind]);
   if (D.losses.length) item(D.losscolour, `markers lost (${fmt(D.losses.length, 0)} intervals${D.lossesleftout ? ', ' + fmt(D.lossesleftout, 0) + ' more are not drawn' : ''})`);
   if (bounds.length) item('color-mix(in srgb, var(--accent) 45%, transparent)', 'bound of host times');

@@ -49,7 +49,7 @@ class CoreGaps::Series {
   std::optional<Gap> gap_;
 };
 
-void CoreGaps::program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores) {
+void CoreGaps::program(const DeviceOp& op, std::span<const CoreTime> cores) {
   constexpr auto kEthernet = static_cast<uint8_t>(1u << static_cast<unsigned>(LogRisc::erisc) | 1u << kRiscs);
   for (const auto& c : cores)
     if (c.kernel.whole() && c.last_end && !(c.kernels & kEthernet))

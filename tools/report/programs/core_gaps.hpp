@@ -14,7 +14,7 @@ namespace ttc::report {
 
 class CoreGaps {
  public:
-  void program(const DeviceOp& op, std::span<const OpBuilder::CoreTime> cores);
+  void program(const DeviceOp& op, std::span<const CoreTime> cores);
   void write(tools::Output& out);
 
  private:

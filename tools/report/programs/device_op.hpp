@@ -49,7 +49,6 @@ struct DeviceOp {
   uint16_t cores = 0;      // with a *-FW marker
   uint16_t kernel_cores = 0;
   uint8_t slowest_x = 0, slowest_y = 0;  // core whose kernels took longest
-  bool late = false;                     // a part that came after the rest had been closed
   Range firmware, kernel, kernel_starts, trace_firmware, trace_kernel;
   uint64_t dm_start = std::numeric_limits<uint64_t>::max();
   uint32_t kernel_start_count = 0;

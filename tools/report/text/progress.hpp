@@ -18,12 +18,12 @@ inline int terminal_columns(int fd, int otherwise) {
   return otherwise;
 }
 
-// Rows of a table that leave room for what stands around it; 0: no terminal, any number.
-inline int terminal_page(int fd) {
-  constexpr int kAround = 12, kLeast = 5;
+// Lines of the terminal behind a descriptor; 0: it is none. A terminal of no known size has 24.
+inline size_t terminal_lines(int fd) {
+  constexpr size_t kUsual = 24;
   winsize size{};
-  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return 0;
-  return std::max(kLeast, size.ws_row - kAround);
+  if (!isatty(fd)) return 0;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : kUsual;
 }
 
 class Progress {

@@ -13,6 +13,7 @@ namespace ttc::report {
 namespace {
 
 constexpr size_t kWindow = 256 << 10;  // bytes read at once, going on
+constexpr size_t kWrite = 64 << 10;    // bytes written at once
 constexpr size_t kLeap = 4 << 10;      // bytes read at once, elsewhere
 
 std::string spill_directory() {
@@ -47,13 +48,14 @@ void Spill::flush() {
     done += static_cast<size_t>(wrote);
   }
   filed_ += tail_.size();
+  if (tail_.capacity() > 2 * kWrite) std::string().swap(tail_);  // the bytes that stayed in memory until now
   tail_.clear();
 }
 
 uint64_t Spill::append(std::string_view bytes) {
   const uint64_t place = size();
   tail_ += bytes;
-  if (tail_.size() > (file_ < 0 ? most_ : kWindow)) flush();
+  if (tail_.size() > (file_ < 0 ? most_ : kWrite)) flush();
   return place;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
@@ -29,13 +30,17 @@ struct Event {
   ZoneClass zone_class;
 };
 
-// Where a marker comes from and what it belongs to. Absent trace ids are told by -1.
+// Where a marker comes from and what it belongs to. Absent trace ids are -1.
 struct Launch {
   uint32_t chip = 0;
   uint32_t host_id = 0;
   int64_t trace_id = -1;
   int64_t trace_counter = -1;
   bool operator==(const Launch&) const = default;
+  bool operator<(const Launch& o) const {
+    return std::tie(chip, host_id, trace_id, trace_counter) <
+           std::tie(o.chip, o.host_id, o.trace_id, o.trace_counter);
+  }
 };
 
 struct Lane {
@@ -72,7 +77,7 @@ struct Device {
   std::string name;  // as the collector calls it; empty from a log
   std::string arch;
   uint32_t clock_mhz = 0;
-  uint32_t worker_cores = 0;  // 0: not told
+  uint32_t worker_cores = 0;  // 0: not known
 };
 
 class Listener {

@@ -66,7 +66,7 @@ class ZonePairs : public Listener {
     uint64_t firmware_end = 0;       // the last one
     bool firmware_start = false, firmware = false, any_start = false;
     // A device log gives both ERISCs of a core one name: two firmwares then share the lane, and only what has
-    // no partner by its own id is told.
+    // no partner by its own id is reported.
     uint16_t firmware_id = 0;
     bool twins = false;
   };

@@ -1,7 +1,7 @@
 // Word positions and bit fields of the on-card profiler formats, as plain integers.
 //
 // Freestanding: <stdint.h> only, so that one table serves the device-side header, the emulated firmware and
-// the host-side decoder. A generation is a row of kFormats; nothing else in the tree knows its numbers.
+// the host-side decoder. A generation is a row of kFormats; no other file has its numbers.
 //
 // Source of every number: tt-metal kernel_profiler.hpp and profiler_common.h
 //   G1: tt_metal/hostdevcommon/api/hostdevcommon/profiler_common.h@ef2f96d4 (late 2024 to mid 2025); the word
@@ -9,7 +9,7 @@
 //   G2: G1 with a trace counter in the identity (second half of 2025)
 //   G3: tt_metal/tools/profiler/kernel_profiler.hpp@6a16835d, @01223256 (Jan - Jul 2026)
 //   G4: tt_metal/hw/inc/hostdev/profiler_common.h@c4b3fbc1 (mid Jul 2026 on)
-// All words are 32-bit little-endian.
+// All words are 32-bit little-endian. In prose: docs/reference/device-profiler.md.
 #pragma once
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ inline constexpr uint32_t kMaxRiscs = 5;            // BRISC, NCRISC, TRISC0..2 
 inline constexpr uint32_t kBufferWords = 512;       // one RISC's L1 buffer
 inline constexpr uint32_t kFirstCustomWord = 12;    // 4 id words + 4 guaranteed markers of 2 words
 inline constexpr uint32_t kSums = 2;                // accumulators of a RISC, written behind all its markers
-inline constexpr uint32_t kUnsetWord = 0x80000000;  // both words of a guaranteed slot nobody wrote
+inline constexpr uint32_t kUnsetWord = 0x80000000;  // both words of a guaranteed slot that was not written
 
 // Guaranteed slots: first word of each. The order is not the order in time.
 inline constexpr uint32_t kFwStartWord = 4;
@@ -84,7 +84,7 @@ struct Format {
   Field trace;
   Field host_id;
 
-  PacketType last_type;  // the highest packet type this generation knows
+  PacketType last_type;  // the highest packet type of this generation
 
   // Behaviour of the firmware that wrote it (tt-metal kernel_profiler.hpp), for the emulated one.
   bool early_2025;             // finish waits for the DRAM address and clears DEVICE_END; run count in the id

@@ -227,7 +227,7 @@ class Profiler {
     return uint64_t{high} << 32 | port_.clock_low();
   }
 
-  // Zones of kernels that never finish: they keep room for a quick push, and ask for it at their end.
+  // Zones of kernels that never finish: they keep room for a quick push, and reserve it at their end.
   bool dispatch_start(uint32_t id) {
     if (!room(kDispatchHeadroomWords)) return false;
     limit_ -= 8;
@@ -246,7 +246,7 @@ class Profiler {
 
   // RISCs with a NoC of their own push what the buffer holds in the middle of a run and go on with an empty
   // one; on the others this does nothing. Dispatch kernels never finish and rely on it. The pair of the zone
-  // is written without asking for room: on a completely full buffer it lies on the next RISC's identity.
+  // is written without a check for room: on a completely full buffer it overwrites the next RISC's identity.
   void quick_push(uint32_t zone) {
     if (!can_push()) return;
     if constexpr (!F.early_2025) {

@@ -228,10 +228,10 @@ TEST_F(ZoneLogsTest, a_process_that_is_not_there_has_no_directory) {
   EXPECT_EQ(zone_log_directory_of(0x7fffffff), "");
 }
 
-// "empty when the process tells nothing (gone, or not ours to look at)" (zone_logs.hpp)
+// A process that is gone, or another user's.
 TEST_F(ZoneLogsTest, a_process_that_is_not_ours_to_look_at_has_no_directory) {
-  if (getuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
-  const Workload workload(directory, {"TT_METAL_HOME=/home/somebody"});
+  if (getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  const Workload workload(directory, {"TT_METAL_HOME=/home/user"});
   const pid_t pid = fork();
   if (pid == 0) {
     if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0) _exit(2);

@@ -159,7 +159,7 @@ TEST(BlockCodec, spans_may_overlap) {
   auto* spans = reinterpret_cast<shm::SpanEntry*>(chunk.data() + sizeof(shm::ChunkHeader) / 8);
   spans[1].data_offset = spans[0].data_offset + 8;
   spans[1].word_count = spans[0].word_count - 2;
-  Chunk seen = chunk;  // the rest of the second span's words belongs to nobody now
+  Chunk seen = chunk;  // the rest of the second span's words belongs to no span now
   const size_t end = spans[0].data_offset + spans[0].word_count * 4;
   std::memset(reinterpret_cast<char*>(seen.data()) + end, 0, seen.size() * 8 - end);
   ChunkBatch in, out;

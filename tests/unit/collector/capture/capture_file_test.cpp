@@ -184,7 +184,7 @@ TEST(CaptureFile, later_versions_and_other_files_are_refused) {
   EXPECT_NE(read_all(empty.path()).refused, "");
 }
 
-// What a later minor writer may add: sections and block kinds nobody knows yet, longer headers.
+// What a later minor writer may add: sections and unknown block kinds, longer headers.
 TEST(CaptureFile, unknown_blocks_and_sections_are_skipped) {
   const auto run = small_run();
   ChunkBatch in;

@@ -1,4 +1,4 @@
-// Keys of shapes to codes and back, whatever they are, and codes that nobody made.
+// Keys of shapes to codes and back, whatever they are, and codes that no encoder made.
 #include "collector/capture/key_codec.hpp"
 
 #include <gtest/gtest.h>

@@ -112,7 +112,7 @@ TEST(ClockMap, batch_takes_the_same_wrap_as_single_in_a_piece_of_two_hours) {
   }
 }
 
-// A card counts on while its host is started anew.
+// A card counts on while its host is started again.
 TEST(ClockMap, a_marker_from_before_the_hosts_boot_is_not_in_the_far_future) {
   const uint64_t from = uint64_t{1} << 43;
   const HostTime second = 16'000'000'000;

@@ -235,6 +235,35 @@ TEST_F(DoctorFindings, a_service_and_a_nohup_job_are_not_stale) {
   EXPECT_TRUE(findings_of(m).empty());
 }
 
+TEST_F(DoctorFindings, sources_of_another_tree_than_the_library) {
+  workload().metal_home = "/opt/tt";
+  workload().metal_home_from = "TT_METAL_HOME";
+  EXPECT_TRUE(findings_of(m).empty()) << "it is that tree's";
+  workload().metal_home = "/opt/t";
+  only("metal-home-differs", kSpoils, "env -u TT_METAL_HOME");
+}
+
+TEST_F(DoctorFindings, a_package_in_two_versions) {
+  workload().packages_at = "/opt/venv/lib/python3.10/site-packages";
+  workload().packages = {{"tt_perf_report", "1.3.0"}, {"ttnn", "0.61.0"}};
+  EXPECT_TRUE(findings_of(m).empty());
+  EXPECT_NE(to_text(m, {}).find(", with tt_perf_report 1.3.0, ttnn 0.61.0"), std::string::npos);
+  workload().packages.emplace_back("ttnn", "0.62.1");
+  only("package-twice", kSpoils, "ttnn-0.61.0.dist-info and ttnn-0.62.1.dist-info");
+}
+
+TEST_F(DoctorFindings, the_version_of_a_tracy_client_is_shown_and_is_no_finding) {
+  workload().tracy_version = "0.10.0";
+  EXPECT_NE(to_text(m, findings_of(m)).find("8086  pid 100 (python3), a Tracy client of 0.10.0\n"),
+            std::string::npos);
+  workload().tracy_protocol = 66;
+  EXPECT_NE(to_text(m, {}).find("of 0.10.0, protocol 66 (0.11.0, or Tenstorrent's fork of 0.10)\n"),
+            std::string::npos);
+  workload().tracy_protocol = 81;
+  EXPECT_NE(to_text(m, {}).find("protocol 81 (no release)\n"), std::string::npos);
+  EXPECT_TRUE(findings_of(m).empty());
+}
+
 TEST_F(DoctorFindings, two_workloads_on_one_chip) {
   ProcessState second = workload();
   second.pid = 200;
@@ -336,6 +365,50 @@ TEST_F(DoctorFindings, kernels_from_a_cache_that_have_no_names) {
   only("no-zone-names", kAdvice, "TT_METAL_FORCE_JIT_COMPILE=1");
 }
 
+TEST_F(DoctorFindings, cached_kernels_without_the_profiler) {
+  workload().has_zone_logs = false;
+  workload().kernels = {"/root/.cache/tt-metal-cache", 40, false, false, true};
+  only("cached-without-profiler", kSpoils, "none of 40 kernels has code of the profiler");
+  for (bool KernelCache::*otherwise : {&KernelCache::profiled, &KernelCache::grew}) {
+    workload().kernels.*otherwise = true;
+    only("no-zone-names", kAdvice, "TT_METAL_FORCE_JIT_COMPILE=1");
+    workload().kernels.*otherwise = false;
+  }
+  workload().kernels.examined_all = false;
+  only("no-zone-names", kAdvice, "TT_METAL_FORCE_JIT_COMPILE=1");
+}
+
+TEST_F(DoctorFindings, firmware_that_is_older_than_what_a_package_names) {
+  workload().packages_at = "/opt/venv/lib/python3.10/site-packages";
+  workload().packages = {{"ttnn", "0.62.1"}};
+  EXPECT_TRUE(findings_of(m).empty());
+  function().firmware = "80.15.0.0";
+  only("firmware-below-package", kAdvice, "names bundle 80.17.0.0");
+  for (const char* newer : {"80.17.0.0", "18.2.0.0", "odd"}) {
+    function().firmware = newer;
+    EXPECT_TRUE(findings_of(m).empty()) << newer;
+  }
+  function().firmware = "80.15.0.0";
+  workload().packages = {{"ttnn", "0.56.0rc3"}};
+  EXPECT_TRUE(findings_of(m).empty());
+  function().arch = "blackhole";
+  function().firmware = "80.14.0.0";
+  only("firmware-below-package", kAdvice, "names bundle 80.15.0.0");
+}
+
+TEST_F(DoctorFindings, profilers_beside_ours_are_named_with_what_they_exclude) {
+  EXPECT_TRUE(other_profilers_of(workload()).empty());
+  workload().has_real_time_profiler = true;
+  EXPECT_TRUE(findings_of(m).empty());
+  ASSERT_EQ(other_profilers_of(workload()).size(), 1u);
+  EXPECT_NE(to_text(m, {}).find("it excludes the streaming profiler and nothing that ttcollect does"),
+            std::string::npos);
+  variables().erase("TT_METAL_DEVICE_PROFILER");
+  variables()["TT_METAL_STREAMING_PROFILER"] = "1";
+  EXPECT_NE(to_text(m, {}).find("it excludes the device profiler and the real-time profiler"),
+            std::string::npos);
+}
+
 TEST_F(DoctorFindings, logs_that_will_fill_and_logs_that_are_full) {
   m.collectors.clear();
   const Finding f = only("log-will-fill", kAdvice, "a core's log holds 4000 programs");
@@ -398,7 +471,7 @@ TEST_F(DoctorFindings, values_that_are_not_read_as_they_look) {
 TEST_F(DoctorFindings, a_setting_of_the_profiler_without_the_profiler) {
   workload().holds.clear();  // so that profiler-off says nothing
   variables() = {{"TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT", "4000"}};
-  only("variable-ineffective", kSpoils, "looked at only when the profiler is on");
+  only("variable-ineffective", kSpoils, "read only when the profiler is on");
 }
 
 // The command of tt-train's guide: https://github.com/tenstorrent/tt-metal, tt-train/docs/PROFILER.md
@@ -533,7 +606,7 @@ TEST_F(DoctorFindings, both_reports_have_all_of_a_finding) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
     EXPECT_NE(json.find(part), std::string::npos) << json;
   }
-  EXPECT_NE(text.find("1 thing stands in the way; looked at 1 card"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 thing stands in the way; read: 1 card"), std::string::npos) << text;
   EXPECT_NE(text.find("port    8086  pid 100 (python3), a Tracy client"), std::string::npos) << text;
   EXPECT_NE(json.find("\"in_the_way\":true"), std::string::npos) << json;
 }

@@ -1,5 +1,5 @@
-// One look at trees of files built here: sysfs, /proc and /dev as the kernel lays them out.
-#include "collector/doctor/machine_reader.hpp"
+// One pass over trees of files built here: sysfs, /proc and /dev as the kernel lays them out.
+#include "collector/doctor/look/machine_reader.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -12,6 +12,7 @@
 
 #include "collector/doctor/doctor_report.hpp"
 #include "collector/doctor/findings.hpp"
+#include "collector/doctor/look/tracy_announcement.hpp"
 
 namespace ttc::collect::doctor {
 namespace {
@@ -174,6 +175,38 @@ TEST_F(DoctorTree, a_build_without_tracy_says_so_in_its_library) {
   EXPECT_EQ(ids(), "built-without-tracy");
 }
 
+TEST_F(DoctorTree, versions_of_what_a_workload_runs) {
+  card(0, "0000:01:00.0");
+  workload(100);
+  const std::string packages = "/venv/lib/python3.10/site-packages";
+  maps(100, "7f0000000000-7f0000001000 r-xp 00000000 08:01 1 " + packages +
+                "/ttnn/lib/libtt_metal.so\n"
+                "7f0000002000-7f0000003000 r-xp 00000000 08:01 2 " +
+                packages + "/ttnn/lib/libtracy.so.0.10.0\n");
+  for (const char* info : {"ttnn-0.62.1", "tt_perf_report-1.3.0", "numpy-1.26.4", "tt"})
+    put(packages + "/" + info + ".dist-info/METADATA", "");
+  put("/checkout/tt_metal/hw/x.h", "");
+  const MachineState m = look();
+  const ProcessState& p = *m.process(100);
+  EXPECT_EQ(p.tracy_version, "0.10.0");
+  EXPECT_EQ(p.packages_at, packages);
+  using Packages = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(p.packages, (Packages{{"tt_perf_report", "1.3.0"}, {"ttnn", "0.62.1"}}));
+  const auto with_home = [&](const std::string& home) {
+    std::string environ;
+    for (const std::string& one :
+         {std::string("TT_METAL_DEVICE_PROFILER=1"), std::string("TT_METAL_PROFILER_MID_RUN_DUMP=1"),
+          std::string("TT_METAL_PROFILER_DIR=/opt/tt/generated/profiler"), home})
+      if (!one.empty()) environ += one + std::string(1, '\0');
+    put(of(100) + "environ", environ);
+    return ids();
+  };
+  EXPECT_EQ(with_home(""), "") << "no variable names another tree";
+  EXPECT_EQ(with_home("TT_METAL_HOME=/checkout"), "metal-home-differs");
+  EXPECT_EQ(with_home("TT_METAL_HOME=/nowhere"), "") << "what is not there is not used";
+  EXPECT_EQ(with_home("TT_METAL_RUNTIME_ROOT=" + packages + "/ttnn"), "");
+}
+
 TEST_F(DoctorTree, a_library_that_was_replaced) {
   card(0, "0000:01:00.0");
   workload(100);
@@ -250,6 +283,60 @@ TEST_F(DoctorTree, ports_and_their_owners) {
   EXPECT_EQ(m.listeners[1].pid, 100);
   EXPECT_EQ(m.listeners[1].connections, 1u);
   EXPECT_EQ(ids(), "tracy-port-foreign");
+}
+
+TEST_F(DoctorTree, kernels_of_a_cache_are_examined_until_one_decides) {
+  card(0, "0000:01:00.0");
+  workload(100);
+  fs::remove_all(root + "/opt/tt/generated/profiler/.logs");
+  fs::create_directories(root + "/opt/tt/generated/profiler/.logs");
+  const std::string cache = "/root/.cache/tt-metal-cache/3f/1234/",
+                    kernel = cache + "kernels/reader/77/brisc/brisc.elf";
+  const auto hours_ago = [&](const std::string& path) {
+    fs::last_write_time(root + path, fs::file_time_type::clock::now() - std::chrono::hours(5));
+  };
+  EXPECT_EQ(ids(), "no-zone-names");
+  put(kernel,
+      "\x7f"
+      "ELF _start kernel_main src/kernel_profiler.hpp");
+  put(cache + "firmware/brisc/brisc.elf", "_start _ZN15kernel_profiler6wIndexE");  // is no kernel
+  hours_ago(kernel);
+  EXPECT_EQ(ids(), "cached-without-profiler");
+  put(cache + "kernels/writer/12/ncrisc/ncrisc.elf", "stripped");
+  hours_ago(cache + "kernels/writer/12/ncrisc/ncrisc.elf");
+  EXPECT_EQ(ids(), "no-zone-names");
+  fs::remove_all(root + cache + "kernels/writer");
+  put(cache + "kernels/compute/12/trisc0/trisc0.elf", "_start _ZN15kernel_profiler6wIndexE");
+  hours_ago(cache + "kernels/compute/12/trisc0/trisc0.elf");
+  EXPECT_EQ(ids(), "no-zone-names");
+  put(cache + "kernels/compute/12/trisc0/trisc0.elf", "_start");  // since the process was started
+  EXPECT_EQ(ids(), "no-zone-names");
+}
+
+TEST_F(DoctorTree, the_cache_that_a_variable_names_is_the_only_one) {
+  card(0, "0000:01:00.0");
+  workload(100, "TT_METAL_CACHE=/scratch" + std::string(1, '\0'));
+  fs::remove_all(root + "/opt/tt/generated/profiler/.logs");
+  fs::create_directories(root + "/opt/tt/generated/profiler/.logs");
+  put("/root/.cache/tt-metal-cache/1/kernels/a/1/brisc/brisc.elf", "_start");
+  EXPECT_EQ(look().processes.at(0).kernels.at, "");
+  put("/scratch/tt-metal-cache/1/kernels/a/1/brisc/brisc.elf", "_start");
+  EXPECT_EQ(look().processes.at(0).kernels.at, "/scratch/tt-metal-cache");
+  EXPECT_EQ(look().processes.at(0).kernels.kernels, 0u);
+  EXPECT_TRUE(look().processes.at(0).kernels.grew);
+}
+
+TEST(TracyAnnouncement, is_found_by_version_port_and_pid) {
+  const auto word = [](uint64_t version, uint64_t port, uint64_t protocol) {
+    return version | port << 16 | protocol << 32;
+  };
+  const std::vector<uint64_t> bytes{word(3, 8087, 82), 0,    word(3, 9000, 82), 4711, word(2, 8087, 82), 4711,
+                                    word(3, 8087, 0),  4711, word(3, 8087, 66), 17};
+  EXPECT_FALSE(find_announcement(bytes, {8087}, {4711}));
+  const auto found = find_announcement(bytes, {8086, 8087}, {4711, 17});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->protocol, 66u);
+  EXPECT_FALSE(find_announcement({bytes.data(), 9}, {8086, 8087}, {4711, 17}));  // cut off
 }
 
 TEST_F(DoctorTree, emulated_cards_and_their_processes) {

@@ -1,5 +1,5 @@
 // Names of variables that are nearly right.
-#include "collector/doctor/variables.hpp"
+#include "collector/doctor/look/variables.hpp"
 
 #include <gtest/gtest.h>
 

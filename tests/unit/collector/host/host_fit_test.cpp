@@ -58,8 +58,8 @@ TEST(CpuChoice, near_the_card_and_away_from_the_workload_as_far_as_that_goes) {
   const CpuSet all{0, 1, 2, 3, 4, 5, 6, 7};
   const CpuSet node{4, 5, 6, 7};
   const Choice kChoices[] = {
-      {"nobody else", node, all, {}, node, "near the card"},
-      {"the node is not told", {}, all, {}, {}, "not told"},
+      {"no other process", node, all, {}, node, "near the card"},
+      {"the node is not known", {}, all, {}, {}, "not known"},
       {"a cpuset leaves part of the node", node, {0, 1, 5, 6}, {}, {5, 6}, "near the card"},
       {"a cpuset leaves nothing of the node", node, {0, 1}, {}, {}, "may be used"},
       {"dispatch threads on two CPUs", node, all, {pinned(4), pinned(5)}, {6, 7}, "away"},
@@ -85,7 +85,7 @@ TEST(HostFit, follows_the_cards_node_and_does_nothing_where_it_is_not_told) {
   EXPECT_EQ(fit.memory_node, 1);
   fit = fit_for(-1, "0-3", all, {});
   EXPECT_TRUE(fit.cpus.cpus.empty());
-  EXPECT_NE(fit.cpus.why.find("not told"), std::string::npos);
+  EXPECT_NE(fit.cpus.why.find("not known"), std::string::npos);
   EXPECT_EQ(fit.memory_node, -1);
   fit = fit_for(1, "8-15", all, {});  // a cpuset without any of them: the memory may still be near
   EXPECT_TRUE(fit.cpus.cpus.empty());
@@ -169,7 +169,7 @@ int policy() {
 TEST(PreferNode, holds_while_it_lives_and_leaves_what_was_before) {
   const int before = policy();
   const int node = common_node(allowed_cpus());
-  if (node < 0) GTEST_SKIP() << "the CPUs of this process belong to several nodes, or to none that is told";
+  if (node < 0) GTEST_SKIP() << "the CPUs of this process belong to several nodes, or to none that is known";
   {
     const PreferNode near(node);
     EXPECT_TRUE(near.effective());

@@ -20,7 +20,7 @@ namespace ttc::collect {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr uint64_t kLong = 60'000'000'000;  // nobody waits that long: an event has to come
+constexpr uint64_t kLong = 60'000'000'000;  // no test waits that long: an event has to come
 constexpr uint64_t kMillisecond = 1'000'000;
 
 class EventLoops : public testing::TestWithParam<bool> {

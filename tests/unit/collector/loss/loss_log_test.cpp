@@ -129,7 +129,7 @@ TEST(LossLog, the_last_record_of_each_id_is_the_interval) {
     else
       a.losses.close(where, cause, static_cast<uint64_t>(i));
   }
-  a.losses.tell_open();  // what grew since it was last told
+  a.losses.tell_open();  // what grew since it was last published
   std::map<uint64_t, LossRecord> last;
   for (const LossRecord& r : a.published) last[r.id] = r;
   ASSERT_EQ(last.size(), a.losses.intervals().size());

@@ -62,7 +62,7 @@ TEST(LossMerge, a_card_that_never_stops_losing_costs_bounded_memory_and_nothing_
   }
   EXPECT_LE(account.intervals().size(), 5 * 32 * 12u);
   EXPECT_EQ(account.count(LossCause::unparsable), account.intervals().size());
-  EXPECT_EQ(published, kLosses) << "each is told as soon as it is known";
+  EXPECT_EQ(published, kLosses) << "each is published as soon as it is known";
   uint64_t sum = 0;
   for (const LossRecord& r : account.intervals()) sum += r.words;
   EXPECT_EQ(sum, words);
@@ -153,7 +153,7 @@ TEST(LossMerge, launches_of_open_intervals_add_up_and_every_one_is_inside) {
   for (uint64_t i = 0; i < 2000; ++i) {
     const uint64_t from = 1000 * i + 1;
     account.open(kCoreHere, LossCause::dropped_on_card, from, 2);
-    EXPECT_EQ(told.rbegin()->second.to_cycles, shm::kOpenEnd) << "while it lasts nobody knows where it ends";
+    EXPECT_EQ(told.rbegin()->second.to_cycles, shm::kOpenEnd) << "while it lasts its end is not known";
     account.open(kCoreHere, LossCause::dropped_on_card, from + 10, 5);
     account.close(kCoreHere, LossCause::dropped_on_card, from + 500);
     launches += 5;

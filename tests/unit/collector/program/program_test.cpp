@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -98,8 +99,18 @@ int where_nothing_can_catch(const Error& error) noexcept {  // a destructor, or 
   return 0;
 }
 
+int where_no_handler_is_entered() {  // as in noexcept functions of libstdc++ 12
+  struct Ends {
+    ~Ends() { std::terminate(); }
+  } ends;
+  std::get_new_handler()();  // what operator new does without memory
+  return 0;
+}
+
 TEST(RunProgramDeathTest, memory_that_ends_where_nothing_can_catch_it_is_a_sentence_and_a_code) {
   EXPECT_EXIT(run_program(kProgram, [] { return where_nothing_can_catch(std::bad_alloc()); }),
+              testing::ExitedWithCode(Exit::kFailed), "ttprogram: there is not enough memory");
+  EXPECT_EXIT(run_program(kProgram, [] { return where_no_handler_is_entered(); }),
               testing::ExitedWithCode(Exit::kFailed), "ttprogram: there is not enough memory");
   EXPECT_DEATH(run_program(kProgram, [] { return where_nothing_can_catch(std::runtime_error("a mistake")); }),
                "a mistake");

@@ -67,7 +67,7 @@ struct DiskFaults {
   }
 };
 
-// Fails as it is told; of a write that fails half of the bytes are on the disk.
+// Fails as the test sets it; of a write that fails half of the bytes are on the disk.
 class FaultyDisk : public CaptureDisk {
  public:
   FaultyDisk(const std::string& path, DiskFaults& faults)
@@ -156,7 +156,7 @@ class CaptureFailures : public testing::Test {
     o.bounds.rotate_bytes = form.rotate_bytes;
     o.bounds.durable_ns = form.durable_ns;
     o.open_disk = [this](const std::string& path) -> std::unique_ptr<CaptureDisk> {
-      if (faults_.fails()) throw CaptureError("capture " + path + " cannot be written: as told");
+      if (faults_.fails()) throw CaptureError("capture " + path + " cannot be written: as the test set it");
       return std::make_unique<FaultyDisk>(path, faults_);
     };
     return o;
@@ -226,14 +226,14 @@ class CaptureFailures : public testing::Test {
     for (size_t i = 0; i < there.size(); ++i) {
       if (there[i]) continue;
       ++missing;
-      // Without a session nobody can know which lanes there were: the file says that it broke off.
+      // Without a session the lanes are not known: the file says that it broke off.
       EXPECT_TRUE(covered(feed_.launches()[i].after, feed_.launches()[i].last) ||
                   (broke_off && !lane_known) || all.empty())
           << "launch " << i << " is missing without a word";
       if (HasFailure()) return;
     }
     if (!all.empty() && lane_known) {
-      EXPECT_TRUE(covered(lost_by_card_, lost_by_card_)) << "the card's loss is not told";
+      EXPECT_TRUE(covered(lost_by_card_, lost_by_card_)) << "the card's loss is not reported";
     }
     if (error.empty()) {
       EXPECT_EQ(missing, 0u);

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lets a disk through as told: so many writes, or with an error from one on.
+// Lets a disk through as set: so many writes, or with an error from one on.
 struct Valve {
   std::mutex mutex;
   std::condition_variable changed;
@@ -162,7 +162,7 @@ TEST_F(CaptureLimits, a_disk_that_keeps_up_costs_nothing) {
   EXPECT_EQ(a.ends, 1u);
 }
 
-// The disk stands still until everything was gathered: what does not fit into memory is dropped by rule, told
+// The disk stands still until everything was gathered: what does not fit into memory is dropped by rule, reported
 // exactly, and the rest is there.
 TEST_F(CaptureLimits, a_disk_that_is_too_slow_costs_blocks_by_rule) {
   uint32_t head_of_oldest = 0;

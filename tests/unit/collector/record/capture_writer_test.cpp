@@ -146,7 +146,7 @@ TEST_P(CaptureOfSeveral, a_ring_that_is_not_there_is_refused_and_the_others_go_o
   Ring a("a", 11, 0);
   CaptureWriter capture(options(), 11);
   capture.add(a.name());
-  EXPECT_THROW(capture.add("test-capture-nobody"), shm::SegmentError);
+  EXPECT_THROW(capture.add("test-capture-absent"), shm::SegmentError);
   a.publish(1);
   a.end();
   capture.finish();

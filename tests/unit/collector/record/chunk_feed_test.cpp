@@ -32,14 +32,18 @@ std::vector<uint64_t> events(uint64_t sequence) {
   return chunk_of(sequence, shm::ChunkKind::host_events);
 }
 
-TEST(ChunkFeed, refuses_events_beyond_its_bound_and_never_definitions) {
+TEST(ChunkFeed, refuses_events_beyond_its_bound_and_definitions_beyond_twice_of_it) {
   ChunkFeed feed(2 * kWords * 8);
   EXPECT_TRUE(feed.put(events(0), ChunkFeed::Kind::events));
   EXPECT_TRUE(feed.put(events(1), ChunkFeed::Kind::events));
   EXPECT_FALSE(feed.put(events(2), ChunkFeed::Kind::events));
   EXPECT_TRUE(feed.put(chunk_of(3, shm::ChunkKind::host_names), ChunkFeed::Kind::definitions));
+  EXPECT_TRUE(feed.put(chunk_of(4, shm::ChunkKind::host_names), ChunkFeed::Kind::definitions));
+  EXPECT_FALSE(feed.put(chunk_of(5, shm::ChunkKind::host_names), ChunkFeed::Kind::definitions));
   EXPECT_EQ(feed.take(1).size(), 1u);
   EXPECT_EQ(feed.take(1).front(), events(1));
+  EXPECT_FALSE(feed.put(events(4), ChunkFeed::Kind::events));
+  EXPECT_EQ(feed.take(1).size(), 1u);
   EXPECT_TRUE(feed.put(events(4), ChunkFeed::Kind::events));
   feed.end();
   EXPECT_FALSE(feed.over());

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "collector/publish/publisher.hpp"
@@ -115,6 +117,22 @@ TEST_F(Flight, a_loss_is_recorded_at_once_and_the_next_is_held_back) {
   EXPECT_EQ(recorder_->held_back(), 1u);
 }
 
+// A service that was started again wrote over the recordings of the run before.
+TEST_F(Flight, recordings_of_an_earlier_run_stay_and_the_numbers_go_on) {
+  const std::string kept = base_ + ".0002.ttc",
+                    others[] = {base_ + ".9.ttc.part", base_ + ".x9.ttc", base_ + ".ttc"};
+  for (const std::string& file : {kept, others[0], others[1], others[2]}) std::ofstream(file) << "kept";
+  start("loss");
+  publish_loss();
+  await_recordings(1);
+  end();
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].error, "");
+  EXPECT_EQ(told_[0].file.path, base_ + ".0003.ttc");
+  EXPECT_EQ(std::filesystem::file_size(kept), 4u);
+  for (const std::string& file : {kept, others[0], others[1], others[2]}) std::filesystem::remove(file);
+}
+
 TEST_F(Flight, a_loss_after_the_time_between_two_recordings_is_recorded_again) {
   start("loss");
   publish_loss();
@@ -145,7 +163,7 @@ TEST_F(Flight, the_exit_of_the_workload_also_where_nobody_waited_for_it) {
   await_recordings(1);  // the child is a zombie now
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
   end();
-  ASSERT_EQ(told_.size(), 1u) << "told once";
+  ASSERT_EQ(told_.size(), 1u) << "reported once";
   EXPECT_EQ(told_[0].why, "the workload (pid " + std::to_string(child) + ") has exited");
 }
 

@@ -108,5 +108,107 @@ TEST(RecycleResolve, a_run_more_than_a_lap_that_reaches_the_old_place_holds_is_n
   EXPECT_TRUE(possible_outcomes(f.c).empty());
 }
 
+Words late(uint32_t host_id, uint32_t start, bool ended = true) {
+  return frame(host_id, kLate + start, ended);
+}
+
+// Found by the model: a control sample that was held up allows few runs and many, and the lap's last frame begins just where the old
+// place does.
+TEST(RecycleResolve, frames_of_a_lap_that_ran_over_the_old_place_are_no_lost_write) {
+  const Words log = late(5, 1000) + late(6, 2000) + late(7, 3000) + late(8, 4000) + late(9, 5000);
+  LaneCase c = cleared_at(48);
+  c.digest.last_time = kLate + 900;
+  c.index_after = 60;
+  c.front = log;
+  const Words old(log.begin() + 48, log.end());
+  c.old_place = old;
+  c.allowed = {0, 6};
+  c.crossing = {1, 6};
+  EXPECT_TRUE(possible_outcomes(c).empty());
+  c.crossing = {1, 5};  // a frame for every run that may have ended
+  const auto outcomes = possible_outcomes(c);
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes[0].verdict, Verdict::front);
+  EXPECT_EQ(outcomes[0].frames.size(), 5u);
+}
+
+// The last frame that was taken of a lane whose place was lost is of launch 4; it ended at 900.
+LaneCase lost(const Words& log) {
+  LaneCase c = cleared_at(48);
+  c.digest.last_time = kLate + 900;
+  c.index_after = static_cast<uint32_t>(log.size());
+  c.front = log;
+  return c;
+}
+
+TEST(RecyclePlace, a_lap_that_ran_over_the_old_place_is_taken_from_its_first_frame_on) {
+  const Words log = late(6, 2000) + late(7, 3000) + late(8, 4000);
+  const auto found = place_found_again(lost(log));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->verdict, Verdict::found_again);
+  EXPECT_EQ(found->frames.size(), 3u);
+  EXPECT_EQ(found->cursor, log.size());
+  EXPECT_EQ(found->old_end, 48u);
+}
+
+TEST(RecyclePlace, behind_a_hole_only_what_ends_at_the_index_is_taken) {
+  const Words log = late(6, 2000) + late(3, 700) + late(7, 3000) + late(8, 4000);
+  const auto found = place_found_again(lost(log));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->frames.size(), 2u);
+  EXPECT_EQ(found->frames[0].at, 24u);
+  EXPECT_EQ(found->frames[0].before.last_time, kLate + 900u);
+}
+
+// The hole of launch 8 holds old bytes of a frame without a time: the log reads through it, and launch 8 stands at the front alone.
+TEST(RecyclePlace, frames_in_front_of_a_hole_that_looks_like_one_are_left_to_the_interval) {
+  const Words sat_out = test::frame_words(kNcrisc.identity, 2, {7, Time(), Time()}, {9, Time(), Time()});
+  const Words log = late(8, 4000) + late(3, 700) + late(7, 3000) + sat_out + late(9, 5000);
+  const auto found = place_found_again(lost(log));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->frames.size(), 1u);
+  EXPECT_EQ(found->frames[0].host_id, 9u);
+}
+
+TEST(RecyclePlace, frames_that_were_taken_are_not_taken_again) {
+  const Words log = late(3, 700) + late(4, 810) + late(5, 1000);
+  const auto found = place_found_again(lost(log));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->frames.size(), 1u);
+  EXPECT_EQ(found->frames[0].host_id, 5u);
+}
+
+TEST(RecyclePlace, without_a_new_frame_the_last_one_taken_ends_at_the_index) {
+  const Words taken = late(3, 700) + late(4, 810), older = late(2, 500) + late(3, 700);
+  const auto found = place_found_again(lost(taken));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->frames.empty());
+  EXPECT_EQ(found->cursor, taken.size());
+  EXPECT_EQ(found->digest.last_time, kLate + 900u);
+  EXPECT_FALSE(place_found_again(lost(older)));
+}
+
+TEST(RecyclePlace, words_that_are_no_frames_before_the_index_show_no_place) {
+  EXPECT_FALSE(place_found_again(lost(late(6, 2000) + Words(12, 0))));
+  EXPECT_FALSE(place_found_again(lost(late(6, 2000) + late(7, 3000, false))));
+  EXPECT_FALSE(place_found_again(lost(late(6, 2000) + late(5, 1000))));
+}
+
+TEST(RecyclePlace, an_index_of_0_is_a_place) {
+  const auto found = place_found_again(lost({}));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cursor, 0u);
+  EXPECT_TRUE(found->frames.empty());
+}
+
+TEST(RecyclePlace, a_risc_that_sits_out_ends_with_the_launch_of_the_others) {
+  const Words sat_out = test::frame_words(kNcrisc.identity, 7, {7, Time(), Time()}, {9, Time(), Time()});
+  const auto found = place_found_again(lost(late(6, 2000) + sat_out));
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->frames.size(), 2u);
+  EXPECT_EQ(found->frames[1].host_id, 7u);
+  EXPECT_TRUE(found->frames[1].sat_out);
+}
+
 }  // namespace
 }  // namespace ttc::collect

@@ -47,7 +47,7 @@ class TileCard : public card::FakeCard {
   std::map<Coord, bool> dead;
 };
 
-constexpr size_t kSegments = 40;
+constexpr size_t kSegments = 12;
 constexpr uint64_t kSamplePeriod = 5'000'000;  // 200 samples a second, so that the test is short
 
 TEST(ClockSampler, tiles_of_one_origin_are_one_domain_others_get_their_own) {
@@ -68,8 +68,12 @@ TEST(ClockSampler, tiles_of_one_origin_are_one_domain_others_get_their_own) {
   for (int i = 0; i < 50; ++i) ASSERT_EQ(sampler.sample(), Access::ok);
   EXPECT_LE(sampler.head(0).tile_spread, before);
   card.origin[{1, 2}] = 7'000'000'000;
-  for (int i = 0; i < 6; ++i) ASSERT_EQ(sampler.sample(), Access::ok);
-  EXPECT_NE(sampler.take_domains().find("[1,2,1]"), std::string::npos);
+  std::string domains;
+  for (int i = 0; i < 2000 && domains.empty(); ++i) {
+    ASSERT_EQ(sampler.sample(), Access::ok);
+    domains = sampler.take_domains();
+  }
+  EXPECT_NE(domains.find("[1,2,1]"), std::string::npos);
 }
 
 TEST(ClockSampler, a_tile_that_does_not_answer_is_no_reason_to_stop) {
@@ -86,21 +90,25 @@ TEST(ClockSampler, a_tile_that_does_not_answer_is_no_reason_to_stop) {
 }
 
 TEST(ClockSampler, stays_within_its_round_trips) {
-  for (const double rate : {2.0, 16.0, 32.0}) {
+  for (const size_t tiles : {size_t{1}, size_t{9}}) {
     TileCard card;
-    std::vector<Coord> tiles;
-    for (uint8_t y = 1; y <= 9; ++y) {  // each from its own origin: as many domains as there may be
-      tiles.push_back({1, y});
+    std::vector<Coord> at;
+    for (uint8_t y = 1; y <= tiles; ++y) {  // each from its own origin: as many domains as there may be
+      at.push_back({1, y});
       card.origin[{1, y}] = y * uint64_t{1'000'000'000};
     }
-    ClockSampler sampler(card, tiles, {rate, 8});
+    ClockSampler sampler(card, at, {});
     sampler.finish_first_round();
     const uint64_t before = sampler.figures().round_trips;
-    for (int i = 0; i < 10; ++i) sampler.sample();
-    EXPECT_EQ(sampler.domains(), ClockSampler::kMostDomains);
-    EXPECT_LE(static_cast<double>(sampler.figures().round_trips - before) / 10 * rate,
-              ClockSampler::kMostRoundTrips)
-        << rate;
+    uint64_t asked_ns = 0;
+    for (int i = 0; i < 64; ++i) {
+      asked_ns += sampler.period_ns();
+      sampler.sample();
+    }
+    EXPECT_EQ(sampler.domains(), std::min(tiles, ClockSampler::kMostDomains));
+    EXPECT_LE(static_cast<double>(sampler.figures().round_trips - before) * 1e9,
+              static_cast<double>(ClockSampler::kMostRoundTrips) * static_cast<double>(asked_ns))
+        << tiles;
   }
 }
 
@@ -120,7 +128,7 @@ TEST(ClockPublisher, a_card_that_goes_away_early_is_asked_for_its_other_tiles_fi
     small.ring_bytes = 1 << 20;
     shm::SegmentWriter segment(name, "test", 1, small);
     Publisher publisher(segment, 0, 4);
-    ClockSampler sampler(card, tiles, {200, 4});
+    ClockSampler sampler(card, tiles, {200});
     ClockPublisher clock(card, sampler, publisher, segment);
     for (int polls = 0; polls < 3;) {
       const uint64_t now = monotonic_now_ns();
@@ -152,9 +160,9 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
     small.ring_bytes = 1 << 20;
     shm::SegmentWriter segment(name, "test", 1, small);
     Publisher publisher(segment, 0, 4);
-    ClockSampler sampler(card, {{1, 1}, {1, 2}}, {200, 4});
+    ClockSampler sampler(card, {{1, 1}, {1, 2}}, {200});
     ClockPublisher clock(card, sampler, publisher, segment);
-    ASSERT_EQ(sampler.period_ns(), kSamplePeriod);
+    ASSERT_LE(sampler.period_ns(), kSamplePeriod);
     shm::Reader reader(name, shm::StartAt::oldest);
     std::vector<uint64_t> words;
     EXPECT_FALSE(reader.clock(words));
@@ -204,7 +212,7 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
   shm::remove_segment(name);
 }
 
-// A told change of AICLK brings the next samples sooner, and then the period is what it was.
+// A reported change of AICLK makes samples dense.
 TEST(ClockPublisher, another_aiclk_is_looked_into_sooner) {
   TileCard card;
   card.origin = {{{1, 1}, 0}};
@@ -215,20 +223,14 @@ TEST(ClockPublisher, another_aiclk_is_looked_into_sooner) {
     small.ring_bytes = 1 << 20;
     shm::SegmentWriter segment(name, "test", 1, small);
     Publisher publisher(segment, 0, 4);
-    ClockSampler sampler(card, {{1, 1}}, {16, 1});
+    ClockSampler sampler(card, {{1, 1}}, {16});
     ClockPublisher clock(card, sampler, publisher, segment);
-    const uint64_t period = sampler.period_ns();
-    uint64_t now = clock.next_due_ns();
-    const auto next_after = [&] {
-      EXPECT_EQ(clock.poll(now), Access::ok);
-      return clock.next_due_ns() - std::exchange(now, clock.next_due_ns());
-    };
-    for (int i = 0; i < 8; ++i) next_after();  // the first telling is a change too
-    EXPECT_GT(next_after(), period / 2);
-    card.aiclk_mhz = 500;
-    unsigned early = 0;
-    for (int i = 0; i < 12; ++i) early += next_after() <= period / 4;
-    EXPECT_EQ(early, 4u);
+    EXPECT_LT(sampler.period_ns(), 2'000'000u);  // nothing is known yet
+    EXPECT_EQ(clock.poll(clock.next_due_ns()), Access::ok);
+    const uint64_t told = raw_now_ns();
+    while (sampler.figures().hz == 0) ASSERT_EQ(sampler.sample(), Access::ok);
+    EXPECT_LT(sampler.period_ns(), 2'000'000u) << "the first report is a change too";
+    EXPECT_LT(raw_now_ns() - told, 10'000'000'000u);
     segment.end();
   }
   shm::remove_segment(name);

@@ -159,7 +159,7 @@ class CardConformance : public testing::TestWithParam<Factory> {
       ASSERT_EQ(got[i], pattern64(address + 8 * i)) << "at 0x" << std::hex << address + 8 * i;
   }
 
-  // Refused, told to the card, and nothing loaded: neither counted nor stored.
+  // Refused, reported to the card, and nothing loaded: neither counted nor stored.
   template <class F>
   void expect_refused(const char* what, F access) {
     const Transactions before = card->transactions();

@@ -183,7 +183,7 @@ TEST_F(Guarded, silent_tiles_are_left_alone_for_good_once_too_many_loads_were_no
   EXPECT_GE(card->account().unanswered, GuardedCard::kMostUnanswered);
   EXPECT_LT(card->account().unanswered, GuardedCard::kLetGoAt);
   EXPECT_LT(touches() - before, GuardedCard::kLetGoAt);
-  // They may answer again: who opens the card anew learns of it.
+  // They may answer again: who opens the card again learns of it.
   below->silent.clear();
   EXPECT_EQ(read(kGuardedTile), Access::suspect);
   // A tile that is only slow is still left alone for a while, not for good.
@@ -359,7 +359,7 @@ TEST_F(Guarded, the_way_to_the_card_is_not_the_cards_fault) {
   EXPECT_EQ(card->account().slow_reads, 0u);
 }
 
-// Where workloads keep their data a word may be all-ones: the tile's node id tells.
+// Where workloads keep their data a word may be all-ones: the tile's node id decides.
 TEST_F(Guarded, a_single_load_of_ones_is_data_while_the_tile_says_who_it_is) {
   uint32_t word = 0;
   const auto load = [&] { return card->one_load(Window::control, Memory::uncached, 64, {&word, 1}); };

@@ -347,7 +347,7 @@ TEST_P(ReadMarks, a_host_reset_starts_again) {
 }
 
 TEST_P(ReadMarks, a_read_that_came_early_counts_for_the_words_it_got) {
-  write(0, 1, 0, 30, 500);  // there, but not yet told
+  write(0, 1, 0, 30, 500);  // there, but not yet announced
   read(0, 1, 0, 60);
   EXPECT_EQ(card->words_read(lane(0, 1), 0), 0u);
   write(0, 1, 30, 30, 900);
@@ -367,7 +367,7 @@ TEST_P(ReadMarks, a_read_that_came_early_counts_nothing_after_a_reset) {
   EXPECT_EQ(card->words_read(lane(0, 1), 1), 0u);
 }
 
-// The latency of the link is spent between the look at what has landed and the copy.
+// The latency of the link is spent between the test of what has landed and the copy.
 TEST(EmulatedCard, words_that_land_while_a_copy_runs_count_when_the_copy_has_them) {
   auto o = options("landing");
   o.virtual_time = false;

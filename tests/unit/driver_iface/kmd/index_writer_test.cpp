@@ -139,7 +139,7 @@ TEST_F(IndexWriterTest, behind_the_driver_without_a_window_left) {
   } catch (const OpenError& e) {
     const std::string why = e.what();
     EXPECT_NE(why.find("no third window of 2 MiB is left"), std::string::npos) << why;
-    EXPECT_NE(why.find("4711"), std::string::npos) << "who has the card is not told: " << why;
+    EXPECT_NE(why.find("4711"), std::string::npos) << "the holder of the card is not named: " << why;
   }
   EXPECT_EQ(model.state(0).descriptors, 1u);  // the workload's: ours was given back, and with it the lock
   model.close(workload);

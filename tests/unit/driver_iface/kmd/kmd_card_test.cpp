@@ -272,7 +272,7 @@ TEST_P(KmdCard, every_driver_from_2_0_on_is_worked_with) {
     EXPECT_EQ(read(), Access::ok);
     EXPECT_TRUE(noted("driver 2." + std::to_string(minor) + ".1"));
     EXPECT_EQ(noted("does not tell who"), minor < 5);
-    EXPECT_EQ(noted("knows no power votes"), minor < 6);
+    EXPECT_EQ(noted("has no power votes"), minor < 6);
     EXPECT_EQ(noted("does not revoke mappings"), minor == 6);
     EXPECT_EQ(noted("newer than"), minor > 10);
     EXPECT_EQ(model.state(minor).power_messages.size(), minor < 6 ? 0u : 1u);
@@ -529,7 +529,7 @@ TEST_P(KmdCard, a_reset_while_reading_is_an_answer_and_everything_is_given_back)
     ASSERT_EQ(read(window), Access::ok);
     model.reset(0);
     EXPECT_EQ(card->copy(window, 0, words), Access::gone);
-    expect_nothing_held();  // at once, not when somebody gets round to it
+    expect_nothing_held();  // at once, not at a later call
     EXPECT_EQ(card->health(), Health::gone);
     EXPECT_EQ(card->aim(window, tensix(), 0), Access::gone);
     EXPECT_EQ(card->copy(window, 0, words), Access::gone);

@@ -186,7 +186,7 @@ TEST_F(Machine, a_function_without_a_driver_is_listed_and_said_so) {
 
 TEST_F(Machine, config_space_is_not_touched) {
   function("0000:01:00.0", "0xb140");
-  // Opening it would not return: nobody ever writes to this pipe.
+  // Opening it would not return: no process ever writes to this pipe.
   ASSERT_EQ(mkfifo((root + "/sys/bus/pci/devices/0000:01:00.0/config").c_str(), 0600), 0);
   ASSERT_EQ(mkfifo((root + "/sys/bus/pci/devices/0000:01:00.0/resource0").c_str(), 0600), 0);
   EXPECT_EQ(only().arch, "blackhole");
@@ -300,6 +300,15 @@ TEST_F(Machine, a_umd_workload_owns_the_card_while_it_lives_and_holds_the_lock) 
   EXPECT_EQ(only().umd_owner_pid, 0);
 }
 
+// The file ends in the owner's pid, and one byte of it may be a blank.
+TEST_F(Machine, a_pid_that_ends_in_the_byte_of_a_blank_was_cut) {
+  constexpr int kPid = 0x2056;
+  card("0000:01:00.0", "0x401e", 0);
+  process(kPid, "workload", "", "");
+  umd_lock(0, kPid + 1, kPid);
+  EXPECT_EQ(only().umd_owner_pid, kPid);
+}
+
 // Root again at the end, also after an exception.
 struct AnotherUser {
   AnotherUser() { EXPECT_EQ(seteuid(65534), 0); }
@@ -307,7 +316,7 @@ struct AnotherUser {
 };
 
 TEST_F(Machine, what_this_user_may_not_see_is_said) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
   card("0000:01:00.0", "0x401e", 0);
   put(attributes(0) + "tt_aiclk", "1000\n");
   put(attributes(0) + "tt_serial", "0000043100000000\n");

@@ -29,7 +29,9 @@ host_us = 2.5
 repeat = 4
 inputs = [[1, 2, 64, 128], [1, 2, 128, 32]]
 flops = 1048576
+race = { from = 3, to = 7, slack_cycles = 900 }
 [[op]]
+hang = { slack_cycles = 5 }
 )",
                                        "w.toml");
   EXPECT_EQ(w.name, "two");
@@ -45,7 +47,14 @@ flops = 1048576
   ASSERT_EQ(w.ops[0].inputs.size(), 2u);
   EXPECT_EQ(w.ops[0].inputs[1].y, 128u);
   EXPECT_EQ(w.ops[0].flops, 1048576u);
+  EXPECT_EQ(w.ops[0].race.from, 3u);
+  EXPECT_EQ(w.ops[0].race.to, 7u);
+  EXPECT_EQ(w.ops[0].race.slack, 900u);
+  EXPECT_EQ(w.ops[0].hang.slack, 0u);
   EXPECT_EQ(w.ops[1].blocks, ChipOp{}.blocks);
+  EXPECT_EQ(w.ops[1].hang.from, 0u);
+  EXPECT_EQ(w.ops[1].hang.to, 1u);
+  EXPECT_EQ(w.ops[1].hang.slack, 5u);
 }
 
 TEST(ChipWorkloadFile, what_is_wrong_is_said_with_its_line) {
@@ -59,13 +68,19 @@ TEST(ChipWorkloadFile, what_is_wrong_is_said_with_its_line) {
   EXPECT_TRUE(refusal_of("[[op]]\nbloks = 3\n").starts_with("w.toml:2: 'bloks' is not known here; "));
   EXPECT_TRUE(refusal_of("[[op]]\ninputs = [[1, 1, 32]]\n").starts_with("w.toml:2: inputs must be shapes"));
   EXPECT_TRUE(refusal_of("[[op]]\ncode = \"a`b\"\n").starts_with("w.toml:2: code holds"));
+  EXPECT_EQ(refusal_of("[[op]]\nrace = 5\n"),
+            "w.toml:2: race must be written as race = { from = 0, to = 1, slack_cycles = 5000 }");
+  EXPECT_EQ(refusal_of("[[op]]\nhang = { from = 1, to = 1, slack_cycles = 5 }\n"),
+            "w.toml:2: hang must be between two cores");
+  EXPECT_TRUE(
+      refusal_of("[[op]]\nhang = { slack = 5 }\n").starts_with("w.toml:2: 'slack' is not known here; "));
   EXPECT_TRUE(refusal_of("op = 3\n").starts_with("w.toml:1: op must be tables"));
   EXPECT_TRUE(refusal_of("[[op]\n").starts_with("w.toml:1: ")) << refusal_of("[[op]\n");
   EXPECT_TRUE(refusal_of("[[.p]]\n").starts_with("w.toml:1: ")) << "the parser ended the program";
   EXPECT_EQ(refusal_of("[[op]]\ncode = \"\xc3\xa4\"\n"),
-            "w.toml:2: only comments may have characters beyond ASCII");
+            "w.toml:2: only comments may have characters beyond ASCII; write \\uXXXX in a text");
   EXPECT_EQ(refusal_of("[[op]]\nblocks = 2\xcc\xbd\n"),
-            "w.toml:2: only comments may have characters beyond ASCII");
+            "w.toml:2: only comments may have characters beyond ASCII; write \\uXXXX in a text");
   EXPECT_NO_THROW(read_workload("# \xc3\xa4\n[[op]]\nblocks = 2 # \xc3\xa4\n", "w.toml"));
   EXPECT_TRUE(refusal_of("[[op]]\nblocks = 3\nblocks = 4\n").starts_with("w.toml:3: "));
 }

@@ -25,7 +25,7 @@ TEST(EmulatedCore, losing_the_cpu_between_the_halves_of_the_clock_leaves_a_time_
   card.advance_clock(5'000'000);  // a time slice at 1 GHz
   const uint64_t torn = uint64_t{high} << 32 | port.clock_low();
 
-  ASSERT_LT(markers::clock_difference(torn, before), 0) << "not torn: the test looks at nothing";
+  ASSERT_LT(markers::clock_difference(torn, before), 0) << "not torn: the test compares nothing";
   EXPECT_TRUE(markers::looks_rolled_over(torn, before));
   EXPECT_GE(markers::repaired(torn), before);
 

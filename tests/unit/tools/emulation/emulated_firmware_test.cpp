@@ -27,7 +27,7 @@ struct Setup {
   unsigned ethernet = 0, idle_ethernet = 0;
 };
 
-// A card nobody is let in to, with the cores the test runs launches on.
+// A card without observers, with the cores the test runs launches on.
 struct Rig {
   explicit Rig(const Setup& s)
       : card(card_options(s)),
@@ -278,7 +278,7 @@ TEST(EmulatedFirmware, trace_only_pushes_a_replays_frame_at_the_next_one_and_kee
   }
 }
 
-// Accumulate mode has no frames a decoder of launches could take apart: the words themselves are looked at.
+// Accumulate mode has no frames a decoder of launches could take apart: the words themselves are examined.
 TEST(EmulatedFirmware, accumulate_keeps_launches_in_l1_until_nearly_full) {
   Rig rig({"G4", "M4", Mode::accumulate});
   const device::Format& f = rig.world.format();

@@ -71,7 +71,7 @@ Chunk lane_chunk(uint64_t session, uint32_t chip, uint32_t first = 0, uint32_t e
   return chunk(h, (body + lane).data(), body.size() + lane.size());
 }
 
-// What a format is told.
+// What a format gets.
 struct Notebook : Format {
   void begin(const Session& s) override { begun.push_back(s); }
   void frame(const FrameEvents& f) override {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "collector/drain/timing.hpp"
+#include "collector/continuity/timing.hpp"
 #include "tools/emulation/core.hpp"
 #include "tools/emulation/fault_plan.hpp"
 #include "tools/emulation/workload.hpp"

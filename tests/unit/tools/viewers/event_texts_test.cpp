@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <tuple>
 
 #include "firmware_markers/perf_counter.hpp"
 
@@ -52,6 +53,26 @@ TEST(EventTexts, a_multicast_is_named_by_type_and_area) {
   EXPECT_EQ(field_of(all[0], "NoC"), "1");
   EXPECT_EQ(field_of(all[0], "virtual channel"), "4");
   EXPECT_EQ(field_of(all[0], "posted"), "1");
+  ASSERT_TRUE(all[0].target);
+  EXPECT_EQ(std::tie(all[0].target->x, all[0].target->y), std::tuple(1, 2));
+  EXPECT_EQ(std::tie(all[0].target->end_x, all[0].target->end_y), std::tuple(7, 8));
+  EXPECT_TRUE(all[0].target->noc1);
+  EXPECT_EQ(all[0].type, "WRITE_MULTICAST");
+}
+
+TEST(EventTexts, a_single_core_is_both_corners_and_another_chips_is_none) {
+  const Marker m[] = {{1, markers::kNocTraceId, MarkerType::ts_data, 0, 0}};
+  const auto* table = markers::noc_event_table(kTableOfEvents);
+  ASSERT_TRUE(table);
+  for (const uint8_t type : {uint8_t{0}, table->first_fabric}) {
+    const uint64_t payload[] = {packed_word({type, 3, 4, 0xff, 0xff, 0x01, 1, 0})};
+    const auto all = texts_of(m, payload);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].target.has_value(), type == 0) << all[0].name;
+    if (!all[0].target) continue;
+    EXPECT_EQ(std::tie(all[0].target->end_x, all[0].target->end_y), std::tuple(3, 4));
+    EXPECT_FALSE(all[0].target->noc1);
+  }
 }
 
 TEST(EventTexts, an_event_without_a_target_has_no_field_of_it) {

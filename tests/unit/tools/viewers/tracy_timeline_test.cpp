@@ -1,4 +1,4 @@
-// What a Tracy server is told beyond its limits: degraded by the stated rules, never broken.
+// What a Tracy server is sent beyond its limits: degraded by the stated rules, never broken.
 #include "tools/viewers/tracy_timeline.hpp"
 
 #include <gtest/gtest.h>

@@ -28,7 +28,7 @@ TEST(WatcherSettings, cores_are_one_or_a_list_or_a_range) {
 }
 
 TEST(WatcherSettings, what_the_grammar_makes_of_mistakes) {
-  EXPECT_EQ(cores("0,0,1,1").workers, (Cores{{0, 0}})) << "the rest is not looked at";
+  EXPECT_EQ(cores("0,0,1,1").workers, (Cores{{0, 0}})) << "the rest is not read";
   EXPECT_TRUE(cores("(2,2)-(1,1)").workers.empty());
   EXPECT_FALSE(cores("(2,2)-(1,1)").enabled);
   EXPECT_EQ(cores("(0,0),(1,1)-(0,1)").workers, (Cores{{0, 0}, {0, 1}}))
@@ -131,6 +131,8 @@ TEST(WatcherBuild, a_changed_delay_takes_effect_only_where_the_key_holds_it) {
   EXPECT_TRUE(delay("300", "all").from_cache);
   EXPECT_EQ(delay("400", "1,1", true).delay_cycles, 400u);
   EXPECT_EQ(delay("500", "1,1", true).delay_cycles, 400u) << "a version whose key lacks the delay";
+  for (const auto& file : std::filesystem::directory_iterator(cache))
+    EXPECT_EQ(file.path().extension(), ".built") << "what was pending is left";
   std::filesystem::remove_all(cache);
 }
 

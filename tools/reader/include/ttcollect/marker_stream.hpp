@@ -30,7 +30,7 @@ struct Options : ttcollect_options {
   }
 };
 
-// Valid until the stream is asked for the next one.
+// Valid until the next call of MarkerStream::next().
 class Batch {
  public:
   explicit Batch(const ttcollect_batch& batch, bool lapped) : batch_(batch), lapped_(lapped) {}

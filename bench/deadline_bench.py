@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Missed poll deadlines of a real `ttcollect` on a busy machine, with and without --realtime, in turns.
+
+    bench/deadline_bench.py [BIN-DIRECTORY]      eight processes that never sleep, eight cores at 500 launches a second, half a minute
+
+Prints one line a run and the medians. Nothing fails because of a time; TTC_BENCH_ONCE=1 makes one short pair of runs without load.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+ONCE = os.environ.get("TTC_BENCH_ONCE") == "1"
+BIN = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "../build/release/bin")
+BUSY, PAIRS, SECONDS = (0, 1, "100ms") if ONCE else (8, 5, "2s")
+
+
+def collect(name, *options):
+    done = subprocess.run([os.path.join(BIN, "ttcollect"), "-d", "emu:" + name, "--wait", "1min", "--for", SECONDS, "--json", "-q", *options],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)["devices"][0]
+
+
+def row(way, device):
+    return (f"{way:12} {device['missed_poll_deadlines']:8} missed of {device['sweeps']:8} sweeps, sweep p99 "
+            f"{device['sweep_ns']['p99'] / 1e6:8.2f} ms, longest {device['sweep_ns']['max'] / 1e6:8.2f} ms")
+
+
+def main():
+    name = f"bench{os.getpid()}"
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(BUSY)]
+    card = subprocess.Popen([os.path.join(BIN, "ttemu"), "--name", name, "--cores", "8", "--programs", "0", "--rate", "500",
+                             "--host-reads", "every:250", "--linger", "0s", "-q"])
+    found = {"normal": [], "--realtime": []}
+    try:
+        for _ in range(PAIRS):
+            for way, devices in found.items():
+                device = collect(name, *([way] if way != "normal" else []))
+                devices.append(device)
+                print(row(way, device), flush=True)
+        granted = found["--realtime"][0]["realtime"]["scheduling"]
+    finally:
+        for process in (*busy, card):
+            process.terminate()
+            process.wait()
+    with open("/proc/loadavg") as load:
+        print(f"load {load.read().split()[0]}, {os.cpu_count()} CPUs; --realtime was granted: {granted}")
+    median = {way: statistics.median(d["missed_poll_deadlines"] / d["duration_s"] for d in devices) for way, devices in found.items()}
+    ratio = median["--realtime"] / median["normal"] if median["normal"] else 0
+    print(f"missed a second: normal {median['normal']:.0f}, --realtime {median['--realtime']:.0f}, ratio {ratio:.3f}")
+
+
+main()

@@ -1,0 +1,132 @@
+// What the drain remembers of a lane (one RISC's log), as values. Each has the rules that need nothing else; none reads the card.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collector/continuity/continuity.hpp"
+#include "firmware_markers/frame.hpp"
+
+namespace ttc::collect {
+
+// The last words before the cursor. Logs are overwritten from the front: while these stand, no later epoch has come that far.
+class Canary {
+ public:
+  static constexpr uint32_t kWords = 16;
+
+  bool none() const { return count_ == 0; }
+  // An even number: a log is read in units of 8 bytes.
+  uint32_t words() const { return count_ & ~1u; }
+  // The last `count` of them, at most words().
+  std::span<const uint32_t> last(uint32_t count) const {
+    return std::span<const uint32_t>(words_).subspan(count_ - count, count);
+  }
+  bool stands(std::span<const uint32_t> now) const;
+  void append(std::span<const uint32_t> delivered);
+  void clear() { count_ = 0; }
+
+ private:
+  std::array<uint32_t, kWords> words_{};
+  uint32_t count_ = 0;
+};
+
+// The first words of an epoch, while no canary could prove that they are not of an earlier one: they must look the same in two
+// polls, far enough apart for what was under way to land.
+class FirstWords {
+ public:
+  // `start`: the first time in them, 0: none.
+  void see(std::span<const uint32_t> words, uint64_t start, uint64_t now_ns);
+  void forget() { words_ = 0; }
+  bool none() const { return words_ == 0; }
+  bool same(std::span<const uint32_t> words) const;
+  bool landed(uint64_t read_since_ns) const;
+  uint64_t start() const { return start_; }
+
+ private:
+  uint64_t hash_ = 0, start_ = 0, since_ns_ = 0;
+  uint32_t words_ = 0;
+};
+
+// For how long the words behind the cursor have been no frame.
+class Stuck {
+ public:
+  void note(uint64_t now_ns) {
+    if (since_ns_ == 0) since_ns_ = now_ns, polls_ = 0;
+    ++polls_;
+  }
+  void clear() { since_ns_ = 0; }
+  bool any() const { return since_ns_ != 0; }
+  bool for_longer_than(uint64_t ns, uint64_t now_ns) const { return any() && now_ns - since_ns_ > ns; }
+  // They never will be one. A starved collector may poll once in that time: so many polls must have found it.
+  bool for_good(uint64_t now_ns) const { return polls_ >= 16 && for_longer_than(100'000'000, now_ns); }
+
+ private:
+  uint64_t since_ns_ = 0;
+  uint32_t polls_ = 0;
+};
+
+// The buffer in L1 of firmware that keeps markers there for long (l1_tail.cpp). Times are those of a buffer's first marker, its
+// canary; 0: not known.
+struct L1Buffer {
+  std::vector<uint32_t> rest;  // a copy of what only L1 holds
+  uint64_t canary = 0;         // none was seen since the last push
+  std::optional<Proof> joins;  // that buffer follows what was delivered
+  uint64_t next_canary = 0;    // of the buffer behind a frame that was pushed and is not delivered yet
+  // A buffer may have been begun and lost since what is known: a poll was late, and L1 has not been examined in time since.
+  bool unchecked = false;
+
+  // A buffer that begins with a marker at `first` was seen. `joins_now`: does it follow what was delivered?
+  void begin(uint64_t first, const std::optional<Proof>& joins_now);
+  // A frame up to `until`, which a push took from the buffer, is delivered.
+  void take_push(uint64_t until);
+  void clear_known() { canary = next_canary = 0, unchecked = false; }
+};
+
+// Laps of a log that recycling has emptied.
+struct Lap {
+  uint32_t base = 0;             // stream offset of the log's word 0: words of earlier laps
+  uint64_t frames = 0;           // delivered since the host's last reset
+  std::optional<int64_t> ahead;  // frames minus runs: a constant of the lane in an epoch
+};
+
+// How much of what an index announces can be read at once.
+struct Caution {
+  bool careful = false;  // it has frames with words that cannot be verified: read when surely landed
+  bool waits = false;    // likewise, until the frame behind the cursor is delivered
+  std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
+  // Where the word of the host id was not seen before, a frame is read once it has landed: not twice.
+  bool only_landed() const { return careful || waits || !old_host; }
+};
+
+struct LaneState {
+  markers::Lane lane;
+  uint32_t cursor = 0;  // words of this epoch's log delivered
+  bool delivered = false;
+  markers::FrameDigest digest;  // of the frame before the cursor
+  Canary canary;
+  FirstWords first_words;
+  Stuck stuck;
+  Caution caution;
+  bool pushes_early = false;  // it has frames of runs that had not ended
+  L1Buffer l1;
+  uint32_t chain_end = 0;      // behind what a recovery has taken that is not finished yet
+  bool first_of_epoch = true;  // the next fresh frame is the first of its epoch
+  uint64_t entered_until = 0;  // end of that frame's launch, until it was judged or more came
+  Lap lap;
+
+  // Behind the cursor nothing is known.
+  void forget_what_follows() {
+    caution.old_host.reset();
+    first_words.forget();
+    stuck.clear();
+  }
+  void advance(std::span<const uint32_t> words, const markers::FrameDigest& of_last);
+  // Words that are no frame.
+  void skip(uint32_t words);
+  void begin_epoch();
+  void begin_laps() { lap = {}; }
+};
+
+}  // namespace ttc::collect

@@ -1,0 +1,69 @@
+// Where a device is in this machine, and where and how its drain thread and ring are put.
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "collector/host/host_place.hpp"
+#include "collector/ttcollect/device_run.hpp"
+#include "collector/ttcollect/program.hpp"
+
+namespace ttc::collect {
+namespace {
+
+std::string own_path() {
+  char path[PATH_MAX];
+  const ssize_t bytes = readlink("/proc/self/exe", path, sizeof path);
+  return bytes > 0 ? std::string(path, static_cast<size_t>(bytes)) : "ttcollect";
+}
+
+}  // namespace
+
+void DeviceRun::learn_the_link() {
+  const auto tiles = card_->tiles();
+  const auto tensix = std::find_if(tiles.begin(), tiles.end(), [](const card::Tile& t) {
+    return t.kind == card::TileKind::tensix && !t.harvested;
+  });
+  if (tensix != tiles.end()) link_ = probe_link(*card_, tensix->at, kFastProbe);
+  place_ = place_of(card_->identity());
+  link_bytes_per_s_ = place_ ? bytes_per_s_of(place_->link) : 0;
+  link_nominal_ = link_bytes_per_s_ > 0;
+  if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
+}
+
+// Emulated cards have no place: there only what the user asks for is done.
+void DeviceRun::choose_place() {
+  if (!options_.cpus.empty()) {
+    cpus_ = {options_.cpus, "as given by --cpu"};
+    memory_node_ = common_node(options_.cpus);
+    return;
+  }
+  if (!options_.pin || !place_) return;
+  int workload = card_->identity().workload_pid;
+  if (workload <= 0) workload = place_->umd_owner_pid;
+  const HostFit fit = fit_for(place_->numa_node, place_->local_cpus, allowed_cpus(), threads_of(workload));
+  cpus_ = fit.cpus;
+  memory_node_ = fit.memory_node;
+}
+
+// Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
+std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
+  if (id.spec.starts_with("emu:")) return std::nullopt;
+  try {
+    return function_of(id, card::tenstorrent_functions({}, card::Detail::place));
+  } catch (const card::InventoryError& e) {
+    note(e.what());
+    return std::nullopt;
+  }
+}
+
+// Of the calling thread, which is the one that drains.
+void DeviceRun::settle_thread() {
+  if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
+    cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};
+  if (!options_.real_time) return;
+  real_time_.emplace([this](const std::string& text) { note(text); });
+  note(in_words(real_time_->grant(), own_path()));
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""tools/bench: what it reads from programs, what it calls moved, and what it refuses."""
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import harness as h
+
+TOOL = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../tools/bench"))
+FOLDER = h.work("bin")
+
+
+def program(name, lines, code=0):
+    """That prints the next of `lines` at each run."""
+    path, counter = os.path.join(FOLDER, name), h.work(name + ".runs")
+    if os.path.exists(counter):
+        os.unlink(counter)
+    with open(path, "w") as file:
+        file.write(f"""#!{sys.executable}
+import os
+runs = os.path.getsize({counter!r}) if os.path.exists({counter!r}) else 0
+open({counter!r}, "a").write("x")
+print({lines!r}[runs % {len(lines)}])
+raise SystemExit({code})
+""")
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+def bench(*words):
+    done = subprocess.run([sys.executable, "-B", TOOL, "--bin", FOLDER, "-o", h.work("bench.json"), *words], capture_output=True, text=True,
+                          timeout=h.LIMIT_S)
+    return done.returncode, done.stdout, done.stderr
+
+
+def line(bytes_, *values):
+    """A result with its ratio, as programs print it, once for each run."""
+    return [f"chunk of {bytes_} B: publish {7.5 + v} ns\n  ratio to memcpy {v} (target >= 0.3: met)" for v in values]
+
+
+def main():
+    os.mkdir(FOLDER)
+    program("still_bench", line(64, 0.30, 0.34, 0.31))
+    program("moved_bench", line(64, 1.0, 1.02, 1.04))
+    program("wide_bench", line(64, 1.0, 2.0, 3.0))
+    of = ("still", "moved", "wide")
+    code, out, err = bench(*of)
+    h.check(code == 0 and "no stored run" in out, (code, out, err))
+    stored = h.work("stored.json")
+    os.rename(h.work("bench.json"), stored)
+    with open(stored) as file:
+        run = json.load(file)
+    h.check(len(run["commit"]) >= 40 and run["machine"]["cpus"] >= 1, run)
+    ratios = run["programs"]["moved_bench"]["ratios"]
+    h.check(ratios == {"chunk of 64 B: publish # ns / ratio to memcpy # [0]": [1.0, 1.02, 1.04]}, ratios)
+
+    program("still_bench", line(64, 0.33, 0.35, 0.32))    # overlaps
+    program("moved_bench", line(64, 1.5, 1.51, 1.52))
+    program("wide_bench", line(64, 3.2, 3.3, 4.0))        # apart, by less than its spread
+    code, out, err = bench(*of, "--against", stored)
+    h.check(code == 0 and "3 ratios compared" in out and "; 1 moved" in out, (code, out, err))
+    h.check("moved_bench: chunk of 64 B" in out and "1.02 (1 to 1.04) -> 1.51 (1.5 to 1.52)" in out, out)
+    program("moved_bench", line(4096, 1.5))               # of another size: another ratio
+    code, out, err = bench("moved", "--against", stored)
+    h.check(code == 0 and "0 ratios compared" in out, (code, out, err))
+
+    program("sick_bench", ["  ratio 1"], 7)
+    code, out, err = bench("sick", "still", "--against", stored)
+    h.check(code == 1 and "sick_bench ended with 7" in err and "1 ratios compared" in out, (code, out, err))
+    code, _, err = bench("absent")
+    h.check(code == 2 and "no benchmark 'absent'" in err, (code, err))
+    run["machine"]["cpu"] = "another"
+    for text, what in ((json.dumps(run), "another machine"), ("{}", "no stored run"), ("[", "no stored run"), ("[1]", "no stored run")):
+        with open(h.work("wrong.json"), "w") as file:
+            file.write(text)
+        code, _, err = bench("still", "--against", h.work("wrong.json"))
+        h.check(code == 3 and what in err and err.count("\n") == 1, (text, code, err))
+    code, _, err = bench("still", "--against", stored, "-o", os.path.join(stored, "x.json"))
+    h.check(code == 5 and "cannot be written" in err, (code, err))
+    print("ok")
+
+
+main()

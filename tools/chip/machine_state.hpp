@@ -1,0 +1,63 @@
+// What the simulation of a program holds of each RISC, core and resource while it runs.
+#pragma once
+#include <array>
+#include <utility>
+
+#include "tools/chip/machine.hpp"
+
+namespace ttc::chip {
+
+inline constexpr unsigned kDeepestLoop = 4;
+inline constexpr uint32_t kNobody = ~uint32_t{0};
+
+struct Resource {
+  Cycles free = 0;
+  uint32_t moment = kNoCause;  // when it became free last
+};
+
+enum class Phase : uint8_t { launch, start, fw, kernel, body, kernel_end, riscs, fw_end, push, finish, over };
+
+struct Thread {
+  uint16_t core = 0;  // of the program's cores
+  uint8_t risc = 0;
+  Phase phase = Phase::over;
+  uint8_t loops = 0;
+  bool blocked = false;
+  uint32_t pc = 0, turn = 0;  // turn: of the channels
+  const Code* code = nullptr;
+  Cycles now = 0;
+  uint32_t moment = kNoCause;  // the last one of this RISC
+  Cycles arrived = 0, sent = 0;
+  uint32_t arrived_moment = kNoCause, sent_moment = kNoCause;
+  uint64_t dice = 0;
+  uint8_t waits_for = 0;                                           // buffer or semaphore
+  std::array<std::pair<uint32_t, uint32_t>, kDeepestLoop> loop{};  // first instruction, turns left
+};
+
+struct Buffer {
+  uint32_t filled = 0;
+  uint32_t producer = kNobody, consumer = kNobody;  // that wait
+};
+struct Semaphore {
+  uint32_t value = 0, wanted = 0, waiter = kNobody;
+};
+struct Core {
+  std::array<Buffer, kBuffers> buffer;
+  std::array<Semaphore, kSemaphores> semaphore;
+  std::array<std::array<Resource, 2>, 2> port;  // by NoC and direction
+  std::array<uint32_t, kCommands> delayed{};
+  std::array<Race, 2> race;  // by kind, of what is sent to this core
+  uint32_t first_thread = 0, riscs_running = 0;
+  uint32_t master = kNobody;  // BRISC, while it waits for the others
+};
+
+inline constexpr uint8_t kPosted = 0xff;  // instead of a semaphore
+
+struct Delivery {
+  uint16_t core;
+  uint8_t semaphore;
+  uint32_t n, moment;
+  uint16_t from;  // of Shape::cores
+};
+
+}  // namespace ttc::chip

@@ -1,0 +1,35 @@
+// Rows of the bus from rows of a reader. Pure.
+#pragma once
+#include <cstdint>
+#include <map>
+
+#include "tools/fleet/wire/batch.hpp"
+#include "tools/tables/tables.hpp"
+
+namespace ttc::fleet {
+
+class RowMaker {
+ public:
+  // Of one batch of a reader, to whatever adds rows (Publisher); `op` is called for each op besides.
+  template <class Sink, class Take>
+  void take(const tools::Tables& tables, Sink& to, const Take& op) {
+    for (const ttcollect_clock& c : tables.clocks) to.add(row_of(c));
+    for (const ttcollect_op& o : tables.ops) {
+      const OpRow row = row_of(o);
+      to.add(row);
+      op(row);
+    }
+    for (const ttcollect_loss& l : tables.losses) to.add(row_of(l));
+    for (const ttcollect_telemetry& t : tables.telemetry) to.add(row_of(t));
+  }
+
+ private:
+  ClockRow row_of(const ttcollect_clock& clock);
+  OpRow row_of(const ttcollect_op& op) const;
+  static LossRow row_of(const ttcollect_loss& loss);
+  static TelemetryRow row_of(const ttcollect_telemetry& telemetry);
+
+  std::map<uint32_t, uint32_t> bounds_;  // latest of each chip's reference tile
+};
+
+}  // namespace ttc::fleet

@@ -1,0 +1,72 @@
+#include "tools/report/input/op_names.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tools/op_messages/op_message.hpp"
+#include "tools/pipeline/source.hpp"
+#include "tools/report/text/csv_file.hpp"
+#include "tools/viewers/host/op_names.hpp"
+#include "ttcollect/capture_reader.hpp"
+#include "ttcollect/host_events.hpp"
+
+namespace ttc::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_names_of(const fs::path& path, tools::OpNames& to, std::vector<std::string>& remarks) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    remarks.push_back(path.string() + " cannot be read; programs have no names of it");
+    return;
+  }
+  CsvFile file(in, ';', '`');
+  std::vector<std::string> fields;
+  if (!file.next(fields) || fields[0] != "MessageName") {
+    remarks.push_back(path.string() + " holds no messages: its first line is no 'MessageName;total_ns'");
+    return;
+  }
+  while (file.next(fields))
+    if (const auto op = tools::named_op(fields[0])) to.add(op->device, op->call_count, op->name);
+  if (!file.ended() || file.unclosed())
+    remarks.push_back(path.string() + " ends in the middle of a line; it was cut");
+}
+
+// Of a capture: its facts alone are read.
+void add_names_in(const fs::path& capture, tools::OpNames& to) {
+  collect::Wanted facts;
+  facts.read_from_ns = ~uint64_t{0};
+  try {
+    collect::CaptureReader reader(capture, facts);
+    for (std::vector<uint64_t> chunk; reader.next(chunk);) {
+      if (shm::header_of(chunk).kind != shm::ChunkKind::host_events) continue;
+      collect::HostChunkReader records(shm::body_of(chunk));
+      for (collect::HostEvent event; records.next(event);)
+        if (event.kind == collect::EventKind::message)
+          if (const auto op = tools::named_op(event.text)) to.add(op->device, op->call_count, op->name);
+    }
+  } catch (const collect::CaptureError&) {  // who reads its launches refuses it with a sentence
+  }
+}
+
+}  // namespace
+
+void add_op_names(const std::vector<std::string>& from, tools::OpNames& to,
+                  std::vector<std::string>& remarks) {
+  std::set<fs::path> beside;
+  for (const std::string& file : tools::named_sources(from)) {
+    std::error_code ignored;  // what has no readable status is opened, and refused, by who reads it
+    if (fs::is_regular_file(file, ignored))
+      beside.insert(fs::path(file).parent_path() / "tracy_ops_data.csv");
+  }
+  for (const fs::path& path : beside) {
+    std::error_code ignored;
+    if (fs::exists(path, ignored)) add_names_of(path, to, remarks);
+  }
+  for (const std::string& file : tools::named_sources(from))
+    if (fs::path(file).extension() == ".ttc") add_names_in(file, to);
+}
+
+}  // namespace ttc::report

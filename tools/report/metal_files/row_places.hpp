@@ -1,0 +1,26 @@
+// The order of rows where the host named no op.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "tools/report/input/host_ops.hpp"
+#include "tools/report/programs/device_row.hpp"
+#include "tools/report/text/records.hpp"
+
+namespace ttc::report {
+
+struct RowPlace {
+  static constexpr uint32_t kNoDevice = ~0u;
+  uint32_t row = kNoDevice;  // of the device's rows
+  bool has_host_ns = false;
+  const Signpost* signpost = nullptr;  // not null: the row is this one
+  int64_t host_ns = 0;                 // on the time line of the signposts
+};
+
+// By device and time. Where `raw_ns`, the CLOCK_MONOTONIC_RAW of a chip's cycle, is known of every row: by that time, and with the
+// signposts that have it, too.
+Records<RowPlace> places_without_ops(
+    const DeviceRows& device, const HostLog& host,
+    const std::function<std::optional<uint64_t>(uint32_t chip, uint64_t cycles)>& raw_ns);
+
+}  // namespace ttc::report

@@ -1,0 +1,30 @@
+// What ttfleet's subcommands do. Each gives the exit code and throws BusError.
+#pragma once
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "tools/fleet/wire/control.hpp"
+#include "tools/ttfleet/options.hpp"
+
+namespace ttc::fleet {
+
+int setup_command(const Options& options);
+int agent_command(const Options& options, const volatile std::sig_atomic_t& stop);
+int ls_command(const Options& options);
+int watch_command(const Options& options, const volatile std::sig_atomic_t& stop);
+int dump_command(const Options& options, const volatile std::sig_atomic_t& stop);
+int gather_command(const Options& options, const volatile std::sig_atomic_t& stop);
+int trigger_command(const Options& options);
+int report_command(const Options& options, const volatile std::sig_atomic_t& stop);
+
+// Of every agent of the job that answers in time, by rank. What makes no sense is said.
+std::vector<AgentState> ask_states(Bus& bus, const Options& options, const Identity& who);
+// Likewise of another command, until `most` have answered.
+std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command, size_t most,
+                                uint64_t timeout_ns);
+// user@host, for the logs of agents; and a line in the log of this side.
+std::string commander();
+void log_command(const std::string& line);
+
+}  // namespace ttc::fleet

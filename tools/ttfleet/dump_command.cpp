@@ -1,0 +1,251 @@
+// Captures of every rank, cut at one instant, and fetched piece by piece: the answer to a question is a piece, so that no more is
+// under way than this side has asked for.
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "collector/program/json_text.hpp"
+#include "collector/program/pending_file.hpp"
+#include "collector/program/printable.hpp"
+#include "tools/fleet/agent/clock_keeper.hpp"
+#include "tools/fleet/clock/kernel_clock.hpp"
+#include "tools/pipeline/output.hpp"
+#include "tools/ttfleet/commands.hpp"
+#include "ttcollect/host_time.hpp"
+
+namespace ttc::fleet {
+namespace {
+
+using Exit = program::FleetExit;
+using tools::OutputError;
+
+constexpr uint64_t kPieceNs = 10'000'000'000;
+constexpr int kTries = 3;
+constexpr int kClockQuestions = 8;
+constexpr uint64_t kCutNs = 30'000'000'000;  // for writing what was cut
+
+int say(int code, const std::string& sentence) {
+  return program::say(kTtfleet, code, sentence);
+}
+
+class ProgressLine {
+ public:
+  ProgressLine(std::string name, uint64_t whole)
+      : name_(std::move(name)), whole_(whole), shown_(isatty(STDERR_FILENO)) {}
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void step(uint64_t bytes) const {
+    if (!shown_ || whole_ == 0) return;
+    std::fprintf(stderr, "\r%s: %.1f of %.1f MB (%.0f %%)", name_.c_str(), static_cast<double>(bytes) / 1e6,
+                 static_cast<double>(whole_) / 1e6,
+                 100.0 * static_cast<double>(bytes) / static_cast<double>(whole_));
+    std::fflush(stderr);
+  }
+
+ private:
+  const std::string name_;
+  const uint64_t whole_;
+  const bool shown_;
+};
+
+std::optional<Message> ask_piece(Bus& bus, const Identity& who, const Command& fetch) {
+  for (int i = 0; i < kTries; ++i)
+    if (auto piece = bus.request(command_subject(who), to_text(fetch), kPieceNs)) return piece;
+  return std::nullopt;
+}
+
+// Whole or not at all. Empty, or why not. `digest` 0: it is not known.
+std::string fetch_one(Bus& bus, const Identity& who, const std::string& id, uint64_t digest,
+                      const std::string& path, uint64_t& bytes, const volatile std::sig_atomic_t& stop) {
+  program::PendingFile file(path);
+  if (file.error()) throw OutputError(path + " cannot be written: " + std::strerror(file.error()));
+  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(),
+                                                                         &XXH64_freeState);
+  XXH64_reset(state.get(), 0);
+  Command fetch;
+  fetch.kind = CommandKind::fetch, fetch.by = commander(), fetch.id = id;
+  fetch.length = kMostChunkBytes;
+  uint64_t whole = 0;
+  do {
+    if (stop) return "stopped by a signal";
+    const auto piece = ask_piece(bus, who, fetch);
+    if (!piece) return "no answer" + (bus.complaint().empty() ? std::string() : ": " + bus.complaint());
+    const auto chunk = parse_chunk(piece->data);
+    if (!chunk || chunk->offset != fetch.offset || (fetch.offset && chunk->whole != whole) ||
+        (chunk->bytes.empty() && chunk->whole != fetch.offset))
+      return piece->data.empty() ? "it holds no such dump" : "its answer makes no sense";
+    whole = chunk->whole;
+    if (write(file.fd(), chunk->bytes.data(), chunk->bytes.size()) !=
+        static_cast<ssize_t>(chunk->bytes.size()))
+      throw OutputError(path + " cannot be written: " + std::strerror(errno));
+    XXH64_update(state.get(), chunk->bytes.data(), chunk->bytes.size());
+    fetch.offset += chunk->bytes.size();
+    ProgressLine(who.name(), whole).step(fetch.offset);
+  } while (fetch.offset < whole);
+  if (digest && XXH64_digest(state.get()) != digest) return "what came is not what was cut";
+  if (const int error = file.written() ? file.written() : file.put_in_place())
+    throw OutputError(path + " cannot be written: " + std::strerror(error));
+  bytes = whole;
+  return {};
+}
+
+// How clocks of the captures' hosts relate, for who reads the directory (ttfleet report).
+void write_clocks(const std::vector<AgentState>& states, const std::string& directory) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const AgentState& s : states)
+    if (s.clock_bound_ns != ~uint64_t{0})
+      all[s.who.name() + ".ttc"] = {{"raw_ns", s.raw_ns},
+                                    {"offset_ns", s.clock_offset_ns},
+                                    {"bound_ns", s.clock_bound_ns},
+                                    {"reference", s.reference}};
+  tools::Output out(directory + "/clocks.json", false);
+  out.append(program::json_text(all, 1) + "\n");
+  out.commit();
+}
+
+struct Gathered {
+  Identity who;
+  std::string path, error;
+  uint64_t bytes = 0, took_ns = 0;
+};
+
+std::vector<Gathered> gather(Bus& bus, const std::vector<Answer>& answers, const std::string& id,
+                             const std::string& directory, const volatile std::sig_atomic_t& stop) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw OutputError(directory + " cannot be made: " + error.message());
+  std::vector<Gathered> all;
+  for (const Answer& a : answers) {
+    if (!a.ok) continue;
+    Gathered g{a.who, directory + "/" + a.who.name() + ".ttc", {}, 0, 0};
+    const uint64_t began = collect::monotonic_now_ns();
+    g.error = fetch_one(bus, a.who, id, a.digest, g.path, g.bytes, stop);
+    g.took_ns = collect::monotonic_now_ns() - began;
+    all.push_back(std::move(g));
+  }
+  return all;
+}
+
+int tell_gathered(const std::vector<Gathered>& all, const Options& o) {
+  int code = Exit::kOk;
+  for (const Gathered& g : all) {
+    if (!g.error.empty()) {
+      code = say(Exit::kIncomplete, g.who.name() + ": not fetched: " + g.error);
+      continue;
+    }
+    if (!o.json)
+      std::printf("%s: %.2f MB in %.2f s\n", program::printable(g.path).c_str(),
+                  static_cast<double>(g.bytes) / 1e6, static_cast<double>(g.took_ns) / 1e9);
+  }
+  return code;
+}
+
+// The common time now, by the best of some round trips.
+std::optional<uint64_t> common_now(Bus& bus, const Identity& who) {
+  CommonClock clock;
+  for (int i = 0; i < kClockQuestions; ++i)
+    if (!ask_common_time(bus, clock_subject(who.cluster, who.job), boot_number(), clock)) break;
+  const uint64_t raw = collect::raw_now_ns();
+  const ClockOffset offset = clock.at(raw);
+  if (!offset.known()) return std::nullopt;
+  return static_cast<uint64_t>(static_cast<int64_t>(raw) + offset.offset_ns);
+}
+
+nlohmann::json json_of(const std::vector<Answer>& answers, const std::vector<Gathered>& gathered) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Answer& a : answers) {
+    nlohmann::json one = program::json_value(to_text(a));
+    for (const Gathered& g : gathered)
+      if (g.who == a.who) one["file"] = g.path, one["error"] = g.error, one["fetch_ns"] = g.took_ns;
+    list.push_back(one);
+  }
+  return list;
+}
+
+}  // namespace
+
+int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
+  Bus bus(o.bus);
+  const Identity who = identity_of(o);
+  const auto states = ask_states(bus, o, who);
+  const size_t ranks = states.size();
+  if (ranks == 0)
+    return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
+                                      (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
+  const auto now = common_now(bus, who);
+  if (!now)
+    return say(Exit::kIncomplete,
+               "rank 0 of job " + who.job + " does not answer, so that there is no common instant to cut at");
+  Command dump;
+  dump.kind = CommandKind::dump, dump.by = commander(), dump.why = o.why;
+  dump.id = "d" + std::to_string(static_cast<uint64_t>(std::time(nullptr))) + "-" + std::to_string(getpid());
+  dump.at_common_ns = *now + o.ahead_ns, dump.last_ns = o.last_ns;
+  log_command(who.job + ": " + to_text(dump));
+  const uint64_t began = collect::monotonic_now_ns();
+  const auto answers = ask_answers(bus, who, dump, ranks, o.ahead_ns + kCutNs);
+  const uint64_t cut_ns = collect::monotonic_now_ns() - began;
+  int code = answers.size() < ranks
+                 ? say(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
+                                              std::to_string(ranks) + " ranks did not answer")
+                 : Exit::kOk;
+  for (const Answer& a : answers)
+    if (!a.ok) code = say(Exit::kIncomplete, a.who.name() + ": " + a.text);
+  std::vector<Gathered> gathered;
+  if (!o.no_gather) {
+    const std::string directory = o.output.empty() ? dump.id : o.output;
+    gathered = gather(bus, answers, dump.id, directory, stop);
+    write_clocks(states, directory);
+    code = std::max(code, tell_gathered(gathered, o));
+  }
+  if (o.json)
+    std::printf("%s\n", program::json_text(nlohmann::json{{"id", dump.id},
+                                                          {"at_common_ns", dump.at_common_ns},
+                                                          {"cut_ns", cut_ns},
+                                                          {"ranks", json_of(answers, gathered)}})
+                            .c_str());
+  else
+    std::printf("dump %s: %zu of %zu ranks, cut %.0f ms after the command\n", dump.id.c_str(), answers.size(),
+                ranks, static_cast<double>(cut_ns) / 1e6);
+  return code;
+}
+
+int gather_command(const Options& o, const volatile std::sig_atomic_t& stop) {
+  Bus bus(o.bus);
+  const Identity who = identity_of(o);
+  const auto states = ask_states(bus, o, who);
+  if (states.empty())
+    return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
+                                      (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
+  if (o.id.empty()) {
+    Command list;
+    list.kind = CommandKind::dumps, list.by = commander();
+    for (const Answer& a : ask_answers(bus, who, list, states.size(), o.timeout_ns))
+      std::printf("%s:\n%s", a.who.name().c_str(), program::printable_lines(a.text).c_str());
+    return Exit::kOk;
+  }
+  if (!is_token(o.id))
+    throw program::UsageError("'" + o.id + "' is no dump's id; ttfleet gather without one lists them");
+  std::vector<Answer> holders;
+  for (const AgentState& s : states) {
+    Answer holder;
+    holder.who = s.who, holder.ok = true;
+    holders.push_back(holder);
+  }
+  log_command(who.job + ": gather " + o.id);
+  const auto gathered = gather(bus, holders, o.id, o.output.empty() ? o.id : o.output, stop);
+  const int code = tell_gathered(gathered, o);
+  if (o.json)
+    std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", json_of(holders, gathered)}}).c_str());
+  return code;
+}
+
+}  // namespace ttc::fleet

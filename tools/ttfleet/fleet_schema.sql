@@ -1,0 +1,21 @@
+-- Version 1 of the schema (PRAGMA user_version); docs/fleet.md explains it. `_ns` is CLOCK_MONOTONIC_RAW of the rank's host; `common_` is
+-- that of rank 0's host, null where the relation is not known; `common_bound_ns` is the device's bound and the clock's together.
+CREATE TABLE ranks(
+  id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, job TEXT NOT NULL, host TEXT NOT NULL, rank INTEGER NOT NULL, name TEXT NOT NULL,
+  rows INTEGER NOT NULL, missing INTEGER NOT NULL, declared_lost INTEGER NOT NULL);
+CREATE TABLE ops(
+  rank INTEGER NOT NULL, chip INTEGER NOT NULL, host_id INTEGER NOT NULL, replay INTEGER, begin_ns INTEGER NOT NULL, ns INTEGER NOT NULL,
+  common_begin_ns INTEGER, common_bound_ns INTEGER, cores INTEGER, core_mean_ns INTEGER, core_most_ns INTEGER, most_x INTEGER,
+  most_y INTEGER, open INTEGER, of_device_clock INTEGER NOT NULL);
+CREATE TABLE losses(
+  rank INTEGER NOT NULL, chip INTEGER, x INTEGER, y INTEGER, risc INTEGER, cause TEXT NOT NULL, rows_kind TEXT, from_ns INTEGER,
+  to_ns INTEGER, count INTEGER, position INTEGER);
+CREATE TABLE clocks(
+  rank INTEGER NOT NULL, at_ns INTEGER NOT NULL, offset_ns INTEGER, bound_ns INTEGER, reference TEXT, how TEXT, chip INTEGER,
+  device_bound_ns INTEGER, mhz INTEGER);
+CREATE TABLE telemetry(
+  rank INTEGER NOT NULL, chip INTEGER NOT NULL, at_ns INTEGER NOT NULL, aiclk_mhz INTEGER, power_mw INTEGER, temperature_mc INTEGER);
+CREATE VIEW op AS SELECT r.name AS rank_name, r.host, o.* FROM ops o JOIN ranks r ON r.id = o.rank;
+CREATE VIEW slowest_ops AS SELECT * FROM op ORDER BY ns DESC;
+CREATE VIEW rank_times AS
+  SELECT rank_name, chip, count(*) AS ops, sum(ns) AS ns, avg(ns) AS mean_ns, max(ns) AS most_ns FROM op GROUP BY rank_name, chip;

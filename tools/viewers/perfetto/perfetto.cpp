@@ -1,0 +1,344 @@
+#include "tools/viewers/perfetto/perfetto.hpp"
+
+#include <algorithm>
+
+#include "tools/viewers/perfetto/perfetto_fields.hpp"
+
+namespace ttc::tools {
+
+using namespace perfetto;
+
+namespace {
+
+constexpr size_t kLongestHead = 32;    // what stands before a track event in its packet
+constexpr size_t kLongestEvent = 128;  // a track event without texts
+
+char* put_tag(char* at, unsigned field, unsigned wire) {
+  return put_varint(at, uint64_t{field} << 3 | wire);
+}
+char* put_number(char* at, unsigned field, uint64_t value) {
+  return put_varint(put_tag(at, field, 0), value);
+}
+char* put_text(char* at, unsigned field, std::string_view text) {
+  at = put_varint(put_tag(at, field, 2), text.size());
+  std::memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
+unsigned varint_bytes(uint64_t value) {
+  unsigned bytes = 1;
+  while (value >>= 7) ++bytes;
+  return bytes;
+}
+char* put_annotation(char* at, Argument name, uint64_t value) {
+  at = put_tag(at, track_event::debug_annotations, 2);
+  *at++ = static_cast<char>(3 + varint_bytes(value));
+  return put_number(put_number(at, annotation::name_iid, name), annotation::uint_value, value);
+}
+char* put_annotation(char* at, Argument name, std::string_view text) {
+  at = put_tag(at, track_event::debug_annotations, 2);
+  at = put_varint(at, 3 + varint_bytes(text.size()) + text.size());
+  return put_text(put_number(at, annotation::name_iid, name), annotation::string_value, text);
+}
+
+// Closes a message whose length had one byte left for it, making room where it needs two.
+char* close(char* length_at, char* end) {
+  auto bytes = static_cast<size_t>(end - length_at - 1);
+  const unsigned more = varint_bytes(bytes) - 1;
+  if (more) std::memmove(length_at + 1 + more, length_at + 1, bytes);
+  put_varint(length_at, bytes);
+  return end + more;
+}
+
+ProtoMessage clock(unsigned id, uint64_t timestamp) {
+  return ProtoMessage().number(1, id).number(2, timestamp);
+}
+
+char* put_fixed(char* at, unsigned field, uint64_t value) {
+  at = put_tag(at, field, 1);
+  std::memcpy(at, &value, sizeof value);
+  return at + sizeof value;
+}
+
+ProtoMessage annotation_of(const EventField& f) {
+  ProtoMessage a;
+  a.text(annotation::name, f.name);
+  if (f.text.empty())
+    a.number(annotation::uint_value, f.number);
+  else
+    a.text(annotation::string_value, f.text);
+  return a;
+}
+
+}  // namespace
+
+void Perfetto::packet(const ProtoMessage& message) {
+  out_.append(ProtoMessage().message(1, message).bytes());
+}
+
+void Perfetto::begin_globals() {
+  if (std::exchange(globals_begun_, true)) return;
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .number(trace_packet::sequence_flags, kStateCleared)
+             .number(trace_packet::first_packet_on_sequence, 1)
+             .message(trace_packet::defaults, ProtoMessage().number(trace_packet::timestamp_clock_id, kRaw)));
+}
+
+void Perfetto::device(const Session& s) {
+  begin_globals();
+  Chip& chip = chips_[s.chip];
+  if (chip.track) return;  // the same card again
+  chip.track = next_track_++;
+  const std::string name = "chip " + std::to_string(s.chip) + " (" + s.arch + ", " + s.device + ")";
+  packet(
+      ProtoMessage()
+          .number(trace_packet::sequence_id, kGlobalSequence)
+          .message(trace_packet::track_descriptor,
+                   ProtoMessage()
+                       .number(track_descriptor::uuid, chip.track)
+                       .message(track_descriptor::process, ProtoMessage().number(1, s.chip + 1).text(6, name))
+                       .number(track_descriptor::child_ordering, kExplicitOrder)
+                       .text(track_descriptor::description, "board " + s.board + ", profiler layout " +
+                                                                s.layout + ", AICLK " +
+                                                                std::to_string(s.aiclk_mhz) + " MHz")));
+}
+
+uint64_t Perfetto::declare(uint64_t parent, const std::string& name, uint32_t rank, const std::string* unit) {
+  ProtoMessage track;
+  track.number(track_descriptor::uuid, next_track_)
+      .number(track_descriptor::parent_uuid, parent)
+      .text(track_descriptor::name, name)
+      .number(track_descriptor::sibling_order_rank, rank)
+      .number(track_descriptor::sibling_merge_behavior, kNoMerging);
+  if (unit)
+    track.message(track_descriptor::counter, ProtoMessage().text(6, *unit));
+  else
+    track.number(track_descriptor::child_ordering, kExplicitOrder);
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .message(trace_packet::track_descriptor, track));
+  return next_track_++;
+}
+
+void Perfetto::clock_known(uint32_t number, bool cycles, const collect::ClockHead& head) {
+  chips_[number].cycles = cycles;
+  chips_[number].clock = head;
+}
+
+void Perfetto::lane(const TimelineLane& is) {
+  Chip& chip = chips_[is.chip];
+  uint64_t& core = chip.cores[{is.core_x, is.core_y}];
+  if (!core) core = declare(chip.track, is.core(), kCoreRank + is.core_y * 256u + is.core_x);
+  lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
+  lanes_[is.number].track = declare(core, is.processor, is.risc * kLaneRanks);
+}
+
+void Perfetto::row(const TimelineRow& row) {
+  const Chip& chip = chips_[row.chip];
+  rows_.resize(std::max<size_t>(rows_.size(), row.number + 1));
+  rows_[row.number].track =
+      row.lane ? declare(chip.cores.at({row.lane->core_x, row.lane->core_y}), row.name,
+                         row.kind == SpanKind::addressed ? kAddressedRank + row.rank
+                                                         : row.lane->risc * kLaneRanks + 2 + row.rank)
+               : declare(chip.track, row.name, kProgramRank + row.rank);
+}
+
+void Perfetto::counter(const TimelineCounter& counter) {
+  const Chip& chip = chips_[counter.chip];
+  counters_.resize(std::max<size_t>(counters_.size(), counter.number + 1));
+  counters_[counter.number] =
+      counter.lane ? declare(chip.cores.at({counter.lane->core_x, counter.lane->core_y}), counter.name,
+                             kCoreCounterRank + counter.number, &counter.unit)
+                   : declare(chip.track, counter.name, kCounterRank + counter.number, &counter.unit);
+}
+
+// What every packet of the sequence leaves out: its clock and its track. Names of arguments are interned.
+void Perfetto::begin_sequence(Sequence& s, const Chip& chip, uint64_t track, uint64_t base_ns) {
+  s.id = next_sequence_++;
+  s.base_ns = base_ns;
+  char* const end = put_number(s.head, trace_packet::sequence_id, s.id);
+  s.head_bytes = static_cast<size_t>(end - s.head);
+  ProtoMessage interned;
+  for (unsigned i = 1; i < kArguments; ++i)
+    interned.message(3, ProtoMessage().number(1, i).text(2, kArgumentNames[i]));
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, s.id)
+             .number(trace_packet::sequence_flags, kStateCleared)
+             .number(trace_packet::first_packet_on_sequence, 1)
+             .message(trace_packet::defaults, ProtoMessage()
+                                                  .message(11, ProtoMessage().number(11, track))
+                                                  .number(trace_packet::timestamp_clock_id, kLaneClock))
+             .message(trace_packet::interned_data, interned));
+  ProtoMessage snapshot;
+  if (!chip.cycles) {
+    snapshot.message(1, clock(kBoottime, base_ns + static_cast<uint64_t>(chip.clock.boottime_minus_raw_ns)));
+    snapshot.message(1, clock(kRealtime, base_ns + static_cast<uint64_t>(chip.clock.realtime_minus_raw_ns)));
+  }
+  snapshot.message(1, clock(kRaw, base_ns)).message(1, clock(kLaneClock, 0)).number(2, kRaw);
+  packet(
+      ProtoMessage().number(trace_packet::sequence_id, s.id).message(trace_packet::clock_snapshot, snapshot));
+}
+
+Perfetto::Sequence& Perfetto::sequence_of(const TimelineLane& is, bool aside, uint64_t ns) {
+  Lane& lane = lanes_[is.number];
+  Sequence& s = aside ? lane.aside : lane.main;
+  if (s.id) return s;
+  uint64_t track = lane.track;
+  const Chip& chip = chips_[is.chip];
+  if (aside)
+    track = declare(chip.cores.at({is.core_x, is.core_y}), is.processor + " (overlapping)",
+                    is.risc * kLaneRanks + 1);
+  begin_sequence(s, chip, track, ns);
+  return s;
+}
+
+// `number`: of a label in this sequence.
+void Perfetto::intern(Sequence& s, uint32_t number, const std::string& name, const std::string& file,
+                      uint32_t line) {
+  if (s.names.size() <= number) s.names.resize(number + 1);
+  if (s.names[number]) return;
+  s.names[number] = true;
+  const uint64_t iid = number + 1;
+  ProtoMessage data;
+  data.message(2, ProtoMessage().number(1, iid).text(2, name));
+  if (!file.empty()) data.message(4, ProtoMessage().number(1, iid).text(2, file).number(4, line));
+  packet(ProtoMessage().number(trace_packet::sequence_id, s.id).message(trace_packet::interned_data, data));
+}
+
+char* Perfetto::put_head(char* at, const Sequence& s, uint64_t ns) {
+  if (ns >= s.base_ns) {
+    at = put_number(at, trace_packet::timestamp, ns - s.base_ns);
+  } else {
+    at = put_number(at, trace_packet::timestamp, ns);
+    at = put_number(at, trace_packet::timestamp_clock_id, kRaw);
+  }
+  std::memcpy(at, s.head, s.head_bytes);
+  return at + s.head_bytes;
+}
+
+void Perfetto::put_end(const Sequence& s, uint64_t ns, Flaw flaw, uint64_t cycles) {
+  char* const start = out_.room(kLongestHead + kLongestEvent);
+  *start = 0x0a;
+  char* at = put_head(start + 2, s, ns);
+  at = put_tag(at, trace_packet::track_event, 2);
+  char* const event = at++;
+  at = put_number(at, track_event::type, track_event::slice_end);
+  if (flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(flaw));
+  if (arguments_ && cycles) at = put_annotation(at, Argument::cycles, cycles);
+  at = close(start + 1, close(event, at));
+  out_.advance(static_cast<size_t>(at - start));
+}
+
+// A begin or an instant.
+void Perfetto::put_event(Sequence& s, const TimelineFrame& f, const ZoneStep& step, MarkerExtras& extras) {
+  const markers::Marker& m = f.events.markers[step.marker];
+  const ZoneLabel& label = f.labels.of(m);
+  const HostSemantics* const more = extras.semantics(step.marker);
+  const EventText* const text = extras.text(step.marker);
+  ProtoMessage fields;
+  if (text) {
+    for (const EventField& field : text->fields)
+      fields.message(track_event::debug_annotations, annotation_of(field));
+    for (const uint64_t flow : text->flows) fields.fixed(track_event::flow_ids, flow);
+  }
+  intern(s, label.number, label.name, label.file, label.line);
+  const size_t texts = label.name.size() + (more ? more->name.size() + more->meta.size() + 16 : 0) +
+                       (text ? text->name.size() + fields.bytes().size() : 0);
+  char* const start = out_.room(kLongestHead + kLongestEvent + 32 + texts);
+  *start = 0x0a;
+  char* at = put_head(start + 2, s, f.time_of(step));
+  at = put_number(at, trace_packet::sequence_flags, kNeedsState);
+  at = put_tag(at, trace_packet::track_event, 2);
+  char* const event = at++;
+  const bool instant = step.kind == ZoneStep::Kind::mark;
+  at = put_number(at, track_event::type, instant ? track_event::instant : track_event::slice_begin);
+  if (text)
+    at = put_text(at, track_event::name, text->name);
+  else if (more && !more->name.empty())
+    at = put_text(at, track_event::name, more->name);
+  else if (instant && step.flaw != Flaw::none)
+    at = put_text(at, track_event::name, label.name + " (" + to_string(step.flaw) + ")");
+  else
+    at = put_number(at, track_event::name_iid, label.number + 1);
+  if (!label.file.empty()) at = put_number(at, track_event::source_location_iid, label.number + 1);
+  if (arguments_) {
+    at = put_annotation(at, Argument::host_id,
+                        more ? more->host_id.value_or(f.events.host_id) : f.events.host_id);
+    if (label.hashed) at = put_annotation(at, Argument::zone_hash, label.hash);
+    if (f.events.trace_counter) at = put_annotation(at, Argument::replay, f.events.trace_counter);
+  }
+  if (step.kind == ZoneStep::Kind::begin && step.marker == f.flow_marker)
+    at = put_fixed(at, track_event::flow_ids, f.flow);
+  if (text) {
+    std::memcpy(at, fields.bytes().data(), fields.bytes().size());
+    at += fields.bytes().size();
+  } else {
+    if (has_payload(m.type)) at = put_annotation(at, Argument::value, f.events.payload(m));
+    if (m.type == markers::MarkerType::ts_data_16b)
+      at = put_annotation(at, Argument::value_2, f.events.payload(m, 1));
+    if (more && !more->meta.empty()) at = put_annotation(at, Argument::semantics, more->meta);
+  }
+  if (step.flaw != Flaw::none) at = put_annotation(at, Argument::flaw, to_string(step.flaw));
+  at = close(start + 1, close(event, at));
+  out_.advance(static_cast<size_t>(at - start));
+}
+
+void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
+  MarkerExtras extras(f);
+  for (const ZoneStep& step : f.steps) {
+    const uint64_t ns = f.time_of(step);
+    Sequence& s = sequence_of(is, step.aside, ns);
+    if (step.kind == ZoneStep::Kind::end)
+      put_end(s, ns, step.flaw, step.cycles);
+    else
+      put_event(s, f, step, extras);
+  }
+}
+
+void Perfetto::put_global(uint64_t ns, const ProtoMessage& event) {
+  packet(ProtoMessage()
+             .number(trace_packet::timestamp, ns)
+             .number(trace_packet::sequence_id, kGlobalSequence)
+             .message(trace_packet::track_event, event));
+}
+
+void Perfetto::value(const TimelineCounter& counter, uint64_t ns, double value) {
+  put_global(ns, ProtoMessage()
+                     .number(track_event::type, track_event::counter)
+                     .number(track_event::track_uuid, counters_[counter.number])
+                     .real(track_event::counter_double, value));
+}
+
+void Perfetto::span(const TimelineRow& row, const TimelineSpan& span) {
+  Row& own = rows_[row.number];
+  Sequence& s = own.sequence;
+  if (!s.id) begin_sequence(s, chips_[row.chip], own.track, span.begin_ns);
+  ProtoMessage event;
+  event.number(track_event::type, track_event::slice_begin).text(track_event::name, span.name);
+  for (const EventField& field : span.fields)
+    event.message(track_event::debug_annotations, annotation_of(field));
+  for (const uint64_t flow : span.flows) event.fixed(track_event::flow_ids, flow);
+  if (span.from) event.fixed(track_event::flow_ids, span.from);
+  put_own(s, span.begin_ns, event);
+  put_end(s, span.end_ns, Flaw::none, 0);
+}
+
+void Perfetto::note(uint32_t chip, uint64_t ns, const std::string& text) {
+  put_global(ns, ProtoMessage()
+                     .number(track_event::type, track_event::instant)
+                     .number(track_event::track_uuid, chips_[chip].track)
+                     .text(track_event::name, text));
+}
+
+// On the track of the sequence.
+void Perfetto::put_own(const Sequence& s, uint64_t ns, const ProtoMessage& event) {
+  ProtoMessage whole;
+  whole.number(trace_packet::timestamp, ns >= s.base_ns ? ns - s.base_ns : ns);
+  if (ns < s.base_ns) whole.number(trace_packet::timestamp_clock_id, kRaw);
+  packet(whole.number(trace_packet::sequence_id, s.id)
+             .number(trace_packet::sequence_flags, kNeedsState)
+             .message(trace_packet::track_event, event));
+}
+
+}  // namespace ttc::tools
