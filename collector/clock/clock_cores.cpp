@@ -27,25 +27,43 @@ constexpr size_t kDepths[] = {2,  3,  4,  5,  6,  8,  10,  12,  15,  19, 24,
 
 }  // namespace
 
+// The first sample behind the step that a run may begin with: one of the run's reads before it would show that step.
+size_t ClockEstimator::behind_first_step(const Run& run, double usual_ns) const {
+  double surely = trim_ns(run.first, usual_ns);
+  for (size_t i = run.first; i < run.last; ++i) {
+    const double behind = ns_between(run.first, i);
+    surely = std::min(surely, behind + trim_ns(i, usual_ns));
+    if (behind >= surely) return i;
+  }
+  return run.last;
+}
+
+// The last sample, up to `until`, before the step that a run may end with: likewise.
+size_t ClockEstimator::before_last_step(const Run& run, size_t until, size_t oldest, double usual_ns) const {
+  double surely = trim_ns(run.last, usual_ns);
+  for (size_t i = run.last; i > oldest; --i) {
+    const double ahead = ns_between(i, run.last);
+    surely = std::min(surely, ahead + trim_ns(i, usual_ns));
+    if (i <= until && ahead >= surely) return i;
+  }
+  return oldest;
+}
+
 // The samples of a run that surely lie between the steps at its ends, and those of them that have enough beside
 // them to say how fast the frequency changes.
 std::optional<ClockEstimator::Straight> ClockEstimator::straight_part(size_t index) {
   Run& run = runs_[index];
   const size_t oldest = std::max(run.first, base_);
   if (run.last < oldest + kFewestOfCore) return std::nullopt;
-  const double trim = trim_ns(run.first, run.last);
-  if (run.first >= base_) {
-    run.sure_first = run.first;
-    while (run.sure_first < run.last && ns_between(run.first, run.sure_first) < trim) ++run.sure_first;
-  }
+  const double usual = widest_usual_ns(run.first, run.last);
+  if (run.first >= base_) run.sure_first = behind_first_step(run, usual);
   size_t until = run.last;
   if (index + 1 < runs_.size()) {
     Run& next = runs_[index + 1];
     if (!next.reach_known && next.last >= next.first + kFewestOfCore) find_reach(next);
     if (next.reach_known && next.reaches_back <= until) until = std::max(next.reaches_back, oldest + 1) - 1;
   }
-  if (!run.open)
-    while (until > oldest && ns_between(until, run.last) < trim) --until;
+  if (!run.open) until = before_last_step(run, until, oldest, usual);
   run.sure_last = until;
   const Straight part{std::max(run.sure_first + kBeside, base_), until - std::min(until, kBeside)};
   if (part.last < part.first + 2) return std::nullopt;
@@ -126,7 +144,7 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
   const auto paces = paces_of(*part);
   if (paces.high - paces.low > kEstablishedShare * rules_.least_step_ppm * 1e-6 * paces.low)
     return std::nullopt;
-  Core core{part->first, part->last, index, true, true, false};
+  Core core{part->first, part->last, index, true, true, false, paces};
   if (grid_.relied_on() && on_grid(index)) {
     core.slews_from_left = index == 0 || !on_grid(index - 1) || !steps_between(index - 1, index);
     core.slews_from_right =
@@ -251,7 +269,7 @@ const ClockEstimator::Knot& ClockEstimator::knot(size_t i, const Core& core) {
   LineFamily f = tangents(core, w.first, w.last, i, i);
   if (f.empty()) return s.knot;
   if (core.on_grid) {
-    if (const auto on = grid_.on_grid(middle_of(s.best), f.slopes())) {
+    if (const auto on = grid_.on_grid(middle_of(s.best), core.paces)) {
       const LineFamily narrow = tangents(core, w.first, w.last, i, i, on);
       if (!narrow.empty()) f = narrow;
     }

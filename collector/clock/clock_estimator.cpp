@@ -154,18 +154,25 @@ double ClockEstimator::usual_width_ns() const {
   return *middle;
 }
 
-// So long after a change by the least step the counter is off the line from before by more than a tight read among
-// these samples is wide. Reads get wider and narrower with the load of the host: the widest time counts.
-double ClockEstimator::trim_ns(size_t first, size_t last) const {
+// Reads get wider and narrower with the load of the host: the widest time counts.
+double ClockEstimator::widest_usual_ns(size_t first, size_t last) const {
   double usual = 0;
   for (size_t i = std::max(first, base_); i <= std::min(last + kWidthsKept, newest()); ++i)
     usual = std::max(usual, sample(i).usual_ns);
-  return kTrimSafety * kWideShare * usual / (rules_.least_step_ppm * 1e-6);
+  return usual;
+}
+
+// So long after a change by the least step the counter is off the line from before by more than the read of sample
+// `i` is wide: that read would have shown the change.
+double ClockEstimator::trim_ns(size_t i, double usual_ns) const {
+  const double wide = std::max(kWideShare * usual_ns, static_cast<double>(width(sample(i).best)) / kTicks);
+  return kTrimSafety * wide / (rules_.least_step_ppm * 1e-6);
 }
 
 double ClockEstimator::dwell_ns() const {
   if (samples_.size() <= kFewestOfDwell) return 0;
-  return 2 * trim_ns(newest(), newest()) + ns_between(newest() - kFewestOfDwell, newest());
+  const double trim = kTrimSafety * kWideShare * sample(newest()).usual_ns / (rules_.least_step_ppm * 1e-6);
+  return 2 * trim + ns_between(newest() - kFewestOfDwell, newest());
 }
 
 void ClockEstimator::open_run(size_t first, bool gap_before) {

@@ -126,6 +126,7 @@ class ClockEstimator {
     bool slews_from_left,
         slews_from_right;  // false: the end is a step from one multiple of the PLL to another
     bool on_grid;
+    LineFamily::Range paces;  // of straight lines through its newest samples
   };
 
   size_t newest() const { return base_ + samples_.size() - 1; }
@@ -142,7 +143,10 @@ class ClockEstimator {
   void open_run(size_t first, bool gap_before);
   void end_era();
   double usual_width_ns() const;
-  double trim_ns(size_t first, size_t last) const;
+  double widest_usual_ns(size_t first, size_t last) const;
+  double trim_ns(size_t i, double usual_ns) const;
+  size_t behind_first_step(const Run& run, double usual_ns) const;
+  size_t before_last_step(const Run& run, size_t until, size_t oldest, double usual_ns) const;
 
   void pass(LineFamily& lines, size_t i, size_t origin, double allowed) const;
   // Lines through samples [first, last], as tangents of the truth at `tangent`; x and y count from `origin`.
@@ -191,6 +195,7 @@ class ClockEstimator {
   };
   std::vector<size_t> tight_between(size_t first, size_t last) const;
   Frequencies mean_between(size_t left, size_t right) const;
+  bool stands(size_t i) const { return sample(i).showed_since != 0; }
   std::vector<double> fastest_paces(const std::vector<size_t>& nodes) const;
   std::optional<ZonePace> single_change(const std::vector<size_t>& nodes, const Core& before,
                                         const Core& after) const;

@@ -1,8 +1,10 @@
 // Segments between two steady cores: where the frequency changes, ramps, stops.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <utility>
 
+#include "collector/clock/clock_ceiling.hpp"
 #include "collector/clock/clock_estimator.hpp"
 #include "collector/clock/clock_ticks.hpp"
 
@@ -11,20 +13,10 @@ namespace {
 
 constexpr size_t kStepsKept = 1024;
 constexpr size_t kLongZone = 40;         // samples: beyond, the end of a stretch is not waited for
-constexpr size_t kCeilingReach = 1;      // tight samples either side from which a frequency is taken
 constexpr double kShortestCut = 20'000;  // cycles
 constexpr double kWideNs = 250;
 constexpr double kApartShare = 0.75;  // of the least step: frequencies of a single change
 constexpr double kBendSlack = 17;     // cycles: bends are whole numbers, and near ones are one
-
-// The largest frequency of an interval whose mean is in [low, high], where the PLL is on its grid. A mean
-// between two multiples is made of both, or of more that neighbouring intervals show better.
-double ceiling_of(double low, double high) {
-  const double least = low / (kPllStepHz * (1 + kCrystalTolerance));
-  const double most = high / (kPllStepHz * (1 - kCrystalTolerance));
-  if (std::floor(most) >= least) return high;
-  return std::ceil(most) * kPllStepHz * (1 + kCrystalTolerance);
-}
 
 // Where an interval is cut: where its limits bend, and in the middle of parts that are wide, as one bound
 // holds for a whole segment.
@@ -93,28 +85,31 @@ ClockEstimator::Frequencies ClockEstimator::mean_between(size_t left, size_t rig
 
 // Nanoseconds a cycle that the counter takes at least in each interval of `nodes`.
 std::vector<double> ClockEstimator::fastest_paces(const std::vector<size_t>& nodes) const {
-  std::vector<size_t> around;
   const size_t oldest = std::max(base_, era_first_);
-  for (size_t i = nodes.front(); i > oldest && around.size() < kCeilingReach; --i)
-    if (sample(i - 1).tight) around.insert(around.begin(), i - 1);
-  const size_t shift = around.size();
-  around.insert(around.end(), nodes.begin(), nodes.end());
-  for (size_t i = nodes.back() + 1, more = 0; i <= newest() && more < kCeilingReach; ++i)
-    if (sample(i).tight) around.push_back(i), ++more;
-  std::vector<double> ceilings;
+  const double needed = shown_ns_needed(static_cast<double>(rules_.longest_moving_gap_ns));
+  std::deque<size_t> around(nodes.begin(), nodes.end());
+  const auto shown = [&](size_t left, size_t right) {
+    return stands(left) || stands(right) ? 0 : ns_between(left, right);
+  };
+  double beside = 0;
+  for (size_t i = nodes.front(); i > oldest && beside < needed; --i)
+    if (sample(i - 1).tight) beside += shown(i - 1, around.front()), around.push_front(i - 1);
+  const size_t shift = around.size() - nodes.size();
+  beside = 0;
+  for (size_t i = nodes.back() + 1; i <= newest() && beside < needed; ++i)
+    if (sample(i).tight) beside += shown(around.back(), i), around.push_back(i);
+  std::vector<ReadInterval> intervals;
   for (size_t i = 1; i < around.size(); ++i) {
-    const Frequencies mean = mean_between(around[i - 1], around[i]);
-    ceilings.push_back(ceiling_of(mean.low, mean.high));
+    const size_t left = around[i - 1], right = around[i];
+    const Frequencies mean = mean_between(left, right);
+    const HostTime from = std::max(sample(left).best.before, sample(left).showed_since);
+    intervals.push_back(
+        {mean.low, mean.high, ns_of(sample(right).best.after, from), stands(left) || stands(right)});
   }
+  const std::vector<double> largest = largest_frequencies(intervals);
   std::vector<double> paces;
-  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    const size_t here = i + shift;
-    const size_t from = here - std::min(here, kCeilingReach);
-    const size_t to = std::min(here + kCeilingReach + 1, ceilings.size());
-    const double most = *std::max_element(ceilings.begin() + static_cast<ptrdiff_t>(from),
-                                          ceilings.begin() + static_cast<ptrdiff_t>(to));
-    paces.push_back(1e9 / std::min(most, static_cast<double>(rules_.largest_hz)));
-  }
+  for (size_t i = 0; i + 1 < nodes.size(); ++i)
+    paces.push_back(1e9 / std::min(largest[i + shift], static_cast<double>(rules_.largest_hz)));
   return paces;
 }
 

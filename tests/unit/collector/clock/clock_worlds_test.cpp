@@ -252,51 +252,84 @@ TEST(ClockWorlds, error_is_small_where_asymmetry_is_symmetric) {
       }
 }
 
+struct Judged {
+  size_t markers = 0, conditional = 0, outside = 0;
+  double worst_ns = 0, worst_at_s = 0;
+};
+
+// A moving world, read about every millisecond; a busy host reads late, by up to 8 ms, and slowly.
+Judged judge(Motion motion, uint64_t seed, bool busy) {
+  MotionMaker maker(motion, 2.5, seed);
+  const MovingWorld truth = maker.make();
+  LinkOptions one;
+  one.reads = 1;
+  if (busy) one.preempted = 0.1;
+  Link link(one, seed + 1);
+  collect::ClockEstimator estimator{ClockRules{}};
+  std::vector<ClockRead> burst;
+  std::vector<ClockSegment> segments;
+  const auto take = [&] {
+    for (const auto& s : estimator.take_final()) segments.push_back(s);
+  };
+  for (HostTime at = truth.begin(); at < maker.end();) {
+    link.sample(truth, at, burst);
+    estimator.add(burst);
+    take();
+    at += 16'000'000 + static_cast<HostTime>(link.chance() * 1e6);
+    if (busy && link.chance() < 0.2) at += static_cast<HostTime>(16e6 * 0.1 * std::pow(80, link.chance()));
+  }
+  estimator.finish();
+  take();
+  ClockMap map;
+  map.update({}, segments);
+  Dice dice(seed + 2);
+  Judged j;
+  for (int i = 0; i < 4000; ++i) {
+    const HostTime t = truth.begin() + dice.seconds(0.1, 2.4);
+    if (truth.hz(t) == 0) continue;  // nothing runs then
+    const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+    const uint64_t off = c.host > t ? c.host - t : t - c.host;
+    ++j.markers;
+    j.conditional += c.quality.kind == BoundKind::conditional;
+    const double beyond = (static_cast<double>(off) - static_cast<double>(c.quality.bound)) / 16;
+    if (off <= c.quality.bound) continue;
+    ++j.outside;
+    if (beyond > j.worst_ns)
+      j.worst_ns = beyond, j.worst_at_s = static_cast<double>(t - truth.begin()) / 16e9;
+  }
+  return j;
+}
+
+Judged judge_seeds(Motion motion, uint64_t first, uint64_t seeds, bool busy) {
+  Judged all;
+  for (uint64_t seed = first; seed < first + seeds; ++seed) {
+    const Judged j = judge(motion, seed, busy);
+    EXPECT_EQ(j.outside, 0U) << to_string(motion) << ", seed " << seed << ", by " << j.worst_ns << " ns at s "
+                             << j.worst_at_s;
+    all.markers += j.markers, all.conditional += j.conditional;
+  }
+  std::printf("%s, seeds %llu to %llu: %zu markers, %.2f %% conditional\n", to_string(motion),
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + seeds - 1),
+              all.markers, 100.0 * static_cast<double>(all.conditional) / static_cast<double>(all.markers));
+  return all;
+}
+
 // The frequency moves as newer firmware moves it, and otherwise; a read a millisecond.
 TEST(ClockWorlds, moving_clocks_have_bounds_that_hold_and_are_not_hard) {
   const uint64_t first = first_seed(101), seeds = std::getenv("TTC_SEED") ? 1 : long_run() ? 40 : 3;
   for (const Motion motion : kMotions) {
-    size_t markers = 0, conditional = 0;
-    for (uint64_t seed = first; seed < first + seeds; ++seed) {
-      MotionMaker maker(motion, 2.5, seed);
-      const MovingWorld truth = maker.make();
-      LinkOptions one;
-      one.reads = 1;
-      Link link(one, seed + 1);
-      collect::ClockEstimator estimator{ClockRules{}};
-      std::vector<ClockRead> burst;
-      std::vector<ClockSegment> segments;
-      const auto take = [&] {
-        for (const auto& s : estimator.take_final()) segments.push_back(s);
-      };
-      for (HostTime at = truth.begin(); at < maker.end();
-           at += 16'000'000 + static_cast<HostTime>(link.chance() * 1e6)) {
-        link.sample(truth, at, burst);
-        estimator.add(burst);
-        take();
-      }
-      estimator.finish();
-      take();
-      ClockMap map;
-      map.update({}, segments);
-      Dice dice(seed + 2);
-      for (int i = 0; i < 4000; ++i) {
-        const HostTime t = truth.begin() + dice.seconds(0.1, 2.4);
-        if (truth.hz(t) == 0) continue;  // nothing runs then
-        const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
-        const uint64_t off = c.host > t ? c.host - t : t - c.host;
-        ++markers;
-        conditional += c.quality.kind == BoundKind::conditional;
-        ASSERT_LE(off, c.quality.bound) << to_string(motion) << ", seed " << seed << ", s "
-                                        << static_cast<double>(t - truth.begin()) / 16e9;
-        ASSERT_LE(off, c.quality.hard_bound) << to_string(motion) << ", seed " << seed;
-      }
-    }
-    std::printf("%s, seeds %llu to %llu: %zu markers, %.2f %% conditional\n", to_string(motion),
-                static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + seeds - 1),
-                markers, 100.0 * static_cast<double>(conditional) / static_cast<double>(markers));
-    EXPECT_GE(static_cast<double>(conditional), 0.99 * static_cast<double>(markers)) << to_string(motion);
+    const Judged all = judge_seeds(motion, first, seeds, false);
+    EXPECT_GE(static_cast<double>(all.conditional), 0.99 * static_cast<double>(all.markers))
+        << to_string(motion);
   }
+}
+
+// PLL steps, droops and stops between reads that are late: what happened there need not show beside it.
+TEST(ClockWorlds, bounds_hold_where_a_busy_host_reads_late) {
+  const uint64_t first = first_seed(301), seeds = std::getenv("TTC_SEED") ? 1 : long_run() ? 200 : 6;
+  for (const Motion motion :
+       {Motion::pll_apart, Motion::steps_apart, Motion::stops, Motion::pll, Motion::mixed})
+    judge_seeds(motion, first, seeds, true);
 }
 
 }  // namespace

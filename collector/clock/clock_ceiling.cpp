@@ -1,0 +1,62 @@
+#include "collector/clock/clock_ceiling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "collector/clock/pll_grid.hpp"
+
+namespace ttc::collect {
+namespace {
+
+constexpr double kLeastDwellNs = 1e6;  // of a frequency between two PLL steps
+constexpr double kNoExcursionNs =
+    1.25e6;  // a dwell within an interval up to this fills half of it or of a neighbour
+
+// The PLL multiple at or above a mean. A mean between two multiples is made of both, or of more that neighbouring
+// intervals show better.
+double multiple_above(const ReadInterval& i) {
+  const double least = i.low_hz / (kPllStepHz * (1 + kCrystalTolerance));
+  const double most = i.high_hz / (kPllStepHz * (1 - kCrystalTolerance));
+  if (std::floor(most) >= least) return i.high_hz;
+  return std::ceil(most) * kPllStepHz * (1 + kCrystalTolerance);
+}
+
+// What the frequency can have gone up, and come back, within an interval besides what its mean shows. A dwell of which
+// half lies in it moves the mean off a multiple, unless the reads are too wide for that.
+double excursion_hz(const ReadInterval& i) {
+  if (i.ns <= kNoExcursionNs) return 0;
+  const double uncertain_cycles = (i.high_hz - i.low_hz) * i.ns / 1e9;
+  const bool hides_a_step = uncertain_cycles >= kPllStepHz * kLeastDwellNs / 2e9;
+  const double steps = std::floor((i.ns - kLeastDwellNs) / (2 * kLeastDwellNs)) + (hides_a_step ? 1 : 0);
+  return steps * kPllStepHz * (1 + kCrystalTolerance);
+}
+
+}  // namespace
+
+double shown_ns_needed(double ns) {
+  return ns / 2;
+}
+
+std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals) {
+  std::vector<double> own, largest;
+  for (const ReadInterval& i : intervals) own.push_back(multiple_above(i) + excursion_hz(i));
+  // A mean that is below both of its neighbours': a stop may hide there, so that it shows less than the frequency.
+  const auto is_dip = [&](size_t j) {
+    return j > 0 && j + 1 < own.size() && own[j] < std::min(own[j - 1], own[j + 1]) - kPllStepHz / 2;
+  };
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    const double needed = shown_ns_needed(intervals[i].ns);
+    double most = own[i], shown = 0;
+    const auto take = [&](size_t j) {
+      most = std::max(most, own[j]);
+      if (!intervals[j].stands_at_end && !is_dip(j)) shown += intervals[j].ns;
+    };
+    for (size_t j = i; j > 0 && shown < needed; --j) take(j - 1);
+    shown = 0;
+    for (size_t j = i + 1; j < intervals.size() && shown < needed; ++j) take(j);
+    largest.push_back(most);
+  }
+  return largest;
+}
+
+}  // namespace ttc::collect

@@ -1,0 +1,23 @@
+// How fast a counter can have been between two reads while the frequency moves (CLOCK.md, condition 4). Pure: from
+// means of intervals to largest frequencies.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace ttc::collect {
+
+// Between two neighbouring reads of the counter.
+struct ReadInterval {
+  double low_hz, high_hz;  // limits of its mean frequency
+  double ns;               // its length
+  bool stands_at_end;      // the counter stood at one of its ends: its mean shows no frequency
+};
+
+// The largest frequency within each interval, in Hz. `intervals` are neighbours in order. An end of the span shows
+// nothing of what is beyond it: `shown_ns_needed` of intervals must be on either side of those that are wanted.
+std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals);
+// So much of intervals that do not stand makes the limit of an interval of `ns`, on each of its sides.
+double shown_ns_needed(double ns);
+
+}  // namespace ttc::collect
