@@ -14,21 +14,23 @@ constexpr double kNoExcursionNs =
 
 // The PLL multiple at or above a mean. A mean between two multiples is made of both, or of more that neighbouring
 // intervals show better.
-double multiple_above(const ReadInterval& i) {
-  const double least = i.low_hz / (kPllStepHz * (1 + kCrystalTolerance));
-  const double most = i.high_hz / (kPllStepHz * (1 - kCrystalTolerance));
-  if (std::floor(most) >= least) return i.high_hz;
-  return std::ceil(most) * kPllStepHz * (1 + kCrystalTolerance);
+double multiple_above(const ReadInterval& i, PllGrid::Rate crystal) {
+  const double least = i.low_hz / (kPllStepHz * crystal.high);
+  const double most = i.high_hz / (kPllStepHz * crystal.low);
+  const double inside = std::floor(most);
+  if (inside >= least) return std::max(i.high_hz, inside * kPllStepHz * crystal.high);
+  return std::ceil(most) * kPllStepHz * crystal.high;
 }
 
-// What the frequency can have gone up, and come back, within an interval besides what its mean shows. A dwell of which
-// half lies in it moves the mean off a multiple, unless the reads are too wide for that.
-double excursion_hz(const ReadInterval& i) {
-  if (i.ns <= kNoExcursionNs) return 0;
+// What the frequency can have gone up, and come back, within an interval besides what shows: PLL steps. One does not
+// show where the reads are so wide that half a dwell leaves the mean on a multiple; nor where the mean is far below
+// `shown_hz`, because of a stop or a ramp: the step's dwell may lie with it in the interval, but for a little.
+double excursion_hz(const ReadInterval& i, double own_hz, double shown_hz) {
+  const bool drained = own_hz < shown_hz - 1.5 * kPllStepHz;
   const double uncertain_cycles = (i.high_hz - i.low_hz) * i.ns / 1e9;
-  const bool hides_a_step = uncertain_cycles >= kPllStepHz * kLeastDwellNs / 2e9;
-  const double steps = std::floor((i.ns - kLeastDwellNs) / (2 * kLeastDwellNs)) + (hides_a_step ? 1 : 0);
-  return steps * kPllStepHz * (1 + kCrystalTolerance);
+  const bool wide = i.ns > kNoExcursionNs && uncertain_cycles >= kPllStepHz * kLeastDwellNs / 2e9;
+  const double there_and_back = std::floor(std::max(i.ns - kLeastDwellNs, 0.0) / (2 * kLeastDwellNs));
+  return (there_and_back + (wide || drained ? 1 : 0)) * kPllStepHz * (1 + kCrystalTolerance);
 }
 
 }  // namespace
@@ -37,9 +39,9 @@ double shown_ns_needed(double ns) {
   return ns / 2;
 }
 
-std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals) {
+std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals, PllGrid::Rate crystal) {
   std::vector<double> own, largest;
-  for (const ReadInterval& i : intervals) own.push_back(multiple_above(i) + excursion_hz(i));
+  for (const ReadInterval& i : intervals) own.push_back(multiple_above(i, crystal));
   // A mean that is below both of its neighbours': a stop may hide there, so that it shows less than the frequency.
   const auto is_dip = [&](size_t j) {
     return j > 0 && j + 1 < own.size() && own[j] < std::min(own[j - 1], own[j + 1]) - kPllStepHz / 2;
@@ -54,7 +56,7 @@ std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals)
     for (size_t j = i; j > 0 && shown < needed; --j) take(j - 1);
     shown = 0;
     for (size_t j = i + 1; j < intervals.size() && shown < needed; ++j) take(j);
-    largest.push_back(most);
+    largest.push_back(most + excursion_hz(intervals[i], own[i], most));
   }
   return largest;
 }

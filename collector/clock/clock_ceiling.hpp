@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "collector/clock/pll_grid.hpp"
+
 namespace ttc::collect {
 
 // Between two neighbouring reads of the counter.
@@ -16,7 +18,8 @@ struct ReadInterval {
 
 // The largest frequency within each interval, in Hz. `intervals` are neighbours in order. An end of the span shows
 // nothing of what is beyond it: `shown_ns_needed` of intervals must be on either side of those that are wanted.
-std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals);
+// `crystal`: its rate against the host.
+std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals, PllGrid::Rate crystal);
 // So much of intervals that do not stand makes the limit of an interval of `ns`, on each of its sides.
 double shown_ns_needed(double ns);
 

@@ -23,14 +23,14 @@ namespace ttc::collect {
 
 // What is assumed. `largest_hz` alone is behind hard bounds.
 struct ClockRules {
-  uint64_t largest_hz = 1'400'000'000;          // AICLK reaches 1350 MHz on the fastest boards
-  unsigned reads_a_sample = 1;                  // usually; decides how many samples a knot rests on
-  uint32_t least_step_ppm = 4400;               // a PLL step is 6.25 MHz: 4464 ppm of the largest frequency
-  uint32_t slew_share = 2;                      // the slew at a moment, in multiples of the largest even one
-  uint32_t wander_ppb_per_s = 1000;             // crystals follow temperature
-  uint64_t longest_step_gap_ns = 250'000'000;   // between samples of one run
-  uint64_t longest_change_gap_ns = 20'000'000;  // between samples, over which one change is believed
-  uint64_t longest_moving_gap_ns = 5'000'000;   // likewise, while the frequency moves
+  uint64_t largest_hz = 1'400'000'000;         // AICLK reaches 1350 MHz on the fastest boards
+  unsigned reads_a_sample = 1;                 // usually; decides how many samples a knot rests on
+  uint32_t least_step_ppm = 4400;              // a PLL step is 6.25 MHz: 4464 ppm of the largest frequency
+  uint32_t slew_share = 2;                     // the slew at a moment, in multiples of the largest even one
+  uint32_t wander_ppb_per_s = 1000;            // crystals follow temperature
+  uint64_t longest_step_gap_ns = 250'000'000;  // between samples of one run
+  uint64_t longest_change_gap_ns = 2'250'000;  // between samples, in which one change is all there was
+  uint64_t longest_moving_gap_ns = 5'000'000;  // between samples while it moves; beyond: hard bounds
 };
 
 class ClockEstimator {

@@ -106,7 +106,8 @@ std::vector<double> ClockEstimator::fastest_paces(const std::vector<size_t>& nod
     intervals.push_back(
         {mean.low, mean.high, ns_of(sample(right).best.after, from), stands(left) || stands(right)});
   }
-  const std::vector<double> largest = largest_frequencies(intervals);
+  const std::vector<double> largest =
+      largest_frequencies(intervals, grid_.rate(middle_of(sample(nodes.front()).best)));
   std::vector<double> paces;
   for (size_t i = 0; i + 1 < nodes.size(); ++i)
     paces.push_back(1e9 / std::min(largest[i + shift], static_cast<double>(rules_.largest_hz)));
@@ -223,16 +224,21 @@ ClockEstimator::Course ClockEstimator::course(const Position& at, const std::opt
   std::optional<ZonePace> single;
   if (after && before) single = single_change(c.nodes, *before, *after);
   c.single = single.has_value();
+  const auto unread_ns = [&](size_t k) {
+    const Sample &left = sample(c.nodes[k - 1]), &right = sample(c.nodes[k]);
+    return ns_of(right.best.before, std::max(left.best.after, left.showed_since));
+  };
+  // In a longer time without a read there may have been several changes, there and back.
+  for (size_t k = 1; k < c.nodes.size(); ++k)
+    if (unread_ns(k) > static_cast<double>(rules_.longest_change_gap_ns)) single.reset();
   const std::vector<double> fastest = fastest_paces(c.nodes);
-  const double limit_ns =
-      static_cast<double>(single ? rules_.longest_change_gap_ns : rules_.longest_moving_gap_ns);
   const double start = cycles_of(at.cycles, o.cycles), host = ns_of(at.host, o.before);
   c.first_alone =
       start > 0 ? ZonePoint{start, reached(sample(at.sample)), kUnlimited} : read_alone(at.sample);
   c.add(at.half >= 0 ? ZonePoint{start, host - at.half, host + at.half} : c.first_alone, 0, true, {}, false);
   for (size_t k = 1; k < c.nodes.size(); ++k) {
     const Sample &s = sample(c.nodes[k]), &left = sample(c.nodes[k - 1]);
-    const bool too_long = ns_of(s.best.before, std::max(left.best.after, left.showed_since)) > limit_ns;
+    const bool too_long = unread_ns(k) > static_cast<double>(rules_.longest_moving_gap_ns);
     ZonePace pace = single ? *single : ZonePace{fastest[k - 1]};
     if (too_long) pace = {fastest_pace()};
     const ZonePace standing{pace.fast, left.showed_since || !single ? kUnlimited : pace.slow};

@@ -23,6 +23,13 @@ class PllGrid {
   void learn(HostTime at, LineFamily::Range paces);
   // Those of them that are on the grid; nothing while it is not relied on, or where none is.
   std::optional<LineFamily::Range> on_grid(HostTime at, LineFamily::Range paces) const;
+  // The crystal's rate against the host about `at`: what is learnt, while that is relied on.
+  struct Rate {
+    double low, high;
+  };
+  Rate rate(HostTime at) const {
+    return relied_on() ? rate_at(at) : Rate{1 - kCrystalTolerance, 1 + kCrystalTolerance};
+  }
   bool relied_on() const { return agreed_ >= kAgreeing; }
   uint64_t refuted() const { return refuted_; }
   // A steady run was found that is on no multiple.
@@ -30,9 +37,6 @@ class PllGrid {
 
  private:
   static constexpr unsigned kAgreeing = 3;  // changes from one multiple to another
-  struct Rate {
-    double low, high;
-  };
   void forget();
   Rate rate_at(HostTime at) const;
 

@@ -275,7 +275,7 @@ Judged judge(Motion motion, uint64_t seed, bool busy) {
     link.sample(truth, at, burst);
     estimator.add(burst);
     take();
-    at += 16'000'000 + static_cast<HostTime>(link.chance() * 1e6);
+    at = std::max(at + 16'000'000 + static_cast<HostTime>(link.chance() * 1e6), burst.back().after);
     if (busy && link.chance() < 0.2) at += static_cast<HostTime>(16e6 * 0.1 * std::pow(80, link.chance()));
   }
   estimator.finish();

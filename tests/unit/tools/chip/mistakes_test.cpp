@@ -18,12 +18,12 @@ Shape row_of_cores() {
   return s;
 }
 
-enum Command : uint8_t { reads, writes, atomics };
+enum NocCommand : uint8_t { reads, writes, atomics };
 
 struct Delay {
   Cycles cycles = 0;
   unsigned core = 0;
-  Command command = reads;
+  NocCommand command = reads;
 };
 
 ChipOp with(Mistake race, Mistake hang) {
