@@ -39,7 +39,8 @@ double shown_ns_needed(double ns) {
   return ns / 2;
 }
 
-std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals, PllGrid::Rate crystal) {
+std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals, PllGrid::Rate crystal,
+                                        double longest_ns) {
   std::vector<double> own, largest;
   for (const ReadInterval& i : intervals) own.push_back(multiple_above(i, crystal));
   // A mean that is below both of its neighbours': a stop may hide there, so that it shows less than the frequency.
@@ -49,8 +50,10 @@ std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals,
   for (size_t i = 0; i < intervals.size(); ++i) {
     const double needed = shown_ns_needed(intervals[i].ns);
     double most = own[i], shown = 0;
+    // Of what did not show in a neighbour, one step can last into this interval and not show here.
     const auto take = [&](size_t j) {
-      most = std::max(most, own[j]);
+      const double hidden = intervals[j].ns > longest_ns ? 0 : excursion_hz(intervals[j], own[j], own[j]);
+      most = std::max(most, own[j] + std::min(hidden, kPllStepHz));
       if (!intervals[j].stands_at_end && !is_dip(j)) shown += intervals[j].ns;
     };
     for (size_t j = i; j > 0 && shown < needed; --j) take(j - 1);

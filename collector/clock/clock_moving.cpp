@@ -86,7 +86,8 @@ ClockEstimator::Frequencies ClockEstimator::mean_between(size_t left, size_t rig
 // Nanoseconds a cycle that the counter takes at least in each interval of `nodes`.
 std::vector<double> ClockEstimator::fastest_paces(const std::vector<size_t>& nodes) const {
   const size_t oldest = std::max(base_, era_first_);
-  const double needed = shown_ns_needed(static_cast<double>(rules_.longest_moving_gap_ns));
+  const auto longest_ns = static_cast<double>(rules_.longest_moving_gap_ns);
+  const double needed = shown_ns_needed(longest_ns);
   std::deque<size_t> around(nodes.begin(), nodes.end());
   const auto shown = [&](size_t left, size_t right) {
     return stands(left) || stands(right) ? 0 : ns_between(left, right);
@@ -107,7 +108,7 @@ std::vector<double> ClockEstimator::fastest_paces(const std::vector<size_t>& nod
         {mean.low, mean.high, ns_of(sample(right).best.after, from), stands(left) || stands(right)});
   }
   const std::vector<double> largest =
-      largest_frequencies(intervals, grid_.rate(middle_of(sample(nodes.front()).best)));
+      largest_frequencies(intervals, grid_.rate(middle_of(sample(nodes.front()).best)), longest_ns);
   std::vector<double> paces;
   for (size_t i = 0; i + 1 < nodes.size(); ++i)
     paces.push_back(1e9 / std::min(largest[i + shift], static_cast<double>(rules_.largest_hz)));

@@ -19,7 +19,7 @@ ReadInterval interval(double mhz, double ms = 1, bool stands_at_end = false) {
   return {(mhz - 0.4 / ms) * 1e6, (mhz + 0.4 / ms) * 1e6, ms * 1e6, stands_at_end};
 }
 std::vector<double> largest(std::vector<ReadInterval> intervals) {
-  return largest_frequencies(intervals, kCrystal);
+  return largest_frequencies(intervals, kCrystal, 5e6);
 }
 
 TEST(ClockCeiling, a_mean_on_a_multiple_is_that_multiple_or_as_much_as_the_reads_leave) {
@@ -67,6 +67,16 @@ TEST(ClockCeiling, wide_reads_hide_a_step) {
   EXPECT_GE(largest({wide})[0], 1000e6 + kStep);
   const ReadInterval near_wide{998e6, 1002e6, 1e6, false};
   EXPECT_LT(largest({near_wide})[0], 1003e6);  // at most half of a dwell is in it, the rest in a neighbour
+}
+
+// A stop or a ramp takes most of the interval: what runs besides leaves no trace in its mean.
+TEST(ClockCeiling, a_mean_far_below_the_neighbours_hides_a_step) {
+  EXPECT_GE(largest({interval(1000), interval(800), interval(1000)})[1], 1000e6 + kStep);
+}
+
+TEST(ClockCeiling, what_hid_in_a_long_interval_may_last_into_the_next) {
+  EXPECT_GE(largest({interval(1000, 3.1), interval(1000, 1.2)})[1], 1000e6 + kStep);
+  EXPECT_LT(largest({interval(1000, 60), interval(1000, 1.2)})[1], 1001e6);  // of which nothing is derived
 }
 
 }  // namespace
