@@ -256,6 +256,7 @@ class Drain {
   card::Access check_never_seen(CoreState& core, bool& decided);
   enum class FrontKinds : uint8_t { launches, all };
   card::Expected<bool> frame_waits_at_front(const CoreState& core, uint32_t risc, FrontKinds kinds);
+  bool never_showed_any(const CoreState& core, uint32_t risc, const ControlSample& snap) const;
   card::Expected<bool> nothing_at_front(const CoreState& core, uint32_t risc);
   card::Access recover_lane(CoreState& core, uint32_t risc, const ControlSample& snap, Recovered& recovered);
   card::Expected<bool> canaries_stand(CoreState& core, bool all);

@@ -114,8 +114,15 @@ card::Expected<Drain::LastRun> Drain::look_at_last_run(const CoreState& core) {
   return cleared ? LastRun::open : LastRun::delivered;
 }
 
-// Takes what the host reset the indices over. What was taken once is not read again where a later lane cannot be read.
+// Takes what the host reset the indices over. What was taken once is not read again where a later lane cannot be read. To take a
+// lane's frames lasts, and the new epoch may push meanwhile: lanes that never showed anything are examined first.
 Access Drain::take_what_was_reset(CoreState& core, const ControlSample& snap) {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    if (core.across[r] || !never_showed_any(core, r, snap)) continue;
+    const auto nothing = nothing_at_front(core, r);
+    if (!nothing) return nothing.error();
+    core.across[r].emplace().evidence.nothing_announced = *nothing;
+  }
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     if (core.across[r]) continue;
     Recovered recovered;
@@ -287,16 +294,19 @@ card::Expected<bool> Drain::canary_at_cursor(const CoreState& core, uint32_t ris
   return lane.canary.stands({now, words});
 }
 
-// A lane that never showed anything. What came and was reset since the last poll is at the front of its log; what an
-// earlier session left there is recognised by its time. Where the index has moved, it is the new epoch's first frame.
+bool Drain::never_showed_any(const CoreState& core, uint32_t risc, const ControlSample& snap) const {
+  const LaneState& lane = core.lanes[risc];
+  return lane.cursor == 0 && core.seen.host_end[risc] == 0 && snap.host_end[risc] == 0 && !lane.delivered &&
+         !kind_of(core).accumulates;
+}
+
+// Of such a lane. What came and was reset since the last poll is at the front of its log; what an earlier session left there is
+// recognised by its time. A frame may also be the new epoch's first one: then it stands on what was there before.
 card::Expected<bool> Drain::nothing_at_front(const CoreState& core, uint32_t risc) {
   if (!region_size_.known() || !kind_of(core).counts_launches) return true;
   const auto waits = frame_waits_at_front(core, risc, FrontKinds::all);
   if (!waits) return waits;
-  if (!*waits) return true;
-  const auto now = sample(core);
-  if (!now) return card::failed(now.error());
-  return now->host_end[risc] != 0;
+  return !*waits;
 }
 
 // Takes what the lane's log still holds behind the cursor, or, where the new epoch has come further, behind that.
@@ -306,12 +316,6 @@ Access Drain::recover_lane(CoreState& core, uint32_t risc, const ControlSample& 
   const uint32_t new_end = snap.host_end[risc];
   const uint32_t seen = core.seen.host_end[risc];
   const bool accumulates = kind_of(core).accumulates;
-  if (lane.cursor == 0 && seen == 0 && new_end == 0 && !lane.delivered && !accumulates) {
-    const auto nothing = nothing_at_front(core, risc);
-    if (!nothing) return nothing.error();
-    evidence.nothing_announced = *nothing;
-    return Access::ok;
-  }
   evidence.nothing_announced =
       seen <= lane.cursor && new_end <= lane.cursor && !lane.digest.known && !accumulates;
   // Without a time to compare, older bytes cannot be distinguished from lost ones. Accumulating firmware stores nothing in

@@ -63,6 +63,8 @@ class MacroCard : public card::FakeCard {
     firmware_->launch(launches_, kind);
     land_late_ = false;
   }
+  // The next launch takes place between two lines that the observer loads: when it has loaded so many from now on.
+  void launch_inside(uint64_t lines) { launch_inside_ = lines; }
   void reset() {
     finish_reset();
     forget_buffers();
@@ -128,7 +130,10 @@ class MacroCard : public card::FakeCard {
     const bool dram = window == card::Window::payload;
     uint64_t address = base_of(window) + (offset & (card::kWindowBytes - 1));
     for (size_t i = 0; i < out.size(); ++i, address += 8) {
-      if (i == 0 || address % card::kLineBytes == 0) pass(kLoadNs);
+      if (i == 0 || address % card::kLineBytes == 0) {
+        pass(kLoadNs);
+        if (launch_inside_ != 0 && --launch_inside_ == 0) launch(Launch::plain);
+      }
       const uint32_t low = dram ? dram_word(address) : l1_word(static_cast<uint32_t>(address));
       const uint32_t high = dram ? dram_word(address + 4) : l1_word(static_cast<uint32_t>(address + 4));
       __atomic_store_n(&out[i], uint64_t{high} << 32 | low, __ATOMIC_RELEASE);
@@ -217,6 +222,7 @@ class MacroCard : public card::FakeCard {
   uint64_t reset_goes_on_ns_ = 0;
   uint32_t launches_ = 0;
   bool land_late_ = false;
+  uint64_t launch_inside_ = 0;  // lines until it
   std::array<uint32_t, 96> control_{};
   std::array<uint32_t, device::kMaxRiscs * device::kBufferWords> buffer_{};
   std::array<std::array<uint32_t, 4096>, kRiscs> log_{};
