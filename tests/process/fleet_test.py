@@ -117,7 +117,8 @@ def agent_killed():
     path, other = capture(programs=2000), capture(programs=100)
     first = agent(bus, path, 0, "--linger", f"{h.LIMIT_S}s")
     directory = os.path.join(h.work("spool"), f"local.{JOB}.node0.0")
-    h.wait_until(lambda: os.path.isdir(directory) and any(n.endswith(".spool") for n in os.listdir(directory)), "rows are spooled", first)
+    spooled = lambda: sum(e.stat().st_size for e in os.scandir(directory) if e.name.endswith(".spool")) if os.path.isdir(directory) else 0
+    h.wait_until(lambda: spooled() > 10_000, "rows are spooled", first)
     first.send_signal(signal.SIGKILL)
     first.wait()
     bus.start()

@@ -65,7 +65,7 @@ def sums():
         check(one("SELECT whole FROM captures") == 1 and one("SELECT count(*) FROM losses") == 0, "the account")
         check(one("SELECT count(*) FROM ops WHERE core_most_ns >= core_mean_ns AND ns >= kernel_ns AND cores = 4") == 300, "programs")
         check(one("SELECT count(*) FROM zones WHERE ns IS NULL OR bound_ns IS NULL") <= one("SELECT without_bound FROM captures"), "bounds")
-        check(one("SELECT max(abs(ns - cycles * 1000.0 / aiclk_mhz) - ns / 100.0) FROM zone, sessions") < 1000, "host times")
+        check(one("SELECT max(abs(ns - cycles * 1000.0 / aiclk_mhz) - 2 * bound_ns) FROM zone, sessions") < 5, "host times")
         check(one("SELECT count(*) FROM gaps WHERE gap_ns >= 0") > 250 and one("SELECT count(*) FROM imbalance") == 300, "views")
         check(one("SELECT count(*) FROM clock") > 0 and one("SELECT count(*) FROM top_kernels") > 2, "clock and kernels")
     ops = [json.loads(line) for line in good("ttexport", "--from", capture, "--format", "ops-json").splitlines()]
