@@ -62,6 +62,10 @@ void L1Buffer::take_push(uint64_t until) {
   rest.clear();
 }
 
+void L1Buffer::pushed_until(uint64_t until) {
+  if (canary != 0 && markers::clock_difference(canary, until) <= 0) take_push(until);
+}
+
 void LaneState::advance(std::span<const uint32_t> words, const markers::FrameDigest& of_last) {
   canary.append(words);
   cursor += static_cast<uint32_t>(words.size());

@@ -81,6 +81,8 @@ struct L1Buffer {
   void begin(uint64_t first, const std::optional<Proof>& joins_now);
   // A frame up to `until`, which a push took from the buffer, is delivered.
   void take_push(uint64_t until);
+  // A frame behind that one, up to `until`, which may hold the buffer that is known.
+  void pushed_until(uint64_t until);
   void clear_known() { canary = next_canary = 0, unchecked = false; }
 };
 

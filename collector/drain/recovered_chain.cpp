@@ -148,7 +148,10 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
     frames_ += std::exchange(passed, 0);
     if (risc == 0) ++core.runs.total, ++core.recycling.referee.came;
     const auto taken = seen.subspan(pos - frame, frame);
-    if (!chain.begins) begin_chain(core, risc, taken, walked.last_time, chain.at + pos == frame, chain);
+    if (!chain.begins)
+      begin_chain(core, risc, taken, walked.last_time, chain.at + pos == frame, chain);
+    else
+      lane.l1.pushed_until(walked.last_time);
     last_begins = pos - frame;
     last_is_roomy = roomy;
     length = pos;

@@ -98,6 +98,15 @@ TEST(L1Buffer, that_a_later_push_took_too_is_not_known) {
   EXPECT_FALSE(l1.joins);
 }
 
+TEST(L1Buffer, a_frame_behind_the_first_one_takes_the_buffer_too) {
+  L1Buffer l1;
+  l1.begin(30, std::nullopt);
+  l1.pushed_until(20);
+  EXPECT_EQ(l1.canary, 30u);
+  l1.pushed_until(40);
+  EXPECT_EQ(l1.canary, 0u);
+}
+
 TEST(L1Buffer, that_was_seen_is_examined) {
   L1Buffer l1;
   l1.unchecked = true;

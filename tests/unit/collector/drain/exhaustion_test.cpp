@@ -370,6 +370,12 @@ TEST_P(Exhaustion, launches_inside_of_the_poll_that_finds_a_reset) {
   std::cout << histories << " histories, " << complete << " complete\n";
 }
 
+// The second of two frames that one visit recovers holds the buffer that L1 was known to hold.
+TEST_P(Exhaustion, buffer_behind_two_recovered_frames) {
+  const Judgement j = Exhausting(shared(), GetParam(), "spLspssR").run();
+  EXPECT_EQ(j.wrong + j.what, "");
+}
+
 // One history, printed: TTC_HISTORY="LPRPL", TTC_LINE=7 where it has an `i`.
 TEST_P(Exhaustion, of_the_environment) {
   const char* given = std::getenv("TTC_HISTORY");
