@@ -91,10 +91,22 @@ def memory():
             out.write("OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID,CORE COUNT,HOST START TS,OP TO OP LATENCY [ns],DEVICE KERNEL DURATION [ns]\n")
             for i in range(rows):
                 out.write(f"Matmul,tt_dnn_device,{i * 1024},{i % 2},64,{i * 1000},{i % 9999},{5000 + i % 77}\n" if i % 50 else f"step,signpost,,,,{i * 1000},,\n")
+    def host_of(path, ops):
+        """The log of a workload, and the two files of its host side beside it: all but the first op are cached, each has two zones inside."""
+        log_of(path, ops)
+        with open(h.work("tracy_ops_data.csv"), "w") as data, open(h.work("tracy_ops_times.csv"), "w") as times:
+            data.write("MessageName;total_ns\n")
+            times.write("name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,special_parent_text\n")
+            for i in range(ops):
+                id, at = 1024 * (i + 1), 1000 * i
+                text = f'7, 0, true, {id}' if i else f'7, 0, false, {id} ->\n{{"global_call_count": {id}, "op_code": "Matmul", "op_type": "tt_dnn_device", "device_id": 0, "op_hash": 7}}'
+                data.write(f'`TT_DNN_DEVICE_OP: "Matmul", {text}`;{at}\n')
+                times.write(f"TT_DNN_DEVICE_OP,a.cpp,1,,id:{id},{at},800,1,\nCompile,a.cpp,2,,,{at + 1},50,1,id:{id}\nLaunch,a.cpp,3,,,{at + 60},70,1,id:{id}\n")
     one, both = ("--ignore-signposts", "--no-merge-devices"), ("--ignore-signposts",)
     logs, tables = (40_000, 100_000), (30_000, 100_000)
     for make, sizes, bound, *command in ((log_of, logs, 12, "files", "-o", h.work("out"), "--no-date", "--memory", "1MiB"),
                                          (log_of, logs, 12, "ops", "--rows", 0),
+                                         (host_of, logs, 12, "files", "-o", h.work("out"), "--no-date", "--memory", "1MiB"),
                                          (table_of, tables, 12, "ops", *one, "--csv", h.work("o.csv")), (table_of, tables, 8, "ops", *both, "--csv", h.work("o.csv")),
                                          (table_of, logs, 32, "ops", *both)):    # the text's buffers are full at the larger size only
         peaks = []

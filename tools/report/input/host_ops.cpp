@@ -1,28 +1,16 @@
 #include "tools/report/input/host_ops.hpp"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
 #include "tools/op_messages/op_message.hpp"
 #include "tools/report/input/device_input.hpp"
+#include "tools/report/input/host_lines.hpp"
 #include "tools/report/text/csv_file.hpp"
 
 namespace ttc::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '"')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '"' || text.back() == '\n'))
-    text.remove_suffix(1);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string_view> split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
@@ -34,32 +22,9 @@ std::vector<std::string_view> split(std::string_view text, char by) {
   }
 }
 
-// Counts what was left out, and where it was met first.
-struct Skips {
-  std::string name, what;
-  bool damage = true;  // not: a whole file may hold it
-  uint64_t count = 0, first = 0;
-  void add(uint64_t line) {
-    if (count++ == 0) first = line;
-  }
-  void tell(HostLog& log) const {
-    if (count == 0) return;
-    log.damaged = log.damaged || damage;
-    log.remarks.push_back(name + ": " + std::to_string(count) + " " + what + ", the first in line " +
-                          std::to_string(first));
-  }
-};
-
 // Bytes of JSON. Tracy keeps the length of a message in 16 bits; what names the op stands before the JSON.
 constexpr size_t kCutMessage = 65'000;
 constexpr std::string_view kSession = "TTNN_SESSION_ID:";
-
-// A file whose last line has no end was cut.
-void tell_cut(const CsvFile& file, const std::string& name, HostLog& log) {
-  if (file.ended() && !file.unclosed()) return;
-  log.damaged = true;
-  log.remarks.push_back(name + " ends in the middle of a line; it was cut");
-}
 
 class OpsData {
  public:
@@ -83,18 +48,17 @@ class OpsData {
   }
 
   void mlir(std::string_view tag, std::string_view value) {
-    MlirNotes next = *mlir_;
-    if (tag == "MLIR_OP_LOCATION") next.location = value;
-    if (tag == "MLIR_CONST_EVAL_OP") next.const_eval = value;
-    if (tag == "MLIR_PROGRAM_METADATA") next.metadata = value;
-    mlir_ = std::make_shared<MlirNotes>(std::move(next));
+    if (tag == "MLIR_OP_LOCATION") mlir_.location = value;
+    if (tag == "MLIR_CONST_EVAL_OP") mlir_.const_eval = value;
+    if (tag == "MLIR_PROGRAM_METADATA") mlir_.metadata = value;
+    mlir_place_.reset();
   }
 
-  void tell() const {
-    bad_json_.tell(log_);
-    cut_json_.tell(log_);
-    unknown_.tell(log_);
-    odd_.tell(log_);
+  void remark() const {
+    bad_json_.remark(log_);
+    cut_json_.remark(log_);
+    unknown_.remark(log_);
+    odd_.remark(log_);
   }
 
  private:
@@ -130,8 +94,9 @@ class OpsData {
       const auto tracing = traces_.find(*o.device);
       if (tracing != traces_.end()) o.trace_id = tracing->second;
     }
-    o.mlir = mlir_;
-    log_.ops.push_back(std::move(o));
+    if (!mlir_place_) mlir_place_ = log_.infos->add(mlir_);
+    o.notes = *mlir_place_;
+    log_.ops.push_back(o);
   }
 
   bool described(std::string_view text, HostOp& o, uint64_t line) {
@@ -187,41 +152,9 @@ class OpsData {
   HostLog& log_;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> programs_;  // places of infos by device and hash
   std::map<uint32_t, uint32_t> traces_;                         // being captured, by device
-  std::shared_ptr<const MlirNotes> mlir_ = std::make_shared<MlirNotes>();
+  MlirNotes mlir_;
+  std::optional<uint64_t> mlir_place_;  // of what they are now
   Skips bad_json_, cut_json_, unknown_, odd_;
-};
-
-// The ops of a log by their call counts, and the names of the zones inside of them.
-class OpsById {
- public:
-  using Entry = std::pair<uint32_t, uint32_t>;  // call count, op
-
-  explicit OpsById(HostLog& log) : log_(log) {
-    for (uint32_t i = 0; i < log.ops.size(); ++i) entries_.emplace_back(log.ops[i].call_count, i);
-    std::sort(entries_.begin(), entries_.end());
-  }
-  std::span<const Entry> of(std::optional<uint32_t> id) const {
-    if (!id) return {};
-    const auto first = std::lower_bound(entries_.begin(), entries_.end(), Entry{*id, 0});
-    auto last = first;
-    while (last != entries_.end() && last->first == *id) ++last;
-    return {first, last};
-  }
-  void add_child(HostOp& op, const std::string& zone, uint64_t ns) {
-    const auto name = names_.try_emplace(zone, static_cast<uint32_t>(log_.child_names.size())).first->second;
-    if (name == log_.child_names.size()) log_.child_names.push_back(zone);
-    const auto child = std::find_if(op.children.begin(), op.children.end(),
-                                    [&](const HostOp::Child& c) { return c.name == name; });
-    if (child == op.children.end())
-      op.children.push_back({name, ns});
-    else
-      child->ns += ns;
-  }
-
- private:
-  HostLog& log_;
-  std::vector<Entry> entries_;  // sorted
-  std::unordered_map<std::string, uint32_t> names_;
 };
 
 }  // namespace
@@ -256,64 +189,9 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
     }
     data.message(fields[0], *ns, file.line());
   }
-  data.tell();
-  ragged.tell(log);
-  tell_cut(file, name, log);
-}
-
-void read_ops_times(std::istream& in, const std::string& name, HostLog& log) {
-  CsvFile file(in);
-  std::vector<std::string> fields;
-  if (!file.next(fields)) throw InputError(name + " is empty; the zones of a Tracy capture were expected");
-  std::map<std::string, size_t> place;
-  for (size_t i = 0; i < fields.size(); ++i) place.emplace(fields[i], i);
-  for (const char* needed : {"name", "zone_text", "ns_since_start", "exec_time_ns"})
-    if (!place.contains(needed))
-      throw InputError(name + ": line 1 names no column '" + needed +
-                       "'; it is not csvexport's table of zones");
-  const size_t columns = fields.size();
-  OpsById by_id(log);
-  const auto id_in = [](std::string_view text) {
-    const size_t colon = text.rfind(':');
-    return number<uint32_t>(colon == std::string_view::npos ? text : text.substr(colon + 1));
-  };
-  Skips ragged{name, "rows have another number of columns than the head (a comma in a path is one)"};
-  Skips strangers{name, "zones of ops belong to no message", false};
-  const auto parent_at = place.find("special_parent_text");
-  while (file.next(fields)) {
-    if (fields.size() <= place["name"]) {
-      ragged.add(file.line());
-      continue;
-    }
-    const std::string& zone = fields[place["name"]];
-    const bool op = zone.find("TT_DNN") != std::string::npos || zone.find("TT_METAL") != std::string::npos;
-    const bool child = parent_at != place.end() && fields.size() == columns &&
-                       fields[parent_at->second].find("id:") != std::string::npos;
-    if (!op && !child) continue;
-    if (fields.size() != columns) {
-      ragged.add(file.line());
-      continue;
-    }
-    const auto start = number<uint64_t>(fields[place["ns_since_start"]]);
-    const auto took = number<uint64_t>(fields[place["exec_time_ns"]]);
-    if (!start || !took) {
-      ragged.add(file.line());
-      continue;
-    }
-    if (op) {
-      const auto id = id_in(fields[place["zone_text"]]);
-      const auto known = by_id.of(id);
-      if (known.empty()) strangers.add(file.line());
-      for (const auto& [count, i] : known) log.ops[i].start_ns = *start, log.ops[i].duration_ns = *took;
-    }
-    if (child) {
-      const auto id = id_in(fields[parent_at->second]);
-      for (const auto& [count, i] : by_id.of(id)) by_id.add_child(log.ops[i], zone, *took);
-    }
-  }
-  ragged.tell(log);
-  strangers.tell(log);
-  tell_cut(file, name, log);
+  data.remark();
+  ragged.remark(log);
+  remark_cut(file, name, log);
 }
 
 }  // namespace ttc::report

@@ -15,28 +15,26 @@
 #include <vector>
 
 #include "tools/report/input/host_infos.hpp"
+#include "tools/report/text/records.hpp"
 
 namespace ttc::report {
-
-// What tt-mlir said of the ops that follow.
-struct MlirNotes {
-  std::string location = "loc(unknown)", const_eval = "false", metadata = "{}";
-};
 
 struct HostOp {
   uint32_t call_count = 0;
   std::optional<uint32_t> device;
-  uint64_t info = 0;  // place of its JSON in HostLog::infos
+  uint64_t info = 0, notes = 0;  // places in HostLog::infos: of its JSON, of what tt-mlir noted
   std::optional<bool> cache_hit;
   std::optional<uint32_t> trace_id;  // recorded while this trace was captured
   uint64_t message_ns = 0;
   std::optional<uint64_t> start_ns, duration_ns;  // of the op's own zone
-  struct Child {
-    uint32_t name;  // in HostLog::child_names
-    uint64_t ns;    // of all zones of that name
-  };
-  std::vector<Child> children;            // named zones inside of it
-  std::shared_ptr<const MlirNotes> mlir;  // never null
+  // Of named zones inside of it: the first in HostLog::children, and how many there are.
+  uint64_t children = 0;
+  uint32_t child_count = 0;
+};
+
+struct HostChild {
+  uint32_t name = 0;  // in HostLog::child_names
+  uint64_t ns = 0;    // of all zones of that name
 };
 
 struct Signpost {
@@ -46,8 +44,9 @@ struct Signpost {
 };
 
 struct HostLog {
-  std::vector<HostOp> ops;  // as they came
+  Records<HostOp> ops;  // as they came
   std::shared_ptr<HostInfos> infos = std::make_shared<HostInfos>();
+  Records<HostChild> children;
   std::vector<std::string> child_names;
   std::vector<Signpost> signposts;
   // When a trace was replayed, by device and trace, in order.

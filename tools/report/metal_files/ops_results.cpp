@@ -8,9 +8,10 @@
 #include <unordered_map>
 
 #include "tools/report/metal_files/counters.hpp"
-#include "tools/report/metal_files/launch_rows.hpp"
+#include "tools/report/metal_files/joined_rows.hpp"
 #include "tools/report/metal_files/row_places.hpp"
 #include "tools/report/text/python_text.hpp"
+#include "tools/report/text/record_sort.hpp"
 
 namespace ttc::report {
 namespace {
@@ -257,10 +258,14 @@ void put_host(Row& row, const HostOp& op, const Json& info, const HostLog& host,
   put_kernels(row, info);
   if (const Json* hash = member(info, {"op_hash"})) row["PROGRAM HASH"] = python_str(*hash);
   if (op.cache_hit) row["PROGRAM CACHE HIT"] = *op.cache_hit ? "True" : "False";
-  for (const auto& [name, ns] : op.children) row[child_column(host, name)] = std::to_string(ns);
-  row["LOC"] = op.mlir->location;
-  row["CONST_EVAL_OP"] = op.mlir->const_eval;
-  row["PROGRAM_METADATA"] = op.mlir->metadata;
+  for (uint64_t i = 0; i < op.child_count; ++i) {
+    const HostChild child = host.children[op.children + i];
+    row[child_column(host, child.name)] = std::to_string(child.ns);
+  }
+  const MlirNotes notes = host.infos->notes_at(op.notes);
+  row["LOC"] = notes.location;
+  row["CONST_EVAL_OP"] = notes.const_eval;
+  row["PROGRAM_METADATA"] = notes.metadata;
 }
 
 // Columns of tt-mlir keep their commas: that writer does not replace them.
@@ -373,50 +378,14 @@ Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, boo
   return cells;
 }
 
-// What a row of the joined table is made of.
-struct Joined {
-  uint64_t at_ns = 0;  // of the host
-  const HostOp* op = nullptr;
-  uint32_t device = Cells::kNoDevice;  // row of the device
-  const Signpost* signpost = nullptr;
-  std::optional<uint32_t> trace;
-};
-
-// The rows of one host op: one for each launch or replay of it, else one without device cells.
-void join_op(const HostOp& op, const HostLog& host, RowsOfLaunches& rows_of, JoinSummary& summary,
-             std::vector<Joined>& all) {
-  summary.without_time += !op.start_ns;
-  const uint64_t at_ns = op.start_ns.value_or(op.message_ns);
-  const auto found =
-      op.device ? rows_of.of(*op.device, op.call_count, op.trace_id) : std::vector<RowsOfLaunches::Place>();
-  if (found.empty()) {
-    const bool on_device = text_of(*host.infos->at(op.info), {"op_type"}) == "tt_dnn_device";
-    if (on_device && op.trace_id) {
-      ++summary.captured;
-      return;
-    }
-    summary.without_device += on_device;
-    all.push_back({at_ns, &op, Cells::kNoDevice, nullptr, {}});
-  }
-  for (const RowsOfLaunches::Place& d : found) {
-    Joined row{at_ns, &op, d.row, nullptr, d.trace ? d.trace : op.trace_id};
-    if (d.session && row.trace) {
-      const auto replays = host.replays_ns.find({d.device, *row.trace});
-      if (replays != host.replays_ns.end() && *d.session <= replays->second.size() && *d.session > 0)
-        row.at_ns = replays->second[*d.session - 1];
-    }
-    all.push_back(row);
-  }
-}
-
 Row row_of(const Joined& joined, const DeviceRows& rows, const HostLog& host, TensorColumns& tensors) {
   if (joined.signpost) return row_of_signpost(*joined.signpost);
   Row row;
   std::optional<DeviceRow> device;
   if (joined.device != Cells::kNoDevice) device = rows[joined.device];
   if (device) put_device(row, *device);
-  const auto info = host.infos->at(joined.op->info);
-  put_host(row, *joined.op, *info, host, tensors);
+  const auto info = host.infos->at(joined.op.info);
+  put_host(row, joined.op, *info, host, tensors);
   put_model(row, *info);
   if (device) {
     put(row, "METAL TRACE ID", joined.trace);
@@ -426,15 +395,17 @@ Row row_of(const Joined& joined, const DeviceRows& rows, const HostLog& host, Te
 }
 
 std::vector<std::string> joined_header(const DeviceRows& device, const HostLog& host,
-                                       const std::vector<Joined>& joined, bool mlir) {
+                                       const Records<Joined>& joined, bool mlir) {
   TensorColumns tensors;
   Row ignored;
-  std::vector<uint64_t> places;  // cached ops share what describes them
+  RecordSort<uint64_t, std::less<>> places;  // cached ops share what describes them
   for (const Joined& j : joined)
-    if (j.op) places.push_back(j.op->info);
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  for (const uint64_t place : places) put_all_tensors(ignored, *host.infos->at(place), tensors);
+    if (!j.signpost) places.add(j.op.info);
+  std::optional<uint64_t> last;
+  places.drain([&](uint64_t place) {
+    if (place != last) put_all_tensors(ignored, *host.infos->at(place), tensors);
+    last = place;
+  });
   std::set<std::string> children;
   for (uint32_t name = 0; name < host.child_names.size(); ++name) children.insert(child_column(host, name));
   std::vector<std::string> header = all_columns(tensors);
@@ -456,14 +427,7 @@ Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOp
   if (host.ops.empty())
     return device_only(device, places_without_ops(device, host, options.raw_ns), options.every_column,
                        summary);
-  RowsOfLaunches rows_of(device);
-  std::vector<Joined> joined;
-  for (const HostOp& op : host.ops) join_op(op, host, rows_of, summary, joined);
-  for (const Signpost& s : host.signposts) joined.push_back({s.ns, nullptr, Cells::kNoDevice, &s, {}});
-  std::stable_sort(joined.begin(), joined.end(),
-                   [](const Joined& a, const Joined& b) { return a.at_ns < b.at_ns; });
-  summary.rows = joined.size();
-  summary.without_host = rows_of.not_taken();
+  const Records<Joined> joined = join(device, host, summary);
   Cells cells;
   cells.header = joined_header(device, host, joined, options.mlir);
   TensorColumns ignored;

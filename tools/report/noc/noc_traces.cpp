@@ -374,11 +374,13 @@ json single_device_topology(uint32_t chip, const std::string& arch, uint32_t wor
 size_t NocTraces::write(const std::string& directory, const Run& run,
                         const std::function<void(const std::string&)>& may_write) {
   std::map<std::pair<uint32_t, uint32_t>, std::string> names;
-  for (const HostOp& op : run.host.ops) {
-    if (!op.device) continue;
+  for (const auto& [launch, records] : records_) names.try_emplace({launch.chip, launch.host_id});
+  for (const HostOp op : run.host.ops) {
+    const auto named = op.device ? names.find({*op.device, op.call_count}) : names.end();
+    if (named == names.end()) continue;
     const auto info = run.host.infos->at(op.info);
     if (info->contains("op_code") && (*info)["op_code"].is_string())
-      names[{*op.device, op.call_count}] = word((*info)["op_code"].get<std::string>());
+      named->second = word((*info)["op_code"].get<std::string>());
   }
   tools::SyncLines sync;
   static_cast<void>(
@@ -389,8 +391,7 @@ size_t NocTraces::write(const std::string& directory, const Run& run,
   std::set<uint32_t> chips;
   for (const auto& [launch, records] : records_) {
     if (std::none_of(records.begin(), records.end(), [](const Record& r) { return r.event(); })) continue;
-    const auto named = names.find({launch.chip, launch.host_id});
-    const std::string op = named == names.end() ? "" : named->second;
+    const std::string op = names.at({launch.chip, launch.host_id});
     Trace trace(*this, launch, run, op, records);
     const std::string text = trace.text();
     over_fabric = over_fabric || trace.over_fabric();

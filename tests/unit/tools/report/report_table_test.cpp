@@ -104,11 +104,12 @@ TEST(ReportHost, reads_messages_traces_and_signposts) {
   ASSERT_EQ(log.ops.size(), 3u);
   EXPECT_EQ(log.ops[0].call_count, 1027u);
   EXPECT_EQ(log.ops[0].start_ns, 95u);
-  EXPECT_EQ(log.ops[0].children.at(0).ns, 7u);
+  ASSERT_EQ(log.ops[0].child_count, 1u);
+  EXPECT_EQ(log.children[log.ops[0].children].ns, 7u);
   EXPECT_FALSE(log.ops[0].trace_id.has_value());
   EXPECT_EQ(log.ops[1].trace_id, 5u);
   EXPECT_EQ(log.ops[1].cache_hit, true);
-  EXPECT_EQ(log.ops[2].mlir->location, "loc(\"f.py:1:id(0)\")");
+  EXPECT_EQ(log.infos->notes_at(log.ops[2].notes).location, "loc(\"f.py:1:id(0)\")");
   ASSERT_EQ(log.signposts.size(), 1u);
   EXPECT_EQ(log.signposts[0].header, "warm up");
   EXPECT_EQ(log.signposts[0].message, "second line");

@@ -1,0 +1,96 @@
+#include "tools/report/metal_files/joined_rows.hpp"
+
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "tools/report/metal_files/launch_rows.hpp"
+#include "tools/report/text/record_sort.hpp"
+
+namespace ttc::report {
+namespace {
+
+struct NumberedOp {
+  HostOp op;
+  uint64_t number = 0;
+};
+struct LaunchOrder {
+  bool operator()(const NumberedOp& a, const NumberedOp& b) const {
+    return std::tie(a.op.device, a.op.call_count, a.number) <
+           std::tie(b.op.device, b.op.call_count, b.number);
+  }
+};
+struct TimeOrder {
+  bool operator()(const Joined& a, const Joined& b) const {
+    return std::tie(a.at_ns, a.number, a.of_op) < std::tie(b.at_ns, b.number, b.of_op);
+  }
+};
+
+class Joining {
+ public:
+  Joining(const DeviceRows& device, const HostLog& host, JoinSummary& summary)
+      : host_(host), summary_(summary), rows_of_(device) {}
+
+  // One row for each launch or replay of the op, else one without device cells.
+  void op(const HostOp& op, uint64_t number) {
+    summary_.without_time += !op.start_ns;
+    Joined row{op.start_ns.value_or(op.message_ns), number, 0, Cells::kNoDevice, nullptr, op, {}};
+    const auto take = [&](const RowsOfLaunches::Place& place) {
+      sorted_.add(with_device(row, place));
+      ++row.of_op;
+    };
+    if (op.device && rows_of_.for_each(*op.device, op.call_count, op.trace_id, take) != 0) return;
+    const bool on_device = is_of_device(op);
+    if (on_device && op.trace_id) {
+      ++summary_.captured;
+      return;
+    }
+    summary_.without_device += on_device;
+    sorted_.add(row);
+  }
+  void signposts() {
+    uint64_t number = host_.ops.size();
+    for (const Signpost& s : host_.signposts) sorted_.add({s.ns, number++, 0, Cells::kNoDevice, &s, {}, {}});
+  }
+  Records<Joined> rows() {
+    Records<Joined> rows;
+    sorted_.drain([&](const Joined& row) { rows.push_back(row); });
+    summary_.rows = rows.size();
+    summary_.without_host = rows_of_.not_taken();
+    return rows;
+  }
+
+ private:
+  bool is_of_device(const HostOp& op) const {
+    const auto info = host_.infos->at(op.info);
+    const auto type = info->find("op_type");
+    return type != info->end() && *type == "tt_dnn_device";
+  }
+  Joined with_device(Joined row, const RowsOfLaunches::Place& place) const {
+    row.device = place.row;
+    row.trace = place.trace ? place.trace : row.op.trace_id;
+    if (!place.session || !row.trace) return row;
+    const auto replays = host_.replays_ns.find({place.device, *row.trace});
+    if (replays != host_.replays_ns.end() && *place.session <= replays->second.size() && *place.session > 0)
+      row.at_ns = replays->second[*place.session - 1];
+    return row;
+  }
+
+  const HostLog& host_;
+  JoinSummary& summary_;
+  RowsOfLaunches rows_of_;
+  RecordSort<Joined, TimeOrder> sorted_;
+};
+
+}  // namespace
+
+Records<Joined> join(const DeviceRows& device, const HostLog& host, JoinSummary& summary) {
+  RecordSort<NumberedOp, LaunchOrder> by_launch;
+  uint64_t number = 0;
+  for (const HostOp op : host.ops) by_launch.add({op, number++});
+  Joining joining(device, host, summary);
+  by_launch.drain([&](const NumberedOp& one) { joining.op(one.op, one.number); });
+  joining.signposts();
+  return joining.rows();
+}
+
+}  // namespace ttc::report
