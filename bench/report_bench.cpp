@@ -156,6 +156,8 @@ int tables(const std::string& program) {
   const Outcome theirs = run({"tt-perf-report", small, "--csv", out, "--no-summary"});
   if (theirs.code == 127)
     result("no tt-perf-report here; no ratio");
+  else if (theirs.code != 0)
+    result("tt-perf-report ended with %d; no ratio", theirs.code);
   else
     result("tt-perf-report on the same table: %.2f s of CPU time, peak %.0f MiB; ratio of ttreport %.1f",
            theirs.cpu_seconds, theirs.peak_mib, theirs.cpu_seconds / one.cpu_seconds);
