@@ -5,6 +5,7 @@
 
 Prints one line a run and the medians. Nothing fails because of a time; TTC_BENCH_ONCE=1 makes one short pair of runs without load.
 """
+import glob
 import json
 import os
 import statistics
@@ -28,7 +29,7 @@ def row(way, device):
 
 
 def main():
-    name = f"bench{os.getpid()}"
+    name = f"bench-deadline-{os.getpid()}"
     busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(BUSY)]
     card = subprocess.Popen([os.path.join(BIN, "ttemu"), "--name", name, "--cores", "8", "--programs", "0", "--rate", "500",
                              "--host-reads", "every:250", "--linger", "0s", "-q"])
@@ -44,6 +45,8 @@ def main():
         for process in (*busy, card):
             process.terminate()
             process.wait()
+        for segment in glob.glob(f"/dev/shm/ttcollect-emu-{name}.*"):    # collectors leave it to their readers
+            os.unlink(segment)
     with open("/proc/loadavg") as load:
         print(f"load {load.read().split()[0]}, {os.cpu_count()} CPUs; --realtime was granted: {granted}")
     median = {way: statistics.median(d["missed_poll_deadlines"] / d["duration_s"] for d in devices) for way, devices in found.items()}

@@ -5,6 +5,7 @@
 
 Nothing fails because of a time; TTC_BENCH_ONCE=1 makes one card of two cores for a second.
 """
+import glob
 import json
 import os
 import re
@@ -18,7 +19,7 @@ BIN = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path
 
 
 def one(cores, rate, seconds):
-    name = f"metrics-bench-{os.getpid()}"
+    name = f"bench-metrics-{os.getpid()}"
     card = subprocess.Popen([f"{BIN}/ttemu", "--name", name, "--cores", str(cores), "--programs", "0", "--rate", str(rate), "--host-reads", "every:50",
                              "--pace", "64", "--wait-observer", "-q"])
     collector = subprocess.Popen([f"{BIN}/ttcollect", "-d", f"emu:{name}", "--wait", "1min", "--metrics", "0"], stderr=subprocess.PIPE, text=True)
@@ -37,6 +38,8 @@ def one(cores, rate, seconds):
     for process in (collector, card):
         process.terminate()
         process.communicate()
+    for segment in glob.glob(f"/dev/shm/ttcollect-emu-{name}.*"):    # the collector leaves it to its readers
+        os.unlink(segment)
     read, passed = delta["ttcollect_metrics_read_bytes_total"], delta["ttcollect_metrics_passed_bytes_total"]
     return {"cores": cores, "programs_per_s": rate, "seconds": round(took, 1), "markers_per_s": round(delta["ttcollect_markers_total"] / took),
             "cpu_percent": round(100 * delta["ttcollect_metrics_cpu_seconds_total"] / took, 3),
