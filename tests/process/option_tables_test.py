@@ -78,6 +78,14 @@ def manual():
         check(os.path.getsize(os.path.join(MADE, "man", page[:-len(".scd")] + ".gz")) > 500, f"{page} was not made")
 
 
+def pages():
+    """A list of options on a page is what --help prints."""
+    with open(os.path.join(SOURCES, "../../docs/run.md"), encoding="utf-8") as page:
+        text = page.read()
+    options = help_of("ttcollect", "run").split("\nOptions:\n")[1].split("\n\n")[0]
+    check(f"```text\n{options}\n```\n" in text, f"docs/run.md has another list than `ttcollect run --help`:\n{options}")
+
+
 BASH = r"""
 . "$1"; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
@@ -184,4 +192,4 @@ def zsh():
 if __name__ == "__main__":
     os.makedirs(work("empty"))
     os.chdir(work("empty"))    # names of files are offered, too
-    {"manual": manual, "bash": bash, "fish": fish, "zsh": zsh}[sys.argv[1]]()
+    {"manual": manual, "pages": pages, "bash": bash, "fish": fish, "zsh": zsh}[sys.argv[1]]()
