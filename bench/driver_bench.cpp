@@ -70,7 +70,7 @@ Cost cost_of(Rig& rig, const CountedDriver* driver, bool busy) {
   return sum;
 }
 
-void tell(const char* what, const Cost& c, size_t cores, double call) {
+void print_cost(const char* what, const Cost& c, size_t cores, double call) {
   const double link_us = c.loads, calls_us = (c.configures + c.others) * call;
   const double sweep_us = link_us + calls_us + c.own_us;
   result("  %s: %.1f loads and %.2f calls a core (%.2f re-aims; %.3f other calls a sweep)", what,
@@ -115,7 +115,7 @@ void measure(const char* generation, const char* arch, const char* board) {
     for (const bool busy : {false, true}) {
       Cost cost = cost_of(rig, &driver, busy);
       cost.own_us = own_us[busy];
-      tell(busy ? "busy, 4 zones a RISC" : "idle", cost, rig.cores.size(), call);
+      print_cost(busy ? "busy, 4 zones a RISC" : "idle", cost, rig.cores.size(), call);
     }
     rig.observer.reset();
   }

@@ -120,7 +120,7 @@ void measure(const char* what, const LogShape& shape) {
   for (int i = 0; i < repetitions(5); ++i) reading.cpu_time([&] { push_all(chunks, none); });
   result("%s: %zu chunks, %.1f M zones; reading alone %.1f M zones/s", what, chunks.size(),
          static_cast<double>(zones) / 1e6, static_cast<double>(zones) * 1000 / reading.ns());
-  const auto tell = [&](const char* name, double target, auto&& run) {
+  const auto measure = [&](const char* name, double target, auto&& run) {
     const long before = resident_mib();
     Best all;
     for (int i = 0; i < repetitions(5); ++i) all.cpu_time(run);
@@ -129,12 +129,12 @@ void measure(const char* what, const LogShape& shape) {
            name, beside, judged(beside, ">=", target).c_str(), static_cast<double>(zones) * 1000 / all.ns(),
            reading.ns() / all.ns(), resident_mib() - before);
   };
-  tell("perfetto", 10, [&] { to_file<tools::Perfetto>(chunks); });
-  tell("chrome", 3, [&] { to_file<tools::Chrome>(chunks); });
+  measure("perfetto", 10, [&] { to_file<tools::Perfetto>(chunks); });
+  measure("chrome", 3, [&] { to_file<tools::Chrome>(chunks); });
   for (const tracy::Dialect& dialect : tracy::dialects()) {
     if (dialect.protocol != 64 && dialect.protocol != 82 && dialect.protocol != 83) continue;
-    tell(("tracy " + std::to_string(dialect.protocol)).c_str(), 5,
-         [&] { keep(to_tracy(chunks, dialect, true)); });
+    measure(("tracy " + std::to_string(dialect.protocol)).c_str(), 5,
+            [&] { keep(to_tracy(chunks, dialect, true)); });
   }
 }
 

@@ -1,4 +1,4 @@
-// What to tell a user whose card has no profiler that we read: which of the reasons it is, and what would
+// What is reported to a user whose card has no profiler that we read: which of the reasons it is, and what would
 // switch it on.
 #pragma once
 #include <string>

@@ -189,9 +189,9 @@ class Attaching {
       for (const Unread& u : std::exchange(unread_, {}))
         if (!taken_.count(u.tile)) take_cores(u.kind, u.found, {u.tile});
     }
-    std::set<card::Coord> told;
+    std::set<card::Coord> reported;
     for (const Unread& u : unread_)
-      if (!taken_.count(u.tile) && told.insert(u.tile).second)
+      if (!taken_.count(u.tile) && reported.insert(u.tile).second)
         left_out_["it cannot be read"].push_back(u.tile);
     unread_.clear();
   }

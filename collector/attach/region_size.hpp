@@ -1,4 +1,4 @@
-// Where the logs are in DRAM: two things that the card does not tell, measured together.
+// Where the logs are in DRAM: two things that the card does not report, measured together.
 //
 // Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card
 // (tt-metal profiler_common.h). They are measured: the end of a lane's L1 buffer, as the last run left it,

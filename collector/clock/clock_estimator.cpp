@@ -23,7 +23,7 @@ constexpr size_t kFewestOfDwell = 8;       // samples of the shortest core, with
 constexpr double kTrimSafety = 3;
 constexpr HostTime kTooClose = 100'000 * kHostTicksPerNs;
 constexpr uint64_t kLongestGap = uint64_t{1}
-                                 << 42;  // cycles; beyond, 44 bits would no longer tell wraps apart
+                                 << 42;  // cycles; beyond, 44 bits would no longer distinguish wraps
 
 HostTime width(const ClockRead& r) {
   return r.after - r.before;

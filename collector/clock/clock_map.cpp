@@ -29,7 +29,7 @@ uint64_t unwrapped(uint64_t marker_time, uint64_t newest) {
   return newest - ((newest - marker_time) & kMarkerMask);
 }
 
-// Cycles for ticks at the segment's pace. Roughly: it only has to tell wraps of 44 bits apart.
+// Cycles for ticks at the segment's pace. Roughly: it only has to distinguish wraps of 44 bits.
 uint64_t cycles_for(const ClockSegment& s, uint64_t ticks) {
   const double pace =
       static_cast<double>(s.to_cycles - s.from_cycles) / static_cast<double>(s.host_to - s.host_from);

@@ -14,7 +14,7 @@ using shm::Counter;
 using shm::LossCause;
 
 constexpr uint32_t kUnexplainedVisits = 3;
-constexpr uint64_t kTellWaitingNs = 2'000'000'000;
+constexpr uint64_t kReportWaitingNs = 2'000'000'000;
 
 // Ethernet tiles may count from another origin.
 card::Coord clock_tile(const Attachment& attachment) {
@@ -151,7 +151,7 @@ card::Expected<bool> Drain::layout_known(CoreState& core, const ControlSample& s
         a != Access::ok)
       return card::failed(a);
     if (!region_size_.known()) {
-      tell_waiting(
+      report_waiting(
           waiting_since_ns_,
           "how many bytes each log has was not found out yet; a program that ends on a core whose log "
           "has room shows it, or --region-bytes gives it: 48 or 64 times the program support count");
@@ -163,7 +163,7 @@ card::Expected<bool> Drain::layout_known(CoreState& core, const ControlSample& s
   if (!generation_settled_) return false;
   const auto mode = mode_decided_by_log(core, snap);
   if (mode && !*mode)
-    tell_waiting(
+    report_waiting(
         core.mode.waits_since_ns,
         "how the firmware was built was not found out yet, since no first frame has landed in BRISC's "
         "log of " +
@@ -238,15 +238,15 @@ std::string Drain::place_of(const CoreState& core) {
 }
 
 // The payload waits. Usually for a run or two; where it does not end, the user has to know.
-void Drain::tell_waiting(uint64_t& since_ns, const std::string& why) {
+void Drain::report_waiting(uint64_t& since_ns, const std::string& why) {
   if (since_ns == 0) since_ns = attachment_.clock();
-  if (waiting_told_ || attachment_.clock() - since_ns < kTellWaitingNs) return;
-  waiting_told_ = true;
-  if (options_.tell) options_.tell("markers wait in the logs: " + why);
+  if (waiting_reported_ || attachment_.clock() - since_ns < kReportWaitingNs) return;
+  waiting_reported_ = true;
+  if (options_.report) options_.report("markers wait in the logs: " + why);
 }
 
 // Only between visits: during one, a slot of the ring is claimed for words.
-void Drain::tell_losses() {
+void Drain::report_losses() {
   for (const shm::LossRecord& record : untold_losses_) publisher_.publish_loss(record);
   untold_losses_.clear();
 }
@@ -255,7 +255,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   bool news = false;
   Access result = visit(core, now_ns, news);
   if (result == Access::ok && !firmware_changed_) result = note_begun_buffers(core);
-  tell_losses();
+  report_losses();
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
   const bool fresh_epoch = core.lanes[0].delivered && core.seen.run_counter == 0 &&
@@ -329,8 +329,8 @@ void Drain::close_account(bool card_vanished, uint64_t ended_ns) {
                                  core.seen.host_end[r] - lane.cursor);
     }
   if (options_.recycling) options_.recycling->account.missing_launches += missing_launches();
-  losses_.tell_open();
-  tell_losses();
+  losses_.report_open();
+  report_losses();
   store_counters();
   publisher_.end_sweep();
 }

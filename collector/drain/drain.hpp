@@ -75,8 +75,8 @@ struct DrainOptions {
       before_publish;  // words were read and will be published: time to look for their names
   // A marker of this tile with this time was on the card before `host_ns` (by the attachment's clock).
   std::function<void(card::Coord tile, uint64_t marker_time, uint64_t host_ns)> seen;
-  Recycling* recycling = nullptr;                // null: the card is only read
-  std::function<void(const std::string&)> tell;  // what a user should know now: a log that fills, a refusal
+  Recycling* recycling = nullptr;                  // null: the card is only read
+  std::function<void(const std::string&)> report;  // what a user should know now: a log that fills, a refusal
 };
 
 // What drains of the same segment have counted before, on a card that was reset since. Epochs go on behind
@@ -172,9 +172,9 @@ class Drain {
   uint32_t roomy_until() const {
     return log_capacity() - std::min(log_capacity(), 2u * device::kBufferWords);
   }
-  void tell_losses();
+  void report_losses();
   static std::string place_of(const CoreState& core);
-  void tell_waiting(uint64_t& since_ns, const std::string& why);
+  void report_waiting(uint64_t& since_ns, const std::string& why);
   void store_counters();
 
   // drain_looks.cpp
@@ -307,7 +307,7 @@ class Drain {
   void account_cut_frames(CoreState& core, uint32_t risc, const LaneOutcome& taken);
   void account_lost_place(CoreState& core, uint32_t risc, const LaneOutcome& found,
                           const CoreRecycle::Result& result);
-  void tell_refusal(const CoreState& core);
+  void report_refusal(const CoreState& core);
   void announce_fill(const CoreState& core, double filled);
   bool provisional_moved(const CoreState& core, const ControlSample& snap) const;
   void reopen_recycle(CoreState& core);
@@ -366,7 +366,7 @@ class Drain {
   std::map<const CoreState*, std::pair<uint32_t, uint32_t>>
       widths_asked_;               // -> epoch and BRISC's index, when the log proved nothing
   uint64_t waiting_since_ns_ = 0;  // for the regions' size
-  bool waiting_told_ = false;
+  bool waiting_reported_ = false;
   uint64_t line_ns_ = 0;  // what a line of the log takes, of late
   bool mode_settled_ = false;
   uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
@@ -375,7 +375,7 @@ class Drain {
   bool last_chance_ =
       false;  // likewise, and each core had one: what is unproven is decided by the evidence so far
   bool skipped_words_ = false;
-  bool fill_told_ = false;
+  bool fill_reported_ = false;
   double highest_fill_ = 0;
   std::map<std::string, std::set<const CoreState*>> refusals_;  // why cores are not recycled
 

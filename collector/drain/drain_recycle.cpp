@@ -15,7 +15,7 @@ using shm::LossCause;
 
 constexpr uint64_t kQuietAfterResetNs = 1'000'000'000;  // unless the log is nearly full by then
 constexpr uint32_t kResetsTolerated = 1;
-constexpr double kTellFill = 0.5;
+constexpr double kReportFill = 0.5;
 constexpr uint64_t kFindFirstNs = 50'000'000, kFindMostNs = 1'000'000'000;
 
 }  // namespace
@@ -105,7 +105,7 @@ Access Drain::consider_recycling(CoreState& core, const ControlSample& snap) {
   if (state.place_lost) return find_place(core), Access::ok;
   if (filled < recycling.options.at || !state.refused.empty() || state.provisional) return Access::ok;
   if (state.refused = why_never(core); !state.refused.empty()) {
-    tell_refusal(core);
+    report_refusal(core);
     return Access::ok;
   }
   const bool just_reset =
@@ -125,7 +125,7 @@ Access Drain::consider_recycling(CoreState& core, const ControlSample& snap) {
     state.under_way = std::move(attempt);
   } else if (!attempt->why().empty()) {
     state.refused = attempt->why();
-    tell_refusal(core);
+    report_refusal(core);
   }
   return Access::ok;
 }
@@ -143,16 +143,16 @@ void Drain::find_place(CoreState& core) {
 }
 
 // A reason is printed with the first core it holds for; the account counts the others.
-void Drain::tell_refusal(const CoreState& core) {
+void Drain::report_refusal(const CoreState& core) {
   std::set<const CoreState*>& who = refusals_[core.recycling.refused];
-  if (who.insert(&core).second && who.size() == 1 && options_.tell)
-    options_.tell(place_of(core) + " is not recycled: " + core.recycling.refused);
+  if (who.insert(&core).second && who.size() == 1 && options_.report)
+    options_.report(place_of(core) + " is not recycled: " + core.recycling.refused);
 }
 
 // Early enough to do something about it. Once a card.
 void Drain::announce_fill(const CoreState& core, double filled) {
-  if (filled < kTellFill || fill_told_ || !options_.tell) return;
-  fill_told_ = true;
+  if (filled < kReportFill || fill_reported_ || !options_.report) return;
+  fill_reported_ = true;
   const uint64_t bytes = region_size_.bytes(), programs = 4 * bytes / 48;
   const uint64_t ran_ns = attachment_.clock() - std::max(core.epoch.since_ns, attachment_.begun_ns);
   const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
@@ -168,7 +168,7 @@ void Drain::announce_fill(const CoreState& core, double filled) {
       "log four times as long (%.0f MB of device DRAM), or collect with --recycle, which empties the log "
       "while programs run",
       place_of(core).c_str(), 100 * filled, left_s, static_cast<unsigned long long>(programs), dram_mb);
-  options_.tell(text);
+  options_.report(text);
 }
 
 // A lane that was found empty has an index again.
@@ -207,9 +207,9 @@ Access Drain::go_on_recycling(CoreState& core) {
     core.rewind.note(core.polls, false, attachment_.clock());
   } else if (!ended->only_finds_place()) {
     ++account.surprises;
-    if (!std::exchange(state.place_lost, true) && options_.tell)
-      options_.tell(place_of(core) +
-                    " is only observed until it is certain where its logs go on: " + ended->why());
+    if (!std::exchange(state.place_lost, true) && options_.report)
+      options_.report(place_of(core) +
+                      " is only observed until it is certain where its logs go on: " + ended->why());
     go_on_after_surprise(core, *ended);
   }
   state.reopened = false;

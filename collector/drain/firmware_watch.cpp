@@ -70,8 +70,8 @@ void Drain::close_workload() {
     core.account.end_at(now_cycles);
     core.visits.due_ns = kNever;
   }
-  losses_.tell_open();
-  tell_losses();
+  losses_.report_open();
+  report_losses();
   store_counters();
   publisher_.end_sweep();
 }

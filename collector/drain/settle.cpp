@@ -116,8 +116,8 @@ Access Drain::settle_generation(const CoreState& core, const ControlSample& snap
   } else if (last_chance_) {
     generation_settled_ = true;
     if (evidence.looks_narrow) use_generation(device::kG1Narrow.generation);
-    if (options_.tell)
-      options_.tell(
+    if (options_.report)
+      options_.report(
           "too few launches to prove whether this firmware's launch ids have 16 or 32 bits; shown as "
           "layout " +
           std::string(attachment_.layout->name) + ", --layout overrides it");

@@ -12,7 +12,7 @@ namespace ttc::collect {
 std::optional<card::PciFunction> function_of(const card::Identity& identity,
                                              std::span<const card::PciFunction> functions);
 
-// What the link can carry in one direction, bytes a second, after line coding; 0 when sysfs does not tell.
+// What the link can carry in one direction, bytes a second, after line coding; 0 when sysfs does not report it.
 double bytes_per_s_of(const card::Link& link);
 
 }  // namespace ttc::collect

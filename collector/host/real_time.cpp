@@ -160,8 +160,8 @@ std::string in_words(const RealTimeGrant& grant, const std::string& program) {
   return text + ". To grant what is missing: " + how_to_grant(grant, program);
 }
 
-RealTime::RealTime(Tell tell, Watchdog watchdog)
-    : tell_(std::move(tell)),
+RealTime::RealTime(Print print, Watchdog watchdog)
+    : print_(std::move(print)),
       watchdog_(watchdog),
       budget_(monotonic_ns(), thread_cpu_ns()),
       cpus_(std::max(1, static_cast<int>(allowed_cpus().size()))),
@@ -200,9 +200,9 @@ uint64_t RealTime::rest_ns(uint64_t now_ns) {
     --real_time_threads;
     ++account_.stopped;
     resume_ns_ = now_ns + watchdog_.pause_ns;
-    tell_("the drain thread did not sleep for " + std::to_string(watchdog_.unslept_ns / 1'000'000) +
-          " ms, so it has no real-time priority for " + std::to_string(watchdog_.pause_ns / 1'000'000'000) +
-          " s");
+    print_("the drain thread did not sleep for " + std::to_string(watchdog_.unslept_ns / 1'000'000) +
+           " ms, so it has no real-time priority for " + std::to_string(watchdog_.pause_ns / 1'000'000'000) +
+           " s");
   }
   if (resume_ns_ && now_ns >= resume_ns_) begin();
   if (!running_) return 0;

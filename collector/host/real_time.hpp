@@ -41,9 +41,9 @@ class RealTime {
       10;  // above all that is not real-time, below the kernel's interrupt threads (50)
   static constexpr double kShare = 0.9;
 
-  using Tell = std::function<void(const std::string&)>;
-  // `tell` takes what happens later, as sentences.
-  explicit RealTime(Tell tell, Watchdog watchdog = {});
+  using Print = std::function<void(const std::string&)>;
+  // `print` takes what happens later, as sentences.
+  explicit RealTime(Print print, Watchdog watchdog = {});
   ~RealTime();
   RealTime(const RealTime&) = delete;
   RealTime& operator=(const RealTime&) = delete;
@@ -62,7 +62,7 @@ class RealTime {
  private:
   void begin();
 
-  Tell tell_;
+  Print print_;
   Watchdog watchdog_;
   RealTimeGrant grant_;
   Account account_;

@@ -43,8 +43,8 @@ struct Subject {
     result.vanished = sampler.sample() == Access::gone || card.health() == card::Health::gone;
     take();
     const uint64_t now = raw_now_ns();
-    if (now - told_at_ns < kTelemetryNs) return;
-    told_at_ns = now;
+    if (now - reported_at_ns < kTelemetryNs) return;
+    reported_at_ns = now;
     const card::Telemetry t = card.telemetry();
     if (t.aiclk_mhz) result.aiclk.push_back({now * kHostTicksPerNs, *t.aiclk_mhz});
   }
@@ -52,7 +52,7 @@ struct Subject {
   card::GuardedCard card;
   ClockSampler sampler;
   SyncResult result;
-  uint64_t told_at_ns = 0;
+  uint64_t reported_at_ns = 0;
 };
 
 void wait_until(uint64_t monotonic_ns) {

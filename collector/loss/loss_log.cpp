@@ -70,16 +70,16 @@ void LossLog::open(const Where& w, shm::LossCause cause, uint64_t from_cycles, u
     publish_(r);
   } else if (Open& open = it->second; launches > open.launches) {
     // Published again when it has doubled, and at the end: a long loss must not fill the ring with itself.
-    const bool tell = std::bit_width(launches) > std::bit_width(open.launches);
+    const bool doubled = std::bit_width(launches) > std::bit_width(open.launches);
     shm::LossRecord& r = intervals_[open.id];
     r.launches += launches - open.launches;
     open.launches = launches;
     if (cause == shm::LossCause::dropped_on_card) r.precision = shm::LossPrecision::bounded_launches;
-    if (tell) publish_(r);
+    if (doubled) publish_(r);
   }
 }
 
-void LossLog::tell_open() {
+void LossLog::report_open() {
   for (const auto& [lane, open] : open_) publish_(intervals_[open.id]);
 }
 

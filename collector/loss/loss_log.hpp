@@ -31,7 +31,7 @@ class LossLog {
   // lack markers; 0: not known.
   void open(const Where& where, shm::LossCause cause, uint64_t from_cycles, uint64_t launches);
   void close(const Where& where, shm::LossCause cause, uint64_t to_cycles);
-  void tell_open();  // publishes what is still open, with its final counts
+  void report_open();  // publishes what is still open, with its final counts
   bool is_open(const Where& where, shm::LossCause cause) const;
 
   const std::vector<shm::LossRecord>& intervals() const { return intervals_; }

@@ -73,7 +73,7 @@ void Publisher::announce_in_a_long_sweep(uint64_t now_ns) {
 
 void Publisher::publish_loss(shm::LossRecord record) {
   record.device = device_;
-  segment_.tell_loss(record);  // before the ring has it
+  segment_.report_loss(record);  // before the ring has it
   const uint64_t bytes = sizeof(ChunkHeader) + sizeof record;
   uint64_t* at = claim(bytes);
   ChunkHeader h = header(ChunkKind::loss, bytes);

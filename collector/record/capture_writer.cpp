@@ -17,7 +17,7 @@ constexpr unsigned kChunksATurn = 256;         // then the next segment has its 
 constexpr unsigned kWaitAloneMs = 20;          // on the only segment: until it wakes its readers
 constexpr unsigned kWaitAmongMs = 2;           // on one of several: the others' rings fill meanwhile
 constexpr uint64_t kBlockAgeNs = 200'000'000;  // what is older goes to the disk, however little it is
-constexpr uint64_t kTellLossesNs =
+constexpr uint64_t kReportLossesNs =
     1'000'000'000;  // a disk that is behind must not be fed with accounts of it
 constexpr unsigned kWriterWaitMs = 50;
 constexpr uint64_t kTurnsInMemory = 8;  // so much of it a feed fills before the rings have their turn
@@ -205,10 +205,11 @@ void CaptureWriter::keep(std::span<const uint64_t> chunk) {
 
 void CaptureWriter::push_block() {
   const uint64_t now = monotonic_now_ns();
-  if (now - told_losses_ns_ >= kTellLossesNs) {
-    told_losses_ns_ = now;
-    const ChunkBatch told = drops_.take();
-    for (size_t i = 0; i < told.size(); ++i) filling_->chunks.add(told[i]), filling_->facts.add(told[i]);
+  if (now - reported_losses_ns_ >= kReportLossesNs) {
+    reported_losses_ns_ = now;
+    const ChunkBatch reported = drops_.take();
+    for (size_t i = 0; i < reported.size(); ++i)
+      filling_->chunks.add(reported[i]), filling_->facts.add(reported[i]);
   }
   filling_->number = next_number_++;
   for (const auto& dropped : queue_.push(std::move(filling_))) drop(*dropped, shm::LossCause::disk_too_slow);

@@ -127,7 +127,7 @@ class CaptureWriter {
   std::unique_ptr<QueuedBlock> filling_;
   uint64_t filling_since_ns_ = 0;
   uint64_t next_number_ = 0;
-  uint64_t told_losses_ns_ = 0;
+  uint64_t reported_losses_ns_ = 0;
   ChunkGaps gaps_;
   Redactor redactor_;
 

@@ -45,8 +45,8 @@ void add_loss_totals_chunk(ChunkBatch& to, uint64_t session, std::span<const shm
 }
 
 void DroppedBlocks::changed(size_t entry) {
-  if (entries_[entry].told) untold_.push_back(entry);
-  entries_[entry].told = false;
+  if (entries_[entry].reported) unreported_.push_back(entry);
+  entries_[entry].reported = false;
 }
 
 void DroppedBlocks::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& span,
@@ -83,7 +83,7 @@ void DroppedBlocks::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& s
     return changed(entry);
   }
   latest_[lane] = entries_.size();
-  untold_.push_back(entries_.size());
+  unreported_.push_back(entries_.size());
   entries_.push_back(e);
 }
 
@@ -114,7 +114,7 @@ void DroppedBlocks::add(uint64_t session, const shm::LossRecord& record) {
     entries_[it->second].record = record;
     return changed(it->second);
   }
-  untold_.push_back(entries_.size());
+  unreported_.push_back(entries_.size());
   entries_.push_back({session, record, false});
 }
 
@@ -122,11 +122,11 @@ ChunkBatch DroppedBlocks::take() {
   const std::lock_guard lock(mutex_);
   ChunkBatch taken = std::move(facts_);
   facts_ = {};
-  for (const size_t i : untold_) {
+  for (const size_t i : unreported_) {
     add_loss_chunk(taken, entries_[i].session, entries_[i].record);
-    entries_[i].told = true;
+    entries_[i].reported = true;
   }
-  untold_.clear();
+  unreported_.clear();
   return taken;
 }
 

@@ -35,7 +35,7 @@ class DroppedBlocks {
   struct Entry {
     uint64_t session = 0;
     shm::LossRecord record;
-    bool told = false;
+    bool reported = false;
   };
 
   void changed(size_t entry);
@@ -47,7 +47,7 @@ class DroppedBlocks {
   std::map<LaneKey, size_t> latest_;                           // of each lane: its last interval
   std::map<std::pair<uint64_t, uint64_t>, size_t> of_others_;  // by session and id
   LossMerge merge_;
-  std::vector<size_t> untold_;
+  std::vector<size_t> unreported_;
   ChunkBatch facts_;
   uint64_t dropped_bytes_ = 0, dropped_chunks_ = 0;
 };

@@ -15,7 +15,7 @@ namespace ttc::collect {
 namespace {
 
 constexpr unsigned kChunksAtOnce = 256;
-constexpr std::chrono::milliseconds kLook{2};  // between two polls of quiet rings
+constexpr std::chrono::milliseconds kPollNs{2};  // between two polls of quiet rings
 
 std::string numbered(const std::string& path, size_t number) {
   char text[16];
@@ -49,9 +49,10 @@ size_t last_number(const std::string& path) {
 
 }  // namespace
 
-FlightRecorder::FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> told)
+FlightRecorder::FlightRecorder(const FlightOptions& options,
+                               std::function<void(const FlightRecording&)> reported)
     : options_(options),
-      told_(std::move(told)),
+      reported_(std::move(reported)),
       earlier_(last_number(options.path)),
       thread_([this] { run(); }) {}
 
@@ -119,15 +120,15 @@ void FlightRecorder::poll_track(Track& t) {
 }
 
 void FlightRecorder::poll_workload(Track& t) {
-  if (!options_.rules.exit || t.told_exit || !t.workload.over()) return;
-  t.told_exit = true;
+  if (!options_.rules.exit || t.reported_exit || !t.workload.over()) return;
+  t.reported_exit = true;
   trigger("the workload (pid " + std::to_string(t.workload.pid()) + ") has exited");
 }
 
 bool FlightRecorder::exit_may_come(const std::vector<Track*>& all) const {
   if (!options_.rules.exit || monotonic_now_ns() >= exit_until_ns_) return false;
   return std::any_of(all.begin(), all.end(),
-                     [](const Track* t) { return t->workload.pid() > 0 && !t->told_exit; });
+                     [](const Track* t) { return t->workload.pid() > 0 && !t->reported_exit; });
 }
 
 void FlightRecorder::record() {
@@ -153,7 +154,7 @@ void FlightRecorder::record() {
     r.error = e.what();
   }
   recordings_.push_back(r);
-  told_(r);
+  reported_(r);
 }
 
 void FlightRecorder::run() {
@@ -164,7 +165,7 @@ void FlightRecorder::run() {
     r.why = "the recorder has ended early";
     r.error = e.what();
     recordings_.push_back(r);
-    told_(r);
+    reported_(r);
   }
 }
 
@@ -188,7 +189,7 @@ void FlightRecorder::watch_all() {
     if (due_ns_ && (options_.clock() >= due_ns_ || (finishing && active.empty()))) record();
     std::unique_lock lock(mutex_);
     if (finishing && active.empty() && !exit_may_come(all)) return;
-    if (!news) changed_.wait_for(lock, kLook, [this] { return asked_.has_value(); });
+    if (!news) changed_.wait_for(lock, kPollNs, [this] { return asked_.has_value(); });
   }
 }
 

@@ -42,7 +42,7 @@ struct FlightRecording {
 class FlightRecorder {
  public:
   // The callback is called from the recorder's thread for each recording.
-  FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> told);
+  FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> reported);
   ~FlightRecorder();
 
   // `workload_pid`: 0: not known, its exit triggers nothing. Throws shm::SegmentError.
@@ -63,7 +63,7 @@ class FlightRecorder {
     TriggerWatch watch;
     ProcessEnd workload;
     bool over = false;
-    bool told_exit = false;
+    bool reported_exit = false;
   };
 
   void run();
@@ -77,7 +77,7 @@ class FlightRecorder {
   void record();
 
   const FlightOptions options_;
-  const std::function<void(const FlightRecording&)> told_;
+  const std::function<void(const FlightRecording&)> reported_;
   const size_t earlier_;  // the number of the last recording of a run before this one, which stays
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -97,7 +97,7 @@ class Player {
   void publish(std::span<const uint64_t> chunk) {
     const shm::ChunkHeader& h = shm::header_of(chunk);
     shm::SegmentWriter& segment = segment_of(chunk);
-    if (h.kind == ChunkKind::loss) tell_late_readers(segment, chunk);
+    if (h.kind == ChunkKind::loss) report_late_readers(segment, chunk);
     if (stands(h)) {
       const auto body = shm::body_of(chunk);
       segment.add_standing(h.kind, {body.data(), body.size()});
@@ -120,10 +120,10 @@ class Player {
     }
   }
 
-  void tell_late_readers(shm::SegmentWriter& segment, std::span<const uint64_t> chunk) {
+  void report_late_readers(shm::SegmentWriter& segment, std::span<const uint64_t> chunk) {
     shm::LossRecord record;
     std::memcpy(static_cast<void*>(&record), shm::body_of(chunk).data(), sizeof record);
-    if (!segment.tell_loss(record)) ++result_.untold_losses;
+    if (!segment.report_loss(record)) ++result_.untold_losses;
   }
 
   void wake_all() {

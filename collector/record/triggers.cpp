@@ -137,7 +137,7 @@ std::optional<std::string> TriggerWatch::words(std::span<const uint64_t> chunk) 
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
     Lane& lane = lanes_[lane_key(h, span.risc)];
     lane.news_ns = h.read_time_ns;
-    lane.told_silent = false;
+    lane.reported_silent = false;
     if (!decodes || span.risc >= device::kMaxRiscs) continue;
     markers::LaneDecoder decoder({&layout->format, span.risc, static_cast<uint8_t>(h.flat_id),
                                   static_cast<device::Mode>(h.firmware_mode)});
@@ -159,8 +159,8 @@ std::optional<std::string> TriggerWatch::words(std::span<const uint64_t> chunk) 
 std::optional<std::string> TriggerWatch::at(uint64_t raw_ns) {
   if (rules_.silent_ns == 0) return std::nullopt;
   for (auto& [key, lane] : lanes_) {
-    if (lane.told_silent || raw_ns < lane.news_ns + rules_.silent_ns) continue;
-    lane.told_silent = true;
+    if (lane.reported_silent || raw_ns < lane.news_ns + rules_.silent_ns) continue;
+    lane.reported_silent = true;
     return "no marker from " + lane_name(key) + " for " + in_us(raw_ns - lane.news_ns);
   }
   return std::nullopt;

@@ -49,7 +49,7 @@ class TriggerWatch {
  private:
   struct Lane {
     uint64_t news_ns = 0;
-    bool told_silent = false;
+    bool reported_silent = false;
     std::map<uint16_t, uint64_t> open;  // start of each zone under way, by id
   };
 

@@ -33,7 +33,7 @@ std::string indices(const std::array<uint32_t, device::kMaxRiscs>& index) {
 
 }  // namespace
 
-void CoreRecycle::tell(const std::string& what) const {
+void CoreRecycle::report(const std::string& what) const {
   if (!deps_.audit) return;
   deps_.audit(number(deps_.attachment.clock()) + " core " + number(core_.core.at.x) + "-" +
               number(core_.core.at.y) + " " + what);
@@ -41,8 +41,8 @@ void CoreRecycle::tell(const std::string& what) const {
 
 CoreRecycle::Step CoreRecycle::end(Step step, std::string why) {
   why_ = std::move(why);
-  if (step == Step::surprise) tell("surprise: " + why_);
-  if (step == Step::rewound) tell("the host rewrote the vector");
+  if (step == Step::surprise) report("surprise: " + why_);
+  if (step == Step::rewound) report("the host rewrote the vector");
   return step;
 }
 
@@ -170,9 +170,9 @@ Expected<CoreRecycle::Step> CoreRecycle::clear() {
   }
   const uint64_t took = since_before();
   slow_ = took > store_within();
-  tell("clear lanes " + bits(cleared_) + " indices " + indices(before_.index) + " runs " +
-       number(before_.runs_after) + (before_.idle() ? " settled" : " unsettled") + " store after " +
-       number(took) + " ns" + (slow_ ? " SLOW" : ""));
+  report("clear lanes " + bits(cleared_) + " indices " + indices(before_.index) + " runs " +
+         number(before_.runs_after) + (before_.idle() ? " settled" : " unsettled") + " store after " +
+         number(took) + " ns" + (slow_ ? " SLOW" : ""));
   last_runs_ = before_.runs_after;
   phase_ = Phase::settle;
   return Step::going;
@@ -193,7 +193,7 @@ CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t c
   r.before_.runs_before = r.before_.runs_after = r.last_runs_ = earlier.runs;
   r.before_.done = earlier.settled;
   for (uint32_t i = 0; i < device::kMaxRiscs; ++i) r.before_.index[i] = r.core_.lanes[i].pos;
-  r.tell("looks again at provisional lanes " + bits(cleared));
+  r.report("looks again at provisional lanes " + bits(cleared));
   return r;
 }
 
@@ -423,8 +423,8 @@ CoreRecycle::Step CoreRecycle::take() {
     if (!(cleared_ >> r & 1) && !lacks_frames_) continue;
     const LaneOutcome& o = result_.lanes[r];
     crossed_ = crossed_ || (o.verdict != Verdict::clean && o.verdict != Verdict::front);
-    tell("risc " + number(r) + " " + to_string(o.verdict) + ", " + number(o.frames.size()) +
-         " frames, index " + number(counts_.index[r]));
+    report("risc " + number(r) + " " + to_string(o.verdict) + ", " + number(o.frames.size()) +
+           " frames, index " + number(counts_.index[r]));
   }
   result_.index = counts_.index;
   result_.runs = counts_.runs_before;

@@ -145,7 +145,7 @@ class CoreRecycle {
   bool gone_back(const ControlSample& s);
   uint64_t since_before() const;
   uint64_t store_within() const;
-  void tell(const std::string& what) const;
+  void report(const std::string& what) const;
   Step end(Step step, std::string why);
 
   Deps deps_;

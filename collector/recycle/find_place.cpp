@@ -25,7 +25,7 @@ CoreRecycle CoreRecycle::find_place(Deps deps, const RecycleCore& core) {
 
 // Frames are lost, or nothing says which reading is the true one. The lanes are examined until the end of each is certain.
 Expected<CoreRecycle::Step> CoreRecycle::lose_place(std::string why) {
-  tell("no reading fits: " + why);
+  report("no reading fits: " + why);
   why_ = std::move(why);
   lacks_frames_ = true;
   lost_place_ns_ = deps_.attachment.clock();

@@ -40,7 +40,7 @@ using Exit = program::CollectExit;
 
 constexpr program::Program kRun{"ttcollect run", Exit::kOutput};
 constexpr int kLookMs = 20;                         // for segments of the collector
-constexpr uint64_t kTellLeftNs = 500'000'000;       // after the first process ended
+constexpr uint64_t kReportLeftNs = 500'000'000;     // after the first process ended
 constexpr uint64_t kAttachesForNs = 2'000'000'000;  // so long a collector that has no card yet is not stopped
 constexpr const char* kHostName = "run-";        // of the host side's segment, then the number of our process
 constexpr const char* kWaitForCards = "10000d";  // until SIGTERM ends it
@@ -155,7 +155,7 @@ class RunSession {
     if (!request_.no_host) host_->look();
     supervise();
     const int code = workload_->exit_code().value_or(Exit::kFailed);
-    tell_end(code);
+    report_end(code);
     if (errors_)
       for (const std::string& sentence : errors_->findings()) say(sentence);
     end_collecting();
@@ -204,7 +204,7 @@ class RunSession {
       if (start_asked_) start_collecting();
       follow();
       stop_collecting();
-      tell_left();
+      report_left();
     }
   }
 
@@ -307,18 +307,18 @@ class RunSession {
   }
 
   void fail(int code, const std::string& why) {
-    if (why == told_failure_) return;
-    told_failure_ = why;
+    if (why == reported_failure_) return;
+    reported_failure_ = why;
     say(why);
     if (failure_ == 0) failure_ = code;
   }
 
   // Once, of processes that outlive the first one.
-  void tell_left() {
+  void report_left() {
     if (!workload_->exit_code() || workload_->over()) return;
     if (first_ended_ns_ == 0) first_ended_ns_ = monotonic_now_ns();
-    if (told_left_ || monotonic_now_ns() - first_ended_ns_ < kTellLeftNs) return;
-    told_left_ = true;
+    if (reported_left_ || monotonic_now_ns() - first_ended_ns_ < kReportLeftNs) return;
+    reported_left_ = true;
     std::string pids;
     for (const pid_t pid : Workload::left(others())) pids += " " + std::to_string(pid);
     if (!pids.empty())
@@ -326,7 +326,7 @@ class RunSession {
           " (a signal to process " + std::to_string(getpid()) + " ends the waiting)");
   }
 
-  void tell_end(int code) const {
+  void report_end(int code) const {
     if (const int number = workload_->end_signal())
       say("the workload was ended by signal " + std::to_string(number) + " (" + strsignal(number) +
           "); what was collected until then is reported");
@@ -343,13 +343,13 @@ class RunSession {
       collector_->ask_to_end();
       const int code = collector_->wait();
       follow();
-      tell_collector(code);
+      report_collector(code);
     }
     if (!collector_ && !stopped_ && !request_.no_device)
       say("collecting from the device was never started (--paused, --range)");
-    tell_host();
+    report_host();
     const std::string error = recording_.finish();
-    tell_host_loss();
+    report_host_loss();
     host_.reset();  // lets go of its segment
     if (error.empty()) recording_.remove_segments();
     if (!error.empty()) fail(Exit::kOutput, recording_.path() + " is not whole: " + error);
@@ -364,7 +364,7 @@ class RunSession {
                               "recorded; --collector '--ring 256MiB' makes it larger");
   }
 
-  void tell_host() {
+  void report_host() {
     if (const uint64_t refused = marks_->refused())
       say("host side: " + std::to_string(refused) +
           " datagrams came that are no marks, or of more processes than are followed; they are not recorded");
@@ -383,7 +383,7 @@ class RunSession {
   }
 
   // A backlog may come faster than a busy machine packs it.
-  void tell_host_loss() {
+  void report_host_loss() {
     const HostPublisher* publisher = host_->publisher();
     host_recorded_ = publisher != nullptr;
     if (!publisher) return;
@@ -412,7 +412,7 @@ class RunSession {
     return code ? std::string() : logs;
   }
 
-  void tell_collector(int code) {
+  void report_collector(int code) {
     if (code == 0 && collected_) return;
     std::istringstream lines(collector_->err());
     std::string last;
@@ -473,10 +473,10 @@ class RunSession {
   std::time_t started_s_ = 0;
   uint64_t first_ended_ns_ = 0, collecting_since_ns_ = 0;
   std::atomic<bool> start_asked_{false}, stop_asked_{false};
-  bool stopped_ = false, host_recorded_ = false, told_left_ = false, left_alone_ = false, collected_ = false,
-       looked_ = false;
+  bool stopped_ = false, host_recorded_ = false, reported_left_ = false, left_alone_ = false,
+       collected_ = false, looked_ = false;
   int failure_ = 0;
-  std::string told_failure_;
+  std::string reported_failure_;
 };
 
 }  // namespace

@@ -118,7 +118,8 @@ void ClockPublisher::publish_telemetry(uint64_t now_ns) {
   if (now_ns < telemetry_due_ns_) return;
   telemetry_due_ns_ = now_ns + kTelemetryNs;
   const card::Telemetry t = card_.telemetry();
-  if (t.aiclk_mhz && std::exchange(told_aiclk_mhz_, *t.aiclk_mhz) != *t.aiclk_mhz) sampler_.expect_motion();
+  if (t.aiclk_mhz && std::exchange(reported_aiclk_mhz_, *t.aiclk_mhz) != *t.aiclk_mhz)
+    sampler_.expect_motion();
   shm::TelemetryRecord record;
   record.host_ns = raw_now_ns();
   record.known = (t.aiclk_mhz ? 1u : 0u) | (t.power_mw ? 2u : 0u) | (t.temperature_mc ? 4u : 0u);

@@ -48,7 +48,7 @@ class ClockPublisher {
   uint64_t due_ns_ = 0, telemetry_due_ns_ = 0, table_due_ns_ = 0, chunk_due_ns_ = 0;
   uint64_t bound_ = kNoBound;
   uint64_t load_known_ns_ = 0, bytes_known_ = 0;
-  uint32_t told_aiclk_mhz_ = 0;  // a hint only: no bound rests on it
+  uint32_t reported_aiclk_mhz_ = 0;  // a hint only: no bound rests on it
 };
 
 }  // namespace ttc::collect

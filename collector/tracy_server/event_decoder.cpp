@@ -365,7 +365,7 @@ void EventDecoder::located(std::span<const std::byte> body) {
     waiting_[part].push_back(key);
     need_string(part);
   }
-  tell_source(source);
+  report_source(source);
 }
 
 void EventDecoder::need_string(uint64_t key) {
@@ -394,7 +394,7 @@ void EventDecoder::string_came(uint64_t key, std::string_view text) {
   if (waiting == waiting_.end()) return;
   const std::vector<uint64_t> sources = std::move(waiting->second);
   waiting_.erase(waiting);
-  for (const uint64_t source : sources) tell_source(keyed_[source]);
+  for (const uint64_t source : sources) report_source(keyed_[source]);
 }
 
 std::string_view EventDecoder::known(uint64_t key) const {
@@ -402,19 +402,19 @@ std::string_view EventDecoder::known(uint64_t key) const {
   return found == strings_.end() ? std::string_view() : found->second;
 }
 
-void EventDecoder::tell_source(KeyedSource& source) {
-  if (source.told || !source.located) return;
+void EventDecoder::report_source(KeyedSource& source) {
+  if (source.reported || !source.located) return;
   for (const uint64_t part : {source.name, source.function, source.file})
     if (part && !strings_.contains(part)) return;
-  source.told = true;
+  source.reported = true;
   emit(EventKind::source, source.line, kNoTime, source.number,
        source_text(known(source.name), known(source.function), known(source.file)));
 }
 
 void EventDecoder::finish() {
   for (auto& [key, source] : keyed_) {
-    if (source.told) continue;
-    source.told = true;
+    if (source.reported) continue;
+    source.reported = true;
     emit(EventKind::source, source.line, kNoTime, source.number,
          source_text(known(source.name), known(source.function), known(source.file)));
   }

@@ -61,7 +61,7 @@ class EventDecoder {
  private:
   struct KeyedSource {
     uint32_t number = 0;
-    bool located = false, told = false;
+    bool located = false, reported = false;
     uint64_t name = 0, function = 0, file = 0;
     uint32_t line = 0;
   };
@@ -87,7 +87,7 @@ class EventDecoder {
   void ask(QueryKind kind, uint64_t key) { queries_.push_back({kind, key}); }
   void located(std::span<const std::byte> body);
   void string_came(uint64_t key, std::string_view text);
-  void tell_source(KeyedSource& source);
+  void report_source(KeyedSource& source);
   std::string_view known(uint64_t key) const;
   bool refuse(std::string why);
 

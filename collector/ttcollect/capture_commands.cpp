@@ -150,8 +150,8 @@ std::string rest_in_words(const CaptureCopy& copy, size_t missing, size_t compla
   return "; nothing is missing";
 }
 
-int tell_recovered(const CaptureCopy& copy, const std::string& from, const std::string& to,
-                   const std::vector<std::string>& complaints) {
+int report_recovered(const CaptureCopy& copy, const std::string& from, const std::string& to,
+                     const std::vector<std::string>& complaints) {
   for (const std::string& c : complaints) say(Exit::kOk, c);
   size_t missing = 0;
   for (const auto& [session, records] : copy.losses().found())
@@ -188,7 +188,7 @@ int recover_segment(const std::string& name, const std::string& to, bool redact)
   if (!reader.damage().empty()) complaints.push_back("live:" + name + " is damaged: " + reader.damage());
   if (!reader.info().ended) copy.broke_off();
   copy.finish();
-  return tell_recovered(copy, "live:" + name, to, complaints);
+  return report_recovered(copy, "live:" + name, to, complaints);
 }
 
 int recover_file(const std::string& from, const std::string& to, bool redact) {
@@ -214,7 +214,7 @@ int recover_file(const std::string& from, const std::string& to, bool redact) {
   if (reader.damaged_parts())
     complaints.push_back(from + ": " + std::to_string(reader.damaged_parts()) + " damaged parts, the first " +
                          reader.damage());
-  return tell_recovered(copy, from, to, complaints);
+  return report_recovered(copy, from, to, complaints);
 }
 
 }  // namespace

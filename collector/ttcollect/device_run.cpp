@@ -52,7 +52,7 @@ void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   std::string unused;                // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
-  std::string told;
+  std::string reported;
   for (uint64_t step = kFirstStep;;) {
     std::exception_ptr refusal;
     std::string why;
@@ -66,8 +66,8 @@ void DeviceRun::attach(uint64_t deadline_ns) {
       step = std::min(2 * step, kLongestLook);
     }
     if (monotonic_now_ns() >= deadline_ns) std::rethrow_exception(refusal);
-    if (told != why) note("waiting: " + why);
-    told = why;
+    if (reported != why) note("waiting: " + why);
+    reported = why;
     if (waiting->wait(step).signal) std::rethrow_exception(refusal);
   }
 }
@@ -213,7 +213,7 @@ void DeviceRun::make_drain(Carried carried) {
   for (const std::string& n : attachment_.remarks) note(n);
   logs_ = options_.descriptor_reads ? descriptor_log_reader(*card_, *loop_) : window_log_reader(*card_);
   start_sampler();
-  options_.drain.tell = [this](const std::string& text) { note(text); };
+  options_.drain.report = [this](const std::string& text) { note(text); };
   start_recycling();
   drain_ = std::make_unique<Drain>(*card_, attachment_, *logs_, *publisher_, *segment_, options_.drain,
                                    std::move(carried));

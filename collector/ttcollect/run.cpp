@@ -119,7 +119,7 @@ class Supervisor {
         start_together();
       start_companions();
       for (Device* d : at(Stage::done)) d->run.let_go();
-      if (began_) tell_begun();
+      if (began_) report_begun();
       show_line();
     }
     line_.clear();
@@ -232,7 +232,7 @@ class Supervisor {
       }
       go(*d);
     }
-    if (began_) tell_left_out();
+    if (began_) report_left_out();
   }
 
   void record(const std::vector<Device*>& devices) {
@@ -249,8 +249,8 @@ class Supervisor {
 
   void watch(const std::vector<Device*>& devices) {
     if (!flight_)
-      flight_ =
-          std::make_unique<FlightRecorder>(options_.flight, [this](const FlightRecording& r) { tell(r); });
+      flight_ = std::make_unique<FlightRecorder>(options_.flight,
+                                                 [this](const FlightRecording& r) { report_recording(r); });
     for (Device* d : devices) {
       flight_->add(d->run.live_name(), d->run.workload_pid());
       if (options_.flight.rules.exit && d->run.workload_pid() <= 0)
@@ -261,7 +261,7 @@ class Supervisor {
     }
   }
   // On the recorder's thread.
-  void tell(const FlightRecording& r) const {
+  void report_recording(const FlightRecording& r) const {
     if (options_.quiet && r.error.empty()) return;
     // The live line stands there on a terminal.
     if (isatty(STDERR_FILENO)) std::fputs("\r\033[K", stderr);
@@ -300,9 +300,9 @@ class Supervisor {
   }
 
   // The drains are running by now, and need not wait for what is done here.
-  void tell_begun() {
-    if (told_begun_ || !options_.when_begun) return;
-    told_begun_ = true;
+  void report_begun() {
+    if (reported_begun_ || !options_.when_begun) return;
+    reported_begun_ = true;
     options_.when_begun();
   }
 
@@ -315,14 +315,14 @@ class Supervisor {
   }
 
   // Once for each; not before something goes, because otherwise it is the run's error.
-  void tell_left_out() {
+  void report_left_out() {
     for (Device* d : at(Stage::refused))
-      if (std::find(told_.begin(), told_.end(), d) == told_.end()) tell_left_out(*d);
+      if (std::find(reported_.begin(), reported_.end(), d) == reported_.end()) report_left_out(*d);
   }
-  void tell_left_out(Device& d) {
+  void report_left_out(Device& d) {
     line_.clear();
     say(Exit::kOk, (began_ ? "left out: " : "") + d.why);
-    told_.push_back(&d);
+    reported_.push_back(&d);
   }
 
   // A card went by itself: its workload is ending, or has been ended.
@@ -340,7 +340,7 @@ class Supervisor {
   RunResult result() {
     const auto done = at(Stage::done), refused = at(Stage::refused);
     if (done.empty()) {
-      for (size_t i = 1; i < refused.size(); ++i) tell_left_out(*refused[i]);
+      for (size_t i = 1; i < refused.size(); ++i) report_left_out(*refused[i]);
       std::rethrow_exception(refused.front()->error);
     }
     RunResult r;
@@ -362,7 +362,7 @@ class Supervisor {
   EventFlag changed_;  // a device's stage
   LiveLine line_;
   const uint64_t deadline_;  // for attaching
-  bool told_begun_ = false;
+  bool reported_begun_ = false;
   uint64_t began_ = 0;  // the first device's start, CLOCK_MONOTONIC
   uint64_t end_ = ~uint64_t{0};
   std::unique_ptr<EventLoop> loop_;
@@ -372,7 +372,7 @@ class Supervisor {
   std::unique_ptr<CaptureWriter> capture_;  // outlives the devices that it is recording
   std::unique_ptr<FlightRecorder> flight_;  // likewise
   std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<const Device*> shown_, told_;
+  std::vector<const Device*> shown_, reported_;
   std::vector<std::string> live_names_;
   bool companions_started_ = false;
   std::vector<std::unique_ptr<Companion>> companions_;

@@ -96,7 +96,7 @@ class EmulatedClient : public Card {
     Admitted admitted = enter(name);
     socket_ = std::move(admitted.socket);
     strict_ = admitted.strict;
-    // In strict mode the page comes read-only: identity and clock are the card's to tell, nothing is ours to
+    // In strict mode the page comes read-only: identity and clock are the card's to state, nothing is ours to
     // say.
     page_map_ = Mapping(admitted.page.get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
     page_ = reinterpret_cast<Page*>(page_map_.get());

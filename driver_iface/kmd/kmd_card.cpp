@@ -376,8 +376,8 @@ class KmdCard : public Card {
         static_cast<uint32_t>(std::strtoul(text("tt_aiclk").value_or("0").c_str(), nullptr, 10));
     if (identity_.aiclk_mhz == 0) {
       identity_.aiclk_mhz = wormhole ? 1000 : 1350;
-      identity_.remarks.push_back("the card does not tell its clock; " + std::to_string(identity_.aiclk_mhz) +
-                                  " MHz, the nominal one, is assumed");
+      identity_.remarks.push_back("the card does not report its clock; " +
+                                  std::to_string(identity_.aiclk_mhz) + " MHz, the nominal one, is assumed");
     }
     identity_.max_compute_cores =
         static_cast<uint32_t>(std::count_if(tiles().begin(), tiles().end(), [](const Tile& t) {

@@ -29,7 +29,7 @@ std::optional<std::string> attribute(System& system, const Node& node, const cha
 std::string sensors(System& system, const Node& node);
 
 // Processes that have the node open, newest first, this one left out. Empty also where the driver does not
-// tell (before 2.5.0).
+// report (before 2.5.0).
 std::vector<int> holders(System& system, const Node& node);
 // The same as a sentence part: "pid 139 (observer), 140 (workload)"; where the reader may, with windows held.
 std::string holders_text(System& system, const Node& node);

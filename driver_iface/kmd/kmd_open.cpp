@@ -73,8 +73,8 @@ class Opening {
       fail(path() + " does not answer as the Tenstorrent driver does (" + reason(error) +
            "); is it a node of another driver?");
     // Drivers before 2.0 fill in less.
-    const bool told = info.size >= 12;
-    result_->version = told ? Version{info.major, info.minor, info.patch} : Version{info.api_level, 0, 0};
+    const bool reported = info.size >= 12;
+    result_->version = reported ? Version{info.major, info.minor, info.patch} : Version{info.api_level, 0, 0};
     const Version& v = result_->version;
     if (v.major < kOldestMajor || info.api_level < kApiLevel)
       fail("driver " + to_string(v) + " is too old; ttcollect needs tt-kmd 2.0 or later");
@@ -93,7 +93,8 @@ class Opening {
       remarks.back() += ", newer than what this build was written for (2.10)";
     if (!v.at_least(2, 5))
       remarks.push_back(
-          "this driver does not tell who has the card open (2.5 does), so where the workload keeps its zone "
+          "this driver does not report who has the card open (2.5 does), so where the workload keeps its "
+          "zone "
           "names is "
           "not known either: --metal-home");
     if (!v.at_least(2, 6))

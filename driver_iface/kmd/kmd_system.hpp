@@ -33,7 +33,7 @@ class System {
   // The path with all links resolved; nothing when it leads nowhere.
   virtual std::optional<std::string> resolved(const std::string& path) = 0;
   virtual std::vector<std::string> entries(const std::string& directory) = 0;
-  // Where processes that reset cards look for whom to tell.
+  // Where processes that reset cards look for those to notify.
   virtual std::string notice_directory() = 0;
 };
 

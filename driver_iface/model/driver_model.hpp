@@ -25,7 +25,7 @@ struct ModelNode {
   uint32_t ordinal = 0;
   std::string pci = "0000:01:00.0";
   std::string card_type;             // tt_card_type; empty: the emulated card's board
-  std::string asic_id = "0123ABCD";  // empty: firmware does not tell
+  std::string asic_id = "0123ABCD";  // empty: firmware does not report it
   unsigned major = 2, minor = 10, patch = 1;
   uint32_t api_level = 2;
   int open_error = 0;             // errno: EACCES for a user without permission

@@ -12,8 +12,8 @@
 namespace ttc::card::testing_support {
 
 // How many were sent one.
-inline unsigned tell_listeners(const std::string& directory, unsigned char message) {
-  unsigned told = 0;
+inline unsigned report_listeners(const std::string& directory, unsigned char message) {
+  unsigned reported = 0;
   DIR* d = opendir(directory.c_str());
   if (!d) return 0;
   while (const dirent* e = readdir(d)) {
@@ -25,11 +25,11 @@ inline unsigned tell_listeners(const std::string& directory, unsigned char messa
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-      told += send(fd, &message, 1, MSG_NOSIGNAL) == 1;
+      reported += send(fd, &message, 1, MSG_NOSIGNAL) == 1;
     close(fd);
   }
   closedir(d);
-  return told;
+  return reported;
 }
 
 }  // namespace ttc::card::testing_support

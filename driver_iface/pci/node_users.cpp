@@ -53,10 +53,10 @@ void NodeUsers::read_process(const std::string& process, int pid) {
 }
 
 // The driver's own list names every process, also those that are not ours (since 2.5.0).
-std::map<int, unsigned> NodeUsers::told_by_driver(unsigned ordinal, bool& told) const {
+std::map<int, unsigned> NodeUsers::reported_by_driver(unsigned ordinal, bool& reported) const {
   const KernelFile pids =
       read_kernel_file(roots_.proc + "/driver/tenstorrent/" + std::to_string(ordinal) + "/pids");
-  told = static_cast<bool>(pids);
+  reported = static_cast<bool>(pids);
   std::map<int, unsigned> descriptors;
   std::istringstream lines(pids.text);
   for (int pid; lines >> pid;) ++descriptors[pid];
@@ -78,12 +78,12 @@ std::map<int, unsigned> NodeUsers::windows_of(unsigned ordinal) const {
 }
 
 std::vector<Opener> NodeUsers::of(unsigned ordinal, std::vector<std::string>& hidden) const {
-  bool told = false;
-  std::map<int, unsigned> descriptors = told_by_driver(ordinal, told);
+  bool reported = false;
+  std::map<int, unsigned> descriptors = reported_by_driver(ordinal, reported);
   const auto of_node = seen_.find(ordinal);
   const std::map<int, Seen> nobody;
   const std::map<int, Seen>& seen = of_node == seen_.end() ? nobody : of_node->second;
-  if (!told) {
+  if (!reported) {
     for (const auto& [pid, s] : seen) descriptors[pid] = s.descriptors;
     if (closed_to_us_)
       hidden.push_back("the open files of " + std::to_string(closed_to_us_) +

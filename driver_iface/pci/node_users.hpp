@@ -22,7 +22,7 @@ class NodeUsers {
     bool all_power_aware = true;
   };
   void read_process(const std::string& process, int pid);
-  std::map<int, unsigned> told_by_driver(unsigned ordinal, bool& told) const;
+  std::map<int, unsigned> reported_by_driver(unsigned ordinal, bool& reported) const;
   std::map<int, unsigned> windows_of(unsigned ordinal) const;
 
   SystemRoots roots_;

@@ -37,7 +37,7 @@ class Hidden {
   void add(const std::string& what, int error) {
     by_error_[error] += (by_error_[error].empty() ? "" : ", ") + what;
   }
-  void tell(std::vector<std::string>& hidden) const {
+  void add_to(std::vector<std::string>& hidden) const {
     for (const auto& [error, what] : by_error_) hidden.push_back(what + " (" + reason(error) + ")");
   }
 
@@ -135,7 +135,7 @@ PciFunction describe(const SystemRoots& roots, const ScannedFunction& scanned, c
     if (users) f.openers = users->of(*f.ordinal, f.hidden);
     f.umd_owner_pid = umd_owner(roots, *f.ordinal, f.hidden);
   }
-  hidden.tell(f.hidden);
+  hidden.add_to(f.hidden);
   return f;
 }
 

@@ -10,7 +10,7 @@ namespace ttc::shm {
 static_assert(sizeof(LossRecord) % 8 == 0);
 using Words = std::array<uint64_t, kLossRecordWords>;
 
-bool LossTableWriter::tell(const LossRecord& record) {
+bool LossTableWriter::publish(const LossRecord& record) {
   const uint64_t used = used_.load(std::memory_order_relaxed);  // only this writer stores to it
   const auto found = places_.find(record.id);
   const bool fresh = found == places_.end();
@@ -21,13 +21,13 @@ bool LossTableWriter::tell(const LossRecord& record) {
   for (size_t i = 0; i < from.size(); ++i) {
     // Relaxed: `used` orders a new record, the ring's tail the new version of an old one (loss_table.hpp).
     __atomic_store_n(&words_[place * kLossRecordWords + i], from[i], __ATOMIC_RELAXED);
-    if (i == from.size() / 2) test_point("loss_half_told");
+    if (i == from.size() / 2) test_point("loss_half_reported");
   }
   if (fresh) {
     places_[record.id] = place;
     used_.store(used + 1, std::memory_order_release);  // the record's words are seen before it
   }
-  test_point("loss_told");
+  test_point("loss_reported");
   return true;
 }
 

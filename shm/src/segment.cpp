@@ -276,8 +276,8 @@ std::optional<ChunkHeader> SegmentWriter::add_standing(ChunkKind kind, std::stri
   return chunk;
 }
 
-bool SegmentWriter::tell_loss(const LossRecord& record) {
-  return mapped_->losses->tell(record);
+bool SegmentWriter::report_loss(const LossRecord& record) {
+  return mapped_->losses->publish(record);
 }
 
 // Relaxed: a counter is a figure of its own and announces nothing else.

@@ -60,7 +60,7 @@ class Collecting : public RingReading {
     core.control_address = kControlAddress;
     core.buffer_address = kControlAddress + 4u * f.control_words;
     attachment_.cores = {core};
-    attachment_.clock = [this] { return card_.told_now(); };
+    attachment_.clock = [this] { return card_.reported_now(); };
     attachment_.begun_ns = attachment_.begun_cycles = card_.now();
   }
 
@@ -107,7 +107,7 @@ class Collecting : public RingReading {
     const uint64_t frames = drain.frames(), retries = drain.retries();
     Look l{card_.now(), 0, card_.position(), 0, {}, card_.vector(), {}};
     card_.look_begins();
-    drain.sweep(card_.told_now());
+    drain.sweep(card_.reported_now());
     card_.look_ends();
     l.ended_ns = card_.now();
     l.ended_at = card_.position();

@@ -114,9 +114,9 @@ class Recycled : public RingReading {
     collect::DrainOptions drain_options;
     drain_options.bytes_per_risc = 4 * o_.core.log_words;
     drain_options.recycling = &recycling;
-    drain_options.tell = [this](const std::string& text) {
+    drain_options.report = [this](const std::string& text) {
       if (trace) std::printf("           message: %s\n", text.c_str());
-      told_ += text + "\n";
+      reported_ += text + "\n";
     };
     collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, drain_options);
     collect(drain, publisher);
@@ -132,7 +132,7 @@ class Recycled : public RingReading {
     if (const std::string wrong = miscounted(recycling.account); !wrong.empty()) return wrong;
     return judge(totals);
   }
-  const std::string& told() const { return told_; }
+  const std::string& reported() const { return reported_; }
   RecycledCore& core() { return *core_; }
   bool trace = false;
 
@@ -296,7 +296,7 @@ class Recycled : public RingReading {
     if (bounded && !core_->dropped() && !losses_.empty()) {
       ++totals.needless;
       if (!o_.limits.resolve || o_.limits.grace_ns == 0)
-        return "losses are reported although the log was never full: " + told_;
+        return "losses are reported although the log was never full: " + reported_;
     }
     totals.lossy += !losses_.empty();
     totals.equal += missing.empty() && losses_.empty();
@@ -329,7 +329,7 @@ class Recycled : public RingReading {
   TheCard card_;
   collect::Attachment attachment_;
   std::array<uint32_t, device::kMaxRiscs> stream_at_{};
-  std::string broken_stream_, told_;
+  std::string broken_stream_, reported_;
   bool recycling_ = false;
   uint32_t begun_at_store_ = 0, begun_at_look_ = 0;
   uint64_t reset_ns_ = 0;

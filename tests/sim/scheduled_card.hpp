@@ -58,7 +58,7 @@ class ScheduledCard : public card::FakeCard {
 
   uint64_t now() const { return now_; }
   // What the drain gets.
-  uint64_t told_now() { return lie_ == Lie::clock_runs_ahead ? now_ + 60'000 * ++questions_ : now_; }
+  uint64_t reported_now() { return lie_ == Lie::clock_runs_ahead ? now_ + 60'000 * ++questions_ : now_; }
   bool over() const { return next_ == history_.events.size(); }
   uint64_t reset_ns(size_t reset) const { return reset_ns_[reset]; }
   uint64_t event_ns(uint32_t event) const { return event_ns_[event]; }  // when it happened

@@ -48,7 +48,7 @@ class Machine {
       else
         resume(event.what);
     }
-    tell_delays_and_races();
+    report_delays_and_races();
     for (const Thread& t : threads_) {
       if (t.phase == Phase::over) continue;
       const auto later = [](const Moment& a, const Moment& b) { return a.at < b.at; };
@@ -153,7 +153,7 @@ class Machine {
         t.blocked = true;
         return false;
       case Phase::fw_end:
-        if (t.risc == brisc) tell_dispatcher(t);
+        if (t.risc == brisc) report_dispatcher(t);
         marker(t, Act::fw_end);
         t.phase = t.risc == brisc ? Phase::push : Phase::over;
         if (t.risc != brisc) risc_done(t, core);
@@ -196,7 +196,7 @@ class Machine {
     if (--core.riscs_running == 0 && core.master != kNobody)
       wake(std::exchange(core.master, kNobody), t.now, moment, Why::riscs);
   }
-  void tell_dispatcher(Thread& t) {
+  void report_dispatcher(Thread& t) {
     const Place at = shape_.cores[program_.cores[t.core].core];
     const uint32_t done = add(t, t.now + kGoLatency + shape_.hop * (at.x + at.y), here(t), Why::done);
     if (out_.last == kNoCause || out_.moments[done].at > out_.moments[out_.last].at) out_.last = done;
@@ -281,7 +281,7 @@ class Machine {
     }
     t.now += kIssueCycles;
   }
-  void tell_delays_and_races() {
+  void report_delays_and_races() {
     for (const Core& core : cores_)
       for (const Race& race : core.race)
         if (race.from != kNoCore && race.to != kNoCore) out_.races.push_back(race);

@@ -207,7 +207,7 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
   else
     posted_.emplace(landing_due(core.flat_id, risc), std::move(p));
   announced_ns_ = 0;
-  tell_landing_due();
+  report_landing_due();
 }
 
 uint32_t World::load(const WorldCore& core, uint32_t address) const {
@@ -241,16 +241,16 @@ void World::announce_push(const WorldCore& core) {
   announced_ns_ = collect::raw_now_ns();
   announced_step_ = steps_;
   announced_strikes_ = unseen_.strikes(core.flat_id);
-  tell_landing_due();
+  report_landing_due();
 }
 
-void World::tell_landing_due() {
+void World::report_landing_due() {
   uint64_t due = posted_.empty() ? 0 : posted_.begin()->first;
   if (announced_ns_ && !options_.faults.late_landing.on) {
     const uint64_t announced = announced_ns_ + options_.landing_ns;
     due = due ? std::min(due, announced) : announced;
   }
-  if (due != std::exchange(told_due_ns_, due)) card_.set_landing_due(due);
+  if (due != std::exchange(reported_due_ns_, due)) card_.set_landing_due(due);
 }
 
 void World::land(const Posted& p) {
@@ -276,13 +276,13 @@ void World::land_due() {
     land(posted_.begin()->second);
     posted_.erase(posted_.begin());
   }
-  tell_landing_due();
+  report_landing_due();
 }
 
 void World::land_all() {
   for (const auto& [due, posted] : posted_) land(posted);
   posted_.clear();
-  tell_landing_due();
+  report_landing_due();
 }
 
 // --- steps
@@ -291,7 +291,7 @@ void World::step() {
   if (steps_++ == 0) reset_ns_ = collect::raw_now_ns();  // the first epoch lasts as long as the others
   if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
     announced_ns_ = 0;
-    tell_landing_due();
+    report_landing_due();
   }
   if (step_cycles_ != 0) card_.advance_clock(step_cycles_);
   while (card_.clock_stands()) {

@@ -124,7 +124,7 @@ class World {
   void land_index(const Posted& posted);
   void land(const Posted& posted);
   uint64_t landing_due(uint8_t flat_id, uint32_t risc);
-  void tell_landing_due();
+  void report_landing_due();
   uint32_t vector_word(const WorldCore& core, uint32_t word, bool after_results_read) const;
   void begin_reset(const WorldCore& core);
   void strike_of_host();
@@ -154,7 +154,7 @@ class World {
   uint64_t announced_ns_ = 0;               // an index moved then, and its words are not posted yet
   uint64_t announced_step_ = 0;
   uint32_t announced_strikes_ = 0;  // of the core, when it did
-  uint64_t told_due_ns_ = 0;
+  uint64_t reported_due_ns_ = 0;
   std::vector<uint64_t> last_due_;  // by lane: writes of one lane keep their order
   std::mt19937_64 landing_dice_, reset_dice_;
   uint64_t reset_ns_ = 0;  // when a vector was last reset, by whatever

@@ -27,7 +27,7 @@ constexpr FormatEntry kFormats[] = {
     {"sync-info", "sync_device_info.csv, the clock model in the form of tt-metal's own host-device sync",
      make<SyncInfo>},
     {"telemetry-csv",
-     "AICLK over host time; power and temperature stay empty for cards that do not tell them",
+     "AICLK over host time; power and temperature stay empty for cards that do not report them",
      make<TelemetryCsv>},
     {"ops-json", "programs as newline JSON, an object a line: times, cores, the core that took longest",
      make<OpsJson>, true},

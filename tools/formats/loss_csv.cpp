@@ -10,7 +10,7 @@ void LossCsv::begin(const Session& s) {
   if (head_.empty())
     head_ = "ARCH: " + s.arch + ", CHIP_FREQ[MHz]: " + std::to_string(s.aiclk_mhz) +
             ", Max Compute Cores: " + std::to_string(s.max_compute_cores) + "\n";
-  if (!s.compute_cores.empty()) told_cores_.insert(s.chip);
+  if (!s.compute_cores.empty()) reported_cores_.insert(s.chip);
   for (const auto& [x, y] : s.compute_cores) tensix_.emplace(s.chip, x, y);
 }
 
@@ -19,7 +19,8 @@ std::string LossCsv::text(std::span<const shm::LossRecord> losses) const {
                      "PCIe slot, core_x, core_y, RISC processor type, cause, precision, "
                      "from[cycles since reset], to[cycles since reset], words, launches\n";
   for (const shm::LossRecord& r : losses) {
-    const bool ethernet = told_cores_.contains(r.device) && !tensix_.contains({r.device, r.core_x, r.core_y});
+    const bool ethernet =
+        reported_cores_.contains(r.device) && !tensix_.contains({r.device, r.core_x, r.core_y});
     const auto kind = ethernet ? markers::CoreKind::active_ethernet : markers::CoreKind::tensix;
     const std::string columns[] = {
         std::to_string(r.device),

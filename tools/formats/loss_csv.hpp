@@ -24,7 +24,7 @@ class LossCsv {
 
  private:
   std::string head_;
-  std::set<uint32_t> told_cores_;                            // chips whose cores are known
+  std::set<uint32_t> reported_cores_;                        // chips whose cores are known
   std::set<std::tuple<uint32_t, uint8_t, uint8_t>> tensix_;  // chip, x, y
 };
 

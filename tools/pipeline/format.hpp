@@ -27,7 +27,7 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
-  // What the run was made with, by name; empty where the source does not tell.
+  // What the run was made with, by name; empty where the source does not record it.
   std::vector<std::pair<std::string, std::string>> environment;
   bool clock_model = true;  // false: its collector made none
   bool logged = false;      // from the workload's own device log, not from a collector

@@ -317,13 +317,13 @@ std::vector<std::string> HostSemanticsStage::notices() const {
                      " marker ids stand for more than one zone; the processor decides which name a row has, "
                      "else the first note seen does and meta data has the others as zone_name_or: ";
   constexpr size_t kMost = 5;
-  size_t told = 0;
+  size_t reported = 0;
   for (const uint16_t id : collisions_) {
-    if (told++ == kMost) {
+    if (reported++ == kMost) {
       text += ", ...";
       break;
     }
-    text += (told == 1 ? "" : ", ") + std::to_string(id);
+    text += (reported == 1 ? "" : ", ") + std::to_string(id);
     std::string_view separator = " is ";
     for (const markers::ZoneSource& source : names_.sources(id)) {
       text += separator;

@@ -106,7 +106,7 @@ void LogFrames::play(const std::string& path, Format& format) {
       take(row, format);
     }
     flush(format);
-    tell(reader, path);
+    add_remarks(reader, path);
   } catch (const DeviceLogError& e) {
     throw SourceError(e.what());
   }
@@ -238,7 +238,7 @@ void LogFrames::flush(Format& format) {
   main_zone_ = 0;
 }
 
-void LogFrames::tell(const DeviceLogReader& reader, const std::string& path) {
+void LogFrames::add_remarks(const DeviceLogReader& reader, const std::string& path) {
   for (size_t i = 0; i < static_cast<size_t>(LogSkip::count); ++i) {
     const auto reason = static_cast<LogSkip>(i);
     const auto& skipped = reader.skipped(reason);

@@ -75,7 +75,7 @@ class LogFrames {
   void by_time();
   void convert(const Launch& launch);
   bool named_by_hash(const DeviceLogRow& row, Format& format);
-  void tell(const DeviceLogReader& reader, const std::string& path);
+  void add_remarks(const DeviceLogReader& reader, const std::string& path);
 
   const Filter& filter_;
   std::set<uint32_t> captured_;

@@ -147,7 +147,7 @@ MemoryImage::CoreMemory MemoryImage::load(const Core& core, unsigned epoch) cons
   return m;
 }
 
-// The core's L1 around the profiler, as far as the files tell it.
+// The core's L1 around the profiler, as far as the files show it.
 markers::Discovery MemoryImage::discover(const Core& core, const CoreMemory& memory) const {
   const uint32_t from = markers::discovery_address(placement->place(core.kind));
   const uint32_t end = buffer_address + static_cast<uint32_t>(4 * memory.buffers.size());

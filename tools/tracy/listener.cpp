@@ -81,14 +81,15 @@ Listener::Listener(const std::string& where, bool fork_66) : fork_66_(fork_66) {
 }
 
 void Listener::say(const std::string& sentence) {
-  if (told_.size() >= kMostSentences || std::find(told_.begin(), told_.end(), sentence) != told_.end())
+  if (reported_.size() >= kMostSentences ||
+      std::find(reported_.begin(), reported_.end(), sentence) != reported_.end())
     return;
-  told_.push_back(sentence);
-  untold_.push_back(sentence);
+  reported_.push_back(sentence);
+  unreported_.push_back(sentence);
 }
 
-std::vector<std::string> Listener::told() {
-  return std::exchange(untold_, {});
+std::vector<std::string> Listener::reported() {
+  return std::exchange(unreported_, {});
 }
 
 void Listener::take_in() {

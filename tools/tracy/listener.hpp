@@ -53,7 +53,7 @@ class Listener {
   std::optional<Arrival> poll(int wait_ms, bool busy);
 
   // Once each: what knocked and was not served, as sentences.
-  std::vector<std::string> told();
+  std::vector<std::string> reported();
 
   // From now on servers on the network (or on this machine, where loopback is bound) are sent a message every 3 s that
   // there is something of this dialect, as long as no server is served.
@@ -77,7 +77,7 @@ class Listener {
   uint16_t port_ = 0;
   bool loopback_ = false, fork_66_;
   std::vector<std::unique_ptr<Knocking>> knocking_;
-  std::vector<std::string> told_, untold_;
+  std::vector<std::string> reported_, unreported_;
   const Dialect* announced_ = nullptr;
   std::string program_;
   Clock::time_point began_ = Clock::now(), announced_at_{};

@@ -83,11 +83,11 @@ std::string page_of_a_run(const Options& o, const JournalContent& journal) {
 
 int make_runs(const Options& o, const std::atomic<bool>& stop) {
   Experiment e = experiment_of(o.plan);
-  const auto tell = [&](const std::string& line) {
+  const auto print_line = [&](const std::string& line) {
     if (!o.quiet) program::say(kTtdelay, 0, line);
   };
   const ExperimentSummary s = run_experiment(
-      e, o.folder, [&e] { return card::open_card(e.device); }, stop, tell);
+      e, o.folder, [&e] { return card::open_card(e.device); }, stop, print_line);
   switch (s.end) {
     case ExperimentEnd::complete:
       break;

@@ -258,8 +258,8 @@ int run_workload(Options& o) {
   const ZoneCatalog zones = catalog_of(o);
   if (o.world.faults.stale_dram.programs) run_earlier_session(o, card, zones);
   TruthLog truth(o.truth), unseen(o.truth_unseen);
-  TruthLog* const tell_unseen = o.truth_unseen.empty() ? nullptr : &unseen;
-  auto world = std::make_unique<World>(card, o.world, truth, tell_unseen);
+  TruthLog* const report_unseen = o.truth_unseen.empty() ? nullptr : &unseen;
+  auto world = std::make_unique<World>(card, o.world, truth, report_unseen);
   check_tiles(o, *world);
   WorkloadFacts facts;
   ChipFiles files;
@@ -279,7 +279,7 @@ int run_workload(Options& o) {
     if (!facts.hung.empty()) break;
     const ZoneCatalog next_zones = catalog_of(next);
     add_names(names, next_zones, next.work.chip != nullptr);
-    run_following(next, card, next_zones, truth, tell_unseen, world, files, facts);
+    run_following(next, card, next_zones, truth, report_unseen, world, files, facts);
   }
   leave(card, o.linger_ns);
 

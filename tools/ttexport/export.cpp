@@ -42,7 +42,7 @@ int say(int code, const std::string& sentence) {
   return program::say(kTtexport, code, sentence);
 }
 
-void tell_anomalies(const Pipeline& pipeline) {
+void report_anomalies(const Pipeline& pipeline) {
   const markers::Anomalies a = pipeline.anomalies();
   const nlohmann::ordered_json j{
       {"unparsable_words", a.unparsable_words},   {"resyncs", a.resyncs},
@@ -127,7 +127,7 @@ class Export {
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
-    tell();
+    report();
     return verdict();
   }
 
@@ -178,7 +178,7 @@ class Export {
           std::to_string(losses.size()) + " intervals in which markers may be missing are in " + path);
   }
 
-  void tell() const {
+  void report() const {
     for (const std::string& c : source_->complaints()) say(ExportExit::kOk, c);
     for (const std::string& n : pipeline_.notices()) say(ExportExit::kOk, n);
     if (!pipeline_.complaint().empty()) say(ExportExit::kOk, pipeline_.complaint());
@@ -201,7 +201,7 @@ class Export {
       say(ExportExit::kOk,
           "this source ends before its run did (a snapshot, a file of a row, a disk that was full); what was "
           "collected later is not in it");
-    if (o_.anomalies) tell_anomalies(pipeline_);
+    if (o_.anomalies) report_anomalies(pipeline_);
   }
 
   int verdict() const {

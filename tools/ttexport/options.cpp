@@ -184,9 +184,8 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
          "most 256 cores")
       ->check(program::one_of({"threads", "contexts"}))
       ->capture_default_str();
-  app.add_option(
-         "--announce", o.tracy.announce_protocol,
-         "tracy: tell Tracy servers that are looking for clients, as one of this protocol (82 is 0.14)")
+  app.add_option("--announce", o.tracy.announce_protocol,
+                 "tracy: announce this client to Tracy servers, as one of this protocol (82 is 0.14)")
       ->check([](const std::string& text) {
         for (const auto& dialect : tracy::dialects())
           if (text == std::to_string(dialect.protocol)) return std::string();

@@ -20,7 +20,7 @@ namespace {
 
 using Exit = program::FleetExit;
 
-int tell(int code, const std::string& sentence) {
+int report(int code, const std::string& sentence) {
   return program::say(kTtfleet, code, sentence);
 }
 
@@ -55,7 +55,7 @@ void print_json(const std::vector<AgentState>& states) {
   std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", all}}).c_str());
 }
 
-int tell_answers(const std::vector<Answer>& answers, const Options& o) {
+int report_answers(const std::vector<Answer>& answers, const Options& o) {
   bool all = true;
   nlohmann::json list = nlohmann::json::array();
   for (const Answer& a : answers) {
@@ -93,7 +93,7 @@ void log_command(const std::string& line) {
   const int fd = open((directory + "/commands.log").c_str(),
                       O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
   if (fd < 0 || write(fd, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size()))
-    tell(Exit::kOk, "the command is in no log of this side: " + directory + " takes no line");
+    report(Exit::kOk, "the command is in no log of this side: " + directory + " takes no line");
   if (fd >= 0) close(fd);
 }
 
@@ -106,7 +106,7 @@ std::vector<AgentState> ask_states(Bus& bus, const Options& o, const Identity& w
     if (auto state = parse_state(m.data, wrong))
       states.push_back(std::move(*state));
     else
-      tell(Exit::kOk, "an answer makes no sense: " + wrong);
+      report(Exit::kOk, "an answer makes no sense: " + wrong);
     return true;
   });
   std::sort(states.begin(), states.end(), [](const AgentState& a, const AgentState& b) {
@@ -123,7 +123,7 @@ std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& co
     if (auto answer = parse_answer(m.data, wrong))
       answers.push_back(std::move(*answer));
     else
-      tell(Exit::kOk, "an answer makes no sense: " + wrong);
+      report(Exit::kOk, "an answer makes no sense: " + wrong);
     return answers.size() < most;
   });
   std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
@@ -136,7 +136,7 @@ int ls_command(const Options& o) {
   Bus bus(o.bus);
   const Identity who = identity_of(o);
   const auto states = ask_states(bus, o, who);
-  if (states.empty()) return tell(Exit::kIncomplete, no_answer(bus, who));
+  if (states.empty()) return report(Exit::kIncomplete, no_answer(bus, who));
   o.json ? print_json(states) : print_table(states);
   return Exit::kOk;
 }
@@ -170,7 +170,7 @@ int trigger_command(const Options& o) {
   Bus bus(o.bus);
   const Identity who = identity_of(o);
   const size_t ranks = ask_states(bus, o, who).size();
-  if (ranks == 0) return tell(Exit::kIncomplete, no_answer(bus, who));
+  if (ranks == 0) return report(Exit::kIncomplete, no_answer(bus, who));
   int code = Exit::kOk;
   const auto give = [&](CommandKind kind, const std::string& rule) {
     Command command;
@@ -178,10 +178,10 @@ int trigger_command(const Options& o) {
     if (kind == CommandKind::disarm) command.id = "rule";
     if (kind != CommandKind::triggers) log_command(who.job + ": " + to_text(command));
     const auto answers = ask_answers(bus, who, command, ranks, o.timeout_ns);
-    code = std::max(code, tell_answers(answers, o));
+    code = std::max(code, report_answers(answers, o));
     if (answers.size() < ranks)
-      code = tell(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " + std::to_string(ranks) +
-                                         " ranks did not answer in time");
+      code = report(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
+                                           std::to_string(ranks) + " ranks did not answer in time");
   };
   for (const std::string& rule : o.arm) give(CommandKind::arm, rule);
   for (const std::string& rule : o.disarm) give(CommandKind::disarm, rule);

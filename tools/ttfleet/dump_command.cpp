@@ -135,7 +135,7 @@ std::vector<Gathered> gather(Bus& bus, const std::vector<Answer>& answers, const
   return all;
 }
 
-int tell_gathered(const std::vector<Gathered>& all, const Options& o) {
+int report_gathered(const std::vector<Gathered>& all, const Options& o) {
   int code = Exit::kOk;
   for (const Gathered& g : all) {
     if (!g.error.empty()) {
@@ -204,7 +204,7 @@ int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
     const std::string directory = o.output.empty() ? dump.id : o.output;
     gathered = gather(bus, answers, dump.id, directory, stop);
     write_clocks(states, directory);
-    code = std::max(code, tell_gathered(gathered, o));
+    code = std::max(code, report_gathered(gathered, o));
   }
   if (o.json)
     std::printf("%s\n", program::json_text(nlohmann::json{{"id", dump.id},
@@ -242,7 +242,7 @@ int gather_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   }
   log_command(who.job + ": gather " + o.id);
   const auto gathered = gather(bus, holders, o.id, o.output.empty() ? o.id : o.output, stop);
-  const int code = tell_gathered(gathered, o);
+  const int code = report_gathered(gathered, o);
   if (o.json)
     std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", json_of(holders, gathered)}}).c_str());
   return code;

@@ -82,7 +82,7 @@ class DiffReport : public Report {
       write_json(diff);
     else
       print(diff);
-    const int code = std::max(tell(a, before), tell(b, after));
+    const int code = std::max(report_remarks(a, before), report_remarks(b, after));
     for (const std::string& text : fail_if_)
       if (const std::string why = holds(diff, *parse_condition(text)); !why.empty()) {
         std::string sentence = text;

@@ -211,8 +211,8 @@ class FilesReport : public Report {
     write_reports(logs, run, gaps);
     losses_beside(folder_ / kLog, from_log, run, device_csv);
     for (const std::string& n : device_csv.remarks()) say(ReportExit::kOk, n);
-    const int told = tell(run);
-    return code == ReportExit::kOk ? told : code;
+    const int reported = report_remarks(run);
+    return code == ReportExit::kOk ? reported : code;
   }
 
  private:

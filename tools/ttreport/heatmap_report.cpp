@@ -46,18 +46,18 @@ class HeatmapReport : public Report {
                         : what_ == "imbalance" ? HeatOf::imbalance
                                                : HeatOf::start;
     if (map.chips().empty())  // of a damaged source it is not the question that was wrong
-      return say(tell(run) == ReportExit::kOk ? ReportExit::kUsage : ReportExit::kSourceDamaged,
+      return say(report_remarks(run) == ReportExit::kOk ? ReportExit::kUsage : ReportExit::kSourceDamaged,
                  program_ ? "no core ran program " + std::to_string(*program_)
                           : std::string("no core ran a kernel"));
     if (!output_.empty()) {
       draw_heat(
           map, what, [&](uint32_t chip) { return run.mhz(chip); }, output_);
-      return tell(run);
+      return report_remarks(run);
     }
     const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
     for (const auto& [chip, cores] : map.chips())
       std::fputs(heat_text(chip, cores, what, run.mhz(chip), color).c_str(), stdout);
-    return tell(run);
+    return report_remarks(run);
   }
 
  private:

@@ -115,7 +115,7 @@ class HtmlReport : public Report {
     Output out(output_, false);
     out.append(html_page(data["title"].get<std::string>() + " - ttreport", data));
     out.commit();
-    return tell(run, table);
+    return report_remarks(run, table);
   }
 
  private:

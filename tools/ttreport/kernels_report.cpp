@@ -72,7 +72,7 @@ class KernelsReport : public Report {
     if (!csv_.empty()) write_csv(groups);
     if (!json_.empty()) write_json(groups);
     if (csv_.empty() && json_.empty()) print(groups);
-    return tell(run);
+    return report_remarks(run);
   }
 
  private:

@@ -159,7 +159,7 @@ class OpsReport : public Report {
     OpTable table = table_of(run);
     for (const auto& sentences : {notices(run), table.remarks})
       for (const std::string& sentence : sentences) count_line(sentence);
-    code = tell(run, table);
+    code = report_remarks(run, table);
     table.remarks.clear();
     return table;
   }

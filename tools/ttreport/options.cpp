@@ -70,13 +70,13 @@ int refuse_name(int code, const report::UnknownName& e) {
   return say(code == ReportExit::kOk ? ReportExit::kUsage : code, e.what());
 }
 
-int tell(const report::Run& run, const report::OpTable& table) {
-  const int code = tell(run);
+int report_remarks(const report::Run& run, const report::OpTable& table) {
+  const int code = report_remarks(run);
   for (const std::string& sentence : table.remarks) say(ReportExit::kOk, sentence);
   return table.damaged ? ReportExit::kSourceDamaged : code;
 }
 
-int tell(const report::Run& run) {
+int report_remarks(const report::Run& run) {
   for (const std::string& sentence : notices(run)) say(ReportExit::kOk, sentence);
   return run.account.damaged ? ReportExit::kSourceDamaged : ReportExit::kOk;
 }

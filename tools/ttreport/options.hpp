@@ -15,10 +15,10 @@ void refuse_outputs_over_inputs(const report::RunOptions& options,
                                 std::initializer_list<std::string> outputs);
 report::Run read_with_progress(report::RunOptions& options, const report::RunListeners& listeners = {});
 // Prints on stderr what a person should know; the exit code that the source deserves.
-int tell(const report::Run& run);
+int report_remarks(const report::Run& run);
 // `e`: of a damaged source the name may be gone, else the command line is wrong.
 int refuse_name(int code, const report::UnknownName& e);
-// As tell(run), with what the run's table leaves aside.
-int tell(const report::Run& run, const report::OpTable& table);
+// As report_remarks(run), with what the run's table leaves aside.
+int report_remarks(const report::Run& run, const report::OpTable& table);
 
 }  // namespace ttc::tools

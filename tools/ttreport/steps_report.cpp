@@ -40,7 +40,7 @@ class StepsReport : public Report {
     refuse_outputs_over_inputs(options_, {json_});
     const Run run = read_with_progress(options_);
     const OpTable table = table_of(run);
-    const int code = tell(run, table);
+    const int code = report_remarks(run, table);
     Steps all;
     try {
       all = find_steps(table, steps_);

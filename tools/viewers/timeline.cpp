@@ -84,8 +84,8 @@ Timeline::Chip& Timeline::add_chip(uint32_t number) {
   return it->second;
 }
 
-void Timeline::tell_clock(uint32_t number, Chip& chip, bool cycles) {
-  chip.clock_told = any_clock_told_ = true;
+void Timeline::report_clock(uint32_t number, Chip& chip, bool cycles) {
+  chip.clock_reported = any_clock_reported_ = true;
   chip.cycles = cycles;
   // How the host's clocks lie is the same for all chips.
   const auto with_clock =
@@ -124,7 +124,7 @@ void Timeline::convert(Chip& chip, const FrameEvents& f) {
 
 void Timeline::frame(const FrameEvents& f) {
   Chip& chip = chip_of(f.chip);
-  if (!chip.clock_told) tell_clock(f.chip, chip, f.host_times.empty() || f.host_times.front().at == 0);
+  if (!chip.clock_reported) report_clock(f.chip, chip, f.host_times.empty() || f.host_times.front().at == 0);
   convert(chip, f);
   note_epoch(chip, f);
   Lane& lane = lane_of(chip, f.core_x, f.core_y, f.risc, f.core_kind, f.mode);
@@ -139,26 +139,26 @@ void Timeline::frame(const FrameEvents& f) {
   frame.flow_marker = launch.flow_marker;
   find_addressed(chip, frame);
   writer_->frame(lane.is, frame);
-  tell_hardware(chip, lane, frame);
+  report_hardware(chip, lane, frame);
   lane.last_ns = std::max(lane.last_ns, ns_.back());
   count_launch(chip, lane, f);
-  if (chip.last_ns > chip.settled_ns + kSettleEveryNs) tell_settled(chip);
+  if (chip.last_ns > chip.settled_ns + kSettleEveryNs) report_settled(chip);
 }
 
-void Timeline::tell_settled(Chip& chip) {
+void Timeline::report_settled(Chip& chip) {
   const uint64_t until_ns = chip.last_ns - std::min(chip.last_ns, kSettleEveryNs);
-  for (const Program& program : chip.open_programs.settled(until_ns)) tell_program(chip, program);
-  tell_losses(chip, until_ns);
-  tell_addressed(chip, until_ns);
+  for (const Program& program : chip.open_programs.settled(until_ns)) report_program(chip, program);
+  report_losses(chip, until_ns);
+  report_addressed(chip, until_ns);
   chip.settled_ns = chip.last_ns;
 }
 
-void Timeline::tell_program(Chip& chip, const Program& program) {
+void Timeline::report_program(Chip& chip, const Program& program) {
   const uint32_t number = chip.session.chip;
   TimelineSpan span = span_of(program, host_.names().find(number, program.host_id));
   for (uint64_t& flow : span.flows) flow += chip.first_flow;
   span.from = host_.take_flow(number, program.host_id);
-  tell_span(chip, chip.program_rows, SpanKind::program, nullptr, std::move(span));
+  report_span(chip, chip.program_rows, SpanKind::program, nullptr, std::move(span));
 }
 
 // Of the events that name compute cores of the chip. Nothing is recorded on a core that is addressed: the marks there have
@@ -185,19 +185,21 @@ void Timeline::find_addressed(Chip& chip, const TimelineFrame& f) {
   }
 }
 
-void Timeline::tell_addressed(Chip& chip, uint64_t until_ns) {
+void Timeline::report_addressed(Chip& chip, uint64_t until_ns) {
   std::vector<Addressed>& all = chip.addressed;
   const auto later =
       std::partition(all.begin(), all.end(), [&](const Addressed& a) { return a.ns <= until_ns; });
   std::stable_sort(all.begin(), later, [](const Addressed& a, const Addressed& b) { return a.ns < b.ns; });
   for (auto it = all.begin(); it != later; ++it) {
     Lane& lane = lane_of(chip, it->x, it->y, 0, markers::CoreKind::tensix, device::Mode::normal);
-    tell_span(chip, chip.addressed_rows[{it->x, it->y}], SpanKind::addressed, &lane.is, std::move(it->span));
+    report_span(chip, chip.addressed_rows[{it->x, it->y}], SpanKind::addressed, &lane.is,
+                std::move(it->span));
   }
   all.erase(all.begin(), later);
 }
 
-void Timeline::tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span) {
+void Timeline::report_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane,
+                           TimelineSpan span) {
   const auto place = rows.places.place(span.begin_ns, span.end_ns);
   if (!place) {
     ++left_out_spans_;
@@ -221,7 +223,7 @@ void Timeline::tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLa
 }
 
 // Those of the chip's card, or all where it is the only chip: cards that are no emulated ones have one name here and another in captures.
-void Timeline::tell_records(Chip& chip) {
+void Timeline::report_records(Chip& chip) {
   std::string live_name = chip.session.device;
   std::replace(live_name.begin(), live_name.end(), ':', '-');
   std::vector<ProfilerRecord> others;
@@ -242,12 +244,12 @@ void Timeline::tell_records(Chip& chip) {
     span.rgb = draw::kProgramColour;
     span.fields = {
         {"host id, 16 bits", r.program}, {"record", r.number}, {"cycles", r.end_cycles - r.start_cycles}};
-    tell_span(chip, chip.record_rows, SpanKind::record, nullptr, std::move(span));
+    report_span(chip, chip.record_rows, SpanKind::record, nullptr, std::move(span));
   }
   records_ = std::move(others);
 }
 
-void Timeline::tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& f) {
+void Timeline::report_hardware(Chip& chip, Lane& lane, const TimelineFrame& f) {
   for (const EventText& text : f.texts) {
     if (text.counter.empty()) continue;
     Counter& counter = lane.counters[text.counter];
@@ -261,7 +263,7 @@ void Timeline::tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& f) {
   }
 }
 
-void Timeline::tell(Chip& chip, ChipCounter which, uint64_t ns, double value) {
+void Timeline::counter_value(Chip& chip, ChipCounter which, uint64_t ns, double value) {
   Counter& counter = chip.counters[which];
   if (!counter) {
     counter = std::make_unique<TimelineCounter>(TimelineCounter{
@@ -299,27 +301,28 @@ void Timeline::count_launch(Chip& chip, Lane& lane, const FrameEvents& f) {
   if (f.main_zone == 0 || first.id != f.main_zone || first.type != markers::MarkerType::zone_start) return;
   ++lane.launches;
   const uint64_t window = ns_.front() / kWindowNs;
-  if (window < chip.told_windows) return;
+  if (window < chip.reported_windows) return;
   uint64_t& most = chip.programs[window];
   most = std::max(most, lane.launches);
   if (chip.programs.rbegin()->first >= chip.programs.begin()->first + kWindowsOpen)
-    tell_programs_per_s(chip, chip.programs.rbegin()->first - kWindowsOpen);
+    report_programs_per_s(chip, chip.programs.rbegin()->first - kWindowsOpen);
 }
 
 // Of a window, what the lane with the most launches has more than the one that had the most before: so all
 // windows add up to the programs there were, though lanes start a program in different windows. Windows
 // without a launch have no entry; a zero stands for each row of them.
-void Timeline::tell_programs_per_s(Chip& chip, uint64_t last) {
+void Timeline::report_programs_per_s(Chip& chip, uint64_t last) {
   auto it = chip.programs.begin();
   for (; it != chip.programs.end() && it->first <= last; ++it) {
     const auto [window, launches] = *it;
-    const uint64_t programs = std::max(launches, chip.told_programs) - chip.told_programs;
-    chip.told_programs += programs;
-    tell(chip, programs_per_s, window * kWindowNs, static_cast<double>(programs) * (1e9 / kWindowNs));
-    chip.told_windows = window + 1;
+    const uint64_t programs = std::max(launches, chip.reported_programs) - chip.reported_programs;
+    chip.reported_programs += programs;
+    counter_value(chip, programs_per_s, window * kWindowNs,
+                  static_cast<double>(programs) * (1e9 / kWindowNs));
+    chip.reported_windows = window + 1;
     const auto next = std::next(it);
     if (next == chip.programs.end() || next->first > window + 1)
-      tell(chip, programs_per_s, (window + 1) * kWindowNs, 0);
+      counter_value(chip, programs_per_s, (window + 1) * kWindowNs, 0);
   }
   chip.programs.erase(chip.programs.begin(), it);
 }
@@ -328,15 +331,15 @@ void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
   if (map.head().domain != 0 || map.empty()) return;
   Chip& chip = chip_of(number);
   chip.map = &map;
-  if (!chip.clock_told) tell_clock(number, chip, false);
+  if (!chip.clock_reported) report_clock(number, chip, false);
   if (chip.cycles) return;
   const auto segments = map.segments();
   auto fresh = segments.end();
   while (fresh != segments.begin() && std::prev(fresh)->host_from >= chip.bounds_told_until) --fresh;
   for (; fresh != segments.end(); ++fresh) {
     if (!(fresh->flags & collect::kFinalSegment) || fresh->bound == collect::kNoBound) continue;
-    tell(chip, clock_bound, fresh->host_from / kHostTicksPerNs,
-         static_cast<double>(fresh->bound) / kHostTicksPerNs);
+    counter_value(chip, clock_bound, fresh->host_from / kHostTicksPerNs,
+                  static_cast<double>(fresh->bound) / kHostTicksPerNs);
     note_bound(chip, *fresh);
     chip.bounds_told_until = fresh->host_to;
   }
@@ -344,12 +347,12 @@ void Timeline::clock(uint32_t number, const collect::ClockMap& map) {
 
 void Timeline::telemetry(uint32_t number, const shm::TelemetryRecord& record) {
   Chip& chip = chip_of(number);
-  if (!chip.clock_told || chip.cycles) return;
-  if (record.known & 1) tell(chip, aiclk, record.host_ns, record.aiclk_mhz);
-  if (record.known & 2) tell(chip, power, record.host_ns, record.power_mw / 1e3);
-  if (record.known & 4) tell(chip, temperature, record.host_ns, record.temperature_mc / 1e3);
-  if (record.known & 8) tell(chip, link_share, record.host_ns, record.link_share_ppm / 1e4);
-  if (record.known & 16) tell(chip, log_fill, record.host_ns, record.log_fill_ppm / 1e4);
+  if (!chip.clock_reported || chip.cycles) return;
+  if (record.known & 1) counter_value(chip, aiclk, record.host_ns, record.aiclk_mhz);
+  if (record.known & 2) counter_value(chip, power, record.host_ns, record.power_mw / 1e3);
+  if (record.known & 4) counter_value(chip, temperature, record.host_ns, record.temperature_mc / 1e3);
+  if (record.known & 8) counter_value(chip, link_share, record.host_ns, record.link_share_ppm / 1e4);
+  if (record.known & 16) counter_value(chip, log_fill, record.host_ns, record.log_fill_ppm / 1e4);
 }
 
 uint64_t Timeline::ns_of(const Chip& chip, uint64_t cycles) const {
@@ -373,8 +376,8 @@ std::pair<uint64_t, uint64_t> Timeline::times_of(const Chip& chip, const shm::Lo
   return {from_ns, std::max(from_ns, to_ns)};
 }
 
-void Timeline::tell_losses(Chip& chip, uint64_t until_ns) {
-  if (!chip.clock_told) return;
+void Timeline::report_losses(Chip& chip, uint64_t until_ns) {
+  if (!chip.clock_reported) return;
   const bool all = until_ns == ~uint64_t{0};
   struct Due {
     uint64_t from_ns, to_ns;
@@ -391,10 +394,10 @@ void Timeline::tell_losses(Chip& chip, uint64_t until_ns) {
     it = chip.losses.erase(it);
   }
   std::stable_sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.from_ns < b.from_ns; });
-  for (const Due& d : due) tell_loss(chip, d.record, d.from_ns, d.to_ns);
+  for (const Due& d : due) report_loss(chip, d.record, d.from_ns, d.to_ns);
 }
 
-void Timeline::tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns) {
+void Timeline::report_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns) {
   // What a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
   // counted, and shown by no lane each.
   const bool readers =
@@ -420,24 +423,25 @@ void Timeline::tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t fro
   span.fields.push_back({"from cycles", record.from_cycles});
   if (!open) span.fields.push_back({"to cycles", record.to_cycles});
   if (open) span.fields.push_back({"end", 0, "open: drawn until the last marker of the chip"});
-  tell_span(chip, lane.lost, SpanKind::loss, &lane.is, std::move(span));
+  report_span(chip, lane.lost, SpanKind::loss, &lane.is, std::move(span));
   chip.lost_until_ns = std::max(chip.lost_until_ns, from_ns);
-  if (chip.lost_until_ns) tell(chip, lost_intervals, chip.lost_until_ns, static_cast<double>(++chip.lost));
+  if (chip.lost_until_ns)
+    counter_value(chip, lost_intervals, chip.lost_until_ns, static_cast<double>(++chip.lost));
 }
 
 void Timeline::host(std::span<const uint64_t> chunk) {
   host_.push(chunk);
-  if (any_clock_told_ || host_.held() > kMostHeld) host_.release(*writer_, false);
+  if (any_clock_reported_ || host_.held() > kMostHeld) host_.release(*writer_, false);
 }
 
 void Timeline::end() {
   for (auto& [number, chip] : chips_) {
-    tell_programs_per_s(chip, ~uint64_t{0});
-    if (!chip.clock_told) tell_clock(number, chip, true);
-    for (const Program& program : chip.open_programs.settled(~uint64_t{0})) tell_program(chip, program);
-    tell_losses(chip, ~uint64_t{0});
-    tell_addressed(chip, ~uint64_t{0});
-    tell_records(chip);
+    report_programs_per_s(chip, ~uint64_t{0});
+    if (!chip.clock_reported) report_clock(number, chip, true);
+    for (const Program& program : chip.open_programs.settled(~uint64_t{0})) report_program(chip, program);
+    report_losses(chip, ~uint64_t{0});
+    report_addressed(chip, ~uint64_t{0});
+    report_records(chip);
   }
   host_.end();
   host_.release(*writer_, true);
@@ -447,7 +451,7 @@ void Timeline::end() {
 std::vector<std::string> Timeline::remarks() const {
   std::vector<std::string> all = writer_->remarks();
   for (const auto& [number, chip] : chips_)
-    if (chip.clock_told && chip.cycles && !chip.lanes.empty() && !chip.session.logged)
+    if (chip.clock_reported && chip.cycles && !chip.lanes.empty() && !chip.session.logged)
       all.push_back("chip " + std::to_string(number) +
                     ": this source holds no clock model of it (--no-sync?); its times are device cycles at " +
                     std::to_string(chip.session.aiclk_mhz) + " MHz and lie beside no other clock");

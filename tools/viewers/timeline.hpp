@@ -183,7 +183,7 @@ class Timeline : public Format {
   };
   struct Chip {
     Session session;
-    bool clock_told = false;
+    bool clock_reported = false;
     bool cycles = false;
     const collect::ClockMap* map = nullptr;  // of the device's first domain
     collect::HostTime bounds_told_until = 0;
@@ -196,7 +196,7 @@ class Timeline : public Format {
     Programs open_programs;
     Rows program_rows, record_rows;
     std::map<uint64_t, uint64_t> programs;  // by window: launches so far of the lane with the most
-    uint64_t told_windows = 0, told_programs = 0;
+    uint64_t reported_windows = 0, reported_programs = 0;
     std::map<uint64_t, shm::LossRecord> losses;  // by id: not written yet
     uint64_t lost = 0;                           // intervals written
     uint64_t lost_until_ns = 0;
@@ -212,22 +212,22 @@ class Timeline : public Format {
   Chip& add_chip(uint32_t number);
   Lane& lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind, device::Mode mode);
   void convert(Chip& chip, const FrameEvents& frame);
-  void tell_clock(uint32_t number, Chip& chip, bool cycles);
-  void tell(Chip& chip, ChipCounter which, uint64_t ns, double value);
-  void tell_hardware(Chip& chip, Lane& lane, const TimelineFrame& frame);
+  void report_clock(uint32_t number, Chip& chip, bool cycles);
+  void counter_value(Chip& chip, ChipCounter which, uint64_t ns, double value);
+  void report_hardware(Chip& chip, Lane& lane, const TimelineFrame& frame);
   void count_launch(Chip& chip, Lane& lane, const FrameEvents& frame);
-  void tell_programs_per_s(Chip& chip, uint64_t last);
-  void tell_settled(Chip& chip);
+  void report_programs_per_s(Chip& chip, uint64_t last);
+  void report_settled(Chip& chip);
   void find_addressed(Chip& chip, const TimelineFrame& frame);
-  void tell_addressed(Chip& chip, uint64_t until_ns);
-  void tell_program(Chip& chip, const Program& program);
-  void tell_records(Chip& chip);
-  void tell_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
+  void report_addressed(Chip& chip, uint64_t until_ns);
+  void report_program(Chip& chip, const Program& program);
+  void report_records(Chip& chip);
+  void report_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
   void note_epoch(Chip& chip, const FrameEvents& frame);
   void note_bound(Chip& chip, const collect::ClockSegment& segment);
   // Those that ended before `until_ns`; open ones with ~0.
-  void tell_losses(Chip& chip, uint64_t until_ns);
-  void tell_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns);
+  void report_losses(Chip& chip, uint64_t until_ns);
+  void report_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns);
   std::pair<uint64_t, uint64_t> times_of(const Chip& chip, const shm::LossRecord& record) const;
   uint64_t ns_of(const Chip& chip, uint64_t cycles) const;
 
@@ -235,7 +235,7 @@ class Timeline : public Format {
   ZoneLabels labels_;
   EventTexts texts_;
   HostTracks host_;
-  bool any_clock_told_ = false;
+  bool any_clock_reported_ = false;
   std::map<uint32_t, Chip> chips_;
   std::vector<uint64_t> ns_;
   uint32_t lane_count_ = 0, row_count_ = 0, counter_count_ = 0;

@@ -130,18 +130,18 @@ class Served {
     LogFrames frames(options_.filter);
     if (fed_ && !connection_.closed()) frames.play_beside(pipeline, true, named.logs, *timeline_);
     timeline_->end();
-    for (const std::string& note : frames.remarks()) tracy_->tell(note);
-    for (const std::string& note : timeline_->remarks()) tracy_->tell(note);
-    tell_losses(*source);
+    for (const std::string& note : frames.remarks()) tracy_->message(note);
+    for (const std::string& note : timeline_->remarks()) tracy_->message(note);
+    report_losses(*source);
     markers_ = pipeline.markers() + frames.markers();
-    for (const std::string& note : name_remarks_) tracy_->tell(note);
+    for (const std::string& note : name_remarks_) tracy_->message(note);
     complaints_ = source->complaints();
     if (frames.damaged())
       for (const std::string& note : frames.remarks()) complaints_.push_back(note);
   }
 
   void serve_idle(const Source& source, bool idle) {
-    tell_losses(source);
+    report_losses(source);
     client().answer();
     if (!idle) last_chunk_ = Clock::now();
     if (idle) {
@@ -158,9 +158,9 @@ class Served {
   }
 
   // Each sentence of the reader's once; what counts something is sent again as it counts on.
-  void tell_losses(const Source& source) {
+  void report_losses(const Source& source) {
     for (const std::string& complaint : source.complaints())
-      if (told_.insert(complaint).second) tracy_->tell(complaint);
+      if (reported_.insert(complaint).second) tracy_->message(complaint);
   }
 
   // The server ends a connection, after its last question.
@@ -187,7 +187,7 @@ class Served {
   tracy::Connection connection_;
   std::unique_ptr<Timeline> timeline_;
   TracyTimeline* tracy_ = nullptr;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   Clock::time_point kept_alive_ = Clock::now(), last_chunk_ = Clock::now();
   uint64_t markers_ = 0;
   bool fed_ = false;  // the source has nothing more, or it is time to stop and all there is was taken
@@ -206,7 +206,7 @@ FeedEnd feed_tracy(const TracyFeed& o, const volatile std::sig_atomic_t& stop,
   constexpr int kLookAtStopMs = 500;
   while (!stop) {
     std::optional<tracy::Arrival> arrival = listener.poll(kLookAtStopMs, false);
-    for (const std::string& sentence : listener.told()) say(sentence);
+    for (const std::string& sentence : listener.reported()) say(sentence);
     if (!arrival) continue;
     const tracy::Dialect& dialect = *arrival->dialect;
     if (dialect.protocol == kOf66 && !o.fork_66) say(kSaidOf66);

@@ -348,7 +348,7 @@ void TracyTimeline::own_message(uint64_t ns, const std::string& text, uint32_t r
   stream_.message(std::max(ns, init_begin_ns_), text, tracy::colour(rgb));
 }
 
-void TracyTimeline::tell(const std::string& text) {
+void TracyTimeline::message(const std::string& text) {
   own_message(latest_ns_, text, draw::kLossColour);
 }
 
@@ -450,7 +450,7 @@ void TracyTimeline::end() {
         end_zone(*row, row->last_ns, Flaw::no_end);
       }
   const auto count = [&](uint64_t n, const char* what) {
-    if (n) tell(std::to_string(n) + what);
+    if (n) message(std::to_string(n) + what);
   };
   count(left_out_lanes_, " lanes are left out: a Tracy trace holds no more");
   count(left_out_late_, " launches came too late for their lanes and are left out");

@@ -54,7 +54,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void end() override;  // closes what a server needs closed
 
   // Of the reader, at the latest time so far.
-  void tell(const std::string& text);
+  void message(const std::string& text);
 
  private:
   struct Row {  // a thread, or a lane of device zones

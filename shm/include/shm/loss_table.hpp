@@ -37,7 +37,7 @@ class LossTableWriter {
  public:
   LossTableWriter(std::atomic<uint64_t>& used, std::span<uint64_t> words) : used_(used), words_(words) {}
   // Stores an interval, by its id. False: it is a new one, and the table is full.
-  bool tell(const LossRecord& record);
+  bool publish(const LossRecord& record);
 
  private:
   std::atomic<uint64_t>& used_;

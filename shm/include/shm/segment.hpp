@@ -209,7 +209,7 @@ class SegmentWriter {
   // Appends to the standing area: the chunk's header; nothing when it is full, and nothing was appended.
   std::optional<ChunkHeader> add_standing(ChunkKind kind, std::string_view text);
   // Puts an interval into the loss table, before the same goes into the ring. False: the table is full.
-  bool tell_loss(const LossRecord& record);
+  bool report_loss(const LossRecord& record);
   void set(Counter counter, uint64_t value);
   void add(Counter counter, uint64_t value);
   uint64_t get(Counter counter) const;

@@ -153,12 +153,12 @@ TEST(LossTable, a_full_table_says_so_and_goes_on_replacing) {
   LossRecord r;
   for (const uint64_t id : {70, 5, 900}) {
     r.id = id;
-    EXPECT_TRUE(table.tell(r));
+    EXPECT_TRUE(table.publish(r));
   }
   r.id = 6;
-  EXPECT_FALSE(table.tell(r));
+  EXPECT_FALSE(table.publish(r));
   r.id = 5, r.words = 11;
-  EXPECT_TRUE(table.tell(r));
+  EXPECT_TRUE(table.publish(r));
   EXPECT_EQ(used, 3u);
   EXPECT_EQ(shm::loss_at(words.data(), 0).id, 70u);
   EXPECT_EQ(shm::loss_at(words.data(), 1).words, 11u);

@@ -295,7 +295,7 @@ TEST(Segment, ended_comes_after_everything_and_stays) {
   EXPECT_EQ(late.next(chunk, 0), Next::ended);
 }
 
-TEST(Segment, what_a_dead_writer_published_is_read_and_then_its_death_is_told) {
+TEST(Segment, what_a_dead_writer_published_is_read_and_then_its_death_is_reported) {
   for (const int how : {0, SIGKILL}) {
     const Name name("died");
     crash_after(name, 20, how);

@@ -132,11 +132,11 @@ class Agent {
     orders_.send_progress();
     if (now < next_state_ns_) return;
     next_state_ns_ = now + kStateNs;
-    tell_state();
+    report_state();
   }
 
   // The latest says it all, so that one that is not stored is not tried again. The sender's thread waits for its own.
-  void tell_state() { bus_.publish(rows_subject(o_.who, "state"), to_text(state())); }
+  void report_state() { bus_.publish(rows_subject(o_.who, "state"), to_text(state())); }
 
   AgentState state() const {
     AgentState s;
@@ -161,7 +161,7 @@ class Agent {
     publisher_.flush();
     AgentResult r;
     r.all_stored = sender_.finish(o_.linger_ns);
-    tell_state();
+    report_state();
     r.made = publisher_.made(), r.stored = sender_.rows_stored(), r.dropped = sender_.rows_dropped();
     if (!r.all_stored) r.complaint = sender_.complaint();
     r.remarks = reader_.remarks();

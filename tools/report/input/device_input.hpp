@@ -24,7 +24,7 @@ struct UnknownName : InputError {
   using InputError::InputError;
 };
 
-// What was lost or left out on the way, for the reports to tell.
+// What was lost or left out on the way, for the reports to state.
 struct InputAccount {
   uint64_t markers = 0;
   uint64_t skipped_lines = 0;

@@ -52,7 +52,7 @@ void LogFeed::meet(uint32_t chip, const tools::DeviceLogHead& head) {
   listener_.device({chip, "", head.arch, head.chip_mhz, head.max_compute_cores});
 }
 
-void LogFeed::tell_skipped(const tools::DeviceLogReader& reader, const std::string& path) {
+void LogFeed::report_skipped(const tools::DeviceLogReader& reader, const std::string& path) {
   for (size_t i = 0; i < static_cast<size_t>(tools::LogSkip::count); ++i) {
     const auto reason = static_cast<tools::LogSkip>(i);
     const auto& s = reader.skipped(reason);
@@ -141,7 +141,7 @@ void LogFeed::read(const std::string& path, const std::set<uint32_t>& known, std
   tails_.clear();
   rows(reader, *in, known, delivered);
   flush();
-  tell_skipped(reader, path);
+  report_skipped(reader, path);
   if (ends_within_a_line(path)) {
     account_.damaged = true;
     account_.remarks.push_back(path + " ends in the middle of a line; it was cut");

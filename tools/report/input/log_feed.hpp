@@ -31,7 +31,7 @@ class LogFeed {
   const Tail& tail_of(const tools::DeviceLogRow& row);
   void meet(uint32_t chip, const tools::DeviceLogHead& head);
   void flush();
-  void tell_skipped(const tools::DeviceLogReader& reader, const std::string& path);
+  void report_skipped(const tools::DeviceLogReader& reader, const std::string& path);
   std::unique_ptr<std::istream> open(const std::string& path);
   bool ordered(const std::string& path);
   void rows(tools::DeviceLogReader& reader, std::istream& in, const std::set<uint32_t>& known,

@@ -318,7 +318,7 @@ void NocTraces::Trace::send(std::span<const Record* const> writes, const Record&
   int64_t rest = to.bytes;
   for (const Record* r : writes) {
     const NocEvent w = unpacked(*r);
-    const uint8_t noc = w.noc ? w.noc : to.noc;  // June 2025 does not tell it
+    const uint8_t noc = w.noc ? w.noc : to.noc;  // June 2025 does not record it
     const NocXY at = physical(w.dst_x, w.dst_y, noc);
     if (!place_.on_chip(at)) return leave_out("events that went to a place the chip does not have");
     // The last chunk is what the packet has left.

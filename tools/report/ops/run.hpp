@@ -69,7 +69,7 @@ std::vector<std::string> input_files(const RunOptions& options);
 // Throws InputError.
 Run read_run(const RunOptions& options, const RunListeners& listeners = {});
 
-// The typed rows of `run.table`, with what only zones tell (the slowest core).
+// The typed rows of `run.table`, with what only zones show (the slowest core).
 OpTable table_of(const Run& run);
 
 // Everything a person should know of what was lost or left out, as sentences.

@@ -1,4 +1,4 @@
-// One execution of one program on one device, as its zones tell it. Times are cycles of the card's wall
+// One execution of one program on one device, as its zones show it. Times are cycles of the card's wall
 // clock; durations in ns are made from them with the clock of the device, rounded as tt-metal rounds.
 //
 //   firmware, kernel    first ZONE_START .. last ZONE_END of *-FW, *-KERNEL over all cores and processors

@@ -21,7 +21,7 @@ struct OpBuilder::Piece {
   uint32_t firmware_starts = 0, start_count = 0;
   bool has_firmware = false;
   uint64_t wait_front = 0, reserve_back = 0;
-  Range span;  // of everything, to tell executions apart
+  Range span;  // of everything, to distinguish executions
 
   bool empty() const { return !has_firmware && start_count == 0 && !seen.whole(); }
 

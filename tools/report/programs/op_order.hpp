@@ -1,4 +1,4 @@
-// The programs of a run in order of chip and start, with what only their neighbours tell: gaps, and which
+// The programs of a run in order of chip and start, with what only their neighbours show: gaps, and which
 // replay of its trace each one is. They are sorted in a spill (text/record_sort.hpp), so that memory does not
 // grow with them; but of every replay whose trace id is not known (captures) 8 bytes are kept.
 #pragma once

@@ -143,7 +143,7 @@ class Session {
     if (one.stopped) return false;
     one.record.attempt = attempt;
     journal_.append(to_json(one.record));
-    tell(one.record);
+    report(one.record);
     const RunRecord& record = done_[run.number] = std::move(one.record);
     return record.outcome != Outcome::hang || recover(record);
   }
@@ -166,7 +166,7 @@ class Session {
                    (code < 0 ? std::string("did not end") : "ended with exit code " + std::to_string(code)));
   }
 
-  void tell(const RunRecord& r) const {
+  void report(const RunRecord& r) const {
     std::string line = "run " + std::to_string(r.number) + " of " + std::to_string(schedule_.size()) + ": " +
                        to_string(r.arm);
     if (r.arm == Arm::delay) line += " " + r.unit + " by " + std::to_string(r.cycles) + " cycles";

@@ -28,7 +28,7 @@ struct Observed {
 Observed observe(const Observe& what, const std::string& folder, unsigned number, bool device_zones,
                  double seconds);
 
-// Names of observables that tell where time went on the device: many, and corrected among themselves.
+// Names of observables that show where time went on the device: many, and corrected among themselves.
 bool is_detail(std::string_view name);
 
 }  // namespace ttc::delay

@@ -22,7 +22,7 @@ namespace ttc::delay {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr auto kLook = std::chrono::milliseconds(5);
+constexpr auto kPoll = std::chrono::milliseconds(5);
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> all;
@@ -121,7 +121,7 @@ bool end_marked(const std::string& mark, uint64_t grace_ns) {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     std::this_thread::sleep_for(
-        kLook);  // processes that are no children of ours have no descriptor to wait for them all
+        kPoll);  // processes that are no children of ours have no descriptor to wait for them all
   }
   return any;
 }

@@ -113,7 +113,7 @@ void HostTracks::define(Process& process, const HostEvent& event) {
     case EventKind::thread_name: {
       Thread& thread = thread_of(process, event.subject);
       thread.named = true;
-      if (!thread.told) thread.shown.name = event.text;
+      if (!thread.reported) thread.shown.name = event.text;
       return;
     }
     case EventKind::source: {
@@ -126,7 +126,8 @@ void HostTracks::define(Process& process, const HostEvent& event) {
       return;
     }
     case EventKind::process:
-      if (!process.told) process.shown.name.assign(text_part(rest)).append(process.marks ? " (marks)" : "");
+      if (!process.reported)
+        process.shown.name.assign(text_part(rest)).append(process.marks ? " (marks)" : "");
       return;
     default:
       return;
@@ -254,8 +255,8 @@ void HostTracks::value(HostWriter& to, Process& process, const Event& event) {
 
 // The first event of the thread.
 void HostTracks::hand_over(HostWriter& to, Process& process, Thread& thread) {
-  if (!std::exchange(process.told, true)) to.host_process(process.shown);
-  if (!std::exchange(thread.told, true)) {
+  if (!std::exchange(process.reported, true)) to.host_process(process.shown);
+  if (!std::exchange(thread.reported, true)) {
     if (thread.shown.name.empty()) thread.shown.name = "thread " + std::to_string(thread.shown.tid);
     to.host_thread(thread.shown);
   }

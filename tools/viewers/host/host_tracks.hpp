@@ -120,7 +120,7 @@ class HostTracks {
   };
   struct Thread {
     HostThread shown;
-    bool told = false, named = false;
+    bool reported = false, named = false;
     uint64_t last_ns = 0;
     uint64_t first = 0;  // events handed over
     std::deque<Event> events;
@@ -131,7 +131,7 @@ class HostTracks {
   };
   struct Process {
     HostProcess shown;
-    bool told = false;
+    bool reported = false;
     bool marks = false;  // of `ttcollect mark` and its libraries, which name no threads
     std::unordered_map<uint64_t, std::string> strings;
     std::unordered_map<uint64_t, HostSource> sources;

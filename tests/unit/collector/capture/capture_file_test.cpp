@@ -139,7 +139,7 @@ TEST(CaptureFile, any_flipped_bit_gives_an_answer) {
   EXPECT_GT(silent, 0u);
 }
 
-TEST(CaptureFile, a_hole_between_blocks_is_leapt_over_and_told) {
+TEST(CaptureFile, a_hole_between_blocks_is_leapt_over_and_reported) {
   auto run = small_run();
   std::string text = file_of({run[0], run[1]}, false);
   const std::string head = file_of({run[0]}, false);

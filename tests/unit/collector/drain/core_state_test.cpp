@@ -67,9 +67,9 @@ TEST(Rewind, is_late_where_more_than_one_reset_may_have_passed) {
   EXPECT_TRUE(in_time.pending());
   EXPECT_FALSE(in_time.late);
   EXPECT_EQ(in_time.after_ns, 1000u);
-  Rewind told;
-  told.note(polls, true, 2500);
-  EXPECT_TRUE(told.late);
+  Rewind reported;
+  reported.note(polls, true, 2500);
+  EXPECT_TRUE(reported.late);
   Rewind unproven;  // polled in time, but nothing was proven for longer
   unproven.note(polls, false, 1001 + kDeadline);
   EXPECT_TRUE(unproven.late);

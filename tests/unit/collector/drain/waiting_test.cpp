@@ -26,7 +26,7 @@ class WaitingMarkers : public RingReading, public testing::Test {
     attachment_.clock = [this] { return now_ns_; };
     attachment_.begun_ns = attachment_.begun_cycles = now_ns_;
     options_.bytes_per_risc = 4 * MacroCard::kLogWords;
-    options_.tell = [this](const std::string& sentence) { told_.push_back(sentence); };
+    options_.report = [this](const std::string& sentence) { reported_.push_back(sentence); };
   }
   void poll_for(uint64_t ns, collect::Drain& drain) {
     for (uint64_t passed = 0; passed < ns; passed += 1'000'000) {
@@ -43,7 +43,7 @@ class WaitingMarkers : public RingReading, public testing::Test {
   collect::Attachment attachment_;
   collect::DrainOptions options_;
   uint64_t now_ns_ = MacroCard::kBeginNs;
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
 };
 
 TEST_F(WaitingMarkers, whose_first_frame_never_lands_while_the_mode_is_open_are_told_of_once) {
@@ -56,11 +56,11 @@ TEST_F(WaitingMarkers, whose_first_frame_never_lands_while_the_mode_is_open_are_
   card_.store(MacroCard::kControlAddress + 4u * card_.format().done,
               0);  // the next launch has begun: L1 settles nothing
   poll_for(1'000'000'000, drain);
-  EXPECT_TRUE(told_.empty()) << told_.front();
+  EXPECT_TRUE(reported_.empty()) << reported_.front();
   poll_for(3'000'000'000, drain);
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_NE(told_[0].find("core (1,2)"), std::string::npos) << told_[0];
-  EXPECT_NE(told_[0].find("--mode"), std::string::npos) << told_[0];
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_NE(reported_[0].find("core (1,2)"), std::string::npos) << reported_[0];
+  EXPECT_NE(reported_[0].find("--mode"), std::string::npos) << reported_[0];
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(CpuChoice, near_the_card_and_away_from_the_workload_as_far_as_that_goes) {
   }
 }
 
-TEST(HostFit, follows_the_cards_node_and_does_nothing_where_it_is_not_told) {
+TEST(HostFit, follows_the_cards_node_and_does_nothing_where_it_is_not_reported) {
   const CpuSet all{0, 1, 2, 3};
   HostFit fit = fit_for(1, "2-3", all, {pinned(2)});
   EXPECT_EQ(fit.cpus.cpus, CpuSet{3});

@@ -120,22 +120,23 @@ bool permitted() {
 TEST(RealTime, a_thread_that_does_not_sleep_is_stopped_by_the_watchdog_and_begins_again_later) {
   on_a_thread([] {
     if (!permitted()) return;
-    std::vector<std::string> told;
-    RealTime real_time([&](const std::string& text) { told.push_back(text); }, {20'000'000, 5'000'000'000});
+    std::vector<std::string> reported;
+    RealTime real_time([&](const std::string& text) { reported.push_back(text); },
+                       {20'000'000, 5'000'000'000});
     ASSERT_EQ(scheduling_of_this_thread(), SCHED_FIFO);
     const double began = cpu_s();
     while (scheduling_of_this_thread() == SCHED_FIFO && cpu_s() < began + 5) {
     }
     ASSERT_EQ(scheduling_of_this_thread(), SCHED_OTHER) << "5 s of CPU time without a pause";
     EXPECT_EQ(real_time.rest_ns(1), 0u);
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_NE(told[0].find("did not sleep for 20 ms"), std::string::npos) << told[0];
+    ASSERT_EQ(reported.size(), 1u);
+    EXPECT_NE(reported[0].find("did not sleep for 20 ms"), std::string::npos) << reported[0];
     EXPECT_EQ(real_time.account().stopped, 1u);
     real_time.rest_ns(4'999'999'999);
     EXPECT_EQ(scheduling_of_this_thread(), SCHED_OTHER) << "its pause is not over";
     real_time.rest_ns(5'000'000'001);
     EXPECT_EQ(scheduling_of_this_thread(), SCHED_FIFO);
-    EXPECT_EQ(told.size(), 1u);
+    EXPECT_EQ(reported.size(), 1u);
   });
   bool granted = false;
   on_a_thread([&] { granted = permitted(); });

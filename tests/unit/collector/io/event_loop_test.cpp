@@ -83,7 +83,7 @@ TEST_P(EventLoops, a_signal_is_seen_until_it_is_consumed_and_seen_again_when_it_
       EXPECT_TRUE(events->wait(kLong).signal) << "not consumed yet";
       signalfd_siginfo info;
       ASSERT_EQ(read(fd, &info, sizeof info), static_cast<ssize_t>(sizeof info));
-      events->wait(0);  // may still tell of what was there when it was armed
+      events->wait(0);  // may still report what was there when it was armed
       EXPECT_FALSE(events->wait(kMillisecond).signal) << "round " << round;
     }
   }

@@ -88,7 +88,7 @@ TEST(LossLog, a_long_loss_does_not_fill_the_ring_with_itself) {
     a.losses.open(kHere, LossCause::dropped_on_card, 1, launches);
   EXPECT_LE(a.published.size(), 20u);
   EXPECT_GE(a.published.back().launches, 50000u);
-  a.losses.tell_open();
+  a.losses.report_open();
   EXPECT_EQ(a.published.back().launches, 100000u);
   EXPECT_EQ(a.losses.intervals().size(), 1u);
 }
@@ -129,7 +129,7 @@ TEST(LossLog, the_last_record_of_each_id_is_the_interval) {
     else
       a.losses.close(where, cause, static_cast<uint64_t>(i));
   }
-  a.losses.tell_open();  // what grew since it was last published
+  a.losses.report_open();  // what grew since it was last published
   std::map<uint64_t, LossRecord> last;
   for (const LossRecord& r : a.published) last[r.id] = r;
   ASSERT_EQ(last.size(), a.losses.intervals().size());

@@ -146,24 +146,24 @@ TEST(LossMerge, what_was_lost_before_a_reset_counts) {
 
 // Intervals that stay open for a while, as when the log is full, with launches counted meanwhile.
 TEST(LossMerge, launches_of_open_intervals_add_up_and_every_one_is_inside) {
-  std::map<uint64_t, LossRecord> told;
-  LossLog account([&](const LossRecord& r) { told[r.id] = r; });
+  std::map<uint64_t, LossRecord> reported;
+  LossLog account([&](const LossRecord& r) { reported[r.id] = r; });
   uint64_t launches = 0;
   std::vector<LossRecord> all;
   for (uint64_t i = 0; i < 2000; ++i) {
     const uint64_t from = 1000 * i + 1;
     account.open(kCoreHere, LossCause::dropped_on_card, from, 2);
-    EXPECT_EQ(told.rbegin()->second.to_cycles, shm::kOpenEnd) << "while it lasts its end is not known";
+    EXPECT_EQ(reported.rbegin()->second.to_cycles, shm::kOpenEnd) << "while it lasts its end is not known";
     account.open(kCoreHere, LossCause::dropped_on_card, from + 10, 5);
     account.close(kCoreHere, LossCause::dropped_on_card, from + 500);
     launches += 5;
     all.emplace_back();
     all.back().risc = kCoreHere.risc, all.back().from_cycles = from, all.back().to_cycles = from + 500;
   }
-  EXPECT_LE(told.size(), 32 * 8u);
+  EXPECT_LE(reported.size(), 32 * 8u);
   std::vector<LossRecord> intervals;
   uint64_t sum = 0;
-  for (const auto& [id, r] : told) intervals.push_back(r), sum += r.launches;
+  for (const auto& [id, r] : reported) intervals.push_back(r), sum += r.launches;
   EXPECT_EQ(sum, launches);
   EXPECT_NE(intervals.back().to_cycles, shm::kOpenEnd);
   for (const LossRecord& loss : all) ASSERT_TRUE(inside(loss, intervals));

@@ -354,7 +354,7 @@ TEST_F(CaptureLimits, by_time_also_when_the_clock_goes_back) {
   EXPECT_EQ(a.words, kWords);
 }
 
-TEST_F(CaptureLimits, a_file_removed_underneath_is_begun_anew_and_told) {
+TEST_F(CaptureLimits, a_file_removed_underneath_is_begun_anew_and_reported) {
   Feed ring("removed");
   CaptureOptions o = options();
   o.memory_bytes = 64 << 20;

@@ -225,7 +225,7 @@ TEST(Capture, behind_damage_nothing_is_delivered_any_more) {
   EXPECT_EQ(reader.damage(), damage);
 }
 
-TEST(Capture, a_cut_stays_told) {
+TEST(Capture, a_cut_stays_reported) {
   for (const size_t length : {sizeof(CaptureHeader) + 3, sizeof(CaptureHeader) + 40}) {
     const MemoryPath file(whole().substr(0, length));
     CaptureReader reader(file.path());

@@ -34,7 +34,7 @@ class Flight : public testing::Test {
     options_.clock = [this] { return now_ns_++; };
   }
   ~Flight() override {
-    for (const FlightRecording& r : told_) std::remove(r.file.path.c_str());
+    for (const FlightRecording& r : reported_) std::remove(r.file.path.c_str());
     segment_.reset();
     shm::remove_segment(name_);
   }
@@ -42,7 +42,7 @@ class Flight : public testing::Test {
   void start(const char* trigger, int pid = 0) {
     ASSERT_EQ(add_trigger(trigger, options_.rules), "");
     recorder_ = std::make_unique<FlightRecorder>(options_, [this](const FlightRecording& r) {
-      told_.push_back(r);
+      reported_.push_back(r);
       ++recorded_;
     });
     recorder_->add(name_, pid);
@@ -88,7 +88,7 @@ class Flight : public testing::Test {
   std::unique_ptr<Publisher> publisher_;
   FlightOptions options_;
   std::unique_ptr<FlightRecorder> recorder_;
-  std::vector<FlightRecording> told_;  // the recorder's thread's until finish()
+  std::vector<FlightRecording> reported_;  // the recorder's thread's until finish()
   std::atomic<unsigned> recorded_{0};
   uint64_t sequence_ = 0;
   uint32_t offset_ = 0;
@@ -98,7 +98,7 @@ TEST_F(Flight, nothing_is_written_until_something_happens) {
   start("loss");
   publish_words(0);
   end();
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(reported_.empty());
   EXPECT_NE(access((base_ + ".0001.ttc").c_str(), F_OK), 0);
 }
 
@@ -109,11 +109,11 @@ TEST_F(Flight, a_loss_is_recorded_at_once_and_the_next_is_held_back) {
   await_recordings(1);
   publish_loss();
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(told_[0].error, "");
-  EXPECT_EQ(told_[0].file.path, base_ + ".0001.ttc");
-  EXPECT_EQ(told_[0].why, "loss: dropped on card on 0-0 RISC 0");
-  EXPECT_EQ(words_in(told_[0].file.path), 1u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].error, "");
+  EXPECT_EQ(reported_[0].file.path, base_ + ".0001.ttc");
+  EXPECT_EQ(reported_[0].why, "loss: dropped on card on 0-0 RISC 0");
+  EXPECT_EQ(words_in(reported_[0].file.path), 1u);
   EXPECT_EQ(recorder_->held_back(), 1u);
 }
 
@@ -126,9 +126,9 @@ TEST_F(Flight, recordings_of_an_earlier_run_stay_and_the_numbers_go_on) {
   publish_loss();
   await_recordings(1);
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(told_[0].error, "");
-  EXPECT_EQ(told_[0].file.path, base_ + ".0003.ttc");
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].error, "");
+  EXPECT_EQ(reported_[0].file.path, base_ + ".0003.ttc");
   EXPECT_EQ(std::filesystem::file_size(kept), 4u);
   for (const std::string& file : {kept, others[0], others[1], others[2]}) std::filesystem::remove(file);
 }
@@ -149,8 +149,8 @@ TEST_F(Flight, a_lane_that_falls_silent) {
   publish_words(0);
   publish_words(kHour);
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(told_[0].why.substr(0, 26), "no marker from 1-2 RISC 3 ") << told_[0].why;
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(reported_[0].why.substr(0, 26), "no marker from 1-2 RISC 3 ") << reported_[0].why;
 }
 
 TEST_F(Flight, the_exit_of_the_workload_also_where_nobody_waited_for_it) {
@@ -163,8 +163,8 @@ TEST_F(Flight, the_exit_of_the_workload_also_where_nobody_waited_for_it) {
   await_recordings(1);  // the child is a zombie now
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
   end();
-  ASSERT_EQ(told_.size(), 1u) << "reported once";
-  EXPECT_EQ(told_[0].why, "the workload (pid " + std::to_string(child) + ") has exited");
+  ASSERT_EQ(reported_.size(), 1u) << "reported once";
+  EXPECT_EQ(reported_[0].why, "the workload (pid " + std::to_string(child) + ") has exited");
 }
 
 TEST_F(Flight, pre_time_leaves_out_what_was_read_before) {
@@ -177,8 +177,8 @@ TEST_F(Flight, pre_time_leaves_out_what_was_read_before) {
   publish_loss();
   await_recordings(1);
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(words_in(told_[0].file.path), 2u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(words_in(reported_[0].file.path), 2u);
 }
 
 TEST_F(Flight, pre_time_longer_than_the_machine_is_up_leaves_nothing_out) {
@@ -191,8 +191,8 @@ TEST_F(Flight, pre_time_longer_than_the_machine_is_up_leaves_nothing_out) {
   publish_loss();
   await_recordings(1);
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(words_in(told_[0].file.path), 3u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(words_in(reported_[0].file.path), 3u);
 }
 
 TEST_F(Flight, a_snapshot_of_longer_than_the_machine_is_up_leaves_nothing_out) {
@@ -216,7 +216,7 @@ TEST_F(Flight, without_pre_time_all_that_is_kept_is_recorded) {
   publish_loss();
   await_recordings(1);
   end();
-  EXPECT_EQ(words_in(told_[0].file.path), 1u);
+  EXPECT_EQ(words_in(reported_[0].file.path), 1u);
 }
 
 TEST_F(Flight, post_time_takes_in_what_comes_after_and_ends_with_the_run) {
@@ -226,8 +226,8 @@ TEST_F(Flight, post_time_takes_in_what_comes_after_and_ends_with_the_run) {
   for (int i = 0; i < 5; ++i) publish_words(0);
   EXPECT_EQ(recorded_, 0u) << "it is not due for an hour";
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(words_in(told_[0].file.path), 5u);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_EQ(words_in(reported_[0].file.path), 5u);
 }
 
 TEST_F(Flight, who_asks_is_not_held_back_and_does_not_put_off_what_is_due) {
@@ -240,9 +240,9 @@ TEST_F(Flight, who_asks_is_not_held_back_and_does_not_put_off_what_is_due) {
     await_recordings(i);
   }
   end();
-  ASSERT_EQ(told_.size(), 3u);
-  EXPECT_EQ(told_[2].why, "asked for by SIGUSR1");
-  EXPECT_EQ(told_[2].file.path, base_ + ".0003.ttc");
+  ASSERT_EQ(reported_.size(), 3u);
+  EXPECT_EQ(reported_[2].why, "asked for by SIGUSR1");
+  EXPECT_EQ(reported_[2].file.path, base_ + ".0003.ttc");
 }
 
 TEST_F(Flight, asked_for_while_another_is_due_makes_one_recording_of_both) {
@@ -251,8 +251,8 @@ TEST_F(Flight, asked_for_while_another_is_due_makes_one_recording_of_both) {
   recorder_->ask("first");
   recorder_->ask("second");
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_NE(told_[0].why.find("second"), std::string::npos);
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_NE(reported_[0].why.find("second"), std::string::npos);
 }
 
 TEST_F(Flight, a_place_that_cannot_be_written_is_told_and_collecting_goes_on) {
@@ -261,8 +261,8 @@ TEST_F(Flight, a_place_that_cannot_be_written_is_told_and_collecting_goes_on) {
   publish_loss();
   await_recordings(1);
   end();
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_NE(told_[0].error.find("cannot be written"), std::string::npos) << told_[0].error;
+  ASSERT_EQ(reported_.size(), 1u);
+  EXPECT_NE(reported_[0].error.find("cannot be written"), std::string::npos) << reported_[0].error;
 }
 
 }  // namespace

@@ -114,17 +114,17 @@ TEST(Triggers, how_long_a_zone_took_across_a_gap_is_not_known) {
     words.push_back(static_cast<uint32_t>(start + 25));
     return words_chunk(1, 2, 0, {{3, 0, words}});
   };
-  for (const bool told : {false, true}) {
+  for (const bool reported : {false, true}) {
     TriggerWatch lapped(rules_of({"zone:MATMUL>1us"}));
     lapped.push(names());
     EXPECT_FALSE(lapped.push(launch_chunk(1000, kMatmul, 10, 1000, false)));
-    if (told) lapped.missed();
-    EXPECT_NE(lapped.push(rest(900'000)).has_value(), told);
+    if (reported) lapped.missed();
+    EXPECT_NE(lapped.push(rest(900'000)).has_value(), reported);
     TriggerWatch lost(rules_of({"zone:MATMUL>1us"}));
     lost.push(names());
     EXPECT_FALSE(lost.push(launch_chunk(1000, kMatmul, 10, 1000, false)));
-    if (told) lost.push(loss(shm::LossCause::dropped_on_card));
-    EXPECT_NE(lost.push(rest(900'000)).has_value(), told);
+    if (reported) lost.push(loss(shm::LossCause::dropped_on_card));
+    EXPECT_NE(lost.push(rest(900'000)).has_value(), reported);
   }
 }
 

@@ -267,7 +267,7 @@ TEST_F(Recycling, leaves_quick_push_alone) {
   uint64_t seed = std::getenv("TTC_TRACE") ? std::strtoull(std::getenv("TTC_TRACE"), nullptr, 10)
                                            : std::random_device{}();
   std::cout << "seeds from " << seed << "\n";
-  uint64_t told = 0;
+  uint64_t reported = 0;
   for (uint64_t i = 0; i < (many_worlds() ? 50'000 : 60) / kSlower; ++i, ++seed) {
     Adversary world(seed);
     world.options.core.quick_push_from = static_cast<int>(world.below(60));
@@ -276,11 +276,11 @@ TEST_F(Recycling, leaves_quick_push_alone) {
     run.trace = std::getenv("TTC_TRACE") != nullptr;
     const std::string wrong = run.run(totals);
     ASSERT_TRUE(wrong.empty() || wrong.starts_with("losses are reported")) << wrong << ", seed " << seed;
-    told += run.told().find("quick push") != std::string::npos;
+    reported += run.reported().find("quick push") != std::string::npos;
   }
-  std::cout << totals.text() << "; " << told << " messages of quick push\n";
+  std::cout << totals.text() << "; " << reported << " messages of quick push\n";
   if (kSlower > 1) return;  // of three runs none may have it
-  EXPECT_GT(told, 0u);
+  EXPECT_GT(reported, 0u);
 }
 
 }  // namespace

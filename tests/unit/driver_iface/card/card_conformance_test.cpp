@@ -40,7 +40,7 @@ class Rig {
   virtual bool sees_loads() const { return true; }
 };
 
-using testing_support::tell_listeners;
+using testing_support::report_listeners;
 
 class EmulatedRig : public Rig {
  public:
@@ -90,7 +90,7 @@ class DriverRig : public EmulatedRig {
     spec_ = "pci:" + node.pci;
   }
   ~DriverRig() override {
-    tell_listeners(model_.notice_directory(), 2);  // an announced reset would keep the next rig's card shut
+    report_listeners(model_.notice_directory(), 2);  // an announced reset would keep the next rig's card shut
     kmd::use_system(kmd::linux_system());
     rmdir(model_.notice_directory().c_str());
   }
@@ -100,7 +100,7 @@ class DriverRig : public EmulatedRig {
     a.violations = model_.state(0).hazards.size() + model_.bad_unmaps();
     return a;
   }
-  void announce_leaving() override { tell_listeners(model_.notice_directory(), 1); }
+  void announce_leaving() override { report_listeners(model_.notice_directory(), 1); }
   void vanish() override { model_.unplug(0); }
   bool has_descriptor() const override { return false; }
   bool opening_loads() const override { return true; }

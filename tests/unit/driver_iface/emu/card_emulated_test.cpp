@@ -48,7 +48,7 @@ std::string error_of(F f) {
   return {};
 }
 
-TEST(EmulatedCard, virtual_time_moves_only_when_told) {
+TEST(EmulatedCard, virtual_time_moves_only_when_reported) {
   auto o = options("virtual");
   o.start_cycles = 1000;
   o.drift_ppm = 500;

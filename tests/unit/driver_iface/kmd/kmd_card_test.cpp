@@ -271,7 +271,7 @@ TEST_P(KmdCard, every_driver_from_2_0_on_is_worked_with) {
     open(std::to_string(minor));
     EXPECT_EQ(read(), Access::ok);
     EXPECT_TRUE(noted("driver 2." + std::to_string(minor) + ".1"));
-    EXPECT_EQ(noted("does not tell who"), minor < 5);
+    EXPECT_EQ(noted("does not report who"), minor < 5);
     EXPECT_EQ(noted("has no power votes"), minor < 6);
     EXPECT_EQ(noted("does not revoke mappings"), minor == 6);
     EXPECT_EQ(noted("newer than"), minor > 10);
@@ -438,7 +438,7 @@ TEST_P(KmdCard, a_chip_whose_tiles_do_not_answer_is_left_alone) {
 // They should answer; a board whose fused-off tiles do not costs one read a line.
 TEST_P(KmdCard, fused_off_lines_that_do_not_answer_are_left_out_as_a_whole) {
   ModelNode node;
-  node.telemetry = false;  // which would tell
+  node.telemetry = false;  // which would show it
   add(node);
   const auto dead = [&](Coord c) { return blackhole() ? c.x == 15 || c.x == 16 : c.y == 10 || c.y == 11; };
   for (const Tile& t : chip().tiles())
@@ -669,7 +669,7 @@ TEST_P(KmdCard, an_announced_reset_leaves_time_to_let_go) {
   add();
   open();
   EXPECT_EQ(card->health(), Health::ok);
-  ASSERT_EQ(testing_support::tell_listeners(notices, 1), 1u);
+  ASSERT_EQ(testing_support::report_listeners(notices, 1), 1u);
   EXPECT_EQ(card->health(), Health::leaving);
   EXPECT_EQ(read(), Access::ok);
   card.reset();
@@ -679,7 +679,7 @@ TEST_P(KmdCard, an_announced_reset_leaves_time_to_let_go) {
   model.reset(0);
   model.post_reset(0);
   expect_refusal("0", {"announced"});
-  ASSERT_EQ(testing_support::tell_listeners(notices, 2), 1u);
+  ASSERT_EQ(testing_support::report_listeners(notices, 2), 1u);
   open();
   EXPECT_EQ(card->health(), Health::ok) << "an announcement is for the cards that were open";
 }

@@ -16,7 +16,7 @@
 namespace ttc::card {
 namespace {
 
-using testing_support::tell_listeners;
+using testing_support::report_listeners;
 
 class ResetNoticeTest : public testing::Test {
  protected:
@@ -60,13 +60,13 @@ TEST_F(ResetNoticeTest, counts_announcements_and_nothing_else) {
   ASSERT_TRUE(notice) << why;
   EXPECT_EQ(notice->announced(), 0u);
   EXPECT_FALSE(notice->under_way());
-  ASSERT_EQ(tell_listeners(directory, 1), 1u);
+  ASSERT_EQ(report_listeners(directory, 1), 1u);
   EXPECT_EQ(notice->announced(), 1u);
   EXPECT_TRUE(notice->under_way());
-  ASSERT_EQ(tell_listeners(directory, 2), 1u);
+  ASSERT_EQ(report_listeners(directory, 2), 1u);
   EXPECT_FALSE(notice->under_way());
   EXPECT_EQ(notice->announced(), 1u) << "2 says that it is over";
-  ASSERT_EQ(tell_listeners(directory, 1), 1u);
+  ASSERT_EQ(report_listeners(directory, 1), 1u);
   EXPECT_EQ(notice->announced(), 2u);
 }
 

@@ -240,7 +240,7 @@ TEST(DeviceCsv, had_6_columns_with_fixed_ids_for_the_firmwares_zones) {
                 "0,1,2,BRISC,4,200\n");
 }
 
-TEST(DeviceCsv, takes_another_order_when_told) {
+TEST(DeviceCsv, takes_another_order_when_reported) {
   const auto times = [](const std::string& text) {
     std::vector<std::string> all;
     for (size_t at = text.find("\n0,1,2"); at != std::string::npos; at = text.find("\n0,1,2", at + 1)) {

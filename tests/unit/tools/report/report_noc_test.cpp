@@ -94,7 +94,7 @@ class NocTracesTest : public testing::Test {
       if (e.contains("type")) only.push_back(e);
     return only;
   }
-  bool told(const std::string& part) const {
+  bool reported(const std::string& part) const {
     for (const std::string& n : traces_.remarks())
       if (n.find(part) != n.npos) return true;
     return false;
@@ -152,7 +152,7 @@ TEST_F(NocTracesTest, a_send_over_the_fabric_is_one_event) {
   EXPECT_EQ(e[0]["timestamp"], 2020);
   EXPECT_EQ(e[0]["dst"], json::array({{{"dx", 2}, {"dy", 1}, {"noc", "NOC_0"}, {"num_bytes", 128}}}));
   EXPECT_FALSE(e[0].contains("dx"));
-  EXPECT_TRUE(told("topology.json"));
+  EXPECT_TRUE(reported("topology.json"));
 }
 
 TEST_F(NocTracesTest, routes_of_a_line_and_of_a_mesh) {
@@ -193,8 +193,8 @@ TEST_F(NocTracesTest, what_is_incomplete_is_told_and_the_rest_kept) {
   const json e = events();
   ASSERT_EQ(e.size(), 1u);
   EXPECT_EQ(e[0]["type"], "READ");
-  EXPECT_TRUE(told("2 sends over the fabric that lack"));
-  EXPECT_TRUE(told("routings of the fabric without their write"));
+  EXPECT_TRUE(reported("2 sends over the fabric that lack"));
+  EXPECT_TRUE(reported("routings of the fabric without their write"));
 }
 
 TEST_F(NocTracesTest, events_far_apart_are_no_group) {
@@ -205,7 +205,7 @@ TEST_F(NocTracesTest, events_far_apart_are_no_group) {
        {zone(1000, true), event(2000, fabric(18, 18, 1)), event(2010, route_1d(1)),
         event(9000, local(kWrite, 25, 16)), event(9100, local(kRead, 18, 18)), zone(9900, false)});
   EXPECT_EQ(events().size(), 1u);
-  EXPECT_TRUE(told("implausibly far apart"));
+  EXPECT_TRUE(reported("implausibly far apart"));
 }
 
 TEST_F(NocTracesTest, zones_nest_and_every_processor_has_one) {
@@ -218,14 +218,14 @@ TEST_F(NocTracesTest, zones_nest_and_every_processor_has_one) {
       phases.push_back(e["zone"].get<std::string>() + e["zone_phase"].get<std::string>());
   EXPECT_EQ(phases, (std::vector<std::string>{"BRISC-KERNELZONE_START", "BRISC-KERNELZONE_END"}));
   EXPECT_EQ(events().size(), 1u);
-  EXPECT_TRUE(told("2 zone markers without their partner"));
-  EXPECT_TRUE(told("1 events of processors that have no zone"));
+  EXPECT_TRUE(reported("2 zone markers without their partner"));
+  EXPECT_TRUE(reported("1 events of processors that have no zone"));
 }
 
 TEST_F(NocTracesTest, places_that_are_none_are_left_out) {
   kernel(1, 1, {local(kRead, 14, 3), local(kRead, 18, 18)});
   EXPECT_EQ(events().size(), 1u);
-  EXPECT_TRUE(told("1 events that went to a place the chip does not have"));
+  EXPECT_TRUE(reported("1 events that went to a place the chip does not have"));
 }
 
 // Cards whose clocks stand at different counts and run at different speeds.
@@ -250,7 +250,7 @@ TEST_F(NocTracesTest, times_of_several_devices_are_those_of_the_lowest) {
   EXPECT_EQ(events(0)[0]["timestamp"], 2000);
   // 1000 cycles of the second card after its beginning are 800 ns, and so 800 cycles of the first.
   EXPECT_EQ(events(1)[0]["timestamp"], 1000 + 800);
-  EXPECT_FALSE(told("nothing relates"));
+  EXPECT_FALSE(reported("nothing relates"));
 }
 
 TEST_F(NocTracesTest, sync_info_of_the_workload_relates_devices_too) {
@@ -266,14 +266,14 @@ TEST_F(NocTracesTest, sync_info_of_the_workload_relates_devices_too) {
   EXPECT_EQ(events(1)[0]["timestamp"], 1000);
 }
 
-TEST_F(NocTracesTest, devices_that_nothing_relates_are_told) {
+TEST_F(NocTracesTest, devices_that_nothing_relates_are_reported) {
   add_device(1, "wormhole_b0");
   std::ofstream(directory_ + "/sync_device_info.csv")  // as of runs whose devices were not compared
       << "device id,device_frequency_ratio,device_shift\n0,1.0,0\n1,1.0,0\n";
   kernel(1, 1, {local(kRead, 18, 18)});
   kernel(1, 1, {local(kRead, 18, 18)}, 1);
   EXPECT_EQ(events(1)[0]["timestamp"], 2000);
-  EXPECT_TRUE(told("nothing relates"));
+  EXPECT_TRUE(reported("nothing relates"));
 }
 
 TEST_F(NocTracesTest, one_device_has_a_topology_of_its_own) {

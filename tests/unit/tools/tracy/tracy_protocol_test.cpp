@@ -32,7 +32,7 @@ TEST(TracyDialects, no_two_items_of_a_dialect_share_a_number) {
   }
 }
 
-// tracy public/common/TracyQueue.hpp, the cells that tell dialects apart.
+// tracy public/common/TracyQueue.hpp, the cells that distinguish dialects.
 TEST(TracyDialects, numbers_and_lengths_are_the_protocols) {
   const Dialect &d64 = *dialect_for(64, true), &fork = *dialect_for(66, true), &d69 = *dialect_for(69, true),
                 &d79 = *dialect_for(79, true), &d82 = *dialect_for(82, true), &d83 = *dialect_for(83, true);

@@ -125,7 +125,7 @@ TEST(TracyTimeline, names_beyond_the_limit_share_a_location_and_are_texts) {
   }
 }
 
-TEST(TracyTimeline, what_lies_outside_of_the_trace_is_left_out_and_told) {
+TEST(TracyTimeline, what_lies_outside_of_the_trace_is_left_out_and_reported) {
   Trace trace(69);
   const TimelineLane lane = trace.lane(0);
   trace.zone(lane, 7, -5);
@@ -165,7 +165,7 @@ TEST(TracyTimeline, a_device_context_whose_times_would_go_back_is_left_for_anoth
   EXPECT_TRUE(trace.sent.said("Device: 0, Logical (1,0) Physical (2,1)"));
 }
 
-TEST(TracyTimeline, lanes_beyond_the_threads_of_a_trace_are_left_out_and_told) {
+TEST(TracyTimeline, lanes_beyond_the_threads_of_a_trace_are_left_out_and_reported) {
   Trace trace(82);
   const TimelineLane fits = trace.lane(32'000), does_not = trace.lane(33'000);
   trace.zone(fits, 7, 100);

@@ -29,7 +29,7 @@ std::vector<Marker> markers_of(const std::string& text) {
 }
 
 // A step a word: what, the marker's letter, its flaw. "(A" begin, ")a" end, "!A" mark, "'" beside the lane.
-std::string told(std::span<const ZoneStep> steps, const std::string& text) {
+std::string reported(std::span<const ZoneStep> steps, const std::string& text) {
   std::string all;
   for (const ZoneStep& s : steps) {
     if (!all.empty()) all += ' ';
@@ -47,7 +47,7 @@ struct Lane {
   ZoneSteps zones;
   std::string frame(const std::string& text, char main = 'F', bool late = false) {
     const auto markers = markers_of(text);
-    return told(zones.of(markers, static_cast<uint16_t>(main), late), text);
+    return reported(zones.of(markers, static_cast<uint16_t>(main), late), text);
   }
 };
 
