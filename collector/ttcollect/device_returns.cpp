@@ -88,11 +88,13 @@ bool DeviceRun::await_return() {
     try {
       attach_once();
       // What is leaving would be gone at any moment, as if unannounced.
-      const bool leaves = card_->health() == Health::leaving, same = card_->identity().live_name == awaited;
-      if (same && !leaves) return true;
-      why =
-          same ? "the card is still leaving"
-               : "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
+      const Health health = card_->health();
+      if (card_->identity().live_name != awaited)
+        why = "another card is there now (" + card_->identity().live_name + " instead of " + awaited + ")";
+      else if (health == Health::ok)
+        return true;
+      else
+        why = health == Health::leaving ? "the card is still leaving" : "the card went away again";
     } catch (const card::OpenError& e) {
       why = e.what();
     } catch (const AttachError& e) {

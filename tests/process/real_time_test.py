@@ -122,7 +122,7 @@ def refused():
     of_scheduling = ["RLIMIT_RTPRIO is 0", "setcap cap_sys_nice", "rtprio 10", "LimitRTPRIO=10", "--cap-add SYS_NICE"]
     of_memory = ["RLIMIT_MEMLOCK is 8192 KiB", "cap_ipc_lock=ep " + os.path.join(h.BIN, "ttcollect"), "memlock unlimited",
                  "LimitMEMLOCK=infinity", "--cap-add IPC_LOCK"]
-    told, line = said(name, as_nobody(NO_PRIORITY), "normal", None, 0)
+    told, line = said(name, as_nobody(NO_PRIORITY), "normal", None, os.nice(0))
     h.check(not told["memory_locked"] and all(words in line for words in of_scheduling + of_memory), f"{told} {line}")
     told, line = said(name, {"preexec_fn": refuse_sched_fifo}, "nice", None, -20)
     h.check(told["memory_locked"] and "setcap cap_sys_nice=ep" in line and "is at nice -20" in line, f"{told} {line}")
@@ -135,7 +135,7 @@ def limits():
     """limits.conf grants less than --realtime asks for."""
     name, card = emulator()
     for limit, value, scheduling, priority, nice in ((resource.RLIMIT_NICE, 27, "nice", None, -7),
-                                                     (resource.RLIMIT_RTPRIO, 5, "fifo", 5, 0)):
+                                                     (resource.RLIMIT_RTPRIO, 5, "fifo", 5, os.nice(0))):
         said(name, as_nobody({**NO_PRIORITY, limit: value}), scheduling, priority, nice)
     card.terminate()
     h.finish(card)

@@ -200,7 +200,7 @@ def npe():
 def remote():
     """Chip 0 is captured; the log has rows of both, which for chip 0 must not come twice."""
     capture, log = h.work("run.ttc"), h.work("remote/profile_log_device.csv")
-    run = RunOf(["--cores", 2, "--programs", 20, "--host-reads", "every:10", "--rate", 100], ["-o", capture]).end()
+    run = RunOf(["--cores", 2, "--programs", 20, "--host-reads", "every:10", "--rate", 100, "--pace"], ["-o", capture]).end()
     os.makedirs(h.work("remote"))
     log_of(h.work("one.csv"), 30, chip=1)
     with open(h.work("one.csv")) as one, open(log, "w") as out:
