@@ -26,6 +26,9 @@ std::string name_of(card::Coord at) {
 constexpr std::chrono::milliseconds kRests[] = {std::chrono::milliseconds(110),
                                                 std::chrono::milliseconds(210)};
 
+// The host writes the cores' vectors one after the other.
+constexpr auto kNextVectors = std::chrono::milliseconds(5);
+
 // Nothing when the tile could not be read.
 std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t address, uint32_t bytes) {
   std::vector<uint64_t> raw((bytes + 7) / 8);
@@ -62,6 +65,7 @@ class Attaching {
   Attachment run() {
     note_begin();
     attach_tensix();
+    await_vectors();
     if (options_.ethernet)
       for (const CoreKind kind : {CoreKind::active_ethernet, CoreKind::idle_ethernet}) attach_ethernet(kind);
     look_again();
@@ -136,6 +140,7 @@ class Attaching {
       result_.mode = options_.mode.value_or(found.mode);
       result_.mode_given = options_.mode.has_value();
       take_cores(CoreKind::tensix, found, tiles);
+      tensix_ = found;
       if (!found.anchored && result_.cores.size() < 2) look_again();
       if (found.anchored || result_.cores.size() > 1 || tiles.size() == 1) return true;
       refusal = "tile " + name_of(tile) + ": what looks like a control vector of " +
@@ -144,6 +149,17 @@ class Attaching {
       result_.cores.clear(), taken_.clear(), seen_.reset(), left_out_.clear();
     }
     return false;
+  }
+
+  // Where the host is still writing vectors, cores that have none yet are examined until a pass finds no further one. Left out now, a
+  // core is left out for good.
+  void await_vectors() {
+    for (size_t before = 0; !left_out_.empty() && before != result_.cores.size() && alive();) {
+      before = result_.cores.size();
+      rest(kNextVectors);
+      for (const auto& [why, tiles] : std::exchange(left_out_, {}))
+        take_cores(CoreKind::tensix, tensix_, tiles);
+    }
   }
 
   // The same build runs there, or none: another layout than Tensix's is not looked for. Without a magic word
@@ -228,6 +244,7 @@ class Attaching {
     card::Coord tile;
   };
   std::vector<Unread> unread_;
+  markers::Discovery tensix_;  // what the Tensix tiles carry
   bool any_answered_ = false;
 };
 

@@ -57,7 +57,8 @@ struct AttachOptions {
 // Reads every Tensix and Ethernet tile that is not harvested. Tiles that are slow or silent are examined
 // again when all others were, twice at most and all together, so that attaching waits a third of a second
 // however many they are; how many unanswered loads that may cost is the guard's to limit (guarded_card.hpp).
-// Throws AttachError when no Tensix tile carries a profiler we read.
+// Tensix tiles without a vector are examined again after 5 ms, and again while a pass finds a further one: the host may be writing
+// them. Throws AttachError when no Tensix tile carries a profiler we read.
 Attachment attach(card::Card& card, const AttachOptions& options, const HostClock& clock = raw_now_ns);
 
 // Does this Tensix tile show a profiler that we read? Some 70 loads of one tile, where attach() reads all: for waiting.

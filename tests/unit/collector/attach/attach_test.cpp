@@ -99,6 +99,54 @@ TEST_F(Attach, a_tile_that_answers_again_is_taken) {
   EXPECT_LE(silent_loads(), 4u);
 }
 
+// A core's vector, taken away as if the host had not written it yet.
+struct HiddenVector {
+  HiddenVector(card::Card& card, card::EmulatedCard& emulated, const Attachment& a, const AttachedCore& of)
+      : core(of) {
+    std::vector<uint64_t> raw((a.layout->format.control_words + 1) / 2);
+    EXPECT_EQ(card.aim(card::Window::control, core.at, core.control_address), card::Access::ok);
+    EXPECT_EQ(card.copy(card::Window::control, core.control_address & (card::kWindowBytes - 1), raw),
+              card::Access::ok);
+    const auto* all = reinterpret_cast<const uint32_t*>(raw.data());
+    words.assign(all, all + a.layout->format.control_words);
+    store(emulated, std::vector<uint32_t>(words.size()));
+  }
+  void store(card::EmulatedCard& emulated, const std::vector<uint32_t>& what) const {
+    for (uint32_t w = 0; w < what.size(); ++w) emulated.store(core.at, core.control_address + 4 * w, what[w]);
+  }
+  AttachedCore core;
+  std::vector<uint32_t> words;
+};
+
+// Whoever attached while the host was writing the vectors collected from some of the cores only, to the end.
+TEST_F(Attach, cores_whose_vectors_are_still_being_written_were_left_out) {
+  open({});
+  const Attachment whole = attach(*observer, options);
+  std::vector<HiddenVector> later;
+  for (const size_t i : {3, 9}) later.emplace_back(*observer, *emulated, whole, whole.cores[i]);
+  options.rest = [&](std::chrono::milliseconds time) {
+    rests.push_back(time);
+    if (later.empty()) return;
+    later.back().store(*emulated, later.back().words);
+    later.pop_back();
+  };
+  const Attachment a = attach(*observer, options);
+  EXPECT_EQ(a.cores.size(), whole.cores.size());
+  EXPECT_TRUE(a.remarks.empty()) << a.remarks.front();
+  EXPECT_EQ(rests.size(), 2u);
+}
+
+TEST_F(Attach, cores_without_a_vector_are_waited_for_once) {
+  open({});
+  const Attachment whole = attach(*observer, options);
+  for (const size_t i : {3, 9}) HiddenVector(*observer, *emulated, whole, whole.cores[i]);
+  const Attachment a = attach(*observer, options);
+  EXPECT_EQ(a.cores.size(), whole.cores.size() - 2);
+  ASSERT_EQ(a.remarks.size(), 1u);
+  EXPECT_NE(a.remarks[0].find("2 tiles left out"), std::string::npos) << a.remarks[0];
+  EXPECT_EQ(rests.size(), 1u);
+}
+
 TEST_F(Attach, a_whole_card_waits_for_nobody) {
   open({});
   EXPECT_EQ(attach(*observer, options).cores.size(), tensix().size());
