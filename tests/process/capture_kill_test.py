@@ -21,7 +21,7 @@ POINTS = ("file_begun:1", "block_packed:1", "block_packed:3", "block_written:1",
           "segment_named:1", "segment_built:1", "segment_ready:1", "standing_written:1", "standing_written:2",
           "ring_claimed:1", "ring_written:1", "ring_published:1", "remains_moved:1", "ring_claimed:40", "ring_written:41",
           "ring_published:42", "ring_announced:3", "segment_named:1")
-LOSS_POINTS = ("loss_half_told:1", "loss_told:1", "loss_half_told:12")   # of a card whose log overflows
+LOSS_POINTS = ("loss_half_reported:1", "loss_reported:1", "loss_half_reported:12")   # of a card whose log overflows
 SMALL_RING_POINTS = ("ring_padded:1", "ring_claimed:900", "ring_written:901")   # the ring has come round by then
 
 
