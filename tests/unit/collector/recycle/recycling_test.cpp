@@ -146,6 +146,12 @@ TEST_F(Recycling, at_random_with_a_stalling_adversary) {
   }
   std::cout << totals.text() << "\n";
   if (given || kSlower > 1) return;
+  // Frames are withdrawn in one world of some 150 only: these are such worlds.
+  for (const uint64_t known : {247, 398, 553}) {
+    Adversary world(known);
+    if (!check(world.options, world, "TTC_RECYCLE=" + std::to_string(known) + " prints what happened"))
+      return;
+  }
   EXPECT_GT(totals.equal,
             totals.runs * 9 / 10);  // the others overran their log, or were held up beyond the bound
   for (const Verdict v : {Verdict::clean, Verdict::front, Verdict::after, Verdict::after_front, Verdict::torn,
