@@ -118,7 +118,7 @@ struct HiddenVector {
   std::vector<uint32_t> words;
 };
 
-// Whoever attached while the host was writing the vectors collected from some of the cores only, to the end.
+// A collector that attached while the host was writing the vectors collected from some of the cores only, to the end.
 TEST_F(Attach, cores_whose_vectors_are_still_being_written_were_left_out) {
   open({});
   const Attachment whole = attach(*observer, options);
