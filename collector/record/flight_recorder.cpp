@@ -15,7 +15,7 @@ namespace ttc::collect {
 namespace {
 
 constexpr unsigned kChunksAtOnce = 256;
-constexpr std::chrono::milliseconds kPollNs{2};  // between two polls of quiet rings
+constexpr std::chrono::milliseconds kPoll{2};  // between two polls of quiet rings
 
 std::string numbered(const std::string& path, size_t number) {
   char text[16];
@@ -189,7 +189,7 @@ void FlightRecorder::watch_all() {
     if (due_ns_ && (options_.clock() >= due_ns_ || (finishing && active.empty()))) record();
     std::unique_lock lock(mutex_);
     if (finishing && active.empty() && !exit_may_come(all)) return;
-    if (!news) changed_.wait_for(lock, kPollNs, [this] { return asked_.has_value(); });
+    if (!news) changed_.wait_for(lock, kPoll, [this] { return asked_.has_value(); });
   }
 }
 

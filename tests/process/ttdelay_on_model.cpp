@@ -22,11 +22,11 @@ namespace {
 using ttc::card::kmd::DriverModel;
 using ttc::card::kmd::ModelNode;
 
-constexpr auto kPollNs = std::chrono::milliseconds(3);
+constexpr auto kPoll = std::chrono::milliseconds(3);
 
 void follow(DriverModel& model, ModelNode node, const std::string& prefix, const std::atomic<bool>& over) {
   std::set<std::string> seen;
-  for (bool plugged = false; !over; std::this_thread::sleep_for(kPollNs))
+  for (bool plugged = false; !over; std::this_thread::sleep_for(kPoll))
     for (const std::string& spec : ttc::card::present_cards()) {
       if (!spec.starts_with("emu:" + prefix) || seen.contains(spec)) continue;
       if (std::exchange(plugged, false)) model.unplug(0);
