@@ -71,10 +71,10 @@ def granted():
     seen = threads(collector.pid)
     h.check(sorted(t[:2] for t in seen if t[0] == os.SCHED_FIFO) == [(os.SCHED_FIFO, 10)], f"one thread: {seen}")
     locked = [line for line in open(f"/proc/{collector.pid}/status") if line.startswith("VmLck")]
-    told, err = end(collector)
-    h.check(told["scheduling"] == "fifo" and told["priority"] == 10 and told["stopped"] == 0, f"{told}")
+    report, err = end(collector)
+    h.check(report["scheduling"] == "fifo" and report["priority"] == 10 and report["stopped"] == 0, f"{report}")
     h.check("is under SCHED_FIFO, priority 10" in err, err)
-    h.check(told["memory_locked"] == (int(locked[0].split()[1]) > 32768), f"{told} {locked}")    # the ring alone is 32 MiB
+    h.check(report["memory_locked"] == (int(locked[0].split()[1]) > 32768), f"{report} {locked}")    # the ring alone is 32 MiB
     code, out, err = h.run("ttcollect", "--device", "emu:" + name, "--for", "50ms", "--json")
     h.check(code == 0 and "realtime" not in h.device(out) and "--realtime" not in err, out + err)
     card.terminate()
@@ -110,11 +110,11 @@ def said(name, options, scheduling, priority, nice):
     collector = h.start("ttcollect", "--device", "emu:" + name, "--realtime", "--json", "--wait", "10min", **options)
     wanted = (os.SCHED_FIFO if priority else os.SCHED_OTHER, priority or 0, nice)
     h.wait_until(lambda: any(t[:3] == wanted for t in threads(collector.pid)) and h.live(f"emu-{name}"), f"a thread of {wanted}", collector)
-    told, err = end(collector)
-    h.check((told["scheduling"], told["priority"], told["nice"]) == (scheduling, priority, nice), f"{told}")
+    report, err = end(collector)
+    h.check((report["scheduling"], report["priority"], report["nice"]) == (scheduling, priority, nice), f"{report}")
     lines = [text for text in err.splitlines() if "--realtime:" in text]
     h.check(len(lines) == 1, err)
-    return told, lines[0]
+    return report, lines[0]
 
 
 def refused():
@@ -122,10 +122,10 @@ def refused():
     of_scheduling = ["RLIMIT_RTPRIO is 0", "setcap cap_sys_nice", "rtprio 10", "LimitRTPRIO=10", "--cap-add SYS_NICE"]
     of_memory = ["RLIMIT_MEMLOCK is 8192 KiB", "cap_ipc_lock=ep " + os.path.join(h.BIN, "ttcollect"), "memlock unlimited",
                  "LimitMEMLOCK=infinity", "--cap-add IPC_LOCK"]
-    told, line = said(name, as_nobody(NO_PRIORITY), "normal", None, os.nice(0))
-    h.check(not told["memory_locked"] and all(words in line for words in of_scheduling + of_memory), f"{told} {line}")
-    told, line = said(name, {"preexec_fn": refuse_sched_fifo}, "nice", None, -20)
-    h.check(told["memory_locked"] and "setcap cap_sys_nice=ep" in line and "is at nice -20" in line, f"{told} {line}")
+    report, line = said(name, as_nobody(NO_PRIORITY), "normal", None, os.nice(0))
+    h.check(not report["memory_locked"] and all(words in line for words in of_scheduling + of_memory), f"{report} {line}")
+    report, line = said(name, {"preexec_fn": refuse_sched_fifo}, "nice", None, -20)
+    h.check(report["memory_locked"] and "setcap cap_sys_nice=ep" in line and "is at nice -20" in line, f"{report} {line}")
     h.check(not any(words in line for words in of_memory), line)
     card.terminate()
     h.finish(card)
@@ -159,8 +159,8 @@ def capabilities_of_the_file():
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=h.LIMIT_S,
                           **as_nobody(NO_PRIORITY))
     h.check(done.returncode == 0, done.stderr)
-    told = h.device(done.stdout)["realtime"]
-    h.check(told["scheduling"] == "fifo" and told["memory_locked"], f"{told} {done.stderr}")
+    report = h.device(done.stdout)["realtime"]
+    h.check(report["scheduling"] == "fifo" and report["memory_locked"], f"{report} {done.stderr}")
     h.check(h.run("ttcollect", "info", capture)[0] == 0, "the capture cannot be read")
     card.terminate()
     h.finish(card)
@@ -182,9 +182,9 @@ def leaves_a_share():
     h.wait_until(lambda: time.monotonic_ns() >= end_of_look, "half a second", collector)
     used = cpu_ns(collector.pid, tid) - used
     passed = time.monotonic_ns() - began
-    told, _ = end(collector)
+    report, _ = end(collector)
     h.check(used <= 0.9 * passed + 20_000_000, f"{used} of {passed} ns")    # the kernel's account is a tick or two behind
-    h.check(told["rests"] > 0 and told["rested_ns"] >= 100_000 * told["rests"] and told["stopped"] == 0, f"{told}")
+    h.check(report["rests"] > 0 and report["rested_ns"] >= 100_000 * report["rests"] and report["stopped"] == 0, f"{report}")
     card.terminate()
     h.finish(card)
 
@@ -198,8 +198,8 @@ def watchdog():
         line = h.next_line(collector.stderr)
     h.check(line, "the collector ended")
     h.check(not real_time_threads(collector.pid), f"{threads(collector.pid)}")
-    told, err = end(collector)
-    h.check(told["scheduling"] == "fifo" and told["stopped"] >= 1, f"{told} {err}")
+    report, err = end(collector)
+    h.check(report["scheduling"] == "fifo" and report["stopped"] >= 1, f"{report} {err}")
     card.terminate()
     h.finish(card)
 

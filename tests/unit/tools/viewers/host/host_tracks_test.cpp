@@ -48,7 +48,7 @@ class HostChunk {
 };
 
 // What came, a line each.
-class Told : public HostWriter {
+class WrittenTracks : public HostWriter {
  public:
   void host_process(const HostProcess& p) override { add("process " + std::to_string(p.pid) + " " + p.name); }
   void host_thread(const HostThread& t) override { add("thread " + std::to_string(t.tid) + " " + t.name); }
@@ -84,7 +84,7 @@ std::string source(const char* name, const char* function, const char* file) {
 
 TEST(HostTracks, events_wait_for_names_that_come_after_them) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk(0)
       .add(EventKind::process, 0, 0, 1000, std::string("python\0host\0", 12))
       .add(EventKind::zone_begin, 7, 1100, 5)
@@ -92,37 +92,37 @@ TEST(HostTracks, events_wait_for_names_that_come_after_them) {
       .add(EventKind::literal, 7, 1150, 66)
       .add(EventKind::zone_end, 7, 1200)
       .push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines, Lines{}) << "neither the thread nor the source has a name";
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines, Lines{}) << "neither the thread nor the source has a name";
   HostChunk(1).add(EventKind::thread_name, 7, 0, 0, "main").push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines, Lines{});
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines, Lines{});
   HostChunk(2).add(EventKind::source, 12, 0, 5, source("", "run", "a.cpp")).push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines,
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines,
             (Lines{"process 1000 python", "thread 7 main", "7 begin 50200 run a.cpp:12 text id:3"}));
   HostChunk(3).add(EventKind::string, 0, 0, 66, "hello").push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(Lines(reported.lines.begin() + 3, reported.lines.end()),
+  tracks.release(written, false);
+  EXPECT_EQ(Lines(written.lines.begin() + 3, written.lines.end()),
             (Lines{"7 says 50300 hello", "7 end 50400"}));
   EXPECT_EQ(tracks.held(), 0u);
 }
 
 TEST(HostTracks, an_op_has_a_name_and_its_zone_leads_to_its_first_program) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk(0)
       .add(EventKind::thread_name, 7, 0, 0, "main")
       .add(EventKind::source, 1, 0, 5, source("TT_DNN_DEVICE_OP", "f", "op.hpp"))
       .add(EventKind::zone_begin, 7, 1100, 5)
       .add(EventKind::message, 7, 1150, 0, "`TT_DNN_DEVICE_OP: \"Add\", 5, 1, false, 17 ->\n{}`")
       .push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines, Lines{}) << "the zone has not ended";
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines, Lines{}) << "the zone has not ended";
   HostChunk(1).add(EventKind::zone_end, 7, 1200).push(tracks);
-  tracks.release(reported, false);
-  ASSERT_EQ(reported.lines.size(), 5u);
-  EXPECT_EQ(reported.lines[2], "7 begin 50200 TT_DNN_DEVICE_OP op.hpp:1 flow");
+  tracks.release(written, false);
+  ASSERT_EQ(written.lines.size(), 5u);
+  EXPECT_EQ(written.lines[2], "7 begin 50200 TT_DNN_DEVICE_OP op.hpp:1 flow");
   ASSERT_TRUE(tracks.names().find(1, 17));
   EXPECT_EQ(*tracks.names().find(1, 17), "Add");
   EXPECT_EQ(tracks.names().find(0, 17), nullptr) << "it is of another chip";
@@ -133,48 +133,48 @@ TEST(HostTracks, an_op_has_a_name_and_its_zone_leads_to_its_first_program) {
 
 TEST(HostTracks, a_zone_that_goes_on_does_not_hold_its_thread_for_ever) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk chunk(0);
   chunk.add(EventKind::thread_name, 7, 0, 0, "main")
       .add(EventKind::source, 1, 0, 5, source("main", "main", "m.cpp"))
       .add(EventKind::zone_begin, 7, 1000, 5);
   for (size_t i = 0; i < HostTracks::kLookAhead; ++i) chunk.add(EventKind::message, 7, 1001, 0, "x");
   chunk.push(tracks);
-  tracks.release(reported, false);
-  ASSERT_EQ(reported.lines.size(), 3u + HostTracks::kLookAhead);
-  EXPECT_EQ(reported.lines[2], "7 begin 50000 main m.cpp:1");
+  tracks.release(written, false);
+  ASSERT_EQ(written.lines.size(), 3u + HostTracks::kLookAhead);
+  EXPECT_EQ(written.lines[2], "7 begin 50000 main m.cpp:1");
   HostChunk(1)
       .add(EventKind::zone_text, 7, 0, 0, "late")
       .add(EventKind::zone_value, 7, 0, 12)
       .add(EventKind::zone_end, 7, 1100)
       .push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines.back(), "7 end 50200 text late\n12");
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines.back(), "7 end 50200 text late\n12");
 }
 
 TEST(HostTracks, times_of_a_thread_do_not_go_back_when_a_later_chunk_relates_them_otherwise) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk(0, 0, 0)
       .add(EventKind::message, 7, 1010, 0, "a")
       .add(EventKind::message, 7, 1000, 0, "b")
       .push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(Lines(reported.lines.begin() + 2, reported.lines.end()),
+  tracks.release(written, false);
+  EXPECT_EQ(Lines(written.lines.begin() + 2, written.lines.end()),
             (Lines{"7 says 50020 a", "7 says 50020 b"}));
 }
 
 TEST(HostTracks, zones_end_where_chunks_are_missing) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk(0)
       .add(EventKind::thread_name, 7, 0, 0, "main")
       .add(EventKind::source, 1, 0, 5, source("z", "f", "m.cpp"))
       .add(EventKind::zone_begin, 7, 1000, 5)
       .push(tracks);
   HostChunk(2).add(EventKind::zone_end, 7, 1100).push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines.back(), "7 end 50000 text events are missing behind this");
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines.back(), "7 end 50000 text events are missing behind this");
   ASSERT_EQ(tracks.remarks().size(), 2u);
   EXPECT_NE(tracks.remarks()[0].find("missing in 1 places"), std::string::npos);
   EXPECT_NE(tracks.remarks()[1].find("1 host zones ended without a beginning"), std::string::npos);
@@ -182,28 +182,28 @@ TEST(HostTracks, zones_end_where_chunks_are_missing) {
 
 TEST(HostTracks, at_the_end_everything_goes_out_with_what_is_known) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk(0)
       .add(EventKind::zone_begin, 7, 1000, 5)
       .add(EventKind::zone_name, 7, 0, 0, "layer 3")
       .add(EventKind::plot, 7, 1005, std::bit_cast<uint64_t>(42.0), std::string("\x09\0\0\0\0\0\0\0", 8))
       .push(tracks);
   tracks.end();
-  tracks.release(reported, true);
-  EXPECT_EQ(reported.lines,
+  tracks.release(written, true);
+  EXPECT_EQ(written.lines,
             (Lines{"process 1000 ", "thread 7 thread 7", "7 begin 50000 (unnamed) :0 as layer 3",
                    "plot plot 0", "plot 0 50010 42", "7 end 50010"}));
 }
 
 TEST(HostTracks, marks_name_no_thread_and_wait_for_none) {
   HostTracks tracks;
-  Told reported;
+  WrittenTracks written;
   HostChunk(0, 0, 0)
       .add(EventKind::process, 0, 0, 1000, std::string("sh\0\0", 4))
       .add(EventKind::message, 7, 1000, 0, "step")
       .push(tracks);
-  tracks.release(reported, false);
-  EXPECT_EQ(reported.lines, (Lines{"process 1000 sh (marks)", "thread 7 thread 7", "7 says 50000 step"}));
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines, (Lines{"process 1000 sh (marks)", "thread 7 thread 7", "7 says 50000 step"}));
 }
 
 TEST(HostTracks, a_chunk_that_is_cut_is_counted) {
