@@ -331,19 +331,28 @@ Access RegionSize::try_resting(card::Card& card, LogReader& logs, const Attached
   return Access::ok;
 }
 
+Access RegionSize::try_lanes(card::Card& card, LogReader& logs, const AttachedCore& core,
+                             const HostEnd& landed, device::Mode mode) {
+  const std::vector<uint32_t> sizes = short_list();
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (const Access a = try_running(card, logs, core, lane_of(core, r, mode), landed[r], sizes);
+        a != Access::ok)
+      return a;
+  count_votes(card);
+  return Access::ok;
+}
+
 Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled) {
   if (known()) return Access::ok;
   if (search_ && search_->lane.mode != polled.mode) search_.reset();
   if (search_ && search_->core.flat_id == core.flat_id) return go_on_searching(card, logs);
   if (search_ && ++search_->skipped > kSearchRests) search_.reset();  // that core has nothing new any more
   if (search_) return Access::ok;
-  const std::vector<uint32_t> sizes = short_list();
-  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    if (const Access a =
-            try_running(card, logs, core, lane_of(core, r, polled.mode), polled.landed_end[r], sizes);
+  if (const Access a = try_lanes(card, logs, core, polled.landed_end, polled.mode); a != Access::ok) return a;
+  if (!known() && !polled.mode_known && polled.may_accumulate)
+    if (const Access a = try_lanes(card, logs, core, polled.landed_end, device::Mode::accumulate);
         a != Access::ok)
       return a;
-  count_votes(card);
   if (known()) return Access::ok;
   if (const Access a = try_resting(card, logs, core, polled); a != Access::ok) return a;
   const bool may_search = polled.mode_known && polled.mode == device::Mode::normal;

@@ -19,6 +19,9 @@
 //     the lane that begins where a log of a usual size would.
 // Two lanes of different slots must agree before a size is believed.
 //
+// While the mode is not known, frames of accumulating firmware show a size as well: right after a push L1 does not show the mode,
+// and a card that rests then would be read with its next launch only.
+//
 // The long search is for normal mode alone. It is one core's at a time and takes at most 2 * kCountsPerPoll sizes with a poll. A size that was once compared
 // with words known to be there is not tried again: so it ends after 77,000 sizes, however short the epochs are.
 #pragma once
@@ -64,6 +67,7 @@ class RegionSize {
     uint32_t run_counter;
     device::Mode mode;
     bool mode_known;  // before, nothing is searched for: frames of another mode are not recognised
+    bool may_accumulate = false;  // the mode is not known, and frames of accumulating firmware are recognised, too
   };
   card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
 
@@ -104,6 +108,8 @@ class RegionSize {
   std::vector<uint32_t> short_list() const;
   card::Access try_running(card::Card& card, LogReader& logs, const AttachedCore& core,
                            const markers::Lane& lane, uint32_t landed, std::span<const uint32_t> sizes);
+  card::Access try_lanes(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& landed,
+                         device::Mode mode);
   card::Access try_resting(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
   static uint64_t ends_with_frame_of(std::span<const uint32_t> window, const markers::Lane& lane);
   card::Expected<bool> log_stands_at(LogReader& logs, const markers::LogPlace& place,

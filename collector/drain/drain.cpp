@@ -147,7 +147,8 @@ card::Expected<bool> Drain::layout_known(CoreState& core, const ControlSample& s
   if (!region_size_.known()) {
     if (const Access a = region_size_.learn(
             card_, logs_, core.core,
-            {snap.host_end, core.landing.landed(), snap.run_counter, attachment_.mode, mode_settled_});
+            {snap.host_end, core.landing.landed(), snap.run_counter, attachment_.mode, mode_settled_,
+             may_accumulate(core)});
         a != Access::ok)
       return card::failed(a);
     if (!region_size_.known()) {

@@ -331,7 +331,7 @@ class Drain {
   // Of buffers in L1: those of before, a host reset has cleared one, or firmware went on while they were read.
   enum class L1Check : uint8_t { stands, reset, moved_on };
   card::Expected<L1Check> check_l1(CoreState& core, const ControlSample& snap);
-  card::Expected<L1Check> restarted_by_push(const CoreState& core, const ControlSample& snap) const;
+  card::Expected<L1Check> why_restarted(CoreState& core, uint32_t risc, const ControlSample& snap);
   card::Access check_l1_before_mode(CoreState& core, const ControlSample& snap);
   void l1_begins(CoreState& core, uint32_t risc, std::span<const uint32_t> buffer);
   bool may_have_stored(const CoreState& core, uint32_t risc) const;

@@ -154,19 +154,31 @@ card::Expected<Drain::L1Check> Drain::check_l1(CoreState& core, const ControlSam
     if (!holds || first == lane.l1.canary) continue;
     const bool begins = lane.l1.canary == 0 && snap.stored[r] != 0 && l1_joins(core, r, buffer).has_value();
     const bool stands = pushed || begins || (delivered && lane.l1.canary == 0);
-    if (!stands) return restarted_by_push(core, snap);
+    if (!stands)
+      if (const auto why = why_restarted(core, r, snap); !why || *why != L1Check::stands) return why;
     if (snap.stored[r] > kHead) l1_begins(core, r, buffer);
   }
   return L1Check::stands;
 }
 
 // A buffer was restarted, and the sample, which was read before it, shows no push. Either a host reset did it, or a push since the
-// sample, which the counters show now: then nothing is concluded, and the core is polled again.
-card::Expected<Drain::L1Check> Drain::restarted_by_push(const CoreState& core,
-                                                        const ControlSample& snap) const {
+// sample, which the counters show now: then nothing is concluded, and the core is polled again. Or the lane's buffer was empty, and a
+// poll came late: then intact canaries in the log, read when what the indices announce has landed, show that no reset passed.
+card::Expected<Drain::L1Check> Drain::why_restarted(CoreState& core, uint32_t risc,
+                                                    const ControlSample& snap) {
+  const LaneState& lane = core.lanes[risc];
   const auto now = sample(core);
   if (!now) return card::failed(now.error());
-  return now->only_grown_since(snap) ? L1Check::moved_on : L1Check::reset;
+  if (now->only_grown_since(snap)) return L1Check::moved_on;
+  const bool was_empty = lane.l1.canary == 0 && !lane.canary.none();
+  if (!was_empty || now->host_end != snap.host_end || now->run_counter != snap.run_counter)
+    return L1Check::reset;
+  if (const Access a = wait_until_landed(core); a != Access::ok) return card::failed(a);
+  const auto same_epoch = canaries_stand(core, true);
+  if (!same_epoch) return card::failed(same_epoch.error());
+  if (!*same_epoch) return L1Check::reset;
+  for (LaneState& each : core.lanes) each.l1.unchecked = false;
+  return L1Check::stands;
 }
 
 // At the end of a visit: a buffer that has been begun is known by its first marker. A lane without one was therefore empty at the last

@@ -13,18 +13,27 @@ namespace {
 
 constexpr uint32_t kBytes = 31728;  // of a log: 661 programs of 48 bytes
 constexpr uint32_t kBase = 4096, kFrames = 150, kFrameWords = 12;
+constexpr uint32_t kBankBytes = 6 * 64000;  // all usual sizes lie in it
 constexpr uint64_t kBegun = 1'000'000;  // device time at attaching
+
+// A launch's frame, or a push of accumulating firmware: of that, ids and slots are unset, and the zone stands behind them.
+test::Words frame_at(uint64_t t, uint32_t identity, uint32_t launch, device::Mode mode) {
+  if (mode == device::Mode::normal)
+    return test::frame_words(identity, launch, {100, t, t + 90}, {101, t + 10, t + 80});
+  test::Words frame = test::frame_words(identity, 0, {}, {});
+  test::put_zone(frame, {100, t, t + 90});
+  return frame;
+}
 
 // One core's logs. Nothing behind a bank's end is read.
 class MemoryLogs : public LogReader {
  public:
-  explicit MemoryLogs(const markers::Layout& layout) : bytes_(kBase + 6 * kBytes) {
+  MemoryLogs(const markers::Layout& layout, device::Mode mode) : bytes_(kBase + kBankBytes) {
     for (uint32_t risc = 0; risc < device::kMaxRiscs; ++risc) {
       test::Words log;
       for (uint32_t i = 0; i < kFrames; ++i) {
-        const uint64_t t = kBegun + 1000 * i + 100 * risc;
-        const test::Words frame = test::frame_words(layout.format.identity(risc, 0, 0), i + 1,
-                                                    {100, t, t + 90}, {101, t + 10, t + 80});
+        const test::Words frame =
+            frame_at(kBegun + 1000 * i + 100 * risc, layout.format.identity(risc, 0, 0), i + 1, mode);
         log.insert(log.end(), frame.begin(), frame.end());
       }
       std::memcpy(bytes_.data() + kBase + risc * kBytes, log.data(), 4 * log.size());
@@ -48,19 +57,26 @@ class BusyCard : public card::FakeCard {
   card::Access aim(card::Window, card::Coord, uint64_t) override { return card::Access::suspect; }
 };
 
+// What the drain knows of the firmware's mode.
+struct KnownMode {
+  device::Mode is = device::Mode::normal;
+  bool known = true;
+};
+
 // 0: none was believed.
-uint32_t learnt_of(uint32_t hint, uint32_t frames_landed) {
+uint32_t learnt_of(uint32_t hint, uint32_t frames_landed, KnownMode mode = {}) {
   Attachment attachment;
   attachment.layout = markers::layout_by_generation(4);
   attachment.dram_base = kBase;
   attachment.core_count_per_dram = 8;
   attachment.begun_cycles = kBegun;
-  MemoryLogs logs(*attachment.layout);
+  MemoryLogs logs(*attachment.layout, mode.is);
   BusyCard card;
   RegionSize size(attachment, 0, 1, {hint});
   RegionSize::HostEnd landed;
-  landed.fill(frames_landed * kFrameWords);
-  size.learn(card, logs, {}, {landed, landed, frames_landed, device::Mode::normal, true});
+  landed.fill(frames_landed * static_cast<uint32_t>(frame_at(kBegun, 0, 1, mode.is).size()));
+  const device::Mode believed = mode.known ? mode.is : device::Mode::normal;
+  size.learn(card, logs, {}, {landed, landed, frames_landed, believed, mode.known, !mode.known});
   return size.known() ? size.bytes() : 0;
 }
 
@@ -73,6 +89,14 @@ TEST(RegionSize, of_a_running_core_the_log_stands_where_it_begins_and_where_its_
 TEST(RegionSize, a_place_behind_which_the_log_began_is_not_its_begin) {
   for (uint32_t frames = 1; frames <= 10; ++frames)
     EXPECT_EQ(learnt_of(kBytes + 4 * kFrameWords * frames, 100), 0u) << frames << " frames";
+}
+
+// Right after a push L1 does not show that firmware accumulates. A card that rested then was not read until its next launch.
+TEST(RegionSize, frames_of_accumulating_firmware_show_it_before_the_mode_is_known) {
+  EXPECT_EQ(learnt_of(kBytes, 100, {device::Mode::accumulate, true}), kBytes);
+  EXPECT_EQ(learnt_of(kBytes, 100, {device::Mode::accumulate, false}), kBytes);
+  EXPECT_EQ(learnt_of(kBytes, 100, {device::Mode::normal, false}), kBytes);
+  EXPECT_EQ(learnt_of(kBytes + 16, 100, {device::Mode::accumulate, false}), 0u);
 }
 
 }  // namespace

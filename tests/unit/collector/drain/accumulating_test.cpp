@@ -78,5 +78,29 @@ TEST_F(AccumulatingCore, that_pushes_between_the_sample_and_the_buffer_was_not_r
   EXPECT_EQ(drain.retries(), 0u);
 }
 
+// A buffer that was begun behind a push, and a poll after its deadline: the canaries in the log show that no host reset passed.
+TEST_F(AccumulatingCore, that_begins_a_buffer_before_a_late_poll_was_not_reset) {
+  collect::Publisher publisher(shared_.segment, 0, card_.format().generation);
+  const auto logs = collect::window_log_reader(card_);
+  collect::Drain drain(card_, attachment_, *logs, publisher, shared_.segment, options_);
+  card_.launch(MacroCard::Launch::plain);
+  poll(drain, 4);
+  card_.reset();  // from now on the host may do so again
+  poll(drain, 20);
+  for (int i = 0; i < 3; ++i) {
+    do {
+      card_.launch(MacroCard::Launch::plain);
+      poll(drain, 4);
+    } while (stored_by_brisc() > device::kFirstCustomWord);
+    card_.pass(2 * collect::timing::kPollDeadlineNs);
+    card_.launch(MacroCard::Launch::plain);
+    ASSERT_GT(stored_by_brisc(), device::kFirstCustomWord);
+    poll(drain, 4);
+    EXPECT_EQ(drain.epochs(), 1u) << i;
+  }
+  drain.close_account(false);
+  EXPECT_TRUE(drain.losses().intervals().empty());
+}
+
 }  // namespace
 }  // namespace ttc::sim
