@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 
-from harness import BIN, card_name, check, finish, rows, run, skip, start, wait_for_card, work
+from harness import BIN, card_name, check, finish, rows, run, skip, start, work
 
 
 def collect(path, name=None, **options):
@@ -16,11 +16,9 @@ def collect(path, name=None, **options):
     words = [word for pair in options.items() for word in (f"--{pair[0]}", pair[1])]
     card = start("ttemu", "--name", name, "--cores", 4, "--programs", 300, "--host-reads", "every:100", "--pace", "--wait-observer", "-q",
                  *words)
-    wait_for_card(name, card)
-    collector = start("ttcollect", "-d", f"emu:{name}", "-o", path, "-q")
-    check(finish(card)[0] == 0, "the card")
-    code, _, err = finish(collector)
+    code, _, err = run("ttcollect", "-d", f"emu:{name}", "--wait", "10min", "-o", path, "-q")
     check(code == 0, f"ttcollect: {code} {err}")
+    check(finish(card)[0] == 0, "the card")
 
 
 def good(*command):
