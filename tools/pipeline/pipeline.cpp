@@ -297,16 +297,24 @@ void Pipeline::skip_repeats(uint64_t& until) {
 }
 
 // The four guaranteed markers come first in a frame and are not in time order. The customs are, but for
-// totals, which come last and are dated to the start of their frame.
+// totals, which come last and are dated to the start of their frame. Frames are short and come by the million: nothing is allocated.
 void Pipeline::sort_by_time() {
   const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
     return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
   };
   const auto customs = std::find_if(ordered_.begin(), ordered_.end(),
                                     [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
-  std::stable_sort(ordered_.begin(), customs, earlier);
+  for (auto g = ordered_.begin(); g != customs; ++g)
+    for (auto at = g; at != ordered_.begin() && earlier(*at, *std::prev(at)); --at)
+      std::iter_swap(at, std::prev(at));
   if (!std::is_sorted(customs, ordered_.end(), earlier)) std::stable_sort(customs, ordered_.end(), earlier);
-  std::inplace_merge(ordered_.begin(), customs, ordered_.end(), earlier);
+  // At most four go to their places among the others, the last one first: what is behind it is in order.
+  for (auto g = customs; g != ordered_.begin();) {
+    --g;
+    const auto place = std::lower_bound(std::next(g), ordered_.end(), *g, earlier);
+    if (place == std::next(g)) return;
+    std::rotate(g, std::next(g), place);
+  }
 }
 
 void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {
