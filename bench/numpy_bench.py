@@ -18,8 +18,8 @@ import time
 
 ONCE = os.environ.get("TTC_BENCH_ONCE") == "1"
 BIN = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "../build/release/bin")
-PROGRAMS = 20 if ONCE else 3000
-REPETITIONS = 1 if ONCE else 7
+PROGRAMS = 20 if ONCE else 1500
+REPETITIONS = 1 if ONCE else 5
 TARGET = 20    # million markers a second
 sys.path.insert(0, os.path.join(BIN, "python"))
 try:
