@@ -67,7 +67,8 @@ class RegionSize {
     uint32_t run_counter;
     device::Mode mode;
     bool mode_known;  // before, nothing is searched for: frames of another mode are not recognised
-    bool may_accumulate = false;  // the mode is not known, and frames of accumulating firmware are recognised, too
+    bool may_accumulate =
+        false;  // the mode is not known, and frames of accumulating firmware are recognised, too
   };
   card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
 

@@ -145,10 +145,9 @@ Access Drain::account_drops(CoreState& core, const ControlSample& snap, const La
 // Where logs are, how large they are and how their words are to be read. Until all of it is known nothing is delivered.
 card::Expected<bool> Drain::layout_known(CoreState& core, const ControlSample& snap) {
   if (!region_size_.known()) {
-    if (const Access a = region_size_.learn(
-            card_, logs_, core.core,
-            {snap.host_end, core.landing.landed(), snap.run_counter, attachment_.mode, mode_settled_,
-             may_accumulate(core)});
+    if (const Access a = region_size_.learn(card_, logs_, core.core,
+                                            {snap.host_end, core.landing.landed(), snap.run_counter,
+                                             attachment_.mode, mode_settled_, may_accumulate(core)});
         a != Access::ok)
       return card::failed(a);
     if (!region_size_.known()) {

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kBytes = 31728;  // of a log: 661 programs of 48 bytes
 constexpr uint32_t kBase = 4096, kFrames = 150, kFrameWords = 12;
 constexpr uint32_t kBankBytes = 6 * 64000;  // all usual sizes lie in it
-constexpr uint64_t kBegun = 1'000'000;  // device time at attaching
+constexpr uint64_t kBegun = 1'000'000;      // device time at attaching
 
 // A launch's frame, or a push of accumulating firmware: of that, ids and slots are unset, and the zone stands behind them.
 test::Words frame_at(uint64_t t, uint32_t identity, uint32_t launch, device::Mode mode) {
