@@ -28,8 +28,9 @@ struct OutputError : std::runtime_error {
 
 class Output {
  public:
-  // "-" is standard output. `growing`: write under the final name at once.
-  Output(const std::string& path, bool growing, bool gzip = false);
+  // "-" is standard output. `growing`: write under the final name at once. `threaded`: compress and write in a thread of its own, one
+  // buffer behind; what fails there is thrown by the next call that flushes.
+  Output(const std::string& path, bool growing, bool gzip = false, bool threaded = false);
   ~Output();  // without commit(): nothing is left
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -55,8 +56,10 @@ class Output {
 
  private:
   class Gzip;
+  class Thread;
   void open_path(bool growing);
   void make_room(size_t bytes);
+  void write_out(std::string_view bytes, std::string_view tail);
   void put(std::string_view bytes, std::string_view tail);
   void write_all(std::string_view bytes, std::string_view tail);
   [[noreturn]] void fail(const char* what) const;
@@ -70,6 +73,7 @@ class Output {
   std::unique_ptr<Gzip> gzip_;
   std::vector<char> buffer_;
   size_t used_ = 0;
+  std::unique_ptr<Thread> thread_;  // none: flush() writes. Last, so that it ends before what it writes to
 };
 
 }  // namespace ttc::tools

@@ -14,6 +14,7 @@
 #include "shm/reader.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/metrics/metrics_server.hpp"
+#include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
 #include "tools/ttexport/profiler_records.hpp"
@@ -112,18 +113,21 @@ class Export {
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
         source_(std::move(source)),
-        out_(o.output, o.follow, o.gzip),
+        out_(o.output, o.follow, o.gzip, o.threads > 1),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
-        frames_(filter_) {}
+        frames_(filter_) {
+    if (o.threads > 1) threaded_ = std::make_unique<FormatThread>(*format_);
+  }
 
   int run() {
     add_profiler_records();
     name_programs();
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
-    pipeline_.finish(*format_);
+    pipeline_.finish(end_of_pipeline());
+    end_of_pipeline().settle();
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
@@ -132,6 +136,8 @@ class Export {
   }
 
  private:
+  Format& end_of_pipeline() { return threaded_ ? *threaded_ : *format_; }
+
   std::optional<HostClock> host_clock() const {
     const bool wanted = entry_of(o_).timeline || o_.format_options.host_times;
     return wanted ? host_clock_by_name(o_.host_clock) : std::nullopt;
@@ -163,11 +169,12 @@ class Export {
       const Source::Next next = source_->next(chunk);
       if (next == Source::Next::end) return;
       if (next == Source::Next::idle) {
+        end_of_pipeline().settle();
         out_.flush();  // quiet: a watcher of the file sees what there is
         continue;
       }
       if (source_->lost_beginning()) pipeline_.lost_beginning();
-      pipeline_.push(o_.redact ? redactor_.redacted(chunk) : chunk, *format_);
+      pipeline_.push(o_.redact ? redactor_.redacted(chunk) : chunk, end_of_pipeline());
     }
   }
 
@@ -232,6 +239,8 @@ class Export {
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
   LogFrames frames_;
+  std::unique_ptr<FormatThread>
+      threaded_;  // none: the pipeline calls format_. It ends before all that it uses
 };
 
 // False: the parent has ended already.
@@ -259,7 +268,7 @@ int run_export(const ExportOptions& o) {
   std::unique_ptr<Source> source = std::make_unique<NoSource>();
   if (!named.others.empty())
     source =
-        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
+        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads - 1, o.from_now);
   stop_on_signals();
   if (o.format == "sqlite")
     return run_sqlite_export(o, std::move(source), takes_everything(o, filter_of(o)), stop);
