@@ -129,6 +129,23 @@ Output::Output(const std::string& path, bool growing, bool gzip, bool threaded)
   if (threaded) thread_ = std::make_unique<Thread>(*this);
 }
 
+Output::Output() : memory_(true), buffer_(kOutputBytes / 16) {}
+
+std::vector<char> Output::take_rows(std::vector<char> memory) {
+  std::swap(memory, buffer_);
+  if (buffer_.empty()) buffer_.resize(kOutputBytes / 16);
+  used_ = 0;
+  return memory;
+}
+
+void Output::append_rows(std::string_view rows) {
+  constexpr size_t kMany = 64 << 10;
+  if (rows.size() < kMany || gzip_) return append(rows);  // a thread compresses
+  flush();
+  if (thread_) thread_->wait();
+  write_out(rows, tail_);
+}
+
 void Output::open_path(bool growing) {
   if (path_ == "-") {
     fd_ = dup(STDOUT_FILENO);
@@ -197,6 +214,7 @@ void Output::write_out(std::string_view bytes, std::string_view tail) {
 }
 
 void Output::make_room(size_t bytes) {
+  if (memory_) return buffer_.resize(std::max(2 * buffer_.size(), used_ + bytes));
   flush();
   if (buffer_.size() < bytes) buffer_.resize(bytes);
 }

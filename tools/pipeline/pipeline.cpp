@@ -89,6 +89,27 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
   }
 }
 
+bool Pipeline::note_words(std::span<const uint64_t> chunk) {
+  SessionState& s = state_of(shm::header_of(chunk));
+  if (s.wanted) losses_.push(chunk);
+  return s.wanted;
+}
+
+void Pipeline::absorb(const Pipeline& other) {
+  delivered_ += other.delivered_;
+  anomalies_.add(other.anomalies_);
+  for (const auto& [id, theirs] : other.sessions_) {
+    SessionState& s =
+        sessions_.at(id);  // note_words() made it, where no session did
+    s.words_came |= theirs.words_came;
+    for (const auto& [first_epoch, workload] : theirs.workloads) {
+      Workload& w = s.workloads.at(first_epoch);
+      w.zone_ids |= workload.zone_ids;
+      w.semantics.absorb(workload.semantics);
+    }
+  }
+}
+
 void Pipeline::release(SessionState& s, Format& format, bool all) {
   const uint64_t before = delivered_;
   while (delivered_ - before < most_markers_) {

@@ -17,6 +17,7 @@
 #include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
+#include "tools/ttexport/lane_shards.hpp"
 #include "tools/ttexport/profiler_records.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/timeline.hpp"
@@ -118,7 +119,7 @@ class Export {
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
         frames_(filter_) {
-    if (o.threads > 1) threaded_ = std::make_unique<FormatThread>(*format_);
+    if (o.threads > 1) start_threads();
   }
 
   int run() {
@@ -126,6 +127,7 @@ class Export {
     name_programs();
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
+    if (shards_) shards_->finish();
     pipeline_.finish(end_of_pipeline());
     end_of_pipeline().settle();
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
@@ -136,6 +138,32 @@ class Export {
   }
 
  private:
+  void start_threads() {
+    if (format_->lanes_are_apart() && !host_clock())
+      shards_ = std::make_unique<LaneShards>(
+          o_.threads,
+          [this] {
+            return std::make_unique<Pipeline>(filter_, o_.keep_duplicates, o_.format_options.metal_date);
+          },
+          [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, pipeline_, *format_,
+          out_);
+    else
+      threaded_ = std::make_unique<FormatThread>(*format_);
+  }
+
+  void push(std::span<const uint64_t> chunk) {
+    if (shards_)
+      shards_->push(chunk);
+    else
+      pipeline_.push(chunk, end_of_pipeline());
+  }
+
+  // Nothing that was pushed is on its way to the output any more.
+  void settle() {
+    if (shards_) shards_->settle();
+    end_of_pipeline().settle();
+  }
+
   Format& end_of_pipeline() { return threaded_ ? *threaded_ : *format_; }
 
   std::optional<HostClock> host_clock() const {
@@ -169,12 +197,12 @@ class Export {
       const Source::Next next = source_->next(chunk);
       if (next == Source::Next::end) return;
       if (next == Source::Next::idle) {
-        end_of_pipeline().settle();
+        settle();
         out_.flush();  // quiet: a watcher of the file sees what there is
         continue;
       }
       if (source_->lost_beginning()) pipeline_.lost_beginning();
-      pipeline_.push(o_.redact ? redactor_.redacted(chunk) : chunk, end_of_pipeline());
+      push(o_.redact ? redactor_.redacted(chunk) : chunk);
     }
   }
 
@@ -239,8 +267,9 @@ class Export {
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
   LogFrames frames_;
-  std::unique_ptr<FormatThread>
-      threaded_;  // none: the pipeline calls format_. It ends before all that it uses
+  // One of them, with several threads; they end before all that they use.
+  std::unique_ptr<FormatThread> threaded_;
+  std::unique_ptr<LaneShards> shards_;
 };
 
 // False: the parent has ended already.
