@@ -102,14 +102,5 @@ TEST_F(PublisherSweeps, the_fullest_log_since_the_last_question) {
   EXPECT_EQ(publisher_->take_fullest_log_words(), 0u);
 }
 
-TEST_F(PublisherSweeps, every_sweep_begins_anew) {
-  for (uint64_t sweep = 1; sweep <= 5; ++sweep) {
-    visit(sweep * 1'000'000);
-    EXPECT_EQ(seen(), 0u) << "an hour may lie between two sweeps";
-    publisher_->end_sweep();
-    EXPECT_EQ(seen(), 1u);
-  }
-}
-
 }  // namespace
 }  // namespace ttc::collect

@@ -157,7 +157,7 @@ struct Waiting : Written {
 TEST(FormatThread, no_more_waits_than_some_batches) {
   std::promise<void> go;
   Waiting format(go.get_future().share());
-  constexpr size_t kFrames = 20'000, kMarkers = 64, kMostWaiting = 6 * 8192;
+  constexpr size_t kFrames = 20'000, kMarkers = 64, kMostWaiting = 6 * 2048;
   std::atomic<size_t> called{0};
   FormatThread thread(format);
   std::thread caller([&] {
