@@ -151,11 +151,11 @@ class Export {
       threaded_ = std::make_unique<FormatThread>(*format_);
   }
 
-  void push(std::span<const uint64_t> chunk) {
-    if (shards_)
-      shards_->push(chunk);
-    else
-      pipeline_.push(chunk, end_of_pipeline());
+  void push(std::vector<uint64_t>& chunk) {
+    const std::span<const uint64_t> words = o_.redact ? redactor_.redacted(chunk) : chunk;
+    if (!shards_) return pipeline_.push(words, end_of_pipeline());
+    if (words.data() != chunk.data()) chunk.assign(words.begin(), words.end());
+    shards_->push(chunk);
   }
 
   // Nothing that was pushed is on its way to the output any more.
@@ -202,7 +202,7 @@ class Export {
         continue;
       }
       if (source_->lost_beginning()) pipeline_.lost_beginning();
-      push(o_.redact ? redactor_.redacted(chunk) : chunk);
+      push(chunk);
     }
   }
 

@@ -26,7 +26,7 @@ LaneShards::~LaneShards() {
   for (auto& shard : shards_) shard->thread.join();
 }
 
-void LaneShards::push(std::span<const uint64_t> chunk) {
+void LaneShards::push(std::vector<uint64_t>& chunk) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   using shm::ChunkKind;
   if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) {
@@ -43,9 +43,9 @@ void LaneShards::push(std::span<const uint64_t> chunk) {
   Batch& batch = filling(shard);
   if (batch.used == batch.items.size()) batch.items.emplace_back();
   Item& item = batch.items[batch.used++];
-  item.chunk.assign(chunk.begin(), chunk.end());
+  std::swap(item.chunk, chunk);
   item.complaint.clear();
-  batch.words += chunk.size();
+  batch.words += item.chunk.size();
   order_.push_back(&shard);
   if (batch.words >= kBatchWords) hand_over(batch);
   commit_ready();

@@ -35,14 +35,15 @@ class LaneShards {
   LaneShards(const LaneShards&) = delete;
   LaneShards& operator=(const LaneShards&) = delete;
 
-  void push(std::span<const uint64_t> chunk);
+  // Leaves other memory in `chunk`.
+  void push(std::vector<uint64_t>& chunk);
   // Everything is in the output.
   void settle();
   // The counts of all pipelines are in the main one. Nothing is pushed any more.
   void finish();
 
  private:
-  static constexpr size_t kBatchWords = 8 << 10;  // 64-bit: their rows stay in the caches
+  static constexpr size_t kBatchWords = 4 << 10;  // 64-bit: their rows stay in the caches
   static constexpr size_t kMostBatches = 4;
 
   struct Item {
