@@ -98,7 +98,8 @@ def reports():
             "steps": ("steps", ttc),
             "html": ("html", ttc, "-o", output),
     }.items():
-        same_for_all(what, output, "ttreport", *arguments)
+        # A page has the second in which it was made.
+        same_for_all(what, output, "ttreport", *arguments, of=lambda page: re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", b"", page))
 
 
 def image():
