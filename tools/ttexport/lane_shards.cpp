@@ -88,11 +88,11 @@ void LaneShards::commit_oldest() {
   out_.append_rows({batch.rows.data() + from, item.rows_end - from});
   if (!item.complaint.empty()) main_.complain(item.complaint);
   if (batch.committed < batch.used) return;
-  batch.used = batch.words = batch.committed = 0;
-  batch.handed_over = batch.done = false;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);  // its thread searches the list
   shard.spare.push_back(std::move(shard.batches.front()));
   shard.batches.pop_front();
+  batch.used = batch.words = batch.committed = 0;
+  batch.handed_over = batch.done = false;
 }
 
 void LaneShards::commit_ready() {

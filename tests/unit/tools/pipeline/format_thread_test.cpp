@@ -119,13 +119,13 @@ void call(Format& format, uint64_t seed, size_t calls) {
 }
 
 TEST(FormatThread, the_format_gets_the_same_calls_in_the_same_order) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
     Written direct, threaded;
-    call(direct, seed, seed * 200);
+    call(direct, seed, seed * 100);
     {
       FormatThread thread(threaded);
       EXPECT_EQ(thread.order(), Order::log);
-      call(thread, seed, seed * 200);
+      call(thread, seed, seed * 100);
     }
     ASSERT_EQ(direct.text == threaded.text, true) << "seed " << seed;
   }
@@ -157,7 +157,7 @@ struct Waiting : Written {
 TEST(FormatThread, no_more_waits_than_some_batches) {
   std::promise<void> go;
   Waiting format(go.get_future().share());
-  constexpr size_t kFrames = 20'000, kMarkers = 64, kMostWaiting = 6 * 2048;
+  constexpr size_t kFrames = 4000, kMarkers = 64, kMostWaiting = 6 * 2048;
   std::atomic<size_t> called{0};
   FormatThread thread(format);
   std::thread caller([&] {
