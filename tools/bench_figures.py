@@ -65,8 +65,9 @@ def page_of_figures(run):
             "Made by `tools/bench --figures`: what each program printed, the median of each number; behind a ratio the least and the greatest of its runs.",
             "[README](README.md) says what the programs do and what is aimed at.", "",
             f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, commit {run['commit'][:12] or 'unknown'}"
-            f"{' with changes' if run['commit'].endswith('+changes') else ''}, runs of each program, in turns: {run['runs']}; load when they began: {run.get('load', 'not known')}. At a load above the number of CPUs what goes by the clock is "
-            "too slow, and so are its ratios."]
+            f"{' with changes' if run['commit'].endswith('+changes') else ''}; runs of each program, in turns: {run['runs']}; load when they began: "
+            f"{run.get('load', 'not known')}.",
+            "At a load above the number of CPUs what goes by the clock is too slow, and so are its ratios."]
     if run.get("once"):
         text += ["", "**TTC_BENCH_ONCE was set: inputs were tiny, and times mean nothing.**"]
     for name, program in sorted(run["programs"].items()):

@@ -46,7 +46,7 @@ class FormatThread : public Format {
 
  private:
   static constexpr size_t kDepth = 4;
-  static constexpr size_t kBatchMarkers = 2048;  // those of all batches stay in the caches
+  static constexpr size_t kBatchMarkers = 2048;     // those of all batches stay in the caches
   static constexpr size_t kBatchWords = 128 << 10;  // of host chunks
 
   class Batch;

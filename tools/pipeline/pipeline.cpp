@@ -99,8 +99,7 @@ void Pipeline::absorb(const Pipeline& other) {
   delivered_ += other.delivered_;
   anomalies_.add(other.anomalies_);
   for (const auto& [id, theirs] : other.sessions_) {
-    SessionState& s =
-        sessions_.at(id);  // note_words() made it, where no session did
+    SessionState& s = sessions_.at(id);  // note_words() made it, where no session did
     s.words_came |= theirs.words_came;
     for (const auto& [first_epoch, workload] : theirs.workloads) {
       Workload& w = s.workloads.at(first_epoch);
