@@ -147,7 +147,8 @@ class Export {
           },
           [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, pipeline_, *format_,
           out_);
-    else
+    else if (dynamic_cast<const Timeline*>(
+                 format_.get()))  // others do less with a marker than handing it over costs
       threaded_ = std::make_unique<FormatThread>(*format_);
   }
 

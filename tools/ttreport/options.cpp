@@ -36,7 +36,6 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
                    ? std::string()
                    : "'" + text + "' is not a month; give year and month, such as 2026-04";
       });
-  o.threads = 2;
   command
       .add_option(
           "--threads", o.threads,
