@@ -18,7 +18,10 @@ constexpr size_t kFewest = 4, kMost = 96;  // samples either side
 constexpr size_t kTested = 96;             // samples that a new one is tested with
 constexpr size_t kFewestOfRun = 6;         // samples
 constexpr size_t kConfirming = 150;        // samples behind a window, in which what disturbs it shows
-constexpr size_t kFinalAtOnce = 16;        // samples
+constexpr size_t kConfirmingOpen = 700;    // samples; of a run that goes on
+constexpr double kConfirmingOpenNs = 1e9;  // likewise, at most
+constexpr size_t kFinalAtOnce = 64;        // samples
+constexpr size_t kFewestOfFrequency = 24;  // samples of a run, for a first frequency
 constexpr size_t kFewestOfDwell = 8;       // samples of the shortest core, with those beside it
 constexpr double kTrimSafety = 3;
 constexpr HostTime kTooClose = 100'000 * kHostTicksPerNs;
@@ -76,8 +79,25 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
   s.not_over_before = not_over_before(s.best);
   samples_.push_back(s);
   test_newest();
-  const size_t n = newest(), lag = half_window() + kConfirming + 2 * kFewestOfRun;
-  if (n >= lag + kFinalAtOnce + next_.sample) finalise(n - lag);
+  if (const Run& run = runs_.back(); hz_ == 0 && run.last - run.first >= kFewestOfFrequency)
+    hz_ = cycles_of(sample(run.last).best.cycles, sample(run.first).best.cycles) * 1e9 /
+          ns_between(run.first, run.last);
+  if (const size_t until = final_until(); until > next_.sample) finalise(until);
+}
+
+// What disturbs a sample's window shows within kConfirming samples behind it. As long as its run goes on, how fast the
+// frequency can change there is limited better and better.
+bool ClockEstimator::is_final(size_t i) const {
+  const size_t n = newest();
+  if (n < i + half_window() + kConfirming + 2 * kFewestOfRun) return false;
+  return !runs_.back().open || i < runs_.back().first || n - i >= kConfirmingOpen ||
+         ns_between(i, n) >= kConfirmingOpenNs;
+}
+
+size_t ClockEstimator::final_until() const {
+  size_t until = next_.sample;
+  while (until + kFinalAtOnce <= newest() && is_final(until + kFinalAtOnce)) until += kFinalAtOnce;
+  return until;
 }
 
 void ClockEstimator::seen(uint64_t cycles, HostTime by) {
@@ -219,9 +239,9 @@ void ClockEstimator::pass(LineFamily& lines, size_t i, size_t origin, double all
 }
 
 LineFamily ClockEstimator::family(size_t first, size_t last, size_t tangent, size_t origin,
-                                  std::optional<LineFamily::Range> slopes) const {
+                                  std::optional<Range> slopes) const {
   const double reach = 4 * std::abs(ns_between(first, last)) + 1e10;
-  LineFamily f(slopes.value_or(LineFamily::Range{fastest_pace(), kSlowest}), {-reach, reach});
+  LineFamily f(slopes.value_or(Range{fastest_pace(), kSlowest}), {-reach, reach});
   for (size_t i = first; i <= last && !f.empty(); ++i) {
     const double seconds = ns_between(tangent, i) / 1e9;
     pass(f, i, origin, rules_.wander_ppb_per_s * seconds * seconds / 2 + kPadNs);

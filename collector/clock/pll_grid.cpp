@@ -6,7 +6,7 @@
 namespace ttc::collect {
 namespace {
 
-double multiple_of(LineFamily::Range paces) {
+double multiple_of(Range paces) {
   return std::round(2e9 / (paces.low + paces.high) / kPllStepHz);
 }
 
@@ -19,7 +19,7 @@ PllGrid::Rate PllGrid::rate_at(HostTime at) const {
   return {std::max(rate_.low - by, 1 - kCrystalTolerance), std::min(rate_.high + by, 1 + kCrystalTolerance)};
 }
 
-void PllGrid::learn(HostTime at, LineFamily::Range paces) {
+void PllGrid::learn(HostTime at, Range paces) {
   const double multiple = multiple_of(paces);
   const Rate before = rate_at(at);
   const Rate now{std::max(before.low, 1e9 / (paces.high * multiple * kPllStepHz)),
@@ -34,12 +34,11 @@ void PllGrid::learn(HostTime at, LineFamily::Range paces) {
   multiple_ = multiple;
 }
 
-std::optional<LineFamily::Range> PllGrid::on_grid(HostTime at, LineFamily::Range paces) const {
+std::optional<Range> PllGrid::on_grid(HostTime at, Range paces) const {
   if (!relied_on()) return std::nullopt;
   const double hz = multiple_of(paces) * kPllStepHz;
   const Rate rate = rate_at(at);
-  const LineFamily::Range on{std::max(paces.low, 1e9 / (hz * rate.high)),
-                             std::min(paces.high, 1e9 / (hz * rate.low))};
+  const Range on{std::max(paces.low, 1e9 / (hz * rate.high)), std::min(paces.high, 1e9 / (hz * rate.low))};
   if (on.low > on.high) return std::nullopt;
   return on;
 }

@@ -20,9 +20,9 @@ class PllGrid {
   explicit PllGrid(double wander_per_s) : wander_per_s_(wander_per_s) {}
 
   // `paces`: nanoseconds a cycle that a steady run about `at` may have had, host time.
-  void learn(HostTime at, LineFamily::Range paces);
+  void learn(HostTime at, Range paces);
   // Those of them that are on the grid; nothing while it is not relied on, or where none is.
-  std::optional<LineFamily::Range> on_grid(HostTime at, LineFamily::Range paces) const;
+  std::optional<Range> on_grid(HostTime at, Range paces) const;
   // The crystal's rate against the host about `at`: what is learnt, while that is relied on.
   struct Rate {
     double low, high;
