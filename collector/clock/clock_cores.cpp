@@ -22,7 +22,7 @@ constexpr size_t kSettled = 20;            // samples of an open run whose pace 
 constexpr size_t kLeastBesideShifts = 24;  // samples of a core
 constexpr double kLittleShare = 4;         // of a read's width
 constexpr size_t kBrief = 14;              // samples from core to core
-constexpr uint64_t kShiftsForNs = 10'000'000'000;
+constexpr uint64_t kShiftsForNs = 10'000'000'000, kShiftsBeforeNs = 250'000'000;
 // Distances from an end of a run at which the slew is limited again, in samples.
 constexpr size_t kDepths[] = {2,  3,  4,  5,   6,   8,   10,  12,  15,  19,  24,  30,  38, 48,
                               60, 75, 95, 120, 150, 190, 240, 300, 380, 480, 600, 750, 950};
@@ -95,15 +95,21 @@ bool ClockEstimator::on_grid(size_t index) {
   return part && grid_.on_grid(middle_of(sample(part->last).best), paces_of(*part));
 }
 
-// Steady between two steps or for long, if anything is: a frequency of the PLL's.
-void ClockEstimator::learn_from(const Core& core) {
-  const bool is_long = core.last - core.first >= kLongRun;
-  const bool steps =
-      core.run > 0 && steps_between(core.run - 1, core.run) && steps_between(core.run, core.run + 1);
-  if (!is_long && !steps) return;
-  const auto paces = paces_of({core.first, core.last});
-  if (paces.high - paces.low < kLearntSpread * paces.low)
-    grid_.learn(middle_of(sample(core.last).best), paces);
+// From what is steady between two steps or for long, if anything is: a frequency of the PLL's. Later runs say something of
+// earlier ones that are not final.
+void ClockEstimator::learn() {
+  for (size_t r = 0; r < runs_.size(); ++r) {
+    if (runs_[r].learnt) continue;
+    const auto part = straight_part(r);
+    if (!part || shifts_near(part->first)) continue;
+    const bool is_long = part->last - part->first >= kLongRun;
+    const bool steps = !runs_[r].open && r > 0 && steps_between(r - 1, r) && steps_between(r, r + 1);
+    if (!is_long && !steps) continue;
+    const auto paces = paces_of(*part);
+    if (paces.high - paces.low >= kLearntSpread * paces.low) continue;
+    grid_.learn(middle_of(sample(part->last).best), paces);
+    runs_[r].learnt = true;
+  }
 }
 
 // A brief disturbance that left the frequency as it was and the counter a little off: there may be smaller ones
@@ -117,7 +123,7 @@ void ClockEstimator::find_shifts() {
     if (before && !runs_[r].compared && !runs_[r].gap_before && settled) {
       runs_[r].compared = true;
       if (part->first - before->last <= kBrief && little_apart(*before, *part))
-        last_shift_ = middle_of(sample(part->first).best);
+        note_shift(middle_of(sample(part->first).best));
     }
     before = part;
   }
@@ -134,9 +140,15 @@ bool ClockEstimator::little_apart(const Straight& before, const Straight& after)
   return sa.low <= sb.high && sb.low <= sa.high && apart_ns <= kLittleShare * usual_width_ns();
 }
 
+void ClockEstimator::note_shift(HostTime at) {
+  if (last_shift_ == 0 || at > last_shift_ + kShiftsForNs * kHostTicksPerNs) first_shift_ = at;
+  last_shift_ = at;
+}
+
 bool ClockEstimator::shifts_near(size_t i) const {
   const HostTime at = middle_of(sample(i).best);
-  return last_shift_ != 0 && at < last_shift_ + kShiftsForNs * kHostTicksPerNs;
+  return last_shift_ != 0 && at + kShiftsBeforeNs * kHostTicksPerNs > first_shift_ &&
+         at < last_shift_ + kShiftsForNs * kHostTicksPerNs;
 }
 
 std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {

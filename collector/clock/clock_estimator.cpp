@@ -42,7 +42,11 @@ std::span<const ClockRead> after_reset(std::span<const ClockRead> burst) {
 }  // namespace
 
 ClockEstimator::ClockEstimator(const ClockRules& rules, uint8_t domain, uint32_t first_era)
-    : rules_(rules), domain_(domain), era_(first_era), grid_(rules.wander_ppb_per_s * 1e-9) {}
+    : rules_(rules),
+      domain_(domain),
+      era_(first_era),
+      grid_(rules.wander_ppb_per_s * 1e-9),
+      reference_(rules.reference_hz, rules.wander_ppb_per_s * 1e-9) {}
 
 double ClockEstimator::ns_between(size_t from, size_t to) const {
   return ns_of(middle_of(sample(to).best), middle_of(sample(from).best));
@@ -89,7 +93,10 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
 // frequency can change there is limited better and better.
 bool ClockEstimator::is_final(size_t i) const {
   const size_t n = newest();
+  if (rules_.offline) return false;
   if (n < i + half_window() + kConfirming + 2 * kFewestOfRun) return false;
+  // What a session begins with waits for the PLL's multiples.
+  if (!grid_.relied_on() && ns_between(std::max(era_first_, base_), n) < kConfirmingOpenNs) return false;
   return !runs_.back().open || i < runs_.back().first || n - i >= kConfirmingOpen ||
          ns_between(i, n) >= kConfirmingOpenNs;
 }
@@ -110,8 +117,14 @@ void ClockEstimator::seen(uint64_t cycles, HostTime by) {
   if (seen_.after == 0 || slack(limit) < slack(seen_)) seen_ = limit;
 }
 
+void ClockEstimator::reference(const ClockRead& read) {
+  reference_.add(read);
+  if (const auto rate = reference_.rate(read.before)) grid_.know(read.before, *rate);
+}
+
 void ClockEstimator::finish() {
-  if (!samples_.empty()) finalise(newest());
+  if (samples_.empty()) return;
+  finalise(newest());
 }
 
 uint64_t ClockEstimator::cycles_about(HostTime at) const {
@@ -272,11 +285,15 @@ std::vector<ClockSegment> ClockEstimator::take_final() {
 
 std::vector<ClockSegment> ClockEstimator::provisional() {
   std::vector<ClockSegment> out;
-  if (!samples_.empty()) segments_from(out, next_, newest(), false);
+  if (samples_.empty()) return out;
+  find_shifts();
+  segments_from(out, next_, newest(), false);
   return out;
 }
 
 void ClockEstimator::finalise(size_t last) {
+  find_shifts();
+  learn();
   next_ = segments_from(final_, next_, last, true);
   forget();
 }

@@ -17,6 +17,7 @@
 #include "collector/clock/even_slew.hpp"
 #include "collector/clock/line_family.hpp"
 #include "collector/clock/pll_grid.hpp"
+#include "collector/clock/reference_rate.hpp"
 #include "ttcollect/clock_segment.hpp"
 
 namespace ttc::collect {
@@ -28,9 +29,13 @@ struct ClockRules {
   uint32_t least_step_ppm = 4400;              // a PLL step is 6.25 MHz: 4464 ppm of the largest frequency
   uint32_t slew_share = 2;                     // the slew at a moment, in multiples of the largest even one
   uint32_t wander_ppb_per_s = 1000;            // crystals follow temperature
+  double reference_hz = 50e6;                  // of the reference timer by its crystal
   uint64_t longest_step_gap_ns = 250'000'000;  // between samples of one run
   uint64_t longest_change_gap_ns = 2'250'000;  // between samples, in which one change is all there was
   uint64_t longest_moving_gap_ns = 5'000'000;  // between samples while it moves; beyond: hard bounds
+  // Nothing is final before finish(), which then knows all samples, and segments are as short as their bounds differ: what
+  // the same reads and conditions leave at best. To judge the model by.
+  bool offline = false;
 };
 
 class ClockEstimator {
@@ -43,6 +48,8 @@ class ClockEstimator {
   void add(std::span<const ClockRead> burst);
   // A marker with this 64-bit time was on the card at `by`.
   void seen(uint64_t cycles, HostTime by);
+  // A read of the card's reference timer, which nothing but the crystal moves.
+  void reference(const ClockRead& read);
   // No sample will come: everything becomes final.
   void finish();
 
@@ -101,6 +108,7 @@ class ClockEstimator {
     size_t reaches_back = 0;  // its lines explain samples from here on
     bool reach_known = false;
     bool compared = false;  // with the run before
+    bool learnt = false;    // the grid knows its frequency
     size_t sure_first = 0,
            sure_last = 0;  // behind the step it may begin with, before the one it may end with
     SlewProfile at_first, at_last;
@@ -155,9 +163,10 @@ class ClockEstimator {
   bool steps_between(size_t run, size_t next);
   bool on_grid(size_t run);
   void find_shifts();
+  void note_shift(HostTime at);
   bool little_apart(const Straight& before, const Straight& after) const;
   bool shifts_near(size_t i) const;
-  void learn_from(const Core& core);
+  void learn();
   void find_reach(Run& run);
   double largest_slew(size_t first, size_t last) const;
   void extend(SlewProfile& profile, size_t end, size_t other) const;
@@ -244,13 +253,14 @@ class ClockEstimator {
   Position next_;         // where the next final segment begins
   std::deque<Run> runs_;
   PllGrid grid_;
+  ReferenceRate reference_;
   ClockRead seen_;  // the pending one; after == 0: none
   std::deque<double> widths_;
   std::vector<ClockSegment> final_;
   std::vector<Step> steps_;
   Stats stats_;
   double hz_ = 0;
-  HostTime last_moved_ = 0, last_shift_ = 0;
+  HostTime last_moved_ = 0, first_shift_ = 0, last_shift_ = 0;
 };
 
 }  // namespace ttc::collect

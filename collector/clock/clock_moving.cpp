@@ -14,9 +14,12 @@ namespace {
 constexpr size_t kStepsKept = 1024;
 constexpr size_t kLongZone = 40;         // samples: beyond, the end of a stretch is not waited for
 constexpr double kShortestCut = 20'000;  // cycles
-constexpr double kWideNs = 100;
-constexpr double kUnevenShare = 1.2;  // of a bound: what one that holds for a whole segment may be
-constexpr int kMostHalvings = 4;
+// Of bounds that one bound holds instead of, and what is cut for it at most.
+struct Cutting {
+  double wide_ns, uneven_share;
+  int most_halvings;
+};
+constexpr Cutting kUsual{100, 1.2, 4}, kFine{5, 1.02, 9};
 constexpr double kApartShare = 0.75;  // of the least step: frequencies of a single change
 
 double half(const CourseStates& states) {
@@ -373,7 +376,7 @@ void ClockEstimator::write(ZoneWriter& writer, const Zone& z) const {
       // Where the limits leave next to nothing, rounding can leave nothing.
       if (a.states.empty()) a.states = course.at(i);
       if (b.states.empty()) b.states = course.at(i + 1);
-      write_between(writer, z, i, a, b, z.too_long[i] ? kMostHalvings : 0);
+      write_between(writer, z, i, a, b, z.too_long[i] ? kFine.most_halvings : 0);
     } else {
       writer.check({from, course.at(i)});
     }
@@ -385,13 +388,14 @@ void ClockEstimator::write(ZoneWriter& writer, const Zone& z) const {
 // holds for a whole segment.
 void ClockEstimator::write_between(ZoneWriter& writer, const Zone& z, size_t i, const Place& from,
                                    const Place& to, int halvings) const {
+  const Cutting& cutting = rules_.offline ? kFine : kUsual;
   Place between{std::floor((from.x + to.x) / 2), {}};
-  const bool is_short = to.x - from.x <= kShortestCut || halvings >= kMostHalvings;
+  const bool is_short = to.x - from.x <= kShortestCut || halvings >= cutting.most_halvings;
   if (!is_short) between.states = z.course->within(i, between.x);
   if (is_short || between.states.empty()) return writer.check(from, to, z.pacings[i]);
   const double a = half(from.states), b = half(between.states), c = half(to.states);
   const double most = std::max({a, b, c}), least = std::min({a, b, c});
-  if (most < kWideNs || most < kUnevenShare * least) {
+  if (most < cutting.wide_ns || most < cutting.uneven_share * least) {
     writer.check(from, between, z.pacings[i]);
     writer.check(between, to, z.pacings[i]);
     return;

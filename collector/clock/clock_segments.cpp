@@ -89,6 +89,8 @@ ClockEstimator::Proof ClockEstimator::proof_along(const Core& core, size_t from,
   }
   proof.error_ns += bent;
   proof.paces = {proof.paces.low - drift, proof.paces.high + drift};
+  // A disturbance that hides has a pace of its own.
+  if (shifts_near(from)) proof.paces = {0, kUnlimited};
   return proof;
 }
 
@@ -112,7 +114,7 @@ ClockEstimator::Piece ClockEstimator::piece_along(const Position& at, const Core
     }
     return sum / static_cast<double>(to - from + 1);
   };
-  for (size_t apart = kFarthestKnot;; apart /= 2) {
+  for (size_t apart = rules_.offline ? 1 : kFarthestKnot;; apart /= 2) {
     size_t next = std::min((at.sample / apart + 1) * apart, end);
     while (next < end && sample(next).best.cycles <= at.cycles) ++next;
     const DrawnLine line = line_to(at, std::max(sample(next).best.cycles, at.cycles + 1), knot(next, core));
@@ -138,7 +140,6 @@ ClockEstimator::Position ClockEstimator::along_core(std::vector<ClockSegment>& t
     if (final && piece.proof.kind == BoundKind::conditional) {
       const auto paces = paces_of({core.first, core.last});
       hz_ = 2e9 / (paces.low + paces.high);
-      if (piece.next == core.last) learn_from(core);
     }
     at = {piece.next, sample(piece.next).best.cycles, piece.line.next(), -1};
   }
@@ -152,7 +153,6 @@ ClockEstimator::Position ClockEstimator::segments_from(std::vector<ClockSegment>
     at.host = middle_of(sample(at.sample).best);
     at.half = -1;
   }
-  find_shifts();
   std::optional<Core> before;
   for (size_t r = 0; r < runs_.size() && at.sample < last; ++r) {
     if (runs_[r].last < at.sample) continue;
