@@ -180,6 +180,7 @@ class Export {
 
   void report() const {
     for (const std::string& c : source_->complaints()) say(ExportExit::kOk, c);
+    for (const std::string& r : source_->remarks()) say(ExportExit::kOk, r);
     for (const std::string& n : pipeline_.notices()) say(ExportExit::kOk, n);
     if (!pipeline_.complaint().empty()) say(ExportExit::kOk, pipeline_.complaint());
     for (const std::string& n : format_->remarks()) say(ExportExit::kOk, n);
