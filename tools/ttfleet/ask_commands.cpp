@@ -175,7 +175,6 @@ int trigger_command(const Options& o) {
   const auto give = [&](CommandKind kind, const std::string& rule) {
     Command command;
     command.kind = kind, command.by = commander(), command.rule = rule;
-    if (kind == CommandKind::disarm) command.id = "rule";
     if (kind != CommandKind::triggers) log_command(who.job + ": " + to_text(command));
     const auto answers = ask_answers(bus, who, command, ranks, o.timeout_ns);
     code = std::max(code, report_answers(answers, o));

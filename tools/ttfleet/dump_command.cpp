@@ -16,8 +16,10 @@
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
 #include "tools/fleet/agent/clock_keeper.hpp"
-#include "tools/fleet/clock/kernel_clock.hpp"
+#include "tools/fleet/clock/host_clock.hpp"
 #include "tools/pipeline/output.hpp"
+#include "tools/ranks/rank_clock_json.hpp"
+#include "tools/ranks/rank_files.hpp"
 #include "tools/ttfleet/commands.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -98,16 +100,12 @@ std::string fetch_one(Bus& bus, const Identity& who, const std::string& id, uint
   return {};
 }
 
-// How clocks of the captures' hosts relate, for who reads the directory (ttfleet report).
-void write_clocks(const std::vector<AgentState>& states, const std::string& directory) {
+// How clocks of the captures' hosts relate, for programs that read the directory.
+void write_clocks(const std::vector<Answer>& answers, const std::string& directory) {
   nlohmann::json all = nlohmann::json::object();
-  for (const AgentState& s : states)
-    if (s.clock_bound_ns != ~uint64_t{0})
-      all[s.who.name() + ".ttc"] = {{"raw_ns", s.raw_ns},
-                                    {"offset_ns", s.clock_offset_ns},
-                                    {"bound_ns", s.clock_bound_ns},
-                                    {"reference", s.reference}};
-  tools::Output out(directory + "/clocks.json", false);
+  for (const Answer& a : answers)
+    if (a.ok) all[a.who.name() + ".ttc"] = tools::json_of(a.clock);
+  tools::Output out(directory + "/" + tools::kClocksFile, false);
   out.append(program::json_text(all, 1) + "\n");
   out.commit();
 }
@@ -152,8 +150,9 @@ int report_gathered(const std::vector<Gathered>& all, const Options& o) {
 // The common time now, by the best of some round trips.
 std::optional<uint64_t> common_now(Bus& bus, const Identity& who) {
   CommonClock clock;
+  const uint64_t own = clock_number();
   for (int i = 0; i < kClockQuestions; ++i)
-    if (!ask_common_time(bus, clock_subject(who.cluster, who.job), boot_number(), clock)) break;
+    if (!ask_common_time(bus, clock_subject(who.cluster, who.job), own, {}, clock)) break;
   const uint64_t raw = collect::raw_now_ns();
   const ClockOffset offset = clock.at(raw);
   if (!offset.known()) return std::nullopt;
@@ -203,7 +202,7 @@ int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   if (!o.no_gather) {
     const std::string directory = o.output.empty() ? dump.id : o.output;
     gathered = gather(bus, answers, dump.id, directory, stop);
-    write_clocks(states, directory);
+    write_clocks(answers, directory);
     code = std::max(code, report_gathered(gathered, o));
   }
   if (o.json)
@@ -234,15 +233,20 @@ int gather_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   }
   if (!is_token(o.id))
     throw program::UsageError("'" + o.id + "' is no dump's id; ttfleet gather without one lists them");
-  std::vector<Answer> holders;
-  for (const AgentState& s : states) {
-    Answer holder;
-    holder.who = s.who, holder.ok = true;
-    holders.push_back(holder);
-  }
+  Command describe;
+  describe.kind = CommandKind::describe, describe.by = commander(), describe.id = o.id;
+  const auto holders = ask_answers(bus, who, describe, states.size(), o.timeout_ns);
   log_command(who.job + ": gather " + o.id);
-  const auto gathered = gather(bus, holders, o.id, o.output.empty() ? o.id : o.output, stop);
-  const int code = report_gathered(gathered, o);
+  int code = holders.size() < states.size()
+                 ? say(Exit::kIncomplete, std::to_string(states.size() - holders.size()) + " of " +
+                                              std::to_string(states.size()) + " ranks did not answer")
+                 : Exit::kOk;
+  for (const Answer& a : holders)
+    if (!a.ok) code = say(Exit::kIncomplete, a.who.name() + ": " + a.text);
+  const std::string directory = o.output.empty() ? o.id : o.output;
+  const auto gathered = gather(bus, holders, o.id, directory, stop);
+  write_clocks(holders, directory);
+  code = std::max(code, report_gathered(gathered, o));
   if (o.json)
     std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", json_of(holders, gathered)}}).c_str());
   return code;

@@ -352,6 +352,16 @@ std::string Bus::ensure_stream(const std::string& stream, const std::string& sub
   return "stream " + stream + " is not there and cannot be made: " + words_of(status);
 }
 
+bool Bus::holds_its_beginning(const std::string& stream) {
+  const auto now = client();
+  if (!now) throw BusError("the bus is away");
+  jsStreamInfo* info = nullptr;
+  jsErrCode code{};
+  need(js_GetStreamInfo(&info, now->stream, stream.c_str(), nullptr, &code), "stream " + stream);
+  const OwnedInfo owned(info);
+  return info->State.FirstSeq <= 1;
+}
+
 void Bus::read_stream(const std::string& stream, const std::string& subjects, uint64_t since_ns,
                       const std::function<bool(const Message&)>& take) {
   const auto now = client();

@@ -81,6 +81,8 @@ class Bus {
   // Makes the stream unless it is there; empty, or why not.
   std::string ensure_stream(const std::string& stream, const std::string& subjects,
                             const StreamLimits& limits);
+  // Whether the stream still holds its first message: limits remove the oldest. Throws BusError.
+  bool holds_its_beginning(const std::string& stream);
   // Reads what is stored under `subjects` from the beginning (or from `since_ns` of UTC) in its order, until nothing more is
   // stored or `take` says false. Throws BusError, also when nothing comes for half a minute although there is more.
   void read_stream(const std::string& stream, const std::string& subjects, uint64_t since_ns,
