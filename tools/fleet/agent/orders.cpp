@@ -135,6 +135,8 @@ std::string Orders::answer_to(const Command& c) {
         break;
       }
       answer.bound_ns = clock_.now().bound_ns;
+      answer.late_ns =
+          static_cast<int64_t>(collect::raw_now_ns() - *at);  // below 0: the command came in time
       dumps_.cut(c.id, *at, c.last_ns, answer);
       answer.clock = clock_.during(*at - std::min(*at, c.last_ns), *at, kClockPoints);
       if (answer.ok) dumps_.describe(answer);

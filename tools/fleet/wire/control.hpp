@@ -56,7 +56,7 @@ struct Answer {
   std::string text;  // what was done, or why not
   std::string id;    // of the dump
   uint64_t bytes = 0, digest = 0;
-  int64_t late_ns = 0;               // dump: from the instant until the cut
+  int64_t late_ns = 0;               // dump: from the instant until the command was taken up
   uint64_t bound_ns = ~uint64_t{0};  // of the instant on this host
   tools::RankClock clock;            // dump, describe: of this host while what was cut was recorded
 };
