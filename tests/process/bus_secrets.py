@@ -48,8 +48,11 @@ def _encoded(data):
 class Key:
     """An Ed25519 key as NATS writes it."""
 
-    def __init__(self, role, name):
-        self.file = h.work(f"{name}.nkey.pem")
+    made = 0
+
+    def __init__(self, role):
+        Key.made += 1
+        self.file = h.work(f"key-{Key.made}.pem")
         openssl("genpkey", "-algorithm", "ed25519", "-out", self.file)
         self.public = _encoded(bytes([role]) + openssl("pkey", "-in", self.file, "-pubout", "-outform", "DER")[-32:])
         secret = openssl("pkey", "-in", self.file, "-outform", "DER")[-32:]
@@ -72,19 +75,21 @@ class Operator:
     """An operator with accounts, for a server that keeps them in its memory."""
 
     def __init__(self):
-        self.key = Key(OPERATOR, "operator")
+        self.key = Key(OPERATOR)
         self.accounts = {}
+        self.system = self.account("system", jetstream=False).public    # the server wants one, and no JetStream in it
 
-    def account(self, name):
-        key = Key(ACCOUNT, f"account-{name}")
-        unlimited = dict.fromkeys(("subs", "conn", "leaf", "imports", "exports", "data", "payload", "mem_storage", "disk_storage", "streams",
-                                   "consumer"), -1)
-        self.accounts[key.public] = self.key.token(key.public, name, {"type": "account", "limits": {**unlimited, "wildcards": True}})
+    def account(self, name, jetstream=True):
+        key = Key(ACCOUNT)
+        limits = {**dict.fromkeys(("subs", "conn", "leaf", "imports", "exports", "data", "payload"), -1), "wildcards": True}
+        if jetstream:
+            limits.update(dict.fromkeys(("mem_storage", "disk_storage", "streams", "consumer"), -1))
+        self.accounts[key.public] = self.key.token(key.public, name, {"type": "account", "limits": limits})
         return key
 
     def credentials(self, account, name, denied=()):
         """The file of a new user of the account."""
-        user = Key(USER, f"user-{name}")
+        user = Key(USER)
         claims = {"type": "user", "subs": -1, "data": -1, "payload": -1}
         if denied:
             claims["pub"] = {"deny": list(denied)}
@@ -96,4 +101,4 @@ class Operator:
 
     def configuration(self):
         operator = self.key.token(self.key.public, "operator", {"type": "operator"})
-        return f"operator: {operator}\nresolver: MEMORY\nresolver_preload: {json.dumps(self.accounts)}\n"
+        return f"operator: {operator}\nsystem_account: {self.system}\nresolver: MEMORY\nresolver_preload: {json.dumps(self.accounts)}\n"

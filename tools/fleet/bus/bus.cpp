@@ -190,7 +190,14 @@ void Bus::open() {
   const natsStatus status = natsConnection_Connect(&fresh->connection, made);
   if (status == NATS_OK) came();
   if (status != NATS_OK && !(options_.patient && status == NATS_NOT_YET_CONNECTED)) {
-    const std::string why = words_of(status);
+    std::string why = words_of(status);
+    // What a server that refuses this side's certificate looks like from here: it hangs up in the middle of the greeting.
+    const bool hung_up =
+        why.find("Expected 'PONG', got ''") != std::string::npos || why.find("SSL_") != std::string::npos;
+    if (hung_up && why.find("handshake") == std::string::npos)
+      why += options_.certificate.empty()
+                 ? "; the server has hung up: does it want a certificate of this side (--cert, --key)?"
+                 : "; the server has hung up: is this side's certificate of an authority that it knows?";
     if (!options_.patient) throw BusError("the bus " + options_.url + " cannot be reached: " + why);
     note(why);
     return;
