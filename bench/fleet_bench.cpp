@@ -3,7 +3,7 @@
 //
 // The hosts are generated. Each is what `ttfleet agent` is behind its rings: a publisher, a spool on the disk and a sender with a
 // connection of its own, which speaks the real protocol to a real server; rows are drawn instead of read from a card. Every card runs the
-// same ops, one card of the last host is 10 % slow in one of them. A result is wrong, and the program fails, where the report lacks a row,
+// same ops, one card of the last host is 20 % slow in one of them. A result is wrong, and the program fails, where the report lacks a row,
 // has one twice, or does not name that card.
 //
 // TTC_BENCH_SECONDS: of each size (default 60). TTC_BENCH_ROWS: a minute, of 64 hosts (default 5,000,000). Files lie in the temporary directory
@@ -34,8 +34,8 @@ using namespace ttc::fleet;
 namespace fs = std::filesystem;
 
 constexpr uint32_t kChips = 8, kOpsAStep = 16;
-constexpr double kSlow = 1.10;
-constexpr uint32_t kSlowOp = 5;
+constexpr double kSlow = 1.20;
+constexpr uint32_t kSlowOp = 15;
 constexpr uint64_t kOpNs = 400'000;
 
 uint64_t setting(const char* name, uint64_t usual) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Worlds of ranks on emulated cards, whose captures `ttreport stragglers` judges. Usage: fleet_worlds.py slow|null [WORLDS [SEED]]
 
-A world draws how many ranks and cards there are, the ops of a step with their sizes and scatter, and in `slow` one card whose kernels compute
-longer in one op. Every card is a ttemu of its own with a seed of its own in virtual time, collected into <host>_rank_<N>.ttc. `slow`: the card
+A world draws how many ranks and cards there are, the ops of a step with their sizes and scatter, and in `slow` one card whose kernels compute so
+much longer in one op that the step's compute is 3 to 10 % longer (1 % is what counts as late at all). Every card is a ttemu of its own with a seed of its own in virtual time, collected into <host>_rank_<N>.ttc. `slow`: the card
 must be the only one that is named, with its op, in 95 of 100 worlds. `null`: something is named in no more worlds than the stated one in 100 allows.
 Ranks run beside each other and do not meet in collectives, which the emulated card does not have; generated rows have them
 (unit/tools/fleet/fleet_judge_test.cpp)."""
@@ -39,7 +39,7 @@ def capture(name, file, toml, cores, ops, replays, seed):
     card = h.start("ttemu", "--name", name, "--workload", toml, "--cores", cores, "--programs", ops * (replays + 1), "--trace", f"{ops}:{replays}",
                    "--seed", seed, "--time", "virtual", "--pace", 64, "--wait-observer", "-q")
     h.wait_for_card(name, card)
-    code, _, err = h.run("ttcollect", "--device", f"emu:{name}", "-o", file, "--no-sync", "--no-probe", "-q")
+    code, _, err = h.run("ttcollect", "--device", f"emu:{name}", "-o", file, "--no-sync", "-q")
     h.check(code == 0, f"ttcollect ended with {code}: {err}")
     h.check(h.finish(card)[0] == 0, "the card failed")
 
@@ -50,7 +50,9 @@ def world(seed, slow):
     directory = h.work(f"world-{seed}")
     os.mkdir(directory)
     ops, cores, cards, replays = drawn_ops(dice), dice.choice((2, 4)), dice.randint(4, 10), dice.randint(30, 60)
-    odd, slow_op, slowness = dice.randrange(cards), dice.randrange(len(ops["ops"])), dice.uniform(1.06, 1.2)
+    odd, slow_op = dice.randrange(cards), dice.randrange(len(ops["ops"]))
+    work = [op["blocks"] * op["cycles"] for op in ops["ops"]]
+    slowness = 1 + dice.uniform(0.03, 0.1) * sum(work) / work[slow_op]
     for rank in range(cards):
         toml = os.path.join(directory, f"{rank}.toml")
         is_odd = slow and rank == odd

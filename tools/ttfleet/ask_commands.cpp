@@ -104,35 +104,43 @@ std::vector<AgentState> ask_states(Bus& bus, const Options& o, const Identity& w
   std::vector<AgentState> states;
   Command ls;
   ls.by = commander();
-  bus.ask_all(job_subject(who.cluster, who.job), to_text(ls), o.timeout_ns, [&](const Message& m) {
-    std::string wrong;
-    if (auto state = parse_state(m.data, wrong))
-      states.push_back(std::move(*state));
-    else
-      report(Exit::kOk, "an answer makes no sense: " + wrong);
-    return true;
-  });
+  bus.ask_all(
+      job_subject(who.cluster, who.job), to_text(ls), o.timeout_ns,
+      [&](const Message& m) {
+        std::string wrong;
+        if (auto state = parse_state(m.data, wrong))
+          states.push_back(std::move(*state));
+        else
+          report(Exit::kOk, "an answer makes no sense: " + wrong);
+      },
+      [] { return false; });
   std::sort(states.begin(), states.end(), [](const AgentState& a, const AgentState& b) {
     return std::tie(a.who.rank, a.who.host) < std::tie(b.who.rank, b.who.host);
   });
   return states;
 }
 
-std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command, size_t most,
-                                uint64_t timeout_ns) {
+std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command,
+                                const EnoughAnswers& enough, uint64_t timeout_ns) {
   std::vector<Answer> answers;
-  bus.ask_all(job_subject(who.cluster, who.job), to_text(command), timeout_ns, [&](const Message& m) {
-    std::string wrong;
-    if (auto answer = parse_answer(m.data, wrong))
-      answers.push_back(std::move(*answer));
-    else
-      report(Exit::kOk, "an answer makes no sense: " + wrong);
-    return answers.size() < most;
-  });
+  bus.ask_all(
+      job_subject(who.cluster, who.job), to_text(command), timeout_ns,
+      [&](const Message& m) {
+        std::string wrong;
+        if (auto answer = parse_answer(m.data, wrong))
+          answers.push_back(std::move(*answer));
+        else
+          report(Exit::kOk, "an answer makes no sense: " + wrong);
+      },
+      [&] { return enough(answers); });
   std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return std::tie(a.who.rank, a.who.host) < std::tie(b.who.rank, b.who.host);
   });
   return answers;
+}
+
+EnoughAnswers so_many(size_t ranks) {
+  return [ranks](const std::vector<Answer>& answers) { return answers.size() >= ranks; };
 }
 
 int ls_command(const Options& o) {
@@ -180,7 +188,7 @@ int trigger_command(const Options& o) {
     Command command;
     command.kind = kind, command.by = commander(), command.rule = rule;
     if (kind != CommandKind::triggers) log_command(who.job + ": " + to_text(command));
-    const auto answers = ask_answers(bus, who, command, ranks, o.timeout_ns);
+    const auto answers = ask_answers(bus, who, command, so_many(ranks), o.timeout_ns);
     code = std::max(code, report_answers(answers, rule, o, list));
     if (answers.size() < ranks)
       code = report(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +

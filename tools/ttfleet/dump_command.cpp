@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "collector/program/json_text.hpp"
 #include "collector/program/pending_file.hpp"
@@ -170,28 +173,60 @@ nlohmann::json json_of(const std::vector<Answer>& answers, const std::vector<Gat
   return list;
 }
 
+struct Cut {
+  std::vector<Answer> answers;
+  size_t ranks = 0;      // that are there
+  uint64_t last_ns = 0;  // CLOCK_MONOTONIC when the last one answered
+};
+
+// The command goes out at once. Beside it all ranks are asked for their state, so that those that do not answer to it are missed.
+Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump) {
+  auto roll_call = std::async(std::launch::async, [&] { return ask_states(bus, o, who); });
+  std::optional<size_t> there;
+  Cut cut;
+  size_t seen = 0;
+  cut.answers = ask_answers(
+      bus, who, dump,
+      [&](const std::vector<Answer>& so_far) {
+        if (so_far.size() > std::exchange(seen, so_far.size())) cut.last_ns = collect::monotonic_now_ns();
+        if (!there && roll_call.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+          there = roll_call.get().size();
+        return there && so_far.size() >= *there;
+      },
+      o.ahead_ns + kCutNs);
+  if (!there) there = roll_call.get().size();
+  cut.ranks = std::max(*there, cut.answers.size());
+  return cut;
+}
+
+// Why nothing answers.
+int nothing_answers(const Bus& bus, const Identity& who) {
+  return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
+                                    (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
+}
+
 }  // namespace
 
 int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
+  const uint64_t began = collect::monotonic_now_ns();
   Bus bus(o.bus);
   const Identity who = identity_of(o);
-  const auto states = ask_states(bus, o, who);
-  const size_t ranks = states.size();
-  if (ranks == 0)
-    return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
-                                      (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
   const auto now = common_now(bus, who);
+  if (!now && !bus.complaint().empty()) return nothing_answers(bus, who);
   if (!now)
-    return say(Exit::kIncomplete,
-               "rank 0 of job " + who.job + " does not answer, so that there is no common instant to cut at");
+    return say(Exit::kIncomplete, "no agent of job " + who.job +
+                                      " answers for rank 0, so that there is no common instant to cut at; "
+                                      "`ttfleet ls` lists the ranks");
   Command dump;
   dump.kind = CommandKind::dump, dump.by = commander(), dump.why = o.why;
   dump.id = "d" + std::to_string(static_cast<uint64_t>(std::time(nullptr))) + "-" + std::to_string(getpid());
   dump.at_common_ns = *now + o.ahead_ns, dump.last_ns = o.last_ns;
   log_command(who.job + ": " + to_text(dump));
-  const uint64_t began = collect::monotonic_now_ns();
-  const auto answers = ask_answers(bus, who, dump, ranks, o.ahead_ns + kCutNs);
-  const uint64_t cut_ns = collect::monotonic_now_ns() - began;
+  const Cut cut = cut_all(bus, o, who, dump);
+  const std::vector<Answer>& answers = cut.answers;
+  if (cut.ranks == 0) return nothing_answers(bus, who);
+  const size_t ranks = cut.ranks;
+  const uint64_t cut_ns = cut.last_ns ? cut.last_ns - began : 0;
   int code = answers.size() < ranks
                  ? say(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
                                               std::to_string(ranks) + " ranks did not answer")
@@ -221,13 +256,11 @@ int gather_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   Bus bus(o.bus);
   const Identity who = identity_of(o);
   const auto states = ask_states(bus, o, who);
-  if (states.empty())
-    return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
-                                      (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
+  if (states.empty()) return nothing_answers(bus, who);
   if (o.id.empty()) {
     Command list;
     list.kind = CommandKind::dumps, list.by = commander();
-    for (const Answer& a : ask_answers(bus, who, list, states.size(), o.timeout_ns))
+    for (const Answer& a : ask_answers(bus, who, list, so_many(states.size()), o.timeout_ns))
       std::printf("%s:\n%s", a.who.name().c_str(), program::printable_lines(a.text).c_str());
     return Exit::kOk;
   }
@@ -235,7 +268,7 @@ int gather_command(const Options& o, const volatile std::sig_atomic_t& stop) {
     throw program::UsageError("'" + o.id + "' is no dump's id; ttfleet gather without one lists them");
   Command describe;
   describe.kind = CommandKind::describe, describe.by = commander(), describe.id = o.id;
-  const auto holders = ask_answers(bus, who, describe, states.size(), o.timeout_ns);
+  const auto holders = ask_answers(bus, who, describe, so_many(states.size()), o.timeout_ns);
   log_command(who.job + ": gather " + o.id);
   int code = holders.size() < states.size()
                  ? say(Exit::kIncomplete, std::to_string(states.size() - holders.size()) + " of " +

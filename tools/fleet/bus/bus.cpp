@@ -267,7 +267,8 @@ std::optional<Message> Bus::request(const std::string& subject, std::string_view
 }
 
 void Bus::ask_all(const std::string& subject, std::string_view data, uint64_t timeout_ns,
-                  const std::function<bool(const Message&)>& take) {
+                  const std::function<void(const Message&)>& take, const std::function<bool()>& enough) {
+  constexpr int64_t kLookAgainMs = 10;
   const auto now = client();
   if (!now) return;
   natsInbox* inbox = nullptr;
@@ -285,12 +286,14 @@ void Bus::ask_all(const std::string& subject, std::string_view data, uint64_t ti
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())
             .count();
-    if (left <= 0) return;
+    if (left <= 0 || enough()) return;
     natsMsg* message = nullptr;
-    if (natsSubscription_NextMsg(&message, made, left) != NATS_OK) return;
+    const natsStatus status = natsSubscription_NextMsg(&message, made, std::min<int64_t>(left, kLookAgainMs));
+    if (status == NATS_TIMEOUT) continue;
+    if (status != NATS_OK) return;
     const OwnedMessage owned(message);
     if (natsMsg_IsNoResponders(message)) return;
-    if (!take(taken(message))) return;
+    take(taken(message));
   }
 }
 

@@ -64,9 +64,9 @@ class Bus {
   void publish(const std::string& subject, std::string_view data);  // may be lost; throws nothing
   // The answer; nothing: none came in time, and complaint() may say why.
   std::optional<Message> request(const std::string& subject, std::string_view data, uint64_t timeout_ns);
-  // Everybody's answers, until `timeout_ns` is over or `take`, which is called for each, says false.
+  // All answers, each to `take`, until `timeout_ns` is over or `enough`, which is called now and then.
   void ask_all(const std::string& subject, std::string_view data, uint64_t timeout_ns,
-               const std::function<bool(const Message&)>& take);
+               const std::function<void(const Message&)>& take, const std::function<bool()>& enough);
 
   enum class Stored : uint8_t { stored, again, refused, away };
   struct Outcome {
