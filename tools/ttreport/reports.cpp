@@ -11,6 +11,8 @@ constexpr ReportEntry kReports[] = {
     {"heatmap", "the chip's grid: time, waits, imbalance or late starts of every core", make_heatmap_report},
     {"steps", "steady-state windows between signposts: device against wall clock", make_steps_report},
     {"timeline", "a window of time as a picture: a row a RISC, zones nested", make_timeline_report},
+    {"stragglers", "captures of several ranks: which card held each step up, in which op, and how sure that is",
+     make_stragglers_report},
     {"diff", "two runs op by op: what got slower, with spread and significance", make_diff_report},
     {"html", "everything as one page that needs no network", make_html_report},
     {"host", "the host's zones and messages of a capture, as the files that tt-metal's scripts read",

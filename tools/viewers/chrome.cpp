@@ -82,7 +82,7 @@ void Chrome::metadata(const char* what, uint64_t pid, uint32_t tid, const std::s
 
 void Chrome::device(const Session& s) {
   metadata("process_name", s.chip + 1, 0,
-           R"("name":"chip )" + std::to_string(s.chip) + " (" + draw::for_json(s.arch) + ", " +
+           R"("name":")" + draw::for_json(s.title()) + " (" + draw::for_json(s.arch) + ", " +
                draw::for_json(s.device) + ")\"");
   metadata("process_sort_index", s.chip + 1, 0, R"("sort_index":)" + std::to_string(s.chip));
 }

@@ -41,8 +41,8 @@ SvgTimeline::SvgTimeline(Output& out, const FormatOptions& o)
 
 void SvgTimeline::device(const Session& s) {
   ++chips_;
-  title_ +=
-      (title_.empty() ? "chip " : ", chip ") + std::to_string(s.chip) + " (" + s.device + ", " + s.arch + ")";
+  title_ += (title_.empty() ? "" : ", ") + s.title() + " (" + s.device + ", " + s.arch + ")";
+  titles_[s.chip] = s.title();
 }
 
 void SvgTimeline::clock_known(uint32_t, bool cycles, const collect::ClockHead&) {
@@ -150,7 +150,7 @@ void SvgTimeline::draw_axis(draw::Svg& svg, double bottom) const {
 }
 
 void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
-  const std::string where = (chips_ > 1 ? "chip " + std::to_string(lane.place.chip) + " " : "") + lane.name;
+  const std::string where = (chips_ > 1 ? titles_.at(lane.place.chip) + " " : "") + lane.name;
   svg.text({kLeft - 6, y + 8}, where, {{"text-anchor", "end"}});
   for (const Drawn& d : lane.drawn) {
     const double x = x_of(d.begin_ns), width = std::max(x_of(d.end_ns) - x, kNarrowest);

@@ -5,6 +5,7 @@
 // Memory is bounded by what the picture can hold: zones beyond kMostZones and lanes beyond kMostLanes are
 // counted in its foot, never silently left out.
 #pragma once
+#include <map>
 #include <string>
 
 #include "collector/draw/svg.hpp"
@@ -75,6 +76,7 @@ class SvgTimeline : public TimelineWriter {
   std::vector<Lane> lanes_, rows_;  // by number
   std::string title_, empty_;
   size_t chips_ = 0;
+  std::map<uint32_t, std::string> titles_;        // of chips
   std::optional<uint64_t> before_ns_, after_ns_;  // markers outside of the window that are nearest to it
   size_t zones_ = 0, left_out_ = 0;
 };

@@ -63,8 +63,8 @@ void TracyTimeline::device(const Session& s) {
   client_.answer();
   chips_[s.chip] = s;
   own_message(latest_ns_,
-              "chip " + std::to_string(s.chip) + ": " + s.device + ", " + s.arch + ", " + s.board +
-                  ", AICLK " + std::to_string(s.aiclk_mhz) + " MHz, profiler layout " + s.layout,
+              s.title() + ": " + s.device + ", " + s.arch + ", " + s.board + ", AICLK " +
+                  std::to_string(s.aiclk_mhz) + " MHz, profiler layout " + s.layout,
               kNoteColour);
   if (!dialect_.has(tracy::Item::gpu_marker)) return;
   std::set<uint8_t> columns, rows;
@@ -78,14 +78,13 @@ void TracyTimeline::device(const Session& s) {
 
 void TracyTimeline::clock_known(uint32_t chip, bool cycles, const collect::ClockHead&) {
   if (cycles)
-    own_message(latest_ns_, "chip " + std::to_string(chip) + ": no clock model; its times are device cycles",
-                kNoteColour);
+    own_message(latest_ns_, title_of(chip) + ": no clock model; its times are device cycles", kNoteColour);
 }
 
 void TracyTimeline::lane(const TimelineLane& is) {
   lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
   Lane& lane = lanes_[is.number];
-  lane.name = "chip " + std::to_string(is.chip) + " " + is.core() + " " + is.processor;
+  lane.name = title_of(is.chip) + " " + is.core() + " " + is.processor;
   lane.number = is.number;
   lane.chip = is.chip;
   lane.core_x = is.core_x;
@@ -292,8 +291,7 @@ void TracyTimeline::value(const TimelineCounter& counter, uint64_t ns, double va
   std::string& name = plots_[key];
   stream_.thread(kOwnThread);
   if (name.empty()) {
-    name = "chip " + std::to_string(counter.chip) + " " + (counter.lane ? counter.lane->core() + " " : "") +
-           counter.name;
+    name = title_of(counter.chip) + " " + (counter.lane ? counter.lane->core() + " " : "") + counter.name;
     if (counter.name.find('/') == std::string::npos) name += " [" + counter.unit + "]";
     stream_.plot_config(key, true);
   }
@@ -302,7 +300,7 @@ void TracyTimeline::value(const TimelineCounter& counter, uint64_t ns, double va
 
 void TracyTimeline::row(const TimelineRow& row) {
   threads_[kFirstRowThread + row.number] =
-      "chip " + std::to_string(row.chip) + " " + (row.lane ? row.lane->core() + " " : "") + row.name;
+      title_of(row.chip) + " " + (row.lane ? row.lane->core() + " " : "") + row.name;
 }
 
 uint64_t TracyTimeline::location_of(const TimelineSpan& span) {
@@ -353,7 +351,7 @@ void TracyTimeline::message(const std::string& text) {
 }
 
 void TracyTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {
-  own_message(ns, "chip " + std::to_string(chip) + ": " + text, kNoteColour);
+  own_message(ns, title_of(chip) + ": " + text, kNoteColour);
 }
 
 // --- the workload's host side

@@ -108,6 +108,11 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   tracy::Stream& stream_;
   uint64_t init_begin_ns_;
   uint64_t latest_ns_;
+  std::string title_of(uint32_t chip) const {
+    const auto known = chips_.find(chip);
+    return known == chips_.end() ? chip_title(chip, {}, 0) : known->second.title();
+  }
+
   std::map<uint32_t, Session> chips_;
   std::vector<Lane> lanes_;                            // by number
   std::unordered_map<uint32_t, std::string> threads_;  // names, by id

@@ -90,7 +90,7 @@ void Perfetto::device(const Session& s) {
   Chip& chip = chips_[s.chip];
   if (chip.track) return;  // the same card again
   chip.track = next_track_++;
-  const std::string name = "chip " + std::to_string(s.chip) + " (" + s.arch + ", " + s.device + ")";
+  const std::string name = s.title() + " (" + s.arch + ", " + s.device + ")";
   packet(
       ProtoMessage()
           .number(trace_packet::sequence_id, kGlobalSequence)
