@@ -14,8 +14,8 @@
 #include "tools/pipeline/format.hpp"
 #include "tools/viewers/event_texts.hpp"
 #include "tools/viewers/host/host_tracks.hpp"
+#include "tools/viewers/host/rows.hpp"
 #include "tools/viewers/programs.hpp"
-#include "tools/viewers/rows.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "tools/viewers/zone_steps.hpp"
 
