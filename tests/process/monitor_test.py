@@ -130,7 +130,7 @@ def plain():
         os.environ.update(variables)
         code, text, err = h.run("ttmon", live, "--once")
         h.check(code == 0 and not err and "\x1b" not in text, f"{code} {err} {text!r}")
-        for part in ("programs/s", "clock bound", "nothing lost\n", "zones", "programs (host id)", f"pid {collector.pid}  live\n"):
+        for part in ("programs/s", "clock bound", "nothing lost\n", "zones", "programs, by host id", f"pid {collector.pid}  live\n"):
             h.check(part in text, f"no {part!r}: {text}")
     os.environ.pop("COLUMNS")
     h.check(all(ord(c) < 128 for c in text) or "UTF-8" in os.environ.get("LC_ALL", os.environ.get("LANG", "")), f"{text!r}")
