@@ -158,7 +158,7 @@ Canvas zone_table(const Activity& a, const ScreenState& state, int width, int he
 }
 
 Canvas program_table(const Activity& a, const ScreenState& state, int width, int height) {
-  return table(a.op_names ? "ops" : "programs, by host id", a.programs, state, width, height);
+  return table(a.op_names ? "ops" : "programs", a.programs, state, width, height);
 }
 
 Canvas tables(const Activity& a, const ScreenState& state, int width, int height) {

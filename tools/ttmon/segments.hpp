@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/ttmon/card_sample.hpp"
 #include "tools/ttmon/activity/host_names.hpp"
+#include "tools/ttmon/card_sample.hpp"
 
 namespace ttc::tools {
 

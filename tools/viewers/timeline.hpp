@@ -188,6 +188,8 @@ class Timeline : public Format {
     const collect::ClockMap* map = nullptr;  // of the device's first domain
     collect::HostTime bounds_told_until = 0;
     std::unordered_map<uint32_t, Lane> lanes;
+    Lane* known_lanes[512] =
+        {};  // of `lanes`, by a part of their key: a frame's lane is mostly found without a hash
     Counter counters[kChipCounters];
     uint64_t first_flow = 0, addressed_flows = 0;
     NocCoordinates noc;

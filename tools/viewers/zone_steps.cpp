@@ -53,7 +53,10 @@ void ZoneSteps::end(uint32_t index) {
   }
   if (at + 1 < open_.size()) cross_above(at);
   const Open zone = open_[at];
-  open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
+  if (at + 1 == open_.size())
+    open_.pop_back();
+  else
+    open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
   const auto step = static_cast<uint32_t>(count_);
   put({Kind::end, Flaw::none, false, index, zone.start, markers_[index].time_cycles - zone.at_cycles});
   if (zone.start == kNoMarker) return;

@@ -23,7 +23,8 @@ void LiveOpNames::look(uint64_t budget_bytes) {
   attach_new();
   for (auto& [session, reader] : readers_) {
     const uint64_t tail = reader.tail();
-    if (tail - reader.position() > budget_bytes) reader.skip_to(tail - budget_bytes);
+    const bool fresh = seen_.insert(session).second;
+    if (!fresh && tail - reader.position() > budget_bytes) reader.skip_to(tail - budget_bytes);
     for (;;) {
       const shm::Reader::Next next = reader.next(chunk_, 0);
       if (next == shm::Reader::Next::lapped) continue;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ bool is_host_side(const shm::SegmentInfo& segment);
 
 class LiveOpNames {
  public:
-  // Reads what came since the last call, at most so many bytes of each segment, and attaches to what is new.
+  // Attaches to segments that are new, and reads what they hold. Of the others it reads what came since the last call, at most so
+  // many bytes of each, the newest.
   void look(uint64_t budget_bytes);
   const OpNames& names() const { return tracks_.names(); }
 
@@ -23,6 +25,7 @@ class LiveOpNames {
   void attach_new();
 
   std::map<uint64_t, shm::Reader> readers_;  // by session
+  std::set<uint64_t> seen_;                  // sessions that were read
   std::vector<uint64_t> chunk_;
   HostTracks tracks_;
   HostWriter nowhere_;  // only names are wanted

@@ -46,8 +46,8 @@ bool shows(const std::string& text, const std::string& part) {
 TEST(ScreenLayout, a_screen_of_80_columns_shows_health_figures_cores_and_zones) {
   const std::string text = rows_of(screen({{"a", card_named("a")}}, {}, 80, 24));
   for (const char* part : {"ttmon  1 card", "collecting", "programs/s         500", "log fill          34 %",
-                           "clock bound      45 ns", "y\\x", "MATMUL", "5.00 ms", "programs, by host id",
-                           "q quit", "live:a  emu:a wormhole_b0  pid 0  live"})
+                           "clock bound      45 ns", "y\\x", "MATMUL", "5.00 ms", "program 17", "q quit",
+                           "live:a  emu:a wormhole_b0  pid 0  live"})
     EXPECT_TRUE(shows(text, part)) << part << " in\n" << text;
 }
 
