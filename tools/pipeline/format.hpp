@@ -90,9 +90,10 @@ struct FormatOptions {
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
   std::optional<Order> order;                    // device-csv; none: the order its era had
   bool host_times = false;                       // device-csv: four columns more
-  uint64_t window_begin_ns = 0, window_length_ns = 100'000;  // svg: after the earliest marker
-  uint64_t earliest_ns = 0;                                  // svg: of the source
-  bool arguments = true;  // perfetto, chrome: host id, zone hash and replay of zones
+  int64_t window_begin_ns = 0;                   // svg: after the earliest marker; negative: before it
+  uint64_t window_length_ns = 100'000;
+  uint64_t earliest_ns = 0;  // svg: of the source
+  bool arguments = true;     // perfetto, chrome: host id, zone hash and replay of zones
 };
 
 class Format {

@@ -67,6 +67,9 @@ class EventFormat : public tools::Format {
   void telemetry(uint32_t chip, const shm::TelemetryRecord& r) override {
     if (options_.also) options_.also->telemetry(chip, r);
   }
+  void host(std::span<const uint64_t> chunk) override {
+    if (options_.also) options_.also->host(chunk);
+  }
   void end() override {
     if (options_.also) options_.also->end();
   }
