@@ -17,7 +17,8 @@ namespace ttc::bench {
 
 class KnownFrequencies {
  public:
-  KnownFrequencies(const test::MovingWorld& world, const std::vector<collect::ClockRead>& reads, bool pace_known)
+  KnownFrequencies(const test::MovingWorld& world, const std::vector<collect::ClockRead>& reads,
+                   bool pace_known)
       : world_(world), reads_(reads), pace_known_(pace_known) {
     for (const auto& r : reads_) points_.push_back({before_ns(r), ns(r.after), 0});
     for (size_t i = 0; i < reads_.size(); ++i) anchor(i);

@@ -23,8 +23,8 @@ int report_command(const Options& options, const volatile std::sig_atomic_t& sto
 std::vector<AgentState> ask_states(Bus& bus, const Options& options, const Identity& who);
 // Likewise of another command, until `enough`, which is called now and then.
 using EnoughAnswers = std::function<bool(const std::vector<Answer>&)>;
-std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command, const EnoughAnswers& enough,
-                                uint64_t timeout_ns);
+std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command,
+                                const EnoughAnswers& enough, uint64_t timeout_ns);
 EnoughAnswers so_many(size_t ranks);
 // user@host, for the logs of agents; and a line in the log of this side.
 std::string commander();

@@ -239,7 +239,8 @@ void SvgTimeline::draw_axis(draw::Svg& svg, double bottom) const {
 
 void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
   const bool of_chip = chips_ > 1 && lane.place.chip >= 0;
-  const std::string where = (of_chip ? titles_.at(lane.place.chip) + " " : "") + lane.name;
+  const std::string where =
+      (of_chip ? titles_.at(static_cast<uint32_t>(lane.place.chip)) + " " : "") + lane.name;
   svg.text({kLeft - 6, y + 8}, fitting(where, kLettersOfName), {{"text-anchor", "end"}});
   for (const Drawn& d : lane.drawn) {
     const double x = x_of(d.begin_ns), width = std::max(x_of(d.end_ns) - x, kNarrowest);
