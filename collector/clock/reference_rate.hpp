@@ -14,7 +14,7 @@ class ReferenceRate {
   // `hz`: of the timer by the crystal. `wander_per_s`: by how much the rate changes in a second at most.
   ReferenceRate(double hz, double wander_per_s) : pace_(1e9 / hz), wander_per_s_(wander_per_s) {}
 
-  // A read of the timer. One that no line of the ones before explains begins anew: the card was reset.
+  // A read of the timer. One that no line of the ones before explains starts a new line: the card was reset.
   void add(const ClockRead& read);
   // The crystal's rate about `at`; nothing before there are enough reads.
   std::optional<Range> rate(HostTime at) const;
