@@ -8,8 +8,8 @@
 
 #include "tools/pipeline/source.hpp"
 #include "tools/pipeline/sync_lines.hpp"
+#include "tools/report/host/host_log_reader.hpp"
 #include "tools/report/input/common_time.hpp"
-#include "tools/report/input/tracy_files.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
 
@@ -96,34 +96,22 @@ std::optional<HostFiles> host_files(const RunOptions& options, const std::vector
   return std::nullopt;
 }
 
-// Signposts of files that were made of `capture`, or are of it: they come in the same order.
-void place_signposts(const TracyFiles& capture, HostLog& host) {
-  const std::vector<uint64_t> raw_ns = capture.signposts_raw_ns();
-  if (raw_ns.size() == host.signposts.size())
-    for (size_t i = 0; i < raw_ns.size(); ++i) host.signposts[i].raw_ns = raw_ns[i];
+// Signposts of files that were made of a capture have the times that `captured` has: they come in the same order.
+void place_signposts(const HostLog& captured, HostLog& host) {
+  if (captured.signposts.size() != host.signposts.size()) return;
+  for (size_t i = 0; i < host.signposts.size(); ++i) host.signposts[i].raw_ns = captured.signposts[i].raw_ns;
 }
 
-// What `ttcollect run` recorded of the workload's processes, by way of the files that others would make of it.
-void read_host_of_captures(const std::vector<std::string>& from, Run& run) {
-  for (const std::string& one : from) {
-    if (fs::path(one).extension() != ".ttc") continue;
-    TracyFiles files;
-    files.read(one);
-    if (!files.any()) continue;
-    std::istringstream data(files.data()), times(files.times());
-    read_ops_data(data, one, run.host);
-    read_ops_times(times, one, run.host);
-    place_signposts(files, run.host);
-    for (std::string& remark : files.remarks()) run.host.remarks.push_back(std::move(remark));
-  }
-}
-
-void read_host(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
+// `captured`: what `ttcollect run` recorded of the workload's processes. It stands for the files where there are none.
+void read_host(const RunOptions& options, const std::vector<std::string>& from, HostLog& captured, Run& run) {
   const std::optional<HostFiles> files = host_files(options, from);
   if (!files) {
     if (options.no_host) return;
-    if (options.host.empty()) return read_host_of_captures(from, run);
-    throw InputError(options.host + " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
+    if (!options.host.empty())
+      throw InputError(options.host +
+                       " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
+    run.host = std::move(captured);
+    return;
   }
   std::ifstream in(files->ops, std::ios::binary);
   if (!in) throw InputError(files->ops.string() + " cannot be read: " + std::strerror(errno));
@@ -133,13 +121,8 @@ void read_host(const RunOptions& options, const std::vector<std::string>& from, 
     read_ops_times(zones, files->times, run.host);
   else
     run.host.remarks.push_back("there is no " + files->times.string() + "; host times stay empty");
-  // Without ops of the host, signposts are rows by their own time, which the capture has.
-  if (!run.host.ops.empty() || run.host.signposts.empty() || from.size() != 1 ||
-      fs::path(from.front()).extension() != ".ttc")
-    return;
-  TracyFiles capture;
-  capture.read(from.front());
-  place_signposts(capture, run.host);
+  // Without ops of the host, signposts are rows by their own time.
+  if (run.host.ops.empty()) place_signposts(captured, run.host);
 }
 
 // One listener for all of them.
@@ -205,7 +188,7 @@ struct Zones {
 };
 
 void read_zones(const RunOptions& options, const std::vector<std::string>& from,
-                const RunListeners& listeners, Run& run, Zones& zones) {
+                const RunListeners& listeners, HostLogReader& host, Run& run, Zones& zones) {
   Counters& counters = *zones.counters;
   OpBuilder builder(
       [&](const DeviceOp& closed, std::span<const CoreTime> cores) {
@@ -218,8 +201,17 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   std::vector<Listener*> ears{&builder, &counters};
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
   Fan fan(run, zones.time, ears);
-  InputOptions input{from, options.wait_ms, options.for_seconds, options.metal_date,
-                     true, options.also,    options.progress,    options.budget};
+  InputOptions input;
+  input.from = from;
+  input.wait_ms = options.wait_ms;
+  input.for_seconds = options.for_seconds;
+  input.metal_date = options.metal_date;
+  input.want_meta = true;
+  input.also = options.also;
+  input.progress = options.progress;
+  input.budget = options.budget;
+  input.follow_files = options.follow_files;
+  input.chunk = [&](std::span<const uint64_t> chunk) { host.push(chunk); };
   if (run.zones.empty()) run.zones.emplace_back();
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
@@ -274,6 +266,8 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   }
   std::error_code ignored;
   std::optional<Zones> zones;
+  HostLog captured;
+  captured.keeps_infos = run.host.keeps_infos = !options.no_table;
   if (fs::is_regular_file(from.front(), ignored) && is_cpp_report(from.front())) {
     run.kind = InputKind::cpp_report;
     std::ifstream in(from.front(), std::ios::binary);
@@ -282,17 +276,20 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     run.account.remarks = std::move(report.remarks);
     run.account.damaged = report.damaged;
   } else {
-    read_zones(options, from, listeners, run, zones.emplace());
+    HostLogReader host(from.front(), captured, {options.children.begin(), options.children.end()});
+    read_zones(options, from, listeners, host, run, zones.emplace());
+    host.end();
   }
-  read_host(options, from, run);
+  read_host(options, from, captured, run);
   if (zones) settle(*zones, run);
   run.account.damaged = run.account.damaged || run.host.damaged;
   ResultOptions results{options.mlir, options.every_column, {}};
   if (zones)
     results.raw_ns = [&](uint32_t chip, uint64_t cycles) { return zones->time.raw_ns(chip, cycles); };
-  run.table = join_results(run.rows, run.host, results, run.summary);
+  run.plan = plan_rows(run.rows, run.host, results.raw_ns);
+  if (!options.no_table) run.table = cells_of(run.plan, run.rows, run.host, results);
   read_sync(options, from, run);
-  if (mixed(run)) {
+  if (mixed(run) && !options.no_table) {
     run.table = with_source(run.table, [&](size_t row) {
       return from_log(run.devices.at(run.rows[row].device)) ? kFromLog : kFromCapture;
     });
@@ -360,7 +357,7 @@ std::vector<std::string> notices(const Run& run) {
                             std::to_string(run.without_program) +
                             " have the run host ID 0 or, in a log of 6 columns, none), so there are no ops; "
                             "`ttreport kernels` and `timeline` go by zones");
-  for (const std::string& s : sentences(run.summary)) all.push_back(s);
+  for (const std::string& s : sentences(run.plan.summary)) all.push_back(s);
   return all;
 }
 

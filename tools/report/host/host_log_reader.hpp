@@ -1,0 +1,33 @@
+// What `ttcollect run` recorded of a host, out of the chunks of a capture, into a HostLog: messages and zones are parsed as they come,
+// and joined at the end. Memory does not grow with them.
+#pragma once
+#include <set>
+#include <string>
+
+#include "tools/report/host/host_messages.hpp"
+#include "tools/report/host/host_stream.hpp"
+#include "tools/report/host/host_zones.hpp"
+
+namespace ttc::report {
+
+class HostLogReader : private HostListener {
+ public:
+  // `name`: of the capture, for sentences.
+  HostLogReader(const std::string& name, HostLog& log, const std::set<std::string>& children = {});
+  void push(std::span<const uint64_t> chunk) { stream_.push(chunk); }
+  // No chunk will come: the log is whole.
+  void end();
+  // Of a capture: its facts alone are read. Throws InputError.
+  void read(const std::string& capture);
+
+ private:
+  void message(const HostMessage& message) override;
+  void zone(const HostZone& zone) override;
+
+  HostLog& log_;
+  HostStream stream_;
+  HostMessages messages_;
+  HostZones zones_;
+};
+
+}  // namespace ttc::report
