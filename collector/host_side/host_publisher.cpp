@@ -37,6 +37,9 @@ bool has_time(EventKind kind) {
     case EventKind::lock_wait:
     case EventKind::lock_obtain:
     case EventKind::lock_release:
+    case EventKind::thread_runs:
+    case EventKind::thread_stops:
+    case EventKind::thread_woken:
       return true;
     default:
       return false;
@@ -47,7 +50,7 @@ bool has_time(EventKind kind) {
 
 void HostBatch::add(const HostEvent& event) {
   const bool definition = is_definition(event.kind);
-  append_record(definition ? names : events, event);
+  (definition ? names : events).add(event);
   ++(definition ? name_count : event_count);
   if (has_time(event.kind)) oldest = std::min(oldest, event.time);
 }
@@ -120,13 +123,12 @@ bool HostPublisher::put_chunk(shm::ChunkKind kind, std::vector<uint64_t> chunk, 
                                                                           : ChunkFeed::Kind::definitions);
 }
 
-bool HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head,
-                        const std::vector<std::byte>& records) {
+bool HostPublisher::put(shm::ChunkKind kind, const HostChunkHead& head, const HostRecords& records) {
   const size_t body_bytes = sizeof head + records.size();
   std::vector<uint64_t> chunk((sizeof(shm::ChunkHeader) + body_bytes + 7) / 8);
   auto* body = reinterpret_cast<std::byte*>(chunk.data()) + sizeof(shm::ChunkHeader);
   std::memcpy(body, &head, sizeof head);
-  std::memcpy(body + sizeof head, records.data(), records.size());
+  std::memcpy(body + sizeof head, records.bytes().data(), records.size());
   return put_chunk(kind, std::move(chunk), body_bytes);
 }
 

@@ -21,7 +21,7 @@ namespace ttc::collect {
 struct HostBatch {
   HostChunkHead head;      // version, process, pid, init_begin, timer_mul, protocol
   bool raw_clock = false;  // its ticks are nanoseconds of CLOCK_MONOTONIC_RAW
-  std::vector<std::byte> events, names;
+  HostRecords events, names;
   uint64_t event_count = 0, name_count = 0;
   int64_t oldest = INT64_MAX;  // time among the events
   void add(const HostEvent& event);
@@ -50,7 +50,7 @@ class HostPublisher {
 
  private:
   void relate(HostBatch& batch);
-  bool put(shm::ChunkKind kind, const HostChunkHead& head, const std::vector<std::byte>& records);
+  bool put(shm::ChunkKind kind, const HostChunkHead& head, const HostRecords& records);
   std::optional<shm::ChunkHeader> to_segment(shm::ChunkKind kind, std::span<const std::byte> body);
   bool put_chunk(shm::ChunkKind kind, std::vector<uint64_t> chunk, size_t body_bytes);
   std::string live_name_;

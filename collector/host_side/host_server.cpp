@@ -13,6 +13,7 @@
 #include <cstring>
 #include <exception>
 
+#include "collector/host_side/client_process.hpp"
 #include "collector/tracy_server/exchange.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -85,7 +86,9 @@ class Socket {
 // One client, from the first offer to the end of its stream.
 class HostServer::Connection {
  public:
-  Connection(HostServer& server, TracyClient client) : server_(server) { result_.client = client; }
+  Connection(HostServer& server, TracyClient client) : server_(server), threads_(client.pid) {
+    result_.client = client;
+  }
 
   HostClientResult run() {
     for (const uint32_t protocol : tracy_server::protocols()) {
@@ -94,6 +97,7 @@ class HostServer::Connection {
       return std::move(result_);
     }
     result_.sentence = "speaks a protocol of Tracy that this build does not know";
+    result_.other_protocol = true;
     return std::move(result_);
   }
 
@@ -104,7 +108,10 @@ class HostServer::Connection {
       result_.sentence = "does not let itself be connected to";
       return ExchangeState::refused;
     }
-    Exchange exchange(protocol, [this, &exchange](const HostEvent& event) { take(exchange, event); });
+    tracy_server::EventDecoder::OwnThread own_thread;
+    if (server_.context_switches_) own_thread = [this](uint32_t thread) { return threads_.contains(thread); };
+    Exchange exchange(
+        protocol, [this, &exchange](const HostEvent& event) { take(exchange, event); }, own_thread);
     talk(socket, exchange);
     return exchange.state();
   }
@@ -170,7 +177,9 @@ class HostServer::Connection {
     batch_.head.protocol = process.protocol;
     batch_.raw_clock = process.timer_mul == 1.0;
     publisher_ = publisher;
-    const std::string text = process.program + '\0' + process.host_info + '\0';
+    result_.files = files_of_process(result_.client.pid);
+    const std::string text =
+        process.program + '\0' + process.host_info + '\0' + facts_of_process(result_.client.pid);
     batch_.add({EventKind::process, 0, 0, process.pid, text});
   }
 
@@ -190,6 +199,7 @@ class HostServer::Connection {
     result_.events = exchange.decoder().events();
     result_.callstacks_refused = exchange.decoder().callstacks_refused();
     result_.names_refused = exchange.decoder().names_refused();
+    result_.context_switches = exchange.decoder().context_switches();
     switch (exchange.state()) {
       case ExchangeState::ended:
         result_.in_order = true;
@@ -215,14 +225,19 @@ class HostServer::Connection {
   HostServer& server_;
   HostClientResult result_;
   HostBatch batch_;
+  OwnThreads threads_;
   HostPublisher* publisher_ = nullptr;
   uint64_t flushed_ns_ = 0;
   bool welcomed_ = false;
   uint64_t answered_ = 0, owed_since_ = 0;
 };
 
-HostServer::HostServer(pid_t ancestor, std::string live_name, std::function<void(HostPublisher&)> made)
-    : ancestor_(ancestor), live_name_(std::move(live_name)), made_(std::move(made)) {}
+HostServer::HostServer(pid_t ancestor, std::string live_name, bool context_switches,
+                       std::function<void(HostPublisher&)> made)
+    : ancestor_(ancestor),
+      live_name_(std::move(live_name)),
+      context_switches_(context_switches),
+      made_(std::move(made)) {}
 
 void HostServer::look() {
   looking_ = std::thread([this] { look_for_clients(); });
@@ -250,6 +265,14 @@ HostPublisher* HostServer::open_publisher() {
     failure_ = e.what();
   }
   return publisher_.get();
+}
+
+std::vector<pid_t> HostServer::not_understood() {
+  const std::lock_guard lock(mutex_);
+  std::vector<pid_t> pids;
+  for (const HostClientResult& r : results_)
+    if (r.other_protocol) pids.push_back(r.client.pid);
+  return pids;
 }
 
 void HostServer::look_for_clients() {

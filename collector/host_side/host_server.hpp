@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collector/host_side/client_finder.hpp"
+#include "collector/host_side/handshakes.hpp"
 #include "collector/host_side/host_publisher.hpp"
 
 namespace ttc::collect {
@@ -24,14 +25,19 @@ struct HostClientResult {
   std::string program;
   uint32_t protocol = 0;
   uint64_t events = 0, callstacks_refused = 0, names_refused = 0;
-  bool in_order = false;  // it ended by Tracy's own protocol
-  std::string sentence;   // what went wrong; empty: nothing
+  uint64_t context_switches = 0;  // that came, of the whole machine
+  bool in_order = false;          // it ended by Tracy's own protocol
+  bool other_protocol = false;    // it speaks one that this build does not know
+  ProcessFiles files;             // as they were when it was welcomed
+  std::string sentence;           // what went wrong; empty: nothing
 };
 
 class HostServer {
  public:
   // `made`: called once, with the segment, when the first client was welcomed; from a thread of the server.
-  HostServer(pid_t ancestor, std::string live_name, std::function<void(HostPublisher&)> made);
+  // `context_switches`: those of the clients' threads are recorded, where clients send them.
+  HostServer(pid_t ancestor, std::string live_name, bool context_switches,
+             std::function<void(HostPublisher&)> made);
   ~HostServer();
   // Starts the search for clients.
   void look();
@@ -42,6 +48,8 @@ class HostServer {
   HostPublisher* open_publisher();
   // The workload is over, or is left alone: takes what is still in flight, and publishes no more.
   void end();
+  // Processes whose protocol is not known, so far.
+  std::vector<pid_t> not_understood();
   // After end().
   const std::vector<HostClientResult>& results() const { return results_; }
   std::string failure() const { return failure_; }  // of making the segment
@@ -54,6 +62,7 @@ class HostServer {
 
   const pid_t ancestor_;
   const std::string live_name_;
+  const bool context_switches_;
   const std::function<void(HostPublisher&)> made_;
   std::atomic<bool> ending_{false};
   std::mutex mutex_;

@@ -34,4 +34,16 @@ std::vector<std::string> sentences_of(const HostClientResult& r, bool all) {
   return sentences;
 }
 
+std::string no_context_switches(const std::vector<HostClientResult>& results) {
+  bool any_client = false;
+  for (const HostClientResult& r : results) {
+    if (r.context_switches) return {};
+    any_client = any_client || r.events;
+  }
+  return any_client ? "host side: no context switches came; Tracy's clients record them where the process is "
+                      "root, or "
+                      "perf_event_paranoid is -1 and tracefs can be read, and where they are built with it"
+                    : "";
+}
+
 }  // namespace ttc::collect

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/run/run_request.hpp"
+#include "collector/run/request/run_request.hpp"
 
 namespace CLI {
 class App;

@@ -106,6 +106,20 @@ void RunCommand::add_options() {
              "collect from the device between start and stop only: ttcollect.start(), mark --start");
   c.add_option("--start-signpost", r.start_signpost, "the summary begins behind this signpost");
   c.add_option("--end-signpost", r.end_signpost, "and ends at this one");
+  c.add_flag("--context-switches", r.context_switches,
+             "record when threads run and wait, where Tracy's clients may see it; sets TRACY_NO_SAMPLING=1 "
+             "and others "
+             "instead of TRACY_NO_SYS_TRACE");
+  c.add_flag("--wait-for-short", r.wait_for_short,
+             "processes that end before they are connected to wait for that, where an earlier run has served "
+             "the same "
+             "program; sets TRACY_NO_EXIT=1");
+  c.add_option("--pass-through", r.pass_through,
+               "PORT or ADDR:PORT: Tracy GUIs and capture programs may connect there while the run lasts, "
+               "and before it")
+      ->type_name("[ADDR:]PORT");
+  c.add_flag("--summary-later", r.summary_later,
+             "make the summary when the workload is over, and not while it runs");
   c.add_flag("--watch-stderr", r.watch_stderr,
              "search what the workload writes to its standard error for known texts, and say cause and fix "
              "at its end");

@@ -1,20 +1,17 @@
 // The supervision of a run.
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
-#include <system_error>
 
 #include "collector/capture/capture_file.hpp"
 #include "collector/doctor/doctor.hpp"
@@ -22,13 +19,18 @@
 #include "collector/host_side/mark_listener.hpp"
 #include "collector/program/program.hpp"
 #include "collector/run/error_watch.hpp"
-#include "collector/run/helper_program.hpp"
 #include "collector/run/host_sentences.hpp"
-#include "collector/run/python_words.hpp"
 #include "collector/run/recording.hpp"
-#include "collector/run/run_report.hpp"
+#include "collector/run/report/helper_program.hpp"
+#include "collector/run/report/live_summary.hpp"
+#include "collector/run/report/pass_through.hpp"
+#include "collector/run/report/run_report.hpp"
+#include "collector/run/report/tracy_file.hpp"
+#include "collector/run/request/collector_words.hpp"
+#include "collector/run/request/python_words.hpp"
+#include "collector/run/run_signals.hpp"
 #include "collector/run/run_typed.hpp"
-#include "collector/run/tracy_file.hpp"
+#include "collector/run/short_programs.hpp"
 #include "collector/run/workload.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -42,10 +44,8 @@ constexpr program::Program kRun{"ttcollect run", Exit::kOutput};
 constexpr int kLookMs = 20;                         // for segments of the collector
 constexpr uint64_t kReportLeftNs = 500'000'000;     // after the first process ended
 constexpr uint64_t kAttachesForNs = 2'000'000'000;  // so long a collector that has no card yet is not stopped
-constexpr const char* kHostName = "run-";        // of the host side's segment, then the number of our process
-constexpr const char* kWaitForCards = "10000d";  // until SIGTERM ends it
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-const int kStartSignal = SIGRTMIN + 1, kStopSignal = SIGRTMIN + 2;  // of collecting, by `kill`
+constexpr unsigned kPassThroughMs = 30'000;         // for a Tracy server to take the rest
+constexpr const char* kHostName = "run-";  // of the host side's segment, then the number of our process
 
 void say(const std::string& sentence) {
   program::say(kRun, 0, sentence);
@@ -69,58 +69,6 @@ void say_plan(const EnvironmentPlan& plan) {
   for (const std::string& sentence : plan.sentences) say(sentence);
 }
 
-// Signals as a descriptor: those of children, and those that are handed on.
-class RunSignals {
- public:
-  RunSignals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, kStartSignal);
-    sigaddset(&set, kStopSignal);
-    for (const int number : kForwarded) {
-      struct sigaction now {};
-      if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_IGN) sigaddset(&set, number);
-    }
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd_ < 0)
-      throw std::system_error(errno, std::generic_category(), "waiting for signals cannot be set up");
-  }
-  ~RunSignals() { close(fd_); }
-  RunSignals(const RunSignals&) = delete;
-  RunSignals& operator=(const RunSignals&) = delete;
-  // Waits; the signals that came, SIGCHLD once however often.
-  std::vector<int> wait(int timeout_ms) {
-    pollfd poll_fd{fd_, POLLIN, 0};
-    poll(&poll_fd, 1, timeout_ms);
-    std::vector<int> came;
-    for (signalfd_siginfo info; read(fd_, &info, sizeof info) == sizeof info;)
-      came.push_back(static_cast<int>(info.ssi_signo));
-    return came;
-  }
-
- private:
-  int fd_;
-};
-
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream words(text);
-  std::vector<std::string> all;
-  for (std::string word; words >> word;) all.push_back(word);
-  return all;
-}
-
-std::vector<std::string> collector_words(const RunRequest& request) {
-  std::vector<std::string> words{"--wait", kWaitForCards, "--quiet"};
-  if (request.verbose) words.pop_back();
-  std::string devices;
-  for (const std::string& d : request.devices) devices += (devices.empty() ? "" : ",") + d;
-  words.insert(words.end(), {"--device", devices.empty() ? "all" : devices});
-  for (const std::string& word : split(request.collector_options)) words.push_back(word);
-  return words;
-}
-
 class RunSession {
  public:
   RunSession(const RunRequest& request, const Environment& environment)
@@ -131,7 +79,8 @@ class RunSession {
         plan_(plan_environment(request, environment, place_.root)),
         environment_(environment),
         errors_(request.watch_stderr ? std::make_unique<ErrorWatch>() : nullptr),
-        recording_(place_.capture()) {
+        recording_(place_.capture()),
+        summary_(request, place_.capture()) {
     if (errors_ && !errors_->why_not().empty()) say(errors_->why_not());
   }
 
@@ -141,6 +90,9 @@ class RunSession {
     listen_to_marks(modules);
     const PythonWords words = python_words(request_, !modules.empty() && marks_->failure().empty());
     if (!words.sentence.empty()) say(words.sentence);
+    hold_short_programs(words.command);
+    if (!request_.pass_through.empty())
+      pass_through_ = std::make_unique<PassThrough>(request_.pass_through, place_.capture());
     started_s_ = std::time(nullptr);
     if (errors_ && errors_->why_not().empty()) {
       errors_->redirect();
@@ -163,6 +115,7 @@ class RunSession {
       say("no report was made, because of --check-exit-code");
     else
       report();
+    if (pass_through_) pass_through_->finish(kPassThroughMs);
     return request_.strict_exit && code == 0 ? failure_ : code;
   }
 
@@ -182,7 +135,11 @@ class RunSession {
   }
 
   std::vector<pid_t> others() const {
-    return collector_ ? std::vector<pid_t>{collector_->pid()} : std::vector<pid_t>{};
+    std::vector<pid_t> all;
+    if (collector_) all.push_back(collector_->pid());
+    if (summary_.started()) all.push_back(summary_.pid());
+    if (pass_through_) all.push_back(pass_through_->pid());
+    return all;
   }
 
   void supervise() {
@@ -191,10 +148,12 @@ class RunSession {
         if (number == SIGCHLD) {
           workload_->look(others());
           if (collector_) collector_->running();  // reaps it
+          summary_.reap();
+          if (pass_through_) pass_through_->reap();
           continue;
         }
-        if (number == kStartSignal || number == kStopSignal) {
-          (number == kStartSignal ? start_asked_ : stop_asked_) = true;
+        if (number == start_signal() || number == stop_signal()) {
+          (number == start_signal() ? start_asked_ : stop_asked_) = true;
           continue;
         }
         // Ctrl-C of a terminal goes to the workload by itself; this one was sent to us.
@@ -205,7 +164,23 @@ class RunSession {
       follow();
       stop_collecting();
       report_left();
+      report_waiting();
     }
+  }
+
+  void hold_short_programs(const std::vector<std::string>& command) {
+    if (request_.no_host) return;
+    short_ = std::make_unique<ShortPrograms>(words_to_execute(command), environment_);
+    if (!request_.wait_for_short) return;
+    if (short_->may_wait()) environment_[kWaitVariable] = "1";
+    say(short_->sentence());
+  }
+
+  // Each once, while they wait.
+  void report_waiting() {
+    if (value_in(environment_, kWaitVariable).empty()) return;
+    for (const pid_t pid : host_->not_understood())
+      if (reported_waiting_.insert(pid).second) say(sentence_of_waiting(pid));
   }
 
   // Where our package ttcollect is; empty: nowhere.
@@ -222,7 +197,7 @@ class RunSession {
   // Before the workload starts: its environment has the socket's name.
   void listen_to_marks(const fs::path& modules) {
     host_ = std::make_unique<HostServer>(
-        getpid(), kHostName + std::to_string(getpid()),
+        getpid(), kHostName + std::to_string(getpid()), request_.context_switches,
         [this](HostPublisher& p) { p.record_into(recording_.feed_of(p.live_name(), p.session())); });
     const std::string name = kMarksPrefix + std::to_string(getpid());
     marks_ = std::make_unique<MarkListener>(
@@ -282,6 +257,7 @@ class RunSession {
     if (!collector_) return;
     try {
       collected_ = recording_.follow(collector_->pid()) > 0;
+      if (collected_ && !request_.summary_later && !summary_.started()) summary_.start();
       if (collected_ && !request_.quiet && !std::exchange(looked_, true)) say_what_is_in_the_way();
     } catch (const CaptureError& e) {
       fail(Exit::kOutput, e.what());
@@ -349,6 +325,7 @@ class RunSession {
       say("collecting from the device was never started (--paused, --range)");
     report_host();
     const std::string error = recording_.finish();
+    ended_in_order_ = error.empty();
     report_host_loss();
     host_.reset();  // lets go of its segment
     if (error.empty()) recording_.remove_segments();
@@ -380,6 +357,11 @@ class RunSession {
     if (const std::string why = host_->failure(); !why.empty()) fail(Exit::kSegment, why);
     for (const HostClientResult& r : host_->results())
       for (const std::string& sentence : sentences_of(r, request_.verbose)) say("host side: " + sentence);
+    if (request_.context_switches)
+      if (const std::string why = no_context_switches(host_->results()); !why.empty()) say(why);
+    if (short_)
+      if (const std::string why = short_->keep(host_->results()); !why.empty() && request_.wait_for_short)
+        say(why);
   }
 
   // A backlog may come faster than a busy machine packs it.
@@ -437,20 +419,30 @@ class RunSession {
     return stat(log.c_str(), &of) == 0 && of.st_mtime >= started_s_ ? log.string() : std::string();
   }
 
+  void show_summary() {
+    const LiveSummary::Lines lines = summary_.finish(ended_in_order_);
+    std::fputs(lines.text.c_str(), stdout);
+    std::fflush(stdout);
+    constexpr int kDamaged = 4;  // what could be read is in the text
+    if (lines.exit_code != 0 || request_.verbose)
+      for (const std::string& sentence : lines.sentences) say(sentence);
+    if (lines.exit_code != 0 && lines.exit_code != kDamaged && failure_ == 0) failure_ = Exit::kOutput;
+    broken_off_ = lines.broken_off;
+  }
+
   void report() {
     if (!collected_ && !host_recorded_) return;
+    if (collected_) show_summary();
+    if (broken_off_) return say("a signal broke the report off; `ttreport` makes it from the capture");
     const std::string logs = host_recorded_ ? host_logs() : std::string();
     if (!collected_) {
       say("the host's side is in " + place_.capture() +
           (logs.empty() ? "" : " and " + logs + "/tracy_ops_*.csv"));
       return;
     }
-    const ReportInputs inputs{logs, metal_log(),
+    const ReportInputs inputs{metal_log(),
                               tracy_capture_program(request_.tools_folder, value_in(environment_, "PATH"))};
-    const ReportOutcome outcome = make_run_report(request_, place_, inputs, [](const std::string& summary) {
-      std::fputs(summary.c_str(), stdout);
-      std::fflush(stdout);
-    });
+    const ReportOutcome outcome = make_run_report(request_, place_, inputs);
     for (const std::string& sentence : outcome.sentences) say(sentence);
     if (outcome.exit_code && failure_ == 0) failure_ = Exit::kOutput;
     say("the report is in " + place_.folder);
@@ -465,6 +457,10 @@ class RunSession {
 
   RunSignals signals_;
   Recording recording_;
+  LiveSummary summary_;
+  std::unique_ptr<PassThrough> pass_through_;  // null: not asked for
+  std::unique_ptr<ShortPrograms> short_;
+  std::set<pid_t> reported_waiting_;
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<HelperProgram> collector_;
   std::unique_ptr<HostServer> host_;     // ends before the recording does
@@ -474,7 +470,7 @@ class RunSession {
   uint64_t first_ended_ns_ = 0, collecting_since_ns_ = 0;
   std::atomic<bool> start_asked_{false}, stop_asked_{false};
   bool stopped_ = false, host_recorded_ = false, reported_left_ = false, left_alone_ = false,
-       collected_ = false, looked_ = false;
+       collected_ = false, looked_ = false, ended_in_order_ = false, broken_off_ = false;
   int failure_ = 0;
   std::string reported_failure_;
 };

@@ -4,8 +4,8 @@
 
 #include "collector/host_side/mark_listener.hpp"
 #include "collector/program/program.hpp"
-#include "collector/run/helper_program.hpp"
-#include "collector/run/run_request.hpp"
+#include "collector/run/report/helper_program.hpp"
+#include "collector/run/request/run_request.hpp"
 #include "collector/run/run_typed.hpp"
 
 namespace ttc::collect {

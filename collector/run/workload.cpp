@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collector/run/request/run_request.hpp"
+
 namespace ttc::collect {
 namespace {
 
@@ -41,14 +43,6 @@ pid_t parent_of(const std::string& pid, char& state) {
 }
 
 }  // namespace
-
-std::vector<std::string> words_to_execute(const std::vector<std::string>& command) {
-  std::error_code none;
-  if (command.size() != 1 || command[0].find_first_of(" \t\n;|&<>$") == std::string::npos ||
-      std::filesystem::exists(command[0], none))
-    return command;
-  return {"/bin/sh", "-c", command[0]};
-}
 
 Workload::Workload(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -57,7 +57,4 @@ class Workload {
   bool over_ = false;
 };
 
-// The words that are executed: a single word with white space is a line for the shell, unless it is a file.
-std::vector<std::string> words_to_execute(const std::vector<std::string>& command);
-
 }  // namespace ttc::collect

@@ -8,6 +8,8 @@
 namespace ttc::tracy_server {
 namespace {
 
+using collect::ThreadState;
+
 constexpr uint64_t kOffset16 = 1u << 16;                         // of the forms of 32 bits
 constexpr uint64_t kOffset32 = kOffset16 + (uint64_t{1} << 32);  // of those of 64 bits
 constexpr unsigned kMetadataBits = 8;
@@ -41,6 +43,21 @@ std::string source_text(std::string_view name, std::string_view function, std::s
     text += '\0';
   }
   return text;
+}
+
+// States as clients for Linux code them (TracySysTrace.cpp): that of the thread that is taken off its CPU.
+ThreadState state_of(uint8_t coded) {
+  constexpr uint8_t kBlocked = 101, kRunnable = 103, kSleeps = 104;
+  switch (coded) {
+    case kBlocked:
+      return ThreadState::blocked;
+    case kRunnable:
+      return ThreadState::preempted;
+    case kSleeps:
+      return ThreadState::sleeps;
+    default:
+      return ThreadState::other;
+  }
 }
 
 }  // namespace
@@ -108,9 +125,15 @@ int64_t EventDecoder::serial_time(int64_t difference) {
   return serial_ref_ = wrapping_sum(serial_ref_, static_cast<uint64_t>(difference));
 }
 
+int64_t EventDecoder::context_time(int64_t difference, uint64_t offset) {
+  if (difference >= 0 && dialect_->short_zones) difference = wrapping_sum(difference, offset);
+  return context_ref_ = wrapping_sum(context_ref_, static_cast<uint64_t>(difference));
+}
+
 bool EventDecoder::item(Item of, std::span<const std::byte> body, std::string_view tail) {
   if (of >= Item::single_string_data) return named_item(of, body, tail);
-  if (zone_item(of, body) || serial_item(of, body) || message_item(of, body)) return true;
+  if (zone_item(of, body) || serial_item(of, body) || message_item(of, body) || context_item(of, body))
+    return true;
   other_item(of, body);
   return true;
 }
@@ -220,6 +243,46 @@ bool EventDecoder::message_item(Item of, std::span<const std::byte> body) {
       emit_here(EventKind::literal, time, key);
       return true;
     }
+    default:
+      return false;
+  }
+}
+
+void EventDecoder::about_thread(EventKind kind, uint32_t thread, int64_t time, uint64_t value) {
+  if (thread == 0 || !own_thread_ || !own_thread_(thread)) return;
+  need_thread(thread);
+  emit(kind, thread, time, value);
+}
+
+bool EventDecoder::context_item(Item of, std::span<const std::byte> body) {
+  constexpr unsigned kStateAt = 18, kCpuAt = 16, kStateShift = 8;
+  switch (of) {
+    case Item::context_switch: {
+      const int64_t time = context_time(value_at<int64_t>(body, 0), 0);
+      const auto cpu = value_at<uint8_t>(body, kCpuAt);
+      ++context_switches_;
+      const auto state = static_cast<uint64_t>(state_of(value_at<uint8_t>(body, kStateAt)));
+      about_thread(EventKind::thread_stops, value_at<uint32_t>(body, 8), time, cpu | state << kStateShift);
+      about_thread(EventKind::thread_runs, value_at<uint32_t>(body, 12), time, cpu);
+      return true;
+    }
+    case Item::thread_wakeup: {
+      const int64_t time = context_time(value_at<int64_t>(body, 0), 0);
+      about_thread(EventKind::thread_woken, value_at<uint32_t>(body, 8), time, value_at<uint8_t>(body, 12));
+      return true;
+    }
+    case Item::callstack_sample:
+    case Item::callstack_sample_context_switch:
+      context_time(value_at<int64_t>(body, 4), kOffset32);
+      return true;
+    case Item::callstack_sample32:
+    case Item::callstack_sample_context_switch32:
+      context_time(value_at<uint32_t>(body, 4), kOffset16);
+      return true;
+    case Item::callstack_sample16:
+    case Item::callstack_sample_context_switch16:
+      context_time(value_at<uint16_t>(body, 4), 0);
+      return true;
     default:
       return false;
   }

@@ -1,8 +1,8 @@
 // The items of one connection into events. Bytes in, events and queries out; no socket, no clock, no thread.
 //
 // The client codes times as differences, by four running values that begin at 0 with a connection (TracyProfiler.cpp, Dequeue);
-// of them this decoder keeps two: that of the thread whose items follow, and that of the serial queue. Callstacks,
-// memory, GPU items and samples are passed over by their sizes. A name is queried when an event first needs it.
+// of them this decoder keeps three: that of the thread whose items follow, that of the serial queue, and that of context switches
+// and samples. Callstacks, memory, GPU items and samples are passed over by their sizes. A name is queried when an event first needs it.
 #pragma once
 #include <cstddef>
 #include <deque>
@@ -37,7 +37,11 @@ struct Query {
 class EventDecoder {
  public:
   using Take = std::function<void(const HostEvent&)>;
-  EventDecoder(const Dialect& dialect, Take take) : dialect_(&dialect), take_(std::move(take)) {}
+  // Whether a thread of this machine is one of the client's process.
+  using OwnThread = std::function<bool(uint32_t)>;
+  // `own_thread`: context switches, which a client has of all threads of the machine, are taken of these; none: they are passed over.
+  EventDecoder(const Dialect& dialect, Take take, OwnThread own_thread = {})
+      : dialect_(&dialect), take_(std::move(take)), own_thread_(std::move(own_thread)) {}
 
   // Whole items, as one frame of the stream brings them. False: the bytes are no stream of this dialect, why() says
   // where; every later call is refused, too.
@@ -57,6 +61,7 @@ class EventDecoder {
   uint64_t callstacks_refused() const { return callstacks_; }
   // Uses of names, locations and strings beyond the number that is kept: what they name stays without a name.
   uint64_t names_refused() const { return names_refused_; }
+  uint64_t context_switches() const { return context_switches_; }  // that came, of whatever process
 
  private:
   struct KeyedSource {
@@ -71,6 +76,8 @@ class EventDecoder {
   bool named_item(Item item, std::span<const std::byte> body, std::string_view tail);
   bool message_item(Item item, std::span<const std::byte> body);
   void other_item(Item item, std::span<const std::byte> body);
+  bool context_item(Item item, std::span<const std::byte> body);
+  void about_thread(EventKind kind, uint32_t thread, int64_t time, uint64_t value);
   void choose_variant(std::span<const std::byte> rest);
   void emit(EventKind kind, uint32_t subject, int64_t time, uint64_t value = 0, std::string_view text = {});
   void emit_here(EventKind kind, int64_t time, uint64_t value = 0, std::string_view text = {}) {
@@ -78,6 +85,7 @@ class EventDecoder {
   }
   int64_t thread_time(int64_t difference, uint64_t offset);
   int64_t serial_time(int64_t difference);
+  int64_t context_time(int64_t difference, uint64_t offset);
   uint32_t keyed_source(uint64_t key);
   uint32_t allocated_source();
   void begin_zone(int64_t time, uint32_t source);
@@ -94,12 +102,13 @@ class EventDecoder {
   const Dialect* dialect_;
   bool variant_open_ = true;  // of a number that two dialects share
   Take take_;
+  OwnThread own_thread_;
   std::string why_;
   uint32_t thread_ = 0;
-  int64_t thread_ref_ = 0, serial_ref_ = 0;
+  int64_t thread_ref_ = 0, serial_ref_ = 0, context_ref_ = 0;
   std::string single_, payload_;
   std::deque<Query> queries_;
-  uint64_t answers_ = 0, events_ = 0, callstacks_ = 0, names_refused_ = 0;
+  uint64_t answers_ = 0, events_ = 0, callstacks_ = 0, names_refused_ = 0, context_switches_ = 0;
   bool terminated_ = false;
   uint32_t next_source_ = 1;
   std::unordered_map<uint64_t, KeyedSource> keyed_;

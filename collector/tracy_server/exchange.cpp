@@ -52,8 +52,8 @@ std::optional<std::span<const std::byte>> FrameUnpacker::unpack(std::span<const 
   return std::span<const std::byte>(block, last_);
 }
 
-Exchange::Exchange(uint32_t protocol, EventDecoder::Take take)
-    : decoder_(first_of(protocol), std::move(take)) {
+Exchange::Exchange(uint32_t protocol, EventDecoder::Take take, EventDecoder::OwnThread own_thread)
+    : decoder_(first_of(protocol), std::move(take), std::move(own_thread)) {
   process_.protocol = protocol;
   out_ = kMagic;
   out_.append(reinterpret_cast<const char*>(&protocol), sizeof protocol);

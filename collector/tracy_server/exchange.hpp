@@ -54,8 +54,8 @@ enum class ExchangeState : uint8_t {
 
 class Exchange {
  public:
-  // `protocol`: of protocols(). Events go to `take`, from within receive().
-  Exchange(uint32_t protocol, EventDecoder::Take take);
+  // `protocol`: of protocols(). Events go to `take`, from within receive(). `own_thread`: as EventDecoder's.
+  Exchange(uint32_t protocol, EventDecoder::Take take, EventDecoder::OwnThread own_thread = {});
 
   ExchangeState receive(std::span<const std::byte> bytes);
   ExchangeState state() const { return state_; }

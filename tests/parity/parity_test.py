@@ -8,11 +8,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../process"))
 
 from harness import BIN, card_name, check, finish, next_line, remove_at_end, start, work
 from host_side_test import client_file
+from tracy_server import Server
 
 _once = {}
 
@@ -122,6 +124,34 @@ def row_0_18():
     with open(f"{workload()['folder']}/tracy_profile_log_host.tracy") as file:
         zones = file.read()
     check(zones.endswith(" zones") and int(zones.split()[0]) >= 60, zones)
+
+
+def row_1_1():
+    """A viewer that waits for the program, at an address and port of one's choice, and shows it live, host and device, from when it starts."""
+    name, root = card_name(), work("live_view")
+    remove_at_end(f"emu-{name}")
+    line = f"read go; {emulator(name)} & {sys.executable} {client_file()} 83 ops; read on; wait"
+    process = start("ttcollect", "run", "-q", "-o", root, "-d", f"emu:{name}", "--pass-through", "127.0.0.1:0", "--", "sh", "-c", line,
+                    stdin=subprocess.PIPE)
+    while "Tracy servers may connect to" not in (said := next_line(process.stderr)):
+        check(said != "", "no address to connect to")
+    server, live = Server(82, int(said.split(":")[-1])), threading.Event()
+
+    def look(viewer):    # while the workload still runs
+        zones = [zone[1] for zone in viewer.told()] if viewer.threads else []
+        if zones.count("BRISC-FW") and zones.count("TT_DNN_DEVICE_OP"):
+            live.set()
+
+    watching = threading.Thread(target=server.run, args=(look,))
+    watching.start()
+    process.stdin.write("\n")
+    process.stdin.flush()
+    check(live.wait(60), "the viewer was shown nothing while the program ran")
+    process.stdin.write("\n")
+    process.stdin.flush()
+    code, _, err = finish(process)
+    watching.join(60)
+    check(code == 0 and not watching.is_alive(), f"{code} {err}")
 
 
 def row_1_2():
@@ -269,6 +299,23 @@ def row_3_8():
     process.stdin.write("\n")
     process.stdin.flush()
     check(finish(process)[0] == 0, "the workload's end")
+
+
+def row_3_9():
+    """Where every step compiles its programs again, as with xr.clear_computation_cache(), that is said at the end and by ttreport steps."""
+    name, root, script = card_name(), work("compiling"), work("compiling.py")
+    remove_at_end(f"emu-{name}")
+    with open(script, "w") as file:
+        file.write(f"import subprocess, sys, ttcollect\ncard = subprocess.Popen({emulator(name).split()})\n"
+                   "for n in range(1, 4):\n    with ttcollect.step(n):\n"
+                   f"        subprocess.run([sys.executable, {client_file()!r}, '83', f'ops:{{20 * n - 19}}:{{20 * n}}'], check=True)\n"
+                   "sys.exit(card.wait())\n")
+    code, out, err = finish(start("ttcollect", "run", "-o", root, "-d", f"emu:{name}", "--", sys.executable, "-B", script))
+    check(code == 0 and "xr.clear_computation_cache()" in out, f"{code} {out} {err}")
+    code, out, err = finish(start("ttreport", "steps", glob.glob(f"{root}/reports/*/run.ttc")[0], "--json", "-"))
+    steps = json.loads(out)
+    check([s["name"] for s in steps["steps"]] == ["1", "2", "3"] and [s["cache_misses"] for s in steps["steps"]] == [20] * 3, out)
+    check("xr.clear_computation_cache()" in steps["warning"], out)
 
 
 def row_3_11():

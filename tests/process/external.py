@@ -6,18 +6,21 @@ whose program is not there is skipped. The case `lookup` needs none: it runs the
 """
 import csv
 import os
+import pickle
 import re
 import subprocess
 import sys
+import threading
 
 import harness as h
 import perfetto_check
+import tracy_recording
 import viewers_test as viewers
 
 TOOLS = os.environ.get("TTC_TOOLS", "")
 # The case, and the pattern of the names of the executables that it runs.
 NAMES = {"tracy": r"tracy-capture-.+", "perfetto": r"trace_processor_shell", "everything": r"trace_processor_shell", "chrome": r"speedscope-count",
-         "perf_report": r"tt-perf-report", "device_log": r"process_device_log", "npe": r"npe_analyze_noc_trace_dir"}
+         "perf_report": r"tt-perf-report", "tracy_host": r"tracy-client-.+", "device_log": r"process_device_log", "npe": r"npe_analyze_noc_trace_dir"}
 
 
 def found(pattern):
@@ -111,6 +114,87 @@ def no_error(shell, trace, what):
     for severity in ("error", "data_loss"):
         errors = ask(shell, trace, f"select ifnull(sum(value), 0) as n from stats where severity = '{severity}';")
         h.check(errors == 0, f"{what}: {errors} of severity {severity} while the trace was read")
+# By the front of a client's VERSION: its dialect in tests/data/tracy/items.csv.
+DIALECTS = {"0.10": "64", "0.11.0": "66", "0.11.1": "69", "0.12": "74", "0.13": "76", "0.14": "82", "fork76": "76f", "fork": "66f"}
+
+
+def port_of(process):
+    """The first of Tracy's ports that it listens on."""
+    def listening():
+        inodes = set()
+        for name in os.listdir(f"/proc/{process.pid}/fd"):
+            try:
+                inodes.add(os.readlink(f"/proc/{process.pid}/fd/{name}"))
+            except OSError:    # closed meanwhile
+                pass
+        for table in ("tcp", "tcp6"):
+            with open(f"/proc/net/{table}", encoding="ascii") as lines:
+                for words in map(str.split, list(lines)[1:]):
+                    port = int(words[1].rsplit(":", 1)[1], 16)
+                    if words[3] == "0A" and f"socket:[{words[9]}]" in inodes and 8086 <= port < 8106:
+                        ports.append(port)
+        return bool(ports)
+
+    ports = []
+    h.wait_until(listening, "the client listens", process)
+    return ports[0]
+
+
+def recorded(client, column):
+    """What it sends of some hundred ops, in a file."""
+    quiet = {name: "1" for name in ("TRACY_NO_SYS_TRACE", "TRACY_NO_SAMPLING", "TRACY_NO_CONTEXT_SWITCH", "TRACY_NO_VSYNC_CAPTURE",
+                                    "TRACY_NO_SAMPLE_RETIREMENT", "TRACY_NO_SAMPLE_CACHE", "TRACY_NO_SAMPLE_BRANCH")}
+    process = subprocess.Popen([client], stdin=subprocess.PIPE, text=True, env={**os.environ, **quiet})
+    recordings, connected = [], threading.Event()
+    thread = threading.Thread(target=lambda: recordings.append(tracy_recording.Recording(column, port_of(process), connected)))
+    thread.start()
+    for op in range(1, 501):
+        text = (f'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, {op} ->\n{{"global_call_count": {op}, "op_code": "Add", '
+                f'"op_type": "tt_dnn_device", "device_id": 0}}`')
+        process.stdin.write(f"M {op * 100} {len(text)}\n{text}\nZ {op * 100} {op * 100 + 50} TT_DNN_DEVICE_OP\tid:{op}\n"
+                            f"Z {op * 100} {op * 100 + 9} CompileProgram\t\n")
+    process.stdin.flush()
+    h.check(connected.wait(h.LIMIT_S), f"{client} was not connected to")
+    process.stdin.close()
+    thread.join(h.LIMIT_S)
+    h.check(recordings and process.wait(h.LIMIT_S) == 0, f"{client} was not recorded")
+    path = h.work("recording")
+    with open(path, "wb") as file:
+        pickle.dump(recordings[0], file)
+    return path
+
+
+def tracy_host():
+    """Streams of real Tracy clients, given to Tracy's own server and to `ttcollect run`: equal messages, byte for byte, and equal zones."""
+    compared = 0
+    for client in found(NAMES["tracy_host"]):
+        version, directory = os.path.basename(client)[len("tracy-client-"):], os.path.dirname(client)
+        column = next((dialect for front, dialect in DIALECTS.items() if version.startswith(front)), None)
+        capture, to_csv = (os.path.join(directory, f"tracy-{tool}-{version}") for tool in ("capture", "csvexport"))
+        if column is None or not all(os.access(path, os.X_OK) for path in (capture, to_csv)):
+            print(f"{version}: no dialect of it is known, or tracy-capture-{version} and tracy-csvexport-{version} are not there")
+            continue
+        player = [sys.executable, tracy_recording.__file__, recorded(client, column)]
+        playing = subprocess.Popen([*player, "0"], stdout=subprocess.PIPE, text=True)
+        trace, root = h.work(f"{version}.tracy"), h.work(f"run_{version}")
+        call(capture, "-a", "127.0.0.1", "-p", playing.stdout.readline().strip(), "-o", trace, "-f")
+        h.check(playing.wait(h.LIMIT_S) == 0, f"{version}: the player")
+        playing.stdout.close()
+        unwrap = ["-u", *(["-p", "TT_", "-x", "CompileProgram,HWCommandQueue_write_buffer"] if "fork" in version else [])]
+        theirs = list(csv.DictReader(call(to_csv, *unwrap, trace).splitlines()))
+        messages = call(to_csv, "-m", "-s", ";", trace)
+        code, _, err = h.finish(h.start("ttcollect", "run", "-q", "--no-device", "-o", root, "--", *player, "8086"))
+        h.check(code == 0, err)
+        with open(f"{root}/.logs/tracy_ops_data.csv", encoding="utf-8") as file:
+            h.check(file.read() == messages, f"{version}: messages differ")
+        ours = rows_of(f"{root}/.logs/tracy_ops_times.csv")
+        same = [name for name in theirs[0] if name in ours[0]]
+        both = [sorted(tuple(row[name] for name in same) for row in rows) for rows in (theirs, ours)]
+        h.check(both[0] == both[1], f"{version}: zones differ in {same}")
+        equal(len(ours), len(theirs), f"Tracy {version}, zones of the host, by {len(same)} columns")
+        compared += 1
+    if not compared:
+        h.skip("no version has a client, a capture and a csvexport program in TTC_TOOLS")
 
 
 def perfetto():

@@ -9,6 +9,7 @@
 #include "shm/reader.hpp"
 #include "tools/pipeline/image_source.hpp"
 #include "tools/ranks/rank_chunks.hpp"
+#include "ttcollect/capture_follower.hpp"
 #include "ttcollect/late_reader.hpp"
 
 namespace ttc::tools {
@@ -134,6 +135,35 @@ class RankSource : public Source {
   const RankChunks chunks_;
 };
 
+// A capture that is still written.
+class FollowedFile : public Source {
+ public:
+  FollowedFile(const std::string& path, unsigned wait_ms) : follower_(path), path_(path), wait_ms_(wait_ms) {}
+
+  Next next(std::vector<uint64_t>& chunk) override {
+    switch (follower_.next(chunk, wait_ms_)) {
+      case collect::CaptureFollower::Next::chunk:
+        return Next::chunk;
+      case collect::CaptureFollower::Next::idle:
+        return Next::idle;
+      case collect::CaptureFollower::Next::end:
+        break;
+    }
+    return Next::end;
+  }
+  void wait_at_most(unsigned ms) override { wait_ms_ = std::max(ms, 1u); }
+  std::vector<std::string> complaints() const override {
+    if (follower_.why_not_whole().empty()) return {};
+    return {path_ + " has to be read again: " + follower_.why_not_whole()};
+  }
+  bool broke_off() const override { return !follower_.why_not_whole().empty(); }
+
+ private:
+  collect::CaptureFollower follower_;
+  std::string path_;
+  unsigned wait_ms_;
+};
+
 // Several sources as one.
 class JoinedSource : public Source {
  public:
@@ -220,12 +250,14 @@ class JoinedSource : public Source {
 };
 
 std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, unsigned wait_ms,
-                                 const collect::Wanted& wanted, unsigned threads, bool from_now) {
+                                 const collect::Wanted& wanted, unsigned threads, bool from_now,
+                                 bool follow_files) {
   try {
     if (from.starts_with("live:"))
       return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms, from_now);
     std::error_code ignored;  // what has no readable status cannot be opened either, and that error says why
     if (std::filesystem::is_directory(from, ignored)) return std::make_unique<ImageSource>(from);
+    if (follow_files) return std::make_unique<FollowedFile>(from, follow_ms);
     return std::make_unique<FileSource>(from, wanted, threads);
   } catch (const shm::SegmentError& e) {
     throw SourceError(e.what());
@@ -261,23 +293,26 @@ std::vector<std::string> named_sources(const std::vector<std::string>& given) {
 
 std::unique_ptr<Source> open_rank(const RankCapture& capture, const collect::Wanted& wanted,
                                   unsigned threads) {
-  return std::make_unique<RankSource>(open_one(capture.path, 0, 0, wanted, threads, false),
+  return std::make_unique<RankSource>(open_one(capture.path, 0, 0, wanted, threads, false, false),
                                       RankChunks(capture, false));
 }
 
 std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms,
-                                    const collect::Wanted& wanted, unsigned threads, bool from_now) {
+                                    const collect::Wanted& wanted, unsigned threads, bool from_now,
+                                    bool follow_files) {
   const std::vector<std::string> from = named_sources(given);
   if (from.size() == 1)
-    return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads, from_now);
+    return open_one(from.front(), follow ? kFollowWaitMs : 0, wait_ms, wanted, threads, from_now,
+                    follow_files);
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
   std::vector<JoinedSource::Part> parts;
   const RankCaptures ranks = rank_captures(from);
   for (const std::string& one : from) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    parts.push_back({one, open_one(one, follow ? kFollowWaitAmongMs : 0,
-                                   left > 0 ? static_cast<unsigned>(left) : 0, wanted, threads, from_now)});
+    parts.push_back(
+        {one, open_one(one, follow ? kFollowWaitAmongMs : 0, left > 0 ? static_cast<unsigned>(left) : 0,
+                       wanted, threads, from_now, follow_files)});
     if (const RankCapture* const rank = ranks.find(one))
       parts.back().source = std::make_unique<RankSource>(std::move(parts.back().source), RankChunks(*rank));
   }

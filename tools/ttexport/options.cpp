@@ -202,6 +202,9 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
   app.add_flag("--once", o.tracy.once,
                "tracy: end after the first server instead of at Ctrl-C; the exit code is 5 when it did not "
                "get everything");
+  app.add_flag(
+      "--growing", o.tracy.growing,
+      "tracy: FILE.ttc is still written, or not there yet; servers get it as it grows, up to its end");
 }
 
 void add_filters(CLI::App& app, ExportOptions& o) {
@@ -271,6 +274,7 @@ void refuse_options_of_other_formats(const CLI::App& app, const std::string& for
       {"--announce", {"tracy"}},
       {"--end-with-parent", {"tracy", "prometheus"}},
       {"--once", {"tracy"}},
+      {"--growing", {"tracy"}},
   };
   for (const auto& [option, formats] : kOf) {
     if (app.count(option) == 0 || std::find(formats.begin(), formats.end(), format) != formats.end())
@@ -323,6 +327,8 @@ void complete(const CLI::App& app, ExportOptions& o) {
         *log + " is a device log; its chips go into device-csv and the viewers' formats, not " + o.format);
   if (o.from_now && !o.follow && o.format != "tracy")
     throw program::UsageError("--from-now is of a source that is followed; add --follow");
+  if (o.tracy.growing && std::any_of(sources.begin(), sources.end(), live))
+    throw program::UsageError("--growing is of captures; a live source is followed as it is");
   if (o.from_now && std::none_of(sources.begin(), sources.end(), live))
     throw program::UsageError("--from-now is of live sources; a capture begins where it begins");
   o.format_options.host_times = o.time == "host";

@@ -1,11 +1,12 @@
 // ttreport host: tracy_ops_data.csv and tracy_ops_times.csv out of a capture that `ttcollect run` made.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "collector/program/output_guard.hpp"
 #include "tools/pipeline/output.hpp"
-#include "tools/report/input/tracy_files.hpp"
+#include "tools/report/host/tracy_files.hpp"
 #include "tools/ttreport/report.hpp"
 
 namespace ttc::tools {
@@ -32,8 +33,11 @@ class HostReport : public Report {
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) throw OutputError("directory " + folder_ + " cannot be made: " + error.message());
-    put("tracy_ops_data.csv", files.data());
-    put("tracy_ops_times.csv", files.times());
+    const auto to = [&](auto write) {
+      return [&files, write](const report::TracyFiles::Put& put) { (files.*write)(put); };
+    };
+    put("tracy_ops_data.csv", to(&report::TracyFiles::write_data));
+    put("tracy_ops_times.csv", to(&report::TracyFiles::write_times));
     for (const std::string& remark : files.remarks()) say(ReportExit::kOk, remark);
     say(ReportExit::kOk, std::to_string(files.messages()) + " messages and " + std::to_string(files.zones()) +
                              " zones of " + std::to_string(files.processes()) + " processes are in " +
@@ -42,12 +46,12 @@ class HostReport : public Report {
   }
 
  private:
-  void put(const char* name, const std::string& content) {
+  void put(const char* name, const std::function<void(const report::TracyFiles::Put&)>& write) {
     const std::string path = (fs::path(folder_) / name).string();
     const std::string inputs[] = {from_};
     program::refuse_output_over_input(path, inputs);
     Output out(path, false);
-    out.append(content);
+    write([&](std::string_view part) { out.append(part); });
     out.commit();
   }
 

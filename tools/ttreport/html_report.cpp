@@ -134,9 +134,9 @@ class HtmlReport : public Report {
   }
 
   static void put_ops(const OpReport& report, const Run&, json& data) {
-    data["opkeys"] = {"id",        "total",    "name",  "device",   "us",    "gap",
-                      "cores",     "dram",     "flops", "fidelity", "limit", "waits",
-                      "imbalance", "nokernel", "rule",  "shares",   "call",  "sign"};
+    data["opkeys"] = {"id",   "total",  "name",     "device", "us",     "gap",       "cores",
+                      "dram", "flops",  "fidelity", "limit",  "waits",  "imbalance", "nokernel",
+                      "rule", "shares", "call",     "sign",   "process"};
     json ops = json::array();
     for (const ReportRow& r : report.rows)
       ops.push_back({r.op.id, number(r.total_percent), r.op.signpost() ? r.op.code : r.figures.text,
@@ -145,7 +145,7 @@ class HtmlReport : public Report {
                      number(r.figures.dram_percent), number(r.figures.flops_percent), r.figures.fidelity,
                      r.limit.what, r.waits.who, number(r.imbalance_percent), number(r.dispatch_percent),
                      r.limit.why, r.waits.why, r.op.call_count ? json(*r.op.call_count) : json(nullptr),
-                     r.op.signpost() ? 1 : 0});
+                     r.op.signpost() ? 1 : 0, r.op.process});
     data["ops"] = std::move(ops);
     data["opindex"] = nullptr;
     size_t index = 0;
@@ -250,7 +250,10 @@ class HtmlReport : public Report {
       line("min", &Spread::least);
       line("max", &Spread::most);
     }
-    return {{"how", "Here " + found.how + "."}, {"rows", std::move(rows)}, {"summary", std::move(total)}};
+    return {{"how",
+             "Here " + found.how + "." + (found.warning.empty() ? "" : " Warning: " + found.warning + ".")},
+            {"rows", std::move(rows)},
+            {"summary", std::move(total)}};
   }
 
   RunOptions options_;

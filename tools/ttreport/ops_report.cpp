@@ -255,6 +255,7 @@ class OpsReport : public Report {
             {"signpost", r.op.signpost()},
             {"device", r.op.device ? json(*r.op.device) : json(nullptr)},
             {"device_data_source", r.op.data_source.empty() ? json(nullptr) : json(r.op.data_source)},
+            {"process", r.op.process.empty() ? json(nullptr) : json(r.op.process)},
             {"global_call_count", r.op.call_count ? json(*r.op.call_count) : json(nullptr)},
             {"total_percent", number_or_null(r.total_percent)},
             {"bound", r.bound},

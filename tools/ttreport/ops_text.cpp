@@ -52,7 +52,8 @@ Ink fidelity_ink(const OpRow& op) {
   }
 }
 
-std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double grid) {
+// `processes`: the table has several of the host.
+std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double grid, bool processes) {
   const Figures& f = r.figures;
   const bool op = !r.op.signpost();
   Ink cores = Ink::plain, dram = Ink::plain, flops = Ink::plain, bound = Ink::plain;
@@ -84,29 +85,32 @@ std::vector<TextCell> text_row(const ReportRow& r, double least_percent, double 
       {r.waits.who},
       {with_unit(r.imbalance_percent, 0, "%"), r.imbalance_percent.value_or(0) > 50 ? Ink::red : Ink::plain},
       {with_unit(r.dispatch_percent, 0, "%"), r.dispatch_percent.value_or(0) > 50 ? Ink::red : Ink::plain}};
+  if (processes) cells.push_back({r.op.process});
   if (r.total_percent && *r.total_percent < least_percent && !r.op.host())
     for (TextCell& c : cells) c.ink = Ink::grey;
   return cells;
 }
 
-TextTable op_table_text() {
-  return TextTable({{"ID"},
-                    {"Total %"},
-                    {"Bound", true, 5},
-                    {"OP Code", true, 0, 18},
-                    {"Device", false, 8},
-                    {"Device Time"},
-                    {"Op-to-Op Gap", false, 1},
-                    {"Cores", false, 3},
-                    {"DRAM", false, 9},
-                    {"DRAM %", false, 6},
-                    {"FLOPs", false, 9},
-                    {"FLOPs %", false, 6},
-                    {"Math Fidelity", true, 10},
-                    {"Limit", true, 4},
-                    {"Waits For", true, 7},
-                    {"Imbalance", false, 8},
-                    {"Not Kernel", false, 8}});
+TextTable op_table_text(bool processes) {
+  std::vector<TextColumn> columns{{"ID"},
+                                  {"Total %"},
+                                  {"Bound", true, 5},
+                                  {"OP Code", true, 0, 18},
+                                  {"Device", false, 8},
+                                  {"Device Time"},
+                                  {"Op-to-Op Gap", false, 1},
+                                  {"Cores", false, 3},
+                                  {"DRAM", false, 9},
+                                  {"DRAM %", false, 6},
+                                  {"FLOPs", false, 9},
+                                  {"FLOPs %", false, 6},
+                                  {"Math Fidelity", true, 10},
+                                  {"Limit", true, 4},
+                                  {"Waits For", true, 7},
+                                  {"Imbalance", false, 8},
+                                  {"Not Kernel", false, 8}};
+  if (processes) columns.push_back({"Process", true, 2, 8});
+  return TextTable(std::move(columns));
 }
 
 // Some rows of a report: all that are added, or those with the largest shares.
@@ -159,7 +163,8 @@ struct Parts {
       : table(look.rows), host(look.rows), gaps(look.rows), matmuls(look.rows), slow(look.top_slow) {}
   Selection table, host, gaps, matmuls, slow;
   size_t hidden = 0;
-  double saving_us = 0;  // of the high gaps, beyond what is usual
+  bool processes = false;  // ops of several
+  double saving_us = 0;    // of the high gaps, beyond what is usual
 };
 
 Parts parts_of(const OpReport& report, const OpsLook& look) {
@@ -167,6 +172,7 @@ Parts parts_of(const OpReport& report, const OpsLook& look) {
   size_t row = 0;
   for (const ReportRow& r : report.rows) {
     const double share = r.total_percent.value_or(0);
+    parts.processes = parts.processes || !r.op.process.empty();
     const bool small = r.total_percent.value_or(100) < look.least_percent && !r.op.host() && !r.op.signpost();
     if (look.hide && small)
       ++parts.hidden;
@@ -196,11 +202,11 @@ std::string title(const OpReport& report) {
          std::to_string(report.devices) + (report.devices == 1 ? " device\n\n" : " devices\n\n");
 }
 
-void put_table(const OpReport& report, const Records<size_t>& rows, const OpsLook& look,
+void put_table(const OpReport& report, const Records<size_t>& rows, bool processes, const OpsLook& look,
                const TextSink& put) {
-  TextTable table = op_table_text();
+  TextTable table = op_table_text(processes);
   for (const size_t row : rows)
-    table.row(text_row(report.rows[row], look.least_percent, report.arch.worker_cores));
+    table.row(text_row(report.rows[row], look.least_percent, report.arch.worker_cores, processes));
   const Totals& t = report.totals;
   table.rule();
   table.row({{""},
@@ -221,7 +227,7 @@ std::string hidden_line(const Parts& parts, const OpsLook& look) {
 }
 
 void table_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
-  put_table(report, parts.table.take_rows(), look, put);
+  put_table(report, parts.table.take_rows(), parts.processes, look, put);
   put(hidden_line(parts, look));
   put(left_out(parts.table, "--rows 0 shows all, --csv FILE writes all"));
 }
@@ -244,10 +250,11 @@ std::string with_ink(std::string text, const Totals& t, const OpsLook& look) {
       inked(text.substr(at, size), t.verdict == "device-bound" ? Ink::green : Ink::yellow, look.color));
 }
 
-void host_part(const OpReport& report, Selection& host, const OpsLook& look, const TextSink& put) {
+void host_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
+  Selection& host = parts.host;
   if (host.all() == 0) return;
-  TextTable table = op_table_text();
-  for (const size_t row : host.take_rows()) table.row(text_row(report.rows[row], 0, 64));
+  TextTable table = op_table_text(parts.processes);
+  for (const size_t row : host.take_rows()) table.row(text_row(report.rows[row], 0, 64, parts.processes));
   put("\n" + inked("On the host", Ink::bold, look.color) + "\n");
   table.write(look.width, look.color, put);
   put(left_out(host, "--rows 0 shows all"));
@@ -257,8 +264,8 @@ void host_part(const OpReport& report, Selection& host, const OpsLook& look, con
 void gap_part(const OpReport& report, Parts& parts, const OpsLook& look, const TextSink& put) {
   Selection& gaps = parts.gaps;
   if (gaps.all() == 0) return;
-  TextTable table = op_table_text();
-  for (const size_t row : gaps.take_rows()) table.row(text_row(report.rows[row], 0, 64));
+  TextTable table = op_table_text(parts.processes);
+  for (const size_t row : gaps.take_rows()) table.row(text_row(report.rows[row], 0, 64, parts.processes));
   const double wall = report.totals.device_us + report.totals.gap_us;
   char line[400];
   std::snprintf(line, sizeof line,
@@ -311,7 +318,7 @@ void ops_text(const OpReport& report, const OpsLook& look, const TextSink& put) 
   table_part(report, parts, look, put);
   put("\n" + with_ink(verdict_text(report.totals), report.totals, look));
   if (!look.advice) return;
-  host_part(report, parts.host, look, put);
+  host_part(report, parts, look, put);
   gap_part(report, parts, look, put);
   matmul_part(report, parts.matmuls, look, put);
   slow_part(report, parts.slow, look, put);
@@ -438,7 +445,7 @@ void ops_page(const OpReport& report, const OpsSummary& summary, const OpsLook& 
     if (groups) ops = std::min(ops, room - kAroundSummary - groups);
   }
   put(title(report));
-  put_table(report, parts.table.take_rows(ops), look, put);
+  put_table(report, parts.table.take_rows(ops), parts.processes, look, put);
   put(hidden_line(parts, look));
   put(with_ink(verdict, report.totals, look));
   if (groups) {

@@ -21,6 +21,10 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
   command.add_option("--host", o.host,
                      "directory with tracy_ops_data.csv and tracy_ops_times.csv (default: beside the input)");
   command.add_flag("--device-only", o.no_host, "leave the host's data aside");
+  command
+      .add_option("--child-functions", o.children,
+                  "A,B: zones of the host in a capture whose time within an op is a column of their own")
+      ->delimiter(',');
   program::add_duration_option(command, "--wait",
                                [&o](uint64_t ns) { o.wait_ms = program::milliseconds_of(ns); },
                                "wait up to this long for a live source to appear: 20s", {0});

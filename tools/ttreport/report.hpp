@@ -34,6 +34,7 @@ std::span<const ReportEntry> reports();
 
 // Each in the file of its name.
 std::unique_ptr<Report> make_loss_report();
+std::unique_ptr<Report> make_summary_report();
 std::unique_ptr<Report> make_ops_report();
 std::unique_ptr<Report> make_kernels_report();
 std::unique_ptr<Report> make_heatmap_report();
@@ -42,6 +43,7 @@ std::unique_ptr<Report> make_timeline_report();
 std::unique_ptr<Report> make_diff_report();
 std::unique_ptr<Report> make_html_report();
 std::unique_ptr<Report> make_host_report();
+std::unique_ptr<Report> make_threads_report();
 std::unique_ptr<Report> make_files_report();
 std::unique_ptr<Report> make_sql_report();
 std::unique_ptr<Report> make_stragglers_report();

@@ -5,6 +5,7 @@ namespace {
 
 constexpr ReportEntry kReports[] = {
     {"loss", "what was lost: intervals of each lane, with cause and precision", make_loss_report},
+    {"summary", "a run in a few lines: device time by op and process, the slowest ops", make_summary_report},
     {"ops", "every op with its time, its share of the card's peaks, what bounds it, and advice",
      make_ops_report},
     {"kernels", "kernels and zones by time, by core or by line of source", make_kernels_report},
@@ -18,6 +19,8 @@ constexpr ReportEntry kReports[] = {
     {"html", "everything as one page that needs no network", make_html_report},
     {"host", "the host's zones and messages of a capture, as the files that tt-metal's scripts read",
      make_host_report},
+    {"threads", "when threads of the host ran and waited, of `ttcollect run --context-switches`",
+     make_threads_report},
     {"files", "the files that tt-metal's tools leave, for the programs that read them", make_files_report},
     {"sql", "a question to a database of `ttexport --format sqlite`, in SQL", make_sql_report},
 };

@@ -126,6 +126,7 @@ class StepsReport : public Report {
           : overhead.median > 30 ? "partly host-bound"
                                  : "device-bound",
           overhead.median);
+    if (!all.warning.empty()) std::printf("Warning: %s.\n", all.warning.c_str());
   }
 
   void write_json(const Steps& all) const {
@@ -135,6 +136,8 @@ class StepsReport : public Report {
       steps.push_back({{"name", s.name},
                        {"counted", s.counted},
                        {"ops", s.ops},
+                       {"cache_hits", s.cache_hits},
+                       {"cache_misses", s.cache_misses},
                        {"wall_us", number(s.wall_us)},
                        {"device_us", s.device_us},
                        {"overhead_percent", number(s.overhead_percent())},
@@ -146,7 +149,10 @@ class StepsReport : public Report {
                          {"min", s.least},   {"max", s.most},  {"std", s.deviation}};
     }
     Output out(json_, false);
-    const json whole{{"how", all.how}, {"summary", std::move(summary)}, {"steps", std::move(steps)}};
+    const json whole{{"how", all.how},
+                     {"warning", all.warning.empty() ? json(nullptr) : json(all.warning)},
+                     {"summary", std::move(summary)},
+                     {"steps", std::move(steps)}};
     out.append(program::json_text(whole, 1) + "\n");
     out.commit();
   }

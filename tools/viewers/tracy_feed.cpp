@@ -3,7 +3,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -39,6 +41,8 @@ uint64_t raw_now_ns() {
 
 // When the trace may begin. None: nothing was found, and what comes may have any time.
 std::optional<uint64_t> beginning_of(const TracyFeed& o, bool waited) {
+  const auto absent = [](const std::string& path) { return !std::filesystem::exists(path); };
+  if (o.growing && std::any_of(o.from.begin(), o.from.end(), absent)) return std::nullopt;
   const Earliest earliest = earliest_in(o.from, 0, o.filter, o.metal_date, kScannedMarkers, true);
   if (earliest.ns && (earliest.settled || waited)) return earliest.ns;
   if (waited && earliest.host_time) return raw_now_ns();  // what comes is younger
@@ -110,7 +114,8 @@ class Served {
   void feed() {
     const NamedSources named = sorted_sources(options_.from);
     std::unique_ptr<Source> source = std::make_unique<NoSource>();
-    if (!named.others.empty()) source = open_source(named.others, true, 0, {}, 0, options_.from_now);
+    if (!named.others.empty())
+      source = open_source(named.others, true, 0, {}, 0, options_.from_now, options_.growing);
     Pipeline pipeline(options_.filter, false, options_.metal_date, HostClock::raw, source->loss_cause());
     std::vector<uint64_t> chunk;
     unsigned chunks = 0;

@@ -20,6 +20,7 @@ struct TracyFeed {
   uint32_t announce_protocol = 0;  // 0: do not announce
   bool once = false;               // end after the first server
   bool from_now = false;           // of live sources only what comes after a server has connected
+  bool growing = false;            // captures may still be written, and may not be there yet
   Filter filter;
   std::optional<markers::MetalDate> metal_date;
   // What `from` does not say itself of names of programs, and sentences on what could not be read; none: nothing.
@@ -34,7 +35,7 @@ enum class FeedEnd : uint8_t {
   source_lacks,  // it did, but the source is damaged or lacks chunks
 };
 
-// Serves sources that are there. Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
+// Serves sources that are there, or with `growing` may come. Goes on until `stop` is set, or after one server with `once`. A server that is connected then gets the rest
 // of what there is. Sentences go to `say`. Throws SourceError, tracy::ListenError.
 FeedEnd feed_tracy(const TracyFeed& options, const volatile std::sig_atomic_t& stop,
                    void (*say)(const std::string& sentence));

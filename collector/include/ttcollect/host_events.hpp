@@ -27,7 +27,7 @@
 namespace ttc::collect {
 
 inline constexpr uint32_t kHostDevice = 0xffff'ffff;  // in ChunkHeader::device
-inline constexpr uint32_t kHostChunkVersion = 1;
+inline constexpr uint32_t kHostChunkVersion = 2;      // written; 1 is read, too
 
 enum class EventKind : uint8_t {
   // events                      subject      value               text
@@ -46,17 +46,32 @@ enum class EventKind : uint8_t {
   lock_release = 13,  //        thread or 0  lock
   crash = 14,         //           thread
   crash_text = 15,    //           thread       string
+  thread_runs = 16,   //           thread       CPU: it has got this one
+  thread_stops = 17,  //           thread       CPU, and a ThreadState << 8: why it has it no more
+  thread_woken = 18,  //           thread       CPU: it waits for one from now on
   // definitions
   string = 32,       //                       string              its text
   thread_name = 33,  //          thread                           its name
   source = 34,       //          line         source              name, function, file, each ended by a zero
   lock_source = 35,  //                       lock                time: the source
   lock_name = 36,    //                       lock                its name
-  process = 37,  //                       pid                 program and its machine, each ended by a zero
+  process =
+      37,  //                       pid                 program, its machine, and facts NAME=VALUE, each ended by a zero
 };
 inline bool is_definition(EventKind kind) {
   return static_cast<uint8_t>(kind) >= static_cast<uint8_t>(EventKind::string);
 }
+
+// Why a thread has no CPU.
+enum class ThreadState : uint8_t {
+  preempted,
+  sleeps,
+  blocked /* sleeps, and no signal ends that: disk, driver */,
+  other
+};
+
+// Facts of a process's environment: its place among the ranks of a job, and the chips that its own numbers of devices stand for, in order.
+inline constexpr std::string_view kRankFact = "rank", kChipsFact = "chips";
 
 struct HostEvent {
   EventKind kind{};
@@ -84,7 +99,7 @@ static_assert(offsetof(HostChunkHead, pid) == 8 && offsetof(HostChunkHead, init_
               offsetof(HostChunkHead, bound_ns) == 56 && offsetof(HostChunkHead, protocol) == 60 &&
               sizeof(HostChunkHead) == 64);
 
-// In front of the text, which is padded to a multiple of 8 bytes.
+// A record of version 1; its text follows, padded to a multiple of 8 bytes.
 struct HostRecord {
   uint8_t kind = 0;
   uint8_t reserved = 0;
@@ -96,6 +111,18 @@ struct HostRecord {
 static_assert(offsetof(HostRecord, text_bytes) == 2 && offsetof(HostRecord, subject) == 4 &&
               offsetof(HostRecord, time) == 8 && offsetof(HostRecord, value) == 16 &&
               sizeof(HostRecord) == 24);
+
+// A record of version 2: a byte of its kind, a byte of HostField bits, and then what these say, in the order of the bits. Numbers are varints (7
+// bits a byte, lowest first, the eighth bit: more follow). A zone takes some ten bytes.
+namespace host_field {
+inline constexpr uint8_t kSubject =
+    1;  // the subject; else that of the last record in the chunk that had one, at first 0
+inline constexpr uint8_t kTime =
+    2;  // zigzag (0, -1, 1, -2, ...): time less that of the last record in the chunk that had one, at first 0; else 0
+inline constexpr uint8_t kValue = 4;  // else 0
+inline constexpr uint8_t kWide = 8;   // the value is not a varint, but 8 bytes
+inline constexpr uint8_t kText = 16;  // a varint: so many bytes, and these
+}  // namespace host_field
 
 // Of the host's session; every other chunk is of a device.
 inline bool is_of_the_host(const shm::ChunkHeader& h) {
@@ -126,8 +153,22 @@ inline void relate_raw_ns(HostChunkHead& head, int64_t near) {
   head.bound_ns = 0;
 }
 
-// Appends a record. Text beyond 65,535 bytes is cut, which Tracy's items cannot have.
-void append_record(std::vector<std::byte>& body, const HostEvent& event);
+// Records of one chunk, as they are written.
+class HostRecords {
+ public:
+  void add(const HostEvent& event);
+  std::span<const std::byte> bytes() const { return std::span(bytes_).first(used_); }
+  size_t size() const { return used_; }
+  bool empty() const { return used_ == 0; }
+  // The next record begins a chunk.
+  void clear();
+
+ private:
+  std::vector<std::byte> bytes_;
+  size_t used_ = 0;
+  uint32_t subject_ = 0;
+  int64_t time_ = 0;
+};
 
 // The body of a host_events or host_names chunk, foreign bytes. `next` gives the records one after the other.
 class HostChunkReader {
@@ -139,7 +180,11 @@ class HostChunkReader {
   bool next(HostEvent& event);
 
  private:
+  bool next_of_version_1(HostEvent& event);
+  bool cut_off();
   HostChunkHead head_;
+  uint32_t subject_ = 0;
+  int64_t time_ = 0;
   std::span<const char> rest_;
   std::string why_not_;
 };

@@ -195,12 +195,13 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
   std::optional<tools::FormatThread> threaded;
   if (options.threads > 1) threaded.emplace(events);
   tools::Format& format = threaded ? static_cast<tools::Format&>(*threaded) : events;
-  const bool follow = options.for_seconds.has_value();
+  const bool for_a_time = options.for_seconds.has_value();
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(options.for_seconds.value_or(0)));
   try {
-    const auto source = tools::open_source(from, follow, options.wait_ms, {}, options.threads - 1);
+    const auto source = tools::open_source(from, for_a_time || options.follow_files, options.wait_ms, {},
+                                           options.threads - 1, false, options.follow_files);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
     std::vector<uint64_t> chunk;
     uint64_t bytes = 0, count = 0;
@@ -211,9 +212,10 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
         total += static_cast<double>(size);
     for (;;) {
       const auto next = source->next(chunk);
-      if (next == tools::Source::Next::end || (follow && Clock::now() >= until)) break;
+      if (next == tools::Source::Next::end || (for_a_time && Clock::now() >= until)) break;
       if (next == tools::Source::Next::idle) continue;
       if (source->lost_beginning()) pipeline.lost_beginning();
+      if (options.chunk) options.chunk(chunk);
       pipeline.push(chunk, format);
       bytes += chunk.size() * 8;
       if (options.progress && total > 0 && ++count % 256 == 0)

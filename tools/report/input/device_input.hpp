@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,10 @@ struct InputOptions {
   bool want_meta = false;                // Listener::meta
   tools::Format* also = nullptr;         // hears the pipeline as well, where there is one
   std::function<void(double)> progress;  // share done, 0..1; not called for live sources
-  unsigned threads = 1;      // from 2 on: decoding beside the listener, all but one unpack captures
-  size_t budget = 64 << 20;  // bytes: a log out of order is sorted when a third of it holds the file
+  unsigned threads = 1;       // from 2 on: decoding beside the listener, all but one unpack captures
+  size_t budget = 64 << 20;   // bytes: a log out of order is sorted when a third of it holds the file
+  bool follow_files = false;  // captures that are still written are read to their end
+  std::function<void(std::span<const uint64_t>)> chunk;  // gets every chunk of captures and live sources
 };
 
 // True when the file begins like a device log, whatever its name.

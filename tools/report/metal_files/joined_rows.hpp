@@ -3,23 +3,35 @@
 #include <cstdint>
 #include <optional>
 
-#include "tools/report/input/host_ops.hpp"
-#include "tools/report/metal_files/ops_results.hpp"
+#include "tools/report/host/host_ops.hpp"
+#include "tools/report/metal_files/launch_rows.hpp"
+#include "tools/report/metal_files/row_places.hpp"
 #include "tools/report/text/records.hpp"
 
 namespace ttc::report {
 
 struct Joined {
-  uint64_t at_ns = 0;   // of the host
+  int64_t at_ns = 0;    // of the host
   uint64_t number = 0;  // of the op as it came; rows of one op by `of_op`, signposts last
   uint32_t of_op = 0;
-  uint32_t device = Cells::kNoDevice;  // row of the device
-  const Signpost* signpost = nullptr;  // not null: the row is this one
+  uint32_t device = RowPlace::kNoDevice;  // row of the device
+  const Signpost* signpost = nullptr;     // not null: the row is this one
   HostOp op;
   std::optional<uint32_t> trace;
 };
 
-// By time, then as they came. Sorted on disk: memory does not grow with ops or rows. `host` must stay.
-Records<Joined> join(const DeviceRows& device, const HostLog& host, JoinSummary& summary);
+struct JoinSummary {
+  uint64_t host_ops = 0, device_ops = 0, rows = 0, signposts = 0;
+  uint64_t without_device = 0;  // host ops whose device cells are empty
+  uint64_t without_host = 0;    // device ops that no message names: not in the file when there is a host log
+  uint64_t without_time = 0;    // host ops without a zone of their own
+  uint64_t captured = 0;        // host ops between begin and end of a trace without a replay: left out
+  uint64_t of_any_process = 0;  // device ops that may be of several processes
+};
+
+// By time, then as they came. Sorted on disk: memory does not grow with ops or rows. `host` must stay. `raw_ns`: of device rows, for chips that
+// several processes had.
+Records<Joined> join(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns,
+                     JoinSummary& summary);
 
 }  // namespace ttc::report

@@ -8,8 +8,6 @@
 #include <unordered_map>
 
 #include "tools/report/metal_files/counters.hpp"
-#include "tools/report/metal_files/joined_rows.hpp"
-#include "tools/report/metal_files/row_places.hpp"
 #include "tools/report/text/python_text.hpp"
 #include "tools/report/text/record_sort.hpp"
 
@@ -251,7 +249,7 @@ void put_host(Row& row, const HostOp& op, const Json& info, const HostLog& host,
   put(row, "METAL TRACE ID", op.trace_id);
   if (op.start_ns) {
     row["HOST START TS"] = std::to_string(*op.start_ns);
-    row["HOST END TS"] = std::to_string(*op.start_ns + *op.duration_ns);
+    row["HOST END TS"] = std::to_string(*op.start_ns + static_cast<int64_t>(*op.duration_ns));
     row["HOST DURATION [ns]"] = std::to_string(*op.duration_ns);
   }
   put_all_tensors(row, info, tensors);
@@ -322,8 +320,7 @@ Row row_of_signpost(const Signpost& signpost) {
 }
 
 // The device's rows alone, and signposts where `places` has them.
-Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, bool every_column,
-                  JoinSummary& summary) {
+Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, bool every_column) {
   std::set<uint32_t> devices;
   bool replays = false, signposts = false;
   Row present;  // everything that any row has
@@ -374,7 +371,6 @@ Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, boo
     cells.rows.push_back(line_of(row, cells.header));
     cells.device.push_back(place.row);
   });
-  summary.rows = cells.rows.size();
   return cells;
 }
 
@@ -392,6 +388,22 @@ Row row_of(const Joined& joined, const DeviceRows& rows, const HostLog& host, Te
     if (!device->session) row.erase("METAL TRACE ID");
   }
   return row;
+}
+
+bool several_processes(const Records<Joined>& rows) {
+  std::optional<uint32_t> first;
+  for (const Joined& j : rows) {
+    if (j.signpost) continue;
+    if (first && *first != j.op.process) return true;
+    first = j.op.process;
+  }
+  return false;
+}
+
+std::string process_label(const HostLog& host, const Joined& joined) {
+  const uint32_t process = joined.signpost ? joined.signpost->process : joined.op.process;
+  const auto label = host.processes.find(process);
+  return label == host.processes.end() ? std::to_string(process) : label->second;
 }
 
 std::vector<std::string> joined_header(const DeviceRows& device, const HostLog& host,
@@ -418,24 +430,44 @@ std::vector<std::string> joined_header(const DeviceRows& device, const HostLog& 
 
 }  // namespace
 
-Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,
-                   JoinSummary& summary) {
-  summary = {};
+RowPlan plan_rows(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns) {
+  RowPlan plan;
+  JoinSummary& summary = plan.summary;
   summary.device_ops = device.size();
   summary.host_ops = host.ops.size();
   summary.signposts = host.signposts.size();
-  if (host.ops.empty())
-    return device_only(device, places_without_ops(device, host, options.raw_ns), options.every_column,
-                       summary);
-  const Records<Joined> joined = join(device, host, summary);
+  plan.joined = !host.ops.empty();
+  if (plan.joined) {
+    plan.rows = join(device, host, raw_ns, summary);
+  } else {
+    plan.places = places_without_ops(device, host, raw_ns);
+    summary.rows = plan.places.size();
+  }
+  return plan;
+}
+
+Cells cells_of(const RowPlan& plan, const DeviceRows& device, const HostLog& host,
+               const ResultOptions& options) {
+  if (!plan.joined) return device_only(device, plan.places, options.every_column);
   Cells cells;
-  cells.header = joined_header(device, host, joined, options.mlir);
+  cells.header = joined_header(device, host, plan.rows, options.mlir);
+  const bool several = several_processes(plan.rows);
+  if (several) cells.header.emplace_back(kProcessColumn);
   TensorColumns ignored;
-  for (const Joined& j : joined) {
-    cells.rows.push_back(line_of(row_of(j, device, host, ignored), cells.header));
+  for (const Joined& j : plan.rows) {
+    Row row = row_of(j, device, host, ignored);
+    if (several) row[kProcessColumn] = process_label(host, j);
+    cells.rows.push_back(line_of(row, cells.header));
     cells.device.push_back(j.device);
   }
   return cells;
+}
+
+Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,
+                   JoinSummary& summary) {
+  const RowPlan plan = plan_rows(device, host, options.raw_ns);
+  summary = plan.summary;
+  return cells_of(plan, device, host, options);
 }
 
 }  // namespace ttc::report

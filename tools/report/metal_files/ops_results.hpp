@@ -11,20 +11,13 @@
 #include <vector>
 
 #include "tools/pipeline/output.hpp"
-#include "tools/report/input/host_ops.hpp"
+#include "tools/report/host/host_ops.hpp"
+#include "tools/report/metal_files/joined_rows.hpp"
 #include "tools/report/metal_files/row_places.hpp"
 #include "tools/report/programs/device_row.hpp"
 #include "tools/report/text/cell_rows.hpp"
 
 namespace ttc::report {
-
-struct JoinSummary {
-  uint64_t host_ops = 0, device_ops = 0, rows = 0, signposts = 0;
-  uint64_t without_device = 0;  // host ops whose device cells are empty
-  uint64_t without_host = 0;    // device ops that no message names: not in the file when there is a host log
-  uint64_t without_time = 0;    // host ops without a zone of their own
-  uint64_t captured = 0;        // host ops between begin and end of a trace without a replay: left out
-};
 
 // A table of cells: what ends up in the file, and what the reports of our own read.
 struct Cells {
@@ -41,8 +34,11 @@ struct ResultOptions {
   bool every_column = false;
   // CLOCK_MONOTONIC_RAW of a cycle of a chip. Where it is known of every device row, signposts that have that time, too, are rows among those
   // of the device although no host op is there.
-  std::function<std::optional<uint64_t>(uint32_t chip, uint64_t cycles)> raw_ns;
+  RawTime raw_ns;
 };
+
+// A further column where ops of several processes are in one table: PID, program, and rank where it has one.
+inline constexpr const char* kProcessColumn = "HOST PROCESS";
 
 // A further column of a table whose devices are not all from one kind of source: of a capture the chips that
 // it has, and of the workload's own device log those that no collector reaches.
@@ -51,7 +47,20 @@ inline constexpr const char* kFromCapture = "capture";
 inline constexpr const char* kFromLog = "workload's device log";
 Cells with_source(const Cells& cells, const std::function<std::string(size_t device_row)>& source_of);
 
-// Host columns only when `host` has ops or signposts that can be placed; else the device-only form, in order of device and time.
+// Which rows a table has, in its order. Sorted on disk.
+struct RowPlan {
+  bool joined = false;  // with ops of the host: `rows`; else `places`
+  Records<Joined> rows{64 << 10};
+  Records<RowPlace> places{64 << 10};
+  JoinSummary summary;
+};
+// `host` must stay.
+RowPlan plan_rows(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns);
+// The cells of these rows. Host columns only when `host` has ops or signposts that can be placed; else the device-only form, in order of
+// device and time.
+Cells cells_of(const RowPlan& plan, const DeviceRows& device, const HostLog& host,
+               const ResultOptions& options);
+// Both.
 Cells join_results(const DeviceRows& device, const HostLog& host, const ResultOptions& options,
                    JoinSummary& summary);
 void write_cells(const Cells& cells, tools::Output& out);

@@ -45,6 +45,11 @@ std::vector<std::string> sentences(const JoinSummary& s) {
   if (s.without_time)
     all.push_back(std::to_string(s.without_time) +
                   " host ops have no zone of their own; their host times are empty");
+  if (s.of_any_process)
+    all.push_back(std::to_string(s.of_any_process) +
+                  " device ops are on chips that several processes had, and no clock relates them to these; "
+                  "each is a row of "
+                  "every process that has its number");
   return all;
 }
 

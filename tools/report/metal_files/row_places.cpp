@@ -23,25 +23,20 @@ struct PlacedOrder {
 
 }  // namespace
 
-Records<RowPlace> places_without_ops(
-    const DeviceRows& device, const HostLog& host,
-    const std::function<std::optional<uint64_t>(uint32_t chip, uint64_t cycles)>& raw_ns) {
-  const auto begin_of = [](const DeviceRow& d) {
-    return d.firmware_start.value_or(d.kernel_start.value_or(0));
-  };
+Records<RowPlace> places_without_ops(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns) {
   const auto timed = std::find_if(host.signposts.begin(), host.signposts.end(),
                                   [](const Signpost& s) { return s.raw_ns.has_value(); });
   bool by_host = raw_ns && timed != host.signposts.end();
   if (by_host)
     by_host = std::all_of(device.begin(), device.end(), [&](const DeviceRow& d) {
-      return begin_of(d) != 0 && raw_ns(d.device, begin_of(d)).has_value();
+      return begin_cycle(d) != 0 && raw_ns(d.device, begin_cycle(d)).has_value();
     });
-  const auto host_ns = [&](uint64_t raw) { return static_cast<int64_t>(timed->ns + (raw - *timed->raw_ns)); };
+  const auto host_ns = [&](int64_t raw) { return timed->ns + (raw - *timed->raw_ns); };
   RecordSort<Placed, PlacedOrder> sorted;
   uint32_t row = 0;
   for (const DeviceRow& d : device) {
-    Placed one{{row, by_host, nullptr, 0}, d.device, begin_of(d), row};
-    if (by_host) one.place.host_ns = host_ns(*raw_ns(d.device, one.start));
+    Placed one{{row, by_host, nullptr, 0}, d.device, begin_cycle(d), row};
+    if (by_host) one.place.host_ns = host_ns(static_cast<int64_t>(*raw_ns(d.device, one.start)));
     sorted.add(one);
     ++row;
   }

@@ -1,9 +1,7 @@
 // The order of rows where the host named no op.
 #pragma once
-#include <functional>
-#include <optional>
-
-#include "tools/report/input/host_ops.hpp"
+#include "tools/report/host/host_ops.hpp"
+#include "tools/report/metal_files/launch_rows.hpp"
 #include "tools/report/programs/device_row.hpp"
 #include "tools/report/text/records.hpp"
 
@@ -19,8 +17,6 @@ struct RowPlace {
 
 // By device and time. Where `raw_ns`, the CLOCK_MONOTONIC_RAW of a chip's cycle, is known of every row: by that time, and with the
 // signposts that have it, too.
-Records<RowPlace> places_without_ops(
-    const DeviceRows& device, const HostLog& host,
-    const std::function<std::optional<uint64_t>(uint32_t chip, uint64_t cycles)>& raw_ns);
+Records<RowPlace> places_without_ops(const DeviceRows& device, const HostLog& host, const RawTime& raw_ns);
 
 }  // namespace ttc::report

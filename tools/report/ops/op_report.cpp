@@ -169,11 +169,15 @@ void add_up(OpReport& report) {
                 "%.1f %% of kernels and gaps together (%.*f of %.*f us) are gaps; over 70 %% is host-bound, "
                 "over 30 %% partly",
                 share, t.gap_us < 10, t.gap_us, wall < 10, wall);
-  t.verdict = share > 70 ? "host-bound" : share > 30 ? "partly host-bound" : "device-bound";
+  t.verdict = verdict_of(share);
   t.verdict_rule = rule;
 }
 
 }  // namespace
+
+std::string verdict_of(double gap_percent) {
+  return gap_percent > 70 ? "host-bound" : gap_percent > 30 ? "partly host-bound" : "device-bound";
+}
 
 ReportRows::ReportRows(OpRows ops, Architecture arch, Records<Chosen> chosen, double total_us)
     : ops_(std::move(ops)), arch_(std::move(arch)), chosen_(std::move(chosen)), total_us_(total_us) {}

@@ -70,6 +70,9 @@ struct Totals {
   std::string verdict, verdict_rule;
 };
 
+// Of the share of gaps in kernels and gaps together.
+std::string verdict_of(double gap_percent);
+
 struct OpReport {
   Architecture arch;
   ReportRows rows;

@@ -34,6 +34,7 @@ struct OpRow {
   Number fpu_counter, sfpu_counter, math_counter;  // averages on the full grid, %
   std::optional<uint32_t> slowest_x, slowest_y;
   std::string data_source;  // of its device: kFromCapture, kFromLog; empty: the table does not say
+  std::string process;      // of the host, where ops of several are in the table
 
   bool signpost() const { return type.find("signpost") != std::string::npos; }
   bool host() const { return code.find("(torch)") != std::string::npos; }
@@ -52,7 +53,7 @@ void each_field(Row& r, Each&& each) {
     all(t->w, t->z, t->y, t->x, t->layout, t->datatype, t->memory);
   all(r.compute_sources, r.data_sources, r.compute_hash, r.data_hash, r.program_hash, r.cache_hit, r.location,
       r.pm_ideal, r.pm_compute, r.pm_bandwidth, r.fpu_util, r.noc_util, r.dram_util, r.congestion,
-      r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y, r.data_source);
+      r.fpu_counter, r.sfpu_counter, r.math_counter, r.slowest_x, r.slowest_y, r.data_source, r.process);
 }
 
 }  // namespace ttc::report

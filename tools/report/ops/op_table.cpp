@@ -124,6 +124,10 @@ void times(Reader& r, OpRow& op) {
 
 }  // namespace
 
+std::string program_name(uint64_t call_count) {
+  return "program " + std::to_string(call_count >= 1024 ? call_count >> 10 : call_count);
+}
+
 OpTableReader::OpTableReader(OpTable& table, const std::vector<std::string>& header, uint32_t device_offset)
     : table_(table), cell_(std::make_unique<Cell>(header)), device_offset_(device_offset) {
   table.has_arch = table.has_arch || cell_->has("DEVICE ARCH");
@@ -151,6 +155,7 @@ OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
   op.fidelity = r.text("MATH FIDELITY");
   op.arch = r.text("DEVICE ARCH");
   op.data_source = r.text(kSourceColumn);
+  op.process = r.text(kProcessColumn);
   op.call_count = r.whole<uint64_t>("GLOBAL CALL COUNT");
   op.device = r.whole<uint32_t>("DEVICE ID");
   if (!op.device && device_only_) op.device = 0;
@@ -182,9 +187,7 @@ OpRow OpTableReader::row(const std::vector<std::string>& cells, uint64_t id) {
   op.math_counter = r.percent("Avg Math util on full grid (%)");
   // Without the host an op's name is not known; its program number distinguishes it.
   if (device_only_ || (op.code.empty() && !op.signpost()))
-    op.code = op.call_count ? "program " + std::to_string(*op.call_count >= 1024 ? *op.call_count >> 10
-                                                                                 : *op.call_count)
-                            : "program";
+    op.code = op.call_count ? program_name(*op.call_count) : "program";
   return op;
 }
 

@@ -20,6 +20,9 @@ struct OpTable {
   std::vector<std::string> remarks;
 };
 
+// Of an op that no host named.
+std::string program_name(uint64_t call_count);
+
 // Rows one after the other, as they are read, into a table.
 class OpTableReader {
  public:

@@ -41,7 +41,7 @@ std::vector<std::string> report_header(const ReportColumns& columns) {
   if (columns.extended)
     header.insert(header.end(),
                   {"Limit", "Limit Rule", "Waits For", "RISC Shares", "Slowest Core", "Imbalance [%]",
-                   "Not Kernel [%]", "First To Last Start [us]", "Dispatch [us]"});
+                   "Not Kernel [%]", "First To Last Start [us]", "Dispatch [us]", "Host Process"});
   return header;
 }
 
@@ -87,6 +87,7 @@ std::vector<std::string> report_line(const ReportRow& r, const ReportColumns& co
     line.push_back(cell_text(r.dispatch_percent));
     line.push_back(r.op.first_to_last ? cell_text(*r.op.first_to_last / 1000) : "");
     line.push_back(r.op.dispatch ? cell_text(*r.op.dispatch / 1000) : "");
+    line.push_back(r.op.process);
   }
   return line;
 }

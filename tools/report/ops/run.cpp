@@ -4,12 +4,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <set>
 
 #include "tools/pipeline/source.hpp"
 #include "tools/pipeline/sync_lines.hpp"
+#include "tools/report/host/host_log_reader.hpp"
 #include "tools/report/input/common_time.hpp"
-#include "tools/report/input/tracy_files.hpp"
 #include "tools/report/metal_files/counters.hpp"
 #include "tools/report/ops/table_file.hpp"
 
@@ -101,69 +101,71 @@ std::optional<HostFiles> host_files(const RunOptions& options, const std::vector
   return std::nullopt;
 }
 
-// Signposts of files that were made of `capture`, or are of it: they come in the same order.
-void place_signposts(const TracyFiles& capture, HostLog& host) {
-  const std::vector<uint64_t> raw_ns = capture.signposts_raw_ns();
-  if (raw_ns.size() == host.signposts.size())
-    for (size_t i = 0; i < raw_ns.size(); ++i) host.signposts[i].raw_ns = raw_ns[i];
+// Signposts of files that were made of a capture have the times that `captured` has: they come in the same order.
+void place_signposts(const HostLog& captured, HostLog& host) {
+  if (captured.signposts.size() != host.signposts.size()) return;
+  for (size_t i = 0; i < host.signposts.size(); ++i) host.signposts[i].raw_ns = captured.signposts[i].raw_ns;
 }
 
-// What `ttcollect run` recorded of the workload's processes, by way of the files that others would make of it.
-void read_host_of_capture(const std::string& path, uint32_t first_chip, Run& run) {
-  TracyFiles files;
-  files.read(path);
-  if (!files.any()) return;
-  std::istringstream data(files.data()), times(files.times());
-  read_ops_data(data, path, run.host, first_chip);
-  read_ops_times(times, path, run.host);
-  place_signposts(files, run.host);
-  for (std::string& remark : files.remarks()) run.host.remarks.push_back(std::move(remark));
+// Numbers of processes and chips of the `i`th of several hosts.
+HostNumbers numbers_of(size_t i, uint32_t first_chip) {
+  constexpr unsigned kProcessBits = 16;
+  return {static_cast<uint32_t>(i) << kProcessBits, first_chip};
 }
 
-void read_host_files(const HostFiles& files, uint32_t first_chip, Run& run) {
+void read_host_files(const HostFiles& files, const HostNumbers& from, Run& run) {
   std::ifstream in(files.ops, std::ios::binary);
   if (!in) throw InputError(files.ops.string() + " cannot be read: " + std::strerror(errno));
-  read_ops_data(in, files.ops, run.host, first_chip);
+  read_ops_data(in, files.ops, run.host, from);
   std::ifstream zones(files.times, std::ios::binary);
   if (zones)
-    read_ops_times(zones, files.times, run.host);
+    read_ops_times(zones, files.times, run.host, from);
   else
     run.host.remarks.push_back("there is no " + files.times.string() + "; host times stay empty");
 }
 
+std::set<std::string> children_of(const RunOptions& options) {
+  return {options.children.begin(), options.children.end()};
+}
+
 // Each rank's host numbers its own devices from 0. Files of a host stand in the folder of its rank.
-void read_hosts_of_ranks(const tools::RankCaptures& ranks, Run& run) {
+void read_hosts_of_ranks(const RunOptions& options, const tools::RankCaptures& ranks, Run& run) {
   std::set<fs::path> read;
-  for (const tools::RankCapture& rank : ranks.all) {
+  for (size_t i = 0; i < ranks.all.size(); ++i) {
+    const tools::RankCapture& rank = ranks.all[i];
     const fs::path place = fs::path(rank.path).parent_path();
     const HostFiles files{place / "tracy_ops_data.csv", place / "tracy_ops_times.csv"};
+    const HostNumbers from = numbers_of(i, rank.first_chip);
     std::error_code ignored;
     if (!tools::parse_rank_name(place.filename().string()) || !fs::exists(files.ops, ignored))
-      read_host_of_capture(rank.path, rank.first_chip, run);
+      HostLogReader(rank.path, run.host, children_of(options), from).read(rank);
     else if (read.insert(files.ops).second)
-      read_host_files(files, rank.first_chip, run);
+      read_host_files(files, from, run);
   }
 }
 
-void read_host(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
+// `captured`: what `ttcollect run` recorded of the workload's processes in the only source, where that was streamed. It stands for the
+// files where there are none.
+void read_host(const RunOptions& options, const std::vector<std::string>& from, HostLog* captured, Run& run) {
   if (options.no_host) return;
   if (const auto ranks = tools::rank_captures(from); options.host.empty() && !ranks.all.empty())
-    return read_hosts_of_ranks(ranks, run);
+    return read_hosts_of_ranks(options, ranks, run);
   const std::optional<HostFiles> files = host_files(options, from);
-  if (!files) {
-    for (const std::string& one : from)
-      if (options.host.empty() && fs::path(one).extension() == ".ttc") read_host_of_capture(one, 0, run);
-    if (options.host.empty()) return;
-    throw InputError(options.host + " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
-  }
-  read_host_files(*files, 0, run);
-  // Without ops of the host, signposts are rows by their own time, which the capture has.
-  if (!run.host.ops.empty() || run.host.signposts.empty() || from.size() != 1 ||
-      fs::path(from.front()).extension() != ".ttc")
+  if (files) {
+    read_host_files(*files, {}, run);
+    // Without ops of the host, signposts are rows by their own time.
+    if (run.host.ops.empty() && captured) place_signposts(*captured, run.host);
     return;
-  TracyFiles capture;
-  capture.read(from.front());
-  place_signposts(capture, run.host);
+  }
+  if (!options.host.empty())
+    throw InputError(options.host + " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
+  if (captured) {
+    run.host = std::move(*captured);
+    return;
+  }
+  for (size_t i = 0; i < from.size(); ++i)
+    if (fs::path(from[i]).extension() == ".ttc")
+      HostLogReader(from[i], run.host, children_of(options), numbers_of(i, 0)).read(from[i]);
 }
 
 // One listener for all of them.
@@ -229,7 +231,7 @@ struct Zones {
 };
 
 void read_zones(const RunOptions& options, const std::vector<std::string>& from,
-                const RunListeners& listeners, Run& run, Zones& zones) {
+                const RunListeners& listeners, HostLogReader* host, Run& run, Zones& zones) {
   Counters& counters = *zones.counters;
   OpBuilder builder(
       [&](const DeviceOp& closed, std::span<const CoreTime> cores) {
@@ -242,8 +244,18 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   std::vector<Listener*> ears{&builder, &counters};
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
   Fan fan(run, zones.time, ears);
-  InputOptions input{from,         options.wait_ms,  options.for_seconds, options.metal_date, true,
-                     options.also, options.progress, options.threads,     options.budget};
+  InputOptions input;
+  input.from = from;
+  input.wait_ms = options.wait_ms;
+  input.for_seconds = options.for_seconds;
+  input.metal_date = options.metal_date;
+  input.want_meta = true;
+  input.also = options.also;
+  input.progress = options.progress;
+  input.threads = options.threads;
+  input.budget = options.budget;
+  input.follow_files = options.follow_files;
+  if (host) input.chunk = [host](std::span<const uint64_t> chunk) { host->push(chunk); };
   if (run.zones.empty()) run.zones.emplace_back();
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);
@@ -298,6 +310,10 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   }
   std::error_code ignored;
   std::optional<Zones> zones;
+  // The host's side of one source is taken from its chunks as they come; of several, each is read by itself.
+  const bool streamed = !options.no_host && tools::named_sources(from).size() == 1;
+  HostLog captured;
+  captured.keeps_infos = run.host.keeps_infos = !options.no_table;
   if (fs::is_regular_file(from.front(), ignored) && is_cpp_report(from.front())) {
     run.kind = InputKind::cpp_report;
     std::ifstream in(from.front(), std::ios::binary);
@@ -306,17 +322,20 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
     run.account.remarks = std::move(report.remarks);
     run.account.damaged = report.damaged;
   } else {
-    read_zones(options, from, listeners, run, zones.emplace());
+    HostLogReader host(from.front(), captured, children_of(options));
+    read_zones(options, from, listeners, streamed ? &host : nullptr, run, zones.emplace());
+    host.end();
   }
-  read_host(options, from, run);
+  read_host(options, tools::named_sources(from), zones && streamed ? &captured : nullptr, run);
   if (zones) settle(*zones, run);
   run.account.damaged = run.account.damaged || run.host.damaged;
   ResultOptions results{options.mlir, options.every_column, {}};
   if (zones)
     results.raw_ns = [&](uint32_t chip, uint64_t cycles) { return zones->time.raw_ns(chip, cycles); };
-  run.table = join_results(run.rows, run.host, results, run.summary);
+  run.plan = plan_rows(run.rows, run.host, results.raw_ns);
+  if (!options.no_table) run.table = cells_of(run.plan, run.rows, run.host, results);
   read_sync(options, from, run);
-  if (mixed(run)) {
+  if (mixed(run) && !options.no_table) {
     run.table = with_source(run.table, [&](size_t row) {
       return from_log(run.devices.at(run.rows[row].device)) ? kFromLog : kFromCapture;
     });
@@ -384,7 +403,7 @@ std::vector<std::string> notices(const Run& run) {
                             std::to_string(run.without_program) +
                             " have the run host ID 0 or, in a log of 6 columns, none), so there are no ops; "
                             "`ttreport kernels` and `timeline` go by zones");
-  for (const std::string& s : sentences(run.summary)) all.push_back(s);
+  for (const std::string& s : sentences(run.plan.summary)) all.push_back(s);
   return all;
 }
 

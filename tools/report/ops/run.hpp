@@ -20,6 +20,8 @@ struct RunOptions {
   std::vector<std::string> from;
   std::string host;      // directory with tracy_ops_data.csv and tracy_ops_times.csv; empty: beside `from`
   bool no_host = false;  // device side only
+  std::vector<std::string>
+      children;  // of captures: named zones within ops, beyond those that tt-metal always exports
   unsigned wait_ms = 0;
   std::optional<double> for_seconds;
   std::optional<markers::MetalDate> metal_date;
@@ -28,6 +30,8 @@ struct RunOptions {
   bool mlir = false;
   bool every_column = false;  // ResultOptions::every_column
   bool prefer_zones = false;  // of a report folder its device log, not its table of ops
+  bool follow_files = false;  // captures that are still written are read to their end
+  bool no_table = false;      // Run::plan is all that is wanted of the joined table
   tools::Format* also = nullptr;
   std::function<void(double)> progress;
 };
@@ -42,9 +46,9 @@ struct Run {
   DeviceOps ops;    // in order of chip and start; empty unless zones were read
   DeviceRows rows;  // of ops, or of a cpp report
   HostLog host;
+  RowPlan plan;   // which rows the table has; refers to `host`
   Cells table;    // as in ops_perf_results; empty when the input is one
   OpTable typed;  // of an input that is a table of ops
-  JoinSummary summary;
   InputAccount account;
   std::set<uint32_t> synced;     // chips that sync_device_info.csv relates to another one
   uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)

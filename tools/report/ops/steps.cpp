@@ -23,6 +23,8 @@ Step make_step(std::string name, const OpsOfStep& ops, Number wall_us) {
     if (op->host_duration) host += *op->host_duration / 1000, any_host = true;
     if (op->host()) continue;
     ++s.ops;
+    s.cache_hits += op->cache_hit == "True";
+    s.cache_misses += op->cache_hit == "False";
     by_device[op->device.value_or(0)].push_back(op);
   }
   for (const auto& [device, rows] : by_device) s.device_us = std::max(s.device_us, busy_time(rows).busy_us);
@@ -30,18 +32,30 @@ Step make_step(std::string name, const OpsOfStep& ops, Number wall_us) {
   return s;
 }
 
-// Names that end in start and end, and share what is before it.
+// Of names that end in start and end, and share what is before it.
 std::string partner(const std::string& name, const std::vector<std::string>& all) {
-  for (const auto& [from, to] :
-       {std::pair{"start", "end"}, {"start", "stop"}, {"begin", "end"}, {"Start", "End"}, {"START", "END"}})
-    if (name.ends_with(from)) {
-      std::string other = name.substr(0, name.size() - std::string(from).size()) + to;
-      if (std::find(all.begin(), all.end(), other) != all.end()) return other;
-    }
+  for (const std::string& other : ends_of_family(name))
+    if (std::find(all.begin(), all.end(), other) != all.end()) return other;
   return "";
 }
 
-Steps between_signposts(const OpsOfStep& rows, const std::string& start, const std::string& end) {
+// The last number in a name; empty: it has none.
+std::string number_in(const std::string& name) {
+  const size_t last = name.find_last_of("0123456789");
+  if (last == std::string::npos) return "";
+  const size_t before = name.find_last_not_of("0123456789", last);
+  const size_t first = before == std::string::npos ? 0 : before + 1;
+  return name.substr(first, last + 1 - first);
+}
+
+// How signposts are compared: as they are, or by their families.
+using NameOf = std::string (*)(const std::string&);
+std::string as_it_is(const std::string& name) {
+  return name;
+}
+
+Steps between_signposts(const OpsOfStep& rows, const std::string& start, const std::string& end,
+                        NameOf name_of) {
   Steps all;
   all.how = end.empty() ? "a step reaches from one signpost '" + start + "' to the next"
                         : "a step reaches from signpost '" + start + "' to '" + end + "'";
@@ -52,15 +66,18 @@ Steps between_signposts(const OpsOfStep& rows, const std::string& start, const s
       if (begun) ops.push_back(r);
       continue;
     }
-    const bool ends = end.empty() ? r->code == start : r->code == end;
+    const std::string name = name_of(r->code);
+    const bool ends = end.empty() ? name == start : name == end;
     if (ends && begun) {
       const Number wall = begun->host_start && r->host_start
                               ? Number((*r->host_start - *begun->host_start) / 1000)
                               : Number();
-      all.steps.push_back(make_step(std::to_string(all.steps.size() + 1), ops, wall));
+      const std::string number = name_of == as_it_is ? "" : number_in(begun->code);
+      all.steps.push_back(
+          make_step(number.empty() ? std::to_string(all.steps.size() + 1) : number, ops, wall));
       begun = nullptr;
     }
-    if (r->code == start) {
+    if (name == start) {
       begun = r;
       ops.clear();
     }
@@ -115,6 +132,43 @@ void leave_out(Steps& all, const StepOptions& options) {
 
 }  // namespace
 
+std::string compiled_in_every_step(const std::vector<Step>& steps) {
+  constexpr double kNearlyAll = 0.9;
+  size_t later = 0;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    const auto known = static_cast<double>(steps[i].cache_hits + steps[i].cache_misses);
+    if (known == 0) continue;
+    if (static_cast<double>(steps[i].cache_misses) < kNearlyAll * known) return "";
+    ++later;
+  }
+  if (later == 0) return "";
+  return "in each of the " + std::to_string(later) +
+         " steps behind the first one at least 90 % of the ops miss the program cache: their programs are "
+         "compiled in "
+         "every step. Something clears the cache between steps, as xr.clear_computation_cache() does";
+}
+
+std::string signpost_family(const std::string& name) {
+  std::string family;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      family += c;
+    else if (family.empty() || family.back() != '#')
+      family += '#';
+  }
+  return family;
+}
+
+std::vector<std::string> ends_of_family(const std::string& family) {
+  std::vector<std::string> ends;
+  for (const auto& [from, to] :
+       {std::pair{"start", "end"}, {"start", "stop"}, {"begin", "end"}, {"Start", "End"}, {"START", "END"}})
+    if (family.ends_with(from))
+      ends.push_back(family.substr(0, family.size() - std::string(from).size()) + to);
+  return ends;
+}
+
 Number Step::overhead_percent() const {
   if (!wall_us || *wall_us <= 0) return std::nullopt;
   return (*wall_us - device_us) / *wall_us * 100;
@@ -150,18 +204,19 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
   std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
     return a->host_start.value_or(1e300) < b->host_start.value_or(1e300);
   });
-  std::vector<std::string> names;
+  std::vector<std::string> met, names;  // as they came; by family, each once
   std::map<std::string, size_t> counts;
   for (const OpRow* r : rows)
     if (r->signpost()) {
-      if (counts[r->code]++ == 0) names.push_back(r->code);
+      met.push_back(r->code);
+      const std::string family = signpost_family(r->code);
+      if (counts[family]++ == 0) names.push_back(family);
     }
-  std::vector<std::string> met;
-  for (const std::string& name : names) met.insert(met.end(), counts[name], name);
   need_signpost(options.start, 1, met);
   need_signpost(options.end, 1, met);
   Steps all;
   std::string start = options.start, end = options.end;
+  const NameOf name_of = start.empty() ? signpost_family : as_it_is;
   if (start.empty() && !names.empty()) {
     size_t most = 0;
     for (const std::string& name : names) {
@@ -169,12 +224,12 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
       if (counts[name] > most && (!other.empty() || counts[name] > 1)) {
         most = counts[name];
         start = name;
-        end = other;
+        end = options.end.empty() ? other : signpost_family(options.end);
       }
     }
   }
   if (!start.empty()) {
-    all = between_signposts(rows, start, end);
+    all = between_signposts(rows, start, end, name_of);
   } else {
     all = by_replay(rows);
     if (all.steps.empty()) {
@@ -193,6 +248,7 @@ Steps find_steps(const OpTable& table, const StepOptions& options) {
     }
   }
   leave_out(all, options);
+  all.warning = compiled_in_every_step(all.steps);
   return all;
 }
 

@@ -16,6 +16,7 @@ struct StepOptions {
 struct Step {
   std::string name;
   size_t ops = 0;
+  size_t cache_hits = 0, cache_misses = 0;  // of the program cache, as far as the host says it
   Number wall_us;        // host clock between the signposts; for replays the device's, start to start
   double device_us = 0;  // busy, overlaps once; of several devices the busiest
   Number host_us;        // time of the ops' own host zones
@@ -23,6 +24,13 @@ struct Step {
   Number overhead_percent() const;
   Number dispatch_us() const;  // per op: what is no device time
 };
+
+// Whether programs are compiled in every step: behind the first one, nearly all ops of each miss the program cache. A sentence, or empty.
+std::string compiled_in_every_step(const std::vector<Step>& steps);
+// A signpost's name without its numbers: that of a family.
+std::string signpost_family(const std::string& name);
+// Of a family that begins with "start" or "begin" what ends it; empty: it has another form.
+std::vector<std::string> ends_of_family(const std::string& family);
 
 struct Spread {
   size_t count = 0;
@@ -32,9 +40,11 @@ Spread spread(std::vector<double> values);
 
 struct Steps {
   std::vector<Step> steps;
-  std::string how;  // what was taken for a step, as a sentence
+  std::string how;      // what was taken for a step, as a sentence
+  std::string warning;  // empty: none
 };
-// Throws UnknownName for a signpost that is not there.
+// Without a wish signposts whose names differ in their numbers alone, as step_1_start and step_2_start, are one. Throws UnknownName for a
+// signpost that is not there.
 Steps find_steps(const OpTable& table, const StepOptions& options);
 
 }  // namespace ttc::report

@@ -20,10 +20,11 @@ const OPCOLS = [
   ['fidelity', 'Fidelity', -1], ['limit', 'Limit', -1], ['waits', 'Waits for', -1], ['imbalance', 'Imbalance %', 0],
   ['nokernel', 'Not kernel %', 0]
 ];
+if (D.ops.some(r => r[D.opkeys.indexOf('process')])) OPCOLS.push(['process', 'Process', -1]);
 const ops = D.ops.map((r, i) => {
   const o = {index: i};
   D.opkeys.forEach((k, j) => o[k] = r[j]);
-  o.text = (o.name + ' ' + o.limit + ' ' + o.id + ' ' + (o.waits || '') + ' ' + (o.call ?? '')).toLowerCase();
+  o.text = (o.name + ' ' + o.limit + ' ' + o.id + ' ' + (o.waits || '') + ' ' + (o.call ?? '') + ' ' + (o.process || '')).toLowerCase();
   return o;
 });
 let view = ops.slice(), sortKey = null, sortDown = true, chosen = -1;

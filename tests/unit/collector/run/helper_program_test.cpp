@@ -1,4 +1,4 @@
-#include "collector/run/helper_program.hpp"
+#include "collector/run/report/helper_program.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "collector/run/python_words.hpp"
+#include "collector/run/request/python_words.hpp"
 
 #include <gtest/gtest.h>
 

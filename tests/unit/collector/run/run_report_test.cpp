@@ -1,4 +1,4 @@
-#include "collector/run/run_report.hpp"
+#include "collector/run/report/run_report.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,29 +27,6 @@ TEST(RunReport, runs_of_one_second_have_folders_of_their_own_and_empty_ones_go) 
                           std::filesystem::recursive_directory_iterator()),
             4);  // reports, n, the second's folder and its file
   std::filesystem::remove_all(root);
-}
-
-TEST(RunReport, summary_sums_by_op_and_lists_the_slowest_calls) {
-  const std::string text = ops_summary(
-      R"({"verdict":"device-bound","rows":[
-        {"op_code":"Matmul","device_us":3000,"global_call_count":1024,"device":0},
-        {"op_code":"start","signpost":true,"device_us":null},
-        {"op_code":"Add","device_us":500,"global_call_count":2048,"device":1},
-        {"op_code":"Matmul","device_us":1000,"global_call_count":3072,"device":0}]})");
-  EXPECT_EQ(text,
-            "3 ops, 4.500 ms of device time; device-bound\n"
-            "  device time   share  count  op\n"
-            "     4.000 ms   88.9 %      2  Matmul\n"
-            "     0.500 ms   11.1 %      1  Add\n"
-            "slowest:\n"
-            "     3.000 ms   66.7 %  Matmul, call 1024 on device 0\n"
-            "     1.000 ms   22.2 %  Matmul, call 3072 on device 0\n"
-            "     0.500 ms   11.1 %  Add, call 2048 on device 1\n");
-}
-
-TEST(RunReport, no_summary_of_no_op_nor_of_what_is_no_report) {
-  EXPECT_EQ(ops_summary(R"({"rows":[]})"), "");
-  EXPECT_EQ(ops_summary("[1, 2"), "");
 }
 
 TEST(RunReport, folder_is_that_of_the_vendors_tools) {

@@ -1,4 +1,4 @@
-#include "collector/run/run_request.hpp"
+#include "collector/run/request/run_request.hpp"
 
 #include <gtest/gtest.h>
 

@@ -230,6 +230,52 @@ TEST(TracyServer, times_that_overflow_wrap) {
   }
 }
 
+// Context switches come of the whole machine. Their times are differences of one value, which samples move, too.
+TEST(TracyServer, context_switches_of_own_threads) {
+  using tracy_server::Item;
+  for (const tracy_server::Dialect& dialect : tracy_server::dialects()) {
+    std::vector<tests::HeardEvent> heard;
+    tracy_server::EventDecoder decoder(
+        dialect,
+        [&](const collect::HostEvent& e) {
+          heard.push_back({e.kind, e.subject, e.time, e.value, ""});
+        },
+        [](uint32_t thread) { return thread == 7 || thread == 8; });
+    std::vector<std::byte> items;
+    const auto put = [&](Item item, int64_t time, size_t time_at, uint32_t first, uint32_t second,
+                         uint8_t cpu, uint8_t state) {
+      const auto number = std::find(dialect.items.begin(), dialect.items.end(), item) - dialect.items.begin();
+      std::vector<std::byte> body(std::max<size_t>(dialect.sizes[static_cast<size_t>(number)] - 1u, 24));
+      const size_t threads_at = time_at == 0 ? 8 : 0;
+      std::memcpy(body.data() + time_at, &time, sizeof time);
+      std::memcpy(body.data() + threads_at, &first, sizeof first);
+      if (item == Item::context_switch) {
+        std::memcpy(body.data() + 12, &second, sizeof second);
+        body[16] = static_cast<std::byte>(cpu);
+        body[18] = static_cast<std::byte>(state);
+      }
+      items.push_back(static_cast<std::byte>(number));
+      items.insert(items.end(), body.begin(), body.begin() + dialect.sizes[static_cast<size_t>(number)] - 1);
+    };
+    constexpr uint8_t kSleeps = 104, kRunnable = 103;
+    put(Item::context_switch, 1000, 0, 7, 99, 1, kSleeps);
+    const int64_t offset = dialect.short_zones ? (1 << 16) + (int64_t{1} << 32) : 0;
+    put(Item::callstack_sample, 5, 4, 99, 0, 0, 0);
+    put(Item::thread_wakeup, 50, 0, 7, 0, 0, 0);
+    put(Item::context_switch, -10, 0, 8, 7, 2, kRunnable);
+    put(Item::context_switch, 1, 0, 98, 99, 2, kRunnable);
+    ASSERT_TRUE(decoder.decode(items)) << decoder.why();
+    const int64_t sampled = 1005 + offset;
+    EXPECT_EQ(heard, (std::vector<tests::HeardEvent>{{EventKind::thread_stops, 7, 1000, 1 | 1 << 8, ""},
+                                                     {EventKind::thread_woken, 7, sampled + 50, 0, ""},
+                                                     {EventKind::thread_stops, 8, sampled + 40, 2, ""},
+                                                     {EventKind::thread_runs, 7, sampled + 40, 2, ""}}))
+        << dialect.name;
+    EXPECT_EQ(decoder.context_switches(), 3u);
+    EXPECT_EQ(decoder.queries().size(), 2u);  // names of 7 and 8
+  }
+}
+
 // A client whose numbers of questions were others would wait for the last query for ever.
 TEST(TracyServer, an_end_without_answers_has_the_last_query) {
   Conversation talk(*tracy::dialect_for(82, false), kWhole);

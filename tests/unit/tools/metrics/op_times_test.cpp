@@ -52,13 +52,15 @@ std::vector<uint64_t> host_chunk(const std::vector<std::pair<int64_t, std::strin
   std::vector<std::byte> body(sizeof(collect::HostChunkHead));
   collect::HostChunkHead head;
   std::memcpy(body.data(), &head, sizeof head);
+  collect::HostRecords records;
   for (const auto& [ns, text] : messages) {
     collect::HostEvent event;
     event.kind = collect::EventKind::message;
     event.time = ns;
     event.text = text;
-    append_record(body, event);
+    records.add(event);
   }
+  body.insert(body.end(), records.bytes().begin(), records.bytes().end());
   std::vector<uint64_t> chunk((sizeof(shm::ChunkHeader) + body.size() + 7) / 8);
   shm::ChunkHeader header;
   header.bytes = static_cast<uint32_t>(sizeof header + body.size());

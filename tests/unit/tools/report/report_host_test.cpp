@@ -53,7 +53,7 @@ TEST(ReportHost, reads_messages_traces_and_signposts) {
   const HostLog log = host_log();
   ASSERT_EQ(log.ops.size(), 3u);
   EXPECT_EQ(log.ops[0].call_count, 1027u);
-  EXPECT_EQ(log.ops[0].start_ns, 95u);
+  EXPECT_EQ(log.ops[0].start_ns, 95);
   ASSERT_EQ(log.ops[0].child_count, 1u);
   EXPECT_EQ(log.children[log.ops[0].children].ns, 7u);
   EXPECT_FALSE(log.ops[0].trace_id.has_value());
@@ -63,7 +63,7 @@ TEST(ReportHost, reads_messages_traces_and_signposts) {
   ASSERT_EQ(log.signposts.size(), 1u);
   EXPECT_EQ(log.signposts[0].header, "warm up");
   EXPECT_EQ(log.signposts[0].message, "second line");
-  EXPECT_EQ(log.replays_ns.at({3, 5}), (std::vector<uint64_t>{500, 700}));
+  EXPECT_EQ(log.replays_ns.at({0, 3, 5}), (std::vector<int64_t>{500, 700}));
   std::string remarks;
   for (const std::string& n : log.remarks) remarks += n + "\n";
   EXPECT_TRUE(log.damaged);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 #include <tuple>
@@ -61,9 +62,9 @@ class JoinWorkload {
       const auto started = starts_.find(ids_[i]);
       const uint64_t at = started == starts_.end() ? messages_ns_[i] : started->second;
       for (const uint32_t row : found) all.push_back({replayed(row).value_or(at), names_[i], row});
-      if (found.empty()) all.push_back({at, names_[i], Cells::kNoDevice});
+      if (found.empty()) all.push_back({at, names_[i], RowPlace::kNoDevice});
     }
-    if (signpost_ns_) all.push_back({*signpost_ns_, "mark", Cells::kNoDevice});
+    if (signpost_ns_) all.push_back({*signpost_ns_, "mark", RowPlace::kNoDevice});
     std::stable_sort(all.begin(), all.end(),
                      [](const ExpectedRow& a, const ExpectedRow& b) { return a.at_ns < b.at_ns; });
     return all;
@@ -148,8 +149,8 @@ TEST(ReportJoin, equals_a_join_in_memory) {
     const HostLog log = workload.log();
     JoinSummary summary;
     std::vector<ExpectedRow> rows;
-    for (const Joined row : join(workload.rows(), log, summary)) {
-      rows.push_back({row.at_ns, code_of(log, row), row.device});
+    for (const Joined row : join(workload.rows(), log, {}, summary)) {
+      rows.push_back({static_cast<uint64_t>(row.at_ns), code_of(log, row), row.device});
       uint64_t inside = 0;
       for (uint64_t c = 0; c < row.op.child_count; ++c) inside += log.children[row.op.children + c].ns;
       if (row.signpost) continue;

@@ -314,6 +314,45 @@ TEST(ReportSteps, windows_lie_between_signposts) {
   EXPECT_NEAR(*all.steps[1].dispatch_us(), 99, 1e-9);
 }
 
+// step_1_start and step_2_start were signposts of two kinds, and only the first of them began a step.
+TEST(ReportSteps, signposts_that_differ_in_their_number_are_steps_of_one_kind) {
+  std::string text = kHead;
+  for (int i = 0; i < 4; ++i) {
+    const std::string step = "step_" + std::to_string(3 + i);
+    text += op((step + "_start").c_str(), "signpost", i * 1000) + op("A", "tt_dnn_device", i * 1000 + 10) +
+            op((step + "_end").c_str(), "signpost", i * 1000 + 500);
+  }
+  const Steps all = find_steps(op_table(table(text), {}), {});
+  ASSERT_EQ(all.steps.size(), 4u);
+  EXPECT_EQ(all.steps[0].name, "3");
+  EXPECT_EQ(all.steps[3].name, "6");
+  EXPECT_NEAR(*all.steps[1].wall_us, 0.5, 1e-9);
+  EXPECT_EQ(all.warning, "");
+  // A name that is given is that one.
+  StepOptions options;
+  options.start = "step_4_start";
+  options.end = "step_4_end";
+  EXPECT_EQ(find_steps(op_table(table(text), {}), options).steps.size(), 1u);
+}
+
+TEST(ReportSteps, steps_without_a_hit_are_compiled_every_time) {
+  const auto steps = [](std::initializer_list<std::pair<size_t, size_t>> hits_and_misses) {
+    std::vector<Step> all;
+    for (const auto& [hits, misses] : hits_and_misses) {
+      Step step;
+      step.cache_hits = hits;
+      step.cache_misses = misses;
+      all.push_back(step);
+    }
+    return compiled_in_every_step(all);
+  };
+  EXPECT_NE(steps({{0, 9}, {0, 9}, {1, 9}}), "");
+  EXPECT_EQ(steps({{0, 9}, {0, 9}, {2, 8}}), "");
+  EXPECT_EQ(steps({{0, 9}}), "");
+  EXPECT_EQ(steps({{0, 9}, {0, 0}}), "");  // the host does not say it
+  EXPECT_NE(steps({{9, 0}, {0, 0}, {0, 9}}), "");
+}
+
 TEST(ReportText, columns_fit_the_width_and_colours_only_where_asked) {
   TextTable t({{"Name", true, 0, 6}, {"Value"}, {"Less", false, 1}});
   t.row({{"\xc3\xbc"

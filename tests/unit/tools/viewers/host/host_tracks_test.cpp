@@ -24,7 +24,7 @@ class HostChunk {
   }
   HostChunk& add(EventKind kind, uint32_t subject, int64_t time, uint64_t value = 0,
                  std::string_view text = {}) {
-    collect::append_record(records_, {kind, subject, time, value, text});
+    records_.add({kind, subject, time, value, text});
     return *this;
   }
   void push(HostTracks& to) const {
@@ -37,14 +37,15 @@ class HostChunk {
     auto* at = reinterpret_cast<char*>(chunk.data());
     std::memcpy(at, &h, sizeof h);
     std::memcpy(at + sizeof h, &head_, sizeof head_);
-    if (!records_.empty()) std::memcpy(at + sizeof h + sizeof head_, records_.data(), records_.size());
+    if (!records_.empty())
+      std::memcpy(at + sizeof h + sizeof head_, records_.bytes().data(), records_.size());
     to.push(chunk);
   }
 
  private:
   uint64_t sequence_;
   collect::HostChunkHead head_;
-  std::vector<std::byte> records_;
+  collect::HostRecords records_;
 };
 
 // What came, a line each.
