@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `ttcollect run` costs its user: time around a program that does nothing, calls of marks that nobody collects, and the wait for the summary.
+"""What `ttcollect run` costs its user: time around a program that does nothing, calls of marks that no program collects, and the wait for the summary.
 
     bench/run_bench.py [BIN-DIRECTORY]
 
@@ -86,11 +86,11 @@ def marks(folder):
             file.write(MARKS)
         subprocess.run([compiler, "-O2", "-I", f"{HERE}/../tools/mark", f"{folder}/marks.c", "-o", f"{folder}/marks"], check=True)
         took = float(subprocess.run([f"{folder}/marks", "1000" if ONCE else "100000000"], capture_output=True, text=True, check=True, env=quiet).stdout)
-        print(f"a mark in C that nobody collects: {took:.2f} ns\n  ratio to 20 ns {took / 20:.2f} {judged(took, 20)}")
+        print(f"a mark in C that no program collects: {took:.2f} ns\n  ratio to 20 ns {took / 20:.2f} {judged(took, 20)}")
     env = {**quiet, "PYTHONPATH": f"{BIN}/python"}
     took = float(subprocess.run([sys.executable, "-B", "-c", PYTHON_MARKS, "1000" if ONCE else "1000000"], capture_output=True, text=True, check=True,
                                 env=env).stdout)
-    print(f"a mark in Python that nobody collects: {took:.0f} ns\n  ratio to 300 ns {took / 300:.2f} {judged(took, 300)}")
+    print(f"a mark in Python that no program collects: {took:.0f} ns\n  ratio to 300 ns {took / 300:.2f} {judged(took, 300)}")
 
 
 def summary(folder, later):

@@ -1,4 +1,4 @@
-#include "ttcollect/capture_follower.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace ttc::collect {
 namespace {
 
-// A file system notifies nobody of a block that is whole; the writer makes one every 0.2 s.
+// A file system gives no notice of a block that is whole; the writer makes one every 0.2 s.
 constexpr std::chrono::milliseconds kLookAgain{20};
 
 }  // namespace

@@ -282,7 +282,8 @@ def row_3_7():
                                   "--end-signpost", "step_1_end", "--json", "-"))
     check(code == 0, err)
     steps = json.loads(out)["steps"]
-    check(len(steps) == 1 and steps[0]["ops"] == 20 and steps[0]["wall_us"] > 0, str(steps))
+    # The 20, and the client's first message, whose op has neither type nor device.
+    check(len(steps) == 1 and steps[0]["ops"] == 21 and steps[0]["wall_us"] > 0, str(steps))
 
 
 def row_3_8():

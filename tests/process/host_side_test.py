@@ -101,7 +101,8 @@ CLIENT = textwrap.dedent('''
             items = location(b"TT_DNN_DEVICE_OP") + struct.pack("<Bq", begin, 10) + string(single, b"id:%d" % op) + bytes([text])
             code = CODES[op % len(CODES)]
             items += string(single, b'`TT_DNN_DEVICE_OP: "%s", 5, 0, false, %d ->\\n{"global_call_count": %d, "op_code": "%s", "device_id": 0, ' % (code, op, op, code) + described + b'}`')
-            items += struct.pack("<Bq", message, raw + 2000 + op * 30) + tail + struct.pack("<BH", end + 2, 10)
+            items += struct.pack("<Bq", message, raw + 2000 + op * 30) + tail
+            items += struct.pack("<BH", end + 2, 10) if PROTOCOL >= 78 else struct.pack("<Bq", end, 10)
             peer.sendall(block(items))
     if HOW == "switches":    # of protocol 76: this thread sleeps 2 us, is woken, waits 1 us and runs 1 us; and another program's thread
         me, other = os.getpid(), 1

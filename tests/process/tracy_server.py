@@ -387,7 +387,8 @@ class Server:
         pass
 
     def is_lane(self, thread):
-        return not re.search(r" (programs|lost|NoC: addressed)( \(\d\))?( \(log\))?$", self.threads[thread].name)
+        name = self.threads[thread].name    # none: the answer is under way
+        return name is not None and not re.search(r" (programs|lost|NoC: addressed)( \(\d\))?( \(log\))?$", name)
 
     def spans(self):
         """Zones of the rows that are no lanes: (row, name, begin, end, text, colour)."""

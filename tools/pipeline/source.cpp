@@ -9,7 +9,6 @@
 #include "shm/reader.hpp"
 #include "tools/pipeline/image_source.hpp"
 #include "tools/ranks/rank_chunks.hpp"
-#include "ttcollect/capture_follower.hpp"
 #include "ttcollect/late_reader.hpp"
 
 namespace ttc::tools {

@@ -11,7 +11,7 @@
 #include "tools/report/page/html_page.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/report/zones/zone_keeper.hpp"
-#include "tools/ttreport/host_bars.hpp"
+#include "tools/viewers/host/host_bars.hpp"
 #include "tools/ttreport/html_cards.hpp"
 #include "tools/ttreport/html_timeline.hpp"
 #include "tools/ttreport/options.hpp"

@@ -13,7 +13,7 @@
 #include "tools/report/ops/run.hpp"
 #include "tools/report/zones/clock_bounds.hpp"
 #include "tools/report/zones/zone_keeper.hpp"
-#include "tools/ttreport/host_bars.hpp"
+#include "tools/viewers/host/host_bars.hpp"
 
 namespace ttc::tools {
 

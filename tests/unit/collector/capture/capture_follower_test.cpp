@@ -1,5 +1,5 @@
 // A capture that grows under its reader, cut at any byte.
-#include "ttcollect/capture_follower.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

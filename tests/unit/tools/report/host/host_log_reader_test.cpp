@@ -107,7 +107,7 @@ DeviceRow device_row(uint32_t chip, uint32_t id, uint64_t begin) {
   return row;
 }
 
-// Call counts begin anew in each process: of two that used a chip one after the other, each op had the rows of both.
+// Call counts begin again in each process: of two that used a chip one after the other, each op had the rows of both.
 TEST(HostLogReader, ops_of_processes_that_had_one_chip_in_turn_have_their_own_rows) {
   HostLog log;
   HostLogReader reader("run.ttc", log);
@@ -144,7 +144,7 @@ TEST(HostLogReader, processes_with_chips_of_their_own_have_these) {
   HostLogReader reader("run.ttc", log);
   for (uint32_t process = 0; process < 2; ++process) {
     const std::string facts = std::string("p") + '\0' + '\0' + "chips=" + std::to_string(3 + process) + '\0';
-    HostChunk(process).add(EventKind::process, 0, 0, 70 + process, facts).push_names(reader);
+    HostChunk(process).add(EventKind::process, 0, 0, 100 + process, facts).push_names(reader);
     HostChunk(process).message(1000, described(1024, "Op", 1)).push(reader, process);
   }
   reader.end();

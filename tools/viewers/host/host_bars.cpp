@@ -1,4 +1,4 @@
-#include "tools/ttreport/host_bars.hpp"
+#include "tools/viewers/host/host_bars.hpp"
 
 #include <algorithm>
 #include <tuple>
