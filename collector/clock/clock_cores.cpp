@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "collector/clock/clock_estimator.hpp"
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -158,7 +158,7 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
   const auto paces = paces_of(*part);
   if (paces.high - paces.low > kEstablishedShare * rules_.least_step_ppm * 1e-6 * paces.low)
     return std::nullopt;
-  Core core{part->first, part->last, index, true, true, false, paces, 0, {}, {}};
+  Core core{part->first, part->last, index, true, true, false, {}, paces, 0, {}, {}};
   if (grid_.relied_on() && on_grid(index)) {
     core.slews_from_left = index == 0 || !on_grid(index - 1) || !steps_between(index - 1, index);
     core.slews_from_right =
@@ -166,7 +166,30 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
     core.on_grid = !core.slews_from_left || !core.slews_from_right;
   }
   find_slews(core);
+  if (core.on_grid) find_off_grid(core);
   return core;
+}
+
+// Where only one end is a step, the frequency was the PLL's there, and may have changed since as fast as the slews allow.
+void ClockEstimator::find_off_grid(Core& core) const {
+  const Run& run = runs_[core.run];
+  core.off_grids.assign(core.last - core.first + 1, 0);
+  if (!core.slews_from_left && !core.slews_from_right) return;
+  const bool forwards = !core.slews_from_left;
+  if (forwards && run.first < base_) {  // how long it has been on its way is not known any more
+    core.on_grid = false;
+    return;
+  }
+  const size_t begin = forwards ? core.first : core.last, step = forwards ? run.first : run.last;
+  double off = slew_at(begin, core) * std::abs(ns_between(step, begin));
+  for (size_t n = 0; n < core.off_grids.size(); ++n) {
+    const size_t i = forwards ? core.first + n : core.last - n;
+    if (n > 0) {
+      const size_t before = forwards ? i - 1 : i + 1;
+      off += std::max(slew_at(i, core), slew_at(before, core)) * std::abs(ns_between(before, i));
+    }
+    core.off_grids[i - core.first] = off;
+  }
 }
 
 // --- how fast the frequency may change
@@ -175,17 +198,19 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
 double ClockEstimator::largest_slew(size_t first, size_t last) const {
   const ClockRead &o = sample(first).best, &end = sample(last).best;
   const double cycles = cycles_of(end.cycles, o.cycles);
-  if (cycles <= 0) return kAnySlew;
-  const double pace = ns_of(middle_of(end), middle_of(o)) / cycles;
+  // Of the mean pace: late reads leave it open where there are few.
+  const double least_ns = ns_of(end.before, o.after), most_ns = ns_of(end.after, o.before);
+  if (cycles <= 0 || least_ns <= 0) return kAnySlew;
+  const double least = least_ns / (cycles + 1), most = most_ns / std::max(cycles - 1, 1.0);
   std::vector<SlewLimit> reads;
   reads.reserve(last - first + 1);
   for (size_t i = first; i <= last; ++i) {
     const ClockRead& r = sample(i).best;
     reads.push_back(
-        {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - pace, ns_of(r.after, o.before)});
+        {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - most, ns_of(r.after, o.before)});
   }
   const double bend = largest_even_slew(reads);
-  return bend >= kAnySlew ? kAnySlew : bend / (pace * pace);
+  return bend >= kAnySlew ? kAnySlew : bend / (least * least);
 }
 
 // `other`: the last sample that the run has in the direction away from `end`.
@@ -236,15 +261,18 @@ double ClockEstimator::CoreCourse::drift(size_t from, size_t to) const {
 // What is assumed between the samples `left` and `left` + 1.
 Pacing ClockEstimator::pacing_in(const Core& core, size_t left) const {
   const double slew = std::max(slew_at(left, core), slew_at(left + 1, core));
-  const double cycles = cycles_of(sample(left + 1).best.cycles, sample(left).best.cycles);
-  if (slew >= kAnySlew) return {fastest_pace(), kSlowestPace};
-  // Of the pace a cycle; the pace itself is within a few shares of a million of the mean.
-  const double pace = ns_between(left, left + 1) / cycles * kPaceSafety;
+  const ClockRead &from = sample(left).best, &to = sample(left + 1).best;
+  const double cycles = cycles_of(to.cycles, from.cycles);
+  if (slew >= kAnySlew || cycles <= 1) return {fastest_pace(), kSlowestPace};
+  // Of the pace a cycle. The pace itself is at most the largest mean that both reads leave, which late ones are far apart
+  // from, and a few shares of a million more.
+  const double pace = ns_of(to.after, from.before) / (cycles - 1) * kPaceSafety;
   const double bend = slew * pace * pace;
   Pacing m{fastest_pace(), kSlowestPace, -bend, bend};
   if (core.on_grid)
     if (const auto on = grid_.on_grid(middle_of(sample(left).best), core.paces))
-      m.fast = on->low, m.slow = on->high;
+      if (const double off = std::max(core.off_grid(left), core.off_grid(left + 1)); off < 1)
+        m.fast = on->low * (1 - off), m.slow = on->high * (1 + off);
   return m;
 }
 

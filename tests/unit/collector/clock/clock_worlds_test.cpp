@@ -1,6 +1,6 @@
 // Hard bounds hold in every world, conditional bounds in every world that meets their condition, the mapping
 // is strictly monotone, and what it is off by stays small. TTC_LONG=1: ten million markers. TTC_SEED=n
-// repeats one.
+// repeats one, and with TTC_LONG=1 it is the first of many.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -27,6 +27,10 @@ bool long_run() {
 uint64_t first_seed(uint64_t ordinary) {
   const char* set = std::getenv("TTC_SEED");
   return set ? std::strtoull(set, nullptr, 10) : ordinary;
+}
+
+size_t count_of(size_t many, size_t few) {
+  return long_run() ? many : std::getenv("TTC_SEED") ? 1 : few;
 }
 
 class Dice {
@@ -183,7 +187,7 @@ void judge(const World& w, uint64_t seed, size_t markers, Tally& tally) {
 
 TEST(ClockWorlds, bounds_contain_the_truth) {
   const uint64_t first = first_seed(1);
-  const size_t worlds = std::getenv("TTC_SEED") ? 1 : long_run() ? 700 : 42, markers = 5000;
+  const size_t worlds = count_of(700, 42), markers = 5000;
   std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
               static_cast<unsigned long long>(first + worlds - 1));
   Tally tally;
@@ -314,9 +318,48 @@ Judged judge_seeds(Motion motion, uint64_t first, uint64_t seeds, bool busy) {
   return all;
 }
 
+// The crystal's rate is known from its own counter to 1e-8, and wanders: a run's pace at its end is not the one that it began
+// with.
+TEST(ClockWorlds, a_pace_that_wanders_with_a_known_crystal_stays_within_its_bounds) {
+  const uint64_t first = first_seed(511), worlds = count_of(300, 8);
+  for (uint64_t seed = first; seed < first + worlds; ++seed) {
+    Dice dice(seed);
+    const HostTime begin = kSecond * (1 + dice.below(1000)), end = begin + 5 * kSecond;
+    MovingWorld truth(begin, dice.below(1'000'000'000), 1 + dice.between(-200e-6, 200e-6));
+    truth.change(begin, 6.25e6 * static_cast<double>(112 + dice.below(100)));
+    for (HostTime at = begin; at < end;) {
+      if (dice.below(3) == 0) truth.wander(at += dice.seconds(0.02, 0.2), dice.between(-0.95e-6, 0.95e-6));
+      truth.change(at += dice.seconds(0.1, 0.4), 6.25e6 * static_cast<double>(112 + dice.below(100)));
+    }
+    LinkOptions one;
+    one.reads = 1;
+    Link link(one, seed + 1);
+    collect::ClockEstimator estimator{ClockRules{}};
+    std::vector<ClockRead> burst;
+    HostTime timer_due = begin;
+    for (HostTime at = begin; at < end; at += 16'000'000 + static_cast<HostTime>(link.chance() * 8e5)) {
+      link.sample(truth, at, burst);
+      estimator.add(burst);
+      if (at < timer_due) continue;
+      const HostTime when = burst.front().after + 16 * 200;
+      estimator.reference({burst.front().after, when + 16 * 800, truth.reference(when, 50e6)});
+      timer_due += kSecond / 8;
+    }
+    estimator.finish();
+    ClockMap map;
+    map.update({}, estimator.take_final());
+    for (int i = 0; i < 4000; ++i) {
+      const HostTime t = begin + dice.seconds(0.1, 4.9);
+      const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+      ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
+          << "seed " << seed << ", s " << static_cast<double>(t - begin) / 16e9;
+    }
+  }
+}
+
 // The frequency moves as newer firmware moves it, and otherwise; a read a millisecond.
 TEST(ClockWorlds, moving_clocks_have_bounds_that_hold_and_are_not_hard) {
-  const uint64_t first = first_seed(101), seeds = std::getenv("TTC_SEED") ? 1 : long_run() ? 40 : 3;
+  const uint64_t first = first_seed(101), seeds = count_of(40, 3);
   for (const Motion motion : kMotions) {
     const Judged all = judge_seeds(motion, first, seeds, false);
     EXPECT_GE(static_cast<double>(all.conditional), 0.99 * static_cast<double>(all.markers))
@@ -326,7 +369,7 @@ TEST(ClockWorlds, moving_clocks_have_bounds_that_hold_and_are_not_hard) {
 
 // PLL steps, droops and stops between reads that are late: what happened there need not show beside it.
 TEST(ClockWorlds, bounds_hold_where_a_busy_host_reads_late) {
-  const uint64_t first = first_seed(301), seeds = std::getenv("TTC_SEED") ? 1 : long_run() ? 200 : 6;
+  const uint64_t first = first_seed(301), seeds = count_of(200, 6);
   for (const Motion motion :
        {Motion::pll_apart, Motion::steps_apart, Motion::stops, Motion::pll, Motion::mixed})
     judge_seeds(motion, first, seeds, true);
