@@ -21,7 +21,9 @@ constexpr size_t kLongRun = 150;           // samples
 constexpr size_t kSettled = 20;            // samples of an open run whose pace is compared
 constexpr size_t kLeastBesideShifts = 24;  // samples of a core
 constexpr double kLittleShare = 4;         // of a read's width
-constexpr size_t kBrief = 14;              // samples from core to core
+constexpr double kHiddenShare = 2;  // likewise: a line passes the reads on both sides, by one width each
+constexpr double kShorterThanAStepNs = 1.1e6;  // a PLL step stays for 1 ms, and reads are up to 1.06 apart
+constexpr size_t kBrief = 14;                  // samples from core to core
 constexpr uint64_t kShiftsForNs = 10'000'000'000, kShiftsBeforeNs = 250'000'000;
 // Distances from an end of a run at which the slew is limited again, in samples.
 constexpr size_t kDepths[] = {2,  3,  4,  5,   6,   8,   10,  12,  15,  19,  24,  30,  38, 48,
@@ -122,11 +124,31 @@ void ClockEstimator::find_shifts() {
     const bool settled = !runs_[r].open || part->last - part->first >= kSettled;
     if (before && !runs_[r].compared && !runs_[r].gap_before && settled) {
       runs_[r].compared = true;
-      if (part->first - before->last <= kBrief && little_apart(*before, *part))
+      if (part->first - before->last <= kBrief &&
+          (little_apart(*before, *part) || within_an_interval(r, *before, *part)))
         note_shift(middle_of(sample(part->first).best));
     }
     before = part;
   }
+}
+
+// The lines of a run and those of the one before explain every read, at one frequency: what was between two reads so near each
+// other is over sooner than a PLL step.
+bool ClockEstimator::within_an_interval(size_t r, const Straight& before, const Straight& after) {
+  if (r == 0 || runs_[r - 1].first > before.last || runs_[r - 1].last < before.last) return false;
+  Run& run = runs_[r];
+  if (!run.reach_known && run.last >= run.first + kFewestOfCore) find_reach(run);
+  const size_t last = runs_[r - 1].last;
+  if (!run.reach_known || run.reaches_back > last + 1 || last + 1 > newest()) return false;
+  const size_t h = half_window();
+  size_t left = last;
+  const size_t first = std::max(before.first, before.last - std::min(before.last, h));
+  while (left > before.last && family(first, left, before.last, before.last).empty()) --left;
+  if (run.reaches_back > left + 1) return false;
+  if (ns_between(left, left + 1) > kShorterThanAStepNs) return false;
+  const Range a = paces_of(before), b = paces_of(after);
+  const double most = kEstablishedShare * rules_.least_step_ppm * 1e-6 * a.low;
+  return a.low <= b.high && b.low <= a.high && a.high - a.low <= most && b.high - b.low <= most;
 }
 
 bool ClockEstimator::little_apart(const Straight& before, const Straight& after) const {
@@ -158,7 +180,7 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
   const auto paces = paces_of(*part);
   if (paces.high - paces.low > kEstablishedShare * rules_.least_step_ppm * 1e-6 * paces.low)
     return std::nullopt;
-  Core core{part->first, part->last, index, true, true, false, {}, paces, 0, {}, {}};
+  Core core{part->first, part->last, index, true, true, false, {}, paces, 0, {}, {}, {}};
   if (grid_.relied_on() && on_grid(index)) {
     core.slews_from_left = index == 0 || !on_grid(index - 1) || !steps_between(index - 1, index);
     core.slews_from_right =
@@ -326,10 +348,25 @@ void ClockEstimator::find_states(Core& core, size_t first, size_t last) const {
   }
 }
 
+// At sample i by its neighbour `beside` and the reads behind that up to `end`, but not by the read of i: a disturbance beside it
+// or around it may have moved the course off theirs.
+CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t beside, size_t end) {
+  if (i == end) return {};
+  const size_t at = c.point_at(i), from = c.point_at(beside);
+  CourseStates s = beside < i ? c.course.by_earlier(from) : c.course.by_later(from);
+  const double cycles = std::abs(c.course.point(at).x - c.course.point(from).x);
+  if (beside < i)
+    s.advance(cycles, c.course.pacing(at - 1));
+  else
+    s.retreat(cycles, c.course.pacing(at));
+  return s;
+}
+
 // Where a small disturbance that left the frequency as it was may hide among the reads: at a sample it is on the one side
 // or on the other, so that all reads of one side have the time; and one half of all reads is without it, which has
 // the pace.
 void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t last) const {
+  core.beside.assign(last - first + 1, CourseStates());
   for (size_t from = first; from <= last; from += kBesideShifts) {
     const size_t until = std::min(from + kBesideShifts - 1, last);
     const size_t begin = reach(from, std::max(core.first, base_), half_window()),
@@ -349,7 +386,15 @@ void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t 
       right.keep_paces(paces);
       if (left.empty() || right.empty()) continue;
       left.join(right);
-      left.shift_origin(ns_of(sample(i).best.before, sample(begin).best.before));
+      const double origin = ns_of(sample(i).best.before, sample(begin).best.before);
+      CourseStates beside = without_read(c, i, i - 1, begin);
+      beside.join(without_read(c, i, i + 1, end));
+      beside.keep_paces(paces);
+      beside.shift_origin(origin);
+      const double little = kHiddenShare * widest_usual_ns(begin, end);
+      beside.keep_times({-little, ns_of(sample(i).best.after, sample(i).best.before) + little});
+      core.beside[i - first] = beside;
+      left.shift_origin(origin);
       core.states[i - first] = left;
     }
   }

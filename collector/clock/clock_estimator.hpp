@@ -129,6 +129,9 @@ class ClockEstimator {
     size_t states_first = 0;
     std::vector<CourseStates> states;
     std::vector<Pacing> pacings;  // what is assumed from each of them to the next
+    // Where a small disturbance may hide: of the courses that go on from one side up to each sample, but not past its read.
+    // None elsewhere.
+    std::vector<CourseStates> beside;
     const Pacing& pacing(size_t i) const { return pacings[i - states_first]; }
     const CourseStates& state(size_t i) const { return states[i - states_first]; }
   };
@@ -167,6 +170,7 @@ class ClockEstimator {
   bool on_grid(size_t run);
   void find_shifts();
   void note_shift(HostTime at);
+  bool within_an_interval(size_t run, const Straight& before, const Straight& after);
   bool little_apart(const Straight& before, const Straight& after) const;
   bool shifts_near(size_t i) const;
   void learn();
@@ -188,6 +192,7 @@ class ClockEstimator {
   CoreCourse course_of(const Core& core, size_t first, size_t last) const;
   size_t reach(size_t from, size_t to, size_t most) const;
   void find_states(Core& core, size_t first, size_t last) const;
+  static CourseStates without_read(const CoreCourse& c, size_t i, size_t beside, size_t end);
   void find_states_beside_shifts(Core& core, size_t first, size_t last) const;
 
   // Where the next segment begins.

@@ -357,6 +357,58 @@ TEST(ClockWorlds, a_pace_that_wanders_with_a_known_crystal_stays_within_its_boun
   }
 }
 
+// A read a millisecond of a world of droops.
+ClockMap map_of_droops(const MovingWorld& truth, HostTime end, uint64_t seed, bool timer) {
+  LinkOptions one;
+  one.reads = 1;
+  Link link(one, seed + 1);
+  collect::ClockEstimator estimator{ClockRules{}};
+  std::vector<ClockRead> burst;
+  HostTime timer_due = truth.begin();
+  for (HostTime at = truth.begin(); at < end;
+       at += static_cast<HostTime>(16 * (1.0e6 + 5e4 * link.chance()))) {
+    link.sample(truth, at, burst);
+    if (timer && at >= timer_due) {
+      const HostTime when = burst.front().after + 16 * 200;
+      estimator.reference({burst.front().after, when + 16 * 1000, truth.reference(when, 50e6)});
+      timer_due += kSecond / 8;
+    }
+    estimator.add(burst);
+  }
+  estimator.finish();
+  ClockMap map;
+  map.update({}, estimator.take_final());
+  return map;
+}
+
+// The droop puts the counter off by more than the read behind it leaves to the course in front of it.
+TEST(ClockWorlds, a_droop_between_two_reads_of_a_core_stays_within_the_bound) {
+  const uint64_t seed = 41000719;
+  MotionMaker maker(Motion::droops, 5, seed);
+  const MovingWorld truth = maker.make();
+  const ClockMap map = map_of_droops(truth, maker.end(), seed, true);
+  for (HostTime t = truth.begin() + kSecond * 17 / 10; t < truth.begin() + kSecond * 175 / 100; t += 16'000) {
+    const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+    ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
+        << "s " << static_cast<double>(t - truth.begin()) / 16e9;
+  }
+}
+
+// Droops of any size say that smaller ones may hide, by which a duration is off more than the pace says.
+TEST(ClockWorlds, durations_hold_across_a_droop_that_hides_after_large_ones) {
+  for (const auto& [seed, timer] : {std::pair<uint64_t, bool>{31500431, true}, {41000035, false}}) {
+    MotionMaker maker(Motion::droops, 5, seed);
+    const MovingWorld truth = maker.make();
+    const ClockMap map = map_of_droops(truth, maker.end(), seed, timer);
+    for (HostTime t = truth.begin() + kSecond / 2; t < truth.begin() + kSecond * 55 / 100; t += 160'000) {
+      const HostTime end = t + 16 * 970'000;
+      const auto d = map.difference(truth.cycles(t) & kMarkerMask, truth.cycles(end) & kMarkerMask, end);
+      const int64_t off = d.ticks - static_cast<int64_t>(end - t);
+      ASSERT_LE(static_cast<uint64_t>(std::abs(off)), d.bound) << "seed " << seed;
+    }
+  }
+}
+
 // The frequency moves as newer firmware moves it, and otherwise; a read a millisecond.
 TEST(ClockWorlds, moving_clocks_have_bounds_that_hold_and_are_not_hard) {
   const uint64_t first = first_seed(101), seeds = count_of(40, 3);
