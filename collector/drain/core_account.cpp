@@ -36,7 +36,7 @@ void CoreAccount::extend(uint32_t risc, const Proof&, uint64_t until) {
 }
 
 void CoreAccount::keep(uint32_t risc, const std::optional<Proof>& joined) {
-  if (!joined) break_off(risc);
+  if (!joined && risc < riscs_) break_off(risc);
 }
 
 void CoreAccount::keep_all(const std::optional<Proof>& joined) {

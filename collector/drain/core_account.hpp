@@ -17,8 +17,9 @@ namespace ttc::collect {
 
 class CoreAccount {
  public:
-  // `log` must outlive the account. `at`: of RISC 0 in the core's first epoch.
-  CoreAccount(LossLog& log, const LossLog::Where& at) : log_(&log), at_(at) {}
+  // `log` must outlive the account. `at`: of RISC 0 in the core's first epoch. `riscs`: the core has so many lanes.
+  CoreAccount(LossLog& log, const LossLog::Where& at, uint32_t riscs = device::kMaxRiscs)
+      : log_(&log), at_(at), riscs_(riscs) {}
 
   // Device time; 0: nothing of the lane is known.
   uint64_t complete_until(uint32_t risc) const { return lanes_[risc].complete_until; }
@@ -63,6 +64,7 @@ class CoreAccount {
   };
   LossLog* log_;
   LossLog::Where at_;
+  uint32_t riscs_;
   std::array<Lane, device::kMaxRiscs> lanes_{};
 };
 

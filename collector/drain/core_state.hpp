@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
+#include "collector/continuity/host_resets.hpp"
 #include "collector/continuity/lane_state.hpp"
 #include "collector/continuity/timing.hpp"
 #include "collector/drain/core_account.hpp"
@@ -58,14 +59,14 @@ struct Polls {
   uint32_t quiet = 0;                   // in a row, without news
   bool check_all = false;               // one was late, and not every lane's canary has been read since
   // Resets of the device that this one had noticed when it was checked, and when nothing was left undelivered.
-  uint64_t resets_checked = 0, resets_caught_up = 0;
+  uint64_t resets_checked = 0, resets_caught_up = 0;  // HostResets::counted()
 
   static bool too_late(uint64_t before, uint64_t now_ns) { return now_ns - before > timing::kPollDeadlineNs; }
   void begin_with(uint64_t ns) { last_ns = caught_up_ns = proven_ns = ns; }
   void note(uint64_t begun_ns);
-  void caught_up(uint64_t begun_ns, uint64_t resets) {
+  void caught_up(uint64_t begun_ns, const HostResets& resets) {
     caught_up_ns = proven_ns = begun_ns;
-    resets_caught_up = resets;
+    resets_caught_up = resets.counted();
   }
 };
 
@@ -90,6 +91,7 @@ struct Entered {
 
 struct EpochBegin {
   uint64_t since_ns = 0;
+  uint64_t resets = 0;  // HostResets::counted() then
   std::optional<Entered> entered;
   bool last_run_unchecked = false;  // no quiet poll has compared L1 yet
 };
@@ -156,7 +158,7 @@ struct RecycleState {
 
 struct CoreState {
   CoreState(const AttachedCore& at, LossLog& log, uint32_t first_epoch)
-      : core(at), account(log, {at.at.x, at.at.y, 0, first_epoch}) {}
+      : core(at), account(log, {at.at.x, at.at.y, 0, first_epoch}, at.riscs) {}
 
   AttachedCore core;
   std::array<LaneState, device::kMaxRiscs> lanes;

@@ -16,6 +16,11 @@ using shm::LossCause;
 constexpr uint32_t kUnexplainedVisits = 3;
 constexpr uint64_t kReportWaitingNs = 2'000'000'000;
 
+bool has_canary(const CoreState& core) {
+  return std::any_of(core.lanes.begin(), core.lanes.end(),
+                     [](const LaneState& l) { return !l.canary.none(); });
+}
+
 // Ethernet tiles may count from another origin.
 card::Coord clock_tile(const Attachment& attachment) {
   for (const AttachedCore& core : attachment.cores)
@@ -145,10 +150,9 @@ Access Drain::account_drops(CoreState& core, const ControlSample& snap, const La
 // Where logs are, how large they are and how their words are to be read. Until all of it is known nothing is delivered.
 card::Expected<bool> Drain::layout_known(CoreState& core, const ControlSample& snap) {
   if (!region_size_.known()) {
-    if (const Access a = region_size_.learn(
-            card_, logs_, core.core,
-            {snap.host_end, core.landing.landed(), snap.run_counter, attachment_.mode, mode_settled_,
-             may_accumulate(core)});
+    if (const Access a = region_size_.learn(card_, logs_, core.core,
+                                            {snap.host_end, core.landing.landed(), snap.run_counter,
+                                             attachment_.mode, mode_settled_, may_accumulate(core)});
         a != Access::ok)
       return card::failed(a);
     if (!region_size_.known()) {
@@ -186,7 +190,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (in_question || (!core.firmware.proven && words_wait(core, snap))) {
     if (const Access a = check_firmware(core); a != Access::ok || firmware_changed_) return a;
   }
-  if (back) core.rewind.note(core.polls, false, attachment_.clock());
+  if (back) note_reset(core, false);
   const bool stored_moved = snap.stored != core.seen.stored;
   if (!back) {
     const auto l1 = notice_l1_reset(core, snap);
@@ -207,7 +211,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   news = has_news(core, snap);
   core.polls.quiet = news ? 0 : core.polls.quiet + 1;
   if (look.front == Front::empty && core.lanes[0].delivered && kind_of(core).counts_launches)
-    core.polls.caught_up(look.begun_ns, reset_generation_);
+    core.polls.caught_up(look.begun_ns, resets_);
   if (look.in_doubt && !words_wait(core, snap)) {  // a run can be counted after the indices were read
     if (const Access a = check_unseen_reset(core, look.front); a != Access::ok) return a;
     if (core.rewind.pending()) return Access::ok;
@@ -229,7 +233,7 @@ Access Drain::visit(CoreState& core, uint64_t now_ns, bool& news) {
   if (core.rewind.pending()) return Access::ok;
   if (const Access a = keep_l1(core, now_ns); a != Access::ok) return a;
   core.runs.counter = snap.run_counter;
-  if (!has_news(core, snap)) core.polls.caught_up(look.begun_ns, reset_generation_);
+  if (!has_news(core, snap)) core.polls.caught_up(look.begun_ns, resets_);
   if (const Access a = account_drops(core, snap, before); a != Access::ok) return a;
   return consider_recycling(core, snap);
 }
@@ -252,9 +256,29 @@ void Drain::report_losses() {
   untold_losses_.clear();
 }
 
+// A host reset was noticed. `long_ago`: another one may have passed in front of it.
+void Drain::note_reset(CoreState& core, bool long_ago) {
+  core.rewind.note(core.polls, long_ago, attachment_.clock());
+  if (core.core.kind == markers::CoreKind::tensix) resets_.noticed(core.rewind.after_ns);
+}
+
+// A core that never delivered anything shows no reset, where others have.
+void Drain::note_polled(const CoreState& core, uint64_t before_ns, bool had_canary) {
+  if (core.core.kind != markers::CoreKind::tensix || core.polls.last_ns == before_ns) return;
+  const bool in_time = !Polls::too_late(before_ns, core.polls.last_ns);
+  const bool each_shows =
+      core.rewind.pending() ? !core.rewind.late : in_time || (had_canary && !core.polls.check_all);
+  const bool delivered =
+      std::any_of(core.lanes.begin(), core.lanes.end(), [](const LaneState& l) { return l.delivered; });
+  if (each_shows || delivered || programs_ == 0) resets_.polled(core.polls.last_ns, each_shows);
+}
+
 Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   bool news = false;
+  const uint64_t before_ns = core.polls.last_ns;
+  const bool had_canary = has_canary(core);
   Access result = visit(core, now_ns, news);
+  if (result == Access::ok && !firmware_changed_) note_polled(core, before_ns, had_canary);
   if (result == Access::ok && !firmware_changed_) result = note_begun_buffers(core);
   report_losses();
   if (result == Access::gone) return result;

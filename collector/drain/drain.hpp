@@ -158,6 +158,8 @@ class Drain {
 
   // drain.cpp
   card::Access look_after(CoreState& core, uint64_t now_ns);
+  void note_reset(CoreState& core, bool long_ago);
+  void note_polled(const CoreState& core, uint64_t before_ns, bool had_canary);
   card::Access visit(CoreState& core, uint64_t now_ns, bool& news);
   card::Expected<bool> layout_known(CoreState& core, const ControlSample& snap);
   card::Access account_drops(CoreState& core, const ControlSample& snap, const LastTimes& before);
@@ -221,6 +223,8 @@ class Drain {
   bool one_launch(const CoreState& core, std::span<const uint32_t> frame) const;
   uint64_t earlier_until(const CoreState& core, std::span<const uint32_t> frame, uint64_t time) const;
   bool out_of_sight_before(const CoreState& core, uint64_t time);
+  static HostResets::Mark last_known(const CoreState& core);
+  bool at_most_one_reset_since_known(const CoreState& core, uint64_t now_ns) const;
   FirstFrame before_first_frame(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
                                 uint64_t time);
 
@@ -369,7 +373,7 @@ class Drain {
   bool waiting_reported_ = false;
   uint64_t line_ns_ = 0;  // what a line of the log takes, of late
   bool mode_settled_ = false;
-  uint64_t reset_generation_ = 0;  // results reads of the host noticed on any core
+  HostResets resets_;
   std::vector<uint64_t> scratch_;
   bool ending_ = false;  // the last polls: nothing is recycled any more
   bool last_chance_ =

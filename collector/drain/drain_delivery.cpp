@@ -272,7 +272,7 @@ Access Drain::deliver(CoreState& core, const ControlSample& snap, uint64_t now_n
   line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + timing::kLandedNs)) / 4;
   const auto stands = unrewound(core, snap, fetched, slot, interrupted);
   if (!stands) return stands.error();
-  if (!*stands) core.rewind.note(core.polls, false, attachment_.clock());
+  if (!*stands) note_reset(core, false);
   // Delayed for so long that an epoch may have passed: polled again.
   const bool held_up = attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs;
   if (held_up) ++missed_poll_deadlines_;

@@ -25,10 +25,20 @@ bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
       deadline_ns < attachment_.clock() && markers::clock_difference(time, device_time_.at(deadline_ns)) > 0;
-  // The host resets all cores at once. Where this one is examined rarely, the busy ones count its resets.
+  if (!unseen || core.core.kind == markers::CoreKind::tensix) return unseen;
+  return resets_.since(last_known(core), attachment_.clock()) != 0;
+}
+
+// The host resets all cores at once. Where this one is polled rarely, the others count its resets from here on.
+HostResets::Mark Drain::last_known(const CoreState& core) {
+  return std::max(HostResets::Mark{core.polls.caught_up_ns, core.polls.resets_caught_up},
+                  HostResets::Mark{core.epoch.since_ns, core.epoch.resets});
+}
+
+bool Drain::at_most_one_reset_since_known(const CoreState& core, uint64_t now_ns) const {
   if (core.core.kind != markers::CoreKind::tensix)
-    return unseen && reset_generation_ > core.polls.resets_caught_up + 1;
-  return unseen;
+    return resets_.since(last_known(core), now_ns).value_or(2) <= 1;
+  return now_ns - std::max(core.polls.caught_up_ns, core.polls.proven_ns) <= timing::kPollDeadlineNs;
 }
 
 // A frame that holds one launch, whole. The others hold what filled a buffer, or a replay.

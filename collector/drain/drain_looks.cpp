@@ -19,7 +19,7 @@ Access Drain::look_at(CoreState& core, Look& look) {
   const bool late = Polls::too_late(core.polls.last_ns, look.begun_ns);
   look.in_doubt =
       region_size_.known() && !core.rewind.pending() &&
-      (late || core.polls.resets_checked != reset_generation_ || (core.polls.quiet + 1) % kCanaryEvery == 0);
+      (late || core.polls.resets_checked != resets_.counted() || (core.polls.quiet + 1) % kCanaryEvery == 0);
   const auto front = look.in_doubt ? look_at_front(core) : Front::not_asked;
   if (!front) return front.error();
   const auto read = sample(core);
@@ -40,7 +40,7 @@ Access Drain::check_quiet(CoreState& core, const Look& look) {
     if (const Access a = check_last_run(core, decided); a != Access::ok) return a;
   if (core.polls.late && !core.lanes[0].delivered)
     if (const Access a = check_never_seen(core, decided); a != Access::ok) return a;
-  if (decided) core.polls.caught_up(look.begun_ns, reset_generation_);
+  if (decided) core.polls.caught_up(look.begun_ns, resets_);
   return Access::ok;
 }
 

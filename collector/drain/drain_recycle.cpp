@@ -204,7 +204,7 @@ Access Drain::go_on_recycling(CoreState& core) {
   } else if (step == CoreRecycle::Step::rewound) {
     ++account.rewound;
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r) account_unresolved(core, r, *ended);
-    core.rewind.note(core.polls, false, attachment_.clock());
+    note_reset(core, false);
   } else if (!ended->only_finds_place()) {
     ++account.surprises;
     if (!std::exchange(state.place_lost, true) && options_.report)

@@ -53,9 +53,7 @@ void Drain::close_workload() {
   const uint64_t now_cycles = device_time_.at(now_ns);
   const ControlSample none;  // of its indices nothing can be read any more
   for (CoreState& core : cores_) {
-    const bool tensix = core.core.kind == markers::CoreKind::tensix;
-    const uint64_t unseen_ns = now_ns - std::max(core.polls.caught_up_ns, core.polls.proven_ns);
-    const bool in_time = unseen_ns <= timing::kPollDeadlineNs + (tensix ? 0 : options_.ethernet_interval_ns);
+    const bool in_time = at_most_one_reset_since_known(core, now_ns);
     core.rewind.noticed_ns = now_ns;
     core.rewind.after_ns = core.polls.before_ns;
     const RecycleState& recycling = core.recycling;

@@ -233,7 +233,7 @@ card::Expected<Drain::L1Check> Drain::notice_l1_reset(CoreState& core, const Con
     const auto check = check_l1(core, snap);
     if (!check || *check == L1Check::moved_on) return check;
     found = *check;
-    if (found == L1Check::reset) core.rewind.note(core.polls, true, attachment_.clock());
+    if (found == L1Check::reset) note_reset(core, true);
   } else if (may_accumulate(core)) {
     if (const Access a = check_l1_before_mode(core, snap); a != Access::ok) return card::failed(a);
   }

@@ -18,8 +18,7 @@ constexpr int kSnapshotTries = 16;
 // The host writes the vector word by word; what is seen first may be half old. Two equal looks in a row are
 // taken as the new state.
 Access Drain::begin_epoch(CoreState& core) {
-  if (core.polls.resets_checked == reset_generation_) ++reset_generation_;
-  core.polls.resets_checked = reset_generation_;
+  core.polls.resets_checked = resets_.counted();
   device_time_.sample(kCeilingAgeNs);
   auto snap = sample(core);
   for (int i = 0; i < kSnapshotTries && snap; ++i) {
@@ -43,7 +42,7 @@ Access Drain::begin_epoch(CoreState& core) {
   core.runs.begin_epoch();
   core.recycling.referee.see(snap->run_counter);
   core.landing.begin_epoch();
-  core.epoch = {snap->read_time_ns, std::nullopt, true};
+  core.epoch = {snap->read_time_ns, resets_.counted(), std::nullopt, true};
   core.polls.check_all = false;
   core.polls.proven_ns = snap->read_time_ns;
   core.rewind = {};
@@ -262,8 +261,8 @@ card::Expected<Drain::Front> Drain::look_at_front(const CoreState& core) {
 Access Drain::check_unseen_reset(CoreState& core, Front front) {
   const auto intact = front != Front::frame ? canaries_stand(core, core.polls.check_all) : false;
   if (!intact) return intact.error();
-  core.polls.resets_checked = reset_generation_;
-  if (!*intact) core.rewind.note(core.polls, true, attachment_.clock());
+  core.polls.resets_checked = resets_.counted();
+  if (!*intact) note_reset(core, true);
   return Access::ok;
 }
 

@@ -32,6 +32,14 @@ TEST_F(CoreAccountOf, older_markers_do_not_move_it_back) {
   EXPECT_EQ(account_.complete_until(0), 250u);
 }
 
+TEST_F(CoreAccountOf, lanes_that_the_core_has_not_lack_nothing) {
+  CoreAccount ethernet(log_, {1, 0, 0, 0}, 2);
+  ethernet.keep_all(std::nullopt);
+  ASSERT_EQ(log_.intervals().size(), 2u);
+  EXPECT_EQ(log_.intervals()[0].risc, 0u);
+  EXPECT_EQ(log_.intervals()[1].risc, 1u);
+}
+
 TEST_F(CoreAccountOf, a_delivery_with_a_proof_records_nothing) {
   account_.extend(0, proof(), 100);
   account_.deliver(0, proof(), 300, 400);
