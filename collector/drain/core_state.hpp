@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
+#include "collector/attach/core_reader.hpp"
 #include "collector/continuity/host_resets.hpp"
 #include "collector/continuity/lane_state.hpp"
 #include "collector/continuity/timing.hpp"
 #include "collector/drain/core_account.hpp"
-#include "collector/drain/core_reader.hpp"
 #include "collector/recycle/core_recycle.hpp"
 
 namespace ttc::collect {

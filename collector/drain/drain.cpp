@@ -21,30 +21,21 @@ bool has_canary(const CoreState& core) {
                      [](const LaneState& l) { return !l.canary.none(); });
 }
 
-// Ethernet tiles may count from another origin.
-card::Coord clock_tile(const Attachment& attachment) {
-  for (const AttachedCore& core : attachment.cores)
-    if (core.kind == markers::CoreKind::tensix) return core.at;
-  return {};
-}
-
 }  // namespace
 
 Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
              shm::SegmentWriter& segment, const DrainOptions& options, Carried carried)
-    : card_(card),
-      attachment_(attachment),
-      logs_(logs),
+    : attachment_(attachment),
       publisher_(publisher),
       segment_(segment),
       options_(options),
       region_size_(attachment, options.bytes_per_risc, card.memory_numberings(),
                    RegionSize::sizes_asked_for(attachment.workload_pid)),
-      reader_(card_, logs_, attachment_, region_size_),
+      reader_(card, logs, attachment_),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
-      device_time_(card, clock_tile(attachment), attachment.begun_ns, attachment.begun_cycles,
-                   attachment.clock),
+      clock_({attachment.begun_ns, attachment.begun_cycles}, card.identity().aiclk_mhz),
       mode_settled_(attachment.mode_given || attachment.layout->format.trace_status == 0) {
+  reader_.use_log_bytes(region_size_.bytes());
   const device::Format& f = attachment.layout->format;
   firmware_checked_ns_ = attachment.begun_ns;
   for (const AttachedCore& core : attachment.cores) {
@@ -89,13 +80,25 @@ Carried Drain::carry() const {
 }
 
 card::Transactions Drain::transactions() const {
-  card::Transactions t = card_.transactions();
+  card::Transactions t = reader_.transactions();
   t.round_trips += earlier_transactions_.round_trips;
   t.bytes += earlier_transactions_.bytes;
   t.window_moves += earlier_transactions_.window_moves;
   t.register_loads += earlier_transactions_.register_loads;
   t.transport_ns += earlier_transactions_.transport_ns;
   return t;
+}
+
+void Drain::read_clock(uint64_t older_than_ns) {
+  const uint64_t host_ns = attachment_.clock();
+  if (host_ns - clock_.newest_ns() < older_than_ns) return;
+  if (const auto cycles = reader_.wall_clock())  // else the next visit meets the same trouble
+    clock_.add({host_ns, *cycles});
+}
+
+uint64_t Drain::cycles_at(uint64_t host_ns) {
+  if (clock_.newest_ns() < host_ns) read_clock(0);
+  return clock_.at(host_ns);
 }
 
 // A push may have been dropped since, even where no index moves any more (quick push on dispatch cores).
@@ -150,11 +153,12 @@ Access Drain::account_drops(CoreState& core, const ControlSample& snap, const La
 // Where logs are, how large they are and how their words are to be read. Until all of it is known nothing is delivered.
 card::Expected<bool> Drain::layout_known(CoreState& core, const ControlSample& snap) {
   if (!region_size_.known()) {
-    if (const Access a = region_size_.learn(card_, logs_, core.core,
+    if (const Access a = region_size_.learn(reader_, core.core,
                                             {snap.host_end, core.landing.landed(), snap.run_counter,
                                              attachment_.mode, mode_settled_, may_accumulate(core)});
         a != Access::ok)
       return card::failed(a);
+    reader_.use_log_bytes(region_size_.bytes());
     if (!region_size_.known()) {
       report_waiting(
           waiting_since_ns_,
@@ -301,7 +305,7 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
   last_chance_ = ending_ && all;
   skipped_words_ = false;
   ending_ = ending_ || all;
-  device_time_.sample(all ? 0 : DeviceTime::kEveryNs);  // the last sweep needs the time of now
+  read_clock(all ? 0 : kClockEveryNs);  // the last sweep needs the time of now
   Access result = Access::ok;
   bool ethernet_visited = false;
   for (CoreState& core : cores_) {

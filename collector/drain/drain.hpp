@@ -51,17 +51,17 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
+#include "collector/attach/core_reader.hpp"
 #include "collector/attach/region_size.hpp"
+#include "collector/continuity/device_clock.hpp"
 #include "collector/continuity/firmware_kind.hpp"
 #include "collector/continuity/timing.hpp"
-#include "collector/drain/core_reader.hpp"
 #include "collector/drain/core_state.hpp"
 #include "collector/drain/sweep_stats.hpp"
 #include "collector/io/log_reader.hpp"
 #include "collector/loss/loss_log.hpp"
 #include "collector/publish/publisher.hpp"
 #include "collector/recycle/recycling.hpp"
-#include "collector/sampling/device_time.hpp"
 #include "firmware_markers/frame.hpp"
 
 namespace ttc::collect {
@@ -139,7 +139,8 @@ class Drain {
  private:
   static constexpr uint32_t kHeadWords = 4;  // of a frame: sentinel, identity, host id
   static constexpr size_t kHostsKept = 2048;
-  static constexpr uint64_t kCeilingAgeNs = 1'000'000;  // where a frame is doubted, or an epoch recovered
+  static constexpr uint64_t kCeilingAgeNs = 1'000'000;   // where a frame is doubted, or an epoch recovered
+  static constexpr uint64_t kClockEveryNs = 10'000'000;  // DeviceClock::kKept readings are 40 s
   static constexpr uint64_t kFreshNs =
       1'000'000'000;  // an empty log is watched as closely as a busy one for so long
 
@@ -157,6 +158,9 @@ class Drain {
   class Judge;
 
   // drain.cpp
+  // Reads the card's clock, where the last reading is older than that. Four round trips and a window move.
+  void read_clock(uint64_t older_than_ns);
+  uint64_t cycles_at(uint64_t host_ns);  // reads the clock where `host_ns` lies behind the last reading
   card::Access look_after(CoreState& core, uint64_t now_ns);
   void note_reset(CoreState& core, bool long_ago);
   void note_polled(const CoreState& core, uint64_t before_ns, bool had_canary);
@@ -350,9 +354,7 @@ class Drain {
   void publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest,
                              const Proof& in_buffer);
 
-  card::Card& card_;
   Attachment attachment_;
-  LogReader& logs_;
   Publisher& publisher_;
   shm::SegmentWriter& segment_;
   DrainOptions options_;
@@ -365,7 +367,7 @@ class Drain {
   size_t next_to_check_ = 0;
   std::vector<CoreState> cores_;
   DurationStats sweep_times_;
-  DeviceTime device_time_;
+  DeviceClock clock_;
   bool generation_settled_ = false;
   std::map<const CoreState*, std::pair<uint32_t, uint32_t>>
       widths_asked_;               // -> epoch and BRISC's index, when the log proved nothing

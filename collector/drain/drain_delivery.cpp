@@ -165,7 +165,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
   if (whole.empty() && walk.held && !judge.foreign_id) return;
   if (whole.empty() || !trusted) {
     lane.stuck.note(now_ns);
-    device_time_.sample(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
+    read_clock(kCeilingAgeNs);  // a clock that has jumped ahead shows it to the next visit
     core.notes |= shm::kRetried;
     ++retries_;
     if (whole.empty() && (over || lane.stuck.for_good(now_ns))) give_up(core, f, words);
@@ -203,7 +203,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
 }
 
 markers::Ceiling Drain::ceiling() const {
-  return {true, device_time_.ceiling(attachment_.clock())};
+  return {true, clock_.ceiling(attachment_.clock())};
 }
 
 // The words have been there for long and still are no frame: they are damaged. Skips to the next frame that

@@ -79,16 +79,7 @@ RecycleCore Drain::recycle_core(const CoreState& core) const {
 
 CoreRecycle::Deps Drain::recycle_deps() {
   Recycling& r = *options_.recycling;
-  return {card_,
-          logs_,
-          *r.writer,
-          attachment_,
-          r.options.limits,
-          [this](const RecycleCore& c, uint32_t risc, uint32_t word) {
-            return reader_.log_address(c.core, risc, word);
-          },
-          [this] { return ceiling(); },
-          r.options.audit};
+  return {reader_, *r.writer, attachment_, r.options.limits, [this] { return ceiling(); }, r.options.audit};
 }
 
 // At the end of a visit that found news.
@@ -157,7 +148,7 @@ void Drain::announce_fill(const CoreState& core, double filled) {
   const uint64_t ran_ns = attachment_.clock() - std::max(core.epoch.since_ns, attachment_.begun_ns);
   const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
   const double dram_mb = static_cast<double>(4 * bytes * device::kMaxRiscs * attachment_.core_count_per_dram *
-                                             card_.identity().dram_views.size()) /
+                                             reader_.identity().dram_views.size()) /
                          1e6;
   char text[700];
   std::snprintf(
@@ -220,7 +211,7 @@ Access Drain::go_on_recycling(CoreState& core) {
 void Drain::account_unresolved(CoreState& core, uint32_t risc, const CoreRecycle& recycle) {
   const bool not_cleared = !(recycle.cleared() >> risc & 1);
   core.account.between(risc, prove_recycled({.resolved = not_cleared}), core.lanes[risc].digest.last_time,
-                       device_time_.at(attachment_.clock()));
+                       cycles_at(attachment_.clock()));
 }
 
 // Where the lanes stand is not known. What may be missing is an interval; nothing is written any more.
@@ -305,7 +296,7 @@ void Drain::take_resolved_lane(CoreState& core, uint32_t risc, const CoreRecycle
   const LaneOutcome& o = result.lanes[risc];
   const bool cleared = result.cleared >> risc & 1;
   const bool found_again = o.verdict == Verdict::found_again;
-  const bool may_lag = card_.identity().arch->name == "blackhole";
+  const bool may_lag = reader_.identity().arch->name == "blackhole";
   if (found_again) account_lost_place(core, risc, o, result);
   account_cut_frames(core, risc, o);
   publish_new_frames(core, risc, result);
@@ -383,7 +374,7 @@ void Drain::account_lost_place(CoreState& core, uint32_t risc, const LaneOutcome
   if (found.frames.empty()) {
     const bool stayed = found.cursor == lane.cursor && !(result.cleared >> risc & 1);
     core.account.keep(risc, prove_same_place({.stayed = stayed, .never_delivered = !lane.delivered}));
-    return core.account.end_of_drops(risc, device_time_.at(result.read_time_ns));
+    return core.account.end_of_drops(risc, cycles_at(result.read_time_ns));
   }
   const std::span<const uint32_t> log(result.front[risc]);
   const NewFrame& first = found.frames.front();

@@ -50,7 +50,7 @@ Access Drain::check_one_core_now_and_then() {
 
 void Drain::close_workload() {
   const uint64_t now_ns = attachment_.clock();
-  const uint64_t now_cycles = device_time_.at(now_ns);
+  const uint64_t now_cycles = cycles_at(now_ns);
   const ControlSample none;  // of its indices nothing can be read any more
   for (CoreState& core : cores_) {
     const bool in_time = at_most_one_reset_since_known(core, now_ns);

@@ -74,7 +74,7 @@ std::span<const uint32_t> ascending(std::span<const uint32_t> buffer, uint64_t l
 bool Drain::holds_marker(std::span<const uint32_t> buffer) {
   if (buffer.size() <= kHead + 1 || !is_short(buffer[kHead])) return false;
   const uint64_t first = markers::marker_time(buffer[kHead], buffer[kHead + 1]);
-  if (later(first, ceiling().time)) device_time_.sample(kCeilingAgeNs);  // the clock may have jumped ahead
+  if (later(first, ceiling().time)) read_clock(kCeilingAgeNs);  // the clock may have jumped ahead
   return !later(first, ceiling().time);
 }
 

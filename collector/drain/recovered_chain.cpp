@@ -20,7 +20,7 @@ constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;  // holds any fr
 bool Drain::surely_old(const CoreState& core, uint32_t risc, uint32_t end,
                        const markers::FrameDigest& digest) {
   if (!core.lanes[risc].pushes_early) return true;
-  const uint64_t announced = device_time_.at(core.rewind.after_ns);
+  const uint64_t announced = cycles_at(core.rewind.after_ns);
   return end <= core.seen.host_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
 }
 

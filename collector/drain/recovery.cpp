@@ -19,7 +19,7 @@ constexpr int kSnapshotTries = 16;
 // taken as the new state.
 Access Drain::begin_epoch(CoreState& core) {
   core.polls.resets_checked = resets_.counted();
-  device_time_.sample(kCeilingAgeNs);
+  read_clock(kCeilingAgeNs);
   auto snap = sample(core);
   for (int i = 0; i < kSnapshotTries && snap; ++i) {
     const auto again = sample(core);
@@ -94,7 +94,7 @@ card::Expected<Drain::LastRun> Drain::look_at_last_run(const CoreState& core) {
   if (!brisc) return card::failed(brisc.error());
   const uint64_t opened = brisc->time_of(device::kFwStartWord), closed = brisc->time_of(device::kFwEndWord);
   const markers::FrameDigest& digest = core.lanes[0].digest;
-  const uint64_t looked = device_time_.at(core.polls.proven_ns);  // when it was open then, nothing came after
+  const uint64_t looked = cycles_at(core.polls.proven_ns);  // when it was open then, nothing came after
   if (closed == 0 || (!digest.known && !core.rewind.pending())) {
     const bool new_one = closed == 0 && opened != 0 && markers::clock_difference(opened, looked) > 0;
     return new_one ? LastRun::open : LastRun::delivered;
@@ -202,7 +202,7 @@ card::Expected<bool> Drain::was_idle(const CoreState& core) {
       const auto slots = reader_.slots(core.core, 0);
       if (!slots) return card::failed(slots.error());
       const uint64_t began = slots->time_of(device::kFwStartWord);
-      return began == 0 || markers::clock_difference(began, device_time_.at(core.polls.proven_ns)) <= 0;
+      return began == 0 || markers::clock_difference(began, cycles_at(core.polls.proven_ns)) <= 0;
     }
     case device::Mode::accumulate:  // BRISC's slots hold no launch; what L1 holds is evidence of its own
       break;
@@ -214,7 +214,7 @@ card::Expected<bool> Drain::was_idle(const CoreState& core) {
 // since the poll before, and is in no log, went by unseen: a closed run with a kernel, or a buffer that
 // was begun again because a quick push has emptied it.
 Access Drain::check_never_seen(CoreState& core, bool& decided) {
-  const uint64_t before = device_time_.at(core.polls.before_ns);
+  const uint64_t before = cycles_at(core.polls.before_ns);
   bool ran = false, begun = false;
   for (uint32_t r = 0; r < core.core.riscs && !ran; ++r) {
     const auto slots = reader_.slots(core.core, r, true);

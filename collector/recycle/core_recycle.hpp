@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/attach/attach.hpp"
-#include "collector/io/log_reader.hpp"
+#include "collector/attach/core_reader.hpp"
 #include "collector/recycle/recycle_resolve.hpp"
 #include "driver_iface/expected.hpp"
 #include "driver_iface/index_writer.hpp"
@@ -58,12 +57,10 @@ class CoreRecycle {
     not_now,   // nothing was written; why() when it can never be
   };
   struct Deps {
-    card::Card& card;
-    LogReader& logs;
+    const CoreReader& reader;
     card::IndexWriter& writer;
     const Attachment& attachment;
     RecycleLimits limits;
-    std::function<uint64_t(const RecycleCore&, uint32_t risc, uint32_t word)> address;  // in the core's bank
     std::function<markers::Ceiling()> ceiling;
     std::function<void(const std::string&)> audit;  // a line a write and a line a verdict
   };
@@ -116,7 +113,6 @@ class CoreRecycle {
     // Runs whose frames an index can show at most.
     int64_t most() const { return int64_t{runs_after} + (idle() ? 0 : 1); }
   };
-  card::Access read_words(uint32_t first, uint32_t words, uint32_t* out);
   card::Expected<ControlSample> sample_control();
   card::Expected<bool> fixed_words_hold(std::vector<uint32_t>& baseline);  // false: why_ says what differs
   card::Expected<Step> clear();

@@ -49,8 +49,8 @@ Expected<bool> CoreRecycle::read_on() {
     const uint32_t count = std::min(budget, end - from);
     if (count == 0) return false;
     std::vector<uint64_t> raw(count / 2);
-    const LogRead one{core_.core.bank, deps_.address(core_, find_risc_, from), raw};
-    if (const Access a = deps_.logs.read({&one, 1}); a != Access::ok) return failed(a);
+    if (const Access a = deps_.reader.log(core_.core, find_risc_, from, raw); a != Access::ok)
+      return failed(a);
     const auto* begin = reinterpret_cast<const uint32_t*>(raw.data());
     words.insert(words.end(), begin, begin + count);
     budget -= count;

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kBytes = 31728;  // of a log: 661 programs of 48 bytes
 constexpr uint32_t kBase = 4096, kFrames = 150, kFrameWords = 12;
 constexpr uint32_t kBankBytes = 6 * 64000;  // all usual sizes lie in it
-constexpr uint64_t kBegun = 1'000'000;  // device time at attaching
+constexpr uint64_t kBegun = 1'000'000;      // device time at attaching
 
 // A launch's frame, or a push of accumulating firmware: of that, ids and slots are unset, and the zone stands behind them.
 test::Words frame_at(uint64_t t, uint32_t identity, uint32_t launch, device::Mode mode) {
@@ -72,11 +72,12 @@ uint32_t learnt_of(uint32_t hint, uint32_t frames_landed, KnownMode mode = {}) {
   attachment.begun_cycles = kBegun;
   MemoryLogs logs(*attachment.layout, mode.is);
   BusyCard card;
+  const CoreReader reader(card, logs, attachment);
   RegionSize size(attachment, 0, 1, {hint});
   RegionSize::HostEnd landed;
   landed.fill(frames_landed * static_cast<uint32_t>(frame_at(kBegun, 0, 1, mode.is).size()));
   const device::Mode believed = mode.known ? mode.is : device::Mode::normal;
-  size.learn(card, logs, {}, {landed, landed, frames_landed, believed, mode.known, !mode.known});
+  size.learn(reader, {}, {landed, landed, frames_landed, believed, mode.known, !mode.known});
   return size.known() ? size.bytes() : 0;
 }
 

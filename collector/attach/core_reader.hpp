@@ -1,5 +1,6 @@
-// What is read of a core on the card: words of its control vector, its buffers in L1, and its lanes' logs. The only access to the
-// card that the drain has of its own; what was read goes out as values. An error is a card that is gone or in doubt.
+// All that is read of a card whose profiler was found: words of control vectors, buffers in L1, logs in DRAM, the wall clock. The only
+// access to the card that the drain, recycling and the search for the logs' size have; what was read goes out as values. An error is a
+// card that is gone or in doubt.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
-#include "collector/attach/region_size.hpp"
 #include "collector/io/log_reader.hpp"
 #include "driver_iface/expected.hpp"
 #include "firmware_markers/control_vector.hpp"
@@ -49,7 +49,8 @@ struct L1Slots {
 class CoreReader {
  public:
   // All must outlive the reader. A layout or size that is found out later counts from then on.
-  CoreReader(card::Card& card, LogReader& logs, const Attachment& attachment, const RegionSize& region_size);
+  CoreReader(card::Card& card, LogReader& logs, const Attachment& attachment);
+  void use_log_bytes(uint32_t bytes) { log_bytes_ = bytes; }  // of each lane
 
   card::Expected<ControlSample> sample(const AttachedCore& core, bool with_stored) const;
   // One line, that of RUN_COUNTER, or of the indices where no run was recorded: no index, or count, is below that of `before`.
@@ -68,6 +69,18 @@ class CoreReader {
   using FirstMarker = std::array<uint32_t, device::kFirstCustomWord + 2>;
   card::Expected<FirstMarker> first_marker(const AttachedCore& core, uint32_t risc) const;
 
+  // Without judgement: words from `first` on, and a stretch of L1, whose address is a multiple of 8.
+  card::Access control_words(const AttachedCore& core, uint32_t first, std::span<uint32_t> words) const;
+  card::Access l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const;
+  card::Access memory(const LogRead& read) const { return logs_.read({&read, 1}); }
+  void use_memory_numbering(unsigned way) const { card_.use_memory_numbering(way); }
+  // Of a Tensix tile: Ethernet tiles may count from another origin.
+  card::Expected<uint64_t> wall_clock() const;
+  const card::Identity& identity() const { return card_.identity(); }
+  card::Transactions transactions() const { return card_.transactions(); }
+  uint64_t line_allowance_ns() const { return card_.line_allowance_ns(); }
+  card::Access doubt_tile(const AttachedCore& core) const { return card_.doubt(core.at); }
+
   LogRead log_read(const AttachedCore& core, uint32_t risc, uint32_t word, std::span<uint64_t> into) const {
     return {core.bank, log_address(core, risc, word), into};
   }
@@ -85,14 +98,14 @@ class CoreReader {
   };
   static Part part(uint32_t first, uint32_t last);
   card::Access read_part(const AttachedCore& core, const Part& part, std::span<uint32_t> words) const;
-  card::Access read_l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const;
   const device::Format& format() const { return attachment_.layout->format; }
   uint32_t last_address_word() const;
 
   card::Card& card_;
   LogReader& logs_;
   const Attachment& attachment_;
-  const RegionSize& region_size_;
+  uint32_t log_bytes_ = 0;
+  card::Coord clock_tile_;
   std::vector<Part> poll_parts_;
 };
 

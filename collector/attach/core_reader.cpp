@@ -1,4 +1,4 @@
-#include "collector/drain/core_reader.hpp"
+#include "collector/attach/core_reader.hpp"
 
 #include <algorithm>
 
@@ -13,6 +13,12 @@ using card::Window;
 
 constexpr size_t kVectorWords = 68;
 using VectorWords = std::array<uint32_t, kVectorWords>;
+
+card::Coord first_tensix(const Attachment& attachment) {
+  for (const AttachedCore& core : attachment.cores)
+    if (core.kind == markers::CoreKind::tensix) return core.at;
+  return {};
+}
 
 const uint32_t* words_of(std::span<const uint64_t> raw) {
   return reinterpret_cast<const uint32_t*>(raw.data());
@@ -40,9 +46,8 @@ bool L1Slots::holds_later(uint32_t word, uint64_t since) const {
          markers::clock_difference(time_of(word), since) > 0;
 }
 
-CoreReader::CoreReader(card::Card& card, LogReader& logs, const Attachment& attachment,
-                       const RegionSize& region_size)
-    : card_(card), logs_(logs), attachment_(attachment), region_size_(region_size) {
+CoreReader::CoreReader(card::Card& card, LogReader& logs, const Attachment& attachment)
+    : card_(card), logs_(logs), attachment_(attachment), clock_tile_(first_tensix(attachment)) {
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const device::Format& f = format();
   const uint32_t last_index = f.host_end + device::kMaxRiscs - 1u;
@@ -64,15 +69,29 @@ uint32_t CoreReader::last_address_word() const {
 Access CoreReader::read_part(const AttachedCore& core, const Part& part, std::span<uint32_t> words) const {
   std::array<uint64_t, kVectorWords / 2> raw;
   const std::span<uint64_t> into(raw.data(), part.words / 2);
-  const Access a = read_l1(core, core.control_address + 4 * part.first_word, into);
+  const Access a = l1(core, core.control_address + 4 * part.first_word, into);
   if (a == Access::ok) std::copy_n(words_of(into), part.words, words.begin() + part.first_word);
   return a;
 }
 
-Access CoreReader::read_l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const {
+Access CoreReader::l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const {
   const Access a = card_.aim(Window::control, core.at, address);
   if (a != Access::ok) return a;
   return card_.copy(Window::control, address & (card::kWindowBytes - 1), into);
+}
+
+Access CoreReader::control_words(const AttachedCore& core, uint32_t first, std::span<uint32_t> words) const {
+  VectorWords all{};
+  const auto last = first + static_cast<uint32_t>(words.size()) - 1;
+  const Access a = read_part(core, part(first, last), all);
+  if (a == Access::ok) std::copy_n(all.begin() + first, words.size(), words.begin());
+  return a;
+}
+
+card::Expected<uint64_t> CoreReader::wall_clock() const {
+  uint64_t cycles = 0;
+  if (const Access a = card_.wall_clock(clock_tile_, cycles); a != Access::ok) return failed(a);
+  return cycles;
 }
 
 card::Expected<ControlSample> CoreReader::sample(const AttachedCore& core, bool with_stored) const {
@@ -151,14 +170,13 @@ card::Expected<bool> CoreReader::host_has_read(const AttachedCore& core) const {
 
 card::Expected<markers::ControlVector> CoreReader::vector(const AttachedCore& core) const {
   std::vector<uint64_t> raw(format().control_words / 2);
-  if (const Access a = read_l1(core, core.control_address, raw); a != Access::ok) return failed(a);
+  if (const Access a = l1(core, core.control_address, raw); a != Access::ok) return failed(a);
   return markers::parse_control_vector({words_of(raw), format().control_words}, *attachment_.layout);
 }
 
 card::Expected<std::vector<uint32_t>> CoreReader::buffer(const AttachedCore& core, uint32_t risc) const {
   std::array<uint64_t, device::kBufferWords / 2> raw;
-  if (const Access a = read_l1(core, core.buffer_address + 4 * risc * device::kBufferWords, raw);
-      a != Access::ok)
+  if (const Access a = l1(core, core.buffer_address + 4 * risc * device::kBufferWords, raw); a != Access::ok)
     return failed(a);
   return std::vector<uint32_t>(words_of(raw), words_of(raw) + device::kBufferWords);
 }
@@ -167,8 +185,7 @@ card::Expected<L1Slots> CoreReader::slots(const AttachedCore& core, uint32_t ris
                                           bool with_first_marker) const {
   std::array<uint64_t, 5> raw{};
   const uint32_t address = core.buffer_address + 4 * (risc * device::kBufferWords + device::kFwStartWord);
-  if (const Access a = read_l1(core, address, std::span(raw).first(with_first_marker ? 5 : 4));
-      a != Access::ok)
+  if (const Access a = l1(core, address, std::span(raw).first(with_first_marker ? 5 : 4)); a != Access::ok)
     return failed(a);
   L1Slots slots;
   std::copy_n(words_of(raw), slots.words.size(), slots.words.begin());
@@ -179,7 +196,7 @@ card::Expected<CoreReader::FirstMarker> CoreReader::first_marker(const AttachedC
                                                                  uint32_t risc) const {
   std::array<uint64_t, 1> raw;
   const uint32_t address = core.buffer_address + 4 * (risc * device::kBufferWords + device::kFirstCustomWord);
-  if (const Access a = read_l1(core, address, raw); a != Access::ok) return failed(a);
+  if (const Access a = l1(core, address, raw); a != Access::ok) return failed(a);
   FirstMarker buffer{};
   std::copy_n(words_of(raw), 2, buffer.begin() + device::kFirstCustomWord);
   return buffer;
@@ -187,7 +204,7 @@ card::Expected<CoreReader::FirstMarker> CoreReader::first_marker(const AttachedC
 
 uint64_t CoreReader::log_address(const AttachedCore& core, uint32_t risc, uint32_t word) const {
   return markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram, attachment_.dram_base,
-                            region_size_.bytes())
+                            log_bytes_)
              .address +
          uint64_t{word} * 4;
 }
