@@ -9,7 +9,6 @@ namespace {
 
 using card::Access;
 using card::failed;
-using card::Window;
 
 constexpr size_t kVectorWords = 68;
 using VectorWords = std::array<uint32_t, kVectorWords>;
@@ -46,8 +45,8 @@ bool L1Slots::holds_later(uint32_t word, uint64_t since) const {
          markers::clock_difference(time_of(word), since) > 0;
 }
 
-CoreReader::CoreReader(card::Card& card, LogReader& logs, const Attachment& attachment)
-    : card_(card), logs_(logs), attachment_(attachment), clock_tile_(first_tensix(attachment)) {
+CoreReader::CoreReader(CardPort& port, const Attachment& attachment)
+    : port_(port), attachment_(attachment), clock_tile_(first_tensix(attachment)) {
   // RUN_COUNTER is fetched first: indices read after it cannot lag behind it.
   const device::Format& f = format();
   const uint32_t last_index = f.host_end + device::kMaxRiscs - 1u;
@@ -75,9 +74,7 @@ Access CoreReader::read_part(const AttachedCore& core, const Part& part, std::sp
 }
 
 Access CoreReader::l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const {
-  const Access a = card_.aim(Window::control, core.at, address);
-  if (a != Access::ok) return a;
-  return card_.copy(Window::control, address & (card::kWindowBytes - 1), into);
+  return port_.l1(core.at, address, into);
 }
 
 Access CoreReader::control_words(const AttachedCore& core, uint32_t first, std::span<uint32_t> words) const {
@@ -88,17 +85,11 @@ Access CoreReader::control_words(const AttachedCore& core, uint32_t first, std::
   return a;
 }
 
-card::Expected<uint64_t> CoreReader::wall_clock() const {
-  uint64_t cycles = 0;
-  if (const Access a = card_.wall_clock(clock_tile_, cycles); a != Access::ok) return failed(a);
-  return cycles;
-}
-
 card::Expected<ControlSample> CoreReader::sample(const AttachedCore& core, bool with_stored) const {
   VectorWords words{};
   const device::Format& f = format();
   ControlSample sample;
-  sample.read_time_ns = attachment_.clock();
+  sample.read_time_ns = port_.now_ns();
   if (with_stored)
     if (const Access a = read_part(core, part(f.device_end, f.device_end + device::kMaxRiscs - 1u), words);
         a != Access::ok)
@@ -112,7 +103,7 @@ card::Expected<ControlSample> CoreReader::sample(const AttachedCore& core, bool 
   const bool unanswered =
       sample.run_counter == ~0u || std::count(sample.host_end.begin(), sample.host_end.end(), ~0u) != 0;
   if (unanswered)
-    if (const Access a = card_.doubt(core.at); a != Access::ok) return failed(a);
+    if (const Access a = port_.doubt_tile(core.at); a != Access::ok) return failed(a);
   return sample;
 }
 
@@ -150,7 +141,7 @@ card::Expected<FirmwareIdentity> CoreReader::identity(const AttachedCore& core) 
   const Part identity = part(f.dram_address, std::max<uint32_t>(f.core_count_per_dram, last_address_word()));
   if (const Access a = read_part(core, identity, words); a != Access::ok) return failed(a);
   if (words[f.dram_address] == ~0u && words[f.flat_id] == ~0u)
-    if (const Access a = card_.doubt(core.at); a != Access::ok) return failed(a);
+    if (const Access a = port_.doubt_tile(core.at); a != Access::ok) return failed(a);
   const auto first = words.begin() + f.risc_dram_address;
   return FirmwareIdentity{
       words[f.dram_address], words[f.flat_id], words[f.core_count_per_dram],
@@ -212,15 +203,11 @@ uint64_t CoreReader::log_address(const AttachedCore& core, uint32_t risc, uint32
 Access CoreReader::log(const AttachedCore& core, uint32_t risc, uint32_t word,
                        std::span<uint64_t> into) const {
   const LogRead read = log_read(core, risc, word, into);
-  return logs_.read({&read, 1});
+  return port_.logs({&read, 1});
 }
 
 bool CoreReader::silent(std::span<const uint32_t> words) {
   return words.size() >= 4 && std::all_of(words.begin(), words.end(), [](uint32_t w) { return w == ~0u; });
-}
-
-Access CoreReader::doubt_bank(const AttachedCore& core) const {
-  return card_.doubt(card_.identity().dram_views[core.bank].endpoint);
 }
 
 }  // namespace ttc::collect

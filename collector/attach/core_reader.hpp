@@ -1,6 +1,5 @@
-// All that is read of a card whose profiler was found: words of control vectors, buffers in L1, logs in DRAM, the wall clock. The only
-// access to the card that the drain, recycling and the search for the logs' size have; what was read goes out as values. An error is a
-// card that is gone or in doubt.
+// What is read of a card whose profiler was found, as values: words of control vectors, buffers in L1, logs in DRAM. Which words these
+// are depends on the layout. Pure but for the port. An error is a card that is gone or in doubt.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,8 +8,7 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
-#include "collector/io/log_reader.hpp"
-#include "driver_iface/expected.hpp"
+#include "collector/attach/card_port.hpp"
 #include "firmware_markers/control_vector.hpp"
 
 namespace ttc::collect {
@@ -49,7 +47,7 @@ struct L1Slots {
 class CoreReader {
  public:
   // All must outlive the reader. A layout or size that is found out later counts from then on.
-  CoreReader(card::Card& card, LogReader& logs, const Attachment& attachment);
+  CoreReader(CardPort& port, const Attachment& attachment);
   void use_log_bytes(uint32_t bytes) { log_bytes_ = bytes; }  // of each lane
 
   card::Expected<ControlSample> sample(const AttachedCore& core, bool with_stored) const;
@@ -72,24 +70,25 @@ class CoreReader {
   // Without judgement: words from `first` on, and a stretch of L1, whose address is a multiple of 8.
   card::Access control_words(const AttachedCore& core, uint32_t first, std::span<uint32_t> words) const;
   card::Access l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const;
-  card::Access memory(const LogRead& read) const { return logs_.read({&read, 1}); }
-  void use_memory_numbering(unsigned way) const { card_.use_memory_numbering(way); }
+  card::Access memory(const LogRead& read) const { return port_.logs({&read, 1}); }
+  void use_memory_numbering(unsigned way) const { port_.use_memory_numbering(way); }
   // Of a Tensix tile: Ethernet tiles may count from another origin.
-  card::Expected<uint64_t> wall_clock() const;
-  const card::Identity& identity() const { return card_.identity(); }
-  card::Transactions transactions() const { return card_.transactions(); }
-  uint64_t line_allowance_ns() const { return card_.line_allowance_ns(); }
-  card::Access doubt_tile(const AttachedCore& core) const { return card_.doubt(core.at); }
+  card::Expected<uint64_t> wall_clock() const { return port_.wall_clock(clock_tile_); }
+  uint64_t now_ns() const { return port_.now_ns(); }
+  card::Transactions transactions() const { return port_.transactions(); }
+  uint64_t line_allowance_ns() const { return port_.line_allowance_ns(); }
+  card::Access doubt_tile(const AttachedCore& core) const { return port_.doubt_tile(core.at); }
+  card::Access doubt_bank(const AttachedCore& core) const { return port_.doubt_bank(core.bank); }
+  card::Access clear_indices(size_t place, uint32_t lanes) const { return port_.clear_indices(place, lanes); }
 
   LogRead log_read(const AttachedCore& core, uint32_t risc, uint32_t word, std::span<uint64_t> into) const {
     return {core.bank, log_address(core, risc, word), into};
   }
   card::Access log(const AttachedCore& core, uint32_t risc, uint32_t word, std::span<uint64_t> into) const;
-  card::Access logs(std::span<const LogRead> reads) const { return logs_.read(reads); }
+  card::Access logs(std::span<const LogRead> reads) const { return port_.logs(reads); }
   uint64_t log_address(const AttachedCore& core, uint32_t risc, uint32_t word) const;
   // A load that was not answered. No four words of a frame are all-ones but those of one rare payload.
   static bool silent(std::span<const uint32_t> words);
-  card::Access doubt_bank(const AttachedCore& core) const;
 
  private:
   // A run of control words that is fetched in one go: an even number of them, from an even one on.
@@ -101,8 +100,7 @@ class CoreReader {
   const device::Format& format() const { return attachment_.layout->format; }
   uint32_t last_address_word() const;
 
-  card::Card& card_;
-  LogReader& logs_;
+  CardPort& port_;
   const Attachment& attachment_;
   uint32_t log_bytes_ = 0;
   card::Coord clock_tile_;

@@ -142,37 +142,30 @@ Access RegionSize::try_running(const CoreReader& reader, const AttachedCore& cor
 }
 
 // The sample that stands furthest behind in its log is overwritten last.
-void RegionSize::begin_search(const AttachedCore& core, const Polled& polled,
+void RegionSize::begin_search(const CoreReader& reader, const AttachedCore& core, const Polled& polled,
                               std::span<const Sample> samples) {
   const Sample* best = nullptr;
   for (const Sample& sample : samples)
     if (!says_nothing(core, sample.risc) && (!best || sample.log_words > best->log_words)) best = &sample;
   if (best)
-    search_ = Search{core,
-                     lane_of(core, best->risc, polled.mode),
-                     *best,
-                     best->log_words,
-                     polled.run_counter,
-                     attachment_.clock()};
+    search_ = Search{
+        core,           lane_of(core, best->risc, polled.mode), *best, best->log_words, polled.run_counter,
+        reader.now_ns()};
 }
 
 // Of a core that does not rest: the words that have landed until now.
-void RegionSize::search_running(const AttachedCore& core, const Polled& polled) {
+void RegionSize::search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   for (uint32_t r = 0; r < device::kMaxRiscs && !search_; ++r)
     if (!says_nothing(core, r) && polled.landed_end[r] >= device::kFirstCustomWord)
-      search_ = Search{core,
-                       lane_of(core, r, polled.mode),
-                       {},
-                       polled.landed_end[r],
-                       polled.run_counter,
-                       attachment_.clock()};
+      search_ = Search{
+          core, lane_of(core, r, polled.mode), {}, polled.landed_end[r], polled.run_counter, reader.now_ns()};
 }
 
 // Sizes count as compared only where the sample was still in its log behind them.
 Access RegionSize::go_on_searching(const CoreReader& reader) {
   Search& search = *search_;
   search.skipped = 0;
-  if (attachment_.clock() - search.taken_ns < kSurelyLandedNs) return Access::ok;
+  if (reader.now_ns() - search.taken_ns < kSurelyLandedNs) return Access::ok;
   // Below, the log would have no room for what it holds.
   const uint32_t least = search.log_words * 4 / kBytesWithSums;
   const uint32_t first = std::max(next_count_, least),
@@ -312,7 +305,7 @@ Access RegionSize::try_resting(const CoreReader& reader, const AttachedCore& cor
   for (const Sample& sample : *samples)
     if (const Access a = try_sizes(reader, core, sample, sizes); a != Access::ok) return a;
   count_votes(reader);
-  if (votes_.empty() && !given_ && polled.mode_known) begin_search(core, polled, *samples);
+  if (votes_.empty() && !given_ && polled.mode_known) begin_search(reader, core, polled, *samples);
   return Access::ok;
 }
 
@@ -340,7 +333,7 @@ Access RegionSize::learn(const CoreReader& reader, const AttachedCore& core, con
   if (known()) return Access::ok;
   if (const Access a = try_resting(reader, core, polled); a != Access::ok) return a;
   const bool may_search = polled.mode_known && polled.mode == device::Mode::normal;
-  if (!known() && votes_.empty() && !given_ && !search_ && may_search) search_running(core, polled);
+  if (!known() && votes_.empty() && !given_ && !search_ && may_search) search_running(reader, core, polled);
   return Access::ok;
 }
 

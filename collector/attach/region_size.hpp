@@ -115,8 +115,9 @@ class RegionSize {
   card::Expected<bool> log_stands_at(const CoreReader& reader, const markers::LogPlace& place,
                                      const markers::Lane& lane, uint32_t landed) const;
   markers::Lane lane_of(const AttachedCore& core, uint32_t risc, device::Mode mode) const;
-  void begin_search(const AttachedCore& core, const Polled& polled, std::span<const Sample> samples);
-  void search_running(const AttachedCore& core, const Polled& polled);
+  void begin_search(const CoreReader& reader, const AttachedCore& core, const Polled& polled,
+                    std::span<const Sample> samples);
+  void search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
   card::Access go_on_searching(const CoreReader& reader);
 
   const Attachment& attachment_;

@@ -25,13 +25,15 @@ bool has_canary(const CoreState& core) {
 
 Drain::Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
              shm::SegmentWriter& segment, const DrainOptions& options, Carried carried)
-    : attachment_(attachment),
+    : facts_{card.identity().dram_views.size(), card.identity().arch->name == "blackhole"},
+      attachment_(attachment),
       publisher_(publisher),
       segment_(segment),
       options_(options),
       region_size_(attachment, options.bytes_per_risc, card.memory_numberings(),
                    RegionSize::sizes_asked_for(attachment.workload_pid)),
-      reader_(card, logs, attachment_),
+      port_(card, logs, attachment.clock, options.recycling ? options.recycling->writer.get() : nullptr),
+      reader_(port_, attachment_),
       losses_([this](const shm::LossRecord& r) { untold_losses_.push_back(r); }, std::move(carried.lost)),
       clock_({attachment.begun_ns, attachment.begun_cycles}, card.identity().aiclk_mhz),
       mode_settled_(attachment.mode_given || attachment.layout->format.trace_status == 0) {
@@ -90,7 +92,7 @@ card::Transactions Drain::transactions() const {
 }
 
 void Drain::read_clock(uint64_t older_than_ns) {
-  const uint64_t host_ns = attachment_.clock();
+  const uint64_t host_ns = reader_.now_ns();
   if (host_ns - clock_.newest_ns() < older_than_ns) return;
   if (const auto cycles = reader_.wall_clock())  // else the next visit meets the same trouble
     clock_.add({host_ns, *cycles});
@@ -248,8 +250,8 @@ std::string Drain::place_of(const CoreState& core) {
 
 // The payload waits. Usually for a run or two; where it does not end, the user has to know.
 void Drain::report_waiting(uint64_t& since_ns, const std::string& why) {
-  if (since_ns == 0) since_ns = attachment_.clock();
-  if (waiting_reported_ || attachment_.clock() - since_ns < kReportWaitingNs) return;
+  if (since_ns == 0) since_ns = reader_.now_ns();
+  if (waiting_reported_ || reader_.now_ns() - since_ns < kReportWaitingNs) return;
   waiting_reported_ = true;
   if (options_.report) options_.report("markers wait in the logs: " + why);
 }
@@ -262,7 +264,7 @@ void Drain::report_losses() {
 
 // A host reset was noticed. `long_ago`: another one may have passed in front of it.
 void Drain::note_reset(CoreState& core, bool long_ago) {
-  core.rewind.note(core.polls, long_ago, attachment_.clock());
+  core.rewind.note(core.polls, long_ago, reader_.now_ns());
   if (core.core.kind == markers::CoreKind::tensix) resets_.noticed(core.rewind.after_ns);
 }
 
@@ -288,7 +290,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
   if (result == Access::gone) return result;
   // Busy cores often, idle ones ever more rarely, down to the stated worst case.
   const bool fresh_epoch = core.lanes[0].delivered && core.seen.run_counter == 0 &&
-                           attachment_.clock() - core.epoch.since_ns < kFreshNs;
+                           reader_.now_ns() - core.epoch.since_ns < kFreshNs;
   core.visits.interval_ns = news || fresh_epoch
                                 ? options_.busy_interval_ns
                                 : std::min(options_.idle_interval_ns,
@@ -301,7 +303,7 @@ Access Drain::look_after(CoreState& core, uint64_t now_ns) {
 }
 
 Access Drain::sweep(uint64_t now_ns, bool all) {
-  const uint64_t started = attachment_.clock();
+  const uint64_t started = reader_.now_ns();
   last_chance_ = ending_ && all;
   skipped_words_ = false;
   ending_ = ending_ || all;
@@ -318,7 +320,7 @@ Access Drain::sweep(uint64_t now_ns, bool all) {
   }
   if (result != Access::gone && !firmware_changed_) result = check_one_core_now_and_then();
   ++sweeps_;
-  sweep_times_.add(attachment_.clock() - started);
+  sweep_times_.add(reader_.now_ns() - started);
   store_counters();
   publisher_.end_sweep();
   return result;

@@ -51,6 +51,7 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
+#include "collector/attach/card_access.hpp"
 #include "collector/attach/core_reader.hpp"
 #include "collector/attach/region_size.hpp"
 #include "collector/continuity/device_clock.hpp"
@@ -88,6 +89,12 @@ struct Carried {
   uint64_t recovered_words = 0, unparsable_words = 0, dropped_runs = 0;
   std::vector<shm::LossRecord> lost;
   card::Transactions transactions;
+};
+
+// Of the card's kind.
+struct CardFacts {
+  size_t banks;          // of DRAM
+  bool indices_may_lag;  // a core may use a cached index after a store of recycling
 };
 
 class Drain {
@@ -354,11 +361,13 @@ class Drain {
   void publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vector<uint32_t>& rest,
                              const Proof& in_buffer);
 
+  const CardFacts facts_;
   Attachment attachment_;
   Publisher& publisher_;
   shm::SegmentWriter& segment_;
   DrainOptions options_;
   RegionSize region_size_;
+  CardAccess port_;
   CoreReader reader_;
   LossLog losses_;
   std::vector<shm::LossRecord> untold_losses_;

@@ -133,7 +133,7 @@ bool Drain::settled(CoreState& core, LaneState& lane, std::span<const uint32_t> 
   const bool later = start != 0 && markers::clock_difference(start, lane.first_words.start()) > 0;
   core.account.keep_all(prove_no_launch_between(
       {.first_seen = lane.first_words.none() || !lane.digest.known, .not_later = !later}));
-  lane.first_words.see(words, start, attachment_.clock());
+  lane.first_words.see(words, start, reader_.now_ns());
   return false;
 }
 
@@ -203,7 +203,7 @@ void Drain::accept(CoreState& core, const Fetched& f, const uint64_t* slot, cons
 }
 
 markers::Ceiling Drain::ceiling() const {
-  return {true, clock_.ceiling(attachment_.clock())};
+  return {true, clock_.ceiling(reader_.now_ns())};
 }
 
 // The words have been there for long and still are no frame: they are damaged. Skips to the next frame that
@@ -265,16 +265,16 @@ Access Drain::deliver(CoreState& core, const ControlSample& snap, uint64_t now_n
     reads[i] = reader_.log_read(core.core, f.risc, f.lane->cursor - f.lead,
                                 {slot + from / 8, round8(4ull * (f.lead + f.words + f.ahead)) / 8});
   }
-  const uint64_t begun_ns = attachment_.clock();
+  const uint64_t begun_ns = reader_.now_ns();
   if (const Access a = reader_.logs({reads.data(), fetched.size()}); a != Access::ok) return a;
-  const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = attachment_.clock() - begun_ns;
+  const uint64_t lines = bytes / card::kLineBytes + fetched.size(), took_ns = reader_.now_ns() - begun_ns;
   const bool interrupted = took_ns > 2 * lines * line_ns_ + timing::kLandedNs;
   line_ns_ = (3 * line_ns_ + std::min(took_ns / lines, 2 * line_ns_ + timing::kLandedNs)) / 4;
   const auto stands = unrewound(core, snap, fetched, slot, interrupted);
   if (!stands) return stands.error();
   if (!*stands) note_reset(core, false);
   // Delayed for so long that an epoch may have passed: polled again.
-  const bool held_up = attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs;
+  const bool held_up = reader_.now_ns() - snap.read_time_ns > timing::kPollDeadlineNs;
   if (held_up) ++missed_poll_deadlines_;
   const auto same_epoch =
       prove_same_epoch({.counters_not_back = *stands, .canaries_intact = *stands, .in_time = !held_up});
@@ -289,7 +289,7 @@ Access Drain::deliver(CoreState& core, const ControlSample& snap, uint64_t now_n
   const Publisher::Span& last = spans.back();
   publisher_.publish_words(slot, last.data_offset + round8(4ull * last.word_count),
                            chunk_core(core, snap.run_counter, snap.read_time_ns, core.notes), spans);
-  if (options_.seen) options_.seen(core.core.at, core.lanes[last.risc].digest.last_time, attachment_.clock());
+  if (options_.seen) options_.seen(core.core.at, core.lanes[last.risc].digest.last_time, reader_.now_ns());
   core.notes = 0;
   return Access::ok;
 }

@@ -24,9 +24,9 @@ bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
   // By what the card's clock really showed then: a clock that runs slower than it was said to takes longer for as many cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
-      deadline_ns < attachment_.clock() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;
+      deadline_ns < reader_.now_ns() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;
   if (!unseen || core.core.kind == markers::CoreKind::tensix) return unseen;
-  return resets_.since(last_known(core), attachment_.clock()) != 0;
+  return resets_.since(last_known(core), reader_.now_ns()) != 0;
 }
 
 // The host resets all cores at once. Where this one is polled rarely, the others count its resets from here on.

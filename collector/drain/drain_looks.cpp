@@ -15,7 +15,7 @@ constexpr uint32_t kCanaryEvery = 16;  // quiet polls
 
 // The front of an empty log, where one doubts, and then the vector.
 Access Drain::look_at(CoreState& core, Look& look) {
-  look.begun_ns = attachment_.clock();
+  look.begun_ns = reader_.now_ns();
   const bool late = Polls::too_late(core.polls.last_ns, look.begun_ns);
   look.in_doubt =
       region_size_.known() && !core.rewind.pending() &&
@@ -90,7 +90,7 @@ void Drain::note_indices(CoreState& core, const ControlSample& snap) const {
   core.seen.host_end = snap.host_end;
   core.seen.run_counter = snap.run_counter;
   core.recycling.referee.see(snap.run_counter);
-  core.landing.note(snap.host_end, snap.read_time_ns, attachment_.clock());
+  core.landing.note(snap.host_end, snap.read_time_ns, reader_.now_ns());
 }
 
 }  // namespace ttc::collect

@@ -79,7 +79,7 @@ RecycleCore Drain::recycle_core(const CoreState& core) const {
 
 CoreRecycle::Deps Drain::recycle_deps() {
   Recycling& r = *options_.recycling;
-  return {reader_, *r.writer, attachment_, r.options.limits, [this] { return ceiling(); }, r.options.audit};
+  return {reader_, attachment_, r.options.limits, [this] { return ceiling(); }, r.options.audit};
 }
 
 // At the end of a visit that found news.
@@ -100,10 +100,10 @@ Access Drain::consider_recycling(CoreState& core, const ControlSample& snap) {
     return Access::ok;
   }
   const bool just_reset =
-      core.account.epoch() != 0 && attachment_.clock() - core.epoch.since_ns < kQuietAfterResetNs;
+      core.account.epoch() != 0 && reader_.now_ns() - core.epoch.since_ns < kQuietAfterResetNs;
   if (just_reset && filled < recycling.options.limits.any_moment_fill) return Access::ok;
   const RecycleLimits& limits = recycling.options.limits;
-  const bool rests = state.ended_ns != 0 && attachment_.clock() - state.ended_ns < limits.rest_ns;
+  const bool rests = state.ended_ns != 0 && reader_.now_ns() - state.ended_ns < limits.rest_ns;
   if (rests && filled < limits.any_moment_fill) return Access::ok;
   for (const LaneState& lane : core.lanes)
     if (lane.stuck.any()) return Access::ok;
@@ -125,7 +125,7 @@ Access Drain::consider_recycling(CoreState& core, const ControlSample& snap) {
 // and then, since the core is not drained meanwhile.
 void Drain::find_place(CoreState& core) {
   RecycleState& state = core.recycling;
-  const uint64_t now_ns = attachment_.clock();
+  const uint64_t now_ns = reader_.now_ns();
   if (now_ns < state.find_due_ns || !why_never(core).empty()) return;
   state.find_pause_ns = std::clamp(2 * state.find_pause_ns, kFindFirstNs, kFindMostNs);
   state.find_due_ns = now_ns + state.find_pause_ns;
@@ -145,11 +145,11 @@ void Drain::announce_fill(const CoreState& core, double filled) {
   if (filled < kReportFill || fill_reported_ || !options_.report) return;
   fill_reported_ = true;
   const uint64_t bytes = region_size_.bytes(), programs = 4 * bytes / 48;
-  const uint64_t ran_ns = attachment_.clock() - std::max(core.epoch.since_ns, attachment_.begun_ns);
+  const uint64_t ran_ns = reader_.now_ns() - std::max(core.epoch.since_ns, attachment_.begun_ns);
   const double left_s = static_cast<double>(ran_ns) / 1e9 * (1 - filled) / filled;
-  const double dram_mb = static_cast<double>(4 * bytes * device::kMaxRiscs * attachment_.core_count_per_dram *
-                                             reader_.identity().dram_views.size()) /
-                         1e6;
+  const double dram_mb =
+      static_cast<double>(4 * bytes * device::kMaxRiscs * attachment_.core_count_per_dram * facts_.banks) /
+      1e6;
   char text[700];
   std::snprintf(
       text, sizeof text,
@@ -181,10 +181,10 @@ Access Drain::go_on_recycling(CoreState& core) {
   const card::Expected<CoreRecycle::Step> answer = state.under_way->go_on();
   if (!answer) return answer.error();
   const CoreRecycle::Step step = *answer;
-  core.polls.last_ns = attachment_.clock();
+  core.polls.last_ns = reader_.now_ns();
   if (step == CoreRecycle::Step::going) return Access::ok;
   const std::unique_ptr<CoreRecycle> ended = std::move(state.under_way);
-  state.ended_ns = attachment_.clock();
+  state.ended_ns = reader_.now_ns();
   const uint64_t took = state.ended_ns - ended->began_ns();
   account.round_trips += ended->round_trips();
   account.total_ns += took;
@@ -211,7 +211,7 @@ Access Drain::go_on_recycling(CoreState& core) {
 void Drain::account_unresolved(CoreState& core, uint32_t risc, const CoreRecycle& recycle) {
   const bool not_cleared = !(recycle.cleared() >> risc & 1);
   core.account.between(risc, prove_recycled({.resolved = not_cleared}), core.lanes[risc].digest.last_time,
-                       cycles_at(attachment_.clock()));
+                       cycles_at(reader_.now_ns()));
 }
 
 // Where the lanes stand is not known. What may be missing is an interval; nothing is written any more.
@@ -227,7 +227,7 @@ void Drain::go_on_after_surprise(CoreState& core, const CoreRecycle& recycle) {
     core.seen.host_end[r] = std::min(index, core.seen.host_end[r]);
     core.landing.doubt(r);
   }
-  core.landing.waits_from(attachment_.clock());
+  core.landing.waits_from(reader_.now_ns());
 }
 
 void Drain::publish_new_frames(CoreState& core, uint32_t risc, const CoreRecycle::Result& result) {
@@ -296,7 +296,7 @@ void Drain::take_resolved_lane(CoreState& core, uint32_t risc, const CoreRecycle
   const LaneOutcome& o = result.lanes[risc];
   const bool cleared = result.cleared >> risc & 1;
   const bool found_again = o.verdict == Verdict::found_again;
-  const bool may_lag = reader_.identity().arch->name == "blackhole";
+  const bool may_lag = facts_.indices_may_lag;
   if (found_again) account_lost_place(core, risc, o, result);
   account_cut_frames(core, risc, o);
   publish_new_frames(core, risc, result);
@@ -340,7 +340,7 @@ void Drain::take_resolved(CoreState& core, const CoreRecycle& recycle, const Pro
   // Frames of the lap before lie under the new one's: their launches must not pass for its own.
   if (core.hosts.size() > 1) core.hosts.erase(core.hosts.begin(), core.hosts.end() - 1);
   core.seen.host_end = result.index;
-  core.landing.all_landed(result.index, attachment_.clock());
+  core.landing.all_landed(result.index, reader_.now_ns());
   core.seen.run_counter = core.runs.counter = result.runs;
   state.referee.see(result.runs);
   core.polls.caught_up_ns = core.polls.proven_ns = result.read_time_ns;

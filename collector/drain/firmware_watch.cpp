@@ -38,7 +38,7 @@ Access Drain::check_firmware(CoreState& core) {
 }
 
 Access Drain::check_one_core_now_and_then() {
-  const uint64_t now = attachment_.clock();
+  const uint64_t now = reader_.now_ns();
   if (now - firmware_checked_ns_ < kCheckEveryNs || cores_.empty()) return Access::ok;
   firmware_checked_ns_ = now;
   for (size_t i = 0; i < cores_.size(); ++i) {
@@ -49,7 +49,7 @@ Access Drain::check_one_core_now_and_then() {
 }
 
 void Drain::close_workload() {
-  const uint64_t now_ns = attachment_.clock();
+  const uint64_t now_ns = reader_.now_ns();
   const uint64_t now_cycles = cycles_at(now_ns);
   const ControlSample none;  // of its indices nothing can be read any more
   for (CoreState& core : cores_) {

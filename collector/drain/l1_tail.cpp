@@ -95,7 +95,7 @@ std::optional<Proof> Drain::l1_joins(const CoreState& core, uint32_t risc, std::
   evidence.nothing_before = !later(first, known_until(core, risc));
   // At its first poll nothing is known of a core whose host has read results.
   const bool late =
-      lane.l1.unchecked || core.rewind.late || Polls::too_late(core.polls.last_ns, attachment_.clock());
+      lane.l1.unchecked || core.rewind.late || Polls::too_late(core.polls.last_ns, reader_.now_ns());
   if (lane.l1.canary == 0 && !evidence.nothing_before)
     evidence.nothing_before = !late || !reader_.host_has_read(core.core).value_or(true);
   return prove_l1_tail(evidence);
@@ -363,8 +363,7 @@ void Drain::publish_frame_of_rest(CoreState& core, uint32_t risc, const std::vec
   if (options_.before_publish) options_.before_publish();
   const Publisher::Span span{static_cast<uint8_t>(risc), 0,           static_cast<uint32_t>(rest.size()),
                              Publisher::kHeadBytes,      lane.digest, shm::SpanSource::l1_buffer};
-  publisher_.publish_words(slot, bytes, chunk_core(core, core.runs.counter, attachment_.clock(), 0),
-                           {&span, 1});
+  publisher_.publish_words(slot, bytes, chunk_core(core, core.runs.counter, reader_.now_ns(), 0), {&span, 1});
   ++frames_;
 }
 

@@ -127,8 +127,8 @@ Access Drain::settle_generation(const CoreState& core, const ControlSample& snap
 
 // By loads, which take time; at most so many, where a clock stands.
 Access Drain::wait_until_landed(const CoreState& core) {
-  const uint64_t began_ns = attachment_.clock();
-  for (uint32_t i = 0; i < kLandingLoads && attachment_.clock() - began_ns < timing::kLandedNs; ++i)
+  const uint64_t began_ns = reader_.now_ns();
+  for (uint32_t i = 0; i < kLandingLoads && reader_.now_ns() - began_ns < timing::kLandedNs; ++i)
     if (const auto again = sample(core); !again) return again.error();
   return Access::ok;
 }
@@ -138,15 +138,15 @@ Access Drain::wait_until_landed(const CoreState& core) {
 card::Expected<std::vector<uint32_t>> Drain::read_landed_front(const CoreState& core,
                                                                const ControlSample& snap, uint32_t words) {
   const std::vector<uint32_t> none;
-  const uint64_t began_ns = attachment_.clock();
+  const uint64_t began_ns = reader_.now_ns();
   if (const Access a = wait_until_landed(core); a != Access::ok) return card::failed(a);
-  if (attachment_.clock() - began_ns < timing::kLandedNs) return none;
+  if (reader_.now_ns() - began_ns < timing::kLandedNs) return none;
   std::vector<uint64_t> raw(words / 2);
   if (const Access a = reader_.log(core.core, 0, 0, raw); a != Access::ok) return card::failed(a);
   const auto again = sample(core);
   if (!again) return card::failed(again.error());
   const bool rewound = again->host_end[0] < snap.host_end[0] || again->run_counter < snap.run_counter;
-  if (rewound || attachment_.clock() - snap.read_time_ns > timing::kPollDeadlineNs) return none;
+  if (rewound || reader_.now_ns() - snap.read_time_ns > timing::kPollDeadlineNs) return none;
   const auto* from = reinterpret_cast<const uint32_t*>(raw.data());
   return std::vector<uint32_t>(from, from + words);
 }

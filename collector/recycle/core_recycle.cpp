@@ -34,7 +34,7 @@ std::string indices(const std::array<uint32_t, device::kMaxRiscs>& index) {
 
 void CoreRecycle::report(const std::string& what) const {
   if (!deps_.audit) return;
-  deps_.audit(number(deps_.attachment.clock()) + " core " + number(core_.core.at.x) + "-" +
+  deps_.audit(number(deps_.reader.now_ns()) + " core " + number(core_.core.at.x) + "-" +
               number(core_.core.at.y) + " " + what);
 }
 
@@ -49,7 +49,7 @@ CoreRecycle::Step CoreRecycle::end(Step step, std::string why) {
 Expected<CoreRecycle::ControlSample> CoreRecycle::sample_control() {
   ControlSample s;
   const device::Format& f = deps_.attachment.layout->format;
-  s.read_ns = deps_.attachment.clock();
+  s.read_ns = deps_.reader.now_ns();
   s.transport_ns = deps_.reader.transactions().transport_ns;
   const auto words = [&](uint32_t first, std::span<uint32_t> into) {
     return deps_.reader.control_words(core_.core, first, into);
@@ -93,7 +93,7 @@ Expected<bool> CoreRecycle::fixed_words_hold(std::vector<uint32_t>& baseline) {
 }
 
 Expected<CoreRecycle::Step> CoreRecycle::begin(std::vector<uint32_t>& baseline) {
-  began_ns_ = deps_.attachment.clock();
+  began_ns_ = deps_.reader.now_ns();
   const uint64_t trips = deps_.reader.transactions().round_trips;
   const Expected<Step> step = arm(baseline);
   trips_ += deps_.reader.transactions().round_trips - trips;
@@ -119,7 +119,7 @@ Expected<CoreRecycle::Step> CoreRecycle::arm(std::vector<uint32_t>& baseline) {
 
 // What asking an emulated card takes is not the card's doing; behind a slow link everything takes longer.
 uint64_t CoreRecycle::since_before() const {
-  const uint64_t all = deps_.attachment.clock() - before_.read_ns;
+  const uint64_t all = deps_.reader.now_ns() - before_.read_ns;
   return all - std::min(all, deps_.reader.transactions().transport_ns - before_.transport_ns);
 }
 uint64_t CoreRecycle::store_within() const {
@@ -150,7 +150,7 @@ Expected<CoreRecycle::Step> CoreRecycle::clear() {
     why_.clear();
     return Step::not_now;  // held up: from the beginning
   }
-  const Access a = deps_.writer.clear(core_.place, cleared_);
+  const Access a = deps_.reader.clear_indices(core_.place, cleared_);
   if (a != Access::ok) {
     if (a != Access::refused) return failed(a);
     why_ = "the card refused the store";
@@ -176,7 +176,7 @@ bool CoreRecycle::is_full(uint32_t r) const {
 CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
                                   const Result& earlier) {
   CoreRecycle r(std::move(deps), core);
-  r.began_ns_ = r.deps_.attachment.clock();
+  r.began_ns_ = r.deps_.reader.now_ns();
   r.cleared_ = cleared;
   r.before_.runs_before = r.before_.runs_after = r.last_runs_ = earlier.runs;
   r.before_.done = earlier.settled;
@@ -234,7 +234,7 @@ Expected<CoreRecycle::Step> CoreRecycle::settle() {
     return not_found();  // else a lane's last frame may be of either of two runs
   if (!s->idle() && s->runs_before == *first_runs_) return Step::going;
   counts_ = *s;
-  counts_ns_ = deps_.attachment.clock();
+  counts_ns_ = deps_.reader.now_ns();
   phase_ = Phase::grace;
   return Step::going;
 }
@@ -357,7 +357,7 @@ CoreRecycle::Step CoreRecycle::choose() {
     }
     return Step::resolved;
   }
-  if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
+  if (deps_.reader.now_ns() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
   why_ = missing;
   return Step::surprise;
 }

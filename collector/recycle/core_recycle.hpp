@@ -1,6 +1,6 @@
 // One core's way through a recycle (RECYCLE.md): ARM, CLEAR, SETTLE, GRACE, RESOLVE. Knows nothing of chunks
 // and schedules: it is given what the drain knows of the lanes, takes a few round trips a step, and says in
-// the end which frames are new and where each lane stands. The only caller of card::IndexWriter::clear().
+// the end which frames are new and where each lane stands. The only caller of CardPort::clear_indices().
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,7 +13,6 @@
 #include "collector/attach/core_reader.hpp"
 #include "collector/recycle/recycle_resolve.hpp"
 #include "driver_iface/expected.hpp"
-#include "driver_iface/index_writer.hpp"
 
 namespace ttc::collect {
 
@@ -58,7 +57,6 @@ class CoreRecycle {
   };
   struct Deps {
     const CoreReader& reader;
-    card::IndexWriter& writer;
     const Attachment& attachment;
     RecycleLimits limits;
     std::function<markers::Ceiling()> ceiling;
