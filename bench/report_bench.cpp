@@ -6,16 +6,11 @@
 // 40 MiB and must not grow with the rows, against tt-perf-report where it is installed.
 //
 // TTC_BENCH_BYTES sets another size of the log. All files lie in the temporary directory and are removed.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
 #include <filesystem>
 #include <fstream>
 
 #include "bench/machine.hpp"
-#include "bench/synthetic_chunks.hpp"
-#include "collector/record/capture_copy.hpp"
+#include "bench/whole_program.hpp"
 #include "tools/formats/device_csv.hpp"
 #include "tools/pipeline/pipeline.hpp"
 
@@ -42,46 +37,11 @@ g = k.groupby(['PCIe slot', 'run host ID'])['time[cycles since reset]'].agg(['mi
 print(len(g), (g['max'] - g['min']).sum(), file=sys.stderr)
 )";
 
-struct Outcome {
-  int code = -1;
-  double seconds = 0, cpu_seconds = 0;
-  double peak_mib = 0;
-};
-
-Outcome run(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const uint64_t begin = now_ns();
-  const pid_t child = fork();
-  if (child == 0) {
-    const int null = open("/dev/null", O_WRONLY);
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    execvp(arguments[0], arguments.data());
-    _exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  wait4(child, &status, 0, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, static_cast<double>(now_ns() - begin) / 1e9,
-          seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<double>(usage.ru_maxrss) / 1024};
-}
-
 struct Made {
   std::string log, capture;
   uint64_t rows = 0;
   double log_mb = 0, capture_mb = 0;
 };
-
-void write_capture(const std::string& path, std::span<const Chunk> chunks) {
-  collect::CaptureCopy copy(path, 0, shm::LossCause::not_kept);
-  for (const Chunk& c : chunks) copy.add(c);
-  copy.finish();
-}
 
 Made make_files(double log_bytes, const std::string& name) {
   const fs::path directory = fs::temp_directory_path();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "bench/core_fetches.hpp"
 #include "bench/machine.hpp"
 #include "collector/publish/publisher.hpp"
 #include "shm/ring.hpp"
@@ -112,17 +113,31 @@ class Readers {
   std::vector<std::thread> threads_;
 };
 
+// Of this thread, which publishes.
+const CoreFetches& fetches() {
+  static const CoreFetches counter;
+  return counter;
+}
+
 struct Cost {
   Best wall, cpu;
+  double fetches = 0;  // of cache lines, a record
 };
 
 void time_publishing(Ring& ring, const std::vector<uint64_t>& chunk, size_t count, Cost& cost) {
-  const uint64_t cpu = thread_cpu_ns();
+  const uint64_t cpu = thread_cpu_ns(), fetched = fetches().read_count();
   cost.wall.time([&] { publish(ring, chunk, count); });
   cost.cpu.add(thread_cpu_ns() - cpu);
+  cost.fetches = static_cast<double>(fetches().read_count() - fetched) / static_cast<double>(count);
 }
 
-void measure_watched(Ring& ring, const std::vector<uint64_t>& chunk, By by, double alone_ns) {
+void print_fetches(const Cost& alone, const Cost& watched) {
+  if (fetches().counted())
+    result("  lines the writer fetched (%s): %.2f a record, alone %.2f", fetches().name(), watched.fetches,
+           alone.fetches);
+}
+
+void measure_watched(Ring& ring, const std::vector<uint64_t>& chunk, By by, const Cost& alone) {
   const size_t count = ring.memory.bytes() / (chunk.size() * 8);
   Cost watched;
   uint64_t seen = 0;
@@ -132,6 +147,7 @@ void measure_watched(Ring& ring, const std::vector<uint64_t>& chunk, By by, doub
     seen += readers.finish();
   }
   const auto each = [&](const Best& b) { return b.ns() / static_cast<double>(kWatchedLaps * count); };
+  const double alone_ns = alone.cpu.ns() / static_cast<double>(count);
   const double ratio = each(watched.cpu) / alone_ns;
   result(
       "  beside %zu readers that poll %s: writer's CPU %.1f ns, ratio %.2f %s; wall %.1f ns, ratio %.2f "
@@ -140,6 +156,7 @@ void measure_watched(Ring& ring, const std::vector<uint64_t>& chunk, By by, doub
       each(watched.wall), each(watched.wall) / alone_ns,
       100.0 * static_cast<double>(seen) /
           static_cast<double>(kReaders * kWatchedLaps * count * static_cast<size_t>(repetitions(5))));
+  print_fetches(alone, watched);
 }
 
 void measure(Ring& ring, size_t chunk_bytes) {
@@ -163,7 +180,7 @@ void measure(Ring& ring, size_t chunk_bytes) {
     result("  %.2f GB/s, ratio to memcpy %.2f %s, to 16-byte moves %.2f",
            alone.cpu.gb_per_s(ring.memory.bytes()), plain.ns() / alone.cpu.ns(),
            judged(plain.ns() / alone.cpu.ns(), ">=", 0.8).c_str(), vectors.ns() / alone.cpu.ns());
-  for (const By by : {By::tail, By::announcement}) measure_watched(ring, chunk, by, each(alone.cpu));
+  for (const By by : {By::tail, By::announcement}) measure_watched(ring, chunk, by, alone);
 }
 
 void spin_ns(uint64_t ns) {
@@ -171,10 +188,11 @@ void spin_ns(uint64_t ns) {
   }
 }
 
-// Sweeps of 16 visits of 2 us, 50 us apart, as a busy card's are where loads are free. Each record holds when it was published.
-void latency(Ring& ring, By by) {
+// Sweeps of 16 visits, 50 us apart: of 2 us, as over a link, and of 0.2 us, as where loads are free. Each record holds when it was published.
+// Announcements are made as Publisher makes them.
+double latency(Ring& ring, By by, uint64_t visit_ns) {
   constexpr size_t kVisits = 16;
-  constexpr uint64_t kVisitNs = 2000, kApartNs = 50'000;
+  constexpr uint64_t kApartNs = 50'000;
   std::atomic<bool> stop{false}, running{false};
   Samples all, last;
   std::thread reader([&] {
@@ -192,27 +210,36 @@ void latency(Ring& ring, By by) {
   });
   while (!running) std::this_thread::yield();
   std::vector<uint64_t> chunk = make_chunk(128);
-  uint64_t announced = 0;
-  for (int sweep = 0; sweep < repetitions(4000); ++sweep) {
+  uint64_t announce_from = 0;
+  for (int sweep = 0; sweep < (once() ? 50 : 4000); ++sweep) {
     for (chunk[9] = 0; chunk[9] < kVisits; ++chunk[9]) {
-      spin_ns(kVisitNs);
+      const uint64_t read_time = now_ns();
+      spin_ns(visit_ns);
       uint64_t* at = ring.writer.claim(128);
       chunk[8] = now_ns();
       shm::store_bytes(at, chunk.data(), 128);
       ring.writer.publish(128);
-      if (chunk[8] - announced >= collect::Publisher::kAnnounceNs)
-        ring.writer.announce(), announced = chunk[8];
+      if (read_time >= announce_from)
+        ring.writer.announce(), announce_from = read_time + collect::Publisher::kAnnounceNs;
     }
     ring.writer.announce();
-    announced = now_ns();
     spin_ns(kApartNs);
   }
   stop = true;
   reader.join();
   result(
-      "latency by %s: all records %.2f us at the tenth percentile, %.2f us in the median; a sweep's last one "
-      "%.2f and %.2f us",
-      to_string(by), all.us(10), all.us(50), last.us(10), last.us(50));
+      "latency of visits of %.1f us by %s: all records %.2f us at the tenth percentile, %.2f us in the "
+      "median; a "
+      "sweep's last one %.2f and %.2f us",
+      static_cast<double>(visit_ns) / 1000, to_string(by), all.us(10), all.us(50), last.us(10), last.us(50));
+  return all.us(50);
+}
+
+void compare_latency(Ring& ring, uint64_t visit_ns) {
+  const double by_tail = latency(ring, By::tail, visit_ns);
+  const double announced = latency(ring, By::announcement, visit_ns);
+  result("  median by announcements beside the tail's: ratio %.2f, %.2f us more", announced / by_tail,
+         announced - by_tail);
 }
 
 }  // namespace
@@ -224,9 +251,11 @@ int main() {
         "fewer cores than threads: with readers, wall time has the scheduler in it; CPU time says what they "
         "cost");
   Ring ring(working_set());
+  if (!fetches().counted())
+    result("fetches of cache lines are not counted (%s): only the ratio shows what readers cost",
+           fetches().why_not().c_str());
   result("ring of %zu MiB, one lap a measurement", ring.memory.bytes() >> 20);
   measure(ring, sizeof(shm::ChunkHeader));
   measure(ring, 4096);
-  latency(ring, By::tail);
-  latency(ring, By::announcement);
+  for (const uint64_t visit_ns : {2000, 200}) compare_latency(ring, visit_ns);
 }

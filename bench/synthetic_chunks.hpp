@@ -10,6 +10,7 @@
 #include "bench/synthetic_log.hpp"
 #include "firmware_markers/decoder.hpp"
 #include "shm/chunk.hpp"
+#include "ttcollect/clock_segment.hpp"
 
 namespace ttc::bench {
 
@@ -24,6 +25,23 @@ inline Chunk text_chunk(shm::ChunkKind kind, const std::string& text) {
   std::memcpy(chunk.data(), &h, sizeof h);
   std::memcpy(reinterpret_cast<char*>(chunk.data()) + sizeof h, text.data(), text.size());
   return chunk;
+}
+
+// A clock of 1 GHz that covers all that synthetic lanes show.
+inline Chunk clock_chunk() {
+  collect::ClockHead head;
+  head.largest_hz = 1'200'000'000;
+  collect::ClockSegment s = collect::clock_segment_between(
+      1'000'000'000, uint64_t{1} << 40, 1'000'000'000'000, (uint64_t{1} << 40) + 999'000'000'000 * 16);
+  s.flags = collect::kFinalSegment;
+  s.kind = collect::BoundKind::conditional;
+  s.bound = s.hard_bound = 100 * collect::kHostTicksPerNs;
+  std::string body(sizeof head + sizeof s, '\0');
+  std::memcpy(body.data(), &head, sizeof head);
+  std::memcpy(body.data() + sizeof head, &s, sizeof s);
+  if (const std::string why = collect::check_clock_body(std::span<const char>(body)); !why.empty())
+    std::puts(why.c_str()), std::exit(1);
+  return text_chunk(shm::ChunkKind::clock, body);
 }
 
 inline std::string remarks_of(const emulation::ZoneCatalog& zones) {

@@ -11,28 +11,11 @@
 #include "tools/viewers/chrome.hpp"
 #include "tools/viewers/perfetto/perfetto.hpp"
 #include "tools/viewers/tracy_timeline.hpp"
-#include "ttcollect/clock_segment.hpp"
 
 namespace {
 
 using namespace ttc;
 using namespace ttc::bench;
-
-Chunk clock_chunk() {
-  collect::ClockHead head;
-  head.largest_hz = 1'200'000'000;
-  collect::ClockSegment s = collect::clock_segment_between(
-      1'000'000'000, uint64_t{1} << 40, 1'000'000'000'000, (uint64_t{1} << 40) + 999'000'000'000 * 16);
-  s.flags = collect::kFinalSegment;
-  s.kind = collect::BoundKind::conditional;
-  s.bound = s.hard_bound = 100 * collect::kHostTicksPerNs;
-  std::string body(sizeof head + sizeof s, '\0');
-  std::memcpy(body.data(), &head, sizeof head);
-  std::memcpy(body.data() + sizeof head, &s, sizeof s);
-  if (const std::string why = collect::check_clock_body(std::span<const char>(body)); !why.empty())
-    std::puts(why.c_str()), std::exit(1);
-  return text_chunk(shm::ChunkKind::clock, body);
-}
 
 struct NoFormat : tools::Format {
   void begin(const tools::Session&) override {}

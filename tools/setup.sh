@@ -7,7 +7,7 @@ developer_packages="$build_packages ninja-build libgtest-dev libbenchmark-dev py
 check_packages="$developer_packages scdoc chromium python3-pandas clang lld clang-format clang-tidy libclang-rt-14-dev protobuf-compiler gcc-riscv64-unknown-elf spin nats-server"
 # What tools/release needs, and what `tools/check --long` tries its artefacts with.
 package_packages="$build_packages scdoc dpkg-dev python3 file"
-long_packages="$check_packages $package_packages lintian debootstrap abigail-tools systemd gpg fakeroot zsh fish prometheus"
+long_packages="$check_packages $package_packages lintian debootstrap abigail-tools systemd gpg fakeroot zsh fish prometheus jupyter-nbconvert python3-ipykernel python3-matplotlib"
 
 install_packages() {
   local wanted missing=()

@@ -61,7 +61,8 @@ std::vector<std::string> sentences_about(std::span<const std::string> devices) {
       sentences.push_back(f.what + "; " + f.fix + " (ttcollect doctor: " + f.id + ")");
   for (const ProcessState& p : machine.processes)
     if (is_workload(machine, p) && holds_one_of(p, nodes))
-      for (const std::string& profiler : other_profilers_of(p)) sentences.push_back(who(p) + ": " + profiler);
+      for (const std::string& profiler : other_profilers_of(machine, p))
+        sentences.push_back(who(p) + ": " + profiler);
   return sentences;
 }
 

@@ -49,7 +49,7 @@ std::string port_line(const MachineState& machine, const Listener& l) {
   return text + "\n";
 }
 
-std::string process_line(const ProcessState& p) {
+std::string process_line(const MachineState& machine, const ProcessState& p) {
   std::string text = "process " + who(p) + ", running for " + duration_in_words(p.age_s);
   for (const std::string& card : p.holds) text += ", holds " + card;
   if (p.looks_on) text += ", looking on";
@@ -59,12 +59,12 @@ std::string process_line(const ProcessState& p) {
         .append(" ")
         .append(p.packages[i].second);
   text += "\n";
-  for (const std::string& profiler : other_profilers_of(p))
+  for (const std::string& profiler : other_profilers_of(machine, p))
     text.append("        ").append(profiler).append("\n");
   return text;
 }
 
-json to_json(const ProcessState& p, bool workload) {
+json to_json(const MachineState& machine, const ProcessState& p) {
   json packages = json::object();
   for (const auto& [name, version] : p.packages) packages[name] = version;
   return {{"pid", p.pid},
@@ -75,12 +75,12 @@ json to_json(const ProcessState& p, bool workload) {
           {"holds", p.holds},
           {"looking_on", p.looks_on},
           {"waits_for_chip_of", p.waits_for_chip},
-          {"workload", workload},
+          {"workload", is_workload(machine, p)},
           {"profiler_on", p.environment ? json(profiler_on(*p.environment)) : json()},
           {"tracy_client", p.may_be_read ? json(p.tracy_library) : json()},
           {"tracy_version", or_null(p.tracy_version)},
           {"tracy_protocol", or_null(static_cast<int>(p.tracy_protocol))},
-          {"other_profilers", other_profilers_of(p)},
+          {"other_profilers", other_profilers_of(machine, p)},
           {"metal_library", or_null(p.metal_library)},
           {"packages", std::move(packages)}};
 }
@@ -94,10 +94,11 @@ json seen(const MachineState& machine) {
                      {"arch", or_null(c.function.arch)},
                      {"driver_version", or_null(c.function.driver_version)},
                      {"firmware", or_null(c.function.firmware)},
+                     {"iommu", or_null(c.iommu)},
                      {"umd_owner_pid", or_null(c.function.umd_owner_pid)}});
   for (const EmulatedCardState& e : machine.emulated)
     emulated.push_back({{"name", e.name}, {"pid", or_null(e.holder_pid)}});
-  for (const ProcessState& p : machine.processes) processes.push_back(to_json(p, is_workload(machine, p)));
+  for (const ProcessState& p : machine.processes) processes.push_back(to_json(machine, p));
   for (const Listener& l : machine.listeners) {
     const ProcessState* p = machine.process(l.pid);
     ports.push_back({{"port", l.port},
@@ -123,7 +124,7 @@ std::string to_text(const MachineState& machine, const Findings& findings) {
   std::string text;
   for (const Finding& f : findings) text += paragraph(f);
   for (const ProcessState& p : machine.processes)
-    if (!p.holds.empty()) text += process_line(p);
+    if (!p.holds.empty()) text += process_line(machine, p);
   for (const Listener& l : machine.listeners) text += port_line(machine, l);
   for (const std::string& what : machine.hidden) text += "hidden  " + what + "\n";
   const auto advice = static_cast<size_t>(std::count_if(

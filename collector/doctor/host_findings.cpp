@@ -58,7 +58,7 @@ void find_memory(const HostState& host, Findings& found) {
   if (host.memory_left && *host.memory_left < kCaptureBytes) {
     Finding f{"memory-limit", Weight::advice};
     f.what = "this container may use " + mib(*host.memory_left) + " of memory more";
-    f.evidence = "memory.max and memory.current of its cgroup";
+    f.evidence = "memory.max and memory.current of its cgroup (memory.limit_in_bytes of version 1)";
     f.cause =
         "a collector with a capture uses up to 128 MiB, and the kernel kills a process of the container when "
         "it is over";

@@ -1,5 +1,7 @@
 // Versions of packages against those of firmware: the compatibility tables in tt-metal's installation guide (INSTALLING.md of the releases
-// named below). The driver's least version is UMD's (card_findings.cpp). Later guides name versions for some boards only.
+// named below; of 0.61 as its pull request 25081 put it there). The driver's least version is UMD's (card_findings.cpp). Guides of 2026 have a
+// row for Blackhole and Galaxy alone (19.2.0 with driver 2.5.0, later 19.8.1 with 2.8.0), and which release of ttnn came with which of
+// them stands in none that is known here: they are not in the table.
 #include <array>
 #include <cstdio>
 
@@ -24,10 +26,9 @@ struct Needed {
   const char* firmware;
 };
 constexpr Needed kNeeded[] = {
-    {{0, 59, 0}, "wormhole_b0", "80.17.0.0"},
-    {{0, 59, 0}, "blackhole", "80.18.0.0"},
-    {{0, 55, 0}, "wormhole_b0", "80.13.0.0"},
-    {{0, 56, 0}, "blackhole", "80.15.0.0"},
+    {{0, 61, 0}, "wormhole_b0", "18.3.0"},    {{0, 61, 0}, "blackhole", "18.5.0"},
+    {{0, 59, 0}, "wormhole_b0", "80.17.0.0"}, {{0, 59, 0}, "blackhole", "80.18.0.0"},
+    {{0, 55, 0}, "wormhole_b0", "80.13.0.0"}, {{0, 56, 0}, "blackhole", "80.15.0.0"},
 };
 
 const Needed* needed_by(const std::string& package, const std::string& arch) {

@@ -114,18 +114,6 @@ bool limit_applies(rlim_t limit) {
   return false;
 }
 
-// Pages are locked as they are touched: stacks and arenas that are never used take no memory.
-void lock_memory(RealTimeGrant& grant) {
-  const rlim_t limit = raised_limit(RLIMIT_MEMLOCK);
-  const bool asked = mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
-  const int error = asked ? ENOMEM : errno;
-  grant.memory_locked = asked && !limit_applies(limit);
-  if (grant.memory_locked) return;
-  if (asked) munlockall();
-  grant.memory_lacks =
-      std::string(std::strerror(error)) + "; RLIMIT_MEMLOCK is " + in_units(limit, 1024, " KiB");
-}
-
 std::string how_to_grant(const RealTimeGrant& grant, const std::string& program) {
   std::string capabilities, lines, unit, container;
   const auto add = [&](const char* capability, const std::string& line, const std::string& setting,
@@ -147,6 +135,16 @@ std::string how_to_grant(const RealTimeGrant& grant, const std::string& program)
 
 }  // namespace
 
+// Pages are locked as they are touched: stacks and arenas that are never used take no memory.
+MemoryLock lock_memory() {
+  const rlim_t limit = raised_limit(RLIMIT_MEMLOCK);
+  const bool asked = mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+  const int error = asked ? ENOMEM : errno;
+  if (asked && !limit_applies(limit)) return {true, {}};
+  if (asked) munlockall();
+  return {false, std::string(std::strerror(error)) + "; RLIMIT_MEMLOCK is " + in_units(limit, 1024, " KiB")};
+}
+
 std::string in_words(const RealTimeGrant& grant, const std::string& program) {
   using Scheduling = RealTimeGrant::Scheduling;
   std::string text = "--realtime: the drain thread ";
@@ -160,7 +158,7 @@ std::string in_words(const RealTimeGrant& grant, const std::string& program) {
   return text + ". To grant what is missing: " + how_to_grant(grant, program);
 }
 
-RealTime::RealTime(Print print, Watchdog watchdog)
+RealTime::RealTime(const MemoryLock& memory, Print print, Watchdog watchdog)
     : print_(std::move(print)),
       watchdog_(watchdog),
       budget_(monotonic_ns(), thread_cpu_ns()),
@@ -168,7 +166,8 @@ RealTime::RealTime(Print print, Watchdog watchdog)
       nice_before_(getpriority(PRIO_PROCESS, 0)) {
   stopped_by_watchdog = 0;  // also makes room for it, which the handler must not
   take_cpu_limit_signal();
-  lock_memory(grant_);
+  grant_.memory_locked = memory.locked;
+  grant_.memory_lacks = memory.lacks;
   begin();
 }
 

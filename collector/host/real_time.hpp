@@ -34,6 +34,14 @@ struct Watchdog {
   uint64_t pause_ns = 10'000'000'000;
 };
 
+// Of the whole process, also what it will map. To be done before cards are attached to: where a ring is mapped already it takes some
+// milliseconds, more than a poll deadline.
+struct MemoryLock {
+  bool locked = false;
+  std::string lacks;  // why not, a sentence part
+};
+MemoryLock lock_memory();
+
 // Of the thread that makes it, calls it and destroys it. The thread has its former scheduling afterwards; memory stays locked.
 class RealTime {
  public:
@@ -42,8 +50,8 @@ class RealTime {
   static constexpr double kShare = 0.9;
 
   using Print = std::function<void(const std::string&)>;
-  // `print` takes what happens later, as sentences.
-  explicit RealTime(Print print, Watchdog watchdog = {});
+  // `memory`: for the grant. `print` takes what happens later, as sentences.
+  RealTime(const MemoryLock& memory, Print print, Watchdog watchdog = {});
   ~RealTime();
   RealTime(const RealTime&) = delete;
   RealTime& operator=(const RealTime&) = delete;

@@ -60,15 +60,13 @@ void Publisher::publish_words(uint64_t* claim, uint64_t bytes, const Core& core,
   shm::store_bytes(claim, &h, sizeof h);
   segment_.ring().publish(bytes);
   count(bytes);
-  announce_in_a_long_sweep(core.read_time_ns);
+  announce_now_and_then(core.read_time_ns);
 }
 
-// Readers that poll wait for no more than so much of a sweep.
-void Publisher::announce_in_a_long_sweep(uint64_t now_ns) {
-  if (announce_after_ns_ == 0) announce_after_ns_ = now_ns + kAnnounceNs;
-  if (now_ns < announce_after_ns_) return;
+void Publisher::announce_now_and_then(uint64_t now_ns) {
+  if (now_ns < announce_from_ns_) return;
   segment_.ring().announce();
-  announce_after_ns_ = now_ns + kAnnounceNs;
+  announce_from_ns_ = now_ns + kAnnounceNs;
 }
 
 void Publisher::publish_loss(shm::LossRecord record) {
@@ -105,7 +103,6 @@ std::optional<ChunkHeader> Publisher::publish_body(ChunkKind kind, std::span<con
 void Publisher::end_sweep() {
   if (!unannounced_) return;
   unannounced_ = false;
-  announce_after_ns_ = 0;
   segment_.wake_readers();
   segment_.add(Counter::wakes, 1);
 }

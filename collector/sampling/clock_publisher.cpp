@@ -42,11 +42,12 @@ void wait_until(uint64_t monotonic_ns) {
 }  // namespace
 
 ClockPublisher::ClockPublisher(card::Card& card, ClockSampler& sampler, Publisher& publisher,
-                               shm::SegmentWriter& segment)
+                               shm::SegmentWriter& segment, Visibility::Take visible)
     : card_(card),
       sampler_(sampler),
       publisher_(publisher),
       segment_(segment),
+      visibility_(std::move(visible)),
       due_ns_(monotonic_now_ns() + kFirstSampleNs) {}
 
 Access ClockPublisher::poll(uint64_t now_ns) {
@@ -85,6 +86,7 @@ void ClockPublisher::take_final() {
 
 void ClockPublisher::publish_fresh() {
   for (size_t d = 0; d < domains_.size(); ++d) {
+    visibility_.settle(d, sampler_.head(d), domains_[d].recent, raw_now_ns());
     publisher_.publish_body(shm::ChunkKind::clock, body_of(sampler_.head(d), domains_[d].fresh));
     domains_[d].fresh.clear();
   }
@@ -160,6 +162,7 @@ void ClockPublisher::count() {
   segment_.set(Counter::clock_violations, f.stats.violations);
   segment_.set(Counter::clock_eras, f.stats.eras);
   segment_.set(Counter::clock_hz, static_cast<uint64_t>(f.hz));
+  segment_.set(Counter::visibility_without_clock, visibility_.without_clock());
   segment_.set(Counter::clock_bound_ns, bound_ == kNoBound ? 0 : bound_ / kHostTicksPerNs);
 }
 

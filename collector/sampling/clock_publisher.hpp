@@ -7,13 +7,21 @@
 
 #include "collector/publish/publisher.hpp"
 #include "collector/sampling/clock_sampler.hpp"
+#include "collector/sampling/visibility.hpp"
 
 namespace ttc::collect {
 
 class ClockPublisher {
  public:
-  // All outlive this.
-  ClockPublisher(card::Card& card, ClockSampler& sampler, Publisher& publisher, shm::SegmentWriter& segment);
+  // All outlive this. `visible`: what becomes of published().
+  ClockPublisher(
+      card::Card& card, ClockSampler& sampler, Publisher& publisher, shm::SegmentWriter& segment,
+      Visibility::Take visible = [](uint64_t, uint64_t) {});
+
+  // A chunk was published whose newest marker is of that tile and time.
+  void published(card::Coord tile, uint64_t marker_time, uint64_t raw_ns) {
+    visibility_.published(sampler_.place_of(tile), marker_time, raw_ns);
+  }
 
   uint64_t next_due_ns() const { return due_ns_; }  // CLOCK_MONOTONIC
   // Samples and publishes what is due.
@@ -45,6 +53,7 @@ class ClockPublisher {
     std::vector<ClockSegment> recent;  // final, for the live table
   };
   std::vector<Segments> domains_;
+  Visibility visibility_;
   uint64_t due_ns_ = 0, telemetry_due_ns_ = 0, table_due_ns_ = 0, chunk_due_ns_ = 0;
   uint64_t bound_ = kNoBound;
   uint64_t load_known_ns_ = 0, bytes_known_ = 0;

@@ -294,6 +294,13 @@ void ClockSampler::seen(card::Coord tile, uint64_t marker_time, uint64_t raw_ns)
   }
 }
 
+ClockSampler::Place ClockSampler::place_of(card::Coord tile) const {
+  const auto found =
+      std::find_if(tiles_.begin(), tiles_.end(), [&](const TileClock& t) { return t.at == tile; });
+  if (found == tiles_.end() || found->domain == kNoDomain) return {};
+  return {found->domain, domains_[found->domain].reference == tile};
+}
+
 uint32_t ClockSampler::next_era() const {
   uint32_t latest = 0;
   for (const Domain& d : domains_) latest = std::max(latest, d.estimator.era());

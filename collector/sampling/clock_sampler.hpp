@@ -62,6 +62,13 @@ class ClockSampler {
   // Tiles without a domain (more origins than kMostDomains) have number 255: no conversion.
   std::string take_domains();
 
+  // Which domain a tile's markers are converted by; kNoDomain: none, or not known yet.
+  struct Place {
+    uint8_t domain = kNoDomain;
+    bool reference = false;  // it is the one that is read: ClockHead::tile_spread is of all others
+  };
+  Place place_of(card::Coord tile) const;
+
   struct Figures {
     ClockEstimator::Stats stats;  // of domain 0
     size_t domains = 0, tiles = 0;

@@ -11,7 +11,7 @@ namespace ttc::collect {
 namespace {
 
 // What a busy card is taken to give, and how long a disk may stand still; their product is the default
-// memory. Measured in bench/README.md: an emulated n150 at full rate stays below, and an SSD's pauses (a
+// memory. Measured (bench/LEARNT.md): an emulated n150 at full rate stays below, and an SSD's pauses (a
 // journal commit, a cache flush) do.
 constexpr double kRate = 100e6;  // bytes of chunks a second
 constexpr double kStall = 0.64;  // seconds

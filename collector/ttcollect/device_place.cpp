@@ -62,7 +62,7 @@ void DeviceRun::settle_thread() {
   if (!cpus_.cpus.empty() && !run_on(cpus_.cpus))
     cpus_ = {{}, "CPUs " + to_string(cpus_.cpus) + " were taken from this process meanwhile"};
   if (!options_.real_time) return;
-  real_time_.emplace([this](const std::string& text) { note(text); });
+  real_time_.emplace(memory_lock_, [this](const std::string& text) { note(text); });
   note(in_words(real_time_->grant(), own_path()));
 }
 

@@ -50,7 +50,8 @@ DeviceRun::DeviceRun(const RunOptions& options, ChosenDevice device, const Halt&
 
 void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
-  std::string unused;                // nothing is tried that could be refused
+  if (options_.real_time) memory_lock_ = lock_memory();
+  std::string unused;  // nothing is tried that could be refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
   std::string reported;
   for (uint64_t step = kFirstStep;;) {
@@ -320,10 +321,22 @@ void DeviceRun::start_sampler() {
     return card_->identity().arch->kind_at(at) == card::TileKind::tensix;
   });
   sampler_ = std::make_unique<ClockSampler>(*card_, std::move(tiles), options_.sampler);
-  clock_ = std::make_unique<ClockPublisher>(*card_, *sampler_, *publisher_, *segment_);
+  clock_ = std::make_unique<ClockPublisher>(
+      *card_, *sampler_, *publisher_, *segment_,
+      [this](uint64_t after_ns, uint64_t bound_ns) { count_visible(after_ns, bound_ns); });
   options_.drain.seen = [this](card::Coord tile, uint64_t time, uint64_t raw_ns) {
     sampler_->seen(tile, time, raw_ns);
+    clock_->published(tile, time, raw_ns);
   };
+}
+
+void DeviceRun::count_visible(uint64_t after_ns, uint64_t bound_ns) {
+  visible_after_.add(after_ns);
+  size_t bucket = 0;
+  while (bucket + 1 < shm::kVisibilityBuckets && after_ns >= shm::visibility_below_ns(bucket)) ++bucket;
+  segment_->add(shm::visibility_bucket(bucket), 1);
+  if (bound_ns > segment_->get(Counter::visibility_bound_ns))
+    segment_->set(Counter::visibility_bound_ns, bound_ns);
 }
 
 void DeviceRun::count_suspicions() {
@@ -440,6 +453,14 @@ void DeviceRun::take_account() {
   r.sweep_p50 = drain_->sweep_times().percentile(50);
   r.sweep_p99 = drain_->sweep_times().percentile(99);
   r.sweep_max = drain_->sweep_times().max();
+  r.visible = {visible_after_.percentile(50),
+               visible_after_.percentile(90),
+               visible_after_.percentile(99),
+               visible_after_.max(),
+               segment_->get(Counter::visibility_bound_ns),
+               segment_->get(Counter::visibility_without_clock)};
+  for (size_t i = 0; i < shm::kVisibilityBuckets; ++i)
+    r.visible.chunks[i] = segment_->get(shm::visibility_bucket(i));
   r.lost = drain_->losses().intervals();
   if (recycling_) r.recycle = recycling_->account;
   r.not_recycled = drain_->not_recycled();

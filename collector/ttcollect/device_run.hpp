@@ -88,6 +88,7 @@ class DeviceRun {
   void poll_names();
   void count_suspicions();
   void start_sampler();
+  void count_visible(uint64_t after_ns, uint64_t bound_ns);
   std::string session_text(uint32_t first_epoch) const;
   void take_account();
   card::GuardedCard::Account suspicions() const;
@@ -106,6 +107,7 @@ class DeviceRun {
   std::optional<card::PciFunction> place_;
   CpuChoice cpus_;
   int memory_node_ = -1;
+  MemoryLock memory_lock_;             // where --realtime asked for it
   std::optional<RealTime> real_time_;  // of the device's thread, while it collects with --realtime
   card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;
@@ -123,6 +125,7 @@ class DeviceRun {
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<ClockSampler> sampler_;  // null: --no-sync
   std::unique_ptr<ClockPublisher> clock_;  // likewise
+  DurationStats visible_after_;
   bool names_full_ = false;
   card::GuardedCard::Account earlier_suspicions_;  // of cards that were reset while collecting
   uint64_t returns_ = 0;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "collector/inspect/probe.hpp"
 #include "collector/program/json_text.hpp"
@@ -79,6 +80,21 @@ std::string place_in_words(const DeviceResult& r) {
                                     : "drain thread on CPUs " + to_string(r.cpus) + ", " + r.cpus_why;
   if (r.memory_node >= 0) text += "; ring on NUMA node " + std::to_string(r.memory_node);
   return text;
+}
+
+json to_json(const VisibleAfter& v) {
+  json histogram = json::array();
+  for (size_t i = 0; i < v.chunks.size(); ++i)
+    histogram.push_back({{"below", i + 1 < v.chunks.size() ? json(shm::visibility_below_ns(i)) : json()},
+                         {"chunks", v.chunks[i]}});
+  return {{"p50", v.p50},
+          {"p90", v.p90},
+          {"p99", v.p99},
+          {"max", v.max},
+          {"clock_bound", v.bound_ns},
+          {"chunks", std::accumulate(v.chunks.begin(), v.chunks.end(), uint64_t{0})},
+          {"chunks_without_clock", v.without_clock},
+          {"histogram", std::move(histogram)}};
 }
 
 json to_json(const RealTimeResult& r) {
@@ -216,6 +232,7 @@ json to_json(const DeviceResult& r) {
               {"ended", r.ended},
               {"failure", r.failure.empty() ? json() : json(r.failure)},
               {"card_vanished", r.card_vanished}};
+  if (r.synced) device["visible_after_ns"] = to_json(r.visible);
   if (r.synced) {
     device["clock"] = to_json(r.clock, r.clock_bound);
     if (r.metal_sync_hz) device["clock"]["metal_sync_hz"] = *r.metal_sync_hz;
@@ -349,6 +366,17 @@ std::string to_text(const CaptureResult& c, bool verbose) {
 
 namespace {
 
+std::string visible_in_words(const VisibleAfter& v) {
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "\n  a chunk's newest marker could be read after p50 %.1f us, p99 %.1f us, max %.1f us; its time is "
+      "within %.3f us",
+      static_cast<double>(v.p50) / 1e3, static_cast<double>(v.p99) / 1e3, static_cast<double>(v.max) / 1e3,
+      static_cast<double>(v.bound_ns) / 1e3);
+  return text;
+}
+
 std::string clock_in_words(const DeviceResult& r) {
   char clock[240];
   const int used = std::snprintf(clock, sizeof clock,
@@ -383,6 +411,7 @@ std::string details_of(const DeviceResult& r) {
   std::string text = head;
   if (!r.cpus_why.empty()) text += "\n  " + place_in_words(r);
   if (const std::string link = in_words(r.link); !link.empty()) text += "\n  reading it from here: " + link;
+  if (r.synced && r.visible.p50) text += visible_in_words(r.visible);
   if (r.synced && r.clock.hz > 0) text += clock_in_words(r);
   if (r.suspicions.delayed_reads)
     text += "\n  " + std::to_string(r.suspicions.delayed_reads) + " reads at " +

@@ -1,5 +1,6 @@
 // One collecting run of one or several devices: attach, drain until it is to stop, report.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -57,6 +58,14 @@ struct RealTimeResult {
   RealTime::Account account;
 };
 
+// How long after its time a chunk's newest marker could be read, by the clock model.
+struct VisibleAfter {
+  uint64_t p50 = 0, p90 = 0, p99 = 0, max = 0;  // ns
+  uint64_t bound_ns = 0;                        // the largest of the clock's
+  uint64_t without_clock = 0;                   // chunks that no clock segment covered
+  std::array<uint64_t, shm::kVisibilityBuckets> chunks{};
+};
+
 struct DeviceResult {
   card::Identity identity;
   uint32_t chip = 0;  // column 1 of the device CSV
@@ -73,6 +82,7 @@ struct DeviceResult {
   bool link_nominal = false;    // that is by sysfs, not measured
   card::GuardedCard::Account suspicions;
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
+  VisibleAfter visible;                     // when synced
   CpuSet cpus;                              // the drain thread was kept on; empty: on any
   std::string cpus_why;                     // empty where none was asked for
   int memory_node = -1;                     // the ring was asked for from; -1: from anywhere

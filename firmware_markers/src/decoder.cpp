@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "packet_pair.hpp"
+#include "wide_frames.hpp"
 
 namespace ttc::markers {
 namespace {
@@ -58,7 +59,8 @@ void Anomalies::add(const Anomalies& o) {
 
 void Batch::reserve(size_t words) {
   // A marker takes two words, a payload follows one; what is used counts as two words a marker.
-  const size_t need = words + size_t{2} * std::max({marker_count_, payload_count_, frame_count_}) + 2;
+  const size_t need =
+      words + size_t{2} * std::max({marker_count_, payload_count_, frame_count_}) + 2 * kMarkersBeyond;
   if (need <= capacity_words_) return;
   const size_t capacity = std::max(need, 2 * capacity_words_);
   grow(frames_, frame_count_, capacity / 2);
@@ -311,11 +313,38 @@ void LaneDecoder::flag_quick_push(const Frame& frame, Batch& out) {
   end->flags |= kQuickPush;
 }
 
+// What the processor's widest vectors take. Words that are mostly odd are tried less often.
+size_t LaneDecoder::decode_ordinary(std::span<const uint32_t> words, size_t at, Batch& out) {
+  OrdinaryFrames frames{lane_,
+                        previous_,
+                        out.markers_.get(),
+                        out.frames_.get(),
+                        out.payloads_.get(),
+                        out.marker_count_,
+                        out.frame_count_,
+                        out.payload_count_};
+  const size_t end = take_ordinary(path_)(words, at, frames);
+  out.marker_count_ = frames.marker_count;
+  out.frame_count_ = frames.frame_count;
+  out.payload_count_ = frames.payload_count;
+  anomalies_.overrun_frames += frames.overrun_frames;
+  if (end != at) next_starts_ = false;
+  return end;
+}
+
 void LaneDecoder::decode(std::span<const uint32_t> words, Batch& out) {
   out.reserve(words.size());
   size_t at = 0;
   next_starts_ = false;
-  while (at < words.size()) {
+  constexpr unsigned kMostTries = 4, kPause = 32;  // in vain; frames
+  const bool wide = path_ != DecodePath::portable;
+  for (unsigned in_vain = 0, frame = 0; at < words.size(); ++frame) {
+    if (wide && (in_vain < kMostTries || frame % kPause == 0)) {
+      const size_t end = decode_ordinary(words, at, out);
+      in_vain = end == at ? in_vain + 1 : 0;
+      at = end;
+      if (at == words.size()) break;
+    }
     if (!next_starts_ && !frame_starts(words, at, lane_)) {
       if (!frame_starts_damaged(words, at, lane_)) {
         at = resync(words, at);

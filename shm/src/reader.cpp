@@ -19,6 +19,7 @@
 #include <unordered_map>
 
 #include "attempts.hpp"
+#include "cut_mapping.hpp"
 #include "segment_file.hpp"
 
 namespace ttc::shm {
@@ -106,6 +107,7 @@ SlotPlaces slots_by_label(const CounterSlot* slots_untrusted, uint64_t count) {
 struct Reader::Impl {
   int fd = -1;
   bip::mapped_region region;
+  std::optional<CutMapping> watched;  // of `region`
   std::span<const std::byte> bytes;
   const SegmentHeader* header = nullptr;
   Geometry geometry{};
@@ -223,6 +225,12 @@ struct Reader::Impl {
 
   // One poll without waiting.
   Next poll(std::vector<uint64_t>& chunk, Upto upto) {
+    const Next found = poll_mapped(chunk, upto);
+    if (!watched || !watched->cut()) return found;
+    damage = "its file was cut while it was read";
+    return Next::damaged;
+  }
+  Next poll_mapped(std::vector<uint64_t>& chunk, Upto upto) {
     if (!damage.empty()) return Next::damaged;
     // The end first: names published before a ring chunk are then delivered before it.
     const uint64_t tail = upto == Upto::tail ? cursor->tail() : cursor->announced();
@@ -288,6 +296,7 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
         impl_ = std::make_unique<Impl>();
         impl_->fd = fd;
         impl_->region.swap(region);
+        impl_->watched.emplace(impl_->region.get_address(), impl_->region.get_size());
         impl_->adopt({static_cast<const std::byte*>(impl_->region.get_address()), impl_->region.get_size()},
                      start);
         impl_->info.live_name = live_name;  // remains were renamed

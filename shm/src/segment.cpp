@@ -151,7 +151,24 @@ const char* label(Counter counter) {
                                      "clock_bound_ns",
                                      "missed_poll_deadlines",
                                      "log_words",
-                                     "recycles"};
+                                     "recycles",
+                                     "visibility_0_to_8_us",
+                                     "visibility_8_to_16_us",
+                                     "visibility_16_to_32_us",
+                                     "visibility_32_to_64_us",
+                                     "visibility_64_to_128_us",
+                                     "visibility_128_to_256_us",
+                                     "visibility_256_to_512_us",
+                                     "visibility_512_to_1024_us",
+                                     "visibility_1024_to_2048_us",
+                                     "visibility_2048_to_4096_us",
+                                     "visibility_4096_to_8192_us",
+                                     "visibility_8192_to_16384_us",
+                                     "visibility_16384_to_32768_us",
+                                     "visibility_32768_to_65536_us",
+                                     "visibility_65536_us_and_more",
+                                     "visibility_bound_ns",
+                                     "visibility_without_clock"};
   static_assert(std::size(kLabels) == kCounters);
   return kLabels[static_cast<size_t>(counter)];
 }

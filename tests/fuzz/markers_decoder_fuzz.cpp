@@ -1,4 +1,4 @@
-// Any words as a lane's log: nothing crashes, no marker comes from outside, and what verifies decodes whole.
+// Any words as a lane's log: nothing crashes, no marker comes from outside, every path decodes the same, and what verifies decodes whole.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "firmware_markers/decoder.hpp"
+#include "tests/support/decode_paths.hpp"
 
 namespace {
 
@@ -49,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (uint32_t& word : words)
     if (word == 0xffffffff) word = lane.format->identity(lane.risc, lane.flat_id, 0);
 
+  require(ttc::test::paths_that_differ(words, lane, before).empty());
   LaneDecoder decoder(lane);
   decoder.resume(before);
   Batch batch;

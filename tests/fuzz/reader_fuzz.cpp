@@ -34,6 +34,7 @@ uint64_t sum_of(const ttcollect_batch& b) {
   for (size_t i = 0; i < b.host_zone_count; ++i)
     sum += std::strlen(b.host_zones[i].name) + std::strlen(b.host_zones[i].text);
   for (size_t i = 0; i < b.host_message_count; ++i) sum += std::strlen(b.host_messages[i].text);
+  for (size_t i = 0; i < b.op_name_count; ++i) sum += std::strlen(b.op_names[i].name);
   return sum;
 }
 

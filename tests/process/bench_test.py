@@ -78,7 +78,38 @@ def main():
         h.check(code == 3 and what in err and err.count("\n") == 1, (text, code, err))
     code, _, err = bench("still", "--against", stored, "-o", os.path.join(stored, "x.json"))
     h.check(code == 5 and "cannot be written" in err, (code, err))
+    figures()
     print("ok")
+
+
+def figures():
+    """The pages' figures are the medians of what programs print; one that no line has is refused, and nothing is written then."""
+    root = h.work("pages")
+    os.makedirs(os.path.join(root, "bench"))
+    page = os.path.join(root, "README.md")
+
+    def write(text):
+        with open(page, "w") as file:
+            file.write(text)
+
+    def text_of(name):
+        with open(os.path.join(root, name)) as file:
+            return file.read()
+
+    program("still_bench", line(64, 0.30, 0.34, 0.31))
+    write("a chunk takes <!-- bench still_bench: publish ([\\d.]+) ns -->99<!-- end --> ns, of <!-- bench other_bench: x (.) -->5<!-- end -->\n")
+    code, out, err = bench("still", "--figures", "--root", root)
+    h.check(code == 0 and "figures: README.md, bench/FIGURES.md" in out, (code, out, err))
+    h.check("-->7.81<!-- end --> ns" in text_of("README.md") and "-->5<!-- end -->" in text_of("README.md"), text_of("README.md"))
+    h.check("ratio to memcpy 0.31 (0.30 to 0.34) (target >= 0.3)" in text_of("bench/FIGURES.md"), text_of("bench/FIGURES.md"))
+    os.unlink(os.path.join(root, "bench/FIGURES.md"))
+    code, out, err = bench("--figures-of", h.work("bench.json"), "--root", root)
+    h.check(code == 0 and "figures: bench/FIGURES.md" in out, (code, out, err))
+    before = text_of("bench/FIGURES.md")
+    write("<!-- bench still_bench: no such line ([\\d.]+) -->1<!-- end -->\n")
+    program("still_bench", line(64, 0.9))
+    code, out, err = bench("still", "--figures", "--root", root)
+    h.check(code == 4 and "fits 0 lines" in err and text_of("bench/FIGURES.md") == before, (code, out, err))
 
 
 main()

@@ -323,8 +323,153 @@ def machine():
     h.check(code == 1 and "0000:01:00.0 has no driver" in out and "modprobe tenstorrent" in out, f"{code} {out}")
 
 
+def ids_of(inside, code=None):
+    """The findings of the machine itself, as the doctor inside of a command sees it."""
+    got, out, err = h.finish(h.start("ttcollect", "doctor", "--json", inside=inside))
+    h.check(got in (0, 1) and not err, f"{inside}: exit {got}: {err}")
+    return {f["id"] for f in json.loads(out)["findings"] if not f["pid"]}
+
+
+def only_there(found, inside, beside, what):
+    """`found` is a finding inside, and none beside it."""
+    h.check(found in ids_of(inside), f"{what}: {found} is not among {ids_of(inside)}")
+    h.check(found not in beside, f"{found} is a finding without {what}")
+
+
+# Runs its arguments where io_uring_setup(2) is not permitted, as container runtimes have it.
+NO_IO_URING = """
+import ctypes, os, struct, sys
+filter = b"".join(struct.pack("<HBBI", *one) for one in ((0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)))
+program = ctypes.create_string_buffer(filter)
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+assert prctl(38, 1, 0, 0, 0) == 0
+assert prctl(22, 2, ctypes.byref(Program(len(filter) // 8, ctypes.addressof(program)))) == 0, ctypes.get_errno()
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+class Group:
+    """A control group of ours with a limit, of either version; None where this user may make none."""
+
+    def __init__(self, controller, files):
+        self.path = None
+        for top, names in ((f"/sys/fs/cgroup/{controller}", files[0]), ("/sys/fs/cgroup", files[1])):
+            path = f"{top}/ttc-test-{os.getpid()}"
+            try:
+                os.mkdir(path)
+            except OSError:
+                continue
+            try:
+                for name, value in names:
+                    with open(f"{path}/{name}", "w") as file:
+                        file.write(value)
+            except OSError:    # the controller is not given to this directory
+                os.rmdir(path)
+                continue
+            self.path = path
+            return
+
+    def __enter__(self):
+        return self.path and ("sh", "-c", f'echo $$ >{self.path}/cgroup.procs; exec "$@"', "sh")
+
+    def __exit__(self, *_):
+        if self.path:
+            os.rmdir(self.path)
+
+
+def limits():
+    """Limits of live processes, namespaces and control groups, each with its finding, which is absent without it."""
+    plain = ids_of(())
+    only_there("memlock-small", ("prlimit", "--memlock=65536:65536"), plain, "a limit of 64 KiB")
+    if len(os.sched_getaffinity(0)) > 1:
+        only_there("one-cpu", ("taskset", "-c", str(min(os.sched_getaffinity(0)))), plain, "an affinity of one CPU")
+    only_there("io-uring-off", (sys.executable, "-c", NO_IO_URING), plain, "a seccomp filter")
+    only_there("shm-small", ("unshare", "-Urm", "sh", "-c", 'mount -t tmpfs -o size=8m tmpfs /dev/shm && exec "$@"', "sh"), plain,
+               "a /dev/shm of 8 MiB")
+    missing = []
+    for found, controller, files in (
+            ("cpu-quota", "cpu", ((("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "90000")), (("cpu.max", "90000 100000"),))),
+            ("memory-limit", "memory", ((("memory.limit_in_bytes", str(100 << 20)),), (("memory.max", str(100 << 20)),)))):
+        with Group(controller, files) as inside:
+            if inside:
+                only_there(found, inside, plain, "a control group")
+            else:
+                missing.append(controller)
+    if missing:
+        print(f"no control group could be made for: {', '.join(missing)}")
+
+
+# Mounts a tree of files over what the kernel shows, in a mount namespace of its own, and runs the rest there: what is read is read by its
+# own path.
+OVER = """
+for place in sys/bus/pci/devices sys/class sys/module sys/devices/system/cpu dev; do mount --rbind "$0/$place" "/$place"; done
+exec "$@"
+"""
+
+
+def cards():
+    """Power, heat, links, drivers, CPUs near a card: each by a file that changes in a mount namespace, read through the kernel's own paths."""
+    if os.getuid() != 0:
+        print("mounting over /sys needs root: cards in a namespace were not tried")
+        return
+    root, n = h.work("namespace"), "/sys/class/tenstorrent/tenstorrent!0/"
+    pci, cpu = "/sys/bus/pci/devices/0000:01:00.0/", f"/sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0))}/"
+
+    def put(path, text):
+        os.makedirs(os.path.dirname(root + path), exist_ok=True)
+        with open(root + path, "w") as file:
+            file.write(text)
+
+    everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    healthy = {pci + "vendor": "0x1e52\n", pci + "device": "0xb140\n", pci + "numa_node": "0\n", pci + "local_cpulist": everywhere + "\n",
+               pci + "current_link_speed": "16.0 GT/s PCIe\n", pci + "max_link_speed": "16.0 GT/s PCIe\n",
+               pci + "current_link_width": "16\n", pci + "max_link_width": "16\n",
+               pci + "hwmon/hwmon0/temp1_input": "60000\n", pci + "hwmon/hwmon0/temp1_max": "90000\n",
+               pci + "hwmon/hwmon0/power1_input": "80000000\n", pci + "hwmon/hwmon0/power1_max": "300000000\n",
+               n + "tt_aiclk": "1350\n", n + "tt_therm_trip_count": "0\n", "/sys/module/tenstorrent/version": "2.10.0\n",
+               cpu + "cpufreq/scaling_governor": "performance\n", cpu + "cpuidle/state3/name": "C6\n", cpu + "cpuidle/state3/latency": "30\n",
+               cpu + "cpuidle/state3/disable": "0\n", "/dev/tenstorrent/0": "", "/dev/null": ""}
+    for path, text in healthy.items():
+        put(path, text)
+    os.makedirs(root + "/dev/shm")
+    os.symlink("../drivers/tenstorrent", root + pci + "driver")
+    os.symlink("../../../bus/pci/devices/0000:01:00.0", root + n + "device")
+    inside = ("unshare", "--mount", "--propagation", "private", "sh", "-ec", OVER, root)
+    plain = ids_of(inside)
+    for found, changes in (
+            ("throttled", {pci + "hwmon/hwmon0/power1_input": "300000000\n"}),
+            ("throttled", {pci + "hwmon/hwmon0/temp1_input": "90500\n"}),
+            ("thermal-trip", {n + "tt_therm_trip_count": "1\n"}),
+            ("link-below-best", {pci + "current_link_speed": "2.5 GT/s PCIe\n"}),
+            ("link-below-best", {pci + "current_link_width": "4\n"}),
+            ("firmware-stands-still", {n + "tt_heartbeat": "12345\n"}),
+            ("cpu-governor", {cpu + "cpufreq/scaling_governor": "powersave\n"}),
+            ("deep-idle", {cpu + "cpuidle/state3/latency": "133\n"}),
+            ("far-from-card", {pci + "numa_node": "1\n", pci + "local_cpulist": "1000-1007\n"}),
+            ("driver-too-old", {"/sys/module/tenstorrent/version": "1.34\n"}),
+            ("driver-lacks", {"/sys/module/tenstorrent/version": "2.4.1\n"})):
+        for path, text in changes.items():
+            put(path, text)
+        only_there(found, inside, plain, f"{changes}")
+        h.check(ids_of(inside) - plain == {found}, f"{changes}: {ids_of(inside) - plain}")
+        for path in changes:
+            put(path, healthy[path]) if path in healthy else os.unlink(root + path)
+    h.check(ids_of(inside) == plain, "a healthy card again")
+    os.chmod(root + "/dev/tenstorrent/0", 0o600)
+    for folder in (root, os.path.dirname(root)):
+        os.chmod(folder, 0o755)
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    only_there("no-permission", (*inside, *nobody), plain, "a node of root's alone")
+    os.unlink(root + pci + "driver")
+    only_there("no-driver", inside, plain, "a function without a driver")
+
+
 def main():
     machine()
+    limits()
+    cards()
     wrong_use()
     refused()
     stopped()

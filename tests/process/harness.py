@@ -74,8 +74,11 @@ def next_line(stream):
 
 
 def wait_for_card(name, card):
-    """Until the emulated card can be opened."""
-    wait_until(lambda: f"emu:{name}" in run("ttcollect", "list")[1], f"emu:{name} is listed", card)
+    """Until the emulated card can be opened. Segments of an earlier card of that name are listed, too, but not among the cards."""
+    def is_there():
+        code, out, _ = run("ttcollect", "list", "--json")
+        return code == 0 and any(each["spec"] == f"emu:{name}" for each in json.loads(out)["cards"])
+    wait_until(is_there, f"emu:{name} is listed", card)
 
 
 def wait_for_collector(name, collector):

@@ -14,6 +14,7 @@ from harness import BIN, card_name, check, finish, next_line, remove_at_end, run
 CLIENT = textwrap.dedent('''
     import os, socket, struct, sys, time
     PROTOCOL, HOW = int(sys.argv[1]), sys.argv[2]
+    CODES = [code.encode() for code in sys.argv[3:]] or [b"Add"]    # of ops, in turn
     # number of: SingleString, SourceLocationPayload, ThreadContext, ZoneBeginAllocSrcLoc, ZoneEnd, ZoneText, Message, Terminate,
     # ThreadName, and bytes behind a message's time
     ITEMS = {64: (95, 101, 59, 7, 17, 0, 2, 57, 99, 0), 76: (99, 107, 62, 7, 17, 0, 2, 60, 105, 0),
@@ -97,7 +98,8 @@ CLIENT = textwrap.dedent('''
                      b'"input_bws": [1.5], "output_bws": [2.5]}')
         for op in range(first, last + 1):
             items = location(b"TT_DNN_DEVICE_OP") + struct.pack("<Bq", begin, 10) + string(single, b"id:%d" % op) + bytes([text])
-            items += string(single, b'`TT_DNN_DEVICE_OP: "Add", 5, 0, false, %d ->\\n{"global_call_count": %d, "op_code": "Add", "device_id": 0, ' % (op, op) + described + b'}`')
+            code = CODES[op % len(CODES)]
+            items += string(single, b'`TT_DNN_DEVICE_OP: "%s", 5, 0, false, %d ->\\n{"global_call_count": %d, "op_code": "%s", "device_id": 0, ' % (code, op, op, code) + described + b'}`')
             items += struct.pack("<Bq", message, raw + 2000 + op * 30) + tail + struct.pack("<BH", end + 2, 10)
             peer.sendall(block(items))
     if HOW == "garbage":
@@ -181,6 +183,12 @@ def ops():
     rows = [r for r in json.loads(out)["rows"] if r["device_us"]]
     named = [r["op_code"] for r in rows if r["op_code"].startswith("Add")]
     check(len(rows) == 60 and len(named) == 60, f"{len(named)} of {len(rows)} ops are named")
+    database = work("ops.db")
+    check(run("ttexport", "--from", alone, "--format", "sqlite", "-o", database)[0] == 0, "no database")
+    code, out, err = run("ttreport", "sql", database, "SELECT name, ops FROM top_ops", "--csv")
+    check(out.splitlines() == ["name,ops", "Add,60"], f"{code} {out} {err}")
+    code, out, err = run("ttexport", "--from", alone, "--format", "ops-json")
+    check([json.loads(line).get("name") for line in out.splitlines()] == ["Add"] * 60, f"{code} {out} {err}")
 
 
 def leaves_nothing():

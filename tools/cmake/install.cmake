@@ -8,6 +8,7 @@ install(TARGETS ttdelay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT pr
 install(TARGETS ${TTC_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 install(FILES README.md CHANGELOG.md collector/capture/FORMAT.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+install(DIRECTORY tools/python/notebooks DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs PATTERN .ipynb_checkpoints EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 # Not with the system's modules: `ttcollect run` adds this directory to a workload's PYTHONPATH, and nothing else is in it.
 install(DIRECTORY tools/python/ttcollect DESTINATION lib/ttcollect/python COMPONENT python

@@ -21,6 +21,7 @@ class DeviceCsv : public Format {
   DeviceCsv(Output& out, const FormatOptions& options);
 
   Order order() const override { return order_; }
+  bool lanes_are_apart() const override { return !host_times_; }  // host times wait for clock models
   void begin(const Session& session) override;
   void frame(const FrameEvents& frame) override;
   void loss(const shm::LossRecord&) override {}  // no place for it but beside

@@ -98,6 +98,10 @@ class Format {
   virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
   virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // what a chip said of itself
   virtual void host(std::span<const uint64_t>) {}  // a chunk of the workload's host side, which is of no chip
+  // What is written of a lane's frames depends on no other lane's frames; of other calls only begin() writes anything.
+  virtual bool lanes_are_apart() const { return false; }
+  // Before names and clock models that frames so far refer to change: a format that has put frames off takes them now.
+  virtual void settle() {}
   virtual void end() = 0;
   // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
   virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }

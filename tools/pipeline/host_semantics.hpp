@@ -40,6 +40,11 @@ class HostSemanticsStage {
   std::span<const HostSemantics> of(const FrameEvents& frame, unsigned generation);
   void names_changed();
 
+  // What the notices of another one, with the same names, are about.
+  void absorb(const HostSemanticsStage& other) {
+    collisions_.insert(other.collisions_.begin(), other.collisions_.end());
+  }
+
   // Once per run, for people: which ids stood for more than one name, and what was done about it.
   std::vector<std::string> notices() const;
 

@@ -8,6 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
@@ -49,7 +54,71 @@ class Output::Gzip {
   std::vector<char> out_;
 };
 
-Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), buffer_(kOutputBytes) {
+// Writes one buffer while the next one is filled.
+class Output::Thread {
+ public:
+  explicit Thread(Output& output) : output_(output), buffer_(kOutputBytes), thread_([this] { work(); }) {}
+  ~Thread() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  // Its first `used` bytes; leaves another buffer.
+  void take(std::vector<char>& buffer, size_t used, std::string_view tail) {
+    wait();
+    const std::lock_guard lock(mutex_);
+    std::swap(buffer, buffer_);
+    used_ = used;
+    tail_ = tail;
+    busy_ = true;
+    changed_.notify_all();
+  }
+  // Until everything is written.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !busy_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void work() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return stop_ || busy_; });
+      if (!busy_) return;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        output_.write_out({buffer_.data(), used_}, tail_);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      failure_ = failure;
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  Output& output_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<char> buffer_;
+  size_t used_ = 0;
+  std::string tail_;
+  bool busy_ = false, stop_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+Output::Output(const std::string& path, bool growing, bool gzip, bool threaded)
+    : path_(path), buffer_(kOutputBytes) {
   if (gzip) gzip_ = std::make_unique<Gzip>();
   open_path(growing);
   terminal_ = fd_ >= 0 && isatty(fd_);
@@ -57,6 +126,24 @@ Output::Output(const std::string& path, bool growing, bool gzip) : path_(path), 
     throw OutputError(
         "output " + path_ +
         " is a terminal, and a gzip stream is not for one; name a file (-o) or leave the gzip out");
+  if (threaded) thread_ = std::make_unique<Thread>(*this);
+}
+
+Output::Output() : memory_(true), buffer_(kOutputBytes / 16) {}
+
+std::vector<char> Output::take_rows(std::vector<char> memory) {
+  std::swap(memory, buffer_);
+  if (buffer_.empty()) buffer_.resize(kOutputBytes / 16);
+  used_ = 0;
+  return memory;
+}
+
+void Output::append_rows(std::string_view rows) {
+  constexpr size_t kMany = 64 << 10;
+  if (rows.size() < kMany || gzip_) return append(rows);  // a thread compresses
+  flush();
+  if (thread_) thread_->wait();
+  write_out(rows, tail_);
 }
 
 void Output::open_path(bool growing) {
@@ -78,6 +165,7 @@ void Output::open_path(bool growing) {
 }
 
 Output::~Output() {
+  thread_.reset();
   if (fd_ >= 0 && !pending_) close(fd_);
 }
 
@@ -109,17 +197,24 @@ void Output::write_all(std::string_view bytes, std::string_view tail) {
 
 void Output::flush() {
   if (used_ == 0) return;
-  const std::string_view bytes(buffer_.data(), used_);
+  if (thread_)
+    thread_->take(buffer_, used_, tail_);
+  else
+    write_out({buffer_.data(), used_}, tail_);
+  used_ = 0;
+}
+
+void Output::write_out(std::string_view bytes, std::string_view tail) {
   if (!gzip_)
-    put(bytes, rewritable_ ? tail_ : std::string_view());
+    put(bytes, rewritable_ ? tail : std::string_view());
   else if (!pending_)
     put(gzip_->compress(bytes, Z_FINISH), {});
   else
     put(gzip_->compress(bytes, Z_NO_FLUSH), {});
-  used_ = 0;
 }
 
 void Output::make_room(size_t bytes) {
+  if (memory_) return buffer_.resize(std::max(2 * buffer_.size(), used_ + bytes));
   flush();
   if (buffer_.size() < bytes) buffer_.resize(bytes);
 }
@@ -128,6 +223,7 @@ void Output::finish() {
   if (fd_ < 0) return;
   if (!rewritable_) append(tail_);
   flush();
+  if (thread_) thread_->wait();
   if (gzip_ && (pending_ || written_ == 0)) put(gzip_->compress({}, Z_FINISH), {});
   errno = pending_ ? pending_->written() : close(fd_) == 0 ? 0 : errno;
   fd_ = -1;

@@ -28,8 +28,11 @@ struct OutputError : std::runtime_error {
 
 class Output {
  public:
-  // "-" is standard output. `growing`: write under the final name at once.
-  Output(const std::string& path, bool growing, bool gzip = false);
+  // "-" is standard output. `growing`: write under the final name at once. `threaded`: compress and write in a thread of its own, one
+  // buffer behind; what fails there is thrown by the next call that flushes.
+  Output(const std::string& path, bool growing, bool gzip = false, bool threaded = false);
+  // Nowhere: rows stay until they are taken.
+  static Output in_memory() { return Output(); }
   ~Output();  // without commit(): nothing is left
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -44,6 +47,11 @@ class Output {
     std::memcpy(room(text.size()), text.data(), text.size());
     advance(text.size());
   }
+  // Whole rows, written without a copy where they are many.
+  void append_rows(std::string_view rows);
+  // Of an output in memory: what was appended, and `memory` for what comes.
+  size_t bytes_in_memory() const { return used_; }
+  std::vector<char> take_rows(std::vector<char> memory);
   void flush();
   // Flush and close: all that can fail of writing has then failed. Idempotent; nothing may be appended after it.
   void finish();
@@ -54,9 +62,12 @@ class Output {
   void close_with(std::string tail) { tail_ = std::move(tail); }
 
  private:
+  Output();
   class Gzip;
+  class Thread;
   void open_path(bool growing);
   void make_room(size_t bytes);
+  void write_out(std::string_view bytes, std::string_view tail);
   void put(std::string_view bytes, std::string_view tail);
   void write_all(std::string_view bytes, std::string_view tail);
   [[noreturn]] void fail(const char* what) const;
@@ -64,12 +75,14 @@ class Output {
   std::string path_, tail_;
   std::unique_ptr<program::PendingFile> pending_;  // none: it is written under its own name
   int fd_ = -1;                                    // the pending file's, or one of its own
+  bool memory_ = false;
   bool terminal_ = false;
   bool rewritable_ = false;  // the tail can be overwritten
   size_t written_ = 0;       // without the tail
   std::unique_ptr<Gzip> gzip_;
   std::vector<char> buffer_;
   size_t used_ = 0;
+  std::unique_ptr<Thread> thread_;  // none: flush() writes. Last, so that it ends before what it writes to
 };
 
 }  // namespace ttc::tools

@@ -50,6 +50,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       s.times.wait(chunk);
       return release(s, format, false);
     case ChunkKind::clock:
+      format.settle();
       if (std::string why = s.times.take_clock(body); !why.empty()) {
         complaint_ = std::move(why);
         return;
@@ -62,11 +63,13 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       return format.telemetry(s.chip, record);
     }
     case ChunkKind::clock_domains:
+      format.settle();
       if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
       return;
     case ChunkKind::names: {
       Workload& w = s.named ? *s.named : s.workloads.begin()->second;
       const size_t before = w.names.size();
+      format.settle();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
         w.names.add_zone_string(text.substr(0, end));
@@ -83,6 +86,26 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
     }
     default:
       return;  // a kind of a later version: skipped by its length
+  }
+}
+
+bool Pipeline::note_words(std::span<const uint64_t> chunk) {
+  SessionState& s = state_of(shm::header_of(chunk));
+  if (s.wanted) losses_.push(chunk);
+  return s.wanted;
+}
+
+void Pipeline::absorb(const Pipeline& other) {
+  delivered_ += other.delivered_;
+  anomalies_.add(other.anomalies_);
+  for (const auto& [id, theirs] : other.sessions_) {
+    SessionState& s = sessions_.at(id);  // note_words() made it, where no session did
+    s.words_came |= theirs.words_came;
+    for (const auto& [first_epoch, workload] : theirs.workloads) {
+      Workload& w = s.workloads.at(first_epoch);
+      w.zone_ids |= workload.zone_ids;
+      w.semantics.absorb(workload.semantics);
+    }
   }
 }
 
@@ -213,6 +236,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.compute_cores = compute_cores_in(j);
   s.environment = environment_in(j);
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
+  format.settle();
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   const bool known = std::exchange(state.described, true);
@@ -297,16 +321,24 @@ void Pipeline::skip_repeats(uint64_t& until) {
 }
 
 // The four guaranteed markers come first in a frame and are not in time order. The customs are, but for
-// totals, which come last and are dated to the start of their frame.
+// totals, which come last and are dated to the start of their frame. Frames are short and come by the million: nothing is allocated.
 void Pipeline::sort_by_time() {
   const auto earlier = [](const markers::Marker& a, const markers::Marker& b) {
     return markers::clock_difference(a.time_cycles, b.time_cycles) < 0;
   };
   const auto customs = std::find_if(ordered_.begin(), ordered_.end(),
                                     [](const auto& m) { return !(m.flags & markers::kGuaranteed); });
-  std::stable_sort(ordered_.begin(), customs, earlier);
+  for (auto g = ordered_.begin(); g != customs; ++g)
+    for (auto at = g; at != ordered_.begin() && earlier(*at, *std::prev(at)); --at)
+      std::iter_swap(at, std::prev(at));
   if (!std::is_sorted(customs, ordered_.end(), earlier)) std::stable_sort(customs, ordered_.end(), earlier);
-  std::inplace_merge(ordered_.begin(), customs, ordered_.end(), earlier);
+  // At most four go to their places among the others, the last one first: what is behind it is in order.
+  for (auto g = customs; g != ordered_.begin();) {
+    --g;
+    const auto place = std::lower_bound(std::next(g), ordered_.end(), *g, earlier);
+    if (place == std::next(g)) return;
+    std::rotate(g, std::next(g), place);
+  }
 }
 
 void Pipeline::emit(const shm::ChunkHeader& h, const markers::Frame& frame, SessionState& s, Format& format) {

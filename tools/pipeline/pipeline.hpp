@@ -62,6 +62,13 @@ class Pipeline {
   // One chunk, already checked by its source.
   void push(std::span<const uint64_t> chunk, Format& format);
 
+  // For who decodes words by other pipelines. Of a chunk of device words all that push() does but that; false: they are not wanted.
+  bool note_words(std::span<const uint64_t> chunk);
+  void complain(std::string complaint) { complaint_ = std::move(complaint); }
+  std::string take_complaint() { return std::exchange(complaint_, {}); }
+  // What the other one counted of words, which had the same chunks of other kinds. It is not used any more.
+  void absorb(const Pipeline& other);
+
   // Of words that waited for the time stage, push() delivers about so many markers; deliver() goes on where it stopped. Without it
   // a chunk of the clock model brings all that it covers at once.
   void deliver_at_most(uint64_t markers) { most_markers_ = markers; }

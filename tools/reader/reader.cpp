@@ -20,7 +20,7 @@ static_assert(sizeof(ttcollect_marker) == 64 && sizeof(ttcollect_zone) == 64 && 
               sizeof(ttcollect_loss) == 72 && sizeof(ttcollect_clock) == 72 &&
               sizeof(ttcollect_telemetry) == 32 && sizeof(ttcollect_session) == 64 &&
               sizeof(ttcollect_host_zone) == 64 && sizeof(ttcollect_host_message) == 32 &&
-              sizeof(ttcollect_name) == 24);
+              sizeof(ttcollect_name) == 24 && sizeof(ttcollect_op_name) == 16);
 
 constexpr uint32_t kMostThreads = 64, kMostRows = 1 << 24;
 constexpr size_t kMostStructBytes = 4096;  // more is a struct_bytes that was not set
@@ -47,7 +47,7 @@ ttcollect_options defaults() {
   o.struct_bytes = sizeof o;
   o.tables = TTCOLLECT_ALL_TABLES;
   o.follow = 1, o.host_times = 1, o.threads = 1;
-  o.batch_rows = 1 << 16;
+  o.batch_rows = 1 << 13;  // 512 KiB of markers: what a core's second cache holds
   return o;
 }
 
@@ -71,6 +71,7 @@ ttcollect_batch batch_of(const tools::Tables& t) {
   b.sessions = t.sessions.data(), b.session_count = t.sessions.size();
   b.host_zones = t.host_zones.data(), b.host_zone_count = t.host_zones.size();
   b.host_messages = t.host_messages.data(), b.host_message_count = t.host_messages.size();
+  b.op_names = t.op_names.data(), b.op_name_count = t.op_names.size();
   return b;
 }
 

@@ -44,13 +44,17 @@ CREATE VIEW zone AS
   FROM zones z JOIN lanes l ON l.id = z.lane JOIN sessions s ON s.id = l.session JOIN captures c ON c.id = s.capture
   JOIN names n ON n.id = z.name;
 CREATE VIEW op AS
-  SELECT c.host, c.rank, s.chip, o.* FROM ops o JOIN sessions s ON s.id = o.session JOIN captures c ON c.id = s.capture;
+  SELECT c.host, c.rank, s.chip, n.name, o.* FROM ops o JOIN sessions s ON s.id = o.session JOIN captures c ON c.id = s.capture
+  LEFT JOIN op_names n ON n.capture = s.capture AND n.chip = s.chip AND n.host_id = o.host_id;
 CREATE VIEW top_zones AS
   SELECT n.name, l.processor, count(*) AS zones, sum(z.cycles) AS cycles, avg(z.cycles) AS mean_cycles,
          max(z.cycles) AS most_cycles, sum(z.ns) AS ns, n.file, n.line
   FROM zones z JOIN lanes l ON l.id = z.lane JOIN names n ON n.id = z.name
   GROUP BY n.name, n.file, n.line, l.processor ORDER BY cycles DESC;
 CREATE VIEW top_kernels AS SELECT * FROM top_zones WHERE name LIKE '%-KERNEL';
+CREATE VIEW top_ops AS
+  SELECT host, rank, chip, name, count(*) AS ops, sum(ns) AS ns, avg(ns) AS mean_ns, max(ns) AS most_ns
+  FROM op GROUP BY host, rank, chip, name ORDER BY ns DESC;
 CREATE VIEW slowest_ops AS SELECT * FROM op ORDER BY ns DESC;
 CREATE VIEW gaps AS
   SELECT host, rank, chip, host_id, begin_ns,

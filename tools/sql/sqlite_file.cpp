@@ -12,7 +12,7 @@
 #include "tools/sql/database.hpp"
 
 namespace ttc::embedded {
-extern const std::string_view schema_sql, indexes_sql;
+extern const std::string_view op_names_sql, schema_sql, indexes_sql;
 }
 
 namespace ttc::tools {
@@ -83,12 +83,14 @@ SqliteFile::Parts::Parts(const std::string& to, bool append, const Capture& of)
       throw SqlError("it is no database of schema version " + std::to_string(kSchemaVersion) +
                      " that ttexport wrote; name a new file");
     database->run("BEGIN IMMEDIATE");
+    database->run(embedded::op_names_sql);
   } else {
     pending = std::make_unique<program::PendingFile>(to);
     if (pending->error()) throw SqlError(std::strerror(pending->error()));
     database = std::make_unique<Database>(pending->name(), Database::Use::create);
     database->run("PRAGMA application_id = " + std::to_string(kApplication) +
                   "; PRAGMA user_version = " + std::to_string(kSchemaVersion) + "; BEGIN");
+    database->run(embedded::op_names_sql);
     database->run(embedded::schema_sql);
   }
   Statement add = database->prepare("INSERT INTO captures(source, host, rank, whole) VALUES(?, ?, ?, 0)");
@@ -246,6 +248,11 @@ void SqliteFile::Parts::host(const Tables& t) {
       add.add(std::string_view(z.file)).add(z.line).add(std::string_view(z.text)).add(z.begin_ns);
       add.add(z.end_ns - z.begin_ns).add(z.bound_ns).run();
     }
+  }
+  if (!t.op_names.empty()) {
+    Statement add = database->prepare("INSERT OR REPLACE INTO op_names VALUES(?, ?, ?, ?)");
+    for (const ttcollect_op_name& op : t.op_names)
+      add.add(capture).add(op.chip).add(op.host_id).add(std::string_view(op.name)).run();
   }
   if (t.host_messages.empty()) return;
   Statement add = database->prepare("INSERT INTO host_messages VALUES(?, ?, ?, ?, ?, ?)");

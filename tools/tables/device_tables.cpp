@@ -77,23 +77,23 @@ void DeviceTables::note_names() {
 }
 
 void DeviceTables::markers(const FrameEvents& f, ZoneLabels::Lane& labels) {
-  const size_t first = tables_.markers.size();
-  tables_.markers.resize(first + f.markers.size());
   ttcollect_marker frame{};
   frame.bound_ns = TTCOLLECT_UNBOUNDED;
   frame.host_id = f.host_id, frame.chip = f.chip, frame.epoch = f.epoch, frame.replay = f.trace_counter;
   frame.x = f.core_x, frame.y = f.core_y, frame.risc = f.risc,
   frame.core_kind = static_cast<uint8_t>(f.core_kind);
   constexpr uint8_t kShown = markers::kGuaranteed | markers::kRepaired | markers::kQuickPush;
+  // Every row is written once as the frame has it, and then where it differs.
+  const size_t first = tables_.markers.size();
+  tables_.markers.insert(tables_.markers.end(), f.markers.size(), frame);
   for (size_t i = 0; i < f.markers.size(); ++i) {
     const markers::Marker& m = f.markers[i];
     ttcollect_marker& row = tables_.markers[first + i];
-    row = frame;
     row.cycles = m.time_cycles;
     row.zone_id = m.id;
     row.type = static_cast<uint8_t>(m.type);
     row.flags = m.flags & kShown;
-    row.name = labels.of(m).number;
+    row.name = labels.number_of(m);
     if (m.type == MarkerType::zone_total || m.type == MarkerType::ts_data ||
         m.type == MarkerType::ts_data_16b)
       row.data[0] = f.payload(m);
@@ -112,7 +112,7 @@ ttcollect_zone DeviceTables::begun(const FrameEvents& f, uint32_t marker, ZoneLa
   ttcollect_zone zone{};
   zone.begin_cycles = m.time_cycles;
   zone.bound_ns = TTCOLLECT_UNBOUNDED;
-  zone.name = labels.of(m).number;
+  zone.name = labels.number_of(m);
   zone.host_id = f.host_id, zone.chip = f.chip, zone.epoch = f.epoch, zone.replay = f.trace_counter;
   zone.zone_id = m.id;
   zone.x = f.core_x, zone.y = f.core_y, zone.risc = f.risc,
@@ -183,7 +183,10 @@ void DeviceTables::times(Chip& chip, const FrameEvents& f) {
 void DeviceTables::frame(const FrameEvents& f) {
   ZoneLabels::Lane& labels = labels_.lane(f);
   Chip& chip = chips_[f.chip];
-  chip.core_kinds[core_key(f.core_x, f.core_y)] = static_cast<uint8_t>(f.core_kind);
+  if (const uint16_t core = core_key(f.core_x, f.core_y); chip.last_core != core) {
+    chip.core_kinds[core] = static_cast<uint8_t>(f.core_kind);
+    chip.last_core = core;
+  }
   if (wanted_ & TTCOLLECT_MARKERS) markers(f, labels);
   if (wanted_ & (TTCOLLECT_ZONES | TTCOLLECT_OPS)) {
     times(chip, f);
@@ -216,7 +219,18 @@ void DeviceTables::settle(uint32_t number, Chip& chip, uint64_t until_ns) {
   }
 }
 
+// A live loss comes before the clock model covers it. What has no times then comes again at the end, if it has some by then.
 void DeviceTables::loss(const shm::LossRecord& r) {
+  const ttcollect_loss row = loss_row(r);
+  tables_.losses.push_back(row);
+  const bool undated = (r.from_cycles && !row.from_ns) || (r.to_cycles != shm::kOpenEnd && !row.to_ns);
+  if (undated)
+    undated_losses_[{r.device, r.id}] = r;
+  else
+    undated_losses_.erase({r.device, r.id});
+}
+
+ttcollect_loss DeviceTables::loss_row(const shm::LossRecord& r) const {
   ttcollect_loss row{};
   row.id = r.id;
   row.from_cycles = r.from_cycles, row.to_cycles = r.to_cycles;
@@ -240,7 +254,7 @@ void DeviceTables::loss(const shm::LossRecord& r) {
     if (r.from_cycles) row.from_ns = ns(r.from_cycles);
     if (r.to_cycles != shm::kOpenEnd) row.to_ns = ns(r.to_cycles);
   }
-  tables_.losses.push_back(row);
+  return row;
 }
 
 void DeviceTables::clock(uint32_t number, const collect::ClockMap& map) {
@@ -272,6 +286,8 @@ void DeviceTables::telemetry(uint32_t chip, const shm::TelemetryRecord& r) {
 }
 
 void DeviceTables::end() {
+  for (const auto& [key, record] : undated_losses_)
+    if (const ttcollect_loss row = loss_row(record); row.from_ns || row.to_ns) tables_.losses.push_back(row);
   for (auto& [number, chip] : chips_) {
     settle(number, chip, std::numeric_limits<uint64_t>::max());
     for (auto& [key, lane] : chip.lanes) unpaired_ += lane.open.size(), lane.open.clear();

@@ -42,6 +42,7 @@ class DeviceTables : public Format {
   struct Chip {
     std::optional<uint64_t> session;
     std::unordered_map<uint16_t, uint8_t> core_kinds;  // by x and y
+    std::optional<uint16_t> last_core;  // whose kind was noted last; frames of a core come in a row
     bool clock_known = false;
     bool cycles = false;  // no clock model: cycles at the nominal clock
     uint32_t mhz = 0;
@@ -58,12 +59,14 @@ class DeviceTables : public Format {
   void settle(uint32_t number, Chip& chip, uint64_t until_ns);
   ttcollect_zone begun(const FrameEvents& frame, uint32_t marker, ZoneLabels::Lane& labels) const;
   void ended(ttcollect_zone zone, const FrameEvents& frame, uint32_t marker);
+  ttcollect_loss loss_row(const shm::LossRecord& record) const;
   void note_names();
 
   Tables& tables_;
   const uint32_t wanted_;
   ZoneLabels labels_;
   std::map<uint32_t, Chip> chips_;
+  std::map<std::pair<uint32_t, uint64_t>, shm::LossRecord> undated_losses_;  // by chip and id
   std::vector<uint64_t> ns_;
   uint64_t unpaired_ = 0;
 };

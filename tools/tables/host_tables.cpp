@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tools/op_messages/op_message.hpp"
+
 namespace ttc::tools {
 
 using collect::EventKind;
@@ -56,6 +58,8 @@ void HostTables::take(const HostChunkHead& head, const HostEvent& event) {
   Process& process = processes_[{session_, head.process}];
   if (collect::is_definition(event.kind)) return define(process, event);
   const auto message = [&](std::string text) {
+    if (std::optional<NamedOp> op = named_op(text))
+      tables_.op_names.push_back({tables_.keep(std::move(op->name)), op->device, op->call_count});
     tables_.host_messages.push_back({collect::raw_ns_of(head, event.time), tables_.keep(std::move(text)),
                                      head.pid, event.subject, head.bound_ns});
   };

@@ -1,4 +1,4 @@
-// The workload's own side as tables: chunks of the host's session in, zones and messages out.
+// The workload's own side as tables: chunks of the host's session in, zones, messages and names of ops out.
 //
 // A zone is handed over when it ends; what has not ended by then is in no row. Sources and strings that are defined
 // after their use have no name in the rows before.

@@ -1,6 +1,16 @@
 #include "tools/tables/ops_json.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include "collector/program/json_text.hpp"
+
 namespace ttc::tools {
+
+void OpsJson::host(std::span<const uint64_t> chunk) {
+  host_.push(chunk);
+  for (const ttcollect_op_name& op : of_the_host_.op_names) names_.add(op.chip, op.host_id, op.name);
+  of_the_host_.clear();
+}
 
 void OpsJson::write() {
   for (const ttcollect_op& o : tables_.ops) {
@@ -11,6 +21,8 @@ void OpsJson::write() {
     number("chip", o.chip);
     number("host_id", o.host_id);
     if (o.replay) number("replay", o.replay);
+    if (const std::string* name = names_.find(o.chip, o.host_id))
+      line.append(",\"name\":").append(program::json_text(nlohmann::json(*name)));
     number("begin_ns", o.begin_ns);
     number("ns", o.end_ns - o.begin_ns);
     if (o.kernel_end_ns) {

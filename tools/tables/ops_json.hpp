@@ -1,13 +1,16 @@
 // Programs as newline JSON, an object a line, for whatever reads that: chip, host id, times in nanoseconds of
-// CLOCK_MONOTONIC_RAW, cores. Keys whose value is not known are left out.
+// CLOCK_MONOTONIC_RAW, cores, and the name that the workload's host side gave it. Keys whose value is not known are left out.
 #pragma once
 #include "tools/tables/device_tables.hpp"
+#include "tools/tables/host_tables.hpp"
+#include "tools/viewers/host/op_names.hpp"
 
 namespace ttc::tools {
 
 class OpsJson : public Format {
  public:
-  OpsJson(Output& out, const FormatOptions&) : out_(out), devices_(tables_, TTCOLLECT_OPS) {}
+  OpsJson(Output& out, const FormatOptions&)
+      : out_(out), devices_(tables_, TTCOLLECT_OPS), host_(of_the_host_) {}
 
   void begin(const Session& session) override { devices_.begin(session); }
   void frame(const FrameEvents& frame) override {
@@ -16,6 +19,7 @@ class OpsJson : public Format {
   }
   void loss(const shm::LossRecord&) override {}
   void names_changed() override { devices_.names_changed(); }
+  void host(std::span<const uint64_t> chunk) override;
   void end() override {
     devices_.end();
     write();
@@ -25,8 +29,10 @@ class OpsJson : public Format {
   void write();
 
   Output& out_;
-  Tables tables_;
+  Tables tables_, of_the_host_;
   DeviceTables devices_;
+  HostTables host_;
+  OpNames names_;
 };
 
 }  // namespace ttc::tools

@@ -20,19 +20,22 @@ struct Tables {
   std::vector<ttcollect_session> sessions;
   std::vector<ttcollect_host_zone> host_zones;
   std::vector<ttcollect_host_message> host_messages;
+  std::vector<ttcollect_op_name> op_names;
   std::deque<std::string> texts;
 
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
   // Of the next batch; memory is kept.
   void clear() {
     markers.clear(), zones.clear(), ops.clear(), losses.clear(), clocks.clear();
-    telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), texts.clear();
+    telemetry.clear(), sessions.clear(), host_zones.clear(), host_messages.clear(), op_names.clear(),
+        texts.clear();
   }
   bool empty() const { return most_rows() == 0; }
   size_t most_rows() const {
     size_t most = 0;
-    for (const size_t rows : {markers.size(), zones.size(), ops.size(), losses.size(), clocks.size(),
-                              telemetry.size(), sessions.size(), host_zones.size(), host_messages.size()})
+    for (const size_t rows :
+         {markers.size(), zones.size(), ops.size(), losses.size(), clocks.size(), telemetry.size(),
+          sessions.size(), host_zones.size(), host_messages.size(), op_names.size()})
       if (rows > most) most = rows;
     return most;
   }

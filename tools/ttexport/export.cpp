@@ -14,8 +14,10 @@
 #include "shm/reader.hpp"
 #include "tools/formats/losses_beside.hpp"
 #include "tools/metrics/metrics_server.hpp"
+#include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/log_frames.hpp"
 #include "tools/report/input/op_names.hpp"
+#include "tools/ttexport/lane_shards.hpp"
 #include "tools/ttexport/profiler_records.hpp"
 #include "tools/viewers/earliest.hpp"
 #include "tools/viewers/timeline.hpp"
@@ -112,18 +114,22 @@ class Export {
         filter_(filter_of(o)),
         everything_(takes_everything(o, filter_)),
         source_(std::move(source)),
-        out_(o.output, o.follow, o.gzip),
+        out_(o.output, o.follow, o.gzip, o.threads > 1),
         pipeline_(filter_, o.keep_duplicates, o.format_options.metal_date, host_clock(),
                   missing_cause(*source_, everything_)),
         format_(entry_of(o).make(out_, format_options())),
-        frames_(filter_) {}
+        frames_(filter_) {
+    if (o.threads > 1) start_threads();
+  }
 
   int run() {
     add_profiler_records();
     name_programs();
     copy();
     if (source_->broke_off()) pipeline_.broke_off();
-    pipeline_.finish(*format_);
+    if (shards_) shards_->finish();
+    pipeline_.finish(end_of_pipeline());
+    end_of_pipeline().settle();
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
@@ -132,6 +138,35 @@ class Export {
   }
 
  private:
+  void start_threads() {
+    if (format_->lanes_are_apart() && !host_clock())
+      shards_ = std::make_unique<LaneShards>(
+          o_.threads,
+          [this] {
+            return std::make_unique<Pipeline>(filter_, o_.keep_duplicates, o_.format_options.metal_date);
+          },
+          [this](Output& rows) { return entry_of(o_).make(rows, format_options()); }, pipeline_, *format_,
+          out_);
+    else if (dynamic_cast<const Timeline*>(
+                 format_.get()))  // others do less with a marker than handing it over costs
+      threaded_ = std::make_unique<FormatThread>(*format_);
+  }
+
+  void push(std::vector<uint64_t>& chunk) {
+    const std::span<const uint64_t> words = o_.redact ? redactor_.redacted(chunk) : chunk;
+    if (!shards_) return pipeline_.push(words, end_of_pipeline());
+    if (words.data() != chunk.data()) chunk.assign(words.begin(), words.end());
+    shards_->push(chunk);
+  }
+
+  // Nothing that was pushed is on its way to the output any more.
+  void settle() {
+    if (shards_) shards_->settle();
+    end_of_pipeline().settle();
+  }
+
+  Format& end_of_pipeline() { return threaded_ ? *threaded_ : *format_; }
+
   std::optional<HostClock> host_clock() const {
     const bool wanted = entry_of(o_).timeline || o_.format_options.host_times;
     return wanted ? host_clock_by_name(o_.host_clock) : std::nullopt;
@@ -163,11 +198,12 @@ class Export {
       const Source::Next next = source_->next(chunk);
       if (next == Source::Next::end) return;
       if (next == Source::Next::idle) {
+        settle();
         out_.flush();  // quiet: a watcher of the file sees what there is
         continue;
       }
       if (source_->lost_beginning()) pipeline_.lost_beginning();
-      pipeline_.push(o_.redact ? redactor_.redacted(chunk) : chunk, *format_);
+      push(chunk);
     }
   }
 
@@ -232,6 +268,9 @@ class Export {
   Pipeline pipeline_;
   const std::unique_ptr<Format> format_;
   LogFrames frames_;
+  // One of them, with several threads; they end before all that they use.
+  std::unique_ptr<FormatThread> threaded_;
+  std::unique_ptr<LaneShards> shards_;
 };
 
 // False: the parent has ended already.
@@ -259,7 +298,7 @@ int run_export(const ExportOptions& o) {
   std::unique_ptr<Source> source = std::make_unique<NoSource>();
   if (!named.others.empty())
     source =
-        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads, o.from_now);
+        open_source(named.others, o.follow, o.wait_ms, wanted_of(o, filter_of(o)), o.threads - 1, o.from_now);
   stop_on_signals();
   if (o.format == "sqlite")
     return run_sqlite_export(o, std::move(source), takes_everything(o, filter_of(o)), stop);

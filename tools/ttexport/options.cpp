@@ -97,8 +97,11 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   app.add_flag("--redact", o.redact,
                "leave out what is personal: host, command line and variables of the workload, directories of "
                "source files");
-  app.add_option("--threads", o.threads, "that decode a capture ahead")
-      ->check(CLI::Range(0u, 64u))
+  app.add_option(
+         "--threads", o.threads,
+         "1: everything in one thread. From 2 on decoding, rows and the file have a thread each, and\n"
+         "all but one of so many unpack a capture ahead. The output is the same")
+      ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
 }
 

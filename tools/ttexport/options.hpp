@@ -29,7 +29,7 @@ struct ExportOptions {
   int chip = -1;
   std::string host;
   int64_t rank = -1;
-  unsigned threads = 1;
+  unsigned threads = 2;
   FormatOptions format_options;
   TracyFeed tracy;
 };

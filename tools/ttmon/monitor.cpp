@@ -25,7 +25,7 @@ namespace {
 
 using collect::monotonic_now_ns;
 
-// Ring bytes that are decoded a second, of all cards together, so that the monitor stays below 2 % of a core (bench/README.md).
+// Ring bytes that are decoded a second, of all cards together, so that the monitor stays below 2 % of a core (bench/LEARNT.md).
 constexpr uint64_t kActivityBytesPerS = 768 << 10;
 constexpr uint64_t kMessageNs = 6'000'000'000;
 constexpr int kTextColumns = 100;  // where COLUMNS does not say

@@ -1,8 +1,10 @@
 #include "tools/ttmon/screen_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "collector/program/printable.hpp"
 #include "tools/report/text/text_table.hpp"
@@ -102,14 +104,49 @@ void put_losses(Canvas& canvas, const CardSample& s) {
   if (!s.overwritten.empty()) canvas.wrap("for a reader that begins now: " + s.overwritten, Style::warn);
 }
 
+// The upper edge of the bucket up to which a share of the chunks lies.
+std::string visible_within(std::span<const uint64_t> chunks, double share) {
+  const auto all = static_cast<double>(std::accumulate(chunks.begin(), chunks.end(), uint64_t{0}));
+  uint64_t so_far = 0;
+  for (size_t i = 0; i + 1 < chunks.size(); ++i)
+    if (static_cast<double>(so_far += chunks[i]) >= share * all)
+      return "within " + duration_text(static_cast<double>(shm::visibility_below_ns(i)));
+  return "after " + duration_text(static_cast<double>(shm::visibility_below_ns(chunks.size() - 2))) +
+         " or more";
+}
+
+// From a marker's time until a reader could have it: two percentiles, and the histogram between its first and last bucket.
+std::string visibility_text(const CardSample& s, bool unicode) {
+  std::array<uint64_t, shm::kVisibilityBuckets> chunks;
+  for (size_t i = 0; i < chunks.size(); ++i) chunks[i] = s.count(shm::visibility_bucket(i));
+  const auto filled = [](uint64_t count) { return count != 0; };
+  const auto first = std::find_if(chunks.begin(), chunks.end(), filled);
+  if (first == chunks.end()) return {};
+  const auto end = std::find_if(chunks.rbegin(), chunks.rend(), filled).base();
+  Series bars{"visible", Series::Unit::per_s};
+  for (auto bucket = first; bucket != end; ++bucket) bars.values.emplace_back(static_cast<double>(*bucket));
+  const auto from = static_cast<size_t>(first - chunks.begin());
+  const std::string least =
+      from ? duration_text(static_cast<double>(shm::visibility_below_ns(from - 1))) : std::string("0");
+  const auto to = static_cast<size_t>(end - chunks.begin()) - 1;
+  const std::string most = to + 1 < chunks.size()
+                               ? duration_text(static_cast<double>(shm::visibility_below_ns(to)))
+                               : std::string("more");
+  return "visible: half " + visible_within(chunks, 0.5) + ", 99 % " + visible_within(chunks, 0.99) +
+         " of a marker's time (clock within " +
+         duration_text(static_cast<double>(s.count(Counter::visibility_bound_ns))) + "); " + least + " " +
+         sparkline(bars, static_cast<int>(bars.values.size()), unicode) + " " + most;
+}
+
 // What is constant or slow, the important first.
-void put_facts(Canvas& canvas, const CardView& card) {
+void put_facts(Canvas& canvas, const CardView& card, bool unicode) {
   const CardSample& s = card.sample;
   put_losses(canvas, s);
   canvas.wrap(count_text(s, Counter::programs) + " programs, " + count_text(s, Counter::markers) +
               " markers, " + count_text(s, Counter::cores) + " cores");
   canvas.wrap("sweep " + duration_text(static_cast<double>(s.count(Counter::sweep_ns_p50))) +
               ", 99 % within " + duration_text(static_cast<double>(s.count(Counter::sweep_ns_p99))));
+  if (const std::string text = visibility_text(s, unicode); !text.empty()) canvas.wrap(text);
   if (const auto& f = card.footprint)
     canvas.wrap(
         formatted("card: %s reads/s, %.2f MB/s", quantity(f->reads_per_s).c_str(), f->bytes_per_s / 1e6));
@@ -200,7 +237,7 @@ Canvas upper(const CardView& card, const ScreenState& state, int width, int heig
   if (!card.health.why.empty() && card.health.health != Health::losing)
     left.wrap(card.health.why, style_of(card.health.health));
   put_profilers(left, card, state);
-  put_facts(left, card);
+  put_facts(left, card, state.unicode);
   left.cut(height);
   Canvas canvas(width);
   canvas.append(left);
@@ -386,7 +423,7 @@ Canvas text_page(const Cards& cards, const ScreenState& state, int width, bool b
         style_of(card.health.health));
     canvas.append(figures(card, width, state.unicode));
     put_profilers(canvas, card, state);
-    put_facts(canvas, card);
+    put_facts(canvas, card, state.unicode);
     for (const ClockState& c : s.clocks)
       canvas.wrap(formatted("clock domain %u: %.6f MHz, host times of markers within %.0f ns (%s)", c.domain,
                             c.hz / 1e6, c.bound_ns, c.kind.c_str()));

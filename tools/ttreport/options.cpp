@@ -36,6 +36,13 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
                    ? std::string()
                    : "'" + text + "' is not a month; give year and month, such as 2026-04";
       });
+  command
+      .add_option(
+          "--threads", o.threads,
+          "of a capture or live source: 1: everything in one thread. From 2 on decoding has a thread beside\n"
+          "the report's, and all but one of so many unpack a capture ahead. The report is the same")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
   constexpr program::UnitRange kBudget{1, uint64_t{1} << 40};
   program::add_size_option(command, "--memory", o.budget,
                            "for what is held before it goes to disk (default: 64MiB)", kBudget);

@@ -43,6 +43,15 @@ uint32_t colour_by_kind(ZoneKind kind, std::string_view processor) {
 }
 
 ZoneLabels::Lane& ZoneLabels::lane(const FrameEvents& f) {
+  const Of of{&f.names, f.core_kind, f.risc, f.mode};
+  if (!last_lane_ || !(of == last_of_)) {
+    last_of_ = of;
+    last_lane_ = &find_lane(f);
+  }
+  return *last_lane_;
+}
+
+ZoneLabels::Lane& ZoneLabels::find_lane(const FrameEvents& f) {
   const std::string_view processor = markers::risc_name(f.core_kind, f.risc, f.mode);
   Lane& lane = lanes_[{&f.names, processor}];
   if (!lane.labels_) {
@@ -54,8 +63,10 @@ ZoneLabels::Lane& ZoneLabels::lane(const FrameEvents& f) {
 }
 
 void ZoneLabels::names_changed() {
-  for (auto& [key, lane] : lanes_)
+  for (auto& [key, lane] : lanes_) {
     for (auto& known : lane.known_) known.clear();
+    lane.recent_ = {};
+  }
 }
 
 const ZoneLabel& ZoneLabels::Lane::look_up(const markers::Marker& m, Table table) {

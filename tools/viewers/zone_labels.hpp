@@ -2,6 +2,7 @@
 //
 // Names that hold the number of a launch (dispatch zones) are not labels: there would be no end of them.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -43,6 +44,13 @@ class ZoneLabels {
       const auto& known = known_[table];
       return !known.empty() && known[marker.id] ? *known[marker.id] : look_up(marker, table);
     }
+    // of(marker).number. Ids are hashes: their places in `known_` are a page each, those here are of the first cache.
+    uint32_t number_of(const markers::Marker& marker) {
+      const uint32_t key = uint32_t{marker.id} << 2 | table_of(marker);
+      Recent& recent = recent_[(marker.id ^ marker.id >> 7) % kRecent];
+      if (recent.key != key) recent = {key, of(marker).number};
+      return recent.number;
+    }
 
    private:
     friend class ZoneLabels;
@@ -53,11 +61,16 @@ class ZoneLabels {
       return m.type == markers::MarkerType::ts_event ? events : data;
     }
     const ZoneLabel& look_up(const markers::Marker& marker, Table table);
+    struct Recent {
+      uint32_t key = ~0u, number = 0;
+    };
+    static constexpr size_t kRecent = 128;
 
     ZoneLabels* labels_ = nullptr;
     const markers::ZoneNames* names_ = nullptr;
     std::string_view processor_;
     std::vector<const ZoneLabel*> known_[kTables];  // by id
+    std::array<Recent, kRecent> recent_;
   };
 
   Lane& lane(const FrameEvents& frame);
@@ -66,10 +79,21 @@ class ZoneLabels {
 
  private:
   const ZoneLabel& intern(ZoneLabel label);
+  Lane& find_lane(const FrameEvents& frame);
 
   std::deque<ZoneLabel> labels_;
   std::map<std::tuple<std::string, std::string, uint32_t, uint16_t, ZoneKind, uint32_t>, uint32_t> numbers_;
   std::map<std::pair<const markers::ZoneNames*, std::string_view>, Lane> lanes_;  // by processor
+  // Whose lane was asked for last: frames of a processor come in a row.
+  struct Of {
+    const markers::ZoneNames* names = nullptr;
+    markers::CoreKind core_kind{};
+    uint8_t risc = 0;
+    device::Mode mode{};
+    bool operator==(const Of& other) const = default;
+  };
+  Of last_of_;
+  Lane* last_lane_ = nullptr;
 };
 
 }  // namespace ttc::tools

@@ -44,33 +44,49 @@ int try_io_uring() {
   return 0;
 }
 
-// The directories of this process's cgroup and of those it is in, of version 2; inside a cgroup namespace only the root.
-std::vector<std::string> cgroups(const card::SystemRoots& roots) {
-  const std::string own = behind(card::read_kernel_file(roots.proc + "/self/cgroup").text, "0::");
+// The directories of this process's cgroup and of those it is in: of version 2, or of a controller of version 1. Inside a container only the
+// root is there.
+std::vector<std::string> cgroups(const card::SystemRoots& roots, const std::string& controller) {
+  std::string own;
+  std::istringstream lines(card::read_kernel_file(roots.proc + "/self/cgroup").text);
+  for (std::string line; std::getline(lines, line);) {  // 0::/path, 4:cpu,cpuacct:/path
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (controllers.find("," + controller + ",") != std::string::npos) own = line.substr(second + 1);
+  }
+  const std::string top = roots.sys + "/fs/cgroup" + (controller.empty() ? "" : "/" + controller);
   std::vector<std::string> found;
   for (fs::path path = own; !path.empty() && path != "/"; path = path.parent_path())
-    found.push_back(roots.sys + "/fs/cgroup" + path.string());
-  found.push_back(roots.sys + "/fs/cgroup");
+    found.push_back(top + path.string());
+  found.push_back(top);
   return found;
 }
 
+// Of a group and those it is in the least one holds.
 void read_limits(const card::SystemRoots& roots, HostState& host) {
   const auto least = [](auto& kept, auto value) { kept = kept ? std::min(*kept, value) : value; };
-  for (const std::string& group : cgroups(roots)) {
+  const auto in = [](const std::string& file) { return number(card::read_kernel_file(file).text); };
+  const auto memory = [&](const std::string& limit_file, const std::string& used_file) {
+    const auto limit = in(limit_file), used = in(used_file);
+    if (limit && used) least(host.memory_left, *limit > *used ? *limit - *used : uint64_t{0});
+  };
+  for (const std::string& group : cgroups(roots, "")) {
     std::istringstream cpu(card::read_kernel_file(group + "/cpu.max").text);
     std::string quota;
     double period = 0;
     if (cpu >> quota >> period && period > 0)
       if (const auto q = number(quota)) least(host.cpu_quota, static_cast<double>(*q) / period);
-    const auto limit = number(card::read_kernel_file(group + "/memory.max").text);
-    const auto used = number(card::read_kernel_file(group + "/memory.current").text);
-    if (limit && used) least(host.memory_left, *limit > *used ? *limit - *used : uint64_t{0});
+    memory(group + "/memory.max", group + "/memory.current");
   }
-  const std::string version_1 = roots.sys + "/fs/cgroup/cpu/cpu.cfs_";
-  const auto quota = number(card::read_kernel_file(version_1 + "quota_us").text);  // -1: none
-  const auto period = number(card::read_kernel_file(version_1 + "period_us").text);
-  if (quota && period && *period)
-    least(host.cpu_quota, static_cast<double>(*quota) / static_cast<double>(*period));
+  for (const std::string& group : cgroups(roots, "cpu")) {
+    const auto quota = in(group + "/cpu.cfs_quota_us"),
+               period = in(group + "/cpu.cfs_period_us");  // -1: no quota
+    if (quota && period && *period)
+      least(host.cpu_quota, static_cast<double>(*quota) / static_cast<double>(*period));
+  }
+  for (const std::string& group : cgroups(roots, "memory"))
+    memory(group + "/memory.limit_in_bytes", group + "/memory.usage_in_bytes");
   host.memlock =
       number(behind(card::read_kernel_file(roots.proc + "/self/limits").text, "Max locked memory"));
 }

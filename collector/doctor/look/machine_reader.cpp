@@ -70,6 +70,9 @@ void read_cards(const Look& look, const card::SystemRoots& roots, MachineState& 
     CardState card;
     card.heartbeat_gap_ms = look.heartbeat_gap_ms;
     card.function = std::move(f);
+    card.iommu =
+        card::read_kernel_file(roots.sys + "/bus/pci/devices/" + card.function.bdf + "/iommu_group/type")
+            .text;
     if (const auto n = card.function.ordinal) {
       if (users) card.function.openers = users->of(*n, card.function.hidden);
       card.lock = card::umd_lock(roots, *n, card.function.hidden);

@@ -21,7 +21,17 @@ std::string held(const ProcessState& p) {
   return who(p) + ", running for " + duration_in_words(p.age_s) + cards;
 }
 
-std::vector<std::string> other_profilers_of(const ProcessState& p) {
+// The first of the process's cards on which the real-time profiler cannot be: its records go to the host by DMA with addresses of 64 bits,
+// which UMD has on Blackhole behind a translating IOMMU only.
+const CardState* without_dma(const MachineState& machine, const ProcessState& p) {
+  const auto at = std::find_if(machine.cards.begin(), machine.cards.end(), [&](const CardState& c) {
+    return c.function.arch == "blackhole" && !c.iommu.starts_with("DMA") &&
+           std::find(p.holds.begin(), p.holds.end(), c.function.node) != p.holds.end();
+  });
+  return at == machine.cards.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> other_profilers_of(const MachineState& machine, const ProcessState& p) {
   if (p.metal_library.empty() || !p.environment) return {};
   if (value_in(*p.environment, "TT_METAL_STREAMING_PROFILER").starts_with('1'))
     return {
@@ -29,6 +39,10 @@ std::vector<std::string> other_profilers_of(const ProcessState& p) {
         "the "
         "real-time profiler"};
   if (!p.has_real_time_profiler) return {};
+  if (const CardState* card = without_dma(machine, p))
+    return {"its tt-metal has the real-time profiler, which is off on " + card->function.node +
+            ": on Blackhole it needs a translating IOMMU, and iommu_group/type of " + card->function.bdf +
+            (card->iommu.empty() ? " is not there" : " is " + card->iommu)};
   return {
       "its tt-metal has the real-time profiler, which is on wherever it can be; it excludes the streaming "
       "profiler and nothing that ttcollect does (ttmon profilers shows it)"};

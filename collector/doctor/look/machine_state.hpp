@@ -35,6 +35,7 @@ struct CardState {
   std::vector<uint64_t> heartbeat;    // tt_heartbeat, twice, heartbeat_gap_ms apart; empty: not published
   unsigned heartbeat_gap_ms = kHeartbeatGapMs;
   std::optional<unsigned> therm_trips;  // tt_therm_trip_count
+  std::string iommu;  // iommu_group/type: DMA, DMA-FQ, identity; empty: the function is in no group
   std::vector<Sensor> sensors;
 };
 
@@ -133,7 +134,7 @@ std::string duration_in_words(double seconds);
 // Runs tt-metal, as far as can be seen: its library is mapped, UMD's lock is its, or it is an emulated card's workload.
 bool is_workload(const MachineState& machine, const ProcessState& process);
 // Profilers besides the one that ttcollect reads that it runs, or may run, each with what it excludes. By its environment and build.
-std::vector<std::string> other_profilers_of(const ProcessState& process);
+std::vector<std::string> other_profilers_of(const MachineState& machine, const ProcessState& process);
 // The node that a device is, as it may be typed (0, pci:..., by-id); an emulated card and an unknown one as they are.
 std::string node_of(const MachineState& machine, const std::string& device);
 

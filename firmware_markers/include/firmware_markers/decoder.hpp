@@ -90,9 +90,16 @@ class Batch {
   uint32_t payload_count_ = 0;
 };
 
+// By which instructions a decoder takes ordinary frames. All decode the same (src/wide_frames.hpp).
+enum class DecodePath : uint8_t { portable, avx2, avx512 };
+inline constexpr DecodePath kDecodePaths[] = {DecodePath::portable, DecodePath::avx2, DecodePath::avx512};
+std::string_view to_string(DecodePath path);
+bool has(DecodePath path);  // this processor
+DecodePath fastest_path();  // that it has
+
 class LaneDecoder {
  public:
-  explicit LaneDecoder(const Lane& lane) : lane_(lane) {}
+  explicit LaneDecoder(const Lane& lane, DecodePath path = fastest_path()) : lane_(lane), path_(path) {}
 
   // Appends to `out`. `words` should hold whole frames; a cut frame at either end is counted, not guessed.
   void decode(std::span<const uint32_t> words, Batch& out);
@@ -106,6 +113,7 @@ class LaneDecoder {
   const Anomalies& anomalies() const { return anomalies_; }
 
  private:
+  size_t decode_ordinary(std::span<const uint32_t> words, size_t at, Batch& out);
   struct Customs;  // what is known while the custom markers of a frame are read
 
   size_t decode_frame(std::span<const uint32_t> words, size_t at, Batch& out);
@@ -121,6 +129,7 @@ class LaneDecoder {
   size_t resync(std::span<const uint32_t> words, size_t at);
 
   Lane lane_;
+  DecodePath path_;
   FrameDigest previous_;
   Anomalies anomalies_;
   bool next_starts_ = false;  // decode_customs() ended at a frame that it has examined

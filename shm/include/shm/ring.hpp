@@ -29,7 +29,7 @@
 // writer ten times what the store of a small record does. So:
 //   - `tail` is stored with every record, and loaded only where a reader begins, and where no announcement can be waited for: the
 //     writer is dead or has ended, or is silent for longer than a sleep. A writer that dies thus loses nothing that was published;
-//   - `announced` is stored when readers are woken, once a sweep, and now and then in a long one; a reader that polls takes what is below it;
+//   - `announced` is stored at the end of a sweep, and within one at most once in a microsecond; a reader that polls takes what is below it;
 //   - `oldest` is raised by at least give_up_bytes() at a time, so that up to so much less than the ring holds is intact. Passing
 //     over records that are given up loads them one after another, which is why it is no more.
 //
@@ -95,7 +95,7 @@ class RingWriter {
   uint64_t* claim(uint64_t bytes);
   // Publishes the first `bytes` of the claim; their ChunkHeader must be in place.
   void publish(uint64_t bytes);
-  // Shows what was published to readers that poll. Once a sweep, before they are woken, or seldom in comparison to publish().
+  // Shows what was published to readers that poll. At a sweep's end, before they are woken, or seldom in comparison to publish().
   void announce();
 
   // By how much `oldest` is raised at least.

@@ -177,8 +177,35 @@ enum class Counter : uint32_t {
                           // unseen
   log_words,              // of a lane's log on the card, as far as its size is known by now
   recycles,               // times the collector set a core's indices to 0
+  visibility_0_to_8_us,   // chunks by how long after its time their newest marker could be read: a histogram
+  visibility_8_to_16_us,
+  visibility_16_to_32_us,
+  visibility_32_to_64_us,
+  visibility_64_to_128_us,
+  visibility_128_to_256_us,
+  visibility_256_to_512_us,
+  visibility_512_to_1024_us,
+  visibility_1024_to_2048_us,
+  visibility_2048_to_4096_us,
+  visibility_4096_to_8192_us,
+  visibility_8192_to_16384_us,
+  visibility_16384_to_32768_us,
+  visibility_32768_to_65536_us,
+  visibility_65536_us_and_more,
+  visibility_bound_ns,       // the largest bound of the clock among them
+  visibility_without_clock,  // chunks that no final clock segment covered
   count
 };
+// Bucket i is of what is below visibility_below_ns(i) and in no bucket before; the last one has no upper edge.
+inline constexpr size_t kVisibilityBuckets = 15;
+constexpr Counter visibility_bucket(size_t i) {
+  return static_cast<Counter>(static_cast<size_t>(Counter::visibility_0_to_8_us) + i);
+}
+constexpr uint64_t visibility_below_ns(size_t i) {
+  return uint64_t{8'000} << i;
+}
+static_assert(visibility_bucket(kVisibilityBuckets - 1) == Counter::visibility_65536_us_and_more &&
+              visibility_below_ns(kVisibilityBuckets - 2) == 65'536'000);
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::count);
 const char* label(Counter counter);
 

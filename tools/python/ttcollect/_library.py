@@ -56,11 +56,15 @@ class HostMessage(ctypes.Structure):
     _fields_ = [("at_ns", ctypes.c_int64), ("text", c_char_p), ("pid", c_uint64), ("thread", c_uint32), ("bound_ns", c_uint32)]
 
 
+class OpName(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("chip", c_uint32), ("host_id", c_uint32)]
+
+
 class Batch(ctypes.Structure):
     _fields_ = [("struct_bytes", c_size_t), ("names", POINTER(Name)), ("name_count", c_size_t)] + [
         field for table, kind in (("markers", c_void_p), ("zones", c_void_p), ("ops", c_void_p), ("losses", c_void_p),
                                   ("clocks", c_void_p), ("telemetry", c_void_p), ("sessions", POINTER(Session)),
-                                  ("host_zones", POINTER(HostZone)), ("host_messages", POINTER(HostMessage)))
+                                  ("host_zones", POINTER(HostZone)), ("host_messages", POINTER(HostMessage)), ("op_names", POINTER(OpName)))
         for field in ((table, kind), (table + "_count", c_size_t))]
 
 
@@ -69,7 +73,7 @@ class Account(ctypes.Structure):
         "markers", "unpaired", "lost_intervals", "missed_bytes", "without_bound", "unparsable_words")]
 
 
-for _struct, _bytes in ((Name, 24), (Session, 64), (HostZone, 64), (HostMessage, 32)):
+for _struct, _bytes in ((Name, 24), (Session, 64), (HostZone, 64), (HostMessage, 32), (OpName, 16)):
     if ctypes.sizeof(_struct) != _bytes:
         raise ImportError(f"ttcollect: {_struct.__name__} has {ctypes.sizeof(_struct)} bytes here and {_bytes} in reader.h")
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
@@ -42,13 +43,15 @@ class Tables:
 
     markers, zones, ops, losses, clocks, telemetry: numpy structured arrays with the fields of ttcollect/reader.h. Times `_ns` are
     nanoseconds of the host's CLOCK_MONOTONIC_RAW (0: not known), `cycles` those of the device, bounds nanoseconds (UNBOUNDED: none).
-    names: texts by the number in the field `name`. sessions, host_zones, host_messages: lists of dicts.
+    names: texts by the number in the field `name`. op_names: what the workload's host side called programs, by (chip, host_id), all so
+    far. sessions, host_zones, host_messages: lists of dicts.
     """
 
     def __init__(self) -> None:
         for table in DTYPES:
             setattr(self, table, np.empty(0, DTYPES[table]))
         self.names: List[str] = []
+        self.op_names: Dict[Tuple[int, int], str] = {}
         self.sessions: List[Dict[str, Any]] = []
         self.host_zones: List[Dict[str, Any]] = []
         self.host_messages: List[Dict[str, Any]] = []
@@ -63,7 +66,8 @@ class Tables:
     def frame(self, table: str) -> "pandas.DataFrame":
         """A pandas frame of a table. Names, processors and kinds are words; what is not known is NaN or pd.NA; bounds and losses are columns.
 
-        In `zones`, `cycles` (device) and `ns` (host) are durations. Losses say which part of a lane may lack markers: (from_ns,
+        In `zones`, `cycles` (device) and `ns` (host) are durations. In `ops`, `ns` is the duration of the firmware zones, and `name` what the
+        workload's host side called the program (None: it did not). Losses say which part of a lane may lack markers: (from_ns,
         to_ns) in nanoseconds, from_cycles and to_cycles in device cycles.
         """
         import pandas as pd
@@ -87,6 +91,8 @@ class Tables:
             frame["ns"] = np.where(known, rows["end_ns"] - rows["begin_ns"], np.nan)
         if table == "ops":
             frame["ns"] = rows["end_ns"] - rows["begin_ns"]
+            frame["name"] = _words(rows["chip"].astype("u8") << 32 | rows["host_id"],
+                                   lambda key: self.op_names.get((key >> 32, key & 0xFFFFFFFF)))
         if "risc" in rows.dtype.names:
             frame["processor"] = _words(rows["core_kind"].astype("u4") << 8 | rows["risc"], lambda key: None if key >> 8 == UNKNOWN_KIND
                                         else _text(lib.loaded().ttcollect_processor(key >> 8, key & 255)))
@@ -150,6 +156,7 @@ class Run:
         if status != lib.OK:
             raise Error(status, _text(why.value))
         self._names: List[str] = []
+        self._op_names: Dict[Tuple[int, int], str] = {}
         self.whole, self.over = True, False
 
     def __enter__(self) -> "Run":
@@ -181,6 +188,9 @@ class Run:
             raise Error(status, _text(self._lib.ttcollect_error(self._reader)))
         for number in range(len(self._names), batch.name_count):
             self._names.append(_text(batch.names[number].name))
+        for number in range(batch.op_names_count):
+            op = batch.op_names[number]
+            self._op_names[op.chip, op.host_id] = _text(op.name)
         return batch
 
     @staticmethod
@@ -206,7 +216,7 @@ class Run:
             if rows is not None:
                 setattr(tables, table, rows.copy())
         self._small(batch, tables)
-        tables.names = list(self._names)
+        tables.names, tables.op_names = list(self._names), self._op_names
         return tables
 
     def __iter__(self) -> Iterator[Tables]:
@@ -228,7 +238,7 @@ class Run:
         if len(tables.losses):
             _, last = np.unique(tables.losses[["chip", "id"]][::-1], return_index=True)
             tables.losses = tables.losses[np.sort(len(tables.losses) - 1 - last)]
-        tables.names = list(self._names)
+        tables.names, tables.op_names = list(self._names), self._op_names
         return tables
 
     @property
@@ -254,24 +264,42 @@ class Run:
 
 
 class _Rows:
-    """An array that grows in place: large blocks of memory are moved by the kernel without being copied."""
+    """Rows that come in pieces, as one array. Pages of 4 KiB cost more than what is written to them, so the kernel is asked for large ones;
+    the memory grows by moving pages, without a copy."""
+
+    _STEP = 2 << 20    # a large page
 
     def __init__(self, dtype: np.dtype):
-        self._bytes, self._dtype, self._used = np.empty(0, "u1"), dtype, 0
+        self._dtype, self._used = dtype, 0
+        self._memory: Optional[mmap.mmap] = None
 
     def add(self, more: np.ndarray) -> None:
         need = self._used + more.nbytes
-        if need > len(self._bytes):
-            self._bytes.resize(max(need, len(self._bytes) * 3 // 2), refcheck=False)
-        self._bytes[self._used:need] = more.view("u1")
+        if self._memory is None or need > len(self._memory):
+            self._grow(need)
+        self._memory[self._used:need] = more.view("u1")
         self._used = need
 
+    def _grow(self, need: int) -> None:
+        held = 0 if self._memory is None else len(self._memory)
+        size = -(-max(need, held * 2) // self._STEP) * self._STEP    # what is not written to is not there
+        if self._memory is None:
+            self._memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        else:
+            self._memory.resize(size)
+        try:
+            self._memory.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:    # a kernel without large pages: slower, and the same
+            pass
+
     def array(self) -> np.ndarray:
-        return self._bytes[:self._used].view(self._dtype)
+        if self._memory is None:
+            return np.empty(0, self._dtype)
+        return np.frombuffer(self._memory, self._dtype, self._used // self._dtype.itemsize)
 
 
 def open(source: str, tables=("markers", "zones", "ops", "host"), *, follow: bool = True, from_now: bool = False, wait_s: float = 0.0,
-         host_times: bool = True, threads: int = 1, batch_rows: int = 1 << 16) -> Run:
+         host_times: bool = True, threads: int = 1, batch_rows: int = 1 << 13) -> Run:
     """Opens "live:NAME", "FILE.ttc" or a comma list of several.
 
     tables: which are wanted; losses, clocks, telemetry and sessions always come. Live: `follow` to the end of the run or only what is

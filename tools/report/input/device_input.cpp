@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <unordered_map>
 
+#include "tools/pipeline/format_thread.hpp"
 #include "tools/pipeline/pipeline.hpp"
 #include "tools/report/input/log_feed.hpp"
 #include "tools/report/input/lost_beside.hpp"
@@ -185,14 +187,17 @@ void refuse_other_files(const std::vector<std::string>& from) {
   }
 }
 
-void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& format,
+void read_chunks(const InputOptions& options, const std::vector<std::string>& from, EventFormat& events,
                  InputAccount& account) {
+  std::optional<tools::FormatThread> threaded;
+  if (options.threads > 1) threaded.emplace(events);
+  tools::Format& format = threaded ? static_cast<tools::Format&>(*threaded) : events;
   const bool follow = options.for_seconds.has_value();
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(options.for_seconds.value_or(0)));
   try {
-    const auto source = tools::open_source(from, follow, options.wait_ms);
+    const auto source = tools::open_source(from, follow, options.wait_ms, {}, options.threads - 1);
     tools::Pipeline pipeline({}, false, options.metal_date, {}, source->loss_cause());
     std::vector<uint64_t> chunk;
     uint64_t bytes = 0, count = 0;

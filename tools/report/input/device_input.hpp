@@ -54,6 +54,7 @@ struct InputOptions {
   bool want_meta = false;                // Listener::meta
   tools::Format* also = nullptr;         // hears the pipeline as well, where there is one
   std::function<void(double)> progress;  // share done, 0..1; not called for live sources
+  unsigned threads = 1;      // from 2 on: decoding beside the listener, all but one unpack captures
   size_t budget = 64 << 20;  // bytes: a log out of order is sorted when a third of it holds the file
 };
 

@@ -218,8 +218,8 @@ void read_zones(const RunOptions& options, const std::vector<std::string>& from,
   std::vector<Listener*> ears{&builder, &counters};
   ears.insert(ears.end(), listeners.zones.begin(), listeners.zones.end());
   Fan fan(run, zones.time, ears);
-  InputOptions input{from, options.wait_ms, options.for_seconds, options.metal_date,
-                     true, options.also,    options.progress,    options.budget};
+  InputOptions input{from,         options.wait_ms,  options.for_seconds, options.metal_date, true,
+                     options.also, options.progress, options.threads,     options.budget};
   if (run.zones.empty()) run.zones.emplace_back();
   if (listeners.on_zones) listeners.on_zones(run.zones);
   run.account = read_device(input, run.zones, fan);

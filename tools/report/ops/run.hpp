@@ -23,6 +23,7 @@ struct RunOptions {
   unsigned wait_ms = 0;
   std::optional<double> for_seconds;
   std::optional<markers::MetalDate> metal_date;
+  unsigned threads = 1;      // InputOptions::threads
   size_t budget = 64 << 20;  // bytes: a quarter of it for open programs
   bool mlir = false;
   bool every_column = false;  // ResultOptions::every_column

@@ -380,7 +380,7 @@ TEST_F(DoctorFindings, cached_kernels_without_the_profiler) {
 
 TEST_F(DoctorFindings, firmware_that_is_older_than_what_a_package_names) {
   workload().packages_at = "/opt/venv/lib/python3.10/site-packages";
-  workload().packages = {{"ttnn", "0.62.1"}};
+  workload().packages = {{"ttnn", "0.60.1"}};
   EXPECT_TRUE(findings_of(m).empty());
   function().firmware = "80.15.0.0";
   only("firmware-below-package", kAdvice, "names bundle 80.17.0.0");
@@ -394,19 +394,46 @@ TEST_F(DoctorFindings, firmware_that_is_older_than_what_a_package_names) {
   function().arch = "blackhole";
   function().firmware = "80.14.0.0";
   only("firmware-below-package", kAdvice, "names bundle 80.15.0.0");
+  for (const char* later : {"0.61.0", "0.69.0", "1.0.0"}) {
+    workload().packages = {{"ttnn", later}};
+    function().firmware = "18.4.0.0";
+    only("firmware-below-package", kAdvice, "names bundle 18.5.0");
+    function().firmware = "18.5.0.0";
+    EXPECT_TRUE(findings_of(m).empty()) << later;
+  }
+  function().arch = "wormhole_b0";
+  function().firmware = "18.2.0.0";
+  only("firmware-below-package", kAdvice, "names bundle 18.3.0");
 }
 
 TEST_F(DoctorFindings, profilers_beside_ours_are_named_with_what_they_exclude) {
-  EXPECT_TRUE(other_profilers_of(workload()).empty());
+  EXPECT_TRUE(other_profilers_of(m, workload()).empty());
   workload().has_real_time_profiler = true;
   EXPECT_TRUE(findings_of(m).empty());
-  ASSERT_EQ(other_profilers_of(workload()).size(), 1u);
+  ASSERT_EQ(other_profilers_of(m, workload()).size(), 1u);
   EXPECT_NE(to_text(m, {}).find("it excludes the streaming profiler and nothing that ttcollect does"),
             std::string::npos);
   variables().erase("TT_METAL_DEVICE_PROFILER");
   variables()["TT_METAL_STREAMING_PROFILER"] = "1";
   EXPECT_NE(to_text(m, {}).find("it excludes the device profiler and the real-time profiler"),
             std::string::npos);
+}
+
+TEST_F(DoctorFindings, the_real_time_profiler_is_off_on_a_blackhole_behind_no_translating_iommu) {
+  workload().has_real_time_profiler = true;
+  m.cards[0].function.arch = "blackhole";
+  const auto said = [&] { return other_profilers_of(m, workload()).at(0); };
+  EXPECT_NE(said().find("is off on /dev/tenstorrent/0"), std::string::npos) << said();
+  EXPECT_NE(said().find("is not there"), std::string::npos) << said();
+  m.cards[0].iommu = "identity";
+  EXPECT_NE(said().find("is identity"), std::string::npos) << said();
+  for (const char* translating : {"DMA", "DMA-FQ"}) {
+    m.cards[0].iommu = translating;
+    EXPECT_NE(said().find("on wherever it can be"), std::string::npos) << said();
+  }
+  m.cards[0].iommu.clear();
+  m.cards[0].function.arch = "wormhole_b0";
+  EXPECT_NE(said().find("on wherever it can be"), std::string::npos) << said();
 }
 
 TEST_F(DoctorFindings, logs_that_will_fill_and_logs_that_are_full) {

@@ -375,6 +375,24 @@ TEST_F(DoctorTree, limits_of_a_container_are_the_least_of_all_groups_it_is_in) {
   EXPECT_EQ(ids(), "cpu-quota driver-not-reloaded memlock-small memory-limit io-uring-off");
 }
 
+TEST_F(DoctorTree, limits_of_control_groups_of_version_1_are_those_of_this_process) {
+  card(0, "0000:01:00.0");
+  put("/proc/self/cgroup", "4:memory:/job/part\n2:cpu,cpuacct:/job\n1:cpuset:/other\n0::/\n");
+  put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  put("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "25000\n");
+  put("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+  put("/sys/fs/cgroup/cpu/other/cpu.cfs_quota_us", "1000\n");
+  put("/sys/fs/cgroup/cpu/other/cpu.cfs_period_us", "100000\n");
+  put("/sys/fs/cgroup/memory/job/part/memory.limit_in_bytes", "9223372036854771712\n");
+  put("/sys/fs/cgroup/memory/job/part/memory.usage_in_bytes", "4096\n");
+  put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "67108864\n");
+  put("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "4096\n");
+  EXPECT_EQ(look().host.cpu_quota, 0.25);
+  EXPECT_EQ(look().host.memory_left, 67104768u);
+  EXPECT_EQ(ids(), "cpu-quota memory-limit");
+}
+
 TEST_F(DoctorTree, a_process_that_is_not_there) {
   EXPECT_THROW(look(4242), NoSuchProcess);
 }

@@ -121,7 +121,7 @@ TEST(RealTime, a_thread_that_does_not_sleep_is_stopped_by_the_watchdog_and_begin
   on_a_thread([] {
     if (!permitted()) return;
     std::vector<std::string> reported;
-    RealTime real_time([&](const std::string& text) { reported.push_back(text); },
+    RealTime real_time({}, [&](const std::string& text) { reported.push_back(text); },
                        {20'000'000, 5'000'000'000});
     ASSERT_EQ(scheduling_of_this_thread(), SCHED_FIFO);
     const double began = cpu_s();
@@ -140,7 +140,6 @@ TEST(RealTime, a_thread_that_does_not_sleep_is_stopped_by_the_watchdog_and_begin
   });
   bool granted = false;
   on_a_thread([&] { granted = permitted(); });
-  munlockall();  // other tests of this process allocate
   if (!granted) GTEST_SKIP() << "SCHED_FIFO is not permitted here";
 }
 
@@ -148,12 +147,20 @@ TEST(RealTime, a_thread_has_its_former_scheduling_afterwards_whatever_was_grante
   on_a_thread([] {
     const int before = getpriority(PRIO_PROCESS, 0);
     {
-      const RealTime real_time([](const std::string&) {});
+      const RealTime real_time({}, [](const std::string&) {});
     }
     EXPECT_EQ(scheduling_of_this_thread(), SCHED_OTHER);
     EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
   });
-  munlockall();
+}
+
+TEST(RealTime, memory_is_locked_or_what_lacks_is_a_sentence_part) {
+  const MemoryLock memory = lock_memory();
+  munlockall();  // other tests of this process allocate
+  EXPECT_EQ(memory.locked, memory.lacks.empty());
+  if (!memory.locked) {
+    EXPECT_NE(memory.lacks.find("RLIMIT_MEMLOCK is "), std::string::npos) << memory.lacks;
+  }
 }
 
 }  // namespace

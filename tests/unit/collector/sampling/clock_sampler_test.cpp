@@ -161,7 +161,12 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
     shm::SegmentWriter segment(name, "test", 1, small);
     Publisher publisher(segment, 0, 4);
     ClockSampler sampler(card, {{1, 1}, {1, 2}}, {200});
-    ClockPublisher clock(card, sampler, publisher, segment);
+    constexpr uint64_t kUnseenNs = 100'000;  // what the card showed is published so much later
+    size_t visible = 0;
+    ClockPublisher clock(card, sampler, publisher, segment, [&](uint64_t after_ns, uint64_t bound_ns) {
+      ++visible;
+      EXPECT_LE(static_cast<uint64_t>(std::abs(static_cast<int64_t>(after_ns - kUnseenNs))), bound_ns + 2);
+    });
     ASSERT_LE(sampler.period_ns(), kSamplePeriod);
     shm::Reader reader(name, shm::StartAt::oldest);
     std::vector<uint64_t> words;
@@ -184,6 +189,7 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
       ASSERT_EQ(clock.poll(now), Access::ok);
       const uint64_t raw = raw_now_ns();
       shown.emplace_back(raw + card.base, raw);
+      clock.published({1, 1}, (raw + card.base) & ((uint64_t{1} << 44) - 1), raw + kUnseenNs);
       ASSERT_TRUE(reader.clock(words));
       const auto maps = live_clock(words);
       ASSERT_EQ(maps.size(), 1u);
@@ -207,6 +213,8 @@ TEST(ClockPublisher, live_readers_convert_what_the_card_shows) {
       }
     }
     EXPECT_EQ(bounded, shown.size());
+    EXPECT_EQ(visible + segment.get(shm::Counter::visibility_without_clock), shown.size());
+    EXPECT_GT(visible, 0u);
     segment.end();
   }
   shm::remove_segment(name);

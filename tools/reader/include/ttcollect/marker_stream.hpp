@@ -49,6 +49,7 @@ class Batch {
   std::span<const ttcollect_host_message> host_messages() const {
     return {batch_.host_messages, batch_.host_message_count};
   }
+  std::span<const ttcollect_op_name> op_names() const { return {batch_.op_names, batch_.op_name_count}; }
   std::string_view name(uint32_t number) const { return batch_.names[number].name; }
   const ttcollect_name& source(uint32_t number) const { return batch_.names[number]; }
   size_t name_count() const { return batch_.name_count; }

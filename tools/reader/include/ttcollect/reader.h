@@ -57,7 +57,7 @@ enum ttcollect_tables {
   TTCOLLECT_MARKERS = 1,
   TTCOLLECT_ZONES = 2,
   TTCOLLECT_OPS = 4,
-  TTCOLLECT_HOST = 8, /* host zones and host messages */
+  TTCOLLECT_HOST = 8, /* host zones, host messages and names of ops */
   TTCOLLECT_ALL_TABLES = 15
 };
 
@@ -213,6 +213,13 @@ typedef struct ttcollect_host_message {
   uint32_t thread, bound_ns;
 } ttcollect_host_message;
 
+/* What the workload's host side called a program (the messages of tt-metal that describe device ops). A later row of the same chip and
+   host_id replaces it. `name` is valid as long as the batch. */
+typedef struct ttcollect_op_name {
+  const char* name;
+  uint32_t chip, host_id;
+} ttcollect_op_name;
+
 /* Only what came since the batch before, but for `names`, of which all so far are there. Set struct_bytes before the call. */
 typedef struct ttcollect_batch {
   size_t struct_bytes;
@@ -236,6 +243,8 @@ typedef struct ttcollect_batch {
   size_t host_zone_count;
   const ttcollect_host_message* host_messages;
   size_t host_message_count;
+  const ttcollect_op_name* op_names;
+  size_t op_name_count;
 } ttcollect_batch;
 
 typedef struct ttcollect_account {
@@ -257,7 +266,7 @@ const char* ttcollect_status_text(int status);
 const char* ttcollect_loss_cause(unsigned cause);
 const char* ttcollect_processor(unsigned core_kind, unsigned risc);
 
-/* struct_bytes must be set; the rest becomes: all tables, follow, host times, one thread, 65536 rows. */
+/* struct_bytes must be set; the rest becomes: all tables, follow, host times, one thread, 8192 rows. */
 void ttcollect_options_init(ttcollect_options* options);
 
 /* `from`: live:NAME, FILE.ttc, or a comma list of several. `options`: null for the defaults. On error *reader is null and `why`, if

@@ -1,0 +1,85 @@
+// A capture to files of every kind and to a report, by the programs themselves: with --threads 2 beside --threads 1, in turns, by the clock.
+// What both wrote must be the same. A machine that others use shows less, as two threads need two CPUs.
+//
+// TTC_BENCH_BYTES sets another size of the capture's words. All files lie in the temporary directory and are removed.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "bench/whole_program.hpp"
+
+namespace {
+
+using namespace ttc;
+using namespace ttc::bench;
+namespace fs = std::filesystem;
+
+struct Work {
+  const char* what;
+  std::vector<std::string> command;  // the program, and its arguments but input, output and threads
+  const char* output;                // the option that names it
+  double target = 0;                 // 0: what takes the time cannot be shared among threads
+};
+
+bool same_bytes(const std::string& a, const std::string& b) {
+  std::ifstream one(a, std::ios::binary), other(b, std::ios::binary);
+  using Bytes = std::istreambuf_iterator<char>;
+  return one && other && std::equal(Bytes(one), Bytes(), Bytes(other), Bytes());
+}
+
+bool measure(const Work& work, const std::string& bin, const std::string& capture) {
+  Best wall[2], cpu[2];
+  std::string outputs[2];
+  bool right = true;
+  for (int i = 0; i < repetitions(3); ++i)
+    for (const int threads : {1, 2}) {
+      outputs[threads - 1] = capture + ".out" + std::to_string(threads);
+      std::vector<std::string> command = work.command;
+      command.front() = bin + "/" + command.front();
+      for (const std::string& word :
+           {std::string("--from"), capture, std::string("--threads"), std::to_string(threads),
+            std::string(work.output), outputs[threads - 1]})
+        command.push_back(word);
+      const Outcome o = run(command);
+      if (o.code != 0) result("  WRONG: %s ended with %d", work.what, o.code), right = false;
+      wall[threads - 1].add(static_cast<uint64_t>(o.seconds * 1e9));
+      cpu[threads - 1].add(static_cast<uint64_t>(o.cpu_seconds * 1e9));
+    }
+  if (!same_bytes(outputs[0], outputs[1])) result("  WRONG: %s differs by threads", work.what), right = false;
+  const double ratio = wall[0].ns() / wall[1].ns();
+  result("%-18s one thread %.2f s, two %.2f s (CPU %.2f and %.2f s): ratio %.2f %s", work.what,
+         wall[0].ns() / 1e9, wall[1].ns() / 1e9, cpu[0].ns() / 1e9, cpu[1].ns() / 1e9, ratio,
+         work.target > 0 ? judged(ratio, ">=", work.target).c_str() : "");
+  for (const std::string& output : outputs) fs::remove(output);
+  return right;
+}
+
+}  // namespace
+
+int main() {
+  print_machine("threads_bench");
+  const char* wish = std::getenv("TTC_BENCH_BYTES");
+  const auto bytes = static_cast<size_t>(wish ? std::atof(wish) : once() ? 1e6 : 128e6);
+  const std::string bin = fs::read_symlink("/proc/self/exe").parent_path();
+  const std::string capture =
+      fs::temp_directory_path() / ("threads_bench-" + std::to_string(getpid()) + ".ttc");
+  {
+    std::vector<Chunk> chunks = make_chunks({2, 16, 4}, bytes, 32);
+    chunks.insert(chunks.begin() + 2, clock_chunk());
+    write_capture(capture, chunks);
+  }
+  result("capture of %.1f MB, %.0f MB of words, 2 to 16 zones a launch",
+         static_cast<double>(fs::file_size(capture)) / 1e6, static_cast<double>(bytes) / 1e6);
+  bool right = true;
+  for (const Work& work : {
+           Work{"device-csv", {"ttexport", "--format", "device-csv"}, "-o", 1.8},
+           Work{"device-csv --gzip", {"ttexport", "--format", "device-csv", "--gzip"}, "-o"},
+           Work{"perfetto", {"ttexport", "--format", "perfetto"}, "-o", 1.8},
+           Work{"chrome", {"ttexport", "--format", "chrome"}, "-o", 1.8},
+           Work{"ops-json", {"ttexport", "--format", "ops-json"}, "-o", 1.8},
+           Work{"report of ops", {"ttreport", "ops", "--no-summary"}, "--csv", 1.8},
+       })
+    right &= measure(work, bin, capture);
+  fs::remove(capture);
+  return right ? 0 : 1;
+}

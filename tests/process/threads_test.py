@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What programs write with several threads against what they write with one, byte for byte. Usage: threads_test.py exports|reports|image|stopped
+
+exports   every format that is written, of a capture with losses, data and dispatch cores; 1 to 5 threads, filters, gzip, several sources
+reports   every report on a capture
+image     a directory of firmware memory (TTC_GOLDEN)
+stopped   an output that takes no more: the same exit code and sentence; a signal and a reader that goes away: it ends
+"""
+import gzip
+import os
+import re
+import signal
+import sys
+
+import harness as h
+from run_of import RunOf
+
+SERVED = {"tracy", "prometheus"}
+THREADS = (1, 2, 3, 5)
+
+
+def capture(programs=150, *card):
+    name = h.card_name()
+    path = h.work(name + ".ttc")
+    RunOf(["--cores", 4, "--dispatch-cores", 1, "--programs", programs, "--host-reads", "every:30", *card], ["-o", path, "--ring", "1MiB"],
+          name=name).end()
+    return path
+
+
+def written_formats():
+    code, _, err = h.run("ttexport", "--from", "x", "--format", "nonsense")
+    h.check(code == 2, f"a wrong format ended with {code}")
+    return [name for name in re.search(r"it takes ([^;]*);", err).group(1).split(", ") if name not in SERVED]
+
+
+def outcome(*command, output):
+    """Exit code, stderr without the output's name, and the bytes of the output."""
+    for path in (output, output + ".losses.csv"):
+        if os.path.exists(path):
+            os.unlink(path)
+    code, out, err = h.run(*command)
+    content = b""
+    if os.path.exists(output):
+        with open(output, "rb") as file:
+            content = file.read()
+    return code, err.replace(output, "OUT"), out, content
+
+
+def same_for_all(what, output, *command, of=lambda content: content):
+    first = None
+    for threads in THREADS:
+        code, err, out, content = outcome(*command, "--threads", threads, output=output)
+        result = (code, err, out, of(content))
+        if first is None:
+            first = result
+            h.check(code == 0 and (content or out), f"{what}: ended with {code} and {len(content)} bytes: {err}")
+        h.check(result == first, f"{what}: {threads} threads differ: exit code {code} and {first[0]}, {len(content)} bytes, {err} and {first[1]}")
+    return first[3]
+
+
+def rows_of_database(path):
+    """All that a database says, but for the moment of its making."""
+    import sqlite3
+    with sqlite3.connect(path) as database:
+        return [line for line in database.iterdump() if "made_at" not in line]
+
+
+def exports():
+    ttc, other = capture(), capture(60, "--pace")
+    sizes = {}
+    for kind in written_formats():
+        output = h.work("out." + kind)
+        if kind == "sqlite":
+            same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, of=lambda _, path=output: rows_of_database(path))
+            continue
+        sizes[kind] = len(same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output))
+    h.check(sizes["device-csv"] > 100_000 and sizes["perfetto"] > 100_000, f"the capture has next to nothing: {sizes}")
+    output = h.work("out")
+    for what, arguments in {
+            "filtered": ("--format", "device-csv", "--risc", "1", "--time", "host"),
+            "two cards": ("--format", "perfetto", "--from", other),
+            "anomalies": ("--format", "device-csv", "--anomalies", "--keep-duplicates"),
+            "redacted": ("--format", "chrome", "--redact"),
+    }.items():
+        same_for_all(what, output, "ttexport", "--from", ttc, *arguments, "-o", output)
+    same_for_all("gzip", output, "ttexport", "--from", ttc, "--gzip", "-o", output, of=gzip.decompress)
+    same_for_all("standard output", output, "ttexport", "--from", ttc)
+
+
+def reports():
+    ttc = capture(80, "--pace")
+    output = h.work("out")
+    for what, arguments in {
+            "ops": ("ops", ttc, "--csv", output),
+            "ops as text": ("ops", ttc),
+            "kernels": ("kernels", ttc),
+            "heatmap": ("heatmap", ttc),
+            "steps": ("steps", ttc),
+            "html": ("html", ttc, "-o", output),
+    }.items():
+        # A page has the second in which it was made.
+        same_for_all(what, output, "ttreport", *arguments, of=lambda page: re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", b"", page))
+
+
+def image():
+    images = os.path.join(h.GOLDEN, "firmware-memory") if h.GOLDEN else ""
+    if not os.path.isdir(images):
+        h.skip("no golden firmware memory here (TTC_GOLDEN)")
+    output = h.work("out")
+    for source in sorted(filter(lambda name: os.path.isdir(os.path.join(images, name)), os.listdir(images)))[:3]:
+        same_for_all(source, output, "ttexport", "--from", os.path.join(images, source), "-o", output)
+
+
+def stopped():
+    ttc = capture(300)
+    full = []
+    for threads in THREADS:
+        code, _, err = h.run("ttexport", "--from", ttc, "-o", "/dev/full", "--threads", threads)
+        full.append((code, err))
+    h.check(full[0][0] not in (0, -signal.SIGABRT) and len(set(full)) == 1, f"a full device: {full}")
+    for threads in THREADS:
+        reader, writer = os.pipe()    # that is not emptied: the exporter waits in its write
+        process = h.start("ttexport", "--from", ttc, "--threads", threads, stdout=writer)
+        os.close(writer)
+        os.read(reader, 1)
+        process.send_signal(signal.SIGTERM)
+        os.close(reader)
+        code, _, _ = h.finish(process)
+        h.check(code != 0, f"{threads} threads: ended with {code} although its reader had gone")
+
+
+if __name__ == "__main__":
+    {"exports": exports, "reports": reports, "image": image, "stopped": stopped}[sys.argv[1]]()
+    print("ok")

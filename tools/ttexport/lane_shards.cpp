@@ -1,0 +1,156 @@
+#include "tools/ttexport/lane_shards.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace ttc::tools {
+
+LaneShards::LaneShards(unsigned threads, const MakePipeline& make_pipeline, const MakeFormat& make_format,
+                       Pipeline& main, Format& format, Output& out)
+    : main_(main), format_(format), out_(out) {
+  for (unsigned i = 0; i < threads; ++i) {
+    auto shard = std::make_unique<Shard>();
+    shard->pipeline = make_pipeline();
+    shard->format = make_format(shard->rows);
+    shards_.push_back(std::move(shard));
+  }
+  for (auto& shard : shards_) shard->thread = std::thread([this, &s = *shard] { work(s); });
+}
+
+LaneShards::~LaneShards() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    changed_.notify_all();
+  }
+  for (auto& shard : shards_) shard->thread.join();
+}
+
+void LaneShards::push(std::vector<uint64_t>& chunk) {
+  const shm::ChunkHeader& h = shm::header_of(chunk);
+  using shm::ChunkKind;
+  if (h.kind == ChunkKind::session || h.kind == ChunkKind::names) {
+    settle();
+    for (auto& shard : shards_) {
+      shard->pipeline->push(chunk, *shard->format);
+      shard->pipeline->take_complaint();  // head lines and complaints are the main one's
+      shard->rows.take_rows({});
+    }
+  }
+  if (h.kind != ChunkKind::device_words) return main_.push(chunk, format_);
+  if (!main_.note_words(chunk)) return;
+  Shard& shard = *shards_[(h.core_x * 31u + h.core_y * 7u + h.session) % shards_.size()];
+  Batch& batch = filling(shard);
+  if (batch.used == batch.items.size()) batch.items.emplace_back();
+  Item& item = batch.items[batch.used++];
+  std::swap(item.chunk, chunk);
+  item.complaint.clear();
+  batch.words += item.chunk.size();
+  order_.push_back(&shard);
+  if (batch.words >= kBatchWords) hand_over(batch);
+  commit_ready();
+}
+
+LaneShards::Batch& LaneShards::filling(Shard& shard) {
+  if (!shard.batches.empty() && !shard.batches.back()->handed_over) return *shard.batches.back();
+  while (shard.batches.size() >= kMostBatches) commit_oldest();
+  std::unique_ptr<Batch> batch;
+  if (shard.spare.empty()) {
+    batch = std::make_unique<Batch>();
+  } else {
+    batch = std::move(shard.spare.back());
+    shard.spare.pop_back();
+  }
+  const std::lock_guard lock(mutex_);  // its thread reads the list
+  shard.batches.push_back(std::move(batch));
+  return *shard.batches.back();
+}
+
+void LaneShards::hand_over(Batch& batch) {
+  const std::lock_guard lock(mutex_);
+  batch.handed_over = true;
+  changed_.notify_all();
+}
+
+// The rows of the chunk that is next in the output.
+void LaneShards::commit_oldest() {
+  Shard& shard = *order_.front();
+  Batch& batch = *shard.batches.front();
+  if (!batch.handed_over) hand_over(batch);
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return failure_ || batch.done; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  order_.pop_front();
+  const size_t from = batch.committed ? batch.items[batch.committed - 1].rows_end : 0;
+  const Item& item = batch.items[batch.committed++];
+  out_.append_rows({batch.rows.data() + from, item.rows_end - from});
+  if (!item.complaint.empty()) main_.complain(item.complaint);
+  if (batch.committed < batch.used) return;
+  const std::lock_guard lock(mutex_);  // its thread searches the list
+  shard.spare.push_back(std::move(shard.batches.front()));
+  shard.batches.pop_front();
+  batch.used = batch.words = batch.committed = 0;
+  batch.handed_over = batch.done = false;
+}
+
+void LaneShards::commit_ready() {
+  const auto ready = [this] {
+    if (order_.empty()) return false;
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    return order_.front()->batches.front()->done;
+  };
+  while (ready()) commit_oldest();
+}
+
+void LaneShards::settle() {
+  for (auto& shard : shards_)
+    if (!shard->batches.empty() && !shard->batches.back()->handed_over) hand_over(*shard->batches.back());
+  while (!order_.empty()) commit_oldest();
+}
+
+void LaneShards::finish() {
+  settle();
+  for (auto& shard : shards_) main_.absorb(*shard->pipeline);
+}
+
+void LaneShards::process(Shard& shard, Batch& batch) {
+  size_t rows = 0;
+  for (size_t i = 0; i < batch.used; ++i) {
+    Item& item = batch.items[i];
+    shard.pipeline->push(item.chunk, *shard.format);
+    rows = shard.rows.bytes_in_memory();
+    item.rows_end = rows;
+    item.complaint = shard.pipeline->take_complaint();
+  }
+  batch.rows = shard.rows.take_rows(std::move(batch.rows));
+}
+
+void LaneShards::work(Shard& shard) noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Batch* mine = nullptr;
+    changed_.wait(lock, [&] {
+      const auto due = std::find_if(shard.batches.begin(), shard.batches.end(),
+                                    [](const auto& batch) { return batch->handed_over && !batch->done; });
+      mine = due == shard.batches.end() ? nullptr : due->get();
+      return stop_ || (mine && !failure_);
+    });
+    if (stop_) return;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      process(shard, *mine);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure) failure_ = failure;
+    mine->done = true;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace ttc::tools
