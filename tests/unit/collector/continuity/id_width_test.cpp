@@ -1,5 +1,5 @@
-// What the front of a log proves about the width of launch ids (collector/drain/id_width.hpp).
-#include "collector/drain/id_width.hpp"
+// What the front of a log proves about the width of launch ids (collector/continuity/id_width.hpp).
+#include "collector/continuity/id_width.hpp"
 
 #include <gtest/gtest.h>
 

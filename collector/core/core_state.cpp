@@ -1,4 +1,4 @@
-#include "collector/drain/core_state.hpp"
+#include "collector/core/core_state.hpp"
 
 namespace ttc::collect {
 

@@ -1,5 +1,5 @@
 // The rules of what the drain remembers of a core: core_state.hpp.
-#include "collector/drain/core_state.hpp"
+#include "collector/core/core_state.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The account of a lane moves forward with a proof, or over an interval: core_account.hpp.
-#include "collector/drain/core_account.hpp"
+#include "collector/continuity/core_account.hpp"
 
 #include <gtest/gtest.h>
 

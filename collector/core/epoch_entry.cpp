@@ -1,14 +1,12 @@
-// What the first frame of an epoch shows of what may have gone by unseen before it.
+#include "collector/core/epoch_entry.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include "collector/drain/drain.hpp"
 
 namespace ttc::collect {
 namespace {
 
 using card::Access;
-using shm::LossCause;
 
 uint64_t fw_end_time(std::span<const uint32_t> frame) {
   return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);
@@ -17,52 +15,51 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 }  // namespace
 
 // Was the core out of sight for so long before `time` that an epoch can have come and gone?
-bool Drain::out_of_sight_before(const CoreState& core, uint64_t time) {
+bool EpochEntry::out_of_sight_before(uint64_t time) const {
   // Of a lane that comes later than others of its epoch those show what became of the one before.
   const uint64_t seen_ns =
       core.epoch.entered ? std::max(core.polls.caught_up_ns, core.polls.proven_ns) : core.polls.caught_up_ns;
   // By what the card's clock really showed then: a clock that runs slower than it was said to takes longer for as many cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
-      deadline_ns < reader_.now_ns() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;
-  if (!unseen || core.core.kind == markers::CoreKind::tensix) return unseen;
-  return resets_.since(last_known(core), reader_.now_ns()) != 0;
+      deadline_ns < reader.now_ns() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;
+  if (!unseen || is_tensix()) return unseen;
+  return dev.resets.since(last_known(), reader.now_ns()) != 0;
 }
 
 // The host resets all cores at once. Where this one is polled rarely, the others count its resets from here on.
-HostResets::Mark Drain::last_known(const CoreState& core) {
+HostResets::Mark EpochEntry::last_known() const {
   return std::max(HostResets::Mark{core.polls.caught_up_ns, core.polls.resets_caught_up},
                   HostResets::Mark{core.epoch.since_ns, core.epoch.resets});
 }
 
-bool Drain::at_most_one_reset_since_known(const CoreState& core, uint64_t now_ns) const {
-  if (core.core.kind != markers::CoreKind::tensix)
-    return resets_.since(last_known(core), now_ns).value_or(2) <= 1;
+bool EpochEntry::at_most_one_reset_since_known(uint64_t now_ns) const {
+  if (!is_tensix()) return dev.resets.since(last_known(), now_ns).value_or(2) <= 1;
   return now_ns - std::max(core.polls.caught_up_ns, core.polls.proven_ns) <= timing::kPollDeadlineNs;
 }
 
 // A frame that holds one launch, whole. The others hold what filled a buffer, or a replay.
-bool Drain::one_launch(const CoreState& core, std::span<const uint32_t> frame) const {
-  return frame[device::kFwEndWord] != device::kUnsetWord && kind_of(core).counts_launches;
+bool EpochEntry::one_launch(std::span<const uint32_t> frame) const {
+  return frame[device::kFwEndWord] != device::kUnsetWord && kind().counts_launches;
 }
 
 // Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch
 // may have been under way when the host reset the core.
-uint64_t Drain::earlier_until(const CoreState& core, std::span<const uint32_t> frame, uint64_t time) const {
-  return one_launch(core, frame) ? fw_end_time(frame) : time;
+uint64_t EpochEntry::earlier_until(std::span<const uint32_t> frame, uint64_t time) const {
+  return one_launch(frame) ? fw_end_time(frame) : time;
 }
 
 // What shows whether an epoch came and went unseen before this frame, whose first new marker is at `time`.
-FirstFrame Drain::before_first_frame(CoreState& core, uint32_t risc, std::span<const uint32_t> frame,
-                                     uint64_t time) {
+FirstFrame EpochEntry::before_first_frame(uint32_t risc, std::span<const uint32_t> frame,
+                                          uint64_t time) const {
   const LaneState& lane = core.lanes[risc];
   FirstFrame e;
-  e.in_sight = !out_of_sight_before(core, earlier_until(core, frame, time));
-  if (!lane.digest.known && !e.in_sight) e.host_never_read = !reader_.host_has_read(core.core).value_or(true);
+  e.in_sight = !out_of_sight_before(earlier_until(frame, time));
+  if (!lane.digest.known && !e.in_sight) e.host_never_read = !reader.host_has_read(core.tile).value_or(true);
   // Kernels that never end, as dispatch has them, show a host reset in no count: their lanes push whenever a buffer is full.
   const bool whole_launches = frame[device::kFwEndWord] != device::kUnsetWord;
-  e.counts_launches = whole_launches || kind_of(core).accumulates || !lane.digest.known ||
-                      core.runs.total != 0 || core.seen.run_counter != 0;
+  e.counts_launches = whole_launches || kind().accumulates || !lane.digest.known || core.runs.total != 0 ||
+                      core.seen.run_counter != 0;
   if (e.counts_launches) return e;
   // Its last marker but padding is the end of the push's own zone.
   const size_t padded = markers::is_blank(frame[frame.size() - 2]) ? 4 : 2;
@@ -74,20 +71,20 @@ FirstFrame Drain::before_first_frame(CoreState& core, uint32_t risc, std::span<c
 
 // The first fresh frame of a lane in an epoch. Cores are reset whole, so the first lane to come answers for all that come with
 // the same launch, but for quick push, which is a lane's own affair.
-void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t> frame, uint64_t until) {
+void EpochEntry::enter(uint32_t risc, std::span<const uint32_t> frame, uint64_t until) {
   LaneState& lane = core.lanes[risc];
   const uint64_t time = markers::first_time(frame, lane.digest.last_time);
   const uint32_t host_id = frame[device::kIdHost];
   const uint32_t trace_count = lane.lane.format->trace.get(frame[device::kIdIdentity]);
   const bool quick_push = frame[device::kFwEndWord] == device::kUnsetWord;
-  const bool launch = one_launch(core, frame);
+  const bool launch = one_launch(frame);
   FirstFrame evidence;
   evidence.another_lane_joined =
       !quick_push && core.epoch.entered &&
       (!launch || (core.epoch.entered->host_id == host_id && core.epoch.entered->trace_count == trace_count));
   lane.first_of_epoch = false;
   core.account.end_of_drops(risc, time);
-  if (!evidence.another_lane_joined) evidence = before_first_frame(core, risc, frame, time);
+  if (!evidence.another_lane_joined) evidence = before_first_frame(risc, frame, time);
   const auto proof = prove_first_frame(evidence);
   if (!quick_push)
     for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
@@ -98,12 +95,12 @@ void Drain::enter_epoch(CoreState& core, uint32_t risc, std::span<const uint32_t
   const bool later = core.epoch.entered && markers::clock_difference(time, core.epoch.entered->begins) > 0;
   if (!evidence.another_lane_joined && (!core.epoch.entered || later))
     core.epoch.entered = Entered{host_id, trace_count, time, proof};
-  account_older_launches(core);
+  account_older_launches();
 }
 
 // The words that a lane's log began with in the epoch may be those of an epoch that went by unseen, where a
 // reset fell between a push's index and its words: then more of that epoch may be missing behind them.
-void Drain::account_older_launches(CoreState& core) {
+void EpochEntry::account_older_launches() {
   if (core.epoch.entered->joined) return;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint64_t until = std::exchange(core.lanes[r].entered_until, 0);
@@ -115,7 +112,7 @@ void Drain::account_older_launches(CoreState& core) {
 // Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
 // (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) it may be the second of its run: then what
 // the first one held lies between the run's start and this one's own markers.
-uint64_t Drain::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
+uint64_t EpochEntry::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
   if (lane.lane.mode == device::Mode::accumulate && frame.size() > device::kFirstCustomWord)
     return markers::first_custom_time(frame);
   if (lane.lane.risc > 1 && !lane.pushes_early) return markers::first_time(frame, after);

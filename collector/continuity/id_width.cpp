@@ -1,4 +1,4 @@
-#include "collector/drain/id_width.hpp"
+#include "collector/continuity/id_width.hpp"
 
 namespace ttc::collect {
 namespace {

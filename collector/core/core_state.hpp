@@ -10,10 +10,10 @@
 
 #include "collector/attach/attach.hpp"
 #include "collector/attach/core_reader.hpp"
+#include "collector/continuity/core_account.hpp"
 #include "collector/continuity/host_resets.hpp"
 #include "collector/continuity/lane_state.hpp"
 #include "collector/continuity/timing.hpp"
-#include "collector/drain/core_account.hpp"
 #include "collector/recycle/core_recycle.hpp"
 
 namespace ttc::collect {
@@ -158,9 +158,9 @@ struct RecycleState {
 
 struct CoreState {
   CoreState(const AttachedCore& at, LossLog& log, uint32_t first_epoch)
-      : core(at), account(log, {at.at.x, at.at.y, 0, first_epoch}, at.riscs) {}
+      : tile(at), account(log, {at.at.x, at.at.y, 0, first_epoch}, at.riscs) {}
 
-  AttachedCore core;
+  AttachedCore tile;
   std::array<LaneState, device::kMaxRiscs> lanes;
   CoreAccount account;
   ControlSample seen;  // the last one whose words were acted upon

@@ -1,4 +1,4 @@
-#include "collector/drain/core_account.hpp"
+#include "collector/continuity/core_account.hpp"
 
 #include "firmware_markers/frame.hpp"
 
@@ -72,7 +72,7 @@ void CoreAccount::undelivered(uint32_t risc, LossCause why, uint64_t from, uint6
 }
 
 void CoreAccount::end_open(uint32_t risc, LossCause why) {
-  log_->open(where(risc), why, lanes_[risc].complete_until, 0);
+  if (risc < riscs_) log_->open(where(risc), why, lanes_[risc].complete_until, 0);
 }
 
 void CoreAccount::end_at(uint64_t cycles) {
