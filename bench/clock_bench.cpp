@@ -6,7 +6,7 @@
 #include <map>
 
 #include "bench/clock_contest.hpp"
-#include "bench/clock_optimum.hpp"
+#include "bench/known_frequencies.hpp"
 #include "bench/machine.hpp"
 #include "collector/clock/clock_estimator.hpp"
 #include "tests/support/moving_world.hpp"
@@ -22,6 +22,7 @@ using collect::ClockSegment;
 using collect::HostTime;
 
 constexpr HostTime kSecond = 16'000'000'000;
+constexpr double kZone = 4000 * 16;  // host ticks
 constexpr uint64_t kMarkerMask = (uint64_t{1} << 44) - 1;
 
 struct Errors {
@@ -46,17 +47,33 @@ struct Watched {
   collect::ClockEstimator::Stats stats;
 };
 
+constexpr uint64_t kTimerHz = 50'000'000;
+constexpr HostTime kTimerApart = kSecond / 8;
+
+struct Watching {
+  bool timer = false;    // the card's reference timer is read, too
+  bool offline = false;  // ClockRules::offline
+};
+
 // As the sampler does it: a read of one load, the next one after what the pace says.
-Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed) {
+Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed, const Watching& how) {
   Watched w;
   test::LinkOptions o;
   o.reads = 1;
   test::Link link(o, seed);
   collect::ClockRules rules;
+  rules.offline = how.offline;
   collect::ClockEstimator estimator(rules);
   std::vector<collect::ClockRead> burst;
+  HostTime timer_due = truth.begin();
   for (HostTime at = truth.begin(); at < end;) {
     link.sample(truth, at, burst);
+    if (how.timer && at >= timer_due) {
+      const auto& r = burst.front();
+      const HostTime when = r.after + 16 * 200, ended = when + 16 * 1000;
+      estimator.reference({r.after, ended, truth.reference(when, kTimerHz)});
+      timer_due += kTimerApart;
+    }
     w.reads.push_back(burst.front());
     estimator.add(burst);
     for (const auto& s : estimator.take_final()) w.segments.push_back(s);
@@ -70,20 +87,21 @@ Watched watch(const test::MovingWorld& truth, HostTime end, uint64_t seed) {
 
 int wrong = 0;
 
-void compare(test::Motion motion, uint64_t seed) {
+void compare(test::Motion motion, uint64_t seed, bool timer) {
   const double seconds = once() ? 4 : 30;
   test::MotionMaker maker(motion, seconds, seed);
   const test::MovingWorld truth = maker.make();
   const HostTime end = maker.end();
-  const Watched w = watch(truth, end, seed + 1);
+  const Watched w = watch(truth, end, seed + 1, {timer, false});
   ClockMap map;
   map.update({}, w.segments);
   const Anchor line = regression(w.reads), ends = two_points(w.reads.front(), w.reads.back());
   const std::vector<Anchor> of_reads = anchors(w.reads);
 
-  const Optimum optimum(truth, w.reads, motion != test::Motion::steady);
-  Errors model, bound, hard, two, one_line, anchored, least;
-  Errors some;  // ours of the markers whose least bound is computed
+  ClockMap at_best;
+  at_best.update({}, watch(truth, end, seed + 1, {timer, true}).segments);
+  const KnownFrequencies knowing(truth, w.reads, motion != test::Motion::steady);
+  Errors model, bound, hard, two, one_line, anchored, least, known;
   double conditional = 0;
   size_t outside = 0;
   double farthest = 0;
@@ -101,7 +119,8 @@ void compare(test::Motion motion, uint64_t seed) {
     conditional += c.quality.kind == BoundKind::conditional;
     if (off > bound.ns.back()) ++outside, farthest = std::max(farthest, off - bound.ns.back());
     if (off > hard.ns.back()) std::puts("WRONG: hard"), ++wrong;
-    if (i % 20 == 0) least.ns.push_back(optimum.bound_ns(t)), some.ns.push_back(bound.ns.back());
+    least.ns.push_back(static_cast<double>(at_best.at(cycles & kMarkerMask, t).quality.bound) / 16);
+    if (i % 20 == 0) known.ns.push_back(knowing.bound_ns(t));
     two.add(ends.at(cycles), t);
     one_line.add(line.at(cycles), t);
     const Anchor* anchor = &of_reads.front();
@@ -116,7 +135,8 @@ void compare(test::Motion motion, uint64_t seed) {
          static_cast<unsigned long long>(w.stats.stops));
   result("  bound       %s   conditional %6.2f %%", bound.text().c_str(), 100 * conditional / n);
   result("  least bound %s   ours is %.2f times that at the median, %.2f at p99", least.text().c_str(),
-         some.at(0.5) / least.at(0.5), some.at(0.99) / least.at(0.99));
+         bound.at(0.5) / least.at(0.5), bound.at(0.99) / least.at(0.99));
+  result("  with every frequency known\n              %s", known.text().c_str());
   result("  error       %s", model.text().c_str());
   result("  two points  %s", two.text().c_str());
   result("  regression  %s", one_line.text().c_str());
@@ -129,22 +149,38 @@ void compare(test::Motion motion, uint64_t seed) {
 
 // Many short worlds: is every marker within its bound?
 struct Tally {
-  size_t worlds = 0, markers = 0, hard = 0, outside = 0, outside_hard = 0;
+  size_t worlds = 0, markers = 0, hard = 0, outside = 0, outside_hard = 0, outside_zones = 0,
+         outside_least = 0;
   double farthest_ns = 0;
-  // By world: of the bound, and of how many times the least bound it is.
-  std::vector<double> medians, p99s, at_median, at_p99;
+  Errors zones;  // bounds of durations of up to 4 us
+  // By world: of the bound, and how many times the least provable one it is and the one with every frequency known.
+  std::vector<double> medians, p99s, at_median, at_p99, known_median, known_p99;
 };
 
-void judge(test::Motion motion, uint64_t seed, Tally& tally) {
+// A duration on one tile, and a long one.
+void judge_zone(const test::MovingWorld& truth, const ClockMap& map, HostTime from, HostTime to,
+                Tally& tally) {
+  for (const HostTime end : {to, to + (to - from) * 1000}) {
+    if (truth.hz(end) == 0) continue;  // nothing runs then
+    const auto d = map.difference(truth.cycles(from) & kMarkerMask, truth.cycles(end) & kMarkerMask, end);
+    const int64_t off = d.ticks - static_cast<int64_t>(end - from);
+    if (end == to) tally.zones.ns.push_back(static_cast<double>(d.bound) / 16);
+    tally.outside_zones += d.kind != BoundKind::none && static_cast<uint64_t>(std::abs(off)) > d.bound;
+  }
+}
+
+void judge(test::Motion motion, uint64_t seed, bool timer, Tally& tally) {
   const double seconds = 5;
   test::MotionMaker maker(motion, seconds, seed);
   const test::MovingWorld truth = maker.make();
-  const Watched w = watch(truth, maker.end(), seed + 1);
+  const Watched w = watch(truth, maker.end(), seed + 1, {timer, false});
   ClockMap map;
   map.update({}, w.segments);
-  const Optimum optimum(truth, w.reads, motion != test::Motion::steady);
+  ClockMap at_best;
+  at_best.update({}, watch(truth, maker.end(), seed + 1, {timer, true}).segments);
+  const KnownFrequencies knowing(truth, w.reads, motion != test::Motion::steady);
   test::Link dice({}, seed + 2);
-  Errors bound, some, least;  // `some`: of the markers whose least bound is computed
+  Errors bound, least, known;
   size_t outside = 0;
   double farthest = 0, where = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -153,9 +189,13 @@ void judge(test::Motion motion, uint64_t seed, Tally& tally) {
     const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
     const HostTime off = c.host > t ? c.host - t : t - c.host;
     bound.ns.push_back(static_cast<double>(c.quality.bound) / 16);
-    if (i % 10 == 0) least.ns.push_back(optimum.bound_ns(t)), some.ns.push_back(bound.ns.back());
+    const auto best = at_best.at(truth.cycles(t) & kMarkerMask, t);
+    least.ns.push_back(static_cast<double>(best.quality.bound) / 16);
+    tally.outside_least += (best.host > t ? best.host - t : t - best.host) > best.quality.bound;
+    if (i % 10 == 0) known.ns.push_back(knowing.bound_ns(t));
     tally.hard += c.quality.kind != BoundKind::conditional;
     tally.outside_hard += off > c.quality.hard_bound;
+    judge_zone(truth, map, t, t + static_cast<HostTime>(dice.chance() * kZone), tally);
     if (off > c.quality.bound) {
       ++outside;
       const double by = static_cast<double>(off - c.quality.bound) / 16;
@@ -171,8 +211,10 @@ void judge(test::Motion motion, uint64_t seed, Tally& tally) {
   tally.farthest_ns = std::max(tally.farthest_ns, farthest);
   tally.medians.push_back(bound.at(0.5));
   tally.p99s.push_back(bound.at(0.99));
-  tally.at_median.push_back(some.at(0.5) / least.at(0.5));
-  tally.at_p99.push_back(some.at(0.99) / least.at(0.99));
+  tally.at_median.push_back(bound.at(0.5) / least.at(0.5));
+  tally.at_p99.push_back(bound.at(0.99) / least.at(0.99));
+  tally.known_median.push_back(bound.at(0.5) / known.at(0.5));
+  tally.known_p99.push_back(bound.at(0.99) / known.at(0.99));
 }
 
 double median(std::vector<double>& values) {
@@ -181,20 +223,33 @@ double median(std::vector<double>& values) {
 }
 
 void judge_many(uint64_t first, size_t worlds) {
-  std::map<test::Motion, Tally> tallies;
+  std::map<std::pair<test::Motion, bool>, Tally> tallies;  // by kind, and whether a timer is read
   const size_t kinds = std::size(test::kMotions);
-  for (size_t i = 0; i < worlds; ++i)
-    judge(test::kMotions[i % kinds], first + i, tallies[test::kMotions[i % kinds]]);
+  for (size_t i = 0; i < worlds; ++i) {
+    const test::Motion motion = test::kMotions[i % kinds];
+    const bool timer = i / kinds % 2 == 1;
+    judge(motion, first + i, timer, tallies[{motion, timer}]);
+  }
   result("seeds %llu to %llu, 5 s each; bounds in ns, medians over worlds",
          static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + worlds - 1));
-  for (auto& [motion, t] : tallies) {
+  for (auto& [kind, t] : tallies) {
+    const auto count = static_cast<double>(std::max<size_t>(t.markers, 1));
+    const double at_median = median(t.at_median), at_p99 = median(t.at_p99);
     result(
-        "%-30s %4zu worlds, %8zu markers: %zu outside (by %.1f ns at most), %zu outside of hard bounds; "
-        "%5.2f %% hard; median %.1f, p99 %.1f; %.2f and %.2f times the least",
-        to_string(motion), t.worlds, t.markers, t.outside, t.farthest_ns, t.outside_hard,
-        100.0 * static_cast<double>(t.hard) / static_cast<double>(std::max<size_t>(t.markers, 1)),
-        median(t.medians), median(t.p99s), median(t.at_median), median(t.at_p99));
-    wrong += t.outside + t.outside_hard > 0;
+        "%s%s: %zu worlds, %zu markers; outside of bounds %zu (by %.1f ns at most), of hard ones %zu, of the "
+        "least %zu",
+        to_string(kind.first), kind.second ? ", reference timer" : "", t.worlds, t.markers, t.outside,
+        t.farthest_ns, t.outside_hard, t.outside_least);
+    result(
+        "  bound median %8.1f p99 %9.1f, hard %5.2f %%; times the least provable %.2f %s and %.2f %s; times "
+        "that with every "
+        "frequency known %.2f and %.2f",
+        median(t.medians), median(t.p99s), 100.0 * static_cast<double>(t.hard) / count, at_median,
+        judged(at_median, "<=", 1.3).c_str(), at_p99, judged(at_p99, "<=", 1.3).c_str(),
+        median(t.known_median), median(t.known_p99));
+    result("  zones up to 4 us: bound median %.1f, p99 %.1f, largest %.1f; outside %zu", t.zones.at(0.5),
+           t.zones.at(0.99), t.zones.at(1), t.outside_zones);
+    wrong += t.outside + t.outside_hard + t.outside_zones + t.outside_least > 0;
   }
 }
 
@@ -202,7 +257,7 @@ void convert(size_t a_call) {
   const size_t count = working_set() / 8;
   test::MotionMaker maker(test::Motion::steps_apart, once() ? 5 : 120, 3);
   const test::MovingWorld truth = maker.make();
-  const std::vector<ClockSegment> segments = watch(truth, maker.end(), 5).segments;
+  const std::vector<ClockSegment> segments = watch(truth, maker.end(), 5, {}).segments;
   ClockMap map;
   map.update({}, segments);
   std::vector<uint64_t> times(count), out(count);
@@ -257,6 +312,6 @@ int main() {
     return wrong > 0;
   }
   const uint64_t seed = set ? std::strtoull(set, nullptr, 10) : 20251101;
-  for (const test::Motion motion : test::kMotions) compare(motion, seed);
+  for (const test::Motion motion : test::kMotions) compare(motion, seed, false);
   return wrong > 0;
 }

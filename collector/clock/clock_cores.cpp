@@ -12,18 +12,20 @@ constexpr size_t kFewestOfCore = 6;        // samples
 constexpr size_t kBeside = 3;              // samples
 constexpr double kEstablishedShare = 0.5;  // of the least step: slopes of a run that is relied on
 constexpr double kStepShare = 0.75;        // of the least step: what is nearer may be a ramp
-constexpr double kFarthestNs = 200e6;      // of samples from a knot
-constexpr double kLeanShare = 0.1;         // of a knot's half: what a straight segment may be off
+constexpr double kFarthestNs = 200e6;      // of reads that say something of a sample's time
+constexpr size_t kMostBeside = 150;        // likewise, samples
+constexpr size_t kBesideShifts = 16;       // samples whose states rest on the same reads
+constexpr double kPaceSafety = 1.01;
 constexpr double kLearntSpread = 40e-6;    // of a pace, for the grid
 constexpr size_t kLongRun = 150;           // samples
 constexpr size_t kSettled = 20;            // samples of an open run whose pace is compared
 constexpr size_t kLeastBesideShifts = 24;  // samples of a core
 constexpr double kLittleShare = 4;         // of a read's width
 constexpr size_t kBrief = 14;              // samples from core to core
-constexpr uint64_t kShiftsForNs = 10'000'000'000;
+constexpr uint64_t kShiftsForNs = 10'000'000'000, kShiftsBeforeNs = 250'000'000;
 // Distances from an end of a run at which the slew is limited again, in samples.
-constexpr size_t kDepths[] = {2,  3,  4,  5,  6,  8,  10,  12,  15,  19, 24,
-                              30, 38, 48, 60, 75, 95, 120, 150, 190, 240};
+constexpr size_t kDepths[] = {2,  3,  4,  5,   6,   8,   10,  12,  15,  19,  24,  30,  38, 48,
+                              60, 75, 95, 120, 150, 190, 240, 300, 380, 480, 600, 750, 950};
 
 }  // namespace
 
@@ -70,10 +72,10 @@ std::optional<ClockEstimator::Straight> ClockEstimator::straight_part(size_t ind
   return part;
 }
 
-LineFamily::Range ClockEstimator::paces_of(const Straight& part) const {
+Range ClockEstimator::paces_of(const Straight& part) const {
   const LineFamily f = family(std::max(part.first, part.last - std::min(part.last, 2 * half_window())),
                               part.last, part.last, part.last);
-  return f.empty() ? LineFamily::Range{1, 1e9} : f.slopes();
+  return f.empty() ? Range{1, 1e9} : f.slopes();
 }
 
 // Two runs that adjoin, so far apart that the one goes over into the other by a step or by a ramp that is too
@@ -93,15 +95,21 @@ bool ClockEstimator::on_grid(size_t index) {
   return part && grid_.on_grid(middle_of(sample(part->last).best), paces_of(*part));
 }
 
-// Steady between two steps or for long, if anything is: a frequency of the PLL's.
-void ClockEstimator::learn_from(const Core& core) {
-  const bool is_long = core.last - core.first >= kLongRun;
-  const bool steps =
-      core.run > 0 && steps_between(core.run - 1, core.run) && steps_between(core.run, core.run + 1);
-  if (!is_long && !steps) return;
-  const auto paces = paces_of({core.first, core.last});
-  if (paces.high - paces.low < kLearntSpread * paces.low)
-    grid_.learn(middle_of(sample(core.last).best), paces);
+// From what is steady between two steps or for long, if anything is: a frequency of the PLL's. Later runs say something of
+// earlier ones that are not final.
+void ClockEstimator::learn() {
+  for (size_t r = 0; r < runs_.size(); ++r) {
+    if (runs_[r].learnt) continue;
+    const auto part = straight_part(r);
+    if (!part || shifts_near(part->first)) continue;
+    const bool is_long = part->last - part->first >= kLongRun;
+    const bool steps = !runs_[r].open && r > 0 && steps_between(r - 1, r) && steps_between(r, r + 1);
+    if (!is_long && !steps) continue;
+    const auto paces = paces_of(*part);
+    if (paces.high - paces.low >= kLearntSpread * paces.low) continue;
+    grid_.learn(middle_of(sample(part->last).best), paces);
+    runs_[r].learnt = true;
+  }
 }
 
 // A brief disturbance that left the frequency as it was and the counter a little off: there may be smaller ones
@@ -115,7 +123,7 @@ void ClockEstimator::find_shifts() {
     if (before && !runs_[r].compared && !runs_[r].gap_before && settled) {
       runs_[r].compared = true;
       if (part->first - before->last <= kBrief && little_apart(*before, *part))
-        last_shift_ = middle_of(sample(part->first).best);
+        note_shift(middle_of(sample(part->first).best));
     }
     before = part;
   }
@@ -132,9 +140,15 @@ bool ClockEstimator::little_apart(const Straight& before, const Straight& after)
   return sa.low <= sb.high && sb.low <= sa.high && apart_ns <= kLittleShare * usual_width_ns();
 }
 
+void ClockEstimator::note_shift(HostTime at) {
+  if (last_shift_ == 0 || at > last_shift_ + kShiftsForNs * kHostTicksPerNs) first_shift_ = at;
+  last_shift_ = at;
+}
+
 bool ClockEstimator::shifts_near(size_t i) const {
   const HostTime at = middle_of(sample(i).best);
-  return last_shift_ != 0 && at < last_shift_ + kShiftsForNs * kHostTicksPerNs;
+  return last_shift_ != 0 && at + kShiftsBeforeNs * kHostTicksPerNs > first_shift_ &&
+         at < last_shift_ + kShiftsForNs * kHostTicksPerNs;
 }
 
 std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
@@ -144,7 +158,7 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
   const auto paces = paces_of(*part);
   if (paces.high - paces.low > kEstablishedShare * rules_.least_step_ppm * 1e-6 * paces.low)
     return std::nullopt;
-  Core core{part->first, part->last, index, true, true, false, paces};
+  Core core{part->first, part->last, index, true, true, false, paces, 0, {}, {}};
   if (grid_.relied_on() && on_grid(index)) {
     core.slews_from_left = index == 0 || !on_grid(index - 1) || !steps_between(index - 1, index);
     core.slews_from_right =
@@ -159,22 +173,19 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
 
 // Of an even change through all of the samples, as a share of the pace per ns.
 double ClockEstimator::largest_slew(size_t first, size_t last) const {
-  const LineFamily lines = family(first, last, (first + last) / 2, first);
-  if (lines.empty()) return kAnySlew;
-  const double end = cycles_of(sample(last).best.cycles, sample(first).best.cycles);
-  const auto at_first = lines.values_at(0), at_last = lines.values_at(end);
-  const double offset = (at_first.low + at_first.high) / 2;
-  const double slope = ((at_last.low + at_last.high) / 2 - offset) / std::max(end, 1.0);
+  const ClockRead &o = sample(first).best, &end = sample(last).best;
+  const double cycles = cycles_of(end.cycles, o.cycles);
+  if (cycles <= 0) return kAnySlew;
+  const double pace = ns_of(middle_of(end), middle_of(o)) / cycles;
   std::vector<SlewLimit> reads;
   reads.reserve(last - first + 1);
-  const ClockRead& o = sample(first).best;
   for (size_t i = first; i <= last; ++i) {
     const ClockRead& r = sample(i).best;
     reads.push_back(
-        {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - slope, ns_of(r.after, o.before)});
+        {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - pace, ns_of(r.after, o.before)});
   }
-  const double bend = largest_even_slew(reads, offset, slope);
-  return bend >= kAnySlew ? kAnySlew : bend / (slope * slope);
+  const double bend = largest_even_slew(reads);
+  return bend >= kAnySlew ? kAnySlew : bend / (pace * pace);
 }
 
 // `other`: the last sample that the run has in the direction away from `end`.
@@ -212,89 +223,108 @@ double ClockEstimator::slew_at(size_t i, const Core& core) const {
   return most * rules_.slew_share + rules_.wander_ppb_per_s * 1e-18;
 }
 
-// --- knots
+// --- courses
 
-LineFamily ClockEstimator::tangents(const Core& core, size_t first, size_t last, size_t tangent,
-                                    size_t origin, std::optional<LineFamily::Range> slopes) const {
-  LineFamily f(slopes.value_or(LineFamily::Range{fastest_pace(), 1000}), {-1e11, 1e11});
-  if (first <= tangent && tangent <= last) pass(f, tangent, origin, kPadNs);
-  for (const bool back : {true, false}) {
-    // How far the pace and the time can have gone from the tangent's, on the way from sample to sample.
-    double pace = 0, time = 0, here = slew_at(tangent, core);
-    for (size_t i = tangent; (back ? i > first : i < last) && !f.empty();) {
-      const size_t next = back ? i - 1 : i + 1;
-      const double there = slew_at(next, core), most = std::max(here, there);
-      if (most >= kAnySlew) break;
-      const double ns = std::abs(ns_between(i, next));
-      time += ns * (pace + most * ns / 2);
-      pace += most * ns;
-      here = there;
-      i = next;
-      if (first <= i && i <= last) pass(f, i, origin, time + kPadNs);
+// By how much the pace can change from one point to another.
+double ClockEstimator::CoreCourse::drift(size_t from, size_t to) const {
+  double sum = 0;
+  for (size_t k = from; k < to; ++k)
+    sum += std::min(course.pacing(k).most_bend, 1.0) * (course.point(k + 1).x - course.point(k).x);
+  return sum;
+}
+
+// What is assumed between the samples `left` and `left` + 1.
+Pacing ClockEstimator::pacing_in(const Core& core, size_t left) const {
+  const double slew = std::max(slew_at(left, core), slew_at(left + 1, core));
+  const double cycles = cycles_of(sample(left + 1).best.cycles, sample(left).best.cycles);
+  if (slew >= kAnySlew) return {fastest_pace(), kSlowestPace};
+  // Of the pace a cycle; the pace itself is within a few shares of a million of the mean.
+  const double pace = ns_between(left, left + 1) / cycles * kPaceSafety;
+  const double bend = slew * pace * pace;
+  Pacing m{fastest_pace(), kSlowestPace, -bend, bend};
+  if (core.on_grid)
+    if (const auto on = grid_.on_grid(middle_of(sample(left).best), core.paces))
+      m.fast = on->low, m.slow = on->high;
+  return m;
+}
+
+// Times from the begin of the tightest read of sample `first`.
+ClockEstimator::CoreCourse ClockEstimator::course_of(const Core& core, size_t first, size_t last) const {
+  const ClockRead& o = sample(first).best;
+  std::vector<Course::Point> points;
+  std::vector<Pacing> pacings;
+  std::vector<size_t> point_of;
+  for (size_t i = first; i <= last; ++i) {
+    const Sample& s = sample(i);
+    std::vector<ClockRead> reads(s.reads.begin(), s.reads.begin() + static_cast<ptrdiff_t>(s.count));
+    std::sort(reads.begin(), reads.end(),
+              [](const ClockRead& a, const ClockRead& b) { return a.cycles < b.cycles; });
+    for (const ClockRead& r : reads) {
+      Course::Point point{cycles_of(r.cycles, o.cycles)};
+      point.times.high = ns_of(r.after, o.before) + kPadNs;
+      if (r.before) point.next_after = ns_of(r.before, o.before) - kPadNs;
+      if (!points.empty()) pacings.push_back(pacing_in(core, std::max(i, first + 1) - 1));
+      points.push_back(point);
+      if (r.cycles == s.best.cycles && point_of.size() == i - first) point_of.push_back(points.size() - 1);
     }
   }
-  return f;
+  return {{std::move(points), std::move(pacings), Course::anything(), Course::anything()},
+          std::move(point_of),
+          first};
 }
 
-// If a small disturbance that left the frequency as it was hides among the reads: it leaves one half of them
-// alone, which have the pace, and all on one side of i, which then have the time.
-std::optional<LineFamily::Range> ClockEstimator::values_with_shift(size_t i, const Window& w,
-                                                                   const Core& core) const {
-  const size_t middle = (w.first + w.last) / 2;
-  const LineFamily early = tangents(core, w.first, middle, i, i);
-  const LineFamily late = tangents(core, middle + 1, w.last, i, i);
-  if (early.empty() || late.empty()) return std::nullopt;
-  const auto a = early.slopes(), b = late.slopes();
-  const LineFamily::Range paces{std::min(a.low, b.low), std::max(a.high, b.high)};
-  const LineFamily left = tangents(core, w.first, i, i, i, paces),
-                   right = tangents(core, i, w.last, i, i, paces);
-  if (left.empty() || right.empty()) return std::nullopt;
-  const auto l = left.values_at(0), r = right.values_at(0);
-  return LineFamily::Range{std::min(l.low, r.low), std::max(l.high, r.high)};
+// The farthest sample in the direction of `to` that says something of `from`.
+size_t ClockEstimator::reach(size_t from, size_t to, size_t most) const {
+  size_t i = from;
+  while (i != to && (i > from ? i - from : from - i) < most && std::abs(ns_between(from, i)) < kFarthestNs)
+    i += to > from ? 1 : -1;
+  return i;
 }
 
-const ClockEstimator::Knot& ClockEstimator::knot(size_t i, const Core& core) {
-  Sample& s = sample(i);
-  const Run& run = runs_[core.run];
-  const size_t h = half_window();
-  Window w{std::max({core.first, i - std::min(i, h), base_}), std::min(core.last, i + h),
-           core.slews_from_left ? run.sure_first : 0, core.slews_from_right ? run.sure_last : 0,
-           core.on_grid};
-  while (w.first < i && ns_between(w.first, i) > kFarthestNs) ++w.first;
-  while (w.last > i && ns_between(i, w.last) > kFarthestNs) --w.last;
-  w.one_sided = shifts_near(i);
-  if (s.knot.host != 0 && s.window == w) return s.knot;
-  s.window = w;
-  s.knot = {middle_of(s.best), 0, false};
-  LineFamily f = tangents(core, w.first, w.last, i, i);
-  if (f.empty()) return s.knot;
-  if (core.on_grid) {
-    if (const auto on = grid_.on_grid(middle_of(s.best), core.paces)) {
-      const LineFamily narrow = tangents(core, w.first, w.last, i, i, on);
-      if (!narrow.empty()) f = narrow;
+void ClockEstimator::find_states(Core& core, size_t first, size_t last) const {
+  core.states_first = first;
+  core.states.assign(last - first + 1, CourseStates());
+  core.pacings.clear();
+  for (size_t i = first; i < last; ++i) core.pacings.push_back(pacing_in(core, i));
+  if (shifts_near(first)) return find_states_beside_shifts(core, first, last);
+  const size_t begin = reach(first, std::max(core.first, base_), kMostBeside),
+               end = reach(last, core.last, kMostBeside);
+  const CoreCourse c = course_of(core, begin, end);
+  if (!c.course.agrees()) return;
+  for (size_t i = first; i <= last; ++i) {
+    CourseStates s = c.course.at(c.point_at(i));
+    s.shift_origin(ns_of(sample(i).best.before, sample(begin).best.before));
+    core.states[i - first] = s;
+  }
+}
+
+// Where a small disturbance that left the frequency as it was may hide among the reads: at a sample it is on the one side
+// or on the other, so that all reads of one side have the time; and one half of all reads is without it, which has
+// the pace.
+void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t last) const {
+  for (size_t from = first; from <= last; from += kBesideShifts) {
+    const size_t until = std::min(from + kBesideShifts - 1, last);
+    const size_t begin = reach(from, std::max(core.first, base_), half_window()),
+                 end = reach(until, core.last, half_window());
+    if (begin == end) continue;
+    const CoreCourse c = course_of(core, begin, end);
+    const size_t middle = (begin + end) / 2;
+    const CourseStates early = c.course.by_earlier(c.point_at(middle)),
+                       late = c.course.by_later(c.point_at(middle + 1));
+    if (early.empty() || late.empty()) continue;
+    const Range a = early.paces(), b = late.paces();
+    for (size_t i = from; i <= until; ++i) {
+      const double drift = c.drift(c.point_at(std::min(i, middle)), c.point_at(std::max(i, middle + 1)));
+      const Range paces{std::min(a.low, b.low) - drift, std::max(a.high, b.high) + drift};
+      CourseStates left = c.course.by_earlier(c.point_at(i)), right = c.course.by_later(c.point_at(i));
+      left.keep_paces(paces);
+      right.keep_paces(paces);
+      if (left.empty() || right.empty()) continue;
+      left.join(right);
+      left.shift_origin(ns_of(sample(i).best.before, sample(begin).best.before));
+      core.states[i - first] = left;
     }
   }
-  auto values = f.values_at(0);
-  if (w.one_sided) {
-    const auto apart = values_with_shift(i, w, core);
-    if (!apart) return s.knot;
-    values = {std::min(values.low, apart->low), std::max(values.high, apart->high)};
-  }
-  s.knot = {later_by(s.best.before, (values.low + values.high) / 2), (values.high - values.low) / 2, true};
-  return s.knot;
-}
-
-// The next sample with a knot: so near that a straight segment is hardly off for the frequency's change.
-size_t ClockEstimator::knot_behind(size_t i, const Core& core) {
-  const double half = std::max(knot(i, core).half, 1.0);
-  for (size_t apart = 16; apart > 1; apart /= 2) {
-    const size_t next = std::min((i / apart + 1) * apart, core.last);
-    double slew = 0;
-    for (size_t k = i; k <= next; ++k) slew = std::max(slew, slew_at(k, core));
-    const double ns = ns_between(i, next);
-    if (slew * ns * ns / 8 <= kLeanShare * half) return next;
-  }
-  return i + 1;
 }
 
 }  // namespace ttc::collect

@@ -18,7 +18,10 @@ constexpr size_t kFewest = 4, kMost = 96;  // samples either side
 constexpr size_t kTested = 96;             // samples that a new one is tested with
 constexpr size_t kFewestOfRun = 6;         // samples
 constexpr size_t kConfirming = 150;        // samples behind a window, in which what disturbs it shows
-constexpr size_t kFinalAtOnce = 16;        // samples
+constexpr size_t kConfirmingOpen = 700;    // samples; of a run that goes on
+constexpr double kConfirmingOpenNs = 1e9;  // likewise, at most
+constexpr size_t kFinalAtOnce = 64;        // samples
+constexpr size_t kFewestOfFrequency = 24;  // samples of a run, for a first frequency
 constexpr size_t kFewestOfDwell = 8;       // samples of the shortest core, with those beside it
 constexpr double kTrimSafety = 3;
 constexpr HostTime kTooClose = 100'000 * kHostTicksPerNs;
@@ -39,7 +42,11 @@ std::span<const ClockRead> after_reset(std::span<const ClockRead> burst) {
 }  // namespace
 
 ClockEstimator::ClockEstimator(const ClockRules& rules, uint8_t domain, uint32_t first_era)
-    : rules_(rules), domain_(domain), era_(first_era), grid_(rules.wander_ppb_per_s * 1e-9) {}
+    : rules_(rules),
+      domain_(domain),
+      era_(first_era),
+      grid_(rules.wander_ppb_per_s * 1e-9),
+      reference_(rules.reference_hz, rules.wander_ppb_per_s * 1e-9) {}
 
 double ClockEstimator::ns_between(size_t from, size_t to) const {
   return ns_of(middle_of(sample(to).best), middle_of(sample(from).best));
@@ -76,8 +83,28 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
   s.not_over_before = not_over_before(s.best);
   samples_.push_back(s);
   test_newest();
-  const size_t n = newest(), lag = half_window() + kConfirming + 2 * kFewestOfRun;
-  if (n >= lag + kFinalAtOnce + next_.sample) finalise(n - lag);
+  if (const Run& run = runs_.back(); hz_ == 0 && run.last - run.first >= kFewestOfFrequency)
+    hz_ = cycles_of(sample(run.last).best.cycles, sample(run.first).best.cycles) * 1e9 /
+          ns_between(run.first, run.last);
+  if (const size_t until = final_until(); until > next_.sample) finalise(until);
+}
+
+// What disturbs a sample's window shows within kConfirming samples behind it. As long as its run goes on, how fast the
+// frequency can change there is limited better and better.
+bool ClockEstimator::is_final(size_t i) const {
+  const size_t n = newest();
+  if (rules_.offline) return false;
+  if (n < i + half_window() + kConfirming + 2 * kFewestOfRun) return false;
+  // What a session begins with waits for the PLL's multiples.
+  if (!grid_.relied_on() && ns_between(std::max(era_first_, base_), n) < kConfirmingOpenNs) return false;
+  return !runs_.back().open || i < runs_.back().first || n - i >= kConfirmingOpen ||
+         ns_between(i, n) >= kConfirmingOpenNs;
+}
+
+size_t ClockEstimator::final_until() const {
+  size_t until = next_.sample;
+  while (until + kFinalAtOnce <= newest() && is_final(until + kFinalAtOnce)) until += kFinalAtOnce;
+  return until;
 }
 
 void ClockEstimator::seen(uint64_t cycles, HostTime by) {
@@ -90,8 +117,14 @@ void ClockEstimator::seen(uint64_t cycles, HostTime by) {
   if (seen_.after == 0 || slack(limit) < slack(seen_)) seen_ = limit;
 }
 
+void ClockEstimator::reference(const ClockRead& read) {
+  reference_.add(read);
+  if (const auto rate = reference_.rate(read.before)) grid_.know(read.before, *rate);
+}
+
 void ClockEstimator::finish() {
-  if (!samples_.empty()) finalise(newest());
+  if (samples_.empty()) return;
+  finalise(newest());
 }
 
 uint64_t ClockEstimator::cycles_about(HostTime at) const {
@@ -219,9 +252,9 @@ void ClockEstimator::pass(LineFamily& lines, size_t i, size_t origin, double all
 }
 
 LineFamily ClockEstimator::family(size_t first, size_t last, size_t tangent, size_t origin,
-                                  std::optional<LineFamily::Range> slopes) const {
+                                  std::optional<Range> slopes) const {
   const double reach = 4 * std::abs(ns_between(first, last)) + 1e10;
-  LineFamily f(slopes.value_or(LineFamily::Range{fastest_pace(), kSlowest}), {-reach, reach});
+  LineFamily f(slopes.value_or(Range{fastest_pace(), kSlowest}), {-reach, reach});
   for (size_t i = first; i <= last && !f.empty(); ++i) {
     const double seconds = ns_between(tangent, i) / 1e9;
     pass(f, i, origin, rules_.wander_ppb_per_s * seconds * seconds / 2 + kPadNs);
@@ -252,11 +285,15 @@ std::vector<ClockSegment> ClockEstimator::take_final() {
 
 std::vector<ClockSegment> ClockEstimator::provisional() {
   std::vector<ClockSegment> out;
-  if (!samples_.empty()) segments_from(out, next_, newest(), false);
+  if (samples_.empty()) return out;
+  find_shifts();
+  segments_from(out, next_, newest(), false);
   return out;
 }
 
 void ClockEstimator::finalise(size_t last) {
+  find_shifts();
+  learn();
   next_ = segments_from(final_, next_, last, true);
   forget();
 }

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "collector/clock/clock_read.hpp"
-#include "collector/clock/clock_zone.hpp"
+#include "collector/clock/course.hpp"
 #include "collector/clock/drawn_line.hpp"
 #include "collector/clock/even_slew.hpp"
 #include "collector/clock/line_family.hpp"
 #include "collector/clock/pll_grid.hpp"
+#include "collector/clock/reference_rate.hpp"
 #include "ttcollect/clock_segment.hpp"
 
 namespace ttc::collect {
@@ -28,9 +29,13 @@ struct ClockRules {
   uint32_t least_step_ppm = 4400;              // a PLL step is 6.25 MHz: 4464 ppm of the largest frequency
   uint32_t slew_share = 2;                     // the slew at a moment, in multiples of the largest even one
   uint32_t wander_ppb_per_s = 1000;            // crystals follow temperature
+  double reference_hz = 50e6;                  // of the reference timer by its crystal
   uint64_t longest_step_gap_ns = 250'000'000;  // between samples of one run
   uint64_t longest_change_gap_ns = 2'250'000;  // between samples, in which one change is all there was
   uint64_t longest_moving_gap_ns = 5'000'000;  // between samples while it moves; beyond: hard bounds
+  // Nothing is final before finish(), which then knows all samples, and segments are as short as their bounds differ: what
+  // the same reads and conditions leave at best. To judge the model by.
+  bool offline = false;
 };
 
 class ClockEstimator {
@@ -43,6 +48,8 @@ class ClockEstimator {
   void add(std::span<const ClockRead> burst);
   // A marker with this 64-bit time was on the card at `by`.
   void seen(uint64_t cycles, HostTime by);
+  // A read of the card's reference timer, which nothing but the crystal moves.
+  void reference(const ClockRead& read);
   // No sample will come: everything becomes final.
   void finish();
 
@@ -76,18 +83,6 @@ class ClockEstimator {
   uint64_t cycles_about(HostTime at) const;
 
  private:
-  struct Knot {
-    HostTime host = 0;
-    double half = 0;  // ns, when `good`
-    bool good = false;
-  };
-  // What a knot was made of.
-  struct Window {
-    size_t first = 1, last = 0;
-    size_t left_end = 0, right_end = 0;
-    bool on_grid = false, one_sided = false;
-    bool operator==(const Window&) const = default;
-  };
   struct Sample {
     std::array<ClockRead, kMostReads + 1> reads;  // before == 0: only an upper limit (seen())
     size_t count = 0;
@@ -97,8 +92,6 @@ class ClockEstimator {
     HostTime not_over_before = 0;
     double usual_ns = 0;  // width of reads up to this one, their median
     bool tight = true;
-    Window window;  // of `knot`
-    Knot knot;
   };
   // How fast the frequency may change at samples near an end of a run: an even change that is there goes on to
   // the end, and so do all reads on the way.
@@ -115,6 +108,7 @@ class ClockEstimator {
     size_t reaches_back = 0;  // its lines explain samples from here on
     bool reach_known = false;
     bool compared = false;  // with the run before
+    bool learnt = false;    // the grid knows its frequency
     size_t sure_first = 0,
            sure_last = 0;  // behind the step it may begin with, before the one it may end with
     SlewProfile at_first, at_last;
@@ -126,7 +120,14 @@ class ClockEstimator {
     bool slews_from_left,
         slews_from_right;  // false: the end is a step from one multiple of the PLL to another
     bool on_grid;
-    LineFamily::Range paces;  // of straight lines through its newest samples
+    Range paces;  // of straight lines through its newest samples
+    // What is left of the course at samples from `states_first` on, times from the begin of each one's tightest read. Empty
+    // where reads and what is assumed contradict each other.
+    size_t states_first = 0;
+    std::vector<CourseStates> states;
+    std::vector<Pacing> pacings;  // what is assumed from each of them to the next
+    const Pacing& pacing(size_t i) const { return pacings[i - states_first]; }
+    const CourseStates& state(size_t i) const { return states[i - states_first]; }
   };
 
   size_t newest() const { return base_ + samples_.size() - 1; }
@@ -151,31 +152,39 @@ class ClockEstimator {
   void pass(LineFamily& lines, size_t i, size_t origin, double allowed) const;
   // Lines through samples [first, last], as tangents of the truth at `tangent`; x and y count from `origin`.
   LineFamily family(size_t first, size_t last, size_t tangent, size_t origin,
-                    std::optional<LineFamily::Range> slopes = {}) const;
+                    std::optional<Range> slopes = {}) const;
   size_t half_window() const;
   struct Straight {
     size_t first, last;
   };
   std::optional<Straight> straight_part(size_t run);
   std::optional<Core> core_of(size_t run);
-  LineFamily::Range paces_of(const Straight& part) const;
+  Range paces_of(const Straight& part) const;
   bool steps_between(size_t run, size_t next);
   bool on_grid(size_t run);
   void find_shifts();
+  void note_shift(HostTime at);
   bool little_apart(const Straight& before, const Straight& after) const;
   bool shifts_near(size_t i) const;
-  void learn_from(const Core& core);
+  void learn();
   void find_reach(Run& run);
   double largest_slew(size_t first, size_t last) const;
   void extend(SlewProfile& profile, size_t end, size_t other) const;
   void find_slews(const Core& core);
   double slew_at(size_t i, const Core& core) const;
-  // Tangents at `tangent` of what the core's samples [first, last] allow; x and y count from `origin`.
-  LineFamily tangents(const Core& core, size_t first, size_t last, size_t tangent, size_t origin,
-                      std::optional<LineFamily::Range> slopes = {}) const;
-  std::optional<LineFamily::Range> values_with_shift(size_t i, const Window& w, const Core& core) const;
-  const Knot& knot(size_t i, const Core& core);
-  size_t knot_behind(size_t i, const Core& core);
+  Pacing pacing_in(const Core& core, size_t left) const;
+  // Past every read of some samples.
+  struct CoreCourse {
+    Course course;
+    std::vector<size_t> points;  // those of the samples' tightest reads
+    size_t first;                // sample
+    size_t point_at(size_t sample) const { return points[sample - first]; }
+    double drift(size_t from, size_t to) const;
+  };
+  CoreCourse course_of(const Core& core, size_t first, size_t last) const;
+  size_t reach(size_t from, size_t to, size_t most) const;
+  void find_states(Core& core, size_t first, size_t last) const;
+  void find_states_beside_shifts(Core& core, size_t first, size_t last) const;
 
   // Where the next segment begins.
   struct Position {
@@ -186,10 +195,24 @@ class ClockEstimator {
   };
   uint64_t hard_error(size_t left, size_t right, const ClockSegment& s) const;
   DrawnLine line_to(const Position& from, uint64_t until, HostTime host_to) const;
-  void emit(std::vector<ClockSegment>& to, size_t left, size_t right, const DrawnLine& line, double error_ns,
-            BoundKind kind, bool final);
+  // How far a line can be from the truth, and the paces that the truth can have on its way.
+  struct Proof {
+    BoundKind kind = BoundKind::conditional;
+    double error_ns = 0;
+    Range paces{0, kUnlimited};
+  };
+  void emit(std::vector<ClockSegment>& to, size_t left, size_t right, const DrawnLine& line,
+            const Proof& proof, bool final);
+  Proof proof_along(const Core& core, size_t from, size_t to, const DrawnLine& line) const;
+  HostTime knot(size_t i, const Core& core) const;
+  struct Piece {
+    size_t next;
+    DrawnLine line;
+    Proof proof;
+  };
+  Piece piece_along(const Position& at, const Core& core, size_t end) const;
   class ZoneWriter;
-  ZonePoint read_alone(size_t i) const;
+  Range read_alone(size_t i) const;
   struct Frequencies {
     double low, high;
   };
@@ -197,19 +220,27 @@ class ClockEstimator {
   Frequencies mean_between(size_t left, size_t right) const;
   bool stands(size_t i) const { return sample(i).showed_since != 0; }
   std::vector<double> fastest_paces(const std::vector<size_t>& nodes) const;
-  std::optional<ZonePace> single_change(const std::vector<size_t>& nodes, const Core& before,
-                                        const Core& after) const;
-  void note_motion(const Core& before, const std::optional<Core>& after, bool single);
+  std::optional<Pacing> single_change(const std::vector<size_t>& nodes, const Core& before,
+                                      const Core& after) const;
+  void note_motion(const Core& before, const Core* after, bool single);
   Position along_core(std::vector<ClockSegment>& to, Position at, const Core& core, size_t last, bool final);
-  struct Course;
-  Course course(const Position& at, const std::optional<Core>& before, const Core* after, size_t end);
-  void narrow(Course& c) const;
-  std::vector<double> likely(const Course& c, const Position& at) const;
-  void end_segment(ZoneWriter& writer, const Course& c, size_t point, double slack) const;
-  void write(ZoneWriter& writer, const Course& c) const;
-  Position along_zone(std::vector<ClockSegment>& to, const Position& at, const std::optional<Core>& before,
-                      const std::optional<Core>& after, size_t last, bool final);
+  struct Zone;
+  Zone zone(const Position& at, const Core* before, const Core* after, size_t end) const;
+  void narrow(Zone& z) const;
+  std::vector<double> likely(const Zone& z, const Position& at) const;
+  void end_segment(ZoneWriter& writer, const Zone& z, size_t point) const;
+  struct Place {
+    double x;
+    CourseStates states;
+  };
+  void write_between(ZoneWriter& writer, const Zone& z, size_t i, const Place& from, const Place& to,
+                     int halvings) const;
+  void write(ZoneWriter& writer, const Zone& z) const;
+  Position along_zone(std::vector<ClockSegment>& to, const Position& at, const Core* before,
+                      const Core* after, size_t last, bool final);
   Position segments_from(std::vector<ClockSegment>& to, Position at, size_t last, bool final);
+  bool is_final(size_t i) const;
+  size_t final_until() const;
   void finalise(size_t last);
   void forget();
 
@@ -222,13 +253,14 @@ class ClockEstimator {
   Position next_;         // where the next final segment begins
   std::deque<Run> runs_;
   PllGrid grid_;
+  ReferenceRate reference_;
   ClockRead seen_;  // the pending one; after == 0: none
   std::deque<double> widths_;
   std::vector<ClockSegment> final_;
   std::vector<Step> steps_;
   Stats stats_;
   double hz_ = 0;
-  HostTime last_moved_ = 0, last_shift_ = 0;
+  HostTime last_moved_ = 0, first_shift_ = 0, last_shift_ = 0;
 };
 
 }  // namespace ttc::collect

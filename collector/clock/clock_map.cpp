@@ -1,6 +1,7 @@
 #include "ttcollect/clock_map.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ttcollect/host_time.hpp"
 
@@ -65,6 +66,16 @@ size_t convert_within(const ClockSegment& s, Stretch part, std::span<const uint6
   return i;
 }
 
+// By how many host ticks the counter can have gone from one number of the segment to another in more or less time than the
+// segment says.
+std::optional<uint64_t> drift_of(const ClockSegment& s, uint64_t from, uint64_t to) {
+  const std::optional<double> share = pace_error(s);
+  if (!share) return std::nullopt;
+  const double ticks =
+      static_cast<double>(s.host_to - s.host_from) / static_cast<double>(s.to_cycles - s.from_cycles);
+  return static_cast<uint64_t>(std::ceil(static_cast<double>(to - from) * ticks * *share));
+}
+
 }  // namespace
 
 void ClockMap::update(std::span<const char> body) {
@@ -78,11 +89,31 @@ void ClockMap::update(const ClockHead& head, std::span<const ClockSegment> segme
   for (const ClockSegment& s : segments) {
     // Replaces all provisional segments from here on.
     while (!segments_.empty() && !(segments_.back().flags & kFinalSegment) && !follows(s, segments_.back()))
-      segments_.pop_back();
-    if (segments_.empty() || follows(s, segments_.back())) segments_.push_back(s);
+      segments_.pop_back(), drifts_.pop_back(), begins_.pop_back();
+    if (segments_.empty() || follows(s, segments_.back())) append(s);
   }
-  if (segments_.size() > kKept)
-    segments_.erase(segments_.begin(), segments_.begin() + static_cast<ptrdiff_t>(kKept / 2));
+  if (segments_.size() > kKept) {
+    const auto drop = [](auto& list) {
+      list.erase(list.begin(), list.begin() + static_cast<ptrdiff_t>(kKept / 2));
+    };
+    drop(segments_), drop(drifts_), drop(begins_);
+  }
+}
+
+void ClockMap::append(const ClockSegment& s) {
+  Drift drift{0, 0};
+  if (!segments_.empty()) {
+    const ClockSegment& last = segments_.back();
+    const std::optional<uint64_t> of_last = drift_of(last, last.from_cycles, last.to_cycles);
+    drift = drifts_.back();
+    drift.ticks += of_last.value_or(0);
+    // What is drawn between two segments may be no time at all.
+    drift.ticks += s.host_from > last.host_to ? s.host_from - last.host_to : 0;
+    drift.unknown += !of_last || s.era != last.era || s.from_cycles != last.to_cycles;
+  }
+  segments_.push_back(s);
+  drifts_.push_back(drift);
+  begins_.push_back(s.host_from);
 }
 
 HostTime ClockMap::final_until() const {
@@ -92,8 +123,8 @@ HostTime ClockMap::final_until() const {
 }
 
 ClockMap::Place ClockMap::place_of(HostTime seen_by) const {
-  const auto later = std::upper_bound(segments_.begin(), segments_.end(), seen_by,
-                                      [](HostTime t, const ClockSegment& s) { return t < s.host_from; });
+  const auto begin = std::upper_bound(begins_.begin(), begins_.end(), seen_by);
+  const auto later = segments_.begin() + (begin - begins_.begin());
   const auto at = later == segments_.begin() ? later : std::prev(later);
   const ClockSegment& s = *at;
   const uint64_t now = seen_by >= s.host_from ? s.from_cycles + cycles_for(s, seen_by - s.host_from)
@@ -161,6 +192,48 @@ ClockMap::Converted ClockMap::at(uint64_t marker_time, HostTime seen_by) const {
   const uint64_t cycles = unwrapped(marker_time, place.newest);
   if (const ClockSegment* s = holding(cycles, place.index)) return {host_time_at(*s, cycles), quality_of(*s)};
   return outside(cycles, segments_[place.index].era, seen_by);
+}
+
+// By paces alone, from a number of one segment to a later one of another.
+std::optional<uint64_t> ClockMap::pace_bound(const ClockSegment& first, uint64_t from,
+                                             const ClockSegment& last, uint64_t to) const {
+  if (&first == &last) return drift_of(first, from, to);
+  const size_t i = static_cast<size_t>(&first - segments_.data()),
+               k = static_cast<size_t>(&last - segments_.data());
+  const auto of_first = drift_of(first, from, first.to_cycles),
+             of_last = drift_of(last, last.from_cycles, to);
+  const Drift &begin = drifts_[i + 1], &end = drifts_[k];
+  if (!of_first || !of_last || end.unknown != begin.unknown || drifts_[i + 1].unknown != drifts_[i].unknown)
+    return std::nullopt;
+  const uint64_t jump = segments_[i + 1].host_from - first.host_to;
+  return *of_first + *of_last + jump + (end.ticks - begin.ticks);
+}
+
+ClockMap::Difference ClockMap::difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const {
+  const Converted a = at(from_time, seen_by), b = at(to_time, seen_by);
+  Difference d{static_cast<int64_t>(b.host - a.host), kNoBound, std::min(a.quality.kind, b.quality.kind)};
+  if (d.kind == BoundKind::none) return d;
+  d.bound = a.quality.bound + b.quality.bound;
+  const Place place = place_of(seen_by);
+  const uint64_t from = unwrapped(from_time, place.newest), to = unwrapped(to_time, place.newest);
+  const ClockSegment *first = holding(from, place.index), *last = holding(to, place.index);
+  if (!first || !last || first->era != last->era) return d;
+  const bool in_order = from <= to;
+  const auto by_pace = in_order ? pace_bound(*first, from, *last, to) : pace_bound(*last, to, *first, from);
+  if (!by_pace) return d;
+  // Each marker was recorded within its cycle, and each time is rounded. A tile other than the reference is off by the
+  // same number of cycles in both times, in which the pace may be another.
+  const auto cycle = [](const ClockSegment& s) {
+    return (s.host_to - s.host_from) / (s.to_cycles - s.from_cycles) + 1;
+  };
+  uint64_t bound = *by_pace + std::max(cycle(*first), cycle(*last)) + 2;
+  if (head_.tile_spread != kNoBound)
+    bound +=
+        static_cast<uint64_t>(2 * std::max(pace_error(*first).value_or(1), pace_error(*last).value_or(1)) *
+                              static_cast<double>(head_.tile_spread)) +
+        1;
+  if (bound < d.bound) d.bound = bound, d.kind = BoundKind::conditional;
+  return d;
 }
 
 void ClockMap::convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,

@@ -14,49 +14,42 @@ namespace {
 constexpr size_t kStepsKept = 1024;
 constexpr size_t kLongZone = 40;         // samples: beyond, the end of a stretch is not waited for
 constexpr double kShortestCut = 20'000;  // cycles
-constexpr double kWideNs = 250;
+// Of bounds that one bound holds instead of, and what is cut for it at most.
+struct Cutting {
+  double wide_ns, uneven_share;
+  int most_halvings;
+};
+constexpr Cutting kUsual{100, 1.2, 4}, kFine{5, 1.02, 9};
 constexpr double kApartShare = 0.75;  // of the least step: frequencies of a single change
-constexpr double kBendSlack = 17;     // cycles: bends are whole numbers, and near ones are one
 
-// Where an interval is cut: where its limits bend, and in the middle of parts that are wide, as one bound
-// holds for a whole segment.
-std::vector<double> cuts(const ZonePoint& p, const ZonePoint& q, const ZonePace& pace) {
-  std::vector<double> bends = zone_bends(p, q, pace), all;
-  bends.push_back(q.x);
-  double from = p.x;
-  for (const double to : bends) {
-    if (to - from > kShortestCut &&
-        std::max(zone_at(p, q, pace, from).half(), zone_at(p, q, pace, to).half()) > kWideNs)
-      all.push_back(std::floor((from + to) / 2));
-    if (to != q.x) all.push_back(to);
-    from = to;
-  }
-  return all;
+double half(const CourseStates& states) {
+  const Range r = states.times();
+  return (r.high - r.low) / 2;
 }
-
-// Limits that cross by what doubles round.
-void close_up(std::vector<ZonePoint>& points) {
-  for (ZonePoint& p : points)
-    if (p.low > p.high) p.low = p.high = p.middle();
+double middle(const CourseStates& states) {
+  const Range r = states.times();
+  return (r.high + r.low) / 2;
 }
 
 }  // namespace
 
 // What a stretch is made of: two points a sample, its number's first moment and the next one's.
-struct ClockEstimator::Course {
-  std::vector<size_t> nodes;      // samples, the first where the stretch begins
-  std::vector<ZonePoint> points;  // the beginning; then two a node, but one of the last
-  std::vector<ZonePace> paces;
+struct ClockEstimator::Zone {
+  std::vector<size_t> nodes;          // samples, the first where the stretch begins
+  std::vector<Course::Point> points;  // the beginning; then two a node, but one of the last
+  std::vector<Pacing> pacings;
+  CourseStates begin = Course::anything(), end = Course::anything();
   std::vector<size_t> node_of;     // of each point, an index into `nodes`
   std::vector<bool> ends_segment;  // by point
-  std::vector<bool> too_long;      // by pace: only a hard bound
-  ZonePoint first_alone;           // the first point as its read alone limits it
+  std::vector<bool> too_long;      // by pacing: only a hard bound
+  Range first_alone{};             // the first point as its read alone limits it
   std::vector<double> estimates;   // of the points, for hard bounds
   bool single = false;             // one change between two cores
   bool agrees = true;              // false: the limits contradict each other
+  std::optional<Course> course;    // what they leave
 
-  void add(const ZonePoint& point, size_t node, bool ends, const ZonePace& pace, bool is_too_long) {
-    if (!points.empty()) paces.push_back(pace), too_long.push_back(is_too_long);
+  void add(const Course::Point& point, size_t node, bool ends, const Pacing& pacing, bool is_too_long) {
+    if (!points.empty()) pacings.push_back(pacing), too_long.push_back(is_too_long);
     points.push_back(point);
     node_of.push_back(node);
     ends_segment.push_back(ends);
@@ -117,15 +110,13 @@ std::vector<double> ClockEstimator::fastest_paces(const std::vector<size_t>& nod
 
 // Whether the counter may have followed a line of the one core up to some sample, and one of the other from
 // the next on. Then nothing between was slower or faster than both.
-std::optional<ZonePace> ClockEstimator::single_change(const std::vector<size_t>& nodes, const Core& before,
-                                                      const Core& after) const {
+std::optional<Pacing> ClockEstimator::single_change(const std::vector<size_t>& nodes, const Core& before,
+                                                    const Core& after) const {
   const size_t h = half_window(), left = nodes.front(), right = nodes.back();
   if (before.last != left || after.first != right || nodes.size() > kLongZone) return std::nullopt;
-  const LineFamily a =
-      tangents(before, std::max({before.first, left - std::min(left, h), base_}), left, left, left);
-  const LineFamily b = tangents(after, right, std::min(after.last, right + h), right, left);
+  const CourseStates &a = before.state(left), &b = after.state(right);
   if (a.empty() || b.empty()) return std::nullopt;
-  const auto sa = a.slopes(), sb = b.slopes();
+  const Range sa = a.paces(), sb = b.paces();
   if (!(sa.high < sb.low || sb.high < sa.low)) return std::nullopt;
   // Nearer than the PLL can come, one of the two is not what it seems.
   const double apart = std::abs((sb.low + sb.high) / (sa.low + sa.high) - 1);
@@ -139,67 +130,108 @@ std::optional<ZonePace> ClockEstimator::single_change(const std::vector<size_t>&
   for (const size_t i : nodes)
     if (sample(i).showed_since != 0) return std::nullopt;
   if (of_b > of_a) return std::nullopt;
-  return ZonePace{std::min(sa.low, sb.low), std::max(sa.high, sb.high),
-                  sa.high < sb.low ? ZoneBend::slower : ZoneBend::faster};
+  const bool slower = sa.high < sb.low;
+  return Pacing{std::min(sa.low, sb.low), std::max(sa.high, sb.high), slower ? 0 : -kAnyBend,
+                slower ? kAnyBend : 0};
 }
 
 // What is known of the first moment of a sample's number but for its surroundings.
-ZonePoint ClockEstimator::read_alone(size_t i) const {
+Range ClockEstimator::read_alone(size_t i) const {
   const Sample& s = sample(i);
-  if (i == base_) return {0, -kUnlimited / 2, ns_of(s.best.after, s.best.before)};
+  const double high = ns_of(s.best.after, s.best.before) + kPadNs;
+  if (i == base_) return {-kUnlimited / 2, high};
   const Sample& earlier = sample(i - 1);
   const double cycles = cycles_of(s.best.cycles, earlier.best.cycles) - 1;
-  return {0,
-          ns_of(std::max(earlier.best.before, earlier.showed_since), s.best.before) + cycles * fastest_pace(),
-          ns_of(s.best.after, s.best.before)};
+  return {ns_of(std::max(earlier.best.before, earlier.showed_since), s.best.before) +
+              cycles * fastest_pace() - kPadNs,
+          high};
 }
 
 // --- segments
 
-// Emits between two points of a course, with what is checked between them.
+// Emits between two points of a zone, with what is checked between them.
 class ClockEstimator::ZoneWriter {
  public:
   ZoneWriter(ClockEstimator& estimator, std::vector<ClockSegment>& to, const Position& at, bool final)
       : estimator_(estimator), to_(to), at_(at), final_(final), origin_(estimator.sample(at.sample).best) {}
 
-  void check(const ZonePoint& limits) { checks_.push_back(limits); }
-  void hard() { kind_ = BoundKind::hard; }
+  void check(const Place& at) {
+    checks_.push_back({at.x, at.states.times()});
+    const Range paces = at.states.paces();
+    proof_.paces = {std::min(proof_.paces.low, paces.low), std::max(proof_.paces.high, paces.high)};
+  }
+  // A stretch of one pacing.
+  void check(const Place& from, const Place& to, const Pacing& pacing) {
+    check(from);
+    check(to);
+    if (pacing.any_bend()) {
+      proof_.paces = {std::min(proof_.paces.low, pacing.fast), std::max(proof_.paces.high, pacing.slow)};
+      return;
+    }
+    // A course that only gets slower lies below chords and above what goes straight on from either side; one that only
+    // gets faster the other way round. Both sides are nearest to each other where they meet.
+    const double cycles = to.x - from.x;
+    const auto meet = [&](bool low) -> std::optional<Check> {
+      const auto side = [&](const CourseStates& s, double on) {
+        const Range r = s.times_straight_on(on);
+        return low ? r.low : -r.high;
+      };
+      const double a0 = side(from.states, 0), a1 = side(from.states, cycles), b0 = side(to.states, -cycles),
+                   b1 = side(to.states, 0);
+      if (!(a0 > b0 && b1 > a1)) return std::nullopt;
+      const double share = (a0 - b0) / (a0 - b0 + b1 - a1), least = a0 + share * (a1 - a0);
+      const double x = from.x + share * cycles;
+      return low ? Check{x, {least, -kUnlimited}} : Check{x, {kUnlimited, -least}};
+    };
+    if (pacing.most_bend > 0)
+      if (const auto c = meet(true)) checks_.push_back(*c);
+    if (pacing.least_bend < 0)
+      if (const auto c = meet(false)) checks_.push_back(*c);
+  }
+  void hard() { proof_.kind = BoundKind::hard; }
   // Ends the segment at a point that lies at or behind the sample `at_sample` and not behind `right`.
-  void end(const ZonePoint& at, size_t at_sample, size_t right, double slack) {
-    end_at(at, at.middle(), at_sample, right, slack);
+  void end(double x, Range times, size_t at_sample, size_t right) {
+    end_at(x, times, (times.low + times.high) / 2, at_sample, right);
   }
   // The same behind a number that may have been shown for long: its own time and the next one's are drawn apart.
-  void end_with_jump(const ZonePoint& number, const ZonePoint& next, size_t at_sample, double slack) {
+  void end_with_jump(double x, Range number, Range next, size_t at_sample) {
     const double x0 = cycles_of(at_.cycles, origin_.cycles), y0 = ns_of(at_.host, origin_.before);
-    if (number.x <= x0) return end(next, at_sample, at_sample, slack);
-    const double pace = (number.middle() - y0) / (number.x - x0);
-    const HostTime begun = later_by(origin_.before, next.middle());
-    end_at(next, number.middle() + pace, at_sample, at_sample, slack);
+    if (x - 1 <= x0) return end(x, next, at_sample, at_sample);
+    const double of_number = (number.low + number.high) / 2, of_next = (next.low + next.high) / 2;
+    const double pace = (of_number - y0) / (x - 1 - x0);
+    const HostTime begun = later_by(origin_.before, of_next);
+    end_at(x, next, of_number + pace, at_sample, at_sample);
     if (at_.host >= begun) return;
     at_.host = begun;
-    at_.half = next.half();
+    at_.half = (next.high - next.low) / 2;
   }
   // The same, where another time than the middle of the limits is the better estimate.
-  void end_at(const ZonePoint& at, double estimate, size_t at_sample, size_t right, double slack) {
-    const uint64_t until = origin_.cycles + static_cast<uint64_t>(at.x);
+  void end_at(double x, Range times, double estimate, size_t at_sample, size_t right) {
+    const uint64_t until = origin_.cycles + static_cast<uint64_t>(x);
     if (until > at_.cycles) {
       const DrawnLine line = estimator_.line_to(at_, until, later_by(origin_.before, estimate));
-      estimator_.emit(to_, at_.sample, right, line, error_of(line) + slack, kind_, final_);
+      proof_.error_ns = error_of(line);
+      estimator_.emit(to_, at_.sample, right, line, proof_, final_);
       const double next = ns_of(line.next(), origin_.before);
-      at_ = {at_sample, until, line.next(), std::max(at.high - next, next - at.low)};
+      at_ = {at_sample, until, line.next(), std::max(times.high - next, next - times.low)};
     }
     checks_.clear();
-    kind_ = BoundKind::conditional;
+    proof_ = kNothing;
   }
   const Position& at() const { return at_; }
 
  private:
+  static constexpr Proof kNothing{BoundKind::conditional, 0, {kUnlimited, 0}};
+  struct Check {
+    double x;
+    Range times;
+  };
   double error_of(const DrawnLine& line) const {
     const double x0 = cycles_of(at_.cycles, origin_.cycles), y0 = ns_of(line.host_from(), origin_.before);
     double error = 0;
-    for (const ZonePoint& c : checks_) {
+    for (const Check& c : checks_) {
       const double here = y0 + line.ticks_a_cycle() / kTicks * (c.x - x0);
-      error = std::max({error, c.high - here, here - c.low});
+      error = std::max({error, c.times.high - here, here - c.times.low});
     }
     return error;
   }
@@ -209,166 +241,188 @@ class ClockEstimator::ZoneWriter {
   Position at_;
   bool final_;
   ClockRead origin_;
-  std::vector<ZonePoint> checks_;
-  BoundKind kind_ = BoundKind::conditional;
+  std::vector<Check> checks_;
+  Proof proof_ = kNothing;
 };
 
 // From `at` to the sample `end`, where `after` begins if it is given.
-ClockEstimator::Course ClockEstimator::course(const Position& at, const std::optional<Core>& before,
-                                              const Core* after, size_t end) {
-  Course c;
-  c.nodes = tight_between(at.sample, end);
+ClockEstimator::Zone ClockEstimator::zone(const Position& at, const Core* before, const Core* after,
+                                          size_t end) const {
+  Zone z;
+  z.nodes = tight_between(at.sample, end);
   const ClockRead o = sample(at.sample).best;
   const auto reached = [&](const Sample& s) {
-    return ns_of(std::max(s.best.before, s.showed_since), o.before);
+    return ns_of(std::max(s.best.before, s.showed_since), o.before) - kPadNs;
   };
-  std::optional<ZonePace> single;
-  if (after && before) single = single_change(c.nodes, *before, *after);
-  c.single = single.has_value();
+  std::optional<Pacing> single;
+  if (after && before) single = single_change(z.nodes, *before, *after);
   const auto unread_ns = [&](size_t k) {
-    const Sample &left = sample(c.nodes[k - 1]), &right = sample(c.nodes[k]);
+    const Sample &left = sample(z.nodes[k - 1]), &right = sample(z.nodes[k]);
     return ns_of(right.best.before, std::max(left.best.after, left.showed_since));
   };
   // In a longer time without a read there may have been several changes, there and back.
-  for (size_t k = 1; k < c.nodes.size(); ++k)
+  for (size_t k = 1; k < z.nodes.size(); ++k)
     if (unread_ns(k) > static_cast<double>(rules_.longest_change_gap_ns)) single.reset();
-  const std::vector<double> fastest = fastest_paces(c.nodes);
+  z.single = single.has_value();
+  const std::vector<double> fastest = fastest_paces(z.nodes);
   const double start = cycles_of(at.cycles, o.cycles), host = ns_of(at.host, o.before);
-  c.first_alone =
-      start > 0 ? ZonePoint{start, reached(sample(at.sample)), kUnlimited} : read_alone(at.sample);
-  c.add(at.half >= 0 ? ZonePoint{start, host - at.half, host + at.half} : c.first_alone, 0, true, {}, false);
-  for (size_t k = 1; k < c.nodes.size(); ++k) {
-    const Sample &s = sample(c.nodes[k]), &left = sample(c.nodes[k - 1]);
+  z.first_alone = start > 0 ? Range{reached(sample(at.sample)), kUnlimited} : read_alone(at.sample);
+  Course::Point first{start, z.first_alone};
+  const bool from_core = before && start == 0 && !before->state(at.sample).empty();
+  if (from_core)
+    z.begin = before->state(at.sample), first.times = {-kUnlimited, kUnlimited};
+  else if (at.half >= 0)
+    first.times = {host - at.half, host + at.half};
+  z.add(first, 0, true, {}, false);
+  for (size_t k = 1; k < z.nodes.size(); ++k) {
+    const Sample &s = sample(z.nodes[k]), &left = sample(z.nodes[k - 1]);
     const bool too_long = unread_ns(k) > static_cast<double>(rules_.longest_moving_gap_ns);
-    ZonePace pace = single ? *single : ZonePace{fastest[k - 1]};
-    if (too_long) pace = {fastest_pace()};
-    const ZonePace standing{pace.fast, left.showed_since || !single ? kUnlimited : pace.slow};
+    Pacing pacing = single ? *single : Pacing{fastest[k - 1]};
+    if (too_long) pacing = {fastest_pace()};
     const double x = cycles_of(s.best.cycles, o.cycles), left_x = cycles_of(left.best.cycles, o.cycles);
-    if (left_x + 1 > c.points.back().x)
-      c.add({left_x + 1, reached(left)}, k - 1, k > 1 || left.showed_since != 0, standing, false);
-    const bool is_last = k + 1 == c.nodes.size();
-    ZonePoint point{x, -kUnlimited, ns_of(s.best.after, o.before)};
-    if (is_last && after) {
-      const Knot& there = knot(c.nodes[k], *after);
-      const double middle = ns_of(there.host, o.before);
-      if (there.good) point = {x, middle - there.half, middle + there.half};
+    if (left_x + 1 > z.points.back().x)
+      z.add({left_x + 1, {reached(left), kUnlimited}}, k - 1, k > 1 || left.showed_since != 0, pacing, false);
+    const bool is_last = k + 1 == z.nodes.size();
+    z.add({x, {-kUnlimited, ns_of(s.best.after, o.before) + kPadNs}}, k, is_last || s.showed_since != 0,
+          pacing, too_long);
+    if (is_last && after && !after->state(z.nodes[k]).empty()) {
+      z.end = after->state(z.nodes[k]);
+      z.end.shift_origin(ns_of(o.before, s.best.before));
     }
-    c.add(point, k, is_last || s.showed_since != 0, pace, too_long);
   }
-  narrow(c);
-  if (std::find(c.too_long.begin(), c.too_long.end(), true) != c.too_long.end()) c.estimates = likely(c, at);
-  return c;
+  narrow(z);
+  if (std::find(z.too_long.begin(), z.too_long.end(), true) != z.too_long.end()) z.estimates = likely(z, at);
+  return z;
 }
 
-void ClockEstimator::narrow(Course& c) const {
-  const std::vector<ZonePoint> before = c.points;
-  c.agrees = narrow_zone(c.points, c.paces);
-  if (c.agrees) return;
+void ClockEstimator::narrow(Zone& z) const {
+  z.course.emplace(z.points, z.pacings, z.begin, z.end);
+  z.agrees = z.course->agrees();
+  if (z.agrees) return;
   // Something that is assumed does not hold: the reads and the largest frequency are what is left.
-  c.points = before;
-  c.points.front() = c.first_alone;
-  c.points.back().low = -kUnlimited;
-  c.points.back().high = ns_of(sample(c.nodes.back()).best.after, sample(c.nodes.front()).best.before);
-  for (ZonePace& p : c.paces) p = {fastest_pace()};
-  std::fill(c.too_long.begin(), c.too_long.end(), true);
-  // All samples of an era agree with the largest frequency (belongs_to_era).
-  if (!narrow_zone(c.points, c.paces)) close_up(c.points);
+  z.begin = z.end = Course::anything();
+  z.points.front().times = z.first_alone;
+  z.points.back().times = {-kUnlimited,
+                           ns_of(sample(z.nodes.back()).best.after, sample(z.nodes.front()).best.before)};
+  std::fill(z.too_long.begin(), z.too_long.end(), true);
+  std::fill(z.pacings.begin(), z.pacings.end(), Pacing{fastest_pace()});
+  z.course.emplace(z.points, z.pacings, z.begin, z.end);
+  if (z.course->agrees()) return;
+  // All samples of an era agree with the largest frequency (belongs_to_era), but for rounding.
+  std::fill(z.pacings.begin(), z.pacings.end(), Pacing{});
+  z.course.emplace(z.points, z.pacings, z.begin, z.end);
 }
 
 // The middles of what is left where the counter was never slower than it is while it runs: their slopes are
 // possible ones. Between two reads where it surely stood it may have done so anywhere.
-std::vector<double> ClockEstimator::likely(const Course& c, const Position& at) const {
-  constexpr double kSlowestPace = 1e9 / static_cast<double>(kSlowestHz);
+std::vector<double> ClockEstimator::likely(const Zone& z, const Position& at) const {
+  constexpr double kSlowest = 1e9 / static_cast<double>(kSlowestHz);
   const HostTime origin = sample(at.sample).best.before;
   const double begin = ns_of(at.host, origin);
-  const Sample& last = sample(c.nodes.back());
+  const Sample& last = sample(z.nodes.back());
   for (const bool from_begin : {true, false}) {
-    std::vector<ZonePoint> points = c.points;
-    if (from_begin) points.front().low = points.front().high = begin;
+    std::vector<Course::Point> points = z.points;
+    if (from_begin) points.front().times = {begin, begin};
     // The number of the last read was not over before it.
     if (last.showed_since == 0)
-      points.back().low = std::max(points.back().low, ns_of(last.best.before, origin) - kSlowestPace);
-    std::vector<ZonePace> paces = c.paces;
-    for (size_t i = 0; i < paces.size(); ++i) {
-      const ZonePoint &p = points[i], &q = points[i + 1];
-      paces[i].fast = fastest_pace();
+      points.back().times.low = std::max(points.back().times.low, ns_of(last.best.before, origin) - kSlowest);
+    std::vector<Pacing> pacings = z.pacings;
+    for (size_t i = 0; i < pacings.size(); ++i) {
+      const Range p = z.course->at(i).times(), q = z.course->at(i + 1).times();
+      const double cycles = points[i + 1].x - points[i].x;
       const bool stood =
-          sample(c.nodes[c.node_of[i]]).showed_since != 0 || q.low - p.high > kSlowestPace * (q.x - p.x);
-      if (!stood) paces[i].slow = std::min(paces[i].slow, kSlowestPace);
+          sample(z.nodes[z.node_of[i]]).showed_since != 0 || q.low - p.high > kSlowest * cycles;
+      pacings[i] = {fastest_pace(), stood ? kUnlimited : kSlowest};
     }
-    if (!narrow_zone(points, paces)) continue;
+    const Course course(points, pacings, Course::anything(), Course::anything());
+    if (!course.agrees()) continue;
     std::vector<double> middles;
-    middles.reserve(points.size());
-    for (const ZonePoint& p : points) middles.push_back(p.middle());
+    for (size_t i = 0; i < points.size(); ++i) middles.push_back(middle(course.at(i)));
     return middles;
   }
   return {};
 }
 
-// The segment up to point i of the course.
-void ClockEstimator::end_segment(ZoneWriter& writer, const Course& c, size_t i, double slack) const {
-  const size_t left = c.nodes[c.node_of[i - 1]], right = c.nodes[c.node_of[i]];
-  const ZonePoint& q = c.points[i];
+// The segment up to point i.
+void ClockEstimator::end_segment(ZoneWriter& writer, const Zone& z, size_t i) const {
+  const size_t left = z.nodes[z.node_of[i - 1]], right = z.nodes[z.node_of[i]];
+  const double x = z.points[i].x;
+  const Range times = z.course->at(i).times();
   // A number that the counter stood at: a marker of it may be as old as the stop, or as young.
   const bool stood = left == right && sample(left).showed_since != 0;
   if (stood) {
     writer.hard();
-    return writer.end(q, right, std::min(right + 1, newest()), slack);
+    return writer.end(x, times, right, std::min(right + 1, newest()));
   }
   // Beside a long interval nearly all of what it can lose is next to the read: the middle of the limits would be
   // far from it.
-  const auto too_long = [&](size_t pace) { return pace < c.too_long.size() && c.too_long[pace]; };
+  const auto too_long = [&](size_t pacing) { return pacing < z.too_long.size() && z.too_long[pacing]; };
   const bool beside_long = too_long(i - 1) || too_long(i) || (left == right && i >= 2 && too_long(i - 2));
-  const double of_read = ns_of(middle_of(sample(right).best), sample(c.nodes.front()).best.before);
-  const double estimate = c.estimates.empty() ? of_read : c.estimates[i];
-  if (beside_long && estimate >= q.low && estimate <= q.high)
-    return writer.end_at(q, estimate, right, right, slack);
-  if (left == right) return writer.end_with_jump(c.points[i - 1], q, right, slack);
-  writer.end(q, right, right, slack);
+  const double of_read = ns_of(middle_of(sample(right).best), sample(z.nodes.front()).best.before);
+  const double estimate = z.estimates.empty() ? of_read : z.estimates[i];
+  if (beside_long && estimate >= times.low && estimate <= times.high)
+    return writer.end_at(x, times, estimate, right, right);
+  if (left == right) return writer.end_with_jump(x, z.course->at(i - 1).times(), times, right);
+  writer.end(x, times, right, right);
 }
 
-void ClockEstimator::write(ZoneWriter& writer, const Course& c) const {
-  for (size_t i = 0; i + 1 < c.points.size(); ++i) {
-    const ZonePoint &p = c.points[i], &q = c.points[i + 1];
-    const ZonePace& pace = c.paces[i];
-    if (c.too_long[i]) writer.hard();
-    const double slack = pace.slow < kUnlimited ? kBendSlack * (pace.slow - pace.fast) : 0;
-    if (q.x - p.x <= 1) {
-      writer.check(p);
+void ClockEstimator::write(ZoneWriter& writer, const Zone& z) const {
+  const Course& course = *z.course;
+  for (size_t i = 0; i + 1 < z.points.size(); ++i) {
+    const double from = z.points[i].x, to = z.points[i + 1].x;
+    if (z.too_long[i]) writer.hard();
+    if (to - from > 1) {
+      Place a{from, course.within(i, from)}, b{to, course.within(i, to)};
+      // Where the limits leave next to nothing, rounding can leave nothing.
+      if (a.states.empty()) a.states = course.at(i);
+      if (b.states.empty()) b.states = course.at(i + 1);
+      write_between(writer, z, i, a, b, z.too_long[i] ? kFine.most_halvings : 0);
     } else {
-      writer.check(zone_at(p, q, pace, p.x));
-      if (!c.too_long[i])
-        for (const double x : cuts(p, q, pace)) {
-          const ZonePoint cut = zone_at(p, q, pace, x);
-          writer.check(cut);
-          writer.end(cut, c.nodes[c.node_of[i]], c.nodes[c.node_of[i + 1]], slack);
-          writer.check(cut);
-        }
-      writer.check(zone_at(p, q, pace, q.x));
+      writer.check({from, course.at(i)});
     }
-    if (c.ends_segment[i + 1]) end_segment(writer, c, i + 1, slack);
+    if (z.ends_segment[i + 1]) end_segment(writer, z, i + 1);
   }
 }
 
+// Cuts what is between two places of an interval in half as long as its bound is not the same everywhere, as one bound
+// holds for a whole segment.
+void ClockEstimator::write_between(ZoneWriter& writer, const Zone& z, size_t i, const Place& from,
+                                   const Place& to, int halvings) const {
+  const Cutting& cutting = rules_.offline ? kFine : kUsual;
+  Place between{std::floor((from.x + to.x) / 2), {}};
+  const bool is_short = to.x - from.x <= kShortestCut || halvings >= cutting.most_halvings;
+  if (!is_short) between.states = z.course->within(i, between.x);
+  if (is_short || between.states.empty()) return writer.check(from, to, z.pacings[i]);
+  const double a = half(from.states), b = half(between.states), c = half(to.states);
+  const double most = std::max({a, b, c}), least = std::min({a, b, c});
+  if (most < cutting.wide_ns || most < cutting.uneven_share * least) {
+    writer.check(from, between, z.pacings[i]);
+    writer.check(between, to, z.pacings[i]);
+    return;
+  }
+  write_between(writer, z, i, from, between, halvings + 1);
+  writer.end(between.x, between.states.times(), z.nodes[z.node_of[i]], z.nodes[z.node_of[i + 1]]);
+  write_between(writer, z, i, between, to, halvings + 1);
+}
+
 ClockEstimator::Position ClockEstimator::along_zone(std::vector<ClockSegment>& to, const Position& at,
-                                                    const std::optional<Core>& before,
-                                                    const std::optional<Core>& after, size_t last,
+                                                    const Core* before, const Core* after, size_t last,
                                                     bool final) {
   const bool complete = after && after->first <= last;
   if (final && !complete && last < newest() && last - at.sample <= kLongZone) return at;
   const size_t end = complete ? after->first : last;
-  const Course c = course(at, before, complete ? &*after : nullptr, end);
+  const Zone z = zone(at, before, complete ? after : nullptr, end);
   const bool moved = complete || (before && runs_.back().first > before->last);
-  if (final && before && moved) note_motion(*before, complete ? after : std::nullopt, c.single && c.agrees);
+  if (final && before && moved) note_motion(*before, complete ? after : nullptr, z.single && z.agrees);
   ZoneWriter writer(*this, to, at, final);
-  write(writer, c);
+  write(writer, z);
   Position there = writer.at();
   there.sample = end;
-  if (!c.agrees) there.half = -1;
+  if (!z.agrees) there.half = -1;
   return there;
 }
 
-void ClockEstimator::note_motion(const Core& before, const std::optional<Core>& after, bool single) {
+void ClockEstimator::note_motion(const Core& before, const Core* after, bool single) {
   if (!single) {
     ++stats_.violations;
     return;

@@ -1,6 +1,8 @@
 #include "ttcollect/clock_segment.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace ttc::collect {
@@ -19,6 +21,8 @@ const char* to_string(BoundKind kind) {
 
 namespace {
 
+// Of pace_error(): 1e-9, and each code is a fifth more than the one before.
+constexpr double kLeastPaceError = 1e-9;
 constexpr uint64_t kTicksPerSecond = kHostTicksPerNs * 1'000'000'000;
 
 std::string complaint(const ClockSegment& s) {
@@ -52,6 +56,18 @@ std::string check_clock_body(std::span<const char> body) {
     if (s.domain != head.domain) return "clock segment " + std::to_string(i) + " is of another domain";
   }
   return {};
+}
+
+std::optional<double> pace_error(const ClockSegment& s) {
+  const unsigned code = s.flags >> 1;
+  if (code == 0) return std::nullopt;
+  return kLeastPaceError * std::exp2((code - 1) / 4.0);
+}
+
+void set_pace_error(ClockSegment& s, double share) {
+  const double steps = std::ceil(4 * std::log2(std::max(share, kLeastPaceError) / kLeastPaceError));
+  const unsigned code = steps < 126 ? static_cast<unsigned>(steps) + 1 : 0;
+  s.flags = static_cast<uint8_t>((s.flags & kFinalSegment) | code << 1);
 }
 
 ClockHead clock_head_of(std::span<const char> body) {

@@ -9,7 +9,10 @@
 namespace ttc::collect {
 namespace {
 
-constexpr double kUsualTicks = 16;  // a cycle, while no frequency is known
+constexpr double kUsualTicks = 16;    // a cycle, while no frequency is known
+constexpr size_t kFarthestKnot = 16;  // samples
+// Of what is left of the course: what one bound for all of a line may be.
+constexpr double kLeanShare = 1.25, kLeanNs = 2;
 
 uint64_t ticks_up(double ns) {
   return ns < 1e18 ? static_cast<uint64_t>(std::ceil(ns * kTicks)) : kNoBound;
@@ -47,45 +50,98 @@ DrawnLine ClockEstimator::line_to(const Position& from, uint64_t until, HostTime
 }
 
 void ClockEstimator::emit(std::vector<ClockSegment>& to, size_t left, size_t right, const DrawnLine& line,
-                          double error_ns, BoundKind kind, bool final) {
+                          const Proof& proof, bool final) {
   ClockSegment s = line.segment();
   s.era = era_;
   s.domain = domain_;
-  s.kind = kind;
+  s.kind = proof.kind;
   s.flags = final ? kFinalSegment : 0;
   s.hard_bound = s.bound = hard_error(left, right, s);
-  if (kind == BoundKind::conditional)
-    s.bound = std::min(s.hard_bound, ticks_up(error_ns + line.ticks_a_cycle() / kTicks + kPadNs) + 2);
+  if (proof.kind == BoundKind::conditional) {
+    const double pace = line.ticks_a_cycle() / kTicks;
+    s.bound = std::min(s.hard_bound, ticks_up(proof.error_ns + pace + kPadNs) + 2);
+    set_pace_error(s, std::max(proof.paces.high / pace - 1, 1 - proof.paces.low / pace));
+  }
   to.push_back(s);
+}
+
+// Of a line from the sample `from` to the sample `to`: as far as it is from what is left of the course at any sample on
+// the way, and what the course can bend between two of them.
+ClockEstimator::Proof ClockEstimator::proof_along(const Core& core, size_t from, size_t to,
+                                                  const DrawnLine& line) const {
+  constexpr Proof kNone{BoundKind::hard, 0, {0, kUnlimited}};
+  Proof proof{BoundKind::conditional, 0, {kUnlimited, 0}};
+  const double pace = line.ticks_a_cycle() / kTicks;
+  double bent = 0, drift = 0;
+  for (size_t i = from; i <= to; ++i) {
+    const CourseStates& states = core.state(i);
+    if (states.empty() || (i < to && core.pacing(i).any_bend())) return kNone;
+    const ClockRead& best = sample(i).best;
+    const double here =
+        ns_of(line.host_from(), best.before) - cycles_of(line.from_cycles(), best.cycles) * pace;
+    const Range times = states.times(), paces = states.paces();
+    proof.error_ns = std::max({proof.error_ns, times.high - here, here - times.low});
+    proof.paces = {std::min(proof.paces.low, paces.low), std::max(proof.paces.high, paces.high)};
+    if (i == to) break;
+    const double cycles = cycles_of(sample(i + 1).best.cycles, best.cycles), bend = core.pacing(i).most_bend;
+    bent = std::max(bent, bend * cycles * cycles / 8);
+    drift = std::max(drift, bend * cycles / 2);
+  }
+  proof.error_ns += bent;
+  proof.paces = {proof.paces.low - drift, proof.paces.high + drift};
+  // A disturbance that hides has a pace of its own.
+  if (shifts_near(from)) proof.paces = {0, kUnlimited};
+  return proof;
+}
+
+// The middle of what is left of the course at a sample.
+HostTime ClockEstimator::knot(size_t i, const Core& core) const {
+  const CourseStates& states = core.state(i);
+  const ClockRead& best = sample(i).best;
+  if (states.empty()) return middle_of(best);
+  const Range times = states.times();
+  return later_by(best.before, (times.low + times.high) / 2);
+}
+
+// To a knot that is so near that one bound for all of the line is hardly larger than what is left of the course there; at
+// most kFarthestKnot samples on, and not behind `end`.
+ClockEstimator::Piece ClockEstimator::piece_along(const Position& at, const Core& core, size_t end) const {
+  const auto usual_half = [&](size_t from, size_t to) {
+    double sum = 0;
+    for (size_t i = from; i <= to; ++i) {
+      const Range times = core.state(i).times();
+      sum += (times.high - times.low) / 2;
+    }
+    return sum / static_cast<double>(to - from + 1);
+  };
+  for (size_t apart = rules_.offline ? 1 : kFarthestKnot;; apart /= 2) {
+    size_t next = std::min((at.sample / apart + 1) * apart, end);
+    while (next < end && sample(next).best.cycles <= at.cycles) ++next;
+    const DrawnLine line = line_to(at, std::max(sample(next).best.cycles, at.cycles + 1), knot(next, core));
+    Proof proof = proof_along(core, at.sample, next, line);
+    if (!line.straight()) proof.kind = BoundKind::hard;
+    if (apart == 1 || proof.kind == BoundKind::hard ||
+        proof.error_ns <= kLeanShare * usual_half(at.sample, next) + kLeanNs)
+      return {next, line, proof};
+  }
 }
 
 // From knot to knot, to the core's last sample or the last before `last`.
 ClockEstimator::Position ClockEstimator::along_core(std::vector<ClockSegment>& to, Position at,
                                                     const Core& core, size_t last, bool final) {
-  while (at.sample < core.last) {
-    const size_t next = knot_behind(at.sample, core);
-    if (next > last) break;
-    const Knot here = knot(at.sample, core), there = knot(next, core);
-    double slew = 0;
-    for (size_t k = at.sample; k <= next; ++k) slew = std::max(slew, slew_at(k, core));
-    const double ns = ns_between(at.sample, next);
-    const double error = std::max(at.half, there.half) + slew * ns * ns / 8;
-    const bool good = here.good && there.good && at.half >= 0 && slew < kAnySlew;
-    Position end{next, sample(next).best.cycles, there.host, there.good ? there.half : -1};
-    if (end.cycles <= at.cycles) {  // begins behind the number that is shown
-      at.sample = next;
+  const size_t end = std::min(core.last, last);
+  while (at.sample < end) {
+    const Piece piece = piece_along(at, core, end);
+    if (sample(piece.next).best.cycles <= at.cycles) {  // begins behind the number that is shown
+      at.sample = piece.next;
       continue;
     }
-    const DrawnLine line = line_to(at, end.cycles, end.host);
-    emit(to, at.sample, next, line, error, good && line.straight() ? BoundKind::conditional : BoundKind::hard,
-         final);
-    if (line.next() != end.host) end.host = line.next(), end.half = -1;
-    if (final && good) {
+    emit(to, at.sample, piece.next, piece.line, piece.proof, final);
+    if (final && piece.proof.kind == BoundKind::conditional) {
       const auto paces = paces_of({core.first, core.last});
       hz_ = 2e9 / (paces.low + paces.high);
-      if (next == core.last) learn_from(core);
     }
-    at = end;
+    at = {piece.next, sample(piece.next).best.cycles, piece.line.next(), -1};
   }
   return at;
 }
@@ -97,26 +153,23 @@ ClockEstimator::Position ClockEstimator::segments_from(std::vector<ClockSegment>
     at.host = middle_of(sample(at.sample).best);
     at.half = -1;
   }
-  find_shifts();
   std::optional<Core> before;
   for (size_t r = 0; r < runs_.size() && at.sample < last; ++r) {
     if (runs_[r].last < at.sample) continue;
-    const auto core = core_of(r);
-    if (!core) continue;
-    if (core->last <= at.sample) {
-      if (core->last == at.sample) before = core;
-      continue;
-    }
+    auto core = core_of(r);
+    if (!core || core->last < at.sample) continue;
+    find_states(*core, std::max(core->first, at.sample),
+                core->first > last ? core->first : std::min(core->last, last));
     if (core->first > at.sample) {
-      const Position end = along_zone(to, at, before, core, last, final);
+      const Position end = along_zone(to, at, before ? &*before : nullptr, &*core, last, final);
       if (end.sample != core->first) return end;
       at = end;
     }
     at = along_core(to, at, *core, last, final);
     if (at.sample < core->last) return at;
-    before = core;
+    before = std::move(core);
   }
-  if (at.sample < last) at = along_zone(to, at, before, std::nullopt, last, final);
+  if (at.sample < last) at = along_zone(to, at, before ? &*before : nullptr, nullptr, last, final);
   return at;
 }
 

@@ -9,6 +9,10 @@ namespace ttc::collect {
 inline constexpr double kTicks = static_cast<double>(kHostTicksPerNs);
 inline constexpr double kPadNs = 0.05;  // for the rounding of doubles (CLOCK.md, "Arithmetic")
 
+struct Range {
+  double low, high;
+};
+
 inline double ns_of(HostTime later, HostTime earlier) {
   return static_cast<double>(static_cast<int64_t>(later - earlier)) / kTicks;
 }

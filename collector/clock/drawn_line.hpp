@@ -13,6 +13,7 @@ class DrawnLine {
   DrawnLine(uint64_t from_cycles, HostTime host_from, uint64_t to_cycles, HostTime host_to,
             double usual_ticks);
 
+  uint64_t from_cycles() const { return from_cycles_; }
   HostTime host_from() const { return host_from_; }
   HostTime host_to() const { return host_to_; }
   double ticks_a_cycle() const;

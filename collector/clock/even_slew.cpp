@@ -6,51 +6,60 @@
 namespace ttc::collect {
 namespace {
 
+constexpr int kMostExchanges = 200;  // a dozen are usual; to stop earlier gives a larger limit
+
 struct At {
   double x, y;
 };
 
-// A parabola below `left` and `right` and above `middle` bends upwards by no more.
-double bend(const At& left, const At& middle, const At& right) {
-  return 2 * ((right.y - middle.y) / (right.x - middle.x) - (middle.y - left.y) / (middle.x - left.x)) /
-         (right.x - left.x);
-}
+// The parabola through three points.
+struct Parabola {
+  At left, middle, right;
+  double bend;
 
-// Upwards for sign 1, downwards for -1. The reads at the two ends that lie lowest, and the one between that
-// lies highest, each against the line.
-double largest_bend(std::span<const SlewLimit> reads, double offset, double slope, double sign,
-                    double share) {
-  const double from = reads.front().x, length = reads.back().x - from;
-  At left{0, kAnySlew}, middle{0, -kAnySlew}, right{0, kAnySlew};
-  for (const SlewLimit& r : reads) {
-    const double line = offset + slope * r.x;
-    const double low = sign > 0 ? r.low - line : line - r.high,
-                 high = sign > 0 ? r.high - line : line - r.low;
-    const double part = (r.x - from) / length;
-    if (part <= share) {
-      if (high < left.y) left = {r.x, high};
-    } else if (part >= 1 - share) {
-      if (high < right.y) right = {r.x, high};
-    } else if (low > middle.y) {
-      middle = {r.x, low};
-    }
+  Parabola(At l, At m, At r) : left(l), middle(m), right(r) {
+    bend = 2 * ((r.y - m.y) / (r.x - m.x) - (m.y - l.y) / (m.x - l.x)) / (r.x - l.x);
   }
-  if (left.y >= kAnySlew || right.y >= kAnySlew || middle.y <= -kAnySlew) return kAnySlew;
-  return bend(left, middle, right);
+  double at(double x) const {
+    const double chord = (right.y - left.y) / (right.x - left.x);
+    return left.y + chord * (x - left.x) + bend / 2 * (x - left.x) * (x - right.x);
+  }
+};
+
+// The largest bend upwards for sign 1, downwards for -1. A parabola that passes below at two reads and above at one between
+// them bends upwards by no more than the one through those limits, whichever three they are. The three that say most are
+// found by exchange: the read that the parabola misses by most takes the place of one of them.
+double largest_bend(std::span<const SlewLimit> reads, double sign) {
+  const auto low = [&](const SlewLimit& r) { return sign > 0 ? r.low : -r.high; };
+  const auto high = [&](const SlewLimit& r) { return sign > 0 ? r.high : -r.low; };
+  const SlewLimit &first = reads.front(), &middle = reads[reads.size() / 2], &last = reads.back();
+  Parabola p({first.x, high(first)}, {middle.x, low(middle)}, {last.x, high(last)});
+  for (int i = 0; i < kMostExchanges; ++i) {
+    const SlewLimit* missed = nullptr;
+    double by = 0;
+    bool above = false;
+    for (const SlewLimit& r : reads) {
+      const double here = p.at(r.x);
+      if (here - high(r) > by) missed = &r, by = here - high(r), above = true;
+      if (low(r) - here > by && r.x > p.left.x && r.x < p.right.x)
+        missed = &r, by = low(r) - here, above = false;
+    }
+    if (missed == nullptr || by < 1e-6) break;
+    const At limit{missed->x, above ? high(*missed) : low(*missed)};
+    const Parabola next = !above                 ? Parabola(p.left, limit, p.right)
+                          : limit.x < p.middle.x ? Parabola(limit, p.middle, p.right)
+                                                 : Parabola(p.left, p.middle, limit);
+    if (!(next.bend < p.bend)) break;
+    p = next;
+  }
+  return std::max(p.bend, 0.0);
 }
 
 }  // namespace
 
-double largest_even_slew(std::span<const SlewLimit> reads, double offset, double slope) {
+double largest_even_slew(std::span<const SlewLimit> reads) {
   if (reads.size() < 3) return kAnySlew;
-  double worst = 0;
-  for (const double sign : {1.0, -1.0}) {
-    double least = kAnySlew;
-    for (const double share : {0.1, 0.2, 0.3, 0.4})
-      least = std::min(least, largest_bend(reads, offset, slope, sign, share));
-    worst = std::max(worst, least);
-  }
-  return worst;
+  return std::max(largest_bend(reads, 1), largest_bend(reads, -1));
 }
 
 }  // namespace ttc::collect

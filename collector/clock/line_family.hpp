@@ -5,13 +5,13 @@
 #pragma once
 #include <vector>
 
+#include "collector/clock/clock_ticks.hpp"
+
 namespace ttc::collect {
 
 class LineFamily {
  public:
-  struct Range {
-    double low, high;
-  };
+  using Range = collect::Range;
   // Every line with a slope in `slopes` whose value at x = 0 is in `offsets`.
   LineFamily(Range slopes, Range offsets);
 

@@ -3,43 +3,69 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collector/clock/clock_ticks.hpp"
+
 namespace ttc::collect {
 namespace {
 
-double multiple_of(LineFamily::Range paces) {
+constexpr size_t kRatesKept = 64;
+constexpr HostTime kRatesApart = 100'000'000 * kHostTicksPerNs;
+
+double multiple_of(Range paces) {
   return std::round(2e9 / (paces.low + paces.high) / kPllStepHz);
 }
 
 }  // namespace
 
+// By all that is known of other times, less exactly the longer ago it is or the later.
 PllGrid::Rate PllGrid::rate_at(HostTime at) const {
-  if (known_at_ == 0) return rate_;
-  const double seconds = std::abs(static_cast<double>(static_cast<int64_t>(at - known_at_))) / 16e9;
-  const double by = seconds * wander_per_s_;
-  return {std::max(rate_.low - by, 1 - kCrystalTolerance), std::min(rate_.high + by, 1 + kCrystalTolerance)};
+  Rate r{1 - kCrystalTolerance, 1 + kCrystalTolerance};
+  for (const Known& k : rates_) {
+    const double by = std::abs(ns_of(at, k.at)) / 1e9 * wander_per_s_;
+    r = {std::max(r.low, k.rate.low - by), std::min(r.high, k.rate.high + by)};
+  }
+  return r;
 }
 
-void PllGrid::learn(HostTime at, LineFamily::Range paces) {
+void PllGrid::take(HostTime at, Rate rate) {
+  const bool anew = rates_.empty() || at > rates_.back().at + kRatesApart;
+  if (anew)
+    rates_.push_back({at, rate});
+  else
+    rates_.back() = {at, rate};
+  if (rates_.size() > kRatesKept) rates_.pop_front();
+}
+
+void PllGrid::learn(HostTime at, Range paces) {
   const double multiple = multiple_of(paces);
   const Rate before = rate_at(at);
   const Rate now{std::max(before.low, 1e9 / (paces.high * multiple * kPllStepHz)),
                  std::min(before.high, 1e9 / (paces.low * multiple * kPllStepHz))};
-  if (now.low > now.high) {
-    refute();
-    return;
+  if (now.low > now.high) return refute();
+  // Multiples are so far apart, as a share of the frequency; any would have done within these widths. The first one agrees
+  // with something only if the crystal's counter is read.
+  if (multiple != multiple_ && (known_ || multiple_ != 0)) {
+    const double widths = paces.high / paces.low - 1 + before.high - before.low;
+    chance_ *= std::min(1.0, widths * multiple);
   }
-  if (multiple != multiple_ && multiple_ != 0) ++agreed_;
-  rate_ = now;
-  known_at_ = at;
+  take(at, now);
   multiple_ = multiple;
 }
 
-std::optional<LineFamily::Range> PllGrid::on_grid(HostTime at, LineFamily::Range paces) const {
+void PllGrid::know(HostTime at, Rate rate) {
+  const Rate before = rate_at(at);
+  const Rate now{std::max(before.low, rate.low), std::min(before.high, rate.high)};
+  const bool agree = now.low <= now.high;
+  if (!agree) refute();  // multiples and counter do not go together
+  take(at, agree ? now : rate);
+  known_ = true;
+}
+
+std::optional<Range> PllGrid::on_grid(HostTime at, Range paces) const {
   if (!relied_on()) return std::nullopt;
   const double hz = multiple_of(paces) * kPllStepHz;
   const Rate rate = rate_at(at);
-  const LineFamily::Range on{std::max(paces.low, 1e9 / (hz * rate.high)),
-                             std::min(paces.high, 1e9 / (hz * rate.low))};
+  const Range on{std::max(paces.low, 1e9 / (hz * rate.high)), std::min(paces.high, 1e9 / (hz * rate.low))};
   if (on.low > on.high) return std::nullopt;
   return on;
 }
@@ -50,10 +76,10 @@ void PllGrid::refute() {
 }
 
 void PllGrid::forget() {
-  rate_ = {1 - kCrystalTolerance, 1 + kCrystalTolerance};
-  known_at_ = 0;
+  rates_.clear();
   multiple_ = 0;
-  agreed_ = 0;
+  chance_ = 1;
+  known_ = false;
 }
 
 }  // namespace ttc::collect

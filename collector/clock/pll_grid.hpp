@@ -1,10 +1,13 @@
 // The PLL's frequencies are whole multiples of a step by the card's crystal (6.25 MHz, an eighth of the 50 MHz
 // reference; tt-metal streaming_profiler_common.h). What steady runs at several multiples have in common is
-// the crystal's rate; once it is known, the frequency of a short run is too.
+// the crystal's rate; where a counter of the crystal itself is read the rate is known from it. Once it is known, the
+// frequency of a short run is too.
 //
-// Relied on only after several different multiples agreed, and no longer once one does not.
+// Relied on only after runs at several multiples agreed so closely that frequencies which are no multiples would by chance
+// in one case of 100,000. No longer once one does not.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "collector/clock/line_family.hpp"
@@ -20,32 +23,38 @@ class PllGrid {
   explicit PllGrid(double wander_per_s) : wander_per_s_(wander_per_s) {}
 
   // `paces`: nanoseconds a cycle that a steady run about `at` may have had, host time.
-  void learn(HostTime at, LineFamily::Range paces);
+  void learn(HostTime at, Range paces);
   // Those of them that are on the grid; nothing while it is not relied on, or where none is.
-  std::optional<LineFamily::Range> on_grid(HostTime at, LineFamily::Range paces) const;
+  std::optional<Range> on_grid(HostTime at, Range paces) const;
   // The crystal's rate against the host about `at`: what is learnt, while that is relied on.
-  struct Rate {
-    double low, high;
-  };
+  using Rate = Range;
   Rate rate(HostTime at) const {
-    return relied_on() ? rate_at(at) : Rate{1 - kCrystalTolerance, 1 + kCrystalTolerance};
+    return relied_on() || known_ ? rate_at(at) : Rate{1 - kCrystalTolerance, 1 + kCrystalTolerance};
   }
-  bool relied_on() const { return agreed_ >= kAgreeing; }
+  bool relied_on() const { return chance_ < kLeastChance; }
   uint64_t refuted() const { return refuted_; }
+  // The crystal's rate about `at`, from its own counter.
+  void know(HostTime at, Rate rate);
   // A steady run was found that is on no multiple.
   void refute();
 
  private:
-  static constexpr unsigned kAgreeing = 3;  // changes from one multiple to another
+  static constexpr double kLeastChance = 1e-5;
   void forget();
   Rate rate_at(HostTime at) const;
 
+  void take(HostTime at, Rate rate);
+
   double wander_per_s_;
-  Rate rate_{1 - kCrystalTolerance, 1 + kCrystalTolerance};
-  HostTime known_at_ = 0;
+  struct Known {
+    HostTime at;
+    Rate rate;
+  };
+  std::deque<Known> rates_;  // the latest, in order of time
   double multiple_ = 0;
-  unsigned agreed_ = 0;
+  double chance_ = 1;  // that frequencies off the grid agree so well
   uint64_t refuted_ = 0;
+  bool known_ = false;  // from the crystal's counter
 };
 
 }  // namespace ttc::collect

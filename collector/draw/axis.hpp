@@ -36,7 +36,7 @@ class Axis {
   Scale scale_;
 };
 
-// The poll of all figures.
+// The colours of lines and text in all figures.
 constexpr std::string_view kInk = "#1f2933", kDimInk = "#616e7c", kGrid = "#e4e7eb", kFrame = "#9aa5b1";
 
 struct Range {

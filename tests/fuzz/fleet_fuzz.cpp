@@ -53,7 +53,8 @@ void clocks(std::string_view bytes) {
   const auto answer = parse_clock(bytes);
   if (!answer) return;
   CommonClock clock;
-  if (clock.round_trip(1'000'000, *answer, 2'000'000, {answer->utc_minus_raw_ns, answer->utc_bound_ns}) &&
+  if (clock.round_trip(1'000'000, *answer, 2'000'000,
+                       {answer->scale, answer->scale_minus_raw_ns, answer->scale_bound_ns}) &&
       !clock.at(3'000'000).known())
     std::abort();
 }
@@ -95,6 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     default:
       if (parse_rows_subject(bytes, who, kind) && rows_subject(who, kind) != bytes) std::abort();
       parse_batch_name(bytes);
+      bound_of_chrony(bytes), state_of_ptp(bytes);
       if (!is_token(token_of(bytes))) std::abort();
   }
   return 0;

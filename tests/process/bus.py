@@ -16,27 +16,28 @@ def free_port():
 
 
 class Bus:
-    def __init__(self, configuration="", storage=None):
+    def __init__(self, configuration="", storage=None, jetstream="", address="127.0.0.1", inside=()):
+        """`jetstream`: further settings of it. `inside`: a command that runs the server."""
         if not SERVER:
             h.skip("nats-server absent (Debian: nats-server)")
-        self.port = free_port()
+        self.address, self.port, self.inside = address, free_port(), inside
         self.storage = storage or h.work(f"js-{self.port}")
         self.configuration = h.work(f"nats-{self.port}.conf")
         with open(self.configuration, "w", encoding="utf-8") as file:
-            file.write(f'listen: "127.0.0.1:{self.port}"\njetstream {{ store_dir: "{self.storage}" }}\n{configuration}\n')
+            file.write(f'listen: "{address}:{self.port}"\njetstream {{ store_dir: "{self.storage}"\n{jetstream} }}\n{configuration}\n')
         self.process = None
         self.start()
 
     def start(self):
         self.log = open(h.work(f"nats-{self.port}.log"), "a", encoding="utf-8")
-        self.process = subprocess.Popen([SERVER, "-c", self.configuration], stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen([*self.inside, SERVER, "-c", self.configuration], stdout=self.log, stderr=self.log)
         h._running.append(self.process)
         h.wait_until(self.answers, "the bus answers", )
 
     def answers(self):
         h.check(self.process.poll() is None, "nats-server ended: " + open(self.log.name, encoding="utf-8").read()[-800:])
         try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+            socket.create_connection((self.address, self.port), timeout=5).close()
             return True
         except OSError:
             return False
@@ -45,5 +46,11 @@ class Bus:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
-    def url(self, user=""):
-        return f"nats://{user + '@' if user else ''}127.0.0.1:{self.port}"
+    def url(self, user="", scheme="nats"):
+        return f"{scheme}://{user + '@' if user else ''}{self.address}:{self.port}"
+
+    def connection(self):
+        """A client of bytes, for messages that none of ours would send."""
+        peer = socket.create_connection((self.address, self.port), timeout=h.LIMIT_S)
+        peer.sendall(b'CONNECT {"verbose":false,"headers":true,"no_responders":true}\r\n')
+        return peer

@@ -11,11 +11,12 @@ import subprocess
 import sys
 
 import harness as h
+import perfetto_check
 import viewers_test as viewers
 
 TOOLS = os.environ.get("TTC_TOOLS", "")
 # The case, and the pattern of the names of the executables that it runs.
-NAMES = {"tracy": r"tracy-capture-.+", "perfetto": r"trace_processor_shell", "chrome": r"speedscope-count",
+NAMES = {"tracy": r"tracy-capture-.+", "perfetto": r"trace_processor_shell", "everything": r"trace_processor_shell", "chrome": r"speedscope-count",
          "perf_report": r"tt-perf-report", "device_log": r"process_device_log", "npe": r"npe_analyze_noc_trace_dir"}
 
 
@@ -66,6 +67,9 @@ def tracy():
         code, _, err = h.finish(process)
         h.check(code == 0 and "everything was sent" in err, f"{version}: ttexport ended with {code}: {err}")
         h.check(os.path.getsize(trace) > 0, f"{version}: the trace is empty")
+        to_zones = os.path.join(os.path.dirname(capture), "tracy-zones-" + version)
+        if os.access(to_zones, os.X_OK):
+            every_zone(call(to_zones, trace), zones, version)
         to_csv = os.path.join(os.path.dirname(capture), "tracy-csvexport-" + version)
         if "fork" in version or not os.access(to_csv, os.X_OK):    # it exports none of the fork's device zones
             print(f"{version}: captured, not counted")
@@ -75,23 +79,67 @@ def tracy():
               f"Tracy {version}, zones and programs")
 
 
+def every_zone(lines, zones, version):
+    """Lane, name, source, length, depth, text and place in time of each, as the server's own reader gives them back."""
+    got, programs = [], []
+    for line in lines.splitlines():
+        kind, lane, name, source, begin, end, depth, text = line.split("\t")
+        one = (kind, lane, name, source, int(begin), int(end), int(depth), text)
+        (got if " core " in lane else programs).append(one)
+    device = "fork" in version
+    want = []
+    for (x, y, processor), name, begin, end, depth, host, _, source in zones:
+        text = viewers.context_of(x, y) if device else f"host id {host}, cycles {end - begin}"
+        want.append(("gpu" if device else "cpu", f"chip 0 core {x},{y} {processor}", name, source or "?:0", begin, end, depth, text))
+    # The trace counts from an origin of its own.
+    first = min(z[4] for z in want) - min(z[4] for z in got)
+    got = [(*z[:4], z[4] + first, z[5] + first, *z[6:]) for z in got]
+    keep = [z for z in got if "DISPATCH" not in z[2]], [z for z in want if "DISPATCH" not in z[2]]
+    viewers.same(*keep, f"Tracy {version}, every zone")
+    viewers.same([(z[4] + first, z[5] + first) for z in programs if z[1] == "chip 0 programs"],
+                 [p[1:3] for p in viewers.programs_of(zones)], f"Tracy {version}, every program")
+
+
+def ask(shell, trace, query):
+    with open(h.work("query.sql"), "w", encoding="utf-8") as file:
+        file.write(query)
+    return last_number(call(shell, "-q", h.work("query.sql"), trace))
+
+
+def no_error(shell, trace, what):
+    """What the reader of the trace counted as an error of it, or lost."""
+    for severity in ("error", "data_loss"):
+        errors = ask(shell, trace, f"select ifnull(sum(value), 0) as n from stats where severity = '{severity}';")
+        h.check(errors == 0, f"{what}: {errors} of severity {severity} while the trace was read")
+
+
 def perfetto():
     shell = found(NAMES["perfetto"])[0]
     ttc, rows = viewers.collect(["--no-sync"])
     zones, _ = viewers.zones_of(rows, viewers.in_cycles)
     trace, _ = viewers.export(ttc, "perfetto")
-
-    def ask(query):
-        with open(h.work("query.sql"), "w", encoding="utf-8") as file:
-            file.write(query)
-        return last_number(call(shell, "-q", h.work("query.sql"), trace))
-
     # Events are slices without a duration there.
     both = zones + [(None, None, *p[1:3]) for p in viewers.programs_of(zones)]
-    equal(ask("select count(*) as n from slice where dur > 0;"), sum(z[3] > z[2] for z in both), "Perfetto, zones and programs")
-    equal(ask("select count(*) as n from flow;"), sum(p[3] for p in viewers.programs_of(zones)), "Perfetto, flows")
-    errors = ask("select ifnull(sum(value), 0) as n from stats where severity = 'error';")
-    h.check(errors == 0, f"{errors} errors while the trace was read")
+    equal(ask(shell, trace, "select count(*) as n from slice where dur > 0;"), sum(z[3] > z[2] for z in both), "Perfetto, zones and programs")
+    equal(ask(shell, trace, "select count(*) as n from flow;"), sum(p[3] for p in viewers.programs_of(zones)), "Perfetto, flows")
+    no_error(shell, trace, "a Wormhole")
+
+
+def everything():
+    """Two chips, Ethernet, NoC events and counters, a clock model that follows steps, host resets, losses."""
+    shell = found(NAMES["everything"])[0]
+    if not perfetto_check.available():
+        h.skip("protoc is not installed (protobuf-compiler)")
+    more = ["--arch", "blackhole", "--ethernet", 2, "--noc-events", 50, "--perf-counters", "--clock-step", "30:800", "--clock-step", "60:1200"]
+    captures = [viewers.collect([], more, programs=40, cores=2)[0],
+                viewers.collect([], ["--region-bytes", 4224, "--trace", "5:3"], programs=90, cores=2)[0]]
+    trace, _ = viewers.export(",".join(captures), "perfetto")
+    by_us = perfetto_check.Trace(trace)
+    equal(ask(shell, trace, "select count(*) as n from slice where dur >= 0;"),
+          len(by_us.zones) + len(by_us.spans) + len(by_us.instants), "Perfetto, slices of everything")
+    equal(ask(shell, trace, "select count(*) as n from counter;"), len(by_us.counters), "Perfetto, values of counters")
+    equal(ask(shell, trace, "select count(*) as n from flow;"), sum(len(ends) - 1 for ends in by_us.flows.values()), "Perfetto, flows of everything")
+    no_error(shell, trace, "everything")
 
 
 def chrome():

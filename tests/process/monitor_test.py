@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""ttmon as people use it, on terminals of its own. Usage: monitor_test.py screen|ends|plain
+"""ttmon as people use it, on terminals of its own. Usage: monitor_test.py screen|ends|plain|ops
 
 screen   two cards: keys, sorting, pause, a flight recording, resizing down to one cell
 ends     the collector dies and another comes; signals; the terminal goes; the terminal is left as it was
+ops      a workload of ttcollect run: its ops by name, and its host side is no card
 plain    pipes, TERM=dumb, NO_COLOR, no UTF-8; --json has every counter, and each is of a known label
 """
 import glob
@@ -13,9 +14,11 @@ import signal
 import sys
 
 import harness as h
+import host_side_test
 from screen_of import Screen
 
-RATE = ["--cores", 6, "--programs", 0, "--rate", 400, "--pace", "--quiet"]
+# The host empties the logs: full ones would end the markers before a slow machine has drawn a screen.
+RATE = ["--cores", 6, "--programs", 0, "--rate", 400, "--host-reads", "every:50", "--pace", "--quiet"]
 
 
 def card(*arguments):
@@ -130,7 +133,7 @@ def plain():
         os.environ.update(variables)
         code, text, err = h.run("ttmon", live, "--once")
         h.check(code == 0 and not err and "\x1b" not in text, f"{code} {err} {text!r}")
-        for part in ("programs/s", "clock bound", "nothing lost\n", "zones", "programs (host id)", f"pid {collector.pid}  live\n"):
+        for part in ("programs/s", "clock bound", "nothing lost\n", "zones", "program ", f"pid {collector.pid}  live\n"):
             h.check(part in text, f"no {part!r}: {text}")
     os.environ.pop("COLUMNS")
     h.check(all(ord(c) < 128 for c in text) or "UTF-8" in os.environ.get("LC_ALL", os.environ.get("LANG", "")), f"{text!r}")
@@ -162,6 +165,34 @@ def plain():
     stop(collector, emulator)
 
 
+def ops():
+    """The host's side names ops of programs that the card runs; its segment is no collector."""
+    name, leave = h.card_name(), h.work("leave")
+    live = "emu-" + name
+    h.remove_at_end(live)
+    client, end = h.work("client.py"), "peer.sendall(block(bytes([terminate])))"
+    h.check(host_side_test.CLIENT.count(end) == 1, "the client has another form")
+    with open(client, "w", encoding="utf-8") as file:
+        file.write(host_side_test.CLIENT.replace(end, f"\nwhile not os.path.exists({leave!r}): time.sleep(0.02)\n{end}"))
+    line = (f"{h.BIN}/ttemu --name {name} --cores 2 --programs 0 --rate 100 --host-reads every:20 --pace -q & card=$!; "
+            f"{sys.executable} {client} 83 ops:1:8000; kill $card; wait")
+    workload = h.start("ttcollect", "run", "-o", h.work("root"), "-d", "emu:" + name, "--", "sh", "-c", line)
+    for _ in range(1000):
+        _, text, err = h.run("ttmon", live, "--once")
+        if re.search(r"^Add\b.* [1-9]", text, re.MULTILINE):
+            break
+        h.check(workload.poll() is None, f"the workload ended: {text}{err}")
+    h.check(re.search(r"^ops +time", text, re.MULTILINE) and re.search(r"^programs/s +[1-9]", text, re.MULTILINE), f"no ops, or no rates: {text}{err}")
+    _, text, _ = h.run("ttmon", "--json", "--once")
+    cards = [json.loads(row)["live"] for row in text.splitlines()]
+    h.check(live in cards and not any(re.fullmatch(r"run-\d+", card) for card in cards), f"cards: {cards}")
+    code, _, err = h.run("ttmon", f"run-{workload.pid}", "--once")
+    h.check(code == 3 and "is the host side of a workload" in err, f"{code} {err}")
+    with open(leave, "w", encoding="utf-8"):
+        pass
+    h.finish(workload)
+
+
 if __name__ == "__main__":
-    {"screen": screen, "ends": ends, "plain": plain}[sys.argv[1]]()
+    {"screen": screen, "ends": ends, "plain": plain, "ops": ops}[sys.argv[1]]()
     print("ok")

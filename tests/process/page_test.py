@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The page of ttreport html. Usage: page_test.py pure|data|browser
+"""The page of ttreport html. Usage: page_test.py pure|data|browser|hands
 
 pure     what the page computes, in Node.js: ticks, windows, hits, figures
 data     what the page is given: programs, losses, clock bounds, one palette with the pictures
 browser  in headless Chromium: default window, axis, losses drawn, touch, keys, long names, empty windows
+hands    through Chromium's debugging protocol: wheel, drag, scroll, click, fingers, keys, print, 390 to 1920 pixels, light and
+         dark; nothing on its console, and no complaint of axe-core where TTC_TOOLS has its axe.min.js
 """
 import array
 import base64
@@ -15,6 +17,7 @@ import subprocess
 import sys
 
 import harness as h
+from chromium import Browser
 from run_of import RunOf
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/report/page")
@@ -48,7 +51,9 @@ assert.ok(b - a < 1e6 && a >= 9.9e8, `${a} ${b}`);
 assert.deepEqual(p.defaultWindow([0, 1], [1, 1], [{from: 0, to: 2, longest: 1}], 2), [0, 2]);
 assert.deepEqual(p.defaultWindow([], [], [], 1), [0, 1]);
 const full = Array.from({length: 100}, (_, i) => i * 10);   // no gaps: everything is seen
-assert.deepEqual(p.defaultWindow(full, full.map(() => 9), [{from: 0, to: 100, longest: 9}], 1000), [0, 1000]);
+assert.deepEqual(p.defaultWindow(full, full.map(() => 9), [{from: 0, to: 100, longest: 9}], 1000), [0, 999]);
+// What the host did before the first program is not what is looked for.
+assert.deepEqual(p.defaultWindow([0, 5e9, 5e9 + 10], [9e9, 5, 5], [{from: 1, to: 3, longest: 5}], 9e9), [5e9, 5e9 + 15]);
 
 assert.deepEqual(p.nearestZones(begin, length, lanes, 2000, 3000), {before: 0, after: 1});
 assert.deepEqual(p.nearestZones(begin, length, lanes, end + 5, end + 6), {before: 399, after: -1});
@@ -126,6 +131,12 @@ def losing_page():
     return text, data
 
 
+def columns(d):
+    """What each bar of the timeline is."""
+    return {name: array.array(kind, base64.b64decode(d["zones"][name])) for name, kind in
+            (("begin", "d"), ("length", "f"), ("lane", "H"), ("op", "i"), ("zone", "H"))}
+
+
 def data():
     _, d = losing_page()
     h.check(d["losses"] and all(0 <= lane < len(d["lanes"]) and (length is None or length >= 0) for lane, _, length, _ in d["losses"]),
@@ -140,8 +151,7 @@ def data():
     h.check(len(set(d["lanes"])) == len(d["lanes"]), "two lanes of one name")
     # Each chip has a row of its programs in front of its lanes, and every bar of it is a row of the table of ops.
     h.check(d["lanes"][0] == "0: programs" and d["laneprocessors"][0] == "programs", f"{d['lanes'][:2]}")
-    column = {name: array.array(kind, base64.b64decode(d["zones"][name])) for name, kind in
-              (("begin", "d"), ("length", "f"), ("lane", "H"), ("op", "i"), ("zone", "H"))}
+    column = columns(d)
     programs = [i for i, lane in enumerate(column["lane"]) if lane == 0]
     h.check(len(programs) > 100 and len({column["op"][i] for i in programs}) == len(programs), f"{len(programs)} programs")
     h.check({d["zonenames"][column["zone"][i]][0] for i in programs} == {"program"}, "the host's side is not known, so they have no names")
@@ -194,6 +204,161 @@ def browser():
         h.check("markers lost" in out["legend"] and "bound of host times" in out["legend"] and out["space"] and out["last"], f"{out['legend']}")
 
 
+WIDTHS = (390, 768, 1280, 1920)
+
+
+def window(page):
+    return page.value("[t0, t1]")
+
+
+def timeline_of(page):
+    """Of the canvas: left, top, width, height, and the width of its names; it is on the screen."""
+    page.value("document.getElementById('timeline').scrollIntoView({behavior: 'instant'})")
+    page.settle()
+    return page.value("(r => [r.left, r.top, r.width, r.height, labelWidth(cv.clientWidth)])(cv.getBoundingClientRect())")
+
+
+def by_mouse(page):
+    left, top, width, height, names = timeline_of(page)
+    x, y = left + names + (width - names) * 0.25, top + height / 2
+    page.value("setWindow(end * 0.4, end * 0.5)")
+    before = window(page)
+    page.wheel(x, y, 0, -120)
+    a, b = window(page)
+    h.check(abs((b - a) / (before[1] - before[0]) - 0.8) < 0.01, f"the wheel: {before} to {a, b}")
+    h.check(abs((before[0] + (before[1] - before[0]) * 0.25) - (a + (b - a) * 0.25)) < (b - a) * 0.01, "what is below the pointer stays there")
+    page.drag(x, y, x + 100, y)
+    c, d = window(page)
+    h.check(abs((a - c) / (b - a) - 100 / (width - names)) < 0.02 and abs((d - c) - (b - a)) < 1, f"a drag: {a, b} to {c, d}")
+    page.mouse("Moved", x, y)
+    h.check(window(page) == [c, d], "it moves without a button")
+    page.wheel(x, y, 300, 0)
+    h.check(window(page)[0] > c, "a sideways wheel")
+    page.value("document.getElementById('timebox').scrollTop = 0")
+    h.check(page.value("lanesHeight") > height, "all lanes fit: nothing can be scrolled")
+    page.wheel(x, y, 0, 100, modifiers=8)    # with Shift
+    h.check(page.value("document.getElementById('timebox').scrollTop") == 100, "Shift and the wheel scroll no lanes")
+    page.value("document.getElementById('timebox').scrollTop = 0; setWindow(...defaultWindow(T.begin, T.length, zoneLanes, end))")
+    page.settle()
+
+
+def op_and_back(page):
+    """A row of the table of ops leads to the timeline, a zone there to its figures, and from there to the row."""
+    page.value("choose(-1, false); document.getElementById('opscroll').scrollIntoView({behavior: 'instant'})")
+    page.settle()
+    x, y, op = page.value("""(() => { const op = [...new Set(T.op)].find(o => o >= 0 && view.some(v => v.index === o));
+        document.getElementById('opscroll').scrollTop = 0; const row = [...document.querySelectorAll('#optable tbody tr')].find(r => r.offsetHeight > 10);
+        const r = row.getBoundingClientRect(); return [r.left + 40, r.top + r.height / 2, op]; })()""")
+    page.click(x, y)
+    page.settle()
+    h.check(page.value("chosen") >= 0, "a click on a row chooses no op")
+    page.value(f"choose({op}, true)")
+    page.settle()
+    h.check(page.value("""T.op.some((o, i) => o === chosen && T.begin[i] >= t0 && T.begin[i] + T.length[i] <= t1)"""), "the chosen op is not in the window")
+    left, top, *_ = timeline_of(page)
+    at = page.value("""(() => { draw(); for (const [a, , l] of hits) for (let i = lanes[l].from; i < lanes[l].to; i++) {
+        const L = labelWidth(cv.clientWidth), k = (cv.clientWidth - L) / (t1 - t0), x = L + (T.begin[i] + T.length[i] / 2 - t0) * k;
+        if (T.op[i] === chosen && D.laneprocessors[l] !== 'programs' && a > TOP && a < cv.clientHeight - 20 && x > L + 2 && x < cv.clientWidth - 2 && T.length[i] * k > 3)
+          return [x, a + T.depth[i] * LH + LH / 2, i]; } })()""")
+    h.check(at, "no zone of the op is drawn")
+    page.click(left + at[0], top + at[1])
+    page.settle()
+    h.check(page.value("picked") >= 0 and "median" in page.value("document.getElementById('zonefigures').textContent"), "a click on a zone shows no figures")
+    page.value("document.getElementById('zoneop').scrollIntoView({behavior: 'instant', block: 'center'})")
+    page.settle()
+    page.click(*page.value("(r => [r.left + r.width / 2, r.top + r.height / 2])(document.getElementById('zoneop').getBoundingClientRect())"))
+    page.settle()
+    h.check(page.value("document.querySelectorAll('#optable tr.on').length") == 1, "the zone leads to no op")
+
+
+def by_keys(page):
+    timeline_of(page)
+    page.value("cv.focus({preventScroll: true}); setWindow(end * 0.4, end * 0.5)")
+    before = window(page)
+    for key, wanted in (("+", lambda a, b: b - a < before[1] - before[0]), ("-", lambda a, b: abs((b - a) - (before[1] - before[0])) < 1),
+                        ("ArrowRight", lambda a, b: a > before[0]), ("ArrowLeft", lambda a, b: abs(a - before[0]) < 1)):
+        page.key(key)
+        h.check(wanted(*window(page)), f"key {key}: {before} to {window(page)}")
+    page.value("pick(0)")
+    page.key("n")
+    h.check(page.value("picked") > 0 and page.value("T.zone[picked] === T.zone[0]"), "key n shows the next zone of the name")
+    page.key("b")
+    h.check(page.value("picked") == 0, "key b")
+    theme = page.value("getComputedStyle(document.body).backgroundColor")
+    page.key("t")
+    h.check(page.value("getComputedStyle(document.body).backgroundColor") != theme, "key t changes no colour")
+    page.key("t")
+    page.key("/")
+    h.check(page.value("document.activeElement.id") == "search", "key /")
+    page.key("Escape")
+    page.value("pick(-1)")
+
+
+def by_fingers(page):
+    left, top, width, height, names = timeline_of(page)
+    x, y, w = left + names + (width - names) * 0.5, top + height / 2, width - names
+    page.value("setWindow(end * 0.4, end * 0.5)")
+    page.settle()
+    a, b = window(page)
+    page.fingers(((x, y), (x - 60, y)))
+    c, d = window(page)
+    h.check((c - a) / (b - a) > 30 / w and abs((d - c) - (b - a)) < 1, f"a finger: {a, b} to {c, d}")
+    page.fingers(((x - 30, y), (x - 80, y)), ((x + 30, y), (x + 80, y)))
+    e, f = window(page)
+    h.check((f - e) / (d - c) < 0.75, f"two fingers: {c, d} to {e, f}")
+    h.check(page.value("fingers.size") == 0, "a finger stays")
+
+
+def accessible(page, tool, what):
+    page.value("window.axe || (() => {" + tool + "})()")
+    found = page.value("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200)]))")
+    h.check(not found, f"axe-core, {what}: {found}")
+
+
+def printed(page):
+    data = base64.b64decode(page.call("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.7)["data"])
+    pages = len(re.findall(rb"/Type\s*/Page\b", data))
+    h.check(data.startswith(b"%PDF") and 1 < pages < 60 and len(data) > 20_000, f"print: {pages} pages, {len(data)} bytes")
+    page.settle()
+    return pages
+
+
+def hands():
+    if not shutil.which("chromium"):
+        h.skip("no chromium here")
+    text, _ = losing_page()
+    long = "N" * 140
+    path = h.work("hands.html")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace('"zonenames":[["', f'"zonenames":[["{long}').replace('"kernels":[["', f'"kernels":[["{long}'))
+    axe = os.path.join(os.environ.get("TTC_TOOLS", ""), "axe.min.js")
+    tool = None
+    if os.environ.get("TTC_TOOLS") and os.path.exists(axe):
+        with open(axe, encoding="utf-8") as file:
+            tool = file.read()
+    page = Browser()
+    for width in WIDTHS:
+        page.size(width, 844, touch=width < 1000)
+        for theme in ("light", "dark"):
+            page.theme(theme)
+            page.open("file://" + path)
+            page.value("new Promise(done => { const wait = () => window.ttReady ? done(1) : setTimeout(wait, 20); wait(); })")
+            page.settle()
+            wide = page.value("document.documentElement.scrollWidth")
+            h.check(wide <= width, f"{width}: the page is {wide} wide")
+            if tool:
+                accessible(page, tool, f"{width} pixels, {theme}")
+        if width < 1000:
+            by_fingers(page)
+        else:
+            by_mouse(page)
+            by_keys(page)
+        op_and_back(page)
+    print(f"{printed(page)} pages on paper, axe-core {'clean' if tool else 'absent'}")
+    h.check(not page.complaints, f"the console: {page.complaints[:5]}")
+    page.close()
+
+
 if __name__ == "__main__":
-    {"pure": pure, "data": data, "browser": browser}[sys.argv[1]]()
+    {"pure": pure, "data": data, "browser": browser, "hands": hands}[sys.argv[1]]()
     print("ok")

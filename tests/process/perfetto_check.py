@@ -66,6 +66,7 @@ class Trace:
     def __init__(self, path, cut=False):
         self.tracks, self.sequences, self.open = {}, {}, {}
         self.host = []
+        self.clocks_known = False
         self.zones, self.spans, self.instants, self.counters, self.flows, self.units = [], [], [], [], {}, {}
         self.events = 0
         for packet in packets(path):
@@ -96,8 +97,10 @@ class Trace:
             self.intern(s, data)
         for snapshot in packet.get("clock_snapshot", []):
             at = {int(one(c, "clock_id")): int(one(c, "timestamp")) for c in snapshot["clocks"]}
-            h.check(s.offset is None and at[LANE_CLOCK] == 0, "a second snapshot would make the lane jump")
-            s.offset = at[RAW]
+            self.clocks_known = True
+            if LANE_CLOCK in at:
+                h.check(s.offset is None and at[LANE_CLOCK] == 0, "a second snapshot would make the lane jump")
+                s.offset = at[RAW]
         for track in packet.get("track_descriptor", []):
             self.declare(track)
         for event in packet.get("track_event", []):
@@ -131,6 +134,7 @@ class Trace:
 
     def event(self, s, packet, event, flags):
         self.events += 1
+        h.check(self.clocks_known, "an event in front of the first clock snapshot, which trace_processor drops")
         clock = int(one(packet, "timestamp_clock_id", s.clock))
         h.check(clock in (RAW, LANE_CLOCK), f"clock {clock} is not known")
         ns = int(one(packet, "timestamp")) + (s.offset if clock == LANE_CLOCK else 0)

@@ -46,14 +46,14 @@ def outcome(*command, output):
     return code, err.replace(output, "OUT"), out, content
 
 
-def same_for_all(what, output, *command, of=lambda content: content):
+def same_for_all(what, output, *command, of=lambda content: content, may_be_empty=False):
     first = None
     for threads in THREADS:
         code, err, out, content = outcome(*command, "--threads", threads, output=output)
         result = (code, err, out, of(content))
         if first is None:
             first = result
-            h.check(code == 0 and (content or out), f"{what}: ended with {code} and {len(content)} bytes: {err}")
+            h.check(code == 0 and (content or out or may_be_empty), f"{what}: ended with {code} and {len(content)} bytes: {err}")
         h.check(result == first, f"{what}: {threads} threads differ: exit code {code} and {first[0]}, {len(content)} bytes, {err} and {first[1]}")
     return first[3]
 
@@ -73,7 +73,10 @@ def exports():
         if kind == "sqlite":
             same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, of=lambda _, path=output: rows_of_database(path))
             continue
-        sizes[kind] = len(same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output))
+        # Where the ring was lapped between any two programs' ends no program is whole, and there is no line of one.
+        sizes[kind] = len(same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, may_be_empty=kind == "ops-json"))
+    output = h.work("out.paced")
+    same_for_all("ops-json of a whole capture", output, "ttexport", "--from", other, "--format", "ops-json", "-o", output)
     h.check(sizes["device-csv"] > 100_000 and sizes["perfetto"] > 100_000, f"the capture has next to nothing: {sizes}")
     output = h.work("out")
     for what, arguments in {

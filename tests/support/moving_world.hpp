@@ -15,6 +15,7 @@ class MovingWorld {
  public:
   MovingWorld(HostTime begin, uint64_t cycles, double crystal) : begin_(begin), crystal_(crystal) {
     pieces_.push_back({begin, static_cast<long double>(cycles), 0, 0});
+    crystals_.push_back({begin, 0, crystal, 0});
   }
 
   // From `at` on the counter runs at `hz` by its crystal, growing by hz_per_s every second.
@@ -24,7 +25,11 @@ class MovingWorld {
   }
   // From `at` on the crystal's rate against the host grows by so much every second.
   void wander(HostTime at, double per_s) {
+    const Crystal& last = crystals_.back();
+    const long double s = static_cast<long double>(at - last.from) / 16e9L;
+    const long double seconds = last.seconds + s * (last.rate + s * last.rate_per_s / 2);
     crystal_ = crystal(at);
+    crystals_.push_back({at, seconds, crystal_, per_s});
     crystal_slope_ = per_s;
     crystal_from_ = at;
     const double hz = nominal_ + slope_ * static_cast<double>(at - nominal_from_) / kTicksPerSecond;
@@ -39,6 +44,13 @@ class MovingWorld {
   }
   double nominal(HostTime at) const {
     return nominal_ + slope_ * static_cast<double>(at - nominal_from_) / kTicksPerSecond;
+  }
+  // Ticks of a counter of the crystal alone, at `hz`.
+  uint64_t reference(HostTime at, double hz) const {
+    const Crystal* c = crystals_.data();
+    while (c + 1 < crystals_.data() + crystals_.size() && c[1].from <= at) ++c;
+    const long double s = static_cast<long double>(at - c->from) / 16e9L;
+    return static_cast<uint64_t>(1e9L + (c->seconds + s * (c->rate + s * c->rate_per_s / 2)) * hz);
   }
   // Largest and least frequency from `from` to `until`.
   struct Range {
@@ -89,8 +101,15 @@ class MovingWorld {
     return p.cycles + s * (p.hz + s * p.hz_per_s / 2);
   }
 
+  // By the crystal, since the begin.
+  struct Crystal {
+    HostTime from;
+    long double seconds, rate, rate_per_s;
+  };
+
   HostTime begin_;
   double crystal_, crystal_slope_ = 0;
+  std::vector<Crystal> crystals_;
   HostTime crystal_from_ = 0;
   double nominal_ = 0, slope_ = 0;
   HostTime nominal_from_ = 0;

@@ -18,10 +18,17 @@
 
 namespace ttc::tools {
 
+// "chip 3", or "node1_rank_1 chip 0" of a job of several ranks.
+inline std::string chip_title(uint32_t chip, const std::string& rank, uint32_t chip_of_rank) {
+  return rank.empty() ? "chip " + std::to_string(chip) : rank + " chip " + std::to_string(chip_of_rank);
+}
+
 struct Session {
   uint64_t id = 0;
   std::string device;
   uint32_t chip = 0;  // in this output
+  std::string rank;   // of a job, <host>_rank_<N>; empty: the source is not of several ranks
+  uint32_t chip_of_rank = 0;
   std::string arch;
   std::string board;
   uint32_t aiclk_mhz = 0;
@@ -32,6 +39,7 @@ struct Session {
   bool clock_model = true;  // false: its collector made none
   bool logged = false;      // from the workload's own device log, not from a collector
   std::vector<std::pair<uint8_t, uint8_t>> compute_cores;  // NOC0 physical, all that are collected from
+  std::string title() const { return chip_title(chip, rank, chip_of_rank); }
 };
 
 // What a marker means beyond its id, as tt-metal's own log has it. Most markers have none.
@@ -82,9 +90,10 @@ struct FormatOptions {
   std::optional<markers::MetalDate> metal_date;  // of the workload's tt-metal; none: as the layout suggests
   std::optional<Order> order;                    // device-csv; none: the order its era had
   bool host_times = false;                       // device-csv: four columns more
-  uint64_t window_begin_ns = 0, window_length_ns = 100'000;  // svg: after the earliest marker
-  uint64_t earliest_ns = 0;                                  // svg: of the source
-  bool arguments = true;  // perfetto, chrome: host id, zone hash and replay of zones
+  int64_t window_begin_ns = 0;                   // svg: after the earliest marker; negative: before it
+  uint64_t window_length_ns = 100'000;
+  uint64_t earliest_ns = 0;  // svg: of the source
+  bool arguments = true;     // perfetto, chrome: host id, zone hash and replay of zones
 };
 
 class Format {

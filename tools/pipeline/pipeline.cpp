@@ -227,7 +227,9 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
     return j.contains(key) && j[key].is_number_unsigned() ? j[key].get<uint32_t>() : 0u;
   };
   s.device = text_of("device");
-  s.chip = free_chip(number_of("chip"), s.device);
+  s.rank = text_of("rank");
+  s.chip_of_rank = number_of("chip_of_rank");
+  s.chip = free_chip(number_of("chip"), s.rank.empty() ? s.device : s.rank + " " + s.device);
   s.arch = text_of("arch");
   s.board = text_of("board");
   s.layout = text_of("layout");

@@ -8,6 +8,7 @@
 
 #include "shm/reader.hpp"
 #include "tools/pipeline/image_source.hpp"
+#include "tools/ranks/rank_chunks.hpp"
 #include "ttcollect/late_reader.hpp"
 
 namespace ttc::tools {
@@ -111,6 +112,28 @@ class FileSource : public Source {
   std::string path_;
 };
 
+// A capture as one of a job's.
+class RankSource : public Source {
+ public:
+  RankSource(std::unique_ptr<Source> source, const RankChunks& chunks)
+      : source_(std::move(source)), chunks_(chunks) {}
+
+  Next next(std::vector<uint64_t>& chunk) override {
+    const Next next = source_->next(chunk);
+    if (next == Next::chunk) chunks_.move(chunk);
+    return next;
+  }
+  std::vector<std::string> complaints() const override { return source_->complaints(); }
+  std::optional<double> progress() const override { return source_->progress(); }
+  bool lost_beginning() const override { return source_->lost_beginning(); }
+  bool broke_off() const override { return source_->broke_off(); }
+  shm::LossCause loss_cause() const override { return source_->loss_cause(); }
+
+ private:
+  const std::unique_ptr<Source> source_;
+  const RankChunks chunks_;
+};
+
 // Several sources as one.
 class JoinedSource : public Source {
  public:
@@ -120,7 +143,8 @@ class JoinedSource : public Source {
     bool over = false;
   };
 
-  JoinedSource(std::vector<Part> parts, bool in_turn) : parts_(std::move(parts)), in_turn_(in_turn) {}
+  JoinedSource(std::vector<Part> parts, bool in_turn, std::vector<std::string> remarks)
+      : parts_(std::move(parts)), in_turn_(in_turn), remarks_(std::move(remarks)) {}
 
   Next next(std::vector<uint64_t>& chunk) override {
     size_t idle = 0, over = 0;
@@ -154,6 +178,12 @@ class JoinedSource : public Source {
       for (std::string& c : part.source->complaints()) all.push_back(std::move(c));
     return all;
   }
+  std::vector<std::string> remarks() const override { return remarks_; }
+  std::optional<double> progress() const override {
+    double done = 0;
+    for (const Part& part : parts_) done += part.over ? 1 : part.source->progress().value_or(0);
+    return done / static_cast<double>(parts_.size());
+  }
   shm::LossCause loss_cause() const override { return parts_.front().source->loss_cause(); }
   bool lost_beginning() const override {
     return std::any_of(parts_.begin(), parts_.end(),
@@ -183,6 +213,7 @@ class JoinedSource : public Source {
 
   std::vector<Part> parts_;
   bool in_turn_;
+  std::vector<std::string> remarks_;
   size_t at_ = 0;
   unsigned taken_ = 0;
   std::map<uint64_t, size_t> session_of_;
@@ -199,8 +230,9 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
   } catch (const shm::SegmentError& e) {
     throw SourceError(e.what());
   } catch (const collect::CaptureError& e) {
-    throw SourceError(std::string(e.what()) +
-                      "; --from takes live:NAME, a .ttc file or a directory of firmware memory");
+    throw SourceError(
+        std::string(e.what()) +
+        "; --from takes live:NAME, a .ttc file or a directory of captures or of firmware memory");
   }
 }
 
@@ -208,18 +240,29 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
 
 std::vector<std::string> named_sources(const std::vector<std::string>& given) {
   std::vector<std::string> all;
+  const auto add = [&](const std::string& one) {
+    const std::vector<std::string> captures = captures_in(one);
+    captures.empty() ? all.push_back(one)
+                     : static_cast<void>(all.insert(all.end(), captures.begin(), captures.end()));
+  };
   for (const std::string& text : given) {
     std::error_code ignored;  // what is no file is a list
     if (std::filesystem::exists(text, ignored)) {
-      all.push_back(text);
+      add(text);
       continue;
     }
     for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
       end = text.find(',', begin);
-      all.push_back(text.substr(begin, end - begin));
+      add(text.substr(begin, end - begin));
     }
   }
   return all;
+}
+
+std::unique_ptr<Source> open_rank(const RankCapture& capture, const collect::Wanted& wanted,
+                                  unsigned threads) {
+  return std::make_unique<RankSource>(open_one(capture.path, 0, 0, wanted, threads, false),
+                                      RankChunks(capture, false));
 }
 
 std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool follow, unsigned wait_ms,
@@ -230,12 +273,15 @@ std::unique_ptr<Source> open_source(const std::vector<std::string>& given, bool 
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::milliseconds(wait_ms);
   std::vector<JoinedSource::Part> parts;
+  const RankCaptures ranks = rank_captures(from);
   for (const std::string& one : from) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     parts.push_back({one, open_one(one, follow ? kFollowWaitAmongMs : 0,
                                    left > 0 ? static_cast<unsigned>(left) : 0, wanted, threads, from_now)});
+    if (const RankCapture* const rank = ranks.find(one))
+      parts.back().source = std::make_unique<RankSource>(std::move(parts.back().source), RankChunks(*rank));
   }
-  return std::make_unique<JoinedSource>(std::move(parts), follow);
+  return std::make_unique<JoinedSource>(std::move(parts), follow, ranks.remarks);
 }
 
 }  // namespace ttc::tools

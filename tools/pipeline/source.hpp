@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shm/chunk.hpp"
+#include "tools/ranks/rank_captures.hpp"
 #include "ttcollect/capture_reader.hpp"
 
 namespace ttc::tools {
@@ -25,6 +26,8 @@ class Source {
   virtual void wait_at_most(unsigned) {}
   // What was lost or cut on the way here, as sentences; empty when nothing.
   virtual std::vector<std::string> complaints() const = 0;
+  // What a person should know of it besides; nothing is missing because of it.
+  virtual std::vector<std::string> remarks() const { return {}; }
   // How much of it has come, 0 to 1; nothing where that is not known.
   virtual std::optional<double> progress() const { return std::nullopt; }
   // For LossView: chunks in front of the first that came are lost; at the end: it did
@@ -45,10 +48,11 @@ class NoSource : public Source {
   std::vector<std::string> complaints() const override { return {}; }
 };
 
-// Comma lists taken apart; a name with commas that exists is one source.
+// Comma lists taken apart; a name with commas that exists is one source. A directory of captures (tools/ranks/rank_files.hpp) is all of them.
 std::vector<std::string> named_sources(const std::vector<std::string>& given);
 
-// `from`: live:NAME, FILE.ttc or a directory of firmware memory, each also a comma list of them. `follow`: a
+// `from`: live:NAME, FILE.ttc, a directory of captures or of firmware memory, each also a comma list of them. Captures of two ranks or more
+// are put on the common time of their job, with chips numbered through (tools/ranks/rank_chunks.hpp). `follow`: a
 // live source goes on until its writer ends; several are then read in turn as their chunks come. Otherwise
 // one source is read to its end before the next. `wait_ms`: for all live sources together to appear. Throws
 // SourceError, also from next() when two sources turn out to hold the same session. `wanted`: of captures,
@@ -57,5 +61,9 @@ std::vector<std::string> named_sources(const std::vector<std::string>& given);
 std::unique_ptr<Source> open_source(const std::vector<std::string>& from, bool follow, unsigned wait_ms = 0,
                                     const collect::Wanted& wanted = {}, unsigned threads = 0,
                                     bool from_now = false);
+
+// One rank's capture of several, on the common time of all; chips keep their numbers. Throws SourceError.
+std::unique_ptr<Source> open_rank(const RankCapture& capture, const collect::Wanted& wanted,
+                                  unsigned threads);
 
 }  // namespace ttc::tools

@@ -73,6 +73,7 @@ void TableReader::finish() {
     remarks_.push_back(std::to_string(chunks) + " chunks with at least " + std::to_string(words) +
                        " words are missing between those that came");
   whole_ = remarks_.empty();
+  for (std::string& remark : source_->remarks()) remarks_.push_back(std::move(remark));
   note_bounds(view);
   for (std::string& notice : pipeline_.notices()) remarks_.push_back(std::move(notice));
 }

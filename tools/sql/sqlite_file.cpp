@@ -46,7 +46,7 @@ int64_t whole(uint64_t value) {
 }  // namespace
 
 struct SqliteFile::Parts {
-  Parts(const std::string& path, bool append, const Capture& capture);
+  Parts(const std::string& path, bool append);
 
   int64_t session_of(uint32_t chip);
   int64_t lane_of(uint32_t chip, uint8_t x, uint8_t y, uint8_t risc, uint8_t core_kind);
@@ -72,8 +72,7 @@ struct SqliteFile::Parts {
   std::optional<Statement> add_zone, add_marker, add_op;
 };
 
-SqliteFile::Parts::Parts(const std::string& to, bool append, const Capture& of)
-    : path(to), appending(append), host_name(of.host) {
+SqliteFile::Parts::Parts(const std::string& to, bool append) : path(to), appending(append) {
   std::error_code ignored;
   const bool there = std::filesystem::exists(to, ignored);
   if (append && there) {
@@ -93,11 +92,6 @@ SqliteFile::Parts::Parts(const std::string& to, bool append, const Capture& of)
     database->run(embedded::op_names_sql);
     database->run(embedded::schema_sql);
   }
-  Statement add = database->prepare("INSERT INTO captures(source, host, rank, whole) VALUES(?, ?, ?, 0)");
-  add.add(of.source);
-  of.host.empty() ? add.add_null() : add.add(of.host);
-  add.add_unless(!of.rank, of.rank.value_or(0)).run();
-  capture = database->last_id();
   add_zone.emplace(database->prepare("INSERT INTO zones VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   add_marker.emplace(database->prepare("INSERT INTO markers VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   add_op.emplace(database->prepare("INSERT INTO ops VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
@@ -266,13 +260,27 @@ void SqliteFile::Parts::host(const Tables& t) {
         .run();
 }
 
-SqliteFile::SqliteFile(const std::string& path, bool append, const Capture& capture) try
-    : parts_(std::make_unique<Parts>(path, append, capture)) {
+SqliteFile::SqliteFile(const std::string& path, bool append) try
+    : parts_(std::make_unique<Parts>(path, append)) {
 } catch (const SqlError& e) {
   throw OutputError(path + " cannot be written: " + e.what());
 }
 
 SqliteFile::~SqliteFile() = default;
+
+void SqliteFile::begin(const Capture& of) try {
+  Parts& p = *parts_;
+  Statement add = p.database->prepare("INSERT INTO captures(source, host, rank, whole) VALUES(?, ?, ?, 0)");
+  add.add(of.source);
+  of.host.empty() ? add.add_null() : add.add(of.host);
+  add.add_unless(!of.rank, of.rank.value_or(0)).run();
+  p.capture = p.database->last_id();
+  p.host_name = of.host;
+  p.name_ids.clear(), p.by_chip.clear(), p.lanes.clear();
+  p.last_lane = ~uint64_t{0};
+} catch (const SqlError& e) {
+  throw OutputError(parts_->path + " cannot be written: " + e.what());
+}
 
 void SqliteFile::write(const Tables& t) try {
   parts_->sessions(t);
@@ -286,8 +294,8 @@ void SqliteFile::write(const Tables& t) try {
   throw OutputError(parts_->path + " cannot be written: " + e.what());
 }
 
-void SqliteFile::commit(const ttcollect_account& account, bool whole_source,
-                        const std::vector<std::string>& remarks) try {
+void SqliteFile::end(const ttcollect_account& account, bool whole_source,
+                     const std::vector<std::string>& remarks) try {
   std::string text;
   for (const std::string& remark : remarks) text += (text.empty() ? "" : "\n") + remark;
   Statement(parts_->database->prepare(
@@ -301,6 +309,11 @@ void SqliteFile::commit(const ttcollect_account& account, bool whole_source,
       .add(std::string_view(parts_->host_name))
       .add(parts_->capture)
       .run();
+} catch (const SqlError& e) {
+  throw OutputError(parts_->path + " cannot be written: " + e.what());
+}
+
+void SqliteFile::commit() try {
   parts_->add_zone.reset(), parts_->add_marker.reset(), parts_->add_op.reset();
   parts_->database->run(embedded::indexes_sql);
   parts_->database->run("COMMIT");

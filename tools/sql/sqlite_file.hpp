@@ -23,14 +23,17 @@ class SqliteFile {
     std::string host;  // empty: as its sessions say
     std::optional<int64_t> rank;
   };
-  // Throws OutputError: also where the file to be added to is none, or of another version.
-  SqliteFile(const std::string& path, bool append, const Capture& capture);
+  // Throws OutputError, as all of it: also where the file to be added to is none, or of another version.
+  SqliteFile(const std::string& path, bool append);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
+  // Each capture between these two; then commit().
+  void begin(const Capture& capture);
+  void end(const ttcollect_account& account, bool whole, const std::vector<std::string>& remarks);
   void write(const Tables& batch);
-  void commit(const ttcollect_account& account, bool whole, const std::vector<std::string>& remarks);
+  void commit();
 
  private:
   struct Parts;

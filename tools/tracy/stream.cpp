@@ -16,6 +16,7 @@ constexpr size_t kLongestItem = 64;
 constexpr size_t kLongestText = 0xfff0;
 constexpr int kSpeed = 4;  // LZ4 acceleration: loopback is fast, the zones are many
 constexpr uint8_t kInfoOfUser = 0x20;
+constexpr uint16_t kQuery = 1;
 
 template <class T>
 char* put(char* at, T value) {
@@ -173,40 +174,38 @@ void Stream::gpu_context(uint16_t context, uint64_t ns, std::string_view name) {
   char* const again = room(kLongestItem);
   at = put_context(put(again, dialect_.id(Item::gpu_context_name)), context);
   used_ += static_cast<size_t>(at - again);
-  if (queries_.size() <= context) queries_.resize(context + size_t{1});
 }
 
-void Stream::gpu_time(uint16_t context, uint16_t query, uint64_t ns) {
+void Stream::gpu_time(uint16_t context, uint64_t ns) {
   char* const start = room(kLongestItem);
   char* at = put(start, dialect_.id(Item::gpu_time));
-  at = put(put(at, static_cast<int64_t>(ns) - gpu_time_), query);
+  at = put(put(at, static_cast<int64_t>(ns) - gpu_time_), kQuery);
   at = put_context(at, context);
   used_ += static_cast<size_t>(at - start);
   gpu_time_ = static_cast<int64_t>(ns);
 }
 
-// The time follows its zone at once, so that the number of the query is free again.
+// The time follows its zone at once, so that the number of the query is free again. One number for all: what repeats
+// compresses.
 void Stream::gpu_begin(uint16_t context, uint32_t lane, uint64_t ns, uint64_t source_location) {
-  const uint16_t query = ++queries_[context];
   char* const start = room(kLongestItem);
   char* at = put(start, dialect_.id(Item::gpu_zone_begin_serial));
   at = put(at, static_cast<int64_t>(ns) - serial_time_);
-  at = put_context(put(put(at, lane), query), context);
+  at = put_context(put(put(at, lane), kQuery), context);
   at = put(at, source_location);
   used_ += static_cast<size_t>(at - start);
   serial_time_ = static_cast<int64_t>(ns);
-  gpu_time(context, query, ns);
+  gpu_time(context, ns);
 }
 
 void Stream::gpu_end(uint16_t context, uint32_t lane, uint64_t ns) {
-  const uint16_t query = ++queries_[context];
   char* const start = room(kLongestItem);
   char* at = put(start, dialect_.id(Item::gpu_zone_end_serial));
   at = put(at, static_cast<int64_t>(ns) - serial_time_);
-  at = put_context(put(put(at, lane), query), context);
+  at = put_context(put(put(at, lane), kQuery), context);
   used_ += static_cast<size_t>(at - start);
   serial_time_ = static_cast<int64_t>(ns);
-  gpu_time(context, query, ns);
+  gpu_time(context, ns);
 }
 
 void Stream::text_answer(Item kind, uint64_t key, std::string_view text) {

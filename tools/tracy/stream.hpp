@@ -74,7 +74,7 @@ class Stream {
   char* room(size_t bytes);
   void single_string(std::string_view text);
   char* put_context(char* at, uint16_t context) const;
-  void gpu_time(uint16_t context, uint16_t query, uint64_t ns);
+  void gpu_time(uint16_t context, uint64_t ns);
 
   const Dialect& dialect_;
   BlockSink& sink_;
@@ -84,7 +84,6 @@ class Stream {
   int64_t thread_time_ = 0, serial_time_ = 0, gpu_time_ = 0;
   uint32_t thread_ = 0;
   bool in_thread_ = false;
-  std::vector<uint16_t> queries_;  // by context: the last number given away
 };
 
 }  // namespace ttc::tracy

@@ -216,6 +216,7 @@ class Export {
 
   void report() const {
     for (const std::string& c : source_->complaints()) say(ExportExit::kOk, c);
+    for (const std::string& r : source_->remarks()) say(ExportExit::kOk, r);
     for (const std::string& n : pipeline_.notices()) say(ExportExit::kOk, n);
     if (!pipeline_.complaint().empty()) say(ExportExit::kOk, pipeline_.complaint());
     for (const std::string& n : format_->remarks()) say(ExportExit::kOk, n);
@@ -295,6 +296,15 @@ std::string nothing_passes(const ExportOptions& o) {
 int run_export(const ExportOptions& o) {
   // While it waits for its source, nothing is open that a signal could leave half-written.
   NamedSources named = sorted_sources(o.from);
+  if (o.format == "sqlite")
+    if (const RankCaptures ranks = rank_captures(named.others);
+        !ranks.all.empty() && ranks.all.size() == named.others.size()) {
+      if (!o.host.empty() || o.rank >= 0)
+        throw program::UsageError(
+            "--host and --rank are of one capture; those of several ranks are named after theirs");
+      stop_on_signals();
+      return run_sqlite_export_of_ranks(o, ranks, takes_everything(o, filter_of(o)), stop);
+    }
   std::unique_ptr<Source> source = std::make_unique<NoSource>();
   if (!named.others.empty())
     source =

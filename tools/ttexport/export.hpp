@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "tools/ranks/rank_captures.hpp"
 #include "tools/ttexport/options.hpp"
 
 namespace ttc::tools {
@@ -20,5 +21,8 @@ std::string nothing_passes(const ExportOptions& options);  // a sentence
 // sqlite_export.cpp. `everything`: no marker is left out by where or when it was. `stop`: a signal came.
 int run_sqlite_export(const ExportOptions& options, std::unique_ptr<Source> source, bool everything,
                       const volatile std::sig_atomic_t& stop);
+// Captures of several ranks: each is one of the file, with its host and rank, all on the common time.
+int run_sqlite_export_of_ranks(const ExportOptions& options, const RankCaptures& ranks, bool everything,
+                               const volatile std::sig_atomic_t& stop);
 
 }  // namespace ttc::tools

@@ -75,7 +75,8 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   app.add_option(
          "--from", o.from,
          "live:NAME (see `ttcollect list`), FILE.ttc, or a directory of firmware memory\n"
-         "(meta.json, epochNNNN/); several as a comma list or repeated.\n"
+         "(meta.json, epochNNNN/); several as a comma list or repeated. A directory of captures\n"
+         "<host>_rank_<N>.ttc, as ttfleet dump leaves it: ranks as tracks, on one time line.\n"
          "Without --follow their devices come one after another, with it as their chunks come.\n"
          "profile_log_device.csv of the workload, for device-csv and the viewers' formats: chips that the "
          "others\ndo not have, marked as such; times of one clock where sync_device_info.csv lies beside it")

@@ -55,18 +55,21 @@ void print_json(const std::vector<AgentState>& states) {
   std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", all}}).c_str());
 }
 
-int report_answers(const std::vector<Answer>& answers, const Options& o) {
+// What ranks answered to one command; with --json, into `list`. `rule`: what the command was about; empty: no rule.
+int report_answers(const std::vector<Answer>& answers, const std::string& rule, const Options& o,
+                   nlohmann::json& list) {
   bool all = true;
-  nlohmann::json list = nlohmann::json::array();
   for (const Answer& a : answers) {
     all = all && a.ok;
-    if (o.json)
+    if (o.json) {
       list.push_back(program::json_value(to_text(a)));
-    else
-      std::printf("%s: %s%s\n", a.who.name().c_str(), a.ok ? "ok" : "refused",
-                  a.text.empty() ? "" : (" " + program::printable_lines(a.text)).c_str());
+      if (!rule.empty()) list.back()["rule"] = rule;
+      continue;
+    }
+    std::printf("%s: %s%s%s\n", a.who.name().c_str(),
+                rule.empty() ? "" : (program::printable(rule) + " ").c_str(), a.ok ? "ok" : "refused",
+                a.text.empty() ? "" : (" " + program::printable_lines(a.text)).c_str());
   }
-  if (o.json) std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", list}}).c_str());
   return all ? Exit::kOk : Exit::kIncomplete;
 }
 
@@ -101,35 +104,43 @@ std::vector<AgentState> ask_states(Bus& bus, const Options& o, const Identity& w
   std::vector<AgentState> states;
   Command ls;
   ls.by = commander();
-  bus.ask_all(job_subject(who.cluster, who.job), to_text(ls), o.timeout_ns, [&](const Message& m) {
-    std::string wrong;
-    if (auto state = parse_state(m.data, wrong))
-      states.push_back(std::move(*state));
-    else
-      report(Exit::kOk, "an answer makes no sense: " + wrong);
-    return true;
-  });
+  bus.ask_all(
+      job_subject(who.cluster, who.job), to_text(ls), o.timeout_ns,
+      [&](const Message& m) {
+        std::string wrong;
+        if (auto state = parse_state(m.data, wrong))
+          states.push_back(std::move(*state));
+        else
+          report(Exit::kOk, "an answer makes no sense: " + wrong);
+      },
+      [] { return false; });
   std::sort(states.begin(), states.end(), [](const AgentState& a, const AgentState& b) {
     return std::tie(a.who.rank, a.who.host) < std::tie(b.who.rank, b.who.host);
   });
   return states;
 }
 
-std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command, size_t most,
-                                uint64_t timeout_ns) {
+std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command,
+                                const EnoughAnswers& enough, uint64_t timeout_ns) {
   std::vector<Answer> answers;
-  bus.ask_all(job_subject(who.cluster, who.job), to_text(command), timeout_ns, [&](const Message& m) {
-    std::string wrong;
-    if (auto answer = parse_answer(m.data, wrong))
-      answers.push_back(std::move(*answer));
-    else
-      report(Exit::kOk, "an answer makes no sense: " + wrong);
-    return answers.size() < most;
-  });
+  bus.ask_all(
+      job_subject(who.cluster, who.job), to_text(command), timeout_ns,
+      [&](const Message& m) {
+        std::string wrong;
+        if (auto answer = parse_answer(m.data, wrong))
+          answers.push_back(std::move(*answer));
+        else
+          report(Exit::kOk, "an answer makes no sense: " + wrong);
+      },
+      [&] { return enough(answers); });
   std::sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return std::tie(a.who.rank, a.who.host) < std::tie(b.who.rank, b.who.host);
   });
   return answers;
+}
+
+EnoughAnswers so_many(size_t ranks) {
+  return [ranks](const std::vector<Answer>& answers) { return answers.size() >= ranks; };
 }
 
 int ls_command(const Options& o) {
@@ -172,13 +183,13 @@ int trigger_command(const Options& o) {
   const size_t ranks = ask_states(bus, o, who).size();
   if (ranks == 0) return report(Exit::kIncomplete, no_answer(bus, who));
   int code = Exit::kOk;
+  nlohmann::json list = nlohmann::json::array();
   const auto give = [&](CommandKind kind, const std::string& rule) {
     Command command;
     command.kind = kind, command.by = commander(), command.rule = rule;
-    if (kind == CommandKind::disarm) command.id = "rule";
     if (kind != CommandKind::triggers) log_command(who.job + ": " + to_text(command));
-    const auto answers = ask_answers(bus, who, command, ranks, o.timeout_ns);
-    code = std::max(code, report_answers(answers, o));
+    const auto answers = ask_answers(bus, who, command, so_many(ranks), o.timeout_ns);
+    code = std::max(code, report_answers(answers, rule, o, list));
     if (answers.size() < ranks)
       code = report(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
                                            std::to_string(ranks) + " ranks did not answer in time");
@@ -186,6 +197,7 @@ int trigger_command(const Options& o) {
   for (const std::string& rule : o.arm) give(CommandKind::arm, rule);
   for (const std::string& rule : o.disarm) give(CommandKind::disarm, rule);
   if (o.arm.empty() && o.disarm.empty()) give(CommandKind::triggers, {});
+  if (o.json) std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", list}}).c_str());
   return code;
 }
 

@@ -1,6 +1,7 @@
 // What ttfleet's subcommands do. Each gives the exit code and throws BusError.
 #pragma once
 #include <csignal>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,11 @@ int report_command(const Options& options, const volatile std::sig_atomic_t& sto
 
 // Of every agent of the job that answers in time, by rank. What makes no sense is said.
 std::vector<AgentState> ask_states(Bus& bus, const Options& options, const Identity& who);
-// Likewise of another command, until `most` have answered.
-std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command, size_t most,
-                                uint64_t timeout_ns);
+// Likewise of another command, until `enough`, which is called now and then.
+using EnoughAnswers = std::function<bool(const std::vector<Answer>&)>;
+std::vector<Answer> ask_answers(Bus& bus, const Identity& who, const Command& command,
+                                const EnoughAnswers& enough, uint64_t timeout_ns);
+EnoughAnswers so_many(size_t ranks);
 // user@host, for the logs of agents; and a line in the log of this side.
 std::string commander();
 void log_command(const std::string& line);

@@ -6,18 +6,23 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "collector/program/json_text.hpp"
 #include "collector/program/pending_file.hpp"
 #include "collector/program/printable.hpp"
 #include "tools/fleet/agent/clock_keeper.hpp"
-#include "tools/fleet/clock/kernel_clock.hpp"
+#include "tools/fleet/clock/host_clock.hpp"
 #include "tools/pipeline/output.hpp"
+#include "tools/ranks/rank_clock_json.hpp"
+#include "tools/ranks/rank_files.hpp"
 #include "tools/ttfleet/commands.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -98,16 +103,12 @@ std::string fetch_one(Bus& bus, const Identity& who, const std::string& id, uint
   return {};
 }
 
-// How clocks of the captures' hosts relate, for who reads the directory (ttfleet report).
-void write_clocks(const std::vector<AgentState>& states, const std::string& directory) {
+// How clocks of the captures' hosts relate, for programs that read the directory.
+void write_clocks(const std::vector<Answer>& answers, const std::string& directory) {
   nlohmann::json all = nlohmann::json::object();
-  for (const AgentState& s : states)
-    if (s.clock_bound_ns != ~uint64_t{0})
-      all[s.who.name() + ".ttc"] = {{"raw_ns", s.raw_ns},
-                                    {"offset_ns", s.clock_offset_ns},
-                                    {"bound_ns", s.clock_bound_ns},
-                                    {"reference", s.reference}};
-  tools::Output out(directory + "/clocks.json", false);
+  for (const Answer& a : answers)
+    if (a.ok) all[a.who.name() + ".ttc"] = tools::json_of(a.clock);
+  tools::Output out(directory + "/" + tools::kClocksFile, false);
   out.append(program::json_text(all, 1) + "\n");
   out.commit();
 }
@@ -152,8 +153,9 @@ int report_gathered(const std::vector<Gathered>& all, const Options& o) {
 // The common time now, by the best of some round trips.
 std::optional<uint64_t> common_now(Bus& bus, const Identity& who) {
   CommonClock clock;
+  const uint64_t own = clock_number();
   for (int i = 0; i < kClockQuestions; ++i)
-    if (!ask_common_time(bus, clock_subject(who.cluster, who.job), boot_number(), clock)) break;
+    if (!ask_common_time(bus, clock_subject(who.cluster, who.job), own, {}, clock)) break;
   const uint64_t raw = collect::raw_now_ns();
   const ClockOffset offset = clock.at(raw);
   if (!offset.known()) return std::nullopt;
@@ -171,28 +173,60 @@ nlohmann::json json_of(const std::vector<Answer>& answers, const std::vector<Gat
   return list;
 }
 
+struct Cut {
+  std::vector<Answer> answers;
+  size_t ranks = 0;      // that are there
+  uint64_t last_ns = 0;  // CLOCK_MONOTONIC when the last one answered
+};
+
+// The command goes out at once. Beside it all ranks are asked for their state, so that those that do not answer to it are missed.
+Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump) {
+  auto roll_call = std::async(std::launch::async, [&] { return ask_states(bus, o, who); });
+  std::optional<size_t> there;
+  Cut cut;
+  size_t seen = 0;
+  cut.answers = ask_answers(
+      bus, who, dump,
+      [&](const std::vector<Answer>& so_far) {
+        if (so_far.size() > std::exchange(seen, so_far.size())) cut.last_ns = collect::monotonic_now_ns();
+        if (!there && roll_call.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+          there = roll_call.get().size();
+        return there && so_far.size() >= *there;
+      },
+      o.ahead_ns + kCutNs);
+  if (!there) there = roll_call.get().size();
+  cut.ranks = std::max(*there, cut.answers.size());
+  return cut;
+}
+
+// Why nothing answers.
+int nothing_answers(const Bus& bus, const Identity& who) {
+  return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
+                                    (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
+}
+
 }  // namespace
 
 int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
+  const uint64_t began = collect::monotonic_now_ns();
   Bus bus(o.bus);
   const Identity who = identity_of(o);
-  const auto states = ask_states(bus, o, who);
-  const size_t ranks = states.size();
-  if (ranks == 0)
-    return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
-                                      (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
   const auto now = common_now(bus, who);
+  if (!now && !bus.complaint().empty()) return nothing_answers(bus, who);
   if (!now)
-    return say(Exit::kIncomplete,
-               "rank 0 of job " + who.job + " does not answer, so that there is no common instant to cut at");
+    return say(Exit::kIncomplete, "no agent of job " + who.job +
+                                      " answers for rank 0, so that there is no common instant to cut at; "
+                                      "`ttfleet ls` lists the ranks");
   Command dump;
   dump.kind = CommandKind::dump, dump.by = commander(), dump.why = o.why;
   dump.id = "d" + std::to_string(static_cast<uint64_t>(std::time(nullptr))) + "-" + std::to_string(getpid());
   dump.at_common_ns = *now + o.ahead_ns, dump.last_ns = o.last_ns;
   log_command(who.job + ": " + to_text(dump));
-  const uint64_t began = collect::monotonic_now_ns();
-  const auto answers = ask_answers(bus, who, dump, ranks, o.ahead_ns + kCutNs);
-  const uint64_t cut_ns = collect::monotonic_now_ns() - began;
+  const Cut cut = cut_all(bus, o, who, dump);
+  const std::vector<Answer>& answers = cut.answers;
+  if (cut.ranks == 0) return nothing_answers(bus, who);
+  const size_t ranks = cut.ranks;
+  const uint64_t cut_ns = cut.last_ns ? cut.last_ns - began : 0;
   int code = answers.size() < ranks
                  ? say(Exit::kIncomplete, std::to_string(ranks - answers.size()) + " of " +
                                               std::to_string(ranks) + " ranks did not answer")
@@ -203,7 +237,7 @@ int dump_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   if (!o.no_gather) {
     const std::string directory = o.output.empty() ? dump.id : o.output;
     gathered = gather(bus, answers, dump.id, directory, stop);
-    write_clocks(states, directory);
+    write_clocks(answers, directory);
     code = std::max(code, report_gathered(gathered, o));
   }
   if (o.json)
@@ -222,27 +256,30 @@ int gather_command(const Options& o, const volatile std::sig_atomic_t& stop) {
   Bus bus(o.bus);
   const Identity who = identity_of(o);
   const auto states = ask_states(bus, o, who);
-  if (states.empty())
-    return say(Exit::kIncomplete, "no agent of job " + who.job + " answers" +
-                                      (bus.complaint().empty() ? std::string() : ": " + bus.complaint()));
+  if (states.empty()) return nothing_answers(bus, who);
   if (o.id.empty()) {
     Command list;
     list.kind = CommandKind::dumps, list.by = commander();
-    for (const Answer& a : ask_answers(bus, who, list, states.size(), o.timeout_ns))
+    for (const Answer& a : ask_answers(bus, who, list, so_many(states.size()), o.timeout_ns))
       std::printf("%s:\n%s", a.who.name().c_str(), program::printable_lines(a.text).c_str());
     return Exit::kOk;
   }
   if (!is_token(o.id))
     throw program::UsageError("'" + o.id + "' is no dump's id; ttfleet gather without one lists them");
-  std::vector<Answer> holders;
-  for (const AgentState& s : states) {
-    Answer holder;
-    holder.who = s.who, holder.ok = true;
-    holders.push_back(holder);
-  }
+  Command describe;
+  describe.kind = CommandKind::describe, describe.by = commander(), describe.id = o.id;
+  const auto holders = ask_answers(bus, who, describe, so_many(states.size()), o.timeout_ns);
   log_command(who.job + ": gather " + o.id);
-  const auto gathered = gather(bus, holders, o.id, o.output.empty() ? o.id : o.output, stop);
-  const int code = report_gathered(gathered, o);
+  int code = holders.size() < states.size()
+                 ? say(Exit::kIncomplete, std::to_string(states.size() - holders.size()) + " of " +
+                                              std::to_string(states.size()) + " ranks did not answer")
+                 : Exit::kOk;
+  for (const Answer& a : holders)
+    if (!a.ok) code = say(Exit::kIncomplete, a.who.name() + ": " + a.text);
+  const std::string directory = o.output.empty() ? o.id : o.output;
+  const auto gathered = gather(bus, holders, o.id, directory, stop);
+  write_clocks(holders, directory);
+  code = std::max(code, report_gathered(gathered, o));
   if (o.json)
     std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", json_of(holders, gathered)}}).c_str());
   return code;

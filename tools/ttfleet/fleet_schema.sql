@@ -4,7 +4,7 @@ CREATE TABLE ranks(
   id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, job TEXT NOT NULL, host TEXT NOT NULL, rank INTEGER NOT NULL, name TEXT NOT NULL,
   rows INTEGER NOT NULL, missing INTEGER NOT NULL, declared_lost INTEGER NOT NULL);
 CREATE TABLE ops(
-  rank INTEGER NOT NULL, chip INTEGER NOT NULL, host_id INTEGER NOT NULL, replay INTEGER, begin_ns INTEGER NOT NULL, ns INTEGER NOT NULL,
+  rank INTEGER NOT NULL, chip INTEGER NOT NULL, host_id INTEGER NOT NULL, op INTEGER NOT NULL, replay INTEGER, step INTEGER, begin_ns INTEGER NOT NULL, ns INTEGER NOT NULL,
   common_begin_ns INTEGER, common_bound_ns INTEGER, cores INTEGER, core_mean_ns INTEGER, core_most_ns INTEGER, most_x INTEGER,
   most_y INTEGER, open INTEGER, of_device_clock INTEGER NOT NULL);
 CREATE TABLE losses(
@@ -15,7 +15,19 @@ CREATE TABLE clocks(
   device_bound_ns INTEGER, mhz INTEGER);
 CREATE TABLE telemetry(
   rank INTEGER NOT NULL, chip INTEGER NOT NULL, at_ns INTEGER NOT NULL, aiclk_mhz INTEGER, power_mw INTEGER, temperature_mc INTEGER);
-CREATE VIEW op AS SELECT r.name AS rank_name, r.host, o.* FROM ops o JOIN ranks r ON r.id = o.rank;
+CREATE TABLE op_names(op INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE held_steps(
+  number INTEGER NOT NULL, replay INTEGER, ns INTEGER NOT NULL, common_end_ns INTEGER, rank INTEGER NOT NULL, chip INTEGER NOT NULL,
+  late_ns INTEGER NOT NULL, op INTEGER NOT NULL, in_gap INTEGER NOT NULL, x INTEGER, y INTEGER, p_value REAL);
+CREATE TABLE stragglers(
+  rank INTEGER NOT NULL, chip INTEGER, steps INTEGER NOT NULL, late_steps INTEGER, mean_late_ns REAL NOT NULL, op TEXT NOT NULL,
+  in_gaps INTEGER NOT NULL, x INTEGER, y INTEGER, p_value REAL NOT NULL);
+CREATE VIEW op AS
+  SELECT r.name AS rank_name, r.host, coalesce(n.name, 'op ' || o.host_id) AS op_name, o.*
+  FROM ops o JOIN ranks r ON r.id = o.rank LEFT JOIN op_names n ON n.op = o.op;
+CREATE VIEW held_step AS
+  SELECT r.name AS rank_name, coalesce(n.name, 'op ' || h.op) AS op_name, h.*
+  FROM held_steps h JOIN ranks r ON r.id = h.rank LEFT JOIN op_names n ON n.op = h.op;
 CREATE VIEW slowest_ops AS SELECT * FROM op ORDER BY ns DESC;
 CREATE VIEW rank_times AS
   SELECT rank_name, chip, count(*) AS ops, sum(ns) AS ns, avg(ns) AS mean_ns, max(ns) AS most_ns FROM op GROUP BY rank_name, chip;

@@ -34,10 +34,12 @@ struct RowsDatabase::Tables {
       database->run("PRAGMA application_id = " + std::to_string(kApplication) +
                     "; PRAGMA user_version = 1; BEGIN");
       database->run(embedded::fleet_schema_sql);
-      ops.emplace(database->prepare("INSERT INTO ops VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      ops.emplace(
+          database->prepare("INSERT INTO ops VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       losses.emplace(database->prepare("INSERT INTO losses VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       clocks.emplace(database->prepare("INSERT INTO clocks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       telemetry.emplace(database->prepare("INSERT INTO telemetry VALUES(?, ?, ?, ?, ?, ?)"));
+      steps.emplace(database->prepare("INSERT INTO held_steps VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     });
   }
   template <class Do>
@@ -56,7 +58,7 @@ struct RowsDatabase::Tables {
   const std::string path;
   program::PendingFile pending;
   std::optional<Database> database;
-  std::optional<Statement> ops, losses, clocks, telemetry;
+  std::optional<Statement> ops, losses, clocks, telemetry, steps;
   uint64_t rows = 0;
 };
 
@@ -65,16 +67,18 @@ RowsDatabase::~RowsDatabase() = default;
 
 void RowsDatabase::add(uint32_t rank, const OpRow& row, const ClockOffset& offset) {
   Tables& t = *tables_;
-  const bool of_device = row.flags & 1;
+  const bool of_device = row.flags & OpRow::kDeviceClock;
   const bool dated = offset.known() && !of_device;
   const bool bounded = dated && row.bound_ns != kUnknownBoundNs;
   t.guarded([&] {
-    t.ops->add(rank + 1).add(row.chip).add(row.host_id).add_unless(row.replay == 0, row.replay);
+    const bool marked = row.flags & OpRow::kMarkedStep;
+    t.ops->add(rank + 1).add(row.chip).add(row.host_id).add(static_cast<int64_t>(op_of(row)));
+    t.ops->add_unless(row.replay == 0 || marked, row.replay).add_unless(!marked, row.replay);
     t.ops->add(static_cast<int64_t>(row.begin_ns)).add(row.duration_ns);
     t.ops->add_unless(!dated, static_cast<int64_t>(row.begin_ns + static_cast<uint64_t>(offset.offset_ns)));
     t.ops->add_unless(!bounded, static_cast<int64_t>(offset.bound_ns + row.bound_ns));
     t.ops->add(row.cores)
-        .add(row.core_mean_ns)
+        .add(row.core_mean_ns())
         .add(row.core_most_ns)
         .add(row.most_x)
         .add(row.most_y)
@@ -129,24 +133,54 @@ void RowsDatabase::add(uint32_t rank, const TelemetryRow& row) {
   });
 }
 
-void RowsDatabase::commit(const std::vector<Ingest::Rank>& ranks) {
+void RowsDatabase::add(const Stragglers::Step& step) {
   Tables& t = *tables_;
   t.guarded([&] {
-    Statement add = t.database->prepare("INSERT INTO ranks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    t.steps->add(static_cast<int64_t>(step.number)).add_unless(step.replay == 0, step.replay).add(step.ns);
+    t.steps->add_unless(step.end_common_ns == 0, static_cast<int64_t>(step.end_common_ns));
+    t.steps->add(step.by.rank + 1).add(step.by.chip).add(step.late_ns).add(static_cast<int64_t>(step.op));
+    t.steps->add(step.in_gap ? 1 : 0).add(step.most_x).add(step.most_y);
+    step.p_value ? t.steps->add(*step.p_value).run() : t.steps->add_null().run();
+    t.count_row();
+  });
+}
+
+void RowsDatabase::commit(const JobReport& report) {
+  Tables& t = *tables_;
+  t.guarded([&] {
+    Statement rank = t.database->prepare("INSERT INTO ranks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
     int64_t id = 0;
-    for (const Ingest::Rank& r : ranks) {
+    for (const Ingest::Rank& r : report.ingest().ranks()) {
       uint64_t rows = 0, missing = 0, declared = 0;
       for (const auto& [key, account] : r.accounts)
         rows += account.rows(), missing += account.missing(), declared += account.declared();
       const std::string name = r.who.name();
-      add.add(++id)
+      rank.add(++id)
           .add(std::string_view(r.who.cluster))
           .add(std::string_view(r.who.job))
           .add(std::string_view(r.who.host));
-      add.add(r.who.rank).add(std::string_view(name)).add(rows).add(missing).add(declared).run();
+      rank.add(r.who.rank).add(std::string_view(name)).add(rows).add(missing).add(declared).run();
     }
+    Statement straggler = t.database->prepare("INSERT INTO stragglers VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    for (const Straggler& s : report.stragglers().named()) {
+      const std::string op = report.op_name(s.op);
+      straggler.add(s.card.rank + 1)
+          .add_unless(s.whole_rank, s.card.chip)
+          .add(s.steps)
+          .add_unless(s.whole_rank, s.late_steps);
+      straggler.add(s.late_ns)
+          .add(std::string_view(op))
+          .add(s.in_gaps ? 1 : 0)
+          .add(s.most_x)
+          .add(s.most_y)
+          .add(s.p_value)
+          .run();
+    }
+    Statement name = t.database->prepare("INSERT INTO op_names VALUES(?, ?)");
+    for (const auto& [code, text] : report.ingest().op_codes().all())
+      name.add(static_cast<int64_t>(uint64_t{1} << 32 | code)).add(std::string_view(text)).run();
     t.database->run("CREATE INDEX ops_rank ON ops(rank, chip, begin_ns); COMMIT");
-    t.ops.reset(), t.losses.reset(), t.clocks.reset(), t.telemetry.reset();
+    t.ops.reset(), t.losses.reset(), t.clocks.reset(), t.telemetry.reset(), t.steps.reset();
   });
   t.database.reset();
   if (const int error = t.pending.written() ? t.pending.written() : t.pending.put_in_place())

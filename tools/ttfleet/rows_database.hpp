@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/fleet/judge/ingest.hpp"
+#include "tools/fleet/judge/straggler_report.hpp"
 
 namespace ttc::fleet {
 
@@ -19,7 +19,8 @@ class RowsDatabase {
   void add(uint32_t rank, const LossRow& row);
   void add(uint32_t rank, const ClockRow& row);
   void add(uint32_t rank, const TelemetryRow& row);
-  void commit(const std::vector<Ingest::Rank>& ranks);
+  void add(const Stragglers::Step& step);
+  void commit(const JobReport& report);
 
  private:
   struct Tables;

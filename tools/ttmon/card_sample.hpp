@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "shm/segment.hpp"
-#include "tools/ttmon/activity.hpp"
+#include "tools/ttmon/activity/activity.hpp"
 
 namespace ttc::tools {
 

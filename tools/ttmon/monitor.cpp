@@ -28,7 +28,8 @@ using collect::monotonic_now_ns;
 // Ring bytes that are decoded a second, of all cards together, so that the monitor stays below 2 % of a core (bench/LEARNT.md).
 constexpr uint64_t kActivityBytesPerS = 768 << 10;
 constexpr uint64_t kMessageNs = 6'000'000'000;
-constexpr int kTextColumns = 100;  // where COLUMNS does not say
+constexpr int kTextColumns = 100;                    // where COLUMNS does not say
+constexpr std::chrono::milliseconds kForRates{300};  // between the two samples that a text is made of
 
 std::string time_of_day() {
   const std::time_t now = std::time(nullptr);
@@ -92,6 +93,10 @@ void print_until_the_end(const MonitorChoice& choice, Segments& segments,
   if (!choice.json) what.activity_budget = choice.once ? kActivityBytesPerS : budget_of(choice.interval_ns);
   MonitorModel model;
   ProfilerPanels panels;
+  if (choice.once && !choice.json && segments.any_alive()) {
+    model.add(segments.look(what));
+    std::this_thread::sleep_for(kForRates);
+  }
   for (bool first = true;; first = false) {
     if (!first && !choice.json) std::printf("\n");
     model.add(segments.look(what));

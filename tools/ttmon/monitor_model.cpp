@@ -23,6 +23,13 @@ std::string losses_of(const CardSample& now) {
   return lost ? many(lost, "interval") + " of loss so far" : "";
 }
 
+// What is counted of lost words and launches; an interval that is open grows.
+uint64_t amount_of(const CardSample& sample) {
+  uint64_t amount = 0;
+  for (const auto& [cause, sum] : sample.lost) amount += sum.words + sum.launches;
+  return amount;
+}
+
 // `before`: null at the first sample.
 HealthState health_of(const CardSample* before, const CardSample& now, uint64_t last_loss_ns) {
   if (now.writer == Writer::ended) return {Health::stopped, "its collector ended"};
@@ -78,8 +85,8 @@ void CardView::add(const CardSample& next) {
   link.add(footprint ? footprint->link_share : std::nullopt);
   log_fill.add(next.activity.log_fill);
   clock_bound.add(next.clocks.empty() ? std::nullopt : std::optional(next.clocks.front().bound_ns));
-  const uint64_t known = first ? 0 : sample.count(Counter::loss_intervals);
-  if (!first && next.count(Counter::loss_intervals) > known) last_loss_ns = next.at_ns;
+  if (!first && (grown(sample, next, Counter::loss_intervals) || amount_of(next) > amount_of(sample)))
+    last_loss_ns = next.at_ns;
   health = health_of(first ? nullptr : &sample, next, last_loss_ns);
   sample = next;
 }

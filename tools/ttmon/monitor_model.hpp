@@ -17,7 +17,7 @@ enum class Health : uint8_t {
   waiting,    // no core is collected from
   recycling,  // indices of cores were set to 0 since the sample before
   lagging,    // polls came late, or no sweep came for kNoSweepNs
-  losing,     // intervals of loss were recorded within kLosingHoldNs
+  losing,     // intervals of loss were recorded, or grew, within kLosingHoldNs
   stopped,    // no collector writes any more
 };
 const char* to_string(Health health);
@@ -54,7 +54,7 @@ struct CardView {
   Series programs{"programs/s", Series::Unit::per_s}, markers{"markers/s", Series::Unit::per_s},
       losses{"losses/s", Series::Unit::per_s}, link{"link", Series::Unit::share},
       log_fill{"log fill", Series::Unit::share}, clock_bound{"clock bound", Series::Unit::ns};
-  uint64_t last_loss_ns = 0;  // of the sample that had new intervals; 0: none had
+  uint64_t last_loss_ns = 0;  // of the sample that had new intervals, or longer ones; 0: none had
 
   // Takes the next sample. One of another session restarts the card's history.
   void add(const CardSample& next);

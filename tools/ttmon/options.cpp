@@ -48,7 +48,7 @@ void add_options(CLI::App& app, MonitorOptions& o) {
       "On a terminal: h shows the keys. NO_COLOR and TERM=dumb are obeyed; a pipe gets text.");
   app.add_option("name", o.monitor.names,
                  "live names, with or without live: (default: every live collector)");
-  app.add_flag("--once", o.monitor.once, "one sample as text, then end");
+  app.add_flag("--once", o.monitor.once, "two samples, 0.3 s apart, as text, then end; with --json one");
   app.add_flag("--json", o.monitor.json, "every counter: one JSON object a line, one line a collector");
   app.add_flag("--profilers", o.monitor.profilers,
                "search the cards for other profilers too (key o); reads L1 of all Tensix tiles once");

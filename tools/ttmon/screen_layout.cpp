@@ -195,7 +195,7 @@ Canvas zone_table(const Activity& a, const ScreenState& state, int width, int he
 }
 
 Canvas program_table(const Activity& a, const ScreenState& state, int width, int height) {
-  return table("programs (host id)", a.programs, state, width, height);
+  return table(a.op_names ? "ops" : "programs", a.programs, state, width, height);
 }
 
 Canvas tables(const Activity& a, const ScreenState& state, int width, int height) {
@@ -266,9 +266,9 @@ Canvas help(int width) {
   Canvas canvas(width);
   const char* kLines[][2] = {{"q, Ctrl-C", "quit"},
                              {"Tab, arrows", "the next card, the one before"},
-                             {"s", "sort zones and programs by time, count, mean, longest, name"},
+                             {"s", "sort zones and ops by time, count, mean, longest, name"},
                              {"p, space", "pause the display; collecting goes on"},
-                             {"c", "restart the sums of zones and programs"},
+                             {"c", "restart the sums of zones and ops"},
                              {"o", "other profilers on the chosen card; reads L1 of its tiles once"},
                              {"f", "flight recording: the ring of the chosen card into a file"},
                              {"h, ?", "this page"}};

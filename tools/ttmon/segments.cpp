@@ -87,7 +87,7 @@ std::vector<ClockState> clocks_of(const shm::Reader& reader) {
 Readers attach_to_all() {
   Readers live, left;
   for (const shm::SegmentInfo& s : shm::list_segments()) {
-    if (!s.refused.empty()) continue;
+    if (!s.refused.empty() || is_host_side(s)) continue;
     try {
       shm::Reader reader(s.live_name, shm::StartAt::newest);
       (reader.writer_alive() ? live : left).push_back(std::move(reader));
@@ -120,8 +120,14 @@ const char* to_string(Writer writer) {
 }
 
 Segments::Segments(std::vector<std::string> names) : names_(std::move(names)) {
-  for (const std::string& name : names_)
-    attached_.emplace(name, Attached(shm::Reader(name, shm::StartAt::newest)));
+  for (const std::string& name : names_) {
+    Attached one(shm::Reader(name, shm::StartAt::newest));
+    if (is_host_side(one.reader.info()))
+      throw shm::SegmentError(
+          "live:" + name +
+          " is the host side of a workload, and no collector; ttmon reads its names of ops by itself");
+    attached_.emplace(name, std::move(one));
+  }
   if (!names_.empty()) return;
   for (shm::Reader& reader : attach_to_any()) {
     const std::string live_name = reader.info().live_name;
@@ -132,7 +138,7 @@ Segments::Segments(std::vector<std::string> names) : names_(std::move(names)) {
 // Collectors come and go.
 void Segments::attach_new() {
   for (const shm::SegmentInfo& s : shm::list_segments()) {
-    if (!s.refused.empty() || !s.alive ||
+    if (!s.refused.empty() || !s.alive || is_host_side(s) ||
         (!names_.empty() && std::find(names_.begin(), names_.end(), s.live_name) == names_.end()))
       continue;
     const auto known = attached_.find(s.live_name);
@@ -188,7 +194,7 @@ CardSample Segments::look_at(Attached& one, const LookFor& what) {
   try {
     if (!one.activity) one.activity = std::make_unique<ActivityReader>(info.live_name);
     s.activity = one.activity->look(what.activity_budget / attached_.size(), collect::raw_now_ns(),
-                                    s.count(shm::Counter::log_words));
+                                    s.count(shm::Counter::log_words), &op_names_.names());
   } catch (const shm::SegmentError&) {
     return s;  // it was removed meanwhile; the counters are those of the memory that is still mapped
   }
@@ -197,6 +203,7 @@ CardSample Segments::look_at(Attached& one, const LookFor& what) {
 
 std::vector<CardSample> Segments::look(const LookFor& what) {
   attach_new();
+  if (what.activity_budget) op_names_.look(what.activity_budget / 4);
   std::vector<CardSample> samples;
   for (auto& [name, one] : attached_) samples.push_back(look_at(one, what));
   return samples;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/ttmon/activity/host_names.hpp"
 #include "tools/ttmon/card_sample.hpp"
 
 namespace ttc::tools {
@@ -19,8 +20,8 @@ struct LookFor {
 // began under the name of another takes its place.
 class Segments {
  public:
-  // `names` without live:; none: every live collector, and when there is none, what earlier ones left. Throws
-  // SegmentError where there is nothing.
+  // `names` without live:; none: every live collector, and when there is none, what earlier ones left. The host side of a
+  // workload is no collector. Throws SegmentError where there is nothing.
   explicit Segments(std::vector<std::string> names);
 
   std::vector<CardSample> look(const LookFor& what);
@@ -46,6 +47,7 @@ class Segments {
 
   std::vector<std::string> names_;
   std::map<std::string, Attached> attached_;  // by live name
+  LiveOpNames op_names_;
 };
 
 // live:NAME of every live collector; when there is none, of what earlier ones left. Throws SegmentError when there

@@ -12,19 +12,11 @@
 #include "collector/program/json_text.hpp"
 #include "collector/program/printable.hpp"
 #include "tools/pipeline/pipeline.hpp"
-#include "tools/ttmon/activity.hpp"
+#include "tools/ttmon/activity/activity.hpp"
 #include "tools/ttmon/options.hpp"
 
 namespace ttc::tools {
 namespace {
-
-template <class Map>
-auto most(const Map& sums, unsigned rows) {
-  std::vector<std::pair<typename Map::key_type, TimeSum>> all(sums.begin(), sums.end());
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
-  if (all.size() > rows) all.resize(rows);
-  return all;
-}
 
 nlohmann::ordered_json to_json(const TimeSum& s) {
   return {{"ns", s.ns}, {"count", s.count}, {"longest_ns", s.longest_ns}};
@@ -34,16 +26,16 @@ void print_json(const TimeSums& top, const TopOptions& o, uint64_t markers) {
   nlohmann::ordered_json j{{"markers", markers},
                            {"loss_records", top.losses()},
                            {"zones", nlohmann::json::array()},
-                           {"programs", nlohmann::json::array()}};
-  for (const auto& [name, sum] : most(top.zones(), o.rows)) {
-    auto row = to_json(sum);
-    row["zone"] = name;
+                           {"ops", nlohmann::json::array()}};
+  for (const NamedSum& zone : longest_zones(top, o.rows)) {
+    auto row = to_json(zone.sum);
+    row["zone"] = zone.name;
     j["zones"].push_back(row);
   }
-  for (const auto& [id, sum] : most(top.programs(), o.rows)) {
-    auto row = to_json(sum);
-    row["host_id"] = id;
-    j["programs"].push_back(row);
+  for (const NamedSum& op : longest_ops(top, o.rows)) {
+    auto row = to_json(op.sum);
+    row["op"] = op.name;
+    j["ops"].push_back(row);
   }
   std::printf("%s\n", program::json_text(j).c_str());
 }
@@ -59,13 +51,15 @@ void print_text(const TimeSums& top, const TopOptions& o, uint64_t markers) {
                 static_cast<double>(s.longest_ns) / 1e3);
   };
   std::printf("%-40s %14s %10s %12s %12s\n", "zone", "all [ms]", "times", "mean [us]", "longest [us]");
-  for (const auto& [name, sum] : most(top.zones(), o.rows)) line(program::printable(name).c_str(), sum);
-  std::printf("%-40s %14s %10s %12s %12s\n", "program (host id), on all processors", "all [ms]", "times",
+  for (const NamedSum& zone : longest_zones(top, o.rows))
+    line(program::printable(zone.name).c_str(), zone.sum);
+  std::printf("%-40s %14s %10s %12s %12s\n", "op, or program by its host id", "all [ms]", "times",
               "mean [us]", "longest [us]");
-  for (const auto& [id, sum] : most(top.programs(), o.rows)) line(std::to_string(id).c_str(), sum);
+  for (const NamedSum& op : longest_ops(top, o.rows)) line(program::printable(op.name).c_str(), op.sum);
 }
 
-void print(const TimeSums& top, const TopOptions& o, uint64_t markers) {
+void print(TimeSums& top, const TopOptions& o, uint64_t markers, bool all) {
+  top.settle(all);
   o.json ? print_json(top, o, markers) : print_text(top, o, markers);
   std::fflush(stdout);
 }
@@ -86,12 +80,12 @@ void show_top(const TopOptions& o, const volatile std::sig_atomic_t& stop) {
     if (next == Source::Next::chunk) pipeline.push(chunk, top);
     if (!o.once && Clock::now() - shown > std::chrono::nanoseconds(o.interval_ns)) {
       shown = Clock::now();
-      print(top, o, pipeline.markers());
+      print(top, o, pipeline.markers(), false);
     }
   }
   if (source->broke_off()) pipeline.broke_off();
   pipeline.finish(top);
-  print(top, o, pipeline.markers());
+  print(top, o, pipeline.markers(), true);
   for (const std::string& c : source->complaints()) program::say(kTtmon, MonitorExit::kOk, c);
 }
 

@@ -51,12 +51,13 @@ class HeatmapReport : public Report {
                           : std::string("no core ran a kernel"));
     if (!output_.empty()) {
       draw_heat(
-          map, what, [&](uint32_t chip) { return run.mhz(chip); }, output_);
+          map, what, [&](uint32_t chip) { return run.title(chip); },
+          [&](uint32_t chip) { return run.mhz(chip); }, output_);
       return report_remarks(run);
     }
     const bool color = wants_color(STDOUT_FILENO, color_, no_color_);
     for (const auto& [chip, cores] : map.chips())
-      std::fputs(heat_text(chip, cores, what, run.mhz(chip), color).c_str(), stdout);
+      std::fputs(heat_text(run.title(chip), cores, what, run.mhz(chip), color).c_str(), stdout);
     return report_remarks(run);
   }
 

@@ -11,6 +11,7 @@
 #include "tools/report/page/html_page.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/report/zones/zone_keeper.hpp"
+#include "tools/ttreport/host_bars.hpp"
 #include "tools/ttreport/html_cards.hpp"
 #include "tools/ttreport/html_timeline.hpp"
 #include "tools/ttreport/options.hpp"
@@ -72,7 +73,8 @@ class HtmlReport : public Report {
     command.add_option("--title", title_, "heading of the page (default: the input's name)");
     command
         .add_option("--zones", most_zones_,
-                    "how many zones the timeline keeps, those of the longest programs")
+                    "how many zones the timeline keeps: those of the longest programs, and of the host side "
+                    "the longest")
         ->capture_default_str();
     add_arch_option(command, report_options_.arch);
     command.add_flag("--tracing-mode", report_options_.tracing_mode,
@@ -88,7 +90,10 @@ class HtmlReport : public Report {
     CoresOfPrograms cores;
     RunListeners listeners;
     ClockBounds clocks;
-    listeners.zones = {&stats, &heat, &clocks};
+    PageClocks page_clocks;
+    HostBars host(most_zones_);
+    listeners.zones = {&stats, &heat, &clocks, &page_clocks};
+    options_.also = &host;
     listeners.programs = {[&](const auto& op, auto list) {
       heat.program(op, list);
       cores.program(op, list);
@@ -107,7 +112,7 @@ class HtmlReport : public Report {
     put_ops(report, run, data);
     put_cores(heat, run, cores, data);
     put_timeline(
-        keeper, run, clocks, [&](const DeviceOp& op) { return index_of(op, data); },
+        keeper, run, clocks, page_clocks.time, host, [&](const DeviceOp& op) { return index_of(op, data); },
         [&](int64_t row) { return name_of(report, row); }, data);
     data["kernels"] = kernels(stats, run);
     data["steps"] = steps(table);

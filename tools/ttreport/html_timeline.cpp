@@ -9,7 +9,7 @@
 
 #include "collector/draw/colours.hpp"
 #include "tools/report/page/html_page.hpp"
-#include "tools/viewers/rows.hpp"
+#include "tools/viewers/host/rows.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "ttcollect/clock_map.hpp"
 
@@ -21,7 +21,8 @@ using json = nlohmann::ordered_json;
 
 constexpr size_t kMostStretches = 2000, kMostLosses = 20'000;
 constexpr int kProgramKind = static_cast<int>(ZoneKind::user) + 1;  // behind those of zones
-constexpr const char* kProgramRow = "programs";
+constexpr int kHostKinds = kProgramKind + 1;                        // by HostBarKind
+constexpr const char *kProgramRow = "programs", *kHostRow = "host";
 
 struct Shown {
   const ZoneSpan* span;
@@ -40,24 +41,41 @@ std::string css_colour(uint32_t rgb) {
   return text;
 }
 
-// Cycles of a chip as nanoseconds from its first zone.
-class ChipTime {
+// Nanoseconds of the page. What has host times counts from the first of it; a chip that has none from its own first zone.
+class PageTime {
  public:
-  ChipTime(const Run& run, const ZoneKeeper& keeper) : run_(run) {
+  PageTime(const Run& run, const ZoneKeeper& keeper, const CommonTime& clock, const HostBars& host)
+      : run_(run), clock_(clock) {
     for (const auto& [launch, spans] : keeper.launches())
       for (const ZoneSpan& s : spans) {
-        const auto [first, fresh] = origin_.try_emplace(launch.chip, s.begin);
+        const auto [first, fresh] = first_cycles_.try_emplace(launch.chip, s.begin);
         first->second = std::min(first->second, s.begin);
       }
+    for (const HostBar& bar : host.bars()) origin_ns_ = std::min(origin_ns_, bar.begin_ns);
+    for (const auto& [chip, cycles] : first_cycles_)
+      if (const auto raw_ns = clock.raw_ns(chip, cycles)) origin_ns_ = std::min(origin_ns_, *raw_ns);
   }
-  bool known(uint32_t chip) const { return origin_.contains(chip); }
+  bool known(uint32_t chip) const { return first_cycles_.contains(chip); }
   double ns(uint32_t chip, uint64_t cycles) const {
-    return (static_cast<double>(cycles) - static_cast<double>(origin_.at(chip))) * 1000.0 / run_.mhz(chip);
+    if (const auto raw_ns = clock_.raw_ns(chip, cycles)) return of_host(*raw_ns);
+    return (static_cast<double>(cycles) - static_cast<double>(first_cycles_.at(chip))) * 1000.0 /
+           run_.mhz(chip);
+  }
+  double of_host(uint64_t raw_ns) const {
+    return static_cast<double>(static_cast<int64_t>(raw_ns - origin_ns_));
+  }
+  // Whether a chip counts from its own first zone beside others that do not.
+  bool mixed(const HostBars& host) const {
+    size_t own = 0;
+    for (const auto& [chip, cycles] : first_cycles_) own += !clock_.raw_ns(chip, cycles);
+    return own > 0 && (own < first_cycles_.size() || !host.bars().empty());
   }
 
  private:
   const Run& run_;
-  std::map<uint32_t, uint64_t> origin_;
+  const CommonTime& clock_;
+  std::map<uint32_t, uint64_t> first_cycles_;
+  uint64_t origin_ns_ = ~uint64_t{0};
 };
 
 class Lanes {
@@ -88,16 +106,19 @@ class Lanes {
     return key;
   }
   const std::map<LaneKey, std::vector<Shown>>& all() const { return lanes_; }
-  // Each chip's row of programs stands in front of its lanes.
+  // The host's lanes stand in front of the chips, each chip's row of programs in front of its lanes.
+  void behind(size_t host_lanes) { host_lanes_ = host_lanes; }
+  size_t host_lanes() const { return host_lanes_; }
   size_t number_of(const LaneKey& key) const {
     std::set<uint32_t> chips;
     for (const auto& [lane, shown] : lanes_)
       if (lane <= key) chips.insert(std::get<0>(lane));
-    return static_cast<size_t>(std::distance(lanes_.begin(), lanes_.find(key))) + chips.size();
+    return static_cast<size_t>(std::distance(lanes_.begin(), lanes_.find(key))) + chips.size() + host_lanes_;
   }
 
  private:
   std::map<LaneKey, std::vector<Shown>> lanes_;
+  size_t host_lanes_ = 0;
 };
 
 std::string size_of(const shm::LossRecord& r) {
@@ -108,7 +129,7 @@ std::string size_of(const shm::LossRecord& r) {
 }
 
 // Columns: lane, begin and length in ns (length null: no end is known), what it is.
-void put_losses(const Run& run, const ChipTime& time, Lanes& lanes, json& data) {
+void put_losses(const Run& run, const PageTime& time, Lanes& lanes, json& data) {
   std::vector<std::pair<LaneKey, const shm::LossRecord*>> shown;
   for (const shm::LossRecord& r : run.account.losses)
     if (time.known(r.device) && shown.size() < kMostLosses) shown.emplace_back(lanes.of_loss(r), &r);
@@ -124,7 +145,7 @@ void put_losses(const Run& run, const ChipTime& time, Lanes& lanes, json& data) 
 }
 
 // One list a chip: begin in ns, bound in ns; each holds until the next begins.
-void put_clocks(const ClockBounds& clocks, const ChipTime& time, json& data) {
+void put_clocks(const ClockBounds& clocks, const PageTime& time, json& data) {
   data["bounds"] = json::object();
   for (const auto& [chip, stretches] : clocks.chips()) {
     if (!time.known(chip)) continue;
@@ -140,7 +161,9 @@ json palette_of(std::string_view processor) {
   json palette = json::array();
   for (int kind = 0; kind < kProgramKind; ++kind)
     palette.push_back(css_colour(colour_by_kind(static_cast<ZoneKind>(kind), processor)));
-  palette.push_back(css_colour(draw::kProgramColour));
+  for (const uint32_t rgb :
+       {draw::kProgramColour, draw::kHostColour, draw::kLockColour, draw::kWaitColour, draw::kFrameColour})
+    palette.push_back(css_colour(rgb));
   return palette;
 }
 
@@ -150,7 +173,7 @@ std::string lane_name(const LaneKey& key, bool logged) {
          " " + processor_name({x, y, risc, twin});
 }
 
-void put_lanes(const Lanes& lanes, const Run& run, json& data) {
+void put_lanes(const Lanes& lanes, const HostBars& host, const Run& run, json& data) {
   const bool captured = std::any_of(run.devices.begin(), run.devices.end(),
                                     [](const auto& one) { return !one.second.name.empty(); });
   data["palettes"] = json::object();
@@ -160,6 +183,7 @@ void put_lanes(const Lanes& lanes, const Run& run, json& data) {
     data["laneprocessors"].push_back(processor);
     data["palettes"].emplace(processor, palette_of(processor));
   };
+  for (const std::string& name : host.lanes()) add_lane(name, kHostRow);
   for (const auto& [key, shown] : lanes.all()) {
     const auto device = run.devices.find(std::get<0>(key));
     const bool logged = captured && device != run.devices.end() && device->second.name.empty();
@@ -206,6 +230,10 @@ class BarNames {
     if (fresh) put(name.empty() ? "program" : name, "", kProgramKind);
     return number->second;
   }
+  // Before all others.
+  void put_host(const HostBars& host) {
+    for (const HostBarName& n : host.names()) put(n.name, n.source, kHostKinds + static_cast<int>(n.kind));
+  }
 
  private:
   uint16_t next() const { return static_cast<uint16_t>(names_.size()); }
@@ -236,11 +264,35 @@ ProgramsOfChips programs_of(const ZoneKeeper& keeper, const Run& run,
   return all;
 }
 
-void put_spans(const Lanes& lanes, const ProgramsOfChips& programs, const ChipTime& time, const Run& run,
-               const std::function<std::string(int64_t)>& op_name, json& data) {
+// The row of the table that a zone of the host side launches.
+class HostOps {
+ public:
+  HostOps(const Run& run, const std::function<int64_t(const DeviceOp&)>& op_index) {
+    for (const DeviceOp& op : run.ops) rows_.try_emplace({op.launch.chip, op.launch.host_id}, op_index(op));
+  }
+  int64_t row_of(const std::optional<HostOp>& op) const {
+    const auto found = op ? rows_.find({op->chip, op->host_id}) : rows_.end();
+    return found == rows_.end() ? -1 : found->second;
+  }
+
+ private:
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> rows_;
+};
+
+void put_host(const HostBars& host, const HostOps& ops, const PageTime& time, Bars& bars) {
+  for (const HostBar& b : host.bars())
+    bars.add(static_cast<uint16_t>(b.lane), time.of_host(b.begin_ns), time.of_host(b.end_ns),
+             static_cast<uint16_t>(b.name), ops.row_of(b.op), b.depth);
+}
+
+void put_spans(const Lanes& lanes, const ProgramsOfChips& programs, const HostBars& host, const HostOps& ops,
+               const PageTime& time, const Run& run, const std::function<std::string(int64_t)>& op_name,
+               json& data) {
   Bars bars;
   BarNames names(run, data);
-  uint16_t lane = 0;
+  names.put_host(host);
+  put_host(host, ops, time, bars);
+  auto lane = static_cast<uint16_t>(lanes.host_lanes());
   std::optional<uint32_t> chip;
   for (const auto& [where, shown] : lanes.all()) {
     if (chip != std::get<0>(where)) {
@@ -267,24 +319,34 @@ void put_spans(const Lanes& lanes, const ProgramsOfChips& programs, const ChipTi
 }  // namespace
 
 void put_timeline(const ZoneKeeper& keeper, const Run& run, const ClockBounds& clocks,
+                  const CommonTime& clock, const HostBars& host,
                   const std::function<int64_t(const DeviceOp&)>& op_index,
                   const std::function<std::string(int64_t)>& op_name, json& data) {
   for (const char* list : {"lanes", "laneprocessors", "zonenames", "losses"}) data[list] = json::array();
   data["losscolour"] = css_colour(draw::kLossColour);
   data["zones"] = nullptr;
-  data["zonenote"] = keeper.dropped_launches()
-                         ? "those of the longest programs; " + std::to_string(keeper.dropped_launches()) +
-                               " shorter ones are left out"
-                         : "";
+  std::string note;
+  if (keeper.dropped_launches())
+    note = "those of the longest programs; " + std::to_string(keeper.dropped_launches()) +
+           " shorter ones are left out";
+  if (host.left_out())
+    note += (note.empty() ? "" : "; ") + std::to_string(host.left_out()) +
+            " shorter zones of the host side are left out";
+  data["zonenote"] = note;
   if (keeper.kept() == 0) return;
   std::map<Launch, int64_t, LaunchLess> op_of;
   for (const DeviceOp& op : run.ops) op_of[op.launch] = op_index(op);
-  const ChipTime time(run, keeper);
+  const PageTime time(run, keeper, clock, host);
+  if (time.mixed(host))
+    data["zonenote"] = note + (note.empty() ? "" : "; ") +
+                       "a chip without a clock model counts from its own first zone, beside no other clock";
   Lanes lanes(keeper, op_of);
+  lanes.behind(host.lanes().size());
   put_losses(run, time, lanes, data);
   put_clocks(clocks, time, data);
-  put_lanes(lanes, run, data);
-  put_spans(lanes, programs_of(keeper, run, op_index), time, run, op_name, data);
+  put_lanes(lanes, host, run, data);
+  put_spans(lanes, programs_of(keeper, run, op_index), host, HostOps(run, op_index), time, run, op_name,
+            data);
 }
 
 }  // namespace ttc::tools

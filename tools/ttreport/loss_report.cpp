@@ -160,6 +160,7 @@ class LossReport : public Report {
     out.append(as_json_ ? all_as_json(view, complaints) : all_as_text(view));
     out.commit();
     for (const std::string& c : complaints) say(ReportExit::kOk, c);
+    for (const std::string& r : source->remarks()) say(ReportExit::kOk, r);
     return complaints.empty() ? ReportExit::kOk : ReportExit::kSourceDamaged;
   }
 

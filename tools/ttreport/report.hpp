@@ -44,5 +44,6 @@ std::unique_ptr<Report> make_html_report();
 std::unique_ptr<Report> make_host_report();
 std::unique_ptr<Report> make_files_report();
 std::unique_ptr<Report> make_sql_report();
+std::unique_ptr<Report> make_stragglers_report();
 
 }  // namespace ttc::tools

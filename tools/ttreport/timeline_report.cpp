@@ -62,6 +62,7 @@ class TimelineReport : public Report {
     const bool absent = chip_ >= 0 && pipeline.markers() == 0 && frames.markers() == 0;
     if (!absent || !whole) out.commit();
     for (const std::string& c : complaints) say(code, c);
+    for (const std::string& r : source->remarks()) say(code, r);
     for (const std::string& n : frames.remarks()) say(code, n);
     for (const std::string& n : timeline.remarks()) say(code, n);
     for (const std::string& n : name_remarks) say(code, n);

@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kLongestNumbers = 400;  // an event without texts
 
 constexpr uint32_t kFirstRowTid = 1u << 24;  // tids of rows; those of lanes are below
+constexpr uint32_t kFirstHostRowTid = 1u << 25;
 constexpr const char* kKindNames[] = {"firmware", "kernel", "dispatch", "profiler", "user", "event"};
 
 char* put_text(char* at, std::string_view text) {
@@ -82,7 +83,7 @@ void Chrome::metadata(const char* what, uint64_t pid, uint32_t tid, const std::s
 
 void Chrome::device(const Session& s) {
   metadata("process_name", s.chip + 1, 0,
-           R"("name":"chip )" + std::to_string(s.chip) + " (" + draw::for_json(s.arch) + ", " +
+           R"("name":")" + draw::for_json(s.title()) + " (" + draw::for_json(s.arch) + ", " +
                draw::for_json(s.device) + ")\"");
   metadata("process_sort_index", s.chip + 1, 0, R"("sort_index":)" + std::to_string(s.chip));
 }
@@ -237,6 +238,17 @@ void Chrome::put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint6
   out_.advance(static_cast<size_t>(at - start));
 }
 
+void Chrome::put_span(uint64_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
+                      const std::string& rest) {
+  char* const start = out_.room(kLongestNumbers + rest.size());
+  char* at = put_number(put_text(start, ",\n{\"ph\":\"X\",\"pid\":"), pid);
+  at = put_number(put_text(at, R"(,"tid":)"), tid);
+  at = put_us(put_text(at, R"(,"ts":)"), begin_ns);
+  at = put_us(put_text(at, R"(,"dur":)"), end_ns - begin_ns);
+  at = put_text(at, rest);
+  out_.advance(static_cast<size_t>(at - start));
+}
+
 constexpr const char* kCategories[] = {R"(program")", R"(profiler record")", R"(loss","cname":"terrible")",
                                        R"(noc")"};
 // The names of colours are Catapult's; other readers choose by the event's name.
@@ -246,13 +258,7 @@ void Chrome::span(const TimelineRow& row, const TimelineSpan& span) {
     for (const EventField& field : span.fields) fields.field(field);
   const std::string rest = R"(,"name":")" + draw::for_json(span.name) + R"(","cat":")" +
                            kCategories[static_cast<size_t>(row.kind)] + std::move(fields).as_args() + "}";
-  char* const start = out_.room(kLongestNumbers + rest.size());
-  char* at = put_number(put_text(start, ",\n{\"ph\":\"X\",\"pid\":"), row.chip + 1);
-  at = put_number(put_text(at, R"(,"tid":)"), tid_of(row));
-  at = put_us(put_text(at, R"(,"ts":)"), span.begin_ns);
-  at = put_us(put_text(at, R"(,"dur":)"), span.end_ns - span.begin_ns);
-  at = put_text(at, rest);
-  out_.advance(static_cast<size_t>(at - start));
+  put_span(row.chip + 1, tid_of(row), span.begin_ns, span.end_ns, rest);
   for (const uint64_t flow : span.flows) put_flow('s', row.chip + 1, tid_of(row), span.begin_ns, flow);
   if (span.from) put_flow('f', row.chip + 1, tid_of(row), span.begin_ns, span.from);
 }
@@ -284,6 +290,9 @@ void Chrome::note(uint32_t chip, uint64_t ns, const std::string& text) {
 
 // --- the workload's host side
 
+// Places: a thread's own, what it waited for, then what is of the process.
+constexpr uint64_t kPlacesOfThread = 1 + RowPacker::kMostRows;
+
 void Chrome::host_process(const HostProcess& process) {
   constexpr int kAboveChips = -1'000'000;
   process_pids_.resize(std::max<size_t>(process_pids_.size(), process.number + 1));
@@ -296,7 +305,8 @@ void Chrome::host_process(const HostProcess& process) {
 void Chrome::host_thread(const HostThread& thread) {
   const uint64_t pid = process_pids_[thread.process];
   metadata("thread_name", pid, thread.tid, R"("name":")" + draw::for_json(thread.name) + "\"");
-  metadata("thread_sort_index", pid, thread.tid, R"("sort_index":)" + std::to_string(thread.number));
+  metadata("thread_sort_index", pid, thread.tid,
+           R"("sort_index":)" + std::to_string(thread.number * kPlacesOfThread));
 }
 
 // `rest`: further members, each with a comma in front.
@@ -313,8 +323,7 @@ void Chrome::put_host(char phase, const HostThread& thread, uint64_t ns, std::st
 
 void Chrome::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
   const HostSource& source = zone.source;
-  std::string same =
-      R"(,"name":")" + draw::for_json(zone.name.empty() ? source.name : zone.name) + R"(","cat":"host")";
+  std::string same = R"(,"name":")" + draw::for_json(zone.shown_name()) + R"(","cat":"host")";
   if (!source.file.empty())
     same += R"(,"loc":")" + draw::for_json(source.file) + ":" + std::to_string(source.line) + "\"";
   Members all;
@@ -343,6 +352,25 @@ void Chrome::host_message(const HostThread& thread, uint64_t ns, std::string_vie
 
 void Chrome::host_value(const HostPlot& plot, uint64_t ns, double value) {
   put_value(process_pids_[plot.process], ns, draw::for_json(plot.name), value);
+}
+
+void Chrome::host_row(const HostRow& row) {
+  constexpr uint64_t kBehindThreads = uint64_t{1} << 30;
+  const uint64_t pid = process_pids_[row.process];
+  const uint32_t tid = kFirstHostRowTid + row.number;
+  const uint64_t place =
+      row.thread ? row.thread->number * kPlacesOfThread + 1 + row.rank : kBehindThreads + row.number;
+  metadata("thread_name", pid, tid, R"("name":")" + draw::for_json(row.name) + "\"");
+  metadata("thread_sort_index", pid, tid, R"("sort_index":)" + std::to_string(place));
+}
+
+void Chrome::host_span(const HostRow& row, const HostSpan& span) {
+  Members fields;
+  if (arguments_)
+    for (const EventField& field : span.fields) fields.field(field);
+  put_span(process_pids_[row.process], kFirstHostRowTid + row.number, span.begin_ns, span.end_ns,
+           R"(,"name":")" + draw::for_json(span.name) + R"(","cat":")" + span.label + '"' +
+               std::move(fields).as_args() + "}");
 }
 
 }  // namespace ttc::tools

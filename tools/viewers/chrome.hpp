@@ -4,7 +4,7 @@
 //   X   a zone, in the order of starts; B, E where start and end came in different launches' words; programs of a
 //       chip and losses of a lane, in rows of their own
 //   host threads are threads of their processes above the chips: B, E, and i for messages; s, f from an op's zone to its
-//   first program. A reader that goes by names and arguments ends no zone whose E says more: what came late is an i.
+//   first program; frames and locks are X of rows of their own. A reader that goes by names and arguments ends no zone whose E says more: what came late is an i.
 //
 //   i   data, events, flaws     C  counters     M  names and order of lanes     s, f  from a program to its cores
 //
@@ -37,6 +37,8 @@ class Chrome : public TimelineWriter {
   void host_end(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_message(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_value(const HostPlot& plot, uint64_t ns, double value) override;
+  void host_row(const HostRow& row) override;
+  void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override {}
 
  private:
@@ -53,6 +55,8 @@ class Chrome : public TimelineWriter {
   void put_end(const TimelineLane& lane, uint64_t ns, const ZoneStep& step);
   void name_lane(const TimelineLane& lane, const std::string& name, uint32_t tid, unsigned place);
   void begin_aside(const TimelineLane& lane);
+  // An X; `rest`: its further members, with a comma in front, and the closing brace.
+  void put_span(uint64_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns, const std::string& rest);
   void put_host(char phase, const HostThread& thread, uint64_t ns, std::string_view rest);
   void put_value(uint64_t pid, uint64_t ns, const std::string& name, double value);
   void put_flow(char phase, uint64_t pid, uint32_t tid, uint64_t ns, uint64_t flow);

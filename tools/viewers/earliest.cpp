@@ -45,8 +45,19 @@ class WindowSearch : public TimelineWriter {
   void note(uint32_t, uint64_t ns, const std::string&) override {
     if (counters_) take(ns);
   }
-  void host_begin(const HostThread&, const HostZoneBegin& zone) override {
+  void host_begin(const HostThread& thread, const HostZoneBegin& zone) override {
     if (counters_) take(zone.ns);
+    if (window_.of == TimeWindow::Of::zone)
+      open_[kHostThreads + thread.number].push_back({zone.ns, zone.shown_name() == window_.name});
+  }
+  void host_end(const HostThread& thread, uint64_t ns, std::string_view) override {
+    const auto open = open_.find(kHostThreads + thread.number);
+    if (open == open_.end() || open->second.empty()) return;
+    if (open->second.back().wanted) match({open->second.back().begin_ns, ns});
+    open->second.pop_back();
+  }
+  void host_span(const HostRow&, const HostSpan& span) override {
+    if (counters_) take(span.begin_ns);
   }
   void host_message(const HostThread&, uint64_t ns, std::string_view) override {
     if (counters_) take(ns);
@@ -95,6 +106,8 @@ class WindowSearch : public TimelineWriter {
       }
     }
   }
+
+  static constexpr uint64_t kHostThreads = uint64_t{1} << 40;  // keys of open_; those of lanes are below
 
   bool counters_;
   const TimeWindow& window_;
@@ -211,16 +224,19 @@ void find_window(const TimeWindow& w, const std::vector<std::string>& from, unsi
   const auto timeline =
       run_search(std::move(writer), from, wait_ms, filter, options.metal_date, ~uint64_t{0});
   options.earliest_ns = search.found.ns.value_or(0);
-  options.window_begin_ns = w.begin_ns;
+  options.window_begin_ns = static_cast<int64_t>(w.begin_ns);
   options.window_length_ns = w.length_ns;
   const bool any_program = w.of == TimeWindow::Of::program && w.number == 0;
   if (w.of == TimeWindow::Of::time || (any_program && search.first.empty())) return;
   if (search.first.size() < w.nth) throw program::UsageError(not_there(w, search));
   const auto [begin_ns, end_ns] = search.first[w.nth - 1];
   const uint64_t margin_ns = (end_ns - begin_ns) / 20 + 1;
-  const uint64_t begin = begin_ns - options.earliest_ns;
-  options.window_begin_ns = begin - std::min(begin, margin_ns);
-  options.window_length_ns = end_ns - options.earliest_ns + margin_ns - options.window_begin_ns;
+  // A zone of the host side may begin before the first marker.
+  options.window_begin_ns = static_cast<int64_t>(begin_ns - std::min(begin_ns, margin_ns)) -
+                            static_cast<int64_t>(options.earliest_ns);
+  if (w.of != TimeWindow::Of::zone) options.window_begin_ns = std::max<int64_t>(options.window_begin_ns, 0);
+  options.window_length_ns = static_cast<uint64_t>(
+      static_cast<int64_t>(end_ns + margin_ns - options.earliest_ns) - options.window_begin_ns);
 }
 
 }  // namespace ttc::tools

@@ -12,7 +12,7 @@ namespace ttc::tools {
 
 // "2ms,100us": begin after the earliest marker, and length, by the rule of collector/program/units.hpp. "op:17",
 // "op:17#2": the program of this host id, the second of it. "zone:NAME", "zone:NAME#3": the third zone of this name
-// by its begin. "step:2": what ran with this number of trace replay. Empty: the first program, or 100 us.
+// by its begin, of cores and of the host side's threads. "step:2": what ran with this number of trace replay. Empty: the first program, or 100 us.
 struct TimeWindow {
   enum class Of : uint8_t { time, program, zone, replay } of = Of::time;
   uint64_t begin_ns = 0, length_ns = 100'000;  // of time

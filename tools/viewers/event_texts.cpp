@@ -1,7 +1,5 @@
 #include "tools/viewers/event_texts.hpp"
 
-#include <charconv>
-
 #include "firmware_markers/perf_counter.hpp"
 
 namespace ttc::tools {
@@ -67,23 +65,6 @@ void describe_noc(const NocEvent& e, const markers::NocEventTable& table, EventT
 
 std::string core_name(unsigned x, unsigned y) {
   return "core " + at(static_cast<int>(x), static_cast<int>(y));
-}
-
-void append_number(std::string& to, uint64_t value) {
-  char digits[20];
-  to.append(digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
-}
-
-void append_fields(std::string& to, std::span<const EventField> fields) {
-  for (const EventField& f : fields) {
-    if (!to.empty()) to += ", ";
-    to += f.name;
-    to += ' ';
-    if (f.text.empty())
-      append_number(to, f.number);
-    else
-      to += f.text;
-  }
 }
 
 std::span<EventText> EventTexts::of(const FrameEvents& f) {

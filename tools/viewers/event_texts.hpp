@@ -9,21 +9,12 @@
 
 #include "firmware_markers/noc_event.hpp"
 #include "tools/pipeline/format.hpp"
+#include "tools/viewers/host/event_field.hpp"
 
 namespace ttc::tools {
 
 // As it is written everywhere: "core 1,2", NOC0 physical.
 std::string core_name(unsigned x, unsigned y);
-
-struct EventField {
-  const char* name;
-  uint64_t number = 0;
-  std::string text = {};  // instead of the number, unless empty
-};
-
-// In words behind what is there: "bytes 64, NoC 1".
-void append_number(std::string& to, uint64_t value);
-void append_fields(std::string& to, std::span<const EventField> fields);
 
 struct EventText {
   uint32_t marker = 0;  // index in its frame

@@ -10,7 +10,9 @@ namespace ttc::tools {
 namespace {
 
 constexpr double kLeft = 180, kWidth = 1000, kRight = 40, kTop = 64, kStep = 11, kGap = 5, kCoreGap = 9;
-constexpr uint32_t kRanksOfLane = 2 + RowPacker::kMostRows;
+constexpr size_t kLettersOfName = 32;
+constexpr uint32_t kRanksOfLane = 2 + RowPacker::kMostRows, kRanksOfThread = 1 + RowPacker::kMostRows,
+                   kBehindThreads = 1u << 30;
 constexpr double kNarrowest = 0.4;  // of what is drawn, so that it can be seen
 
 std::string duration(uint64_t ns) {
@@ -35,14 +37,14 @@ std::string fitting(const std::string& name, size_t letters) {
 
 SvgTimeline::SvgTimeline(Output& out, const FormatOptions& o)
     : out_(out),
-      begin_ns_(o.earliest_ns + o.window_begin_ns),
+      begin_ns_(o.earliest_ns + static_cast<uint64_t>(o.window_begin_ns)),
       end_ns_(begin_ns_ + o.window_length_ns),
       origin_ns_(o.earliest_ns) {}
 
 void SvgTimeline::device(const Session& s) {
   ++chips_;
-  title_ +=
-      (title_.empty() ? "chip " : ", chip ") + std::to_string(s.chip) + " (" + s.device + ", " + s.arch + ")";
+  title_ += (title_.empty() ? "" : ", ") + s.title() + " (" + s.device + ", " + s.arch + ")";
+  titles_[s.chip] = s.title();
 }
 
 void SvgTimeline::clock_known(uint32_t, bool cycles, const collect::ClockHead&) {
@@ -68,7 +70,7 @@ void SvgTimeline::row(const TimelineRow& row) {
 }
 
 void SvgTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
-  if (!in_window(span.begin_ns, span.end_ns)) return;
+  if (!in_window(span.begin_ns, span.end_ns) || !room()) return;
   Lane& own = rows_[row.number];
   std::string tip = span.name + ", " + duration(span.end_ns - span.begin_ns);
   for (const EventField& f : span.fields)
@@ -77,12 +79,14 @@ void SvgTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
   own.depth = 1;
 }
 
+bool SvgTimeline::room() {
+  if (++zones_ <= kMostZones) return true;
+  ++left_out_;
+  return false;
+}
+
 void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t depth, Flaw flaw) {
-  if (!in_window(zone.begin_ns, end_ns)) return;
-  if (++zones_ > kMostZones) {
-    ++left_out_;
-    return;
-  }
+  if (!in_window(zone.begin_ns, end_ns) || !room()) return;
   std::string tip =
       zone.label.name + ", " + duration(end_ns - zone.begin_ns) + ", host id " + std::to_string(zone.host_id);
   if (flaw != Flaw::none) tip += std::string(", ") + to_string(flaw);
@@ -94,10 +98,7 @@ void SvgTimeline::draw(Lane& lane, const OpenZone& zone, uint64_t end_ns, size_t
 
 void SvgTimeline::draw_mark(Lane& lane, uint64_t ns, const std::string& name, uint32_t rgb,
                             const std::string& tip) {
-  if (++zones_ > kMostZones) {
-    ++left_out_;
-    return;
-  }
+  if (!room()) return;
   lane.drawn.push_back({ns, ns, 0, rgb, name, tip, true});
   lane.depth = std::max(lane.depth, 1u);
 }
@@ -134,6 +135,93 @@ void SvgTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
   }
 }
 
+// --- the workload's host side
+
+void SvgTimeline::host_process(const HostProcess& process) {
+  processes_.resize(std::max<size_t>(processes_.size(), process.number + 1));
+  processes_[process.number] = process.name;
+}
+
+void SvgTimeline::host_thread(const HostThread& thread) {
+  host_lanes_.resize(std::max<size_t>(host_lanes_.size(), thread.number + 1));
+  Lane& lane = host_lanes_[thread.number];
+  lane.place = {-1, thread.process, thread.number * kRanksOfThread};
+  lane.name = processes_[thread.process] + " " + thread.name;
+}
+
+void SvgTimeline::host_row(const HostRow& row) {
+  host_rows_.resize(std::max<size_t>(host_rows_.size(), row.number + 1));
+  Lane& lane = host_rows_[row.number];
+  lane.place = {
+      -1, row.process,
+      row.thread ? row.thread->number * kRanksOfThread + 1 + row.rank : kBehindThreads + row.number};
+  lane.name = processes_[row.process] + " " + row.name;
+}
+
+void SvgTimeline::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
+  host_lanes_[thread.number].open_host.push_back(
+      {zone.ns, std::string(zone.shown_name()), std::string(title_of(zone.text))});
+}
+
+void SvgTimeline::draw_host(Lane& lane, const OpenHostZone& zone, uint64_t end_ns, const char* flaw) {
+  if (!in_window(zone.begin_ns, end_ns) || !room()) return;
+  std::string tip = zone.name + ", " + duration(end_ns - zone.begin_ns);
+  if (!zone.text.empty()) tip += ", " + zone.text;
+  if (*flaw) tip += std::string(", ") + flaw;
+  const auto depth = static_cast<uint32_t>(lane.open_host.size() - 1);
+  lane.drawn.push_back({zone.begin_ns, end_ns, depth, draw::kHostColour, zone.name, std::move(tip), false});
+  lane.depth = std::max(lane.depth, depth + 1);
+}
+
+void SvgTimeline::host_end(const HostThread& thread, uint64_t ns, std::string_view text) {
+  Lane& lane = host_lanes_[thread.number];
+  if (lane.open_host.empty()) return;
+  if (!text.empty()) lane.open_host.back().text.append(" ").append(title_of(text));
+  draw_host(lane, lane.open_host.back(), ns, "");
+  lane.open_host.pop_back();
+}
+
+void SvgTimeline::host_message(const HostThread& thread, uint64_t ns, std::string_view text) {
+  if (!in_window(ns, ns)) return;
+  const std::string title(title_of(text));
+  draw_mark(host_lanes_[thread.number], ns, title, draw::kEventColour, title);
+}
+
+void SvgTimeline::host_span(const HostRow& row, const HostSpan& span) {
+  if (!in_window(span.begin_ns, span.end_ns) || !room()) return;
+  Lane& lane = host_rows_[row.number];
+  std::string tip = span.name + ", " + duration(span.end_ns - span.begin_ns);
+  append_fields(tip, span.fields);
+  lane.drawn.push_back(
+      {span.begin_ns, span.end_ns, 0, colour_of(row.kind), span.name, std::move(tip), false});
+  lane.depth = 1;
+}
+
+// --- the picture
+
+void SvgTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {
+  if (in_window(ns, ns) && notes_.size() < kMostZones)
+    notes_.emplace_back(ns, (chips_ > 1 ? "chip " + std::to_string(chip) + ": " : "") + text);
+}
+
+// One line where several lie within its width: a host reset is of all cores.
+void SvgTimeline::draw_notes(draw::Svg& svg, double bottom) const {
+  constexpr double kHit = 3;  // what the pointer finds, in pixels
+  constexpr size_t kMostTexts = 8;
+  auto notes = notes_;
+  std::sort(notes.begin(), notes.end());
+  for (size_t i = 0; i < notes.size();) {
+    const double x = x_of(notes[i].first);
+    std::string tip;
+    size_t texts = 0;
+    for (; i < notes.size() && x_of(notes[i].first) < x + kHit; ++i)
+      if (++texts <= kMostTexts) tip += (tip.empty() ? "" : "\n") + notes[i].second;
+    if (texts > kMostTexts) tip += "\nand " + std::to_string(texts - kMostTexts) + " more";
+    svg.line({x, kTop - 8}, {x, bottom}, {{"stroke", draw::kDimInk}, {"stroke-dasharray", "3 2"}});
+    svg.rect({x - kHit / 2, kTop - 8, kHit, bottom - kTop + 8}, {{"fill-opacity", 0.0}}, tip);
+  }
+}
+
 double SvgTimeline::x_of(uint64_t ns) const {
   const uint64_t clipped = std::clamp(ns, begin_ns_, end_ns_);
   return kLeft + kWidth * static_cast<double>(clipped - begin_ns_) / static_cast<double>(end_ns_ - begin_ns_);
@@ -150,8 +238,10 @@ void SvgTimeline::draw_axis(draw::Svg& svg, double bottom) const {
 }
 
 void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
-  const std::string where = (chips_ > 1 ? "chip " + std::to_string(lane.place.chip) + " " : "") + lane.name;
-  svg.text({kLeft - 6, y + 8}, where, {{"text-anchor", "end"}});
+  const bool of_chip = chips_ > 1 && lane.place.chip >= 0;
+  const std::string where =
+      (of_chip ? titles_.at(static_cast<uint32_t>(lane.place.chip)) + " " : "") + lane.name;
+  svg.text({kLeft - 6, y + 8}, fitting(where, kLettersOfName), {{"text-anchor", "end"}});
   for (const Drawn& d : lane.drawn) {
     const double x = x_of(d.begin_ns), width = std::max(x_of(d.end_ns) - x, kNarrowest);
     const double top = y + (d.mark ? 0 : d.depth * kStep), height = d.mark ? kStep * lane.depth : kStep - 1;
@@ -166,10 +256,17 @@ void SvgTimeline::draw_lane(draw::Svg& svg, const Lane& lane, double y) const {
 
 std::vector<const SvgTimeline::Lane*> SvgTimeline::shown_lanes() {
   std::vector<const Lane*> shown;
-  for (const auto* lanes : {&rows_, &lanes_})
+  for (const auto* lanes : {&host_lanes_, &host_rows_, &rows_, &lanes_})
     for (const Lane& lane : *lanes)
       if (!lane.drawn.empty()) shown.push_back(&lane);
   std::sort(shown.begin(), shown.end(), [](const Lane* a, const Lane* b) { return a->place < b->place; });
+  const auto chips =
+      std::find_if(shown.begin(), shown.end(), [](const Lane* lane) { return lane->place.chip >= 0; });
+  const auto host = static_cast<size_t>(chips - shown.begin());
+  if (host > kMostHostLanes) {
+    left_out_host_ = host - kMostHostLanes;
+    shown.erase(shown.begin() + static_cast<ptrdiff_t>(kMostHostLanes), chips);
+  }
   return shown;
 }
 
@@ -190,13 +287,17 @@ void SvgTimeline::end() {
     for (const size_t aside : {0u, 1u})
       for (size_t depth = 0; depth < lane.open[aside].size(); ++depth)
         draw(lane, lane.open[aside][depth], end_ns_, depth + aside, Flaw::no_end);
+  for (Lane& lane : host_lanes_)
+    for (; !lane.open_host.empty(); lane.open_host.pop_back())
+      draw_host(lane, lane.open_host.back(), end_ns_, to_string(Flaw::no_end));
   std::vector<const Lane*> shown = shown_lanes();
   const size_t more = shown.size() > kMostLanes ? shown.size() - kMostLanes : 0;
   shown.resize(shown.size() - more);
   std::vector<double> tops;
   double y = kTop;
   for (size_t i = 0; i < shown.size(); ++i) {
-    const bool new_core = i > 0 && shown[i]->place.core != shown[i - 1]->place.core;
+    const bool new_core = i > 0 && (shown[i]->place.core != shown[i - 1]->place.core ||
+                                    shown[i]->place.chip != shown[i - 1]->place.chip);
     if (new_core) y += kCoreGap;
     tops.push_back(y);
     y += kStep * shown[i]->depth + kGap;
@@ -205,14 +306,17 @@ void SvgTimeline::end() {
   draw::Svg svg(kLeft + kWidth + kRight, height,
                 {{"font-family", "Helvetica,Arial,sans-serif"}, {"font-size", 10}, {"fill", draw::kInk}});
   svg.text({12, 20},
-           title_ + ": " + duration(end_ns_ - begin_ns_) + " from " + duration(begin_ns_ - origin_ns_) +
-               " after the first marker",
+           title_ + ": " + duration(end_ns_ - begin_ns_) + " from " +
+               duration(begin_ns_ < origin_ns_ ? origin_ns_ - begin_ns_ : begin_ns_ - origin_ns_) +
+               (begin_ns_ < origin_ns_ ? " before the first marker" : " after the first marker"),
            {{"font-size", 13}});
   draw_axis(svg, y);
+  draw_notes(svg, y);
   for (size_t i = 0; i < shown.size(); ++i) draw_lane(svg, *shown[i], tops[i]);
   if (shown.empty()) empty_ = where_markers_are();
   std::string foot = empty_;
   if (more) foot += std::to_string(more) + " more lanes have zones here (--core, --risc, --chip choose). ";
+  if (left_out_host_) foot += std::to_string(left_out_host_) + " more rows of the host side are not drawn. ";
   if (left_out_) foot += std::to_string(left_out_) + " zones are not drawn; a shorter --window shows them.";
   svg.text({12, height - 10}, foot, {{"fill", draw::kDimInk}});
   out_.append(std::move(svg).finish());

@@ -98,7 +98,10 @@ void Timeline::report_clock(uint32_t number, Chip& chip, bool cycles) {
 
 Timeline::Lane& Timeline::lane_of(Chip& chip, uint8_t x, uint8_t y, uint8_t risc, markers::CoreKind kind,
                                   device::Mode mode) {
+  Lane*& known = chip.known_lanes[((y * 17u + x) * 8 + risc) % std::size(chip.known_lanes)];
+  if (known && known->is.core_x == x && known->is.core_y == y && known->is.risc == risc) return *known;
   Lane& lane = chip.lanes[lane_key(x, y, risc)];
+  known = &lane;
   if (lane.is.processor.empty()) {
     lane.is = {lane_count_++,
                chip.session.chip,

@@ -14,8 +14,8 @@
 #include "tools/pipeline/format.hpp"
 #include "tools/viewers/event_texts.hpp"
 #include "tools/viewers/host/host_tracks.hpp"
+#include "tools/viewers/host/rows.hpp"
 #include "tools/viewers/programs.hpp"
-#include "tools/viewers/rows.hpp"
 #include "tools/viewers/zone_labels.hpp"
 #include "tools/viewers/zone_steps.hpp"
 
@@ -188,6 +188,8 @@ class Timeline : public Format {
     const collect::ClockMap* map = nullptr;  // of the device's first domain
     collect::HostTime bounds_told_until = 0;
     std::unordered_map<uint32_t, Lane> lanes;
+    Lane* known_lanes[512] =
+        {};  // of `lanes`, by a part of their key: a frame's lane is mostly found without a hash
     Counter counters[kChipCounters];
     uint64_t first_flow = 0, addressed_flows = 0;
     NocCoordinates noc;

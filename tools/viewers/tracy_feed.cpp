@@ -133,6 +133,7 @@ class Served {
     for (const std::string& note : frames.remarks()) tracy_->message(note);
     for (const std::string& note : timeline_->remarks()) tracy_->message(note);
     report_losses(*source);
+    for (const std::string& note : source->remarks()) tracy_->message(note);
     markers_ = pipeline.markers() + frames.markers();
     for (const std::string& note : name_remarks_) tracy_->message(note);
     complaints_ = source->complaints();

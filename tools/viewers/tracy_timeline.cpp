@@ -5,19 +5,16 @@
 #include <utility>
 
 #include "collector/draw/colours.hpp"
+#include "tools/viewers/tracy_ids.hpp"
 
 namespace ttc::tools {
+
+using namespace tracy_ids;
+
 namespace {
 
-constexpr uint32_t kOwnThread = 1, kFirstLane = 16;
 constexpr size_t kMostLanes = (tracy::kMostThreads - kFirstLane) / 2;
-constexpr uint32_t kNoteColour = 0x9fc5e8;
 constexpr uint64_t kMayGoBackNs = 2'000'000'000;  // servers take 2^31 ns for a wrap of the counter
-constexpr uint64_t kFirstPlot = 0x100, kFirstHostPlot = uint64_t{1} << 32;
-constexpr uint32_t kFirstRowThread = 1u << 28;   // ids of the threads of rows; those of lanes are below
-constexpr uint32_t kFirstHostThread = 1u << 29;  // and those of the host side are above
-constexpr int32_t kFirstHostRank = -(1 << 30);   // in front of the chips
-constexpr uint32_t kMessageColour = 0xdddddd;
 constexpr size_t kFlaws = 4;
 
 // Lanes stand in this order; a chip's rows before its cores, a lane's behind it.
@@ -63,8 +60,8 @@ void TracyTimeline::device(const Session& s) {
   client_.answer();
   chips_[s.chip] = s;
   own_message(latest_ns_,
-              "chip " + std::to_string(s.chip) + ": " + s.device + ", " + s.arch + ", " + s.board +
-                  ", AICLK " + std::to_string(s.aiclk_mhz) + " MHz, profiler layout " + s.layout,
+              s.title() + ": " + s.device + ", " + s.arch + ", " + s.board + ", AICLK " +
+                  std::to_string(s.aiclk_mhz) + " MHz, profiler layout " + s.layout,
               kNoteColour);
   if (!dialect_.has(tracy::Item::gpu_marker)) return;
   std::set<uint8_t> columns, rows;
@@ -78,14 +75,13 @@ void TracyTimeline::device(const Session& s) {
 
 void TracyTimeline::clock_known(uint32_t chip, bool cycles, const collect::ClockHead&) {
   if (cycles)
-    own_message(latest_ns_, "chip " + std::to_string(chip) + ": no clock model; its times are device cycles",
-                kNoteColour);
+    own_message(latest_ns_, title_of(chip) + ": no clock model; its times are device cycles", kNoteColour);
 }
 
 void TracyTimeline::lane(const TimelineLane& is) {
   lanes_.resize(std::max<size_t>(lanes_.size(), is.number + 1));
   Lane& lane = lanes_[is.number];
-  lane.name = "chip " + std::to_string(is.chip) + " " + is.core() + " " + is.processor;
+  lane.name = title_of(is.chip) + " " + is.core() + " " + is.processor;
   lane.number = is.number;
   lane.chip = is.chip;
   lane.core_x = is.core_x;
@@ -218,27 +214,28 @@ void TracyTimeline::event(Row& row, const TimelineFrame& f, const ZoneStep& step
     }
   }
   text_ += ", ";
-  text_ += frame_text_;
+  text_.append(frame_text_, 0, frame_text_bytes_);
   stream_.thread(row.id);
   stream_.message(f.time_of(step), text_, tracy::colour(label.rgb));
 }
 
 std::string_view TracyTimeline::text_of(const TimelineFrame& f, const ZoneStep& step,
                                         const HostSemantics* more) {
-  text_ = frame_text_;
+  std::string& text = more ? text_ : frame_text_;
   if (more) {
     text_ = "host id ";
     append_number(text_, more->host_id.value_or(f.events.host_id));
     if (f.events.trace_counter) text_ += ", trace replay " + std::to_string(f.events.trace_counter);
     for (const std::string* part : {&more->name, &more->meta})
       if (!part->empty()) text_ += ", " + *part;
+  } else {
+    frame_text_.resize(frame_text_bytes_);
   }
   if (step.kind == ZoneStep::Kind::begin && step.other != kNoMarker) {
-    text_ += ", cycles ";
-    append_number(text_,
-                  f.events.markers[step.other].time_cycles - f.events.markers[step.marker].time_cycles);
+    text += ", cycles ";
+    append_number(text, f.events.markers[step.other].time_cycles - f.events.markers[step.marker].time_cycles);
   }
-  return text_;
+  return text;
 }
 
 void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
@@ -260,6 +257,7 @@ void TracyTimeline::frame(const TimelineLane& is, const TimelineFrame& f) {
     frame_text_ += ", trace replay ";
     append_number(frame_text_, f.events.trace_counter);
   }
+  frame_text_bytes_ = frame_text_.size();
   MarkerExtras extras(f);
   for (const ZoneStep& step : f.steps) {
     const uint64_t ns = f.time_of(step);
@@ -292,8 +290,7 @@ void TracyTimeline::value(const TimelineCounter& counter, uint64_t ns, double va
   std::string& name = plots_[key];
   stream_.thread(kOwnThread);
   if (name.empty()) {
-    name = "chip " + std::to_string(counter.chip) + " " + (counter.lane ? counter.lane->core() + " " : "") +
-           counter.name;
+    name = title_of(counter.chip) + " " + (counter.lane ? counter.lane->core() + " " : "") + counter.name;
     if (counter.name.find('/') == std::string::npos) name += " [" + counter.unit + "]";
     stream_.plot_config(key, true);
   }
@@ -302,13 +299,13 @@ void TracyTimeline::value(const TimelineCounter& counter, uint64_t ns, double va
 
 void TracyTimeline::row(const TimelineRow& row) {
   threads_[kFirstRowThread + row.number] =
-      "chip " + std::to_string(row.chip) + " " + (row.lane ? row.lane->core() + " " : "") + row.name;
+      title_of(row.chip) + " " + (row.lane ? row.lane->core() + " " : "") + row.name;
 }
 
-uint64_t TracyTimeline::location_of(const TimelineSpan& span) {
-  uint64_t& key = span_locations_[{span.label, span.rgb}];
+uint64_t TracyTimeline::location_of(const std::string& label, uint32_t rgb) {
+  uint64_t& key = span_locations_[{label, rgb}];
   if (key) return key;
-  return key = add_location({span.label, "", "?", 0, tracy::colour(span.rgb)});
+  return key = add_location({label, "", "?", 0, tracy::colour(rgb)});
 }
 
 // The last one is what further names share.
@@ -330,17 +327,23 @@ void TracyTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
     return;
   }
   const uint32_t id = kFirstRowThread + row.number;
-  text_.clear();
-  append_fields(text_, span.fields);
-  stream_.thread(id);
-  stream_.zone_begin(span.begin_ns, location_of(span));
-  if (span.name != span.label) stream_.zone_name(span.name);
-  stream_.zone_text(text_);
-  stream_.zone_end(span.end_ns);
+  put_span(id, span.begin_ns, span.end_ns, location_of(span.label, span.rgb),
+           span.name == span.label ? std::string_view() : span.name, span.fields);
   const int32_t rank = row.kind == SpanKind::addressed ? (rank_of(*row.lane) & ~15) + 15
                        : row.lane                      ? rank_of(*row.lane) + 1
                                   : static_cast<int32_t>((row.chip & 0x7ff) << 20 | row.rank);
   if (span_rows_.insert(row.number).second) stream_.thread_hint(id, rank);
+}
+
+void TracyTimeline::put_span(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, uint64_t location,
+                             std::string_view name, std::span<const EventField> fields) {
+  text_.clear();
+  append_fields(text_, fields);
+  stream_.thread(thread);
+  stream_.zone_begin(begin_ns, location);
+  if (!name.empty()) stream_.zone_name(name);
+  if (!text_.empty()) stream_.zone_text(text_);
+  stream_.zone_end(end_ns);
 }
 
 void TracyTimeline::own_message(uint64_t ns, const std::string& text, uint32_t rgb) {
@@ -353,91 +356,7 @@ void TracyTimeline::message(const std::string& text) {
 }
 
 void TracyTimeline::note(uint32_t chip, uint64_t ns, const std::string& text) {
-  own_message(ns, "chip " + std::to_string(chip) + ": " + text, kNoteColour);
-}
-
-// --- the workload's host side
-
-void TracyTimeline::host_process(const HostProcess& process) {
-  processes_.resize(std::max<size_t>(processes_.size(), process.number + 1));
-  processes_[process.number] = process.name + " (" + std::to_string(process.pid) + ")";
-  own_message(latest_ns_, "host process " + processes_[process.number], kNoteColour);
-}
-
-void TracyTimeline::host_thread(const HostThread& thread) {
-  host_rows_.resize(std::max<size_t>(host_rows_.size(), thread.number + 1));
-  HostRow& row = host_rows_[thread.number];
-  row.id = kFirstHostThread + thread.number;
-  threads_[row.id] = processes_[thread.process] + " " + thread.name;
-}
-
-void TracyTimeline::host_plot(const HostPlot& plot) {
-  const uint64_t key = kFirstHostPlot + plot.number;
-  plots_[key] = processes_[plot.process] + " " + plot.name;
-  stream_.thread(kOwnThread);
-  stream_.plot_config(key, false);
-}
-
-// What follows is of this thread. Null: a trace cannot hold that time.
-TracyTimeline::HostRow* TracyTimeline::host_row(const HostThread& thread, uint64_t ns) {
-  client_.answer();
-  HostRow& row = host_rows_[thread.number];
-  if (!can_show(ns)) return nullptr;
-  latest_ns_ = std::max(latest_ns_, ns);
-  row.last_ns = ns;
-  stream_.thread(row.id);
-  return &row;
-}
-
-uint64_t TracyTimeline::location_of(const HostSource& source) {
-  if (host_locations_.size() <= source.number) host_locations_.resize(source.number + 64);
-  uint64_t& key = host_locations_[source.number];
-  if (!key)
-    key = add_location(
-        {source.name, source.function, source.file.empty() ? "?" : source.file, source.line, {}});
-  return key;
-}
-
-void TracyTimeline::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
-  HostRow* const row = host_row(thread, zone.ns);
-  host_rows_[thread.number].open.push_back(row);
-  if (!row) {
-    ++left_out_host_;
-    return;
-  }
-  const uint64_t location = location_of(zone.source);
-  stream_.zone_begin(zone.ns, location);
-  if (!zone.name.empty())
-    stream_.zone_name(zone.name);
-  else if (location == tracy::kMostSourceLocations)
-    stream_.zone_name(zone.source.name);
-  if (!zone.text.empty()) stream_.zone_text(zone.text);
-  if (!std::exchange(row->known, true))
-    stream_.thread_hint(row->id, kFirstHostRank + static_cast<int32_t>(thread.number));
-}
-
-void TracyTimeline::host_end(const HostThread& thread, uint64_t ns, std::string_view text) {
-  std::vector<bool>& open = host_rows_[thread.number].open;
-  const bool shown = !open.empty() && open.back();
-  if (!open.empty()) open.pop_back();
-  if (!shown) return;
-  HostRow* const row = host_row(thread, ns);
-  if (!row) stream_.thread(host_rows_[thread.number].id);
-  if (!text.empty()) stream_.zone_text(text);
-  stream_.zone_end(row ? ns : host_rows_[thread.number].last_ns);
-}
-
-void TracyTimeline::host_message(const HostThread& thread, uint64_t ns, std::string_view text) {
-  if (host_row(thread, ns))
-    stream_.message(ns, text, tracy::colour(kMessageColour));
-  else
-    ++left_out_host_;
-}
-
-void TracyTimeline::host_value(const HostPlot& plot, uint64_t ns, double value) {
-  if (!can_show(ns)) return;
-  stream_.thread(kOwnThread);
-  stream_.plot(ns, kFirstHostPlot + plot.number, value);
+  own_message(ns, title_of(chip) + ": " + text, kNoteColour);
 }
 
 // A server lets go only when no thread has an open zone.

@@ -4,7 +4,7 @@
 // dialect has one. Tenstorrent's get a device context a core and device zones, as from tt-metal's own
 // profiler, which its lanes and heat map are made for; stock ones on request, for their statistics of GPU zones.
 // Device zones carry no text. Programs and losses are zones of threads of their own in every dialect, and threads of the
-// workload's host side are threads in front of the chips.
+// workload's host side, its frames and its locks are threads in front of the chips.
 //
 // Where a server has a limit (tracy server/TracyWorker.cpp) this is what happens, and a message says how
 // often:
@@ -51,6 +51,8 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void host_end(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_message(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_value(const HostPlot& plot, uint64_t ns, double value) override;
+  void host_row(const HostRow& row) override;
+  void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override;  // closes what a server needs closed
 
   // Of the reader, at the latest time so far.
@@ -72,7 +74,7 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
     Row main, aside;
     bool left_out = false;
   };
-  struct HostRow {  // a thread of the host side
+  struct HostLane {  // a thread of the host side
     uint32_t id = 0;
     bool known = false;      // to the server
     std::vector<bool> open;  // zones, innermost last: whether the server has it
@@ -90,10 +92,12 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   void event(Row& row, const TimelineFrame& frame, const ZoneStep& step, MarkerExtras& extras);
   std::string_view text_of(const TimelineFrame& frame, const ZoneStep& step, const HostSemantics* semantics);
   uint64_t location_of(const ZoneLabel& label, Flaw flaw, bool& overflown);
-  uint64_t location_of(const TimelineSpan& span);
+  uint64_t location_of(const std::string& label, uint32_t rgb);
+  void put_span(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, uint64_t location, std::string_view name,
+                std::span<const EventField> fields);
   uint64_t location_of(const HostSource& source);
   uint64_t add_location(tracy::SourceLocation location);
-  HostRow* host_row(const HostThread& thread, uint64_t ns);
+  HostLane* host_lane(const HostThread& thread, uint64_t ns);
   void own_message(uint64_t ns, const std::string& text, uint32_t rgb);
   std::string context_name(const Lane& lane) const;
 
@@ -108,6 +112,11 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   tracy::Stream& stream_;
   uint64_t init_begin_ns_;
   uint64_t latest_ns_;
+  std::string title_of(uint32_t chip) const {
+    const auto known = chips_.find(chip);
+    return known == chips_.end() ? chip_title(chip, {}, 0) : known->second.title();
+  }
+
   std::map<uint32_t, Session> chips_;
   std::vector<Lane> lanes_;                            // by number
   std::unordered_map<uint32_t, std::string> threads_;  // names, by id
@@ -115,14 +124,16 @@ class TracyTimeline : public TimelineWriter, private tracy::Names {
   std::vector<Context> contexts_;
   std::vector<uint32_t> location_keys_;  // by label and flaw: 1 + index below
   std::vector<tracy::SourceLocation> locations_;
-  std::set<uint32_t> span_rows_;                                         // that were sent to the server
+  std::set<uint32_t> span_rows_, host_span_rows_;                        // that were sent to the server
   std::map<std::pair<std::string, uint32_t>, uint64_t> span_locations_;  // by label and colour
   std::vector<std::string> processes_;                                   // names, by number
-  std::vector<HostRow> host_rows_;                                       // by number
+  std::vector<HostLane> host_lanes_;                                     // by number
   std::vector<uint64_t> host_locations_;                                 // keys, by source; 0: none yet
   std::unordered_map<uint64_t, std::string> plots_;                      // names, by key
-  std::string text_;                                                     // of the zone at hand
-  std::string frame_text_;                                               // of all zones of the frame at hand
+  std::string text_;                                                     // of the span at hand
+  std::string
+      frame_text_;  // of a zone of the frame at hand: what all have, of `frame_text_bytes_`, and its own
+  size_t frame_text_bytes_ = 0;
   uint64_t left_out_lanes_ = 0, left_out_late_ = 0, left_out_times_ = 0, left_out_spans_ = 0,
            left_out_host_ = 0, overflown_names_ = 0;
 };

@@ -24,7 +24,7 @@ const char* to_string(Flaw flaw) {
 // Its begin becomes a mark where no viewer has it yet; else it is closed where the lane was last.
 void ZoneSteps::give_up(const Open& zone) {
   if (zone.start == kNoMarker) {
-    steps_.push_back({Kind::end, Flaw::no_end, false, kNoMarker, kNoMarker});
+    put({Kind::end, Flaw::no_end, false, kNoMarker, kNoMarker});
   } else {
     steps_[zone.step].kind = Kind::mark;
     steps_[zone.step].flaw = Flaw::no_end;
@@ -39,8 +39,8 @@ void ZoneSteps::start(uint32_t index, uint16_t main_zone) {
   const uint16_t id = markers_[index].id;
   // A launch has begun: nothing of the one before it will end.
   if (id == main_zone && main_zone != 0 && !open_.empty() && open_.front().id == id) abandon();
-  open_.push_back({id, index, static_cast<uint32_t>(steps_.size()), markers_[index].time_cycles});
-  steps_.push_back({Kind::begin, Flaw::none, false, index, kNoMarker});
+  open_.push_back({id, index, static_cast<uint32_t>(count_), markers_[index].time_cycles});
+  put({Kind::begin, Flaw::none, false, index, kNoMarker});
 }
 
 void ZoneSteps::end(uint32_t index) {
@@ -48,15 +48,17 @@ void ZoneSteps::end(uint32_t index) {
   size_t at = open_.size();
   while (at > 0 && open_[at - 1].id != id) --at;
   if (at-- == 0) {
-    steps_.push_back({Kind::mark, Flaw::no_start, false, index, kNoMarker});
+    put({Kind::mark, Flaw::no_start, false, index, kNoMarker});
     return;
   }
   if (at + 1 < open_.size()) cross_above(at);
   const Open zone = open_[at];
-  open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
-  const auto step = static_cast<uint32_t>(steps_.size());
-  steps_.push_back(
-      {Kind::end, Flaw::none, false, index, zone.start, markers_[index].time_cycles - zone.at_cycles});
+  if (at + 1 == open_.size())
+    open_.pop_back();
+  else
+    open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
+  const auto step = static_cast<uint32_t>(count_);
+  put({Kind::end, Flaw::none, false, index, zone.start, markers_[index].time_cycles - zone.at_cycles});
   if (zone.start == kNoMarker) return;
   steps_[zone.step].other = index;
   if (zone.crossed) aside_.emplace_back(zone.step, step);
@@ -108,19 +110,21 @@ void ZoneSteps::settle_crossed(bool late) {
 std::span<const ZoneStep> ZoneSteps::of(std::span<const markers::Marker> markers, uint16_t main_zone,
                                         bool late) {
   markers_ = markers;
-  steps_.clear();
+  count_ = 0;
   if (late) std::swap(open_, kept_);
+  // A step a marker, and an end for each zone of an earlier frame that none of them ends.
+  if (const size_t most = markers.size() + open_.size(); steps_.size() < most) steps_.resize(most);
   for (uint32_t i = 0; i < markers.size(); ++i) {
     if (markers[i].type == MarkerType::zone_start)
       start(i, main_zone);
     else if (markers[i].type == MarkerType::zone_end)
       end(i);
     else
-      steps_.push_back({Kind::mark, Flaw::none, false, i, kNoMarker});
+      put({Kind::mark, Flaw::none, false, i, kNoMarker});
   }
   if (!open_.empty() || !aside_.empty()) settle_crossed(late);
   if (late) std::swap(open_, kept_);
-  return steps_;
+  return std::span(steps_).first(count_);
 }
 
 }  // namespace ttc::tools

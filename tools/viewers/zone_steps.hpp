@@ -49,6 +49,7 @@ class ZoneSteps {
     uint64_t at_cycles;
     bool crossed = false;  // a zone below it has ended
   };
+  void put(const ZoneStep& step) { steps_[count_++] = step; }
   void start(uint32_t index, uint16_t main_zone);
   void end(uint32_t index);
   void cross_above(size_t at);
@@ -58,8 +59,9 @@ class ZoneSteps {
 
   std::span<const markers::Marker> markers_;
   std::vector<Open> open_;
-  std::vector<Open> kept_;  // the lane's, while a late frame is examined
-  std::vector<ZoneStep> steps_;
+  std::vector<Open> kept_;       // the lane's, while a late frame is examined
+  std::vector<ZoneStep> steps_;  // as many as a frame can have; of them `count_`
+  size_t count_ = 0;
   std::vector<std::pair<uint32_t, uint32_t>> aside_;  // steps of begin and end
 };
 

@@ -5,6 +5,7 @@
 // again and better; one whose segment is final gets the same answer from every reader for ever.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,13 @@ class ClockMap {
   struct Converted {
     HostTime host = 0;
     Quality quality;
+  };
+  // How long after one marker another one was. What both times have in common, as the offset to host time, is no part
+  // of the bound.
+  struct Difference {
+    int64_t ticks = 0;
+    uint64_t bound = kNoBound;  // host ticks either way
+    BoundKind kind = BoundKind::none;
   };
   // Of consecutive markers.
   struct Run {
@@ -44,6 +52,8 @@ class ClockMap {
   // were read. It determines which of the counter's wraps and resets is meant (the marker must not be older than
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
+  // Of two markers of one tile. `seen_by` as above, for both.
+  Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const;
   // The same for many, `out` as long as `marker_times` (the same memory will do). Adds to `runs`.
   void convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
                std::vector<Run>& runs) const;
@@ -56,11 +66,21 @@ class ClockMap {
     uint64_t newest = 0;  // 64-bit time that the marker is not later than
   };
   Place place_of(HostTime seen_by) const;
+  void append(const ClockSegment& s);
+  std::optional<uint64_t> pace_bound(const ClockSegment& first, uint64_t from, const ClockSegment& last,
+                                     uint64_t to) const;
   const ClockSegment* holding(uint64_t cycles, size_t near) const;
   Converted outside(uint64_t cycles, uint32_t era, HostTime seen_by) const;
 
   ClockHead head_;
   std::vector<ClockSegment> segments_;  // by era, then cycles
+  // Up to the begin of each segment, host ticks: how much less or more host time can have passed than the segments in front
+  // have, by their pace errors; and how many of them have none.
+  struct Drift {
+    uint64_t ticks, unknown;
+  };
+  std::vector<Drift> drifts_;
+  std::vector<HostTime> begins_;  // of segments: what a search touches lies together
 };
 
 }  // namespace ttc::collect

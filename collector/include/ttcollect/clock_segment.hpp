@@ -10,6 +10,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -36,6 +37,7 @@ const char* to_string(BoundKind kind);
 
 enum ClockFlags : uint8_t {
   kFinalSegment = 1,  // will not change any more
+  // The other seven bits: how far the counter's pace can be from the segment's (pace_error()).
 };
 
 // Holds for markers with from_cycles <= cycles < to_cycles (64-bit device cycles):
@@ -96,6 +98,13 @@ static_assert(offsetof(ClockHead, version) == 0 && offsetof(ClockHead, domain) =
               offsetof(ClockHead, host_compare_ns) == 72 && offsetof(ClockHead, reserved1) == 80 &&
               sizeof(ClockHead) == 128 && std::is_trivially_copyable_v<ClockHead> &&
               std::is_standard_layout_v<ClockHead>);
+
+// How far the counter's pace is anywhere in the segment from the segment's own at most, as a share of it: 1e-6 is a
+// nanosecond in a millisecond. Conditional as the bound is. Nothing where there is no such limit, as where the counter
+// may have stood.
+std::optional<double> pace_error(const ClockSegment& s);
+// Rounded up by a fifth at most.
+void set_pace_error(ClockSegment& s, double share);
 
 // A body is foreign bytes: checks lengths, version, order, and that no field can make the arithmetic
 // overflow. Empty when it is sound.

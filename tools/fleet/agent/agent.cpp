@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "shm/segment.hpp"
 #include "tools/fleet/agent/clock_keeper.hpp"
+#include "tools/fleet/agent/host_segments.hpp"
 #include "tools/fleet/agent/orders.hpp"
 #include "tools/fleet/agent/publisher.hpp"
-#include "tools/fleet/agent/rows.hpp"
 #include "tools/fleet/agent/sender.hpp"
+#include "tools/fleet/rows/row_maker.hpp"
 #include "tools/reader/table_reader.hpp"
 #include "ttcollect/host_time.hpp"
 
@@ -66,7 +68,11 @@ class Agent {
         bus_(o.bus),
         clock_(bus_, publisher_, o.who),
         sender_(bus_, spool_, publisher_, o.who, o.stream),
-        orders_(bus_, clock_, {o.who, directory_, live_names(o.from), o.quiet}, [this] { return state(); }) {
+        host_segments_(live_names(o.from), host_),
+        rows_(host_),
+        orders_(
+            bus_, clock_, {o.who, directory_, live_names(o.from), o.quiet}, [this] { return state(); },
+            [this](uint64_t op) { return host_.codes().name_of(op); }) {
     if (goes_on_) lost_between();
   }
   ~Agent() { bus_.close(); }
@@ -79,6 +85,7 @@ class Agent {
       const int status = reader_.next(kLookMs);
       if (stop) stop_when_read(status);
       if (status == TTCOLLECT_LAPPED) lapped();
+      host_segments_.read();
       rows_.take(reader_.tables(), publisher_, [this](const OpRow& row) { orders_.op(row); });
       last_read_ns_ = collect::raw_now_ns();
       every_second();
@@ -127,9 +134,11 @@ class Agent {
     const uint64_t now = collect::monotonic_now_ns();
     if (now < next_batch_ns_) return;
     next_batch_ns_ = now + kBatchNs;
+    host_segments_.find();
     publisher_.flush();
     sender_.wake();
     orders_.send_progress();
+    note_op_names();
     if (now < next_state_ns_) return;
     next_state_ns_ = now + kStateNs;
     report_state();
@@ -137,6 +146,13 @@ class Agent {
 
   // The latest says it all, so that one that is not stored is not tried again. The sender's thread waits for its own.
   void report_state() { bus_.publish(rows_subject(o_.who, "state"), to_text(state())); }
+
+  // The dictionary is the reader's thread's own; states are asked for on others.
+  void note_op_names() {
+    std::vector<std::string> lines = host_.codes().lines();
+    const std::lock_guard lock(names_mutex_);
+    op_names_.swap(lines);
+  }
 
   AgentState state() const {
     AgentState s;
@@ -152,6 +168,10 @@ class Agent {
     s.rows_dropped = sender_.rows_dropped();
     s.spool_bytes = spool_.bytes(), s.spool_limit = spool_.limit();
     s.triggers = orders_.armed();
+    {
+      const std::lock_guard lock(names_mutex_);
+      s.op_names = op_names_;
+    }
     s.complaint = !spool_.complaint().empty() ? spool_.complaint() : sender_.complaint();
     return s;
   }
@@ -179,8 +199,12 @@ class Agent {
   Bus bus_;
   ClockKeeper clock_;
   Sender sender_;
-  Orders orders_;
+  HostSide host_;
+  HostSegments host_segments_;
   RowMaker rows_;
+  mutable std::mutex names_mutex_;
+  std::vector<std::string> op_names_;  // with names_mutex_
+  Orders orders_;
   std::atomic<bool> collecting_{false};
   uint64_t next_batch_ns_ = 0, next_state_ns_ = 0, stop_until_ns_ = 0, missed_bytes_ = 0;
   uint64_t last_read_ns_ = collect::raw_now_ns();

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "ttcollect/host_time.hpp"
@@ -114,6 +116,20 @@ void Dumps::cut(const std::string& id, uint64_t at_raw_ns, uint64_t last_ns, Ans
   keep_latest();
 }
 
+void Dumps::describe(const Answer& answer) const {
+  std::ofstream out(description_of(answer.id), std::ios::trunc);
+  out << to_text(answer);
+}
+
+std::optional<Answer> Dumps::described(const std::string& id) const {
+  std::ifstream in(description_of(id));
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string wrong;
+  auto answer = parse_answer(text, wrong);
+  std::error_code error;
+  return answer && fs::exists(path_of(id), error) ? answer : std::nullopt;
+}
+
 std::string Dumps::piece(const std::string& id, uint64_t offset, uint64_t length) const {
   const int fd = open(path_of(id).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return {};
@@ -140,7 +156,10 @@ std::string Dumps::list() const {
 void Dumps::keep_latest() const {
   const auto all = captures_in(directory_);
   std::error_code error;
-  for (size_t i = 0; i + kKept < all.size(); ++i) fs::remove(all[i].path(), error);
+  for (size_t i = 0; i + kKept < all.size(); ++i) {
+    fs::remove(all[i].path(), error);
+    fs::remove(description_of(all[i].path().stem().string()), error);
+  }
 }
 
 }  // namespace ttc::fleet

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ class Dumps {
 
   // Waits for `at_raw_ns` and cuts every ring there. The answer's id, bytes, digest and lateness, or why not.
   void cut(const std::string& id, uint64_t at_raw_ns, uint64_t last_ns, Answer& answer);
+  // Keeps the answer that was given beside what was cut, and finds it again; none: there is no such dump.
+  void describe(const Answer& answer) const;
+  std::optional<Answer> described(const std::string& id) const;
   // A piece as encode_chunk() has it; empty: there is no such dump, or nothing at that place.
   std::string piece(const std::string& id, uint64_t offset, uint64_t length) const;
   // Ids with their bytes, a line each.
@@ -25,6 +29,7 @@ class Dumps {
 
  private:
   std::string path_of(const std::string& id) const { return directory_ + "/" + id + ".ttc"; }
+  std::string description_of(const std::string& id) const { return directory_ + "/" + id + ".json"; }
   void keep_latest() const;
 
   const std::string directory_;

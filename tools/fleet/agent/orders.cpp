@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 constexpr uint64_t kSoonNs = 200'000'000;  // between a trigger and the instant that is cut at
 constexpr uint64_t kTriggeredLastNs = 10'000'000'000;
 constexpr uint64_t kMostLogBytes = 4 << 20;
+constexpr size_t kClockPoints = 64;  // of a dump
 
 std::string date() {
   const std::time_t now = std::time(nullptr);
@@ -28,12 +30,14 @@ std::string date() {
 
 }  // namespace
 
-Orders::Orders(Bus& bus, const ClockKeeper& clock, Place place, std::function<AgentState()> state)
+Orders::Orders(Bus& bus, const ClockKeeper& clock, Place place, std::function<AgentState()> state,
+               Triggers::NameOf name_of)
     : bus_(bus),
       clock_(clock),
       place_(std::move(place)),
       state_(std::move(state)),
       dumps_(place_.directory + "/dumps", place_.live_names),
+      triggers_(Triggers::kMinuteNs, std::move(name_of)),
       thread_([this] { run(); }) {
   const Identity& who = place_.who;
   bus.subscribe(job_subject(who.cluster, who.job), [this](const Message& m) { take(m); });
@@ -118,8 +122,11 @@ std::string Orders::answer_to(const Command& c) {
   Answer answer;
   answer.who = place_.who, answer.ok = true;
   switch (c.kind) {
-    case CommandKind::ls:
-      return to_text(state_());
+    case CommandKind::ls: {
+      AgentState state = state_();
+      state.op_names.clear();  // of use where rows are read; the stream has them
+      return to_text(state);
+    }
     case CommandKind::dump: {
       const auto at = clock_.raw_at(c.at_common_ns);
       if (!at) {
@@ -128,12 +135,21 @@ std::string Orders::answer_to(const Command& c) {
         break;
       }
       answer.bound_ns = clock_.now().bound_ns;
+      answer.late_ns =
+          static_cast<int64_t>(collect::raw_now_ns() - *at);  // below 0: the command came in time
       dumps_.cut(c.id, *at, c.last_ns, answer);
+      answer.clock = clock_.during(*at - std::min(*at, c.last_ns), *at, kClockPoints);
+      if (answer.ok) dumps_.describe(answer);
       log("dump " + c.id + ": " + (answer.ok ? std::to_string(answer.bytes) + " bytes" : answer.text));
       break;
     }
     case CommandKind::dumps:
       answer.text = dumps_.list();
+      break;
+    case CommandKind::describe:
+      if (auto known = dumps_.described(c.id)) return to_text(*known);
+      answer.ok = false;
+      answer.text = "it holds no such dump";
       break;
     case CommandKind::arm: {
       const std::lock_guard lock(rules_mutex_);

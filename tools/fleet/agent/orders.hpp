@@ -26,7 +26,9 @@ class Orders {
     std::vector<std::string> live_names;
     bool quiet = false;
   };
-  Orders(Bus& bus, const ClockKeeper& clock, Place place, std::function<AgentState()> state);
+  // `name_of`: as Triggers has it; from the thread that calls op().
+  Orders(Bus& bus, const ClockKeeper& clock, Place place, std::function<AgentState()> state,
+         Triggers::NameOf name_of);
   ~Orders();
 
   // From the reader's thread.

@@ -25,8 +25,9 @@ bool read_op(std::string_view text, TriggerRule& rule) {
   if (text == "*") return true;
   uint32_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  rule.host_id = id;
-  return error == std::errc() && end == text.data() + text.size();
+  const bool is_id = error == std::errc() && end == text.data() + text.size();
+  rule.op = is_id ? id : uint64_t{1} << 32 | code_of(text);
+  return !text.empty() && text.size() <= OpCodes::kMostLength;
 }
 
 bool read_percent(std::string_view text, double& percent) {
@@ -50,7 +51,7 @@ std::optional<TriggerRule> parse_trigger_rule(std::string_view text, std::string
   rule.text = text;
   if (what.starts_with("p99:")) {
     rule.kind = TriggerRule::Kind::p99;
-    if (!read_op(what.substr(4), rule)) return no("its op is neither a host id nor *");
+    if (!read_op(what.substr(4), rule)) return no("it names no op");
     if (!read_percent(limit, rule.percent)) return no("it needs a percentage above 0");
     return rule;
   }
@@ -114,15 +115,15 @@ bool Triggers::any(TriggerRule::Kind kind) const {
   return std::any_of(rules_.begin(), rules_.end(), [&](const TriggerRule& r) { return r.kind == kind; });
 }
 
-std::optional<std::string> Triggers::judge_minute(uint32_t host_id, Op& op) {
+std::optional<std::string> Triggers::judge_minute(uint64_t which, Op& op) {
   std::optional<std::string> why;
   if (op.now.total() >= kLeastNow && op.before.total() >= kLeastBefore) {
     const double now = op.now.quantile(kQuantile), before = op.before.quantile(kQuantile);
     for (const TriggerRule& r : rules_)
-      if (r.kind == TriggerRule::Kind::p99 && r.host_id.value_or(host_id) == host_id &&
+      if (r.kind == TriggerRule::Kind::p99 && r.op.value_or(which) == which &&
           now > before * (1 + r.percent / 100))
-        why = r.text + ": op " + std::to_string(host_id) + " took " + milliseconds_text(now) +
-              ", in the hour before " + milliseconds_text(before);
+        why = r.text + ": " + (name_of_ ? name_of_(which) : OpCodes().name_of(which)) + " took " +
+              milliseconds_text(now) + ", in the hour before " + milliseconds_text(before);
   }
   op.before.add(op.now);
   op.minutes.push_back(std::move(op.now));
@@ -153,11 +154,12 @@ std::optional<std::string> Triggers::step(const OpRow& row) {
 std::optional<std::string> Triggers::op(const OpRow& row) {
   std::optional<std::string> why = step(row);
   if (!any(TriggerRule::Kind::p99)) return why;
-  if (ops_.size() >= kMostOps && !ops_.contains(row.host_id)) return why;
-  Op& op = ops_[row.host_id];
+  const uint64_t which = op_of(row);
+  if (ops_.size() >= kMostOps && !ops_.contains(which)) return why;
+  Op& op = ops_[which];
   const uint64_t minute = row.begin_ns / minute_ns_;
   if (minute > op.minute) {
-    if (auto rose = op.now.empty() ? std::nullopt : judge_minute(row.host_id, op)) why = rose;
+    if (auto rose = op.now.empty() ? std::nullopt : judge_minute(which, op)) why = rose;
     op.minute = minute;
   }
   op.now.add(row.duration_ns);

@@ -1,12 +1,13 @@
 // Conditions on a rank's rows that make every rank of the job cut its flight recorder. Pure: time is the time of the rows.
 //
-//   p99:OP>5%   the 99th percentile of an op's last minute lies so much above that of its last hour; OP: a host id, or * for each
+//   p99:OP>5%   the 99th percentile of an op's last minute lies so much above that of its last hour; OP: a name, a host id, or * for each
 //   step>100ms  the time between the first ops of two replays of a trace
 //   lag>10ms    this rank ended its n-th op so much later than the first rank did
 #pragma once
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,14 +17,15 @@
 
 #include "tools/fleet/wire/batch.hpp"
 #include "tools/fleet/wire/control.hpp"
+#include "tools/fleet/wire/op_codes.hpp"
 
 namespace ttc::fleet {
 
 struct TriggerRule {
   enum class Kind : uint8_t { p99, step, lag };
   Kind kind = Kind::step;
-  std::string text;                 // as given
-  std::optional<uint32_t> host_id;  // p99; none: each
+  std::string text;            // as given
+  std::optional<uint64_t> op;  // p99; none: each
   double percent = 0;
   uint64_t ns = 0;
 };
@@ -53,7 +55,10 @@ class Triggers {
   static constexpr uint64_t kLeastNow = 100, kLeastBefore = 1000;  // ops, for a percentile to be one
   static constexpr size_t kMostOps = 256;
 
-  explicit Triggers(uint64_t minute_ns = kMinuteNs) : minute_ns_(minute_ns) {}
+  // `name_of`: of an op_of(), for sentences.
+  using NameOf = std::function<std::string(uint64_t op)>;
+  explicit Triggers(uint64_t minute_ns = kMinuteNs, NameOf name_of = {})
+      : minute_ns_(minute_ns), name_of_(std::move(name_of)) {}
 
   // Empty, or why not.
   std::string arm(const std::string& text);
@@ -75,12 +80,13 @@ class Triggers {
     uint16_t replay = 0;
     uint64_t begin_ns = 0;
   };
-  std::optional<std::string> judge_minute(uint32_t host_id, Op& op);
+  std::optional<std::string> judge_minute(uint64_t which, Op& op);
   std::optional<std::string> step(const OpRow& row);
 
   const uint64_t minute_ns_;
+  const NameOf name_of_;
   std::vector<TriggerRule> rules_;
-  std::unordered_map<uint32_t, Op> ops_;
+  std::unordered_map<uint64_t, Op> ops_;  // by op_of()
   std::map<uint8_t, Chip> chips_;
   std::deque<Progress> first_;  // who was first to have so many ops, by ops
 };

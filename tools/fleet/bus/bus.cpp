@@ -190,7 +190,14 @@ void Bus::open() {
   const natsStatus status = natsConnection_Connect(&fresh->connection, made);
   if (status == NATS_OK) came();
   if (status != NATS_OK && !(options_.patient && status == NATS_NOT_YET_CONNECTED)) {
-    const std::string why = words_of(status);
+    std::string why = words_of(status);
+    // What a server that refuses this side's certificate looks like from here: it hangs up in the middle of the greeting.
+    const bool hung_up =
+        why.find("Expected 'PONG', got ''") != std::string::npos || why.find("SSL_") != std::string::npos;
+    if (hung_up && why.find("handshake") == std::string::npos)
+      why += options_.certificate.empty()
+                 ? "; the server has hung up: does it want a certificate of this side (--cert, --key)?"
+                 : "; the server has hung up: is this side's certificate of an authority that it knows?";
     if (!options_.patient) throw BusError("the bus " + options_.url + " cannot be reached: " + why);
     note(why);
     return;
@@ -260,7 +267,8 @@ std::optional<Message> Bus::request(const std::string& subject, std::string_view
 }
 
 void Bus::ask_all(const std::string& subject, std::string_view data, uint64_t timeout_ns,
-                  const std::function<bool(const Message&)>& take) {
+                  const std::function<void(const Message&)>& take, const std::function<bool()>& enough) {
+  constexpr int64_t kLookAgainMs = 10;
   const auto now = client();
   if (!now) return;
   natsInbox* inbox = nullptr;
@@ -278,12 +286,14 @@ void Bus::ask_all(const std::string& subject, std::string_view data, uint64_t ti
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())
             .count();
-    if (left <= 0) return;
+    if (left <= 0 || enough()) return;
     natsMsg* message = nullptr;
-    if (natsSubscription_NextMsg(&message, made, left) != NATS_OK) return;
+    const natsStatus status = natsSubscription_NextMsg(&message, made, std::min<int64_t>(left, kLookAgainMs));
+    if (status == NATS_TIMEOUT) continue;
+    if (status != NATS_OK) return;
     const OwnedMessage owned(message);
     if (natsMsg_IsNoResponders(message)) return;
-    if (!take(taken(message))) return;
+    take(taken(message));
   }
 }
 
@@ -350,6 +360,16 @@ std::string Bus::ensure_stream(const std::string& stream, const std::string& sub
   const OwnedInfo of_what_was_made(made);
   if (status == NATS_OK) return {};
   return "stream " + stream + " is not there and cannot be made: " + words_of(status);
+}
+
+bool Bus::holds_its_beginning(const std::string& stream) {
+  const auto now = client();
+  if (!now) throw BusError("the bus is away");
+  jsStreamInfo* info = nullptr;
+  jsErrCode code{};
+  need(js_GetStreamInfo(&info, now->stream, stream.c_str(), nullptr, &code), "stream " + stream);
+  const OwnedInfo owned(info);
+  return info->State.FirstSeq <= 1;
 }
 
 void Bus::read_stream(const std::string& stream, const std::string& subjects, uint64_t since_ns,

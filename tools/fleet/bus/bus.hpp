@@ -64,9 +64,9 @@ class Bus {
   void publish(const std::string& subject, std::string_view data);  // may be lost; throws nothing
   // The answer; nothing: none came in time, and complaint() may say why.
   std::optional<Message> request(const std::string& subject, std::string_view data, uint64_t timeout_ns);
-  // Everybody's answers, until `timeout_ns` is over or `take`, which is called for each, says false.
+  // All answers, each to `take`, until `timeout_ns` is over or `enough`, which is called now and then.
   void ask_all(const std::string& subject, std::string_view data, uint64_t timeout_ns,
-               const std::function<bool(const Message&)>& take);
+               const std::function<void(const Message&)>& take, const std::function<bool()>& enough);
 
   enum class Stored : uint8_t { stored, again, refused, away };
   struct Outcome {
@@ -81,6 +81,8 @@ class Bus {
   // Makes the stream unless it is there; empty, or why not.
   std::string ensure_stream(const std::string& stream, const std::string& subjects,
                             const StreamLimits& limits);
+  // Whether the stream still holds its first message: limits remove the oldest. Throws BusError.
+  bool holds_its_beginning(const std::string& stream);
   // Reads what is stored under `subjects` from the beginning (or from `since_ns` of UTC) in its order, until nothing more is
   // stored or `take` says false. Throws BusError, also when nothing comes for half a minute although there is more.
   void read_stream(const std::string& stream, const std::string& subjects, uint64_t since_ns,

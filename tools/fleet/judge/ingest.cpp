@@ -18,6 +18,7 @@ uint64_t sum(const std::vector<Positions>& all) {
 
 bool Account::take(uint64_t from, uint64_t rows) {
   const uint64_t to = from + rows;
+  if (from_middle_ && rows_ == 0) next_ = before_ = from;
   if (from < next_) {
     // A batch whose answer was lost, and that was stored behind later ones, fills a gap.
     const auto gap = std::find_if(gaps_.begin(), gaps_.end(),
@@ -85,11 +86,12 @@ void Ingest::take(std::string_view subject, std::string_view data) {
   const bool fresh = known == numbers_.end();
   if (fresh && ranks_.size() >= kMostRanks) return refuse(subject, "there are too many ranks");
   std::optional<Batch> batch;
+  std::optional<AgentState> state;
   if (kind != "state") {
     batch = decode_batch(data, wrong);
     if (!batch) return refuse(subject, wrong);
     if (kind != name_of(batch->header.kind)) return refuse(subject, "its rows are of another kind");
-  } else if (!parse_state(data, wrong)) {
+  } else if (!(state = parse_state(data, wrong))) {
     return refuse(subject, wrong);
   }
   if (fresh) {
@@ -100,10 +102,12 @@ void Ingest::take(std::string_view subject, std::string_view data) {
   Rank& rank = ranks_[number];
   if (!batch) {
     rank.state = data;
+    for (const std::string& line : state->op_names) codes_.add_line(line);
     return;
   }
   const BatchHeader& h = batch->header;
-  if (rank.accounts[{h.session, h.epoch, h.kind}].take(h.position, h.rows)) rows_of(*batch, number);
+  Account& account = rank.accounts.try_emplace({h.session, h.epoch, h.kind}, from_middle_).first->second;
+  if (account.take(h.position, h.rows)) rows_of(*batch, number);
 }
 
 void Ingest::rows_of(const Batch& batch, uint32_t number) {
@@ -119,7 +123,8 @@ void Ingest::rows_of(const Batch& batch, uint32_t number) {
       for (const LossRow& l : losses) {
         const auto kind = static_cast<RowKind>(l.of_kind);
         if (l.precision == kExactRows && l.count <= ~uint64_t{0} - l.position)
-          rank.accounts[{l.session, l.epoch, kind}].declare_lost(l.position, l.count);
+          rank.accounts.try_emplace({l.session, l.epoch, kind}, from_middle_)
+              .first->second.declare_lost(l.position, l.count);
         else
           ++rank.card_losses;
       }
@@ -129,7 +134,7 @@ void Ingest::rows_of(const Batch& batch, uint32_t number) {
     case RowKind::clock: {
       const auto clocks = batch.rows<ClockRow>();
       for (const ClockRow& c : clocks)
-        if (c.how != kOfDeviceAlone) rank.clock = c;
+        if (c.how != kOfDeviceAlone) take_clock(rank, c);
       if (rows_.clocks) rows_.clocks(taken, clocks);
       return;
     }
@@ -139,14 +144,23 @@ void Ingest::rows_of(const Batch& batch, uint32_t number) {
   }
 }
 
-ClockOffset Ingest::common_at(const Rank& rank, uint64_t raw_ns) {
-  const ClockRow& c = rank.clock;
-  if (c.reference == 0 || c.how == 0 || c.bound_ns >> 62) return {};
-  const uint64_t age = raw_ns > c.raw_ns ? raw_ns - c.raw_ns : c.raw_ns - raw_ns;
-  constexpr uint64_t kMillion = 1'000'000;
-  const bool same = c.how == static_cast<uint8_t>(ClockSource::same_host);
-  const uint64_t drift = same ? 0 : age / kMillion * CommonClock::kDriftPpm + CommonClock::kDriftPpm;
-  return {c.offset_ns, c.bound_ns + drift, c.reference, static_cast<ClockSource>(c.how)};
+void Ingest::take_clock(Rank& rank, const ClockRow& c) {
+  if (c.reference == 0 || c.how == 0) return;
+  constexpr size_t kPoints = 1024;  // a quarter of an hour; rows of a rank come nearly in order of time
+  if (rank.clock.reference != c.reference) rank.clock = {c.reference, tools::ClockPoints(kPoints)};
+  if (c.how == static_cast<uint8_t>(ClockSource::same_host))
+    rank.clock.points.be_exact();
+  else
+    rank.clock.points.add({c.raw_ns, c.offset_ns, c.bound_ns});
+  rank.latest_clock = c;
+  reference_ = c.reference;
+}
+
+ClockOffset Ingest::common_at(const Rank& rank, uint64_t raw_ns) const {
+  if (rank.clock.reference != reference_) return {};
+  const tools::ClockPoint at = rank.clock.at(raw_ns);
+  if (!at.known()) return {};
+  return {at.offset_ns, at.bound_ns, reference_, static_cast<ClockSource>(rank.latest_clock.how)};
 }
 
 }  // namespace ttc::fleet

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tools/fleet/clock/common_clock.hpp"
 
 namespace ttc::fleet {
 namespace {
 
-constexpr size_t kMostSeen = 1 << 16;  // launches of a card whose executions are numbered
-constexpr size_t kOpenSteps = 8;       // replays that are compared at once
+// Of three rules: two of cards, one of ranks.
+constexpr double kLevel = Stragglers::kFalseShare / 3;
 
-uint64_t launch_of(const OpRow& row) {
-  return uint64_t{row.host_id} << 16 | row.replay;
+double normal_tail(double z) {
+  return std::erfc(z / std::sqrt(2.0)) / 2;
 }
 
 template <class Map>
@@ -39,106 +40,138 @@ double binomial_tail(uint64_t n, uint64_t k, double p) {
   return std::min(sum, 1.0);
 }
 
-void Stragglers::add(Card card, const OpRow& row, uint64_t end_ns, uint64_t bound_ns) {
-  auto& executions = seen_[card];
-  if (executions.size() >= kMostSeen) executions.clear();
-  const uint64_t launch = launch_of(row);
-  const uint64_t key = launch << 16 | (executions[launch]++ & 0xffff);
-  const auto [place, fresh] = place_.try_emplace(key, next_);
-  if (fresh) key_of_[next_++] = key;
-  Op& op = waiting_[place->second];
-  op.parts.push_back({card, row.duration_ns, row.most_x, row.most_y, end_ns, bound_ns});
-  ++rows_waiting_;
-  while (rows_waiting_ > most_waiting_) oldest_out();
-}
+Stragglers::Stragglers(size_t most_waiting, std::function<void(const Step&)> on_step)
+    : step_(std::move(on_step)),
+      matcher_(most_waiting, [this](const MatchedOp& op) { compare(op); }),
+      steps_of_([this](const StepLateness& step) { take(step); }) {}
 
-void Stragglers::oldest_out() {
-  const auto it = waiting_.begin();
-  const uint64_t key = key_of_[it->first];
-  compare(key, it->second);
-  rows_waiting_ -= it->second.parts.size();
-  place_.erase(key);
-  key_of_.erase(it->first);
-  waiting_.erase(it);
+void Stragglers::add(Card card, const OpRow& row, uint64_t end_ns, uint64_t bound_ns) {
+  const auto [number, fresh] = numbers_.try_emplace(card, static_cast<uint32_t>(cards_.size()));
+  if (fresh) cards_.push_back(card);
+  matcher_.add(row, {number->second, row.duration_ns, row.begin_ns + row.duration_ns, end_ns, bound_ns,
+                     row.most_x, row.most_y});
 }
 
 void Stragglers::end() {
-  while (!waiting_.empty()) oldest_out();
-  for (const auto& [replay, step] : open_) close(step);
-  open_.clear();
+  matcher_.end();
+  steps_of_.end();
 }
 
-void Stragglers::compare(uint64_t key, const Op& op) {
-  if (op.parts.size() < 2 || op.parts.size() * 2 < seen_.size()) {
+void Stragglers::compare(const MatchedOp& op) {
+  if (op.parts.size() < 2 || op.parts.size() * 2 < cards_.size()) {
     unmatched_ += op.parts.size();
     return;
   }
   ++ops_;
-  std::vector<uint32_t> times;
-  times.reserve(op.parts.size());
-  for (const Part& p : op.parts) times.push_back(p.ns);
-  // The lower one of an even number: of two cards the faster says what it takes.
-  const auto middle = times.begin() + static_cast<ptrdiff_t>((times.size() - 1) / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  const double median = *middle;
-  const auto host_id = static_cast<uint32_t>(key >> 32);
-  const auto replay = static_cast<uint32_t>(key >> 16 & 0xffff);
-  if (replay == 0 && open_[0].ops >= kOpsAStep) {
-    close(open_[0]);
-    open_[0] = {};
-  }
-  Step& step = open_[replay];
-  ++step.ops;
-  step.ns += median;
-  for (const Part& p : op.parts) {
-    ++cores_[p.card][{p.x, p.y}];
-    const double excess = p.ns - median;
-    if (excess <= 0) continue;
-    step.excess[p.card] += excess;
-    step.by_op[p.card][host_id] += excess;
-  }
-  while (open_.size() > kOpenSteps) {
-    const auto oldest = open_.begin()->first == 0 ? std::next(open_.begin()) : open_.begin();
-    close(oldest->second);
-    open_.erase(oldest);
-  }
-  auto ends = op.parts;
-  std::erase_if(ends, [](const Part& p) { return p.end_ns == 0; });
-  if (ends.size() < 2) return;
-  std::partial_sort(ends.begin(), ends.begin() + 2, ends.end(),
-                    [](const Part& a, const Part& b) { return a.end_ns > b.end_ns; });
-  const bool known =
-      order_of(ends[0].end_ns, ends[0].bound_ns, ends[1].end_ns, ends[1].bound_ns) != Sequence::unknown;
-  ++(known ? in_order_ : unknown_order_);
+  steps_of_.op(op);
+  count_order(op);
 }
 
-void Stragglers::close(const Step& step) {
-  if (step.ops == 0) return;
+void Stragglers::count_order(const MatchedOp& op) {
+  const OpPart *last = nullptr, *before = nullptr;
+  for (const OpPart& p : op.parts) {
+    if (p.end_common_ns == 0) continue;
+    if (!last || p.end_common_ns > last->end_common_ns)
+      before = last, last = &p;
+    else if (!before || p.end_common_ns > before->end_common_ns)
+      before = &p;
+  }
+  if (!before) return;
+  const Sequence order =
+      order_of(before->end_common_ns, before->bound_ns, last->end_common_ns, last->bound_ns);
+  ++(order == Sequence::unknown ? unknown_order_ : in_order_);
+}
+
+void Stragglers::Held::add(const HeldStep& step) {
+  ++steps;
+  in_gaps += step.in_gap;
+  late_ns += static_cast<double>(step.late_ns);
+  by_op[step.op] += static_cast<double>(step.late_ns);
+  ++cores[{step.op, {step.most_x, step.most_y}}];
+}
+
+Straggler Stragglers::Held::as_straggler() const {
+  Straggler s;
+  s.steps = steps, s.in_gaps = in_gaps * 2 > steps, s.late_steps = late;
+  s.late_ns = ran ? all_late_ns / static_cast<double>(ran) : late_ns / static_cast<double>(steps);
+  if (by_op.empty()) return s;
+  s.op = largest(by_op)->first;
+  uint64_t most = 0;
+  for (const auto& [of, times] : cores)
+    if (of.first == s.op && times > most) most = times, std::tie(s.most_x, s.most_y) = of.second;
+  return s;
+}
+
+// Ranks within the step, from -(n - 1) / 2 to (n - 1) / 2, divided by their standard deviation.
+void Stragglers::rank_cards(const StepLateness& step) {
+  std::vector<StepLateness::OfCard> order = step.cards;
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.late_ns < b.late_ns; });
+  const auto n = static_cast<double>(order.size());
+  const double deviation = std::sqrt((n * n - 1) / 12);
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && order[end].late_ns <= order[begin].late_ns) ++end;
+    const double middle = static_cast<double>(begin + end - 1) / 2;  // of equal ones
+    for (size_t i = begin; i < end; ++i) {
+      Held& held = by_card_[cards_[order[i].card]];
+      ++held.ran;
+      held.ranks += (middle - (n - 1) / 2) / deviation;
+      held.all_late_ns += order[i].late_ns;
+      held.late += order[i].late_ns >= HeldSteps::kMaterial * static_cast<double>(step.ns);
+    }
+  }
+}
+
+void Stragglers::take(const StepLateness& step) {
   ++steps_;
-  if (step.excess.empty()) return;
-  const auto most = largest(step.excess);
-  if (most->second < kMaterial * step.ns) return;
-  Held& held = held_[most->first];
-  ++held.steps;
-  held.excess_ns += most->second;
-  for (const auto& [host_id, ns] : step.by_op.at(most->first)) held.by_op[host_id] += ns;
+  if (step.cards.size() > 1) rank_cards(step);
+  if (!step.held) return;
+  ++held_steps_;
+  const Card by = cards_[step.held->card];
+  by_card_[by].add(*step.held);
+  by_rank_[by.rank].add(*step.held);
+  if (step_) step_({*step.held, by});
+}
+
+// The smaller one of the two rules', times the number of cards.
+double Stragglers::p_of(const Held& held) const {
+  const auto cards = static_cast<double>(cards_.size());
+  double p = binomial_tail(steps_, held.steps, 1 / cards);
+  if (held.ran >= kLeastSteps && held.late * 2 > held.ran)
+    p = std::min(p, normal_tail(held.ranks / std::sqrt(static_cast<double>(held.ran))));
+  return std::min(1.0, cards * p);
+}
+
+bool Stragglers::one_card_has_most(uint32_t rank, uint64_t steps) const {
+  return std::any_of(by_card_.begin(), by_card_.end(),
+                     [&](const auto& of) { return of.first.rank == rank && of.second.steps * 2 > steps; });
 }
 
 std::vector<Straggler> Stragglers::named() const {
   std::vector<Straggler> all;
-  const auto cards = static_cast<double>(seen_.size());
-  for (const auto& [card, held] : held_) {
-    const double p = std::min(1.0, cards * binomial_tail(steps_, held.steps, 1 / cards));
-    if (p >= kFalseShare) continue;
-    Straggler s;
-    s.card = card, s.steps = held.steps, s.p_value = p;
-    s.excess_ns = held.excess_ns / static_cast<double>(held.steps);
-    s.host_id = largest(held.by_op)->first;
-    const auto& cores = cores_.at(card);
-    std::tie(s.x, s.y) = largest(cores)->first;
+  const auto cards = static_cast<double>(cards_.size());
+  for (const auto& [card, held] : by_card_) {
+    const double p = p_of(held);
+    if (p >= kLevel) continue;
+    Straggler s = held.as_straggler();
+    s.card = card, s.p_value = p;
+    if (const auto op = steps_of_.latest_op_of(numbers_.at(card))) {
+      s.op = op->op, s.most_x = op->most_x, s.most_y = op->most_y;
+      s.in_gaps = op->in_gaps_ns * 2 > op->late_ns;
+    }
     all.push_back(s);
   }
-  std::sort(all.begin(), all.end(), [](const Straggler& a, const Straggler& b) { return a.steps > b.steps; });
+  std::map<uint32_t, uint32_t> cards_of;
+  for (const Card& c : cards_) ++cards_of[c.rank];
+  const auto ranks = static_cast<double>(cards_of.size());
+  for (const auto& [rank, held] : by_rank_) {
+    if (cards_of.size() < 2 || cards_of[rank] < 2 || one_card_has_most(rank, held.steps)) continue;
+    const double p = std::min(1.0, ranks * binomial_tail(steps_, held.steps, cards_of[rank] / cards));
+    if (p >= kLevel) continue;
+    all.push_back(held.as_straggler());
+    all.back().card.rank = rank, all.back().whole_rank = true, all.back().p_value = p;
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Straggler& a, const Straggler& b) { return a.steps > b.steps; });
   return all;
 }
 

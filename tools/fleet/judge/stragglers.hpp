@@ -1,19 +1,21 @@
-// Which card of which rank held steps up. Pure, in bounded memory: rows wait for those of other cards, up to a number of rows.
+// Which cards and which ranks of a job hold steps up more often than chance gives. Pure, in bounded memory.
 //
-// Cards of a job run the same ops. Of each op the median over the cards is what it takes; what a card takes longer is its excess.
-// (In a collective the card that is late takes less than the others, who wait for it: only the excess counts.) A step is a replay of
-// a trace, or kOpsAStep ops where there are no replays. The card with the largest excess of a step held it up, where that is a
-// material part of the step. A card is named when it held up more steps than chance gives any card: by the binomial distribution,
-// times the number of cards. The rule's share of false names is kFalseShare, as long as steps are independent.
+// Two tests of each card over the steps (held_steps.hpp), each with a p-value times the number of cards:
+// - where all cards are alike, each of `n` holds up one step in `n`: the binomial distribution. It finds a card that is late now and then.
+// - where all are alike, each is as often among the late ones as among the early ones: the sum of its ranks. It finds a card that is always a
+//   little late, also where single steps are held up by others. It counts for cards that were materially late in more than half of the steps.
+// A rank of several cards is named by the first test of the steps that any of its cards held up, unless one card of it has most of them. The
+// share of jobs in which something is named although all are alike is kFalseShare at most, as long as steps are independent.
 #pragma once
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
-#include <string>
-#include <unordered_map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "tools/fleet/judge/held_steps.hpp"
+#include "tools/fleet/judge/op_matcher.hpp"
 #include "tools/fleet/wire/batch.hpp"
 
 namespace ttc::fleet {
@@ -27,72 +29,74 @@ struct Card {
 
 struct Straggler {
   Card card;
-  uint64_t steps = 0;    // held up
-  double p_value = 1;    // that chance gives any card so many
-  double excess_ns = 0;  // mean of those steps
-  uint32_t host_id = 0;  // the op with most of the excess
-  uint8_t x = 0, y = 0;  // the core that took longest in it most often
+  bool whole_rank = false;         // of several cards; then card.chip means nothing
+  uint64_t steps = 0;              // held up
+  uint64_t late_steps = 0;         // materially late in, of a card
+  double p_value = 1;              // that chance gives any card, or any rank, as much
+  double late_ns = 0;              // mean of all steps, of a card; of those held up, of a rank
+  uint64_t op = 0;                 // with most of it
+  bool in_gaps = false;            // it began that op late, rather than took longer in it
+  uint8_t most_x = 0, most_y = 0;  // the core that took longest in that op most often
 };
 
 class Stragglers {
  public:
-  static constexpr size_t kOpsAStep = 16;
-  static constexpr size_t kMostWaiting = 1 << 20;  // rows, 32 bytes each
-  static constexpr double kMaterial = 0.01;        // of the step
-  static constexpr double kFalseShare = 0.01;
+  static constexpr size_t kMostWaiting = 1 << 20;  // rows, 40 bytes each
+  static constexpr double kFalseShare = 0.01;      // of all rules together
+  static constexpr uint64_t kLeastSteps = 8;       // for ranks to have a normal sum
 
-  // `most_waiting`: of sources that come one after another, all their rows.
-  explicit Stragglers(size_t most_waiting = kMostWaiting) : most_waiting_(most_waiting) {}
+  struct Step : HeldStep {
+    Card by;
+  };
+  // `step`: each that a card held up.
+  explicit Stragglers(size_t most_waiting = kMostWaiting, std::function<void(const Step&)> step = {});
+  Stragglers(const Stragglers&) = delete;
+  Stragglers& operator=(const Stragglers&) = delete;
 
   // `end_common_ns` 0: not known.
   void add(Card card, const OpRow& row, uint64_t end_common_ns, uint64_t bound_ns);
   // No row will come.
   void end();
 
+  size_t cards() const { return cards_.size(); }
   uint64_t steps() const { return steps_; }
+  uint64_t held() const { return held_steps_; }  // by a card, as far as one was materially late
   uint64_t ops() const { return ops_; }
   uint64_t unmatched() const { return unmatched_; }     // rows of ops that fewer than half of the cards sent
   uint64_t ends_in_order() const { return in_order_; }  // ops whose last card is certain by the clocks
   uint64_t ends_unknown() const { return unknown_order_; }  // whose last cards' bounds overlap
   std::vector<Straggler> named() const;                     // most steps first
+  const std::vector<Card>& all_cards() const { return cards_; }
+  // late_ns of each in the order of all_cards().
+  std::vector<HeldSteps::OpTimes> longest_ops(size_t most) const { return steps_of_.longest_ops(most); }
 
  private:
-  struct Part {
-    Card card;
-    uint32_t ns = 0;
-    uint8_t x = 0, y = 0;
-    uint64_t end_ns = 0, bound_ns = 0;
-  };
-  struct Op {
-    std::vector<Part> parts;
-  };
-  struct Step {
-    size_t ops = 0;
-    double ns = 0;
-    std::map<Card, double> excess;
-    std::map<Card, std::map<uint32_t, double>> by_op;
-  };
   struct Held {
-    uint64_t steps = 0;
-    double excess_ns = 0;
-    std::map<uint32_t, double> by_op;
-    std::map<std::pair<uint8_t, uint8_t>, uint64_t> cores;
+    uint64_t ran = 0, late = 0;
+    double ranks = 0;  // sum of standardised ranks
+    double all_late_ns = 0;
+    uint64_t steps = 0, in_gaps = 0;
+    double late_ns = 0;
+    std::map<uint64_t, double> by_op;
+    std::map<std::pair<uint64_t, std::pair<uint8_t, uint8_t>>, uint64_t> cores;  // by op
+    void add(const HeldStep& step);
+    Straggler as_straggler() const;
   };
-  void compare(uint64_t key, const Op& op);
-  void close(const Step& step);
-  void oldest_out();
+  void compare(const MatchedOp& op);
+  void count_order(const MatchedOp& op);
+  void take(const StepLateness& step);
+  void rank_cards(const StepLateness& step);
+  double p_of(const Held& held) const;
+  bool one_card_has_most(uint32_t rank, uint64_t steps) const;
 
-  const size_t most_waiting_;
-  size_t rows_waiting_ = 0;
-  std::map<Card, std::unordered_map<uint64_t, uint32_t>> seen_;  // executions so far, by host id and replay
-  std::map<uint64_t, Op> waiting_;                               // by order of appearance
-  std::unordered_map<uint64_t, uint64_t> place_;   // of host id, replay and execution in waiting_
-  std::unordered_map<uint64_t, uint64_t> key_of_;  // and back
-  uint64_t next_ = 0;
-  std::map<uint32_t, Step> open_;  // by replay; 0: no replays
-  std::map<Card, Held> held_;
-  std::map<Card, std::map<std::pair<uint8_t, uint8_t>, uint64_t>> cores_;
-  uint64_t steps_ = 0, ops_ = 0, unmatched_ = 0, in_order_ = 0, unknown_order_ = 0;
+  const std::function<void(const Step&)> step_;
+  std::map<Card, uint32_t> numbers_;
+  std::vector<Card> cards_;
+  OpMatcher matcher_;
+  HeldSteps steps_of_;
+  std::map<Card, Held> by_card_;
+  std::map<uint32_t, Held> by_rank_;
+  uint64_t steps_ = 0, held_steps_ = 0, ops_ = 0, unmatched_ = 0, in_order_ = 0, unknown_order_ = 0;
 };
 
 // The chance of `k` or more of `n`, each with `p`.

@@ -25,16 +25,31 @@ inline constexpr uint32_t kUnknownBoundNs = ~uint32_t{0};
 struct OpRow {
   uint64_t begin_ns = 0;
   uint32_t duration_ns = 0;   // firmware zones, first to last; ~0: that or more
-  uint32_t core_mean_ns = 0;  // kernels, over cores
-  uint32_t core_most_ns = 0;
+  uint32_t core_most_ns = 0;  // kernels of the core that took longest
   uint32_t host_id = 0;
-  uint32_t open = 0;  // processors whose end did not come
-  uint16_t replay = 0, cores = 0;
-  uint8_t chip = 0, most_x = 0, most_y = 0;
-  uint8_t flags = 0;                    // bit 0: no clock model, times are cycles at the nominal clock
+  uint32_t code = 0;                    // code_of() its name; 0: not known
   uint32_t bound_ns = kUnknownBoundNs;  // of the device's clock model
+  uint16_t replay = 0;                  // of a trace, or a marked step (kMarkedStep); 0: neither
+  uint16_t cores = 0;
+  uint16_t open = 0;        // processors whose end did not come
+  uint16_t mean_share = 0;  // core_mean_ns() of core_most_ns, in parts of kWhole
+  uint8_t chip = 0, most_x = 0, most_y = 0;
+  uint8_t flags = 0;
+
+  static constexpr uint8_t kDeviceClock = 1;  // no clock model: times are cycles at the nominal clock
+  static constexpr uint8_t kMarkedStep = 2;   // `replay` is the number of a step that the workload marked
+  static constexpr uint32_t kWhole = 65535;
+  uint32_t core_mean_ns() const {
+    return static_cast<uint32_t>((uint64_t{core_most_ns} * mean_share + kWhole / 2) / kWhole);
+  }
 };
-static_assert(sizeof(OpRow) == 40 && offsetof(OpRow, replay) == 28 && offsetof(OpRow, bound_ns) == 36);
+static_assert(sizeof(OpRow) == 40 && offsetof(OpRow, replay) == 28 && offsetof(OpRow, chip) == 36);
+
+// What a row is an execution of: its name where that is known, else its host id. A workload without traces gives every execution an id of
+// its own, so that names alone recur.
+inline uint64_t op_of(const OpRow& row) {
+  return row.code ? uint64_t{1} << 32 | row.code : row.host_id;
+}
 
 // Rows of a card that may be missing (cause below 128: shm::LossCause), or rows of the bus that are (see BusLoss).
 struct LossRow {

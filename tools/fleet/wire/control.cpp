@@ -6,17 +6,19 @@
 #include <utility>
 
 #include "collector/program/json_text.hpp"
+#include "tools/ranks/rank_clock_json.hpp"
 
 namespace ttc::fleet {
 namespace {
 
 using json = nlohmann::json;
 
-constexpr std::array<std::pair<CommandKind, const char*>, 7> kCommandNames{
+constexpr std::array<std::pair<CommandKind, const char*>, 8> kCommandNames{
     {{CommandKind::ls, "ls"},
      {CommandKind::dump, "dump"},
      {CommandKind::fetch, "fetch"},
      {CommandKind::dumps, "dumps"},
+     {CommandKind::describe, "describe"},
      {CommandKind::arm, "arm"},
      {CommandKind::disarm, "disarm"},
      {CommandKind::triggers, "triggers"}}};
@@ -156,11 +158,11 @@ std::optional<Command> parse_command(std::string_view text, std::string& wrong) 
   c.last_ns = fields.number<uint64_t>("last_ns", 0);
   c.offset = fields.number<uint64_t>("offset", 0), c.length = fields.number<uint64_t>("length", 0);
   const bool named =
-      c.kind == CommandKind::dump || c.kind == CommandKind::fetch || c.kind == CommandKind::disarm;
+      c.kind == CommandKind::dump || c.kind == CommandKind::fetch || c.kind == CommandKind::describe;
   if (named && !is_token(c.id)) fields.refuse("id");
   if (c.kind == CommandKind::dump && (c.last_ns == 0 || c.last_ns > kLongestDumpNs)) fields.refuse("last_ns");
   if (c.kind == CommandKind::fetch && (c.length == 0 || c.length > kMostChunkBytes)) fields.refuse("length");
-  if (c.kind == CommandKind::arm && c.rule.empty()) fields.refuse("rule");
+  if ((c.kind == CommandKind::arm || c.kind == CommandKind::disarm) && c.rule.empty()) fields.refuse("rule");
   wrong = fields.wrong();
   return wrong.empty() ? std::optional(c) : std::nullopt;
 }
@@ -211,8 +213,15 @@ std::optional<AgentState> parse_state(std::string_view text, std::string& wrong)
 }
 
 std::string to_text(const Answer& a) {
-  json j{{"v", 1},           {"ok", a.ok},         {"text", a.text},       {"id", a.id},
-         {"bytes", a.bytes}, {"digest", a.digest}, {"late_ns", a.late_ns}, {"bound_ns", a.bound_ns}};
+  json j{{"v", 1},
+         {"ok", a.ok},
+         {"text", a.text},
+         {"id", a.id},
+         {"bytes", a.bytes},
+         {"digest", a.digest},
+         {"late_ns", a.late_ns},
+         {"bound_ns", a.bound_ns},
+         {"clock", tools::json_of(a.clock)}};
   put_identity(j, a.who);
   return program::json_text(j);
 }
@@ -227,6 +236,10 @@ std::optional<Answer> parse_answer(std::string_view text, std::string& wrong) {
   a.bytes = f.number<uint64_t>("bytes", 0), a.digest = f.number<uint64_t>("digest", 0);
   a.late_ns = f.number<int64_t>("late_ns", 0), a.bound_ns = f.number<uint64_t>("bound_ns", ~uint64_t{0});
   if (!a.id.empty() && !is_token(a.id)) f.refuse("id");
+  if (const auto it = object.find("clock"); it != object.end()) {
+    const auto clock = tools::rank_clock_of(*it);
+    clock ? static_cast<void>(a.clock = *clock) : f.refuse("clock");
+  }
   wrong = f.wrong();
   return wrong.empty() ? std::optional(a) : std::nullopt;
 }
@@ -245,17 +258,18 @@ std::optional<FileChunk> parse_chunk(std::string_view bytes) {
 }
 
 std::string encode_clock(const ClockAnswer& a) {
-  return words_of("TTFT", std::array<uint64_t, 5>{a.reference, a.received_ns, a.sent_ns,
-                                                  static_cast<uint64_t>(a.utc_minus_raw_ns), a.utc_bound_ns});
+  return words_of("TTFT",
+                  std::array<uint64_t, 6>{a.reference, a.received_ns, a.sent_ns, a.scale,
+                                          static_cast<uint64_t>(a.scale_minus_raw_ns), a.scale_bound_ns});
 }
 
 std::optional<ClockAnswer> parse_clock(std::string_view bytes) {
-  std::array<uint64_t, 5> w{};
+  std::array<uint64_t, 6> w{};
   if (!read_words(bytes, "TTFT", w) || w[2] < w[1] || w[2] >> 62 || w[0] == 0) return std::nullopt;
   constexpr int64_t kMostOffset = int64_t{1} << 61;  // nanoseconds since 1970 are below, until 2043
-  const auto offset = static_cast<int64_t>(w[3]);
+  const auto offset = static_cast<int64_t>(w[4]);
   if (offset >= kMostOffset || offset <= -kMostOffset) return std::nullopt;
-  return ClockAnswer{w[0], w[1], w[2], offset, w[4]};
+  return ClockAnswer{w[0], w[1], w[2], w[3], offset, w[5]};
 }
 
 std::string encode_progress(const Progress& p) {

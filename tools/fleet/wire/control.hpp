@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/fleet/wire/identity.hpp"
+#include "tools/ranks/clock_points.hpp"
 
 namespace ttc::fleet {
 
@@ -15,12 +16,12 @@ inline constexpr uint64_t kMostChunkBytes = 512 << 10;
 inline constexpr size_t kMostCommandBytes = 16 << 10;
 inline constexpr size_t kMostTriggers = 64;
 
-enum class CommandKind : uint8_t { ls, dump, fetch, dumps, arm, disarm, triggers };
+enum class CommandKind : uint8_t { ls, dump, fetch, dumps, describe, arm, disarm, triggers };
 
 struct Command {
   CommandKind kind = CommandKind::ls;
   std::string by;                   // user@host of who commands; for logs
-  std::string id;                   // dump, fetch: of the dump, a token; disarm: of the trigger
+  std::string id;                   // dump, fetch, describe: of the dump, a token
   std::string why;                  // dump
   uint64_t at_common_ns = 0;        // dump: the instant
   uint64_t last_ns = 0;             // dump: how much before it
@@ -55,8 +56,9 @@ struct Answer {
   std::string text;  // what was done, or why not
   std::string id;    // of the dump
   uint64_t bytes = 0, digest = 0;
-  int64_t late_ns = 0;               // dump: from the instant until the cut
+  int64_t late_ns = 0;               // dump: from the instant until the command was taken up
   uint64_t bound_ns = ~uint64_t{0};  // of the instant on this host
+  tools::RankClock clock;            // dump, describe: of this host while what was cut was recorded
 };
 std::string to_text(const Answer& answer);
 std::optional<Answer> parse_answer(std::string_view text, std::string& wrong);
@@ -69,12 +71,14 @@ struct FileChunk {
 std::string encode_chunk(uint64_t offset, uint64_t whole, std::string_view bytes);
 std::optional<FileChunk> parse_chunk(std::string_view bytes);
 
-// Clock questions: 24 bytes, and answers of 64.
+// Answers to clock questions.
 struct ClockAnswer {
   uint64_t reference = 0;
   uint64_t received_ns = 0, sent_ns = 0;  // RAW of the reference
-  int64_t utc_minus_raw_ns = 0;
-  uint64_t utc_bound_ns = ~uint64_t{0};  // by the kernel's discipline; ~0: it has none
+  // Its distance to a time scale (tools/fleet/clock/discipline.hpp); 0: it knows none.
+  uint64_t scale = 0;
+  int64_t scale_minus_raw_ns = 0;
+  uint64_t scale_bound_ns = ~uint64_t{0};
 };
 std::string encode_clock(const ClockAnswer& answer);
 std::optional<ClockAnswer> parse_clock(std::string_view bytes);

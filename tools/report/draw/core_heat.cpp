@@ -92,15 +92,15 @@ void HeatMap::program(const DeviceOp& op, std::span<const CoreTime> cores) {
   }
 }
 
-std::string heat_text(uint32_t chip, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
+std::string heat_text(const std::string& title, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
                       uint32_t mhz, bool color) {
   const Extent e = extent(cores, what);
   const HeatUnit unit = heat_unit(ns_of(e.most, mhz));
   bool ethernet = false;
   constexpr int kShades[] = {17, 18, 24, 30, 36, 71, 107, 143, 179, 220};  // of the 256 colours
   char cell[64];
-  std::string text = "Chip " + std::to_string(chip) + ": " + to_string(what) + " of each core in " +
-                     unit.name + ", NOC0 physical\n  y\\x";
+  std::string text =
+      title + ": " + to_string(what) + " of each core in " + unit.name + ", NOC0 physical\n  y\\x";
   for (int x = e.least_x; x <= e.most_x; ++x) {
     std::snprintf(cell, sizeof cell, "%8d", x);
     text += cell;
@@ -188,8 +188,8 @@ void draw_legend(Picture& picture, const Extent& e, uint32_t mhz, const HeatUnit
 
 }  // namespace
 
-void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uint32_t)>& mhz,
-               const std::string& path) {
+void draw_heat(const HeatMap& map, HeatOf what, const std::function<std::string(uint32_t)>& title,
+               const std::function<uint32_t(uint32_t)>& mhz, const std::string& path) {
   double width = kBeside, height = 0;
   for (const auto& [chip, cores] : map.chips()) {
     const Extent e = extent(cores, what);
@@ -202,8 +202,7 @@ void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uin
     const Extent e = extent(cores, what);
     const uint32_t clock = mhz(chip);
     const HeatUnit unit = heat_unit(ns_of(e.most, clock));
-    picture.text(left, 22, "Chip " + std::to_string(chip) + ": " + to_string(what), 13, kInk,
-                 Picture::Align::left, true);
+    picture.text(left, 22, title(chip) + ": " + to_string(what), 13, kInk, Picture::Align::left, true);
     picture.text(left, 38, std::string("of each core, in ") + unit.name, 9, kDim);
     draw_axes(picture, e, left);
     draw_cells(picture, cores, what, e, clock, unit, left);

@@ -45,10 +45,10 @@ struct HeatUnit {
 HeatUnit heat_unit(double largest_ns);
 
 // The chip's grid with its title, axes and legend: coloured cells where colour is welcome, numbers everywhere.
-std::string heat_text(uint32_t chip, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
+std::string heat_text(const std::string& title, const std::map<HeatMap::Place, CoreHeat>& cores, HeatOf what,
                       uint32_t mhz, bool color);
 // PNG or SVG by the name's ending; chips side by side.
-void draw_heat(const HeatMap& map, HeatOf what, const std::function<uint32_t(uint32_t)>& mhz,
-               const std::string& path);
+void draw_heat(const HeatMap& map, HeatOf what, const std::function<std::string(uint32_t)>& title,
+               const std::function<uint32_t(uint32_t)>& mhz, const std::string& path);
 
 }  // namespace ttc::report

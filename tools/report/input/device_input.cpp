@@ -37,7 +37,7 @@ class EventFormat : public tools::Format {
     account_.layouts[s.chip] = s.layout;
     if (account_.environment.empty()) account_.environment = s.environment;
     if (delivered_.insert(s.chip).second)
-      listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores});
+      listener_.device({s.chip, s.device, s.arch, s.aiclk_mhz, s.max_compute_cores, s.rank, s.chip_of_rank});
   }
   // Where markers of the lane of a loss have gone.
   Lane lane_of(const shm::LossRecord& r) const {
@@ -66,6 +66,9 @@ class EventFormat : public tools::Format {
   }
   void telemetry(uint32_t chip, const shm::TelemetryRecord& r) override {
     if (options_.also) options_.also->telemetry(chip, r);
+  }
+  void host(std::span<const uint64_t> chunk) override {
+    if (options_.also) options_.also->host(chunk);
   }
   void end() override {
     if (options_.also) options_.also->end();
@@ -223,6 +226,7 @@ void read_chunks(const InputOptions& options, const std::vector<std::string>& fr
     account.markers += pipeline.markers();
     account.missing_words += missing_words;
     for (const std::string& c : source->complaints()) account.remarks.push_back(c);
+    for (const std::string& r : source->remarks()) account.remarks.push_back(r);
     account.damaged = account.damaged || !source->complaints().empty() || !pipeline.complaint().empty();
     for (const std::string& n : pipeline.notices()) account.remarks.push_back(n);
     if (!pipeline.complaint().empty()) account.remarks.push_back(pipeline.complaint());

@@ -28,8 +28,9 @@ constexpr std::string_view kSession = "TTNN_SESSION_ID:";
 
 class OpsData {
  public:
-  OpsData(const std::string& name, HostLog& log)
+  OpsData(const std::string& name, HostLog& log, uint32_t first_chip)
       : log_(log),
+        first_chip_(first_chip),
         bad_json_{name, "messages have no JSON that can be read"},
         cut_json_{name, "messages end within their JSON, because Tracy cuts them at 64 KiB", false},
         unknown_{name, "cached ops name a program that was not described before", false},
@@ -96,6 +97,7 @@ class OpsData {
     }
     if (!mlir_place_) mlir_place_ = log_.infos->add(mlir_);
     o.notes = *mlir_place_;
+    if (o.device) *o.device += first_chip_;
     log_.ops.push_back(o);
   }
 
@@ -146,10 +148,11 @@ class OpsData {
     else if (text.find("END") != std::string_view::npos)
       traces_.erase(*device);
     else if (text.find("REPLAY") != std::string_view::npos)
-      log_.replays_ns[{*device, *trace}].push_back(ns);
+      log_.replays_ns[{*device + first_chip_, *trace}].push_back(ns);
   }
 
   HostLog& log_;
+  const uint32_t first_chip_;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> programs_;  // places of infos by device and hash
   std::map<uint32_t, uint32_t> traces_;                         // being captured, by device
   MlirNotes mlir_;
@@ -159,7 +162,7 @@ class OpsData {
 
 }  // namespace
 
-void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
+void read_ops_data(std::istream& in, const std::string& name, HostLog& log, uint32_t first_chip) {
   CsvFile file(in, ';', '`');
   std::vector<std::string> fields;
   if (!file.next(fields)) throw InputError(name + " is empty; the messages of a Tracy capture were expected");
@@ -168,7 +171,7 @@ void read_ops_data(std::istream& in, const std::string& name, HostLog& log) {
     log.remarks.push_back(name + " holds no messages: its first line is no 'MessageName;total_ns'");
     return;
   }
-  OpsData data(name, log);
+  OpsData data(name, log, first_chip);
   Skips ragged{name, "lines have no time"};
   while (file.next(fields)) {
     if (fields[0].starts_with("MLIR_")) {

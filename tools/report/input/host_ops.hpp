@@ -57,8 +57,9 @@ struct HostLog {
   bool empty() const { return ops.empty() && signposts.empty(); }
 };
 
-// Each adds to `log`; `name` is for sentences. Throws InputError when the file is none of the kind.
-void read_ops_data(std::istream& in, const std::string& name, HostLog& log);
+// Each adds to `log`; `name` is for sentences. Throws InputError when the file is none of the kind. `first_chip`: the number that the
+// host's device 0 has among the chips of a job of several ranks.
+void read_ops_data(std::istream& in, const std::string& name, HostLog& log, uint32_t first_chip = 0);
 void read_ops_times(std::istream& in, const std::string& name, HostLog& log);
 
 }  // namespace ttc::report

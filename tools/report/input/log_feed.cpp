@@ -49,7 +49,7 @@ void LogFeed::flush() {
 }
 
 void LogFeed::meet(uint32_t chip, const tools::DeviceLogHead& head) {
-  listener_.device({chip, "", head.arch, head.chip_mhz, head.max_compute_cores});
+  listener_.device({chip, "", head.arch, head.chip_mhz, head.max_compute_cores, "", 0});
 }
 
 void LogFeed::report_skipped(const tools::DeviceLogReader& reader, const std::string& path) {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <map>
 
 #include "tools/op_messages/op_message.hpp"
 #include "tools/pipeline/source.hpp"
@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add_names_of(const fs::path& path, tools::OpNames& to, std::vector<std::string>& remarks) {
+void add_names_of(const fs::path& path, uint32_t first_chip, tools::OpNames& to,
+                  std::vector<std::string>& remarks) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     remarks.push_back(path.string() + " cannot be read; programs have no names of it");
@@ -29,13 +30,13 @@ void add_names_of(const fs::path& path, tools::OpNames& to, std::vector<std::str
     return;
   }
   while (file.next(fields))
-    if (const auto op = tools::named_op(fields[0])) to.add(op->device, op->call_count, op->name);
+    if (const auto op = tools::named_op(fields[0])) to.add(op->device + first_chip, op->call_count, op->name);
   if (!file.ended() || file.unclosed())
     remarks.push_back(path.string() + " ends in the middle of a line; it was cut");
 }
 
 // Of a capture: its facts alone are read.
-void add_names_in(const fs::path& capture, tools::OpNames& to) {
+void add_names_in(const fs::path& capture, uint32_t first_chip, tools::OpNames& to) {
   collect::Wanted facts;
   facts.read_from_ns = ~uint64_t{0};
   try {
@@ -45,7 +46,8 @@ void add_names_in(const fs::path& capture, tools::OpNames& to) {
       collect::HostChunkReader records(shm::body_of(chunk));
       for (collect::HostEvent event; records.next(event);)
         if (event.kind == collect::EventKind::message)
-          if (const auto op = tools::named_op(event.text)) to.add(op->device, op->call_count, op->name);
+          if (const auto op = tools::named_op(event.text))
+            to.add(op->device + first_chip, op->call_count, op->name);
     }
   } catch (const collect::CaptureError&) {  // who reads its launches refuses it with a sentence
   }
@@ -55,18 +57,26 @@ void add_names_in(const fs::path& capture, tools::OpNames& to) {
 
 void add_op_names(const std::vector<std::string>& from, tools::OpNames& to,
                   std::vector<std::string>& remarks) {
-  std::set<fs::path> beside;
-  for (const std::string& file : tools::named_sources(from)) {
-    std::error_code ignored;  // what has no readable status is opened, and refused, by who reads it
-    if (fs::is_regular_file(file, ignored))
-      beside.insert(fs::path(file).parent_path() / "tracy_ops_data.csv");
+  const std::vector<std::string> sources = tools::named_sources(from);
+  const tools::RankCaptures ranks = tools::rank_captures(sources);
+  std::map<fs::path, uint32_t> beside;  // first chip of the host whose file it is
+  for (const std::string& file : sources) {
+    std::error_code
+        ignored;  // what has no readable status is opened, and refused, by the program that reads it
+    if (!fs::is_regular_file(file, ignored)) continue;
+    const fs::path place = fs::path(file).parent_path();
+    const tools::RankCapture* const rank = ranks.find(file);
+    if (rank && !tools::parse_rank_name(place.filename().string())) continue;  // of several hosts
+    beside.try_emplace(place / "tracy_ops_data.csv", rank ? rank->first_chip : 0);
   }
-  for (const fs::path& path : beside) {
+  for (const auto& [path, first_chip] : beside) {
     std::error_code ignored;
-    if (fs::exists(path, ignored)) add_names_of(path, to, remarks);
+    if (fs::exists(path, ignored)) add_names_of(path, first_chip, to, remarks);
   }
-  for (const std::string& file : tools::named_sources(from))
-    if (fs::path(file).extension() == ".ttc") add_names_in(file, to);
+  for (const std::string& file : sources) {
+    const tools::RankCapture* const rank = ranks.find(file);
+    if (fs::path(file).extension() == ".ttc") add_names_in(file, rank ? rank->first_chip : 0, to);
+  }
 }
 
 }  // namespace ttc::report

@@ -64,11 +64,16 @@ std::vector<std::string> resolved(const std::vector<std::string>& from, bool pre
       all.push_back(one);
       continue;
     }
+    if (const auto captures = tools::captures_in(one); !captures.empty()) {
+      all.insert(all.end(), captures.begin(), captures.end());
+      continue;
+    }
     const std::string file = file_in(one, prefer_zones);
     if (file.empty())
-      throw InputError(one +
-                       " holds neither ops_perf_results*.csv nor profile_log_device.csv, nor firmware "
-                       "memory (meta.json)");
+      throw InputError(
+          one +
+          " holds neither captures (.ttc), nor ops_perf_results*.csv, nor profile_log_device.csv, nor "
+          "firmware memory (meta.json)");
     all.push_back(file);
   }
   return all;
@@ -104,35 +109,54 @@ void place_signposts(const TracyFiles& capture, HostLog& host) {
 }
 
 // What `ttcollect run` recorded of the workload's processes, by way of the files that others would make of it.
-void read_host_of_captures(const std::vector<std::string>& from, Run& run) {
-  for (const std::string& one : from) {
-    if (fs::path(one).extension() != ".ttc") continue;
-    TracyFiles files;
-    files.read(one);
-    if (!files.any()) continue;
-    std::istringstream data(files.data()), times(files.times());
-    read_ops_data(data, one, run.host);
-    read_ops_times(times, one, run.host);
-    place_signposts(files, run.host);
-    for (std::string& remark : files.remarks()) run.host.remarks.push_back(std::move(remark));
+void read_host_of_capture(const std::string& path, uint32_t first_chip, Run& run) {
+  TracyFiles files;
+  files.read(path);
+  if (!files.any()) return;
+  std::istringstream data(files.data()), times(files.times());
+  read_ops_data(data, path, run.host, first_chip);
+  read_ops_times(times, path, run.host);
+  place_signposts(files, run.host);
+  for (std::string& remark : files.remarks()) run.host.remarks.push_back(std::move(remark));
+}
+
+void read_host_files(const HostFiles& files, uint32_t first_chip, Run& run) {
+  std::ifstream in(files.ops, std::ios::binary);
+  if (!in) throw InputError(files.ops.string() + " cannot be read: " + std::strerror(errno));
+  read_ops_data(in, files.ops, run.host, first_chip);
+  std::ifstream zones(files.times, std::ios::binary);
+  if (zones)
+    read_ops_times(zones, files.times, run.host);
+  else
+    run.host.remarks.push_back("there is no " + files.times.string() + "; host times stay empty");
+}
+
+// Each rank's host numbers its own devices from 0. Files of a host stand in the folder of its rank.
+void read_hosts_of_ranks(const tools::RankCaptures& ranks, Run& run) {
+  std::set<fs::path> read;
+  for (const tools::RankCapture& rank : ranks.all) {
+    const fs::path place = fs::path(rank.path).parent_path();
+    const HostFiles files{place / "tracy_ops_data.csv", place / "tracy_ops_times.csv"};
+    std::error_code ignored;
+    if (!tools::parse_rank_name(place.filename().string()) || !fs::exists(files.ops, ignored))
+      read_host_of_capture(rank.path, rank.first_chip, run);
+    else if (read.insert(files.ops).second)
+      read_host_files(files, rank.first_chip, run);
   }
 }
 
 void read_host(const RunOptions& options, const std::vector<std::string>& from, Run& run) {
+  if (options.no_host) return;
+  if (const auto ranks = tools::rank_captures(from); options.host.empty() && !ranks.all.empty())
+    return read_hosts_of_ranks(ranks, run);
   const std::optional<HostFiles> files = host_files(options, from);
   if (!files) {
-    if (options.no_host) return;
-    if (options.host.empty()) return read_host_of_captures(from, run);
+    for (const std::string& one : from)
+      if (options.host.empty() && fs::path(one).extension() == ".ttc") read_host_of_capture(one, 0, run);
+    if (options.host.empty()) return;
     throw InputError(options.host + " holds no tracy_ops_data.csv; csvexport of tt-metal's Tracy writes it");
   }
-  std::ifstream in(files->ops, std::ios::binary);
-  if (!in) throw InputError(files->ops.string() + " cannot be read: " + std::strerror(errno));
-  read_ops_data(in, files->ops, run.host);
-  std::ifstream zones(files->times, std::ios::binary);
-  if (zones)
-    read_ops_times(zones, files->times, run.host);
-  else
-    run.host.remarks.push_back("there is no " + files->times.string() + "; host times stay empty");
+  read_host_files(*files, 0, run);
   // Without ops of the host, signposts are rows by their own time, which the capture has.
   if (!run.host.ops.empty() || run.host.signposts.empty() || from.size() != 1 ||
       fs::path(from.front()).extension() != ".ttc")
@@ -263,7 +287,7 @@ Run read_run(const RunOptions& options, const RunListeners& listeners) {
   Run run;
   const std::vector<std::string> from = resolved(options.from, options.prefer_zones);
   if (from.empty()) throw InputError("no input was named");
-  for (size_t i = 0; i < from.size(); ++i)
+  for (size_t i = 0; i < from.size() && from.size() == options.from.size(); ++i)
     if (from[i] != options.from[i]) run.taken.push_back(options.from[i] + ": " + from[i] + " is taken");
   if (is_ops_results(from.front())) {
     run.kind = InputKind::ops_results;

@@ -49,6 +49,13 @@ struct Run {
   std::set<uint32_t> synced;     // chips that sync_device_info.csv relates to another one
   uint64_t without_program = 0;  // markers whose run host ID is 0, or absent (logs of 6 columns)
 
+  // "Chip 3", or "node1_rank_1 chip 0" of a job of several ranks.
+  std::string title(uint32_t chip) const {
+    const auto it = devices.find(chip);
+    const bool of_rank = it != devices.end() && !it->second.rank.empty();
+    return of_rank ? it->second.rank + " chip " + std::to_string(it->second.chip_of_rank)
+                   : "Chip " + std::to_string(chip);
+  }
   uint32_t mhz(uint32_t chip) const {
     const auto it = devices.find(chip);
     return it == devices.end() || it->second.clock_mhz == 0 ? 1000 : it->second.clock_mhz;

@@ -52,24 +52,29 @@ function firstFrom(begin, from, to, t) {
   return from;
 }
 
-// A window in which something is seen: everything, or where that is mostly empty, the densest run of zones of the lane that
-// has most of them. `lanes`: {from, to} into begin and length.
+// A window in which something is seen: all zones of the lanes, or where that is mostly empty, the densest run of zones of the
+// lane that has most of them. `lanes`: {from, to} into begin and length, in order of begin. Without a zone: all there is.
 function defaultWindow(begin, length, lanes, end) {
   const MANY = 40;
-  let lane = null;
-  for (const l of lanes)
+  let lane = null, first = Infinity, last = -Infinity;
+  for (const l of lanes) {
     if (!lane || l.to - l.from > lane.to - lane.from) lane = l;
-  if (!lane || lane.to - lane.from <= MANY) return [0, end];
-  let best = [0, end], covered = 0, until = 0;
+    if (l.from < l.to) first = Math.min(first, begin[l.from]);
+    for (let i = l.from; i < l.to; i++) last = Math.max(last, begin[i] + length[i]);
+  }
+  if (!(first < last)) return [0, end];
+  const all = [first, last];
+  if (lane.to - lane.from <= MANY) return all;
+  let best = all, covered = 0, until = first;
   for (let i = lane.from; i < lane.to; i++) {
     covered += Math.max(0, begin[i] + length[i] - Math.max(begin[i], until));
     until = Math.max(until, begin[i] + length[i]);
     if (i + MANY <= lane.to) {
-      const last = i + MANY - 1, w = begin[last] + length[last] - begin[i];
+      const w = begin[i + MANY - 1] + length[i + MANY - 1] - begin[i];
       if (w < best[1] - best[0]) best = [begin[i], begin[i] + w];
     }
   }
-  if (covered > end / 20 || (best[1] - best[0]) * 4 > end) return [0, end];
+  if (covered > (last - first) / 20 || (best[1] - best[0]) * 4 > last - first) return all;
   const margin = (best[1] - best[0]) * 0.05;
   return [Math.max(0, best[0] - margin), Math.min(end, best[1] + margin)];
 }

@@ -9,10 +9,10 @@ const T = !D.zones ? null : {
   depth: unpack(D.zones.depth, Uint8Array)
 };
 const LH = 11, AXIS = 22, BOUND = 26;  // heights: of a row of zones, of the axis, of the clock bounds below it
-const KINDS = ['firmware', 'kernel', 'dispatch', 'profiler', 'user zone', 'program'];
+const KINDS = ['firmware', 'kernel', 'dispatch', 'profiler', 'user zone', 'program', 'host zone', 'lock held', 'lock waited for', 'frame'];
 const lanes = D.lanes.map(
     (name, i) => ({name, from: 0, to: 0, deep: 0, longest: 0, y: 0, losses: [], palette: D.palettes[D.laneprocessors[i]]}));
-const zoneLanes = lanes.filter((L, i) => D.laneprocessors[i] !== 'programs');
+const zoneLanes = lanes.filter((L, i) => !['programs', 'host'].includes(D.laneprocessors[i]));
 const bounds = Object.entries(D.bounds || {});  // [chip, [[begin, bound], ...]]
 const TOP = AXIS + (bounds.length ? BOUND : 0);
 let t0 = 0, t1 = 1, end = 1, lanesHeight = 0, pending = false, picked = -1, hits = [];
@@ -381,8 +381,10 @@ cv.addEventListener('pointerup', e => {
 for (const name of ['pointercancel', 'lostpointercapture']) cv.addEventListener(name, letGo);
 cv.addEventListener('pointerleave', () => $('tip').style.display = 'none');
 cv.addEventListener('wheel', e => {
-  if (!T || e.shiftKey) return;  // with Shift the lanes scroll
-  if (Math.abs(e.deltaX) > Math.abs(e.deltaY))
+  if (!T) return;
+  if (e.shiftKey)  // the lanes scroll; browsers turn the wheel's direction then
+    $('timebox').scrollTop += e.deltaY || e.deltaX;
+  else if (Math.abs(e.deltaX) > Math.abs(e.deltaY))
     pan(e.deltaX / cv.clientWidth);
   else
     zoom(e.deltaY > 0 ? 1.25 : 0.8, shareAt(e.offsetX));
@@ -407,12 +409,12 @@ if (T) {
     li.append(box, text);
     $('legend').append(li);
   };
-  for (const processor of [...new Set(D.laneprocessors)].filter(p => p !== 'programs')) {
+  for (const processor of [...new Set(D.laneprocessors)].filter(p => !['programs', 'host'].includes(p))) {
     const p = D.palettes[processor];
     item(`linear-gradient(90deg, ${p[0]} 50%, ${p[1]} 50%)`, `${processor} firmware, kernel`);
   }
   const any = Object.values(D.palettes)[0];
-  for (const kind of [5, 2, 3, 4])
+  for (const kind of [5, 2, 3, 4, 6, 7, 8, 9])
     if (D.zonenames.some(z => z[2] === kind)) item(any[kind], KINDS[kind]);
   if (D.losses.length) item(D.losscolour, `markers lost (${fmt(D.losses.length, 0)} intervals${D.lossesleftout ? ', ' + fmt(D.lossesleftout, 0) + ' more are not drawn' : ''})`);
   if (bounds.length) item('color-mix(in srgb, var(--accent) 45%, transparent)', 'bound of host times');

@@ -78,6 +78,8 @@ struct Device {
   std::string arch;
   uint32_t clock_mhz = 0;
   uint32_t worker_cores = 0;  // 0: not known
+  std::string rank;           // of a job of several, <host>_rank_<N>
+  uint32_t chip_of_rank = 0;
 };
 
 class Listener {

@@ -34,25 +34,6 @@ void add_line(std::string& to, std::string_view text) {
 
 }  // namespace
 
-std::string_view title_of(std::string_view message) {
-  constexpr size_t kMostBytes = 120;
-  if (message.size() > 1 && message.starts_with('`') && message.ends_with('`'))
-    message = message.substr(1, message.size() - 2);
-  std::string_view title = message.substr(0, message.find('\n'));
-  if (title.ends_with(" ->")) title.remove_suffix(3);
-  if (title.size() <= kMostBytes) return title;
-  title = title.substr(0, kMostBytes);
-  while (!title.empty() && (title.back() & 0xc0) == 0x80)
-    title.remove_suffix(1);  // of a character that is cut
-  if (!title.empty() && (title.back() & 0x80)) title.remove_suffix(1);
-  return title;
-}
-
-uint64_t HostPids::of(const HostProcess& process) {
-  const bool own = process.pid > reserved_ && process.pid <= kBeyond && taken_.insert(process.pid).second;
-  return own ? process.pid : next_++;
-}
-
 void HostTracks::push(std::span<const uint64_t> chunk) {
   const shm::ChunkHeader& h = shm::header_of(chunk);
   if (h.device == collect::kHostDevice && !(h.flags & shm::kStanding)) follow(h);
@@ -82,6 +63,7 @@ void HostTracks::follow(const shm::ChunkHeader& header) {
           add_line(thread.open.back().text, "events are missing behind this");
           end_zone(thread, thread.last_ns);
         }
+      cut(process.rows, "events are missing behind this");
     }
   }
   next = header.sequence + 1;
@@ -140,8 +122,11 @@ void HostTracks::message(Thread& thread, Event event) {
     names_.add(op->device, op->call_count, op->name);
     const uint64_t flow = flow_of(op->device, op->call_count);
     Event* const zone = thread.open.empty() ? nullptr : thread.begin_of(thread.open.back());
-    if (flows_.size() < OpNames::kMost && flows_.try_emplace(flow, false).second)
-      (zone && zone->flow == 0 ? *zone : event).flow = flow;
+    if (flows_.size() < OpNames::kMost && flows_.try_emplace(flow, false).second) {
+      Event& leading = zone && zone->flow == 0 ? *zone : event;
+      leading.flow = flow;
+      leading.op = {op->device, op->call_count};
+    }
   }
   put(thread, std::move(event));
 }
@@ -177,7 +162,21 @@ void HostTracks::about_zone(Thread& thread, const HostEvent& event) {
   if (event.kind == EventKind::zone_value) add_line(text, std::to_string(event.value));
 }
 
+void HostTracks::cut(HostRows& rows, const char* why) {
+  held_ -= rows.held();
+  rows.cut(why);
+  held_ += rows.held();
+}
+
+void HostTracks::take_row(Process& process, const HostChunkHead& head, const HostEvent& event) {
+  const int64_t raw_ns = collect::is_definition(event.kind) ? 0 : collect::raw_ns_of(head, event.time);
+  held_ -= process.rows.held();
+  process.rows.take(event, static_cast<uint64_t>(std::max<int64_t>(raw_ns, 0)));
+  held_ += process.rows.held();
+}
+
 void HostTracks::take(Process& process, const HostChunkHead& head, const HostEvent& event) {
+  if (HostRows::takes(event.kind)) return take_row(process, head, event);
   if (collect::is_definition(event.kind)) return define(process, event);
   Event e;
   switch (event.kind) {
@@ -253,13 +252,20 @@ void HostTracks::value(HostWriter& to, Process& process, const Event& event) {
   to.host_value(plot, event.ns, event.number);
 }
 
+void HostTracks::report(HostWriter& to, Process& process) {
+  if (!std::exchange(process.reported, true)) to.host_process(process.shown);
+}
+
+void HostTracks::report(HostWriter& to, Process& process, Thread& thread) {
+  report(to, process);
+  if (std::exchange(thread.reported, true)) return;
+  if (thread.shown.name.empty()) thread.shown.name = "thread " + std::to_string(thread.shown.tid);
+  to.host_thread(thread.shown);
+}
+
 // The first event of the thread.
 void HostTracks::hand_over(HostWriter& to, Process& process, Thread& thread) {
-  if (!std::exchange(process.reported, true)) to.host_process(process.shown);
-  if (!std::exchange(thread.reported, true)) {
-    if (thread.shown.name.empty()) thread.shown.name = "thread " + std::to_string(thread.shown.tid);
-    to.host_thread(thread.shown);
-  }
+  report(to, process, thread);
   const Event event = std::move(thread.events.front());
   thread.events.pop_front();
   ++thread.first;
@@ -268,7 +274,7 @@ void HostTracks::hand_over(HostWriter& to, Process& process, Thread& thread) {
     case Is::begin: {
       HostSource& source = process.sources.at(event.key);
       if (source.name.empty()) source.name = "(unnamed)";
-      return to.host_begin(thread.shown, {event.ns, source, event.name, event.text, event.flow});
+      return to.host_begin(thread.shown, {event.ns, source, event.name, event.text, event.flow, event.op});
     }
     case Is::end:
       return to.host_end(thread.shown, event.ns, event.text);
@@ -284,16 +290,57 @@ void HostTracks::hand_over(HostWriter& to, Process& process, Thread& thread) {
   }
 }
 
+class HostTracks::Names : public HostNames {
+ public:
+  Names(HostTracks& tracks, HostWriter& to, Process& process) : tracks_(tracks), to_(to), process_(process) {}
+  const std::string* string(uint64_t key) override {
+    const auto found = process_.strings.find(key);
+    return found == process_.strings.end() ? nullptr : &found->second;
+  }
+  const HostSource* source(uint64_t key) override {
+    const auto found = process_.sources.find(key);
+    return found == process_.sources.end() || found->second.name.empty() ? nullptr : &found->second;
+  }
+  const HostThread* named_thread(uint32_t tid) override {
+    const auto found = process_.threads.find(tid);
+    return found == process_.threads.end() || found->second.shown.name.empty() ? nullptr
+                                                                               : &found->second.shown;
+  }
+  const HostThread& reported_thread(uint32_t tid) override {
+    Thread& thread = tracks_.thread_of(process_, tid);
+    report(to_, process_, thread);
+    return thread.shown;
+  }
+
+ private:
+  HostTracks& tracks_;
+  HostWriter& to_;
+  Process& process_;
+};
+
+void HostTracks::release_rows(HostWriter& to, Process& process, bool all) {
+  Names names(*this, to, process);
+  HostRows& rows = process.rows;
+  while (rows.held() && (all || rows.held() > kLookAhead || rows.ready(names))) {
+    report(to, process);
+    --held_;
+    rows.hand_over(to, names, process.shown.number, rows_);
+  }
+}
+
 void HostTracks::release(HostWriter& to, bool all) {
-  for (auto& [key, process] : processes_)
+  for (auto& [key, process] : processes_) {
     for (auto& [tid, thread] : process.threads)
       while (!thread.events.empty() && (all || ready(process, thread))) hand_over(to, process, thread);
+    release_rows(to, process, all);
+  }
 }
 
 void HostTracks::end() {
   for (auto& [key, process] : processes_)
     for (auto& [tid, thread] : process.threads)
       while (!thread.open.empty()) end_zone(thread, thread.last_ns);
+  for (auto& [key, process] : processes_) cut(process.rows, "open at the end");
 }
 
 uint64_t HostTracks::take_flow(uint32_t chip, uint32_t host_id) {
@@ -309,6 +356,11 @@ std::vector<std::string> HostTracks::remarks() const {
                   " places; zones that were open there end in front of them");
   if (lost_ends_)
     all.push_back(std::to_string(lost_ends_) + " host zones ended without a beginning and are left out");
+  uint64_t left_out = 0;
+  for (const auto& [key, process] : processes_) left_out += process.rows.left_out();
+  if (left_out)
+    all.push_back(std::to_string(left_out) + " frames or locks of the host's side are not drawn: more than " +
+                  std::to_string(RowPacker::kMostRows) + " lie over each other there");
   return all;
 }
 

@@ -60,16 +60,6 @@ char* put_fixed(char* at, unsigned field, uint64_t value) {
   return at + sizeof value;
 }
 
-ProtoMessage annotation_of(const EventField& f) {
-  ProtoMessage a;
-  a.text(annotation::name, f.name);
-  if (f.text.empty())
-    a.number(annotation::uint_value, f.number);
-  else
-    a.text(annotation::string_value, f.text);
-  return a;
-}
-
 }  // namespace
 
 void Perfetto::packet(const ProtoMessage& message) {
@@ -90,7 +80,7 @@ void Perfetto::device(const Session& s) {
   Chip& chip = chips_[s.chip];
   if (chip.track) return;  // the same card again
   chip.track = next_track_++;
-  const std::string name = "chip " + std::to_string(s.chip) + " (" + s.arch + ", " + s.device + ")";
+  const std::string name = s.title() + " (" + s.arch + ", " + s.device + ")";
   packet(
       ProtoMessage()
           .number(trace_packet::sequence_id, kGlobalSequence)
@@ -170,14 +160,23 @@ void Perfetto::begin_sequence(Sequence& s, const Chip& chip, uint64_t track, uin
                                                   .message(11, ProtoMessage().number(11, track))
                                                   .number(trace_packet::timestamp_clock_id, kLaneClock))
              .message(trace_packet::interned_data, interned));
+  put_clocks(s.id, chip, base_ns, true);
+}
+
+// A reader places nothing in time before the first of these.
+void Perfetto::put_clocks(uint32_t sequence, const Chip& chip, uint64_t ns, bool lane_clock) {
+  clocks_known_ = true;
   ProtoMessage snapshot;
   if (!chip.cycles) {
-    snapshot.message(1, clock(kBoottime, base_ns + static_cast<uint64_t>(chip.clock.boottime_minus_raw_ns)));
-    snapshot.message(1, clock(kRealtime, base_ns + static_cast<uint64_t>(chip.clock.realtime_minus_raw_ns)));
+    snapshot.message(1, clock(kBoottime, ns + static_cast<uint64_t>(chip.clock.boottime_minus_raw_ns)));
+    snapshot.message(1, clock(kRealtime, ns + static_cast<uint64_t>(chip.clock.realtime_minus_raw_ns)));
   }
-  snapshot.message(1, clock(kRaw, base_ns)).message(1, clock(kLaneClock, 0)).number(2, kRaw);
-  packet(
-      ProtoMessage().number(trace_packet::sequence_id, s.id).message(trace_packet::clock_snapshot, snapshot));
+  snapshot.message(1, clock(kRaw, ns));
+  if (lane_clock) snapshot.message(1, clock(kLaneClock, 0));
+  snapshot.number(2, kRaw);
+  packet(ProtoMessage()
+             .number(trace_packet::sequence_id, sequence)
+             .message(trace_packet::clock_snapshot, snapshot));
 }
 
 Perfetto::Sequence& Perfetto::sequence_of(const TimelineLane& is, bool aside, uint64_t ns) {
@@ -297,6 +296,7 @@ void Perfetto::frame(const TimelineLane& is, const TimelineFrame& f) {
 }
 
 void Perfetto::put_global(uint64_t ns, const ProtoMessage& event) {
+  if (!clocks_known_) put_clocks(kGlobalSequence, host_clock(), ns, false);
   packet(ProtoMessage()
              .number(trace_packet::timestamp, ns)
              .number(trace_packet::sequence_id, kGlobalSequence)

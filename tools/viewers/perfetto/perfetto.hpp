@@ -3,11 +3,12 @@
 //
 //   tracks      chip (a process) -> counters, programs, core -> RISC, in an explicit order; beside a RISC its
 //               overlapping zones and what it lost; below it counters of its hardware
-//   host        processes and threads by their real numbers, plots below their process; a flow leads from the zone of
+//   host        processes and threads by their real numbers, plots, frames and locks below their process; a flow leads from the zone of
 //               an op to its first program
 //   sequences   one for each RISC, row and host thread, so that its track and its clock are defaults and a zone costs less
 //   clock       nanoseconds since the RISC's first marker (clock 64 of its sequence), tied to
-//               CLOCK_MONOTONIC_RAW by a snapshot at the rate 1; times before it are written in RAW itself
+//               CLOCK_MONOTONIC_RAW by a snapshot at the rate 1; times before it, and those of counters and notes, are
+//               written in RAW itself, behind a snapshot
 //   zones       begin and end events with interned name and source; host id, zone hash and cycles as arguments
 //   spans       programs and losses likewise; a flow leads from a program to one kernel zone of each of its cores
 //   others      data, events and flaws are instants
@@ -41,6 +42,8 @@ class Perfetto : public TimelineWriter {
   void host_end(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_message(const HostThread& thread, uint64_t ns, std::string_view text) override;
   void host_value(const HostPlot& plot, uint64_t ns, double value) override;
+  void host_row(const HostRow& row) override;
+  void host_span(const HostRow& row, const HostSpan& span) override;
   void end() override {}
 
  private:
@@ -74,6 +77,7 @@ class Perfetto : public TimelineWriter {
 
   void packet(const ProtoMessage& message);
   void begin_sequence(Sequence& sequence, const Chip& chip, uint64_t track, uint64_t base_ns);
+  void put_clocks(uint32_t sequence, const Chip& chip, uint64_t ns, bool lane_clock);
   Sequence& sequence_of(const TimelineLane& lane, bool aside, uint64_t ns);
   void intern(Sequence& sequence, uint32_t number, const std::string& name, const std::string& file,
               uint32_t line);
@@ -84,7 +88,7 @@ class Perfetto : public TimelineWriter {
                    const std::string* unit = nullptr);
   void put_global(uint64_t ns, const ProtoMessage& event);
   void put_own(const Sequence& sequence, uint64_t ns, const ProtoMessage& event);
-  Sequence& sequence_of(const HostThread& thread, uint64_t ns);
+  Sequence& host_sequence(Row& of, uint64_t ns);
   Chip host_clock() const;
   void begin_globals();
 
@@ -96,11 +100,11 @@ class Perfetto : public TimelineWriter {
   std::vector<uint64_t> counters_;  // tracks, by number
   HostPids pids_{kMostChips};
   std::vector<Process> processes_;  // by number, as all below
-  std::vector<Row> threads_;
+  std::vector<Row> threads_, host_rows_;
   std::vector<uint64_t> host_plots_;  // tracks
   uint64_t next_track_ = 1;
   uint32_t next_sequence_ = 2;  // 1: descriptors, counters, losses
-  bool globals_begun_ = false;
+  bool globals_begun_ = false, clocks_known_ = false;
 };
 
 }  // namespace ttc::tools

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 
-#include "tools/viewers/rows.hpp"
+#include "tools/viewers/host/event_field.hpp"
+#include "tools/viewers/host/rows.hpp"
+#include "tools/viewers/perfetto/protobuf.hpp"
 
 namespace ttc::tools::perfetto {
 
@@ -50,6 +52,15 @@ enum Type : unsigned { slice_begin = 1, slice_end = 2, instant = 3, counter = 4 
 }  // namespace track_event
 namespace annotation {
 enum : unsigned { name_iid = 1, uint_value = 3, string_value = 6, name = 10 };
+}
+inline ProtoMessage annotation_of(const EventField& f) {
+  ProtoMessage a;
+  a.text(annotation::name, f.name);
+  if (f.text.empty())
+    a.number(annotation::uint_value, f.number);
+  else
+    a.text(annotation::string_value, f.text);
+  return a;
 }
 inline constexpr unsigned kStateCleared = 1, kNeedsState = 2;
 inline constexpr unsigned kExplicitOrder = 3, kNoMerging = 2;

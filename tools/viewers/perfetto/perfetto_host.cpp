@@ -14,6 +14,11 @@ ProtoMessage text_argument(std::string_view text) {
   return ProtoMessage().number(annotation::name_iid, Argument::text).text(annotation::string_value, text);
 }
 
+// A thread, what it waited for, the next thread, then what is of the process.
+uint32_t thread_rank(const HostThread& thread) {
+  return kCoreRank + thread.number * static_cast<uint32_t>(1 + RowPacker::kMostRows);
+}
+
 }  // namespace
 
 // How the host's clocks lie is the same for all chips.
@@ -56,7 +61,7 @@ void Perfetto::host_thread(const HostThread& thread) {
                   .number(track_descriptor::parent_uuid, process.track)
                   .message(track_descriptor::thread,
                            ProtoMessage().number(1, process.pid).number(2, thread.tid).text(5, thread.name))
-                  .number(track_descriptor::sibling_order_rank, kCoreRank + thread.number)));
+                  .number(track_descriptor::sibling_order_rank, thread_rank(thread))));
 }
 
 void Perfetto::host_plot(const HostPlot& plot) {
@@ -66,14 +71,13 @@ void Perfetto::host_plot(const HostPlot& plot) {
       declare(processes_[plot.process].track, plot.name, kCounterRank + plot.number, &kNoUnit);
 }
 
-Perfetto::Sequence& Perfetto::sequence_of(const HostThread& thread, uint64_t ns) {
-  Row& own = threads_[thread.number];
-  if (!own.sequence.id) begin_sequence(own.sequence, host_clock(), own.track, ns);
-  return own.sequence;
+Perfetto::Sequence& Perfetto::host_sequence(Row& of, uint64_t ns) {
+  if (!of.sequence.id) begin_sequence(of.sequence, host_clock(), of.track, ns);
+  return of.sequence;
 }
 
 void Perfetto::host_begin(const HostThread& thread, const HostZoneBegin& zone) {
-  Sequence& s = sequence_of(thread, zone.ns);
+  Sequence& s = host_sequence(threads_[thread.number], zone.ns);
   const HostSource& source = zone.source;
   intern(s, source.number, source.name, source.file, source.line);
   ProtoMessage event;
@@ -93,7 +97,7 @@ void Perfetto::host_end(const HostThread& thread, uint64_t ns, std::string_view 
   ProtoMessage event;
   event.number(track_event::type, track_event::slice_end);
   if (arguments_ && !text.empty()) event.message(track_event::debug_annotations, text_argument(text));
-  put_own(sequence_of(thread, ns), ns, event);
+  put_own(host_sequence(threads_[thread.number], ns), ns, event);
 }
 
 void Perfetto::host_message(const HostThread& thread, uint64_t ns, std::string_view text) {
@@ -102,7 +106,7 @@ void Perfetto::host_message(const HostThread& thread, uint64_t ns, std::string_v
   event.number(track_event::type, track_event::instant).text(track_event::name, name);
   if (arguments_ && name.size() < text.size())
     event.message(track_event::debug_annotations, text_argument(text));
-  put_own(sequence_of(thread, ns), ns, event);
+  put_own(host_sequence(threads_[thread.number], ns), ns, event);
 }
 
 void Perfetto::host_value(const HostPlot& plot, uint64_t ns, double value) {
@@ -110,6 +114,25 @@ void Perfetto::host_value(const HostPlot& plot, uint64_t ns, double value) {
                      .number(track_event::type, track_event::counter)
                      .number(track_event::track_uuid, host_plots_[plot.number])
                      .real(track_event::counter_double, value));
+}
+
+void Perfetto::host_row(const HostRow& row) {
+  constexpr uint32_t kBehindThreads = 1u << 30;
+  host_rows_.resize(std::max<size_t>(host_rows_.size(), row.number + 1));
+  host_rows_[row.number].track =
+      declare(processes_[row.process].track, row.name,
+              row.thread ? thread_rank(*row.thread) + 1 + row.rank : kBehindThreads + row.number);
+}
+
+void Perfetto::host_span(const HostRow& row, const HostSpan& span) {
+  Sequence& s = host_sequence(host_rows_[row.number], span.begin_ns);
+  ProtoMessage event;
+  event.number(track_event::type, track_event::slice_begin).text(track_event::name, span.name);
+  if (arguments_)
+    for (const EventField& field : span.fields)
+      event.message(track_event::debug_annotations, annotation_of(field));
+  put_own(s, span.begin_ns, event);
+  put_own(s, span.end_ns, ProtoMessage().number(track_event::type, track_event::slice_end));
 }
 
 }  // namespace ttc::tools

@@ -262,7 +262,7 @@ TEST(ClockEstimator, what_was_seen_is_an_upper_limit) {
     truth.change(kStart, 1e9);
     std::vector<ClockRead> burst;
     std::vector<ClockSegment> segments;
-    for (HostTime t = kStart; t < kStart + 900 * kPeriod; t += kPeriod) {
+    for (HostTime t = kStart; t < kStart + 1500 * kPeriod; t += kPeriod) {
       link.sample(truth, t, burst);
       estimator.add(burst);
       if (with_markers) estimator.seen(truth.cycles(t + kPeriod / 2), t + kPeriod / 2 + 16 * 100);
@@ -275,7 +275,7 @@ TEST(ClockEstimator, what_was_seen_is_an_upper_limit) {
 
 TEST(ClockEstimator, provisional_segments_follow_the_final_ones) {
   Scene s;
-  s.sample_until(kStart + 500 * kPeriod);
+  s.sample_until(kStart + 1500 * kPeriod);
   const auto later = s.estimator.provisional();
   ASSERT_FALSE(later.empty());
   EXPECT_EQ(later.front().from_cycles, s.segments.back().to_cycles);

@@ -17,11 +17,12 @@ OpRow fleet_op(uint32_t host_id, uint64_t begin_ns, uint32_t duration_ns, uint16
 
 TEST(FleetTriggers, rules_are_three_forms_and_no_others) {
   std::string wrong;
-  EXPECT_EQ(parse_trigger_rule("p99:17>5%", wrong)->host_id, 17u);
-  EXPECT_FALSE(parse_trigger_rule("p99:*>5%", wrong)->host_id);
+  EXPECT_EQ(parse_trigger_rule("p99:17>5%", wrong)->op, 17u);
+  EXPECT_EQ(parse_trigger_rule("p99:Matmul>5%", wrong)->op, uint64_t{1} << 32 | code_of("Matmul"));
+  EXPECT_FALSE(parse_trigger_rule("p99:*>5%", wrong)->op);
   EXPECT_EQ(parse_trigger_rule("step>100ms", wrong)->ns, 100'000'000u);
   EXPECT_EQ(parse_trigger_rule("lag>10ms", wrong)->kind, TriggerRule::Kind::lag);
-  for (const char* text : {"", ">", "p99>5%", "p99:x>5%", "p99:1>5", "p99:1>-5%", "p99:1>nan%", "p99:1>0%",
+  for (const char* text : {"", ">", "p99>5%", "p99:>5%", "p99:1>5", "p99:1>-5%", "p99:1>nan%", "p99:1>0%",
                            "step>5", "step>0ms", "step", "what>1ms"}) {
     EXPECT_FALSE(parse_trigger_rule(text, wrong)) << text;
     EXPECT_FALSE(wrong.empty());

@@ -136,14 +136,17 @@ TEST(FleetWire, states_answers_and_pieces_come_back) {
   EXPECT_EQ(back->clock_offset_ns, -5);
   Answer answer;
   answer.ok = true, answer.digest = ~uint64_t{0};
+  answer.clock.reference = 4;
+  answer.clock.points.add({1'000, -7, 3});
   EXPECT_EQ(parse_answer(to_text(answer), wrong)->digest, answer.digest);
+  EXPECT_EQ(parse_answer(to_text(answer), wrong)->clock.points.all(), answer.clock.points.all());
   const std::string piece = encode_chunk(10, 20, "0123456789");
   ASSERT_TRUE(parse_chunk(piece));
   EXPECT_EQ(parse_chunk(piece)->bytes, "0123456789");
   EXPECT_FALSE(parse_chunk(piece + "x"));
   EXPECT_FALSE(parse_chunk(encode_chunk(15, 20, "0123456789")));
-  EXPECT_FALSE(parse_clock(encode_clock({1, 10, 9, 0, 0})));  // sent before it was received
-  EXPECT_FALSE(parse_clock(encode_clock({1, 1, 2, INT64_MIN, 0})));
+  EXPECT_FALSE(parse_clock(encode_clock({1, 10, 9, 0, 0, 0})));  // sent before it was received
+  EXPECT_FALSE(parse_clock(encode_clock({1, 1, 2, 0, INT64_MIN, 0})));
   EXPECT_EQ(parse_progress(encode_progress({4, 5, 6, 7}))->ops, 5u);
 }
 

@@ -60,7 +60,7 @@ class NocTracesTest : public testing::Test {
   ~NocTracesTest() override { fs::remove_all(directory_); }
 
   void add_device(uint32_t chip, const char* arch, uint32_t cores = 64) {
-    run_.devices[chip] = {chip, "", arch, 1000, cores};
+    run_.devices[chip] = {chip, "", arch, 1000, cores, {}};
     traces_.device(run_.devices[chip]);
   }
   static Event zone(uint64_t time, bool start, uint32_t which = 1) {

@@ -30,11 +30,19 @@ int64_t answer(const std::string& path, const char* query) {
   return statement.integer(0);
 }
 
+void add(SqliteFile& out, const char* source, const Tables& tables = {}) {
+  out.begin({source, "", {}});
+  out.write(tables);
+  out.end({}, true, {});
+}
+
 TEST(SqliteFile, two_first_appends_do_not_replace_each_other) {
   const OwnFile file("ttc-first-appends-");
-  SqliteFile first(file.path(), true, {"first", "", {}}), second(file.path(), true, {"second", "", {}});
-  first.commit({}, true, {});
-  EXPECT_THROW(second.commit({}, true, {}), OutputError);
+  SqliteFile first(file.path(), true), second(file.path(), true);
+  add(first, "first");
+  add(second, "second");
+  first.commit();
+  EXPECT_THROW(second.commit(), OutputError);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM captures WHERE source = 'first'"), 1);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM captures"), 1);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM captures WHERE host IS NULL AND remarks IS NULL"), 1);
@@ -42,8 +50,11 @@ TEST(SqliteFile, two_first_appends_do_not_replace_each_other) {
 
 TEST(SqliteFile, a_file_that_is_not_appended_to_is_replaced) {
   const OwnFile file("ttc-replaced-");
-  for (const char* source : {"first", "second"})
-    SqliteFile(file.path(), false, {source, "", {}}).commit({}, true, {});
+  for (const char* source : {"first", "second"}) {
+    SqliteFile out(file.path(), false);
+    add(out, source);
+    out.commit();
+  }
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM captures WHERE source = 'second'"), 1);
 }
 
@@ -56,9 +67,9 @@ TEST(SqliteFile, losses_of_other_cores_than_tensix_have_their_own_processors) {
     loss.core_kind = static_cast<uint8_t>(kind);
     tables.losses.push_back(loss);
   }
-  SqliteFile out(file.path(), false, {"x", "", {}});
-  out.write(tables);
-  out.commit({}, true, {});
+  SqliteFile out(file.path(), false);
+  add(out, "x", tables);
+  out.commit();
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM losses"), 3);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM losses WHERE processor = 'BRISC'"), 1);
   EXPECT_EQ(answer(file.path(), "SELECT count(*) FROM losses WHERE processor IS NULL"), 1);

@@ -96,6 +96,23 @@ TEST(MonitorModel, losing_is_shown_for_a_while_and_the_sum_for_ever) {
   EXPECT_EQ(card.health.why, "5 intervals of loss so far");
 }
 
+// A card whose logs stayed full had intervals that grew and grew, and was "collecting".
+TEST(MonitorModel, an_interval_that_grows_is_losing_too) {
+  CardView card;
+  CardSample sample = look_after(1, {{Counter::loss_intervals, 4}});
+  sample.lost["dropped on card"] = {4, 0, 100, 0};
+  card.add(sample);
+  EXPECT_EQ(card.health.health, Health::collecting);
+  sample = look_after(2, {{Counter::loss_intervals, 4}});
+  sample.lost["dropped on card"] = {4, 0, 130, 0};
+  card.add(sample);
+  EXPECT_EQ(card.health.health, Health::losing);
+  sample = look_after(8, {{Counter::loss_intervals, 4}});
+  sample.lost["dropped on card"] = {4, 0, 130, 0};
+  card.add(sample);
+  EXPECT_EQ(card.health.health, Health::collecting);
+}
+
 TEST(MonitorModel, a_dead_collector_is_stopped_whatever_else_holds) {
   CardView card;
   card.add(look_after(1));

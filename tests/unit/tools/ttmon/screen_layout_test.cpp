@@ -27,7 +27,7 @@ CardView card_named(const std::string& name, int samples = 3) {
     s.activity.cores = {{1, 1, 0}, {2, 1, 0.42}, {1, 2, 1}, {4, 2, 0.004}};
     s.activity.log_fill = 0.34;
     s.activity.zones = {{"MATMUL", {5'000'000, 10, 900'000}}, {"READ", {7000, 7, 1000}}};
-    s.activity.programs = {{"17", {4'000'000, 4, 1'000'000}}};
+    s.activity.programs = {{"program 17", {4'000'000, 4, 1'000'000}}};
     card.add(s);
   }
   return card;
@@ -46,8 +46,8 @@ bool shows(const std::string& text, const std::string& part) {
 TEST(ScreenLayout, a_screen_of_80_columns_shows_health_figures_cores_and_zones) {
   const std::string text = rows_of(screen({{"a", card_named("a")}}, {}, 80, 24));
   for (const char* part : {"ttmon  1 card", "collecting", "programs/s         500", "log fill          34 %",
-                           "clock bound      45 ns", "y\\x", "MATMUL", "5.00 ms", "programs (host id)",
-                           "q quit", "live:a  emu:a wormhole_b0  pid 0  live"})
+                           "clock bound      45 ns", "y\\x", "MATMUL", "5.00 ms", "program 17", "q quit",
+                           "live:a  emu:a wormhole_b0  pid 0  live"})
     EXPECT_TRUE(shows(text, part)) << part << " in\n" << text;
 }
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "tools/viewers/rows.hpp"
+#include "tools/viewers/host/rows.hpp"
 
 namespace ttc::tools {
 namespace {

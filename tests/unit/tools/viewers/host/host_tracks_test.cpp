@@ -71,6 +71,15 @@ class WrittenTracks : public HostWriter {
   void host_value(const HostPlot& p, uint64_t ns, double value) override {
     add(p.name + " " + std::to_string(ns) + " " + std::to_string(static_cast<int>(value)));
   }
+  void host_row(const HostRow& r) override {
+    add("row " + r.name + (r.thread ? " beside " + std::to_string(r.thread->tid) : ""));
+  }
+  void host_span(const HostRow& r, const HostSpan& s) override {
+    std::string fields;
+    append_fields(fields, s.fields);
+    add(r.name + ": " + s.name + " " + std::to_string(s.begin_ns) + " to " + std::to_string(s.end_ns) + " " +
+        fields);
+  }
   std::vector<std::string> lines;
 
  private:
@@ -204,6 +213,101 @@ TEST(HostTracks, marks_name_no_thread_and_wait_for_none) {
       .push(tracks);
   tracks.release(written, false);
   EXPECT_EQ(written.lines, (Lines{"process 1000 sh (marks)", "thread 7 thread 7", "7 says 50000 step"}));
+}
+
+// Frames and locks of the host side were in captures and in no viewer.
+TEST(HostTracks, frames_go_from_mark_to_mark_or_from_begin_to_end) {
+  HostTracks tracks;
+  WrittenTracks written;
+  HostChunk(0)
+      .add(EventKind::process, 0, 0, 1000, std::string("game\0\0", 6))
+      .add(EventKind::frame, 0, 1000, 0)
+      .add(EventKind::frame, 0, 1010, 0)
+      .add(EventKind::frame, 1, 1012, 66)
+      .add(EventKind::frame, 2, 1014, 66)
+      .add(EventKind::frame, 2, 1015, 66)
+      .add(EventKind::frame, 0, 1020, 0)
+      .push(tracks);
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines, (Lines{"process 1000 game", "row frames", "frames: frame 1 50000 to 50020 "}))
+      << "a set of frames waits for its name, and what is behind it";
+  HostChunk(1).add(EventKind::string, 0, 0, 66, "load").push(tracks);
+  tracks.release(written, false);
+  EXPECT_EQ(
+      Lines(written.lines.begin() + 3, written.lines.end()),
+      (Lines{"row frames load", "frames load: frame 1 50024 to 50028 ", "frames: frame 2 50020 to 50040 "}));
+  EXPECT_EQ(tracks.held(), 0u);
+}
+
+TEST(HostTracks, a_lock_has_a_row_of_holders_and_a_thread_one_of_waits) {
+  HostTracks tracks;
+  WrittenTracks written;
+  HostChunk(0)
+      .add(EventKind::lock_source, 0, 5, 9)  // its time is the source
+      .add(EventKind::lock_wait, 7, 1000, 9)
+      .add(EventKind::lock_obtain, 7, 1001, 9)
+      .add(EventKind::lock_wait, 8, 1010, 9)
+      .add(EventKind::lock_release, 0, 1020, 9)
+      .add(EventKind::lock_obtain, 8, 1021, 9)
+      .add(EventKind::lock_release, 0, 1030, 9)
+      .push(tracks);
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines, Lines{}) << "neither the lock nor the threads have names";
+  HostChunk(1)
+      .add(EventKind::source, 12, 0, 5, source("", "std::mutex queue", "a.cpp"))
+      .add(EventKind::thread_name, 7, 0, 0, "main")
+      .add(EventKind::thread_name, 8, 0, 0, "worker")
+      .push(tracks);
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines,
+            (Lines{"process 1000 ", "row lock std::mutex queue",
+                   "lock std::mutex queue: held by main 50002 to 50040 waited ns 2", "thread 8 worker",
+                   "row worker waits for locks beside 8",
+                   "worker waits for locks: waits for std::mutex queue 50020 to 50042 held by main",
+                   "lock std::mutex queue: held by worker 50042 to 50060 waited ns 22"}));
+}
+
+TEST(HostTracks, locks_of_one_name_are_numbered_and_readers_of_one_lie_in_rows) {
+  HostTracks tracks;
+  WrittenTracks written;
+  HostChunk chunk(0);
+  chunk.add(EventKind::source, 12, 0, 5, source("m", "", "a.cpp"))
+      .add(EventKind::thread_name, 7, 0, 0, "main")
+      .add(EventKind::thread_name, 8, 0, 0, "worker");
+  for (const uint64_t lock : {9, 10}) {
+    chunk.add(EventKind::lock_source, 0, 5, lock)
+        .add(EventKind::lock_obtain, 7, 1000, lock)
+        .add(EventKind::lock_obtain, 8, 1001, lock)
+        .add(EventKind::lock_release, 8, 1004, lock)
+        .add(EventKind::lock_release, 7, 1005, lock);
+  }
+  chunk.push(tracks);
+  tracks.release(written, false);
+  EXPECT_EQ(written.lines,
+            (Lines{"process 1000 ", "row lock m", "lock m: held by worker 50002 to 50008 waited ns 0",
+                   "row lock m (2)", "lock m (2): held by main 50000 to 50010 waited ns 0", "row lock m #2",
+                   "lock m #2: held by worker 50002 to 50008 waited ns 0", "row lock m #2 (2)",
+                   "lock m #2 (2): held by main 50000 to 50010 waited ns 0"}));
+}
+
+TEST(HostTracks, locks_end_and_frames_stop_where_chunks_are_missing) {
+  HostTracks tracks;
+  WrittenTracks written;
+  HostChunk(0)
+      .add(EventKind::lock_name, 0, 0, 9, "queue")
+      .add(EventKind::thread_name, 7, 0, 0, "main")
+      .add(EventKind::frame, 0, 1000, 0)
+      .add(EventKind::lock_obtain, 7, 1001, 9)
+      .push(tracks);
+  HostChunk(2).add(EventKind::frame, 0, 2000, 0).add(EventKind::lock_obtain, 7, 2001, 9).push(tracks);
+  tracks.end();
+  tracks.release(written, true);
+  EXPECT_EQ(written.lines,
+            (Lines{"process 1000 ", "row lock queue",
+                   "lock queue: held by main 50002 to 50002 waited ns 0, end events are missing behind this",
+                   "lock queue: held by main 52002 to 52002 waited ns 0, end open at the end"}))
+      << "the two marks are no frame";
+  EXPECT_EQ(tracks.held(), 0u);
 }
 
 TEST(HostTracks, a_chunk_that_is_cut_is_counted) {

@@ -1,8 +1,9 @@
-// Rows of the bus from rows of a reader. Pure.
+// Rows of the bus from rows of a reader, with what the host side says of ops. Pure.
 #pragma once
 #include <cstdint>
 #include <map>
 
+#include "tools/fleet/rows/host_side.hpp"
 #include "tools/fleet/wire/batch.hpp"
 #include "tools/tables/tables.hpp"
 
@@ -10,6 +11,9 @@ namespace ttc::fleet {
 
 class RowMaker {
  public:
+  // `host` lives as long.
+  explicit RowMaker(const HostSide& host) : host_(host) {}
+
   // Of one batch of a reader, to whatever adds rows (Publisher); `op` is called for each op besides.
   template <class Sink, class Take>
   void take(const tools::Tables& tables, Sink& to, const Take& op) {
@@ -29,6 +33,7 @@ class RowMaker {
   static LossRow row_of(const ttcollect_loss& loss);
   static TelemetryRow row_of(const ttcollect_telemetry& telemetry);
 
+  const HostSide& host_;
   std::map<uint32_t, uint32_t> bounds_;  // latest of each chip's reference tile
 };
 

@@ -1,6 +1,6 @@
-// The least bound that reads of a world prove under the condition of CLOCK.md, for one who has all of them, knows
-// every frequency, and how fast the counter ran at most between any two reads. Only the offset to host time has
-// to come from the reads.
+// What reads of a world would prove to one who has all of them, knows every frequency, where each steady stretch begins and
+// ends, and how fast the counter ran at most between any two reads. Only the offset to host time has to come from the
+// reads. No model can know this: the figure says what an assumption is worth, not what one can reach.
 //
 // A steady stretch is sure but for the trim at either end, if it lasts for three. There every read limits the
 // offset, less exactly the farther it is (the crystal wanders by up to 1 ppm a second). Elsewhere limits go on
@@ -15,9 +15,10 @@
 
 namespace ttc::bench {
 
-class Optimum {
+class KnownFrequencies {
  public:
-  Optimum(const test::MovingWorld& world, const std::vector<collect::ClockRead>& reads, bool pace_known)
+  KnownFrequencies(const test::MovingWorld& world, const std::vector<collect::ClockRead>& reads,
+                   bool pace_known)
       : world_(world), reads_(reads), pace_known_(pace_known) {
     for (const auto& r : reads_) points_.push_back({before_ns(r), ns(r.after), 0});
     for (size_t i = 0; i < reads_.size(); ++i) anchor(i);

@@ -1,4 +1,4 @@
-#include "tools/ttmon/activity.hpp"
+#include "tools/ttmon/activity/activity.hpp"
 
 #include <algorithm>
 
@@ -6,18 +6,15 @@ namespace ttc::tools {
 namespace {
 
 constexpr size_t kMostPrograms = 10'000;
-constexpr size_t kRows = 200;  // of each table
+constexpr size_t kRows = 200;               // of each table
+constexpr uint64_t kSettleNs = 50'000'000;  // lanes are read one after another
 
-template <class Map, class Name>
-std::vector<NamedSum> longest(const Map& sums, const Name& name) {
-  std::vector<typename Map::const_iterator> all;
-  for (auto it = sums.begin(); it != sums.end(); ++it) all.push_back(it);
-  const size_t rows = std::min(kRows, all.size());
-  std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(rows), all.end(),
-                    [](const auto& a, const auto& b) { return a->second.ns > b->second.ns; });
-  std::vector<NamedSum> named;
-  for (size_t i = 0; i < rows; ++i) named.push_back({name(all[i]->first), all[i]->second});
-  return named;
+std::vector<NamedSum> longest(std::vector<NamedSum> all, size_t most) {
+  const auto rows = static_cast<ptrdiff_t>(std::min(most, all.size()));
+  std::partial_sort(all.begin(), all.begin() + rows, all.end(),
+                    [](const NamedSum& a, const NamedSum& b) { return a.sum.ns > b.sum.ns; });
+  all.resize(static_cast<size_t>(rows));
+  return all;
 }
 
 }  // namespace
@@ -26,6 +23,12 @@ void TimeSum::add(uint64_t took_ns) {
   ns += took_ns;
   ++count;
   longest_ns = std::max(longest_ns, took_ns);
+}
+
+void TimeSum::add(const TimeSum& other) {
+  ns += other.ns;
+  count += other.count;
+  longest_ns = std::max(longest_ns, other.longest_ns);
 }
 
 void TimeSums::begin(const Session& s) {
@@ -45,6 +48,10 @@ TimeSum& TimeSums::sum_of(const FrameEvents& f, uint16_t id) {
 void TimeSums::frame(const FrameEvents& f) {
   const auto chip = mhz_.find(f.chip);
   const uint64_t mhz = chip == mhz_.end() ? 1000 : chip->second;
+  ns_.resize(f.markers.size());
+  for (size_t i = 0; i < ns_.size(); ++i) ns_[i] = f.markers[i].time_cycles * 1000 / mhz;
+  latest_ns_ = std::max(latest_ns_, ns_.back());
+  open_programs_[f.chip].take(f, uint32_t{f.core_x} << 16 | uint32_t{f.core_y} << 8 | f.risc, ns_);
   for (const markers::Marker& m : f.markers) {
     const uint64_t key = uint64_t{f.chip} << 40 | uint64_t{f.core_x} << 32 | uint64_t{f.core_y} << 24 |
                          uint64_t{f.risc} << 16 | m.id;
@@ -58,15 +65,46 @@ void TimeSums::frame(const FrameEvents& f) {
     const uint64_t took_ns = static_cast<uint64_t>(cycles) * 1000 / mhz;
     sum_of(f, m.id).add(took_ns);
     if (m.id != f.main_zone || !(m.flags & markers::kGuaranteed)) continue;
-    programs_[f.host_id].add(took_ns);
     busy_[{f.core_x, f.core_y}][f.risc] += took_ns;
   }
+}
+
+void TimeSums::missed() {
+  open_.clear();
+  open_programs_.clear();
 }
 
 void TimeSums::clear() {
   by_id_.clear();
   zones_.clear();
+  ops_.clear();
   programs_.clear();
+}
+
+// Of the host side only names are wanted.
+void TimeSums::host(std::span<const uint64_t> chunk) {
+  host_.push(chunk);
+  host_.release(nowhere_, true);
+}
+
+const std::string* TimeSums::name_of(const ProgramKey& key) const {
+  const std::string* const own = host_.names().find(key.chip, key.host_id);
+  return own || !other_names_ ? own : other_names_->find(key.chip, key.host_id);
+}
+
+void TimeSums::settle(bool all) {
+  const uint64_t until_ns = all ? ~uint64_t{0} : latest_ns_ - std::min(latest_ns_, kSettleNs);
+  for (auto& [chip, open] : open_programs_)
+    for (const Program& p : open.settled(until_ns)) programs_[{chip, p.host_id}].add(p.end_ns - p.begin_ns);
+  for (auto it = programs_.begin(); it != programs_.end();) {
+    const std::string* const name = name_of(it->first);
+    if (!name) {
+      ++it;
+      continue;
+    }
+    ops_[*name].add(it->second);
+    it = programs_.erase(it);
+  }
 }
 
 void TimeSums::keep_longest_programs(size_t most) {
@@ -76,6 +114,24 @@ void TimeSums::keep_longest_programs(size_t most) {
   std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
   std::erase_if(programs_,
                 [least = times[times.size() / 2]](const auto& one) { return one.second.ns <= least; });
+}
+
+std::vector<NamedSum> longest_zones(const TimeSums& sums, size_t most) {
+  std::vector<NamedSum> all;
+  for (const auto& [name, sum] : sums.zones()) all.push_back({name, sum});
+  return longest(std::move(all), most);
+}
+
+std::vector<NamedSum> longest_ops(const TimeSums& sums, size_t most) {
+  std::vector<NamedSum> all;
+  for (const auto& [name, sum] : sums.ops()) all.push_back({name, sum});
+  const bool chips =
+      !sums.programs().empty() && sums.programs().begin()->first.chip != sums.programs().rbegin()->first.chip;
+  for (const auto& [key, sum] : sums.programs())
+    all.push_back(
+        {"program " + std::to_string(key.host_id) + (chips ? ", chip " + std::to_string(key.chip) : ""),
+         sum});
+  return longest(std::move(all), most);
 }
 
 ActivityReader::ActivityReader(const std::string& live_name)
@@ -96,6 +152,7 @@ ActivityReader::Stretch ActivityReader::read(uint64_t now_raw_ns, bool passed_ov
     pipeline_.push(chunk, sums_);
     const shm::ChunkHeader& h = shm::header_of(chunk);
     if (h.kind != shm::ChunkKind::device_words) continue;
+    stretch.any_words = true;
     if (!stretch.from_ns) stretch.from_ns = h.read_time_ns;
     stretch.to_ns = h.read_time_ns;
     for (const shm::SpanEntry& span : shm::spans_of(chunk))
@@ -106,7 +163,9 @@ ActivityReader::Stretch ActivityReader::read(uint64_t now_raw_ns, bool passed_ov
   return stretch;
 }
 
-Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words) {
+Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64_t log_words,
+                              const OpNames* names) {
+  sums_.set_op_names(names);
   const uint64_t grown = reader_.tail() - reader_.position();
   const bool passed_over = grown > budget_bytes;
   if (passed_over) {
@@ -117,6 +176,7 @@ Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64
   read_bytes_ += std::min(grown, budget_bytes);
   const Stretch stretch = read(now_raw_ns, passed_over);
   last_look_ns_ = now_raw_ns;
+  sums_.settle(!stretch.any_words);
   sums_.keep_longest_programs(kMostPrograms);
 
   Activity a;
@@ -136,8 +196,9 @@ Activity ActivityReader::look(uint64_t budget_bytes, uint64_t now_raw_ns, uint64
   }
   if (log_words && stretch.fullest_words)
     a.log_fill = static_cast<double>(stretch.fullest_words) / static_cast<double>(log_words);
-  a.zones = longest(sums_.zones(), [](const std::string& name) { return name; });
-  a.programs = longest(sums_.programs(), [](uint32_t id) { return std::to_string(id); });
+  a.zones = longest_zones(sums_, kRows);
+  a.programs = longest_ops(sums_, kRows);
+  a.op_names = !sums_.ops().empty();
   a.telemetry = sums_.telemetry();
   // With recycling, offsets in the stream are not places in a log.
   if (a.telemetry && a.telemetry->known & 16) a.log_fill = a.telemetry->log_fill_ppm / 1e6;

@@ -1,4 +1,4 @@
-#include "tools/fleet/agent/rows.hpp"
+#include "tools/fleet/rows/row_maker.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -35,14 +35,21 @@ OpRow RowMaker::row_of(const ttcollect_op& o) const {
   OpRow row;
   row.begin_ns = not_negative(o.begin_ns);
   row.duration_ns = narrowed<uint32_t>(not_negative(o.end_ns - o.begin_ns));
-  row.core_mean_ns = narrowed<uint32_t>(o.core_mean_ns),
   row.core_most_ns = narrowed<uint32_t>(o.core_most_ns);
-  row.host_id = o.host_id, row.open = o.open;
+  if (o.core_most_ns)
+    row.mean_share = static_cast<uint16_t>(std::min<uint64_t>(o.core_mean_ns, o.core_most_ns) *
+                                           OpRow::kWhole / o.core_most_ns);
+  row.host_id = o.host_id, row.open = narrowed<uint16_t>(o.open);
+  row.code = host_.code_of_op(o.chip, o.host_id);
   row.replay = o.replay, row.cores = narrowed<uint16_t>(o.cores);
   row.chip = narrowed<uint8_t>(o.chip), row.most_x = o.most_x, row.most_y = o.most_y;
-  row.flags = o.of_device_clock ? 1 : 0;
-  const auto bound = bounds_.find(o.chip);
-  if (bound != bounds_.end() && !o.of_device_clock) row.bound_ns = bound->second;
+  if (o.of_device_clock) {
+    row.flags = OpRow::kDeviceClock;
+    return row;
+  }
+  if (const auto bound = bounds_.find(o.chip); bound != bounds_.end()) row.bound_ns = bound->second;
+  if (const uint16_t step = row.replay ? uint16_t{0} : host_.step_at(row.begin_ns))
+    row.replay = step, row.flags |= OpRow::kMarkedStep;
   return row;
 }
 

@@ -1,0 +1,134 @@
+// How late each card came in each step of a job, and which one held the step up. Pure.
+//
+// Of each op the median over the cards is what it takes, with the gap in front of it; what a card takes longer or shorter moves its lateness.
+// In a collective cards wait for the last one: there a late card takes less, and an early one longer, which is no fault of the early one.
+// Such ops are found by that: what cards take in them falls with their lateness, by as much. They move no lateness, and behind one of them
+// all are equally late again.
+//
+// A step is a replay of a trace, or kOpsAStep ops where there are no replays. The card whose lateness grew most within a step held it up, where
+// that is a material part of the step. How sure that is for the one step: Grubbs' test, of that growth against those of all cards.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tools/fleet/judge/op_matcher.hpp"
+
+namespace ttc::fleet {
+
+struct HeldStep {
+  uint64_t number = 0;         // counts steps
+  uint16_t replay = 0;         // 0: of no replay
+  uint64_t ns = 0;             // what it takes: medians together
+  uint64_t end_common_ns = 0;  // of the card that held it up; 0: not known
+  uint32_t card = 0;
+  uint64_t late_ns = 0;            // what the step took longer because of it
+  uint64_t op = 0;                 // with most of that
+  bool in_gap = false;             // it began late there: its host or what it waited for, not its cores
+  uint8_t most_x = 0, most_y = 0;  // the core that took longest in it
+  std::optional<double> p_value;   // that the scatter of cards alone gives so much; none: too few cards
+};
+
+struct StepLateness {
+  uint64_t ns = 0;  // of the step
+  struct OfCard {
+    uint32_t card = 0;
+    double late_ns = 0;  // within the step
+  };
+  std::vector<OfCard> cards;     // that ran it
+  std::optional<HeldStep> held;  // none: no card was materially late
+};
+
+class HeldSteps {
+ public:
+  static constexpr size_t kOpsAStep = 16;
+  static constexpr double kMaterial = 0.01;  // of the step
+
+  using Take = std::function<void(const StepLateness&)>;
+  explicit HeldSteps(Take take) : take_(std::move(take)) {}
+
+  void op(const MatchedOp& op);
+  void end();
+
+  // In which op a card came latest, over all of its steps.
+  struct LateOp {
+    uint64_t op = 0;
+    double late_ns = 0;              // in all executions together
+    double in_gaps_ns = 0;           // of that: it began late
+    uint8_t most_x = 0, most_y = 0;  // the core that took longest mostly
+  };
+  std::optional<LateOp> latest_op_of(uint32_t card) const;
+
+  // The ops that took most time, and how late each card came in them.
+  struct OpTimes {
+    uint64_t op = 0;
+    double ns = 0;  // medians together
+    uint64_t executions = 0;
+    bool collective = false;      // cards wait in it for each other
+    std::vector<double> late_ns;  // by card, in the mean; 0 where it did not run
+  };
+  std::vector<OpTimes> longest_ops(size_t most) const;
+
+ private:
+  static constexpr size_t kOpenSteps = 8;      // replays that are compared at once
+  static constexpr uint64_t kLeastPairs = 32;  // cards times executions, before an op counts as a collective
+  static constexpr double kCollective = -0.5;  // slope
+  static constexpr size_t kMostOps = 100'000;  // whose slope is kept
+  static constexpr size_t kMostOpsOfCard = 1024;
+
+  struct Card {
+    double late_ns = 0;
+    uint64_t end_raw_ns = 0;     // of its op before
+    uint64_t op = ~uint64_t{0};  // which one that was
+    struct Op {
+      double late_ns = 0, in_gaps_ns = 0;
+      uint64_t executions = 0;
+      uint64_t votes = 0;  // for the core below, less those for others
+      uint8_t most_x = 0, most_y = 0;
+    };
+    std::unordered_map<uint64_t, Op> by_op;
+  };
+  struct OfCard {
+    bool came = false;
+    double late_ns = 0;  // within the step
+    double most_ns = 0;  // of its ops
+    uint64_t op = 0;
+    bool in_gap = false;
+    uint8_t most_x = 0, most_y = 0;
+    uint64_t end_common_ns = 0;
+  };
+  struct Step {
+    size_t ops = 0;
+    double ns = 0;
+    std::vector<OfCard> cards;
+  };
+  // Of what cards take against how late they come.
+  struct Slope {
+    double xy = 0, xx = 0;
+    uint64_t pairs = 0;
+    double ns = 0;  // medians together
+    uint64_t executions = 0;
+  };
+
+  bool is_collective(uint64_t op) const;
+  void note_slope(const MatchedOp& op, const std::vector<double>& more, double median);
+  void note_late_op(Card& card, uint64_t op, const OpPart& part, double more, double more_gap);
+  void close(uint16_t replay, const Step& step);
+  Step& step_of(uint16_t replay);
+  Card& card(uint32_t number);
+
+  const Take take_;
+  std::vector<Card> cards_;
+  std::deque<std::pair<uint16_t, Step>> open_;  // by replay, in order of appearance
+  std::unordered_map<uint64_t, Slope> slopes_;  // by op
+  uint64_t ops_ = 0, steps_ = 0;
+};
+
+// The chance that the largest of `values`, drawn from one normal distribution, lies so far from the others. None: fewer than three.
+std::optional<double> grubbs_p(const std::vector<double>& values);
+
+}  // namespace ttc::fleet
