@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 
-from harness import BIN, card_name, check, finish, rows, run, skip, start, work
+from harness import BIN, card_name, check, finish, rows, run, skip, start, wait_for_card, work
 
 
 def collect(path, name=None, **options):

@@ -66,7 +66,7 @@ def rows_of_database(path):
 
 
 def exports():
-    ttc, other = capture(), capture(60, "--pace")
+    ttc, other = capture(), capture(60, "--pace", "--perf-counters", "--noc-events", 20)
     sizes = {}
     for kind in written_formats():
         output = h.work("out." + kind)
@@ -76,7 +76,8 @@ def exports():
         # Where the ring was lapped between any two programs' ends no program is whole, and there is no line of one.
         sizes[kind] = len(same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, may_be_empty=kind == "ops-json"))
     output = h.work("out.paced")
-    same_for_all("ops-json of a whole capture", output, "ttexport", "--from", other, "--format", "ops-json", "-o", output)
+    for kind in ("ops-json", "perfetto", "chrome", "svg", "device-csv"):
+        same_for_all(kind + " of a whole capture with events", output, "ttexport", "--from", other, "--format", kind, "-o", output)
     h.check(sizes["device-csv"] > 100_000 and sizes["perfetto"] > 100_000, f"the capture has next to nothing: {sizes}")
     output = h.work("out")
     for what, arguments in {

@@ -65,12 +65,13 @@ struct FrameEvents {
   const markers::Batch& batch;                    // of what came from words; payload() reads it
   const markers::ZoneNames& names;                // of the session; stays where it is as long as the pipeline
   std::span<const HostSemantics> semantics = {};  // by marker
-  std::span<const MarkerHostTime> host_times = {};    // by marker; empty unless they were asked for
-  int64_t host_clock_minus_raw_ns = 0;                // of the host clock that was asked for
-  uint32_t epoch = 0;                                 // host resets of the core seen so far
-  uint16_t main_zone = 0;                             // id in the frame's first slot: the FW zone's, mostly
-  std::optional<uint32_t> trace_id = {};              // of a device log; a card does not know it
-  std::span<const uint64_t> payloads = {};            // of markers that did not come from words
+  std::span<const MarkerHostTime> host_times = {};  // by marker; empty unless they were asked for
+  int64_t host_clock_minus_raw_ns = 0;              // of the host clock that was asked for
+  uint32_t epoch = 0;                               // host resets of the core seen so far
+  uint16_t main_zone = 0;                           // id in the frame's first slot: the FW zone's, mostly
+  std::optional<uint32_t> trace_id = {};            // of a device log; a card does not know it
+  std::span<const uint64_t> payloads = {};          // of markers, where they are not read from `batch`
+  bool from_log = false;  // rows of a device log, which has one word of 16-byte data
   std::optional<markers::MetalDate> metal_date = {};  // of the workload, as given or usual for its layout
 
   // The first or, of 16-byte data, the second word.

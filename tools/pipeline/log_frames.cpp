@@ -228,6 +228,7 @@ void LogFrames::flush(Format& format) {
     f.main_zone = main_zone_;
     f.trace_id = launch_.trace_id;
     f.payloads = payloads_;
+    f.from_log = true;
     format.frame(f);
     delivered_ += markers_.size();
   }

@@ -14,16 +14,26 @@ LaneShards::LaneShards(unsigned threads, const MakePipeline& make_pipeline, cons
     shard->format = make_format(shard->rows);
     shards_.push_back(std::move(shard));
   }
-  for (auto& shard : shards_) shard->thread = std::thread([this, &s = *shard] { work(s); });
+  try {
+    for (auto& shard : shards_) shard->thread = std::thread([this, &s = *shard] { work(s); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 LaneShards::~LaneShards() {
+  stop();
+}
+
+void LaneShards::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
     changed_.notify_all();
   }
-  for (auto& shard : shards_) shard->thread.join();
+  for (auto& shard : shards_)
+    if (shard->thread.joinable()) shard->thread.join();
 }
 
 void LaneShards::push(std::vector<uint64_t>& chunk) {

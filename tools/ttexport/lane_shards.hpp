@@ -70,6 +70,7 @@ class LaneShards {
   void hand_over(Batch& batch);
   void commit_oldest();
   void commit_ready();
+  void stop();
   void work(Shard& shard) noexcept;
   void process(Shard& shard, Batch& batch);
 

@@ -77,7 +77,7 @@ std::span<EventText> EventTexts::of(const FrameEvents& f) {
 void EventTexts::describe(const FrameEvents& f, uint32_t index, markers::MetalDate date) {
   const markers::Marker& m = f.markers[index];
   const bool wide = m.type == MarkerType::ts_data_16b;
-  if (!f.payloads.empty() && (wide || m.id == markers::kPerfCounterId)) return;
+  if (f.from_log && (wide || m.id == markers::kPerfCounterId)) return;
   EventText text;
   text.marker = index;
   if (m.id == markers::kPerfCounterId) {

@@ -70,7 +70,12 @@ void SvgTimeline::row(const TimelineRow& row) {
 }
 
 void SvgTimeline::span(const TimelineRow& row, const TimelineSpan& span) {
-  if (!in_window(span.begin_ns, span.end_ns) || !room()) return;
+  if (!in_window(span.begin_ns, span.end_ns)) return;
+  // Counted by themselves: losses come when the picture may be full of zones.
+  if (++spans_ > kMostZones) {
+    ++left_out_;
+    return;
+  }
   Lane& own = rows_[row.number];
   std::string tip = span.name + ", " + duration(span.end_ns - span.begin_ns);
   for (const EventField& f : span.fields)

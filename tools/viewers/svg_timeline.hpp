@@ -96,7 +96,7 @@ class SvgTimeline : public TimelineWriter {
   size_t chips_ = 0;
   std::map<uint32_t, std::string> titles_;        // of chips
   std::optional<uint64_t> before_ns_, after_ns_;  // markers outside of the window that are nearest to it
-  size_t zones_ = 0, left_out_ = 0, left_out_host_ = 0;
+  size_t zones_ = 0, spans_ = 0, left_out_ = 0, left_out_host_ = 0;
 };
 
 }  // namespace ttc::tools

@@ -18,11 +18,12 @@ constexpr markers::MetalDate kTableOfEvents{2026, 3};
 
 // A frame of markers whose payloads come beside them, as those of a device log do.
 std::vector<EventText> texts_of(std::span<const Marker> markers, std::span<const uint64_t> payloads,
-                                markers::MetalDate date = kTableOfEvents) {
+                                markers::MetalDate date = kTableOfEvents, bool from_log = false) {
   const markers::Batch batch;
   const markers::ZoneNames names;
   FrameEvents frame{0, 1, 2, markers::CoreKind::tensix, device::Mode::normal, 0, 5, 0, markers, batch, names};
   frame.payloads = payloads;
+  frame.from_log = from_log;
   frame.metal_date = date;
   EventTexts all;
   const auto of = all.of(frame);
@@ -99,7 +100,14 @@ TEST(EventTexts, only_packed_numbers_are_taken_apart) {
 TEST(EventTexts, counters_of_a_device_log_stay_as_they_are) {
   const Marker m[] = {{1, markers::kPerfCounterId, MarkerType::ts_data, 0, 0}};
   const uint64_t payload[] = {12345};
-  EXPECT_TRUE(texts_of(m, payload).empty());
+  EXPECT_TRUE(texts_of(m, payload, kTableOfEvents, true).empty());
+}
+
+// An exporter of two threads left them out, because it keeps payloads by themselves as a log does.
+TEST(EventTexts, counters_of_a_card_have_texts_wherever_their_payload_is_kept) {
+  const Marker m[] = {{1, markers::kPerfCounterId, MarkerType::ts_data, 0, 0}};
+  const uint64_t payload[] = {12345};
+  EXPECT_EQ(texts_of(m, payload).size(), 1u);
 }
 
 TEST(EventTexts, cores_have_one_spelling) {
