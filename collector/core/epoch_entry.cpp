@@ -6,8 +6,6 @@
 namespace ttc::collect {
 namespace {
 
-using card::Access;
-
 uint64_t fw_end_time(std::span<const uint32_t> frame) {
   return markers::marker_time(frame[device::kFwEndWord], frame[device::kFwEndWord + 1]);
 }

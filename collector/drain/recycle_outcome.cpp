@@ -6,12 +6,6 @@
 #include "collector/drain/core_recycling.hpp"
 
 namespace ttc::collect {
-namespace {
-
-using card::Access;
-
-}  // namespace
-
 void CoreRecycling::publish_new_frames(uint32_t risc, const CoreRecycle::Result& result) {
   const LaneOutcome& o = result.lanes[risc];
   const LaneState& lane = core.lanes[risc];

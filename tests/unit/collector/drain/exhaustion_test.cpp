@@ -205,7 +205,7 @@ TEST_P(Exhaustion, launches_inside_of_the_poll_that_finds_a_reset) {
   const uint64_t lines = accumulates ? 60 : 160;
   uint64_t histories = 0, complete = 0;
   const auto judge = [&](const std::string& history, uint64_t line) {
-    const Judgement j = Exhausting(shared(), GetParam(), history, line).run();
+    Judgement j = Exhausting(shared(), GetParam(), history, line).run();
     ++histories;
     complete += j.missing == 0;
     EXPECT_EQ(j.wrong, "") << history << ", line " << line;
