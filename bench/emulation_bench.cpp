@@ -80,5 +80,5 @@ void measure(const std::string& name) {
 
 int main() {
   print_machine("emulation_bench");
-  for (const char* name : {"small ops", "imbalanced", "allreduce", "matmul"}) measure(name);
+  for (const char* name : {"small ops", "imbalanced", "allreduce", "matmul", "pipeline"}) measure(name);
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "collector/clock/clock_estimator.hpp"
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -21,7 +21,9 @@ constexpr size_t kLongRun = 150;           // samples
 constexpr size_t kSettled = 20;            // samples of an open run whose pace is compared
 constexpr size_t kLeastBesideShifts = 24;  // samples of a core
 constexpr double kLittleShare = 4;         // of a read's width
-constexpr size_t kBrief = 14;              // samples from core to core
+constexpr double kHiddenShare = 2;  // likewise: a line passes the reads on both sides, by one width each
+constexpr double kShorterThanAStepNs = 1.1e6;  // a PLL step stays for 1 ms, and reads are up to 1.06 apart
+constexpr size_t kBrief = 14;                  // samples from core to core
 constexpr uint64_t kShiftsForNs = 10'000'000'000, kShiftsBeforeNs = 250'000'000;
 // Distances from an end of a run at which the slew is limited again, in samples.
 constexpr size_t kDepths[] = {2,  3,  4,  5,   6,   8,   10,  12,  15,  19,  24,  30,  38, 48,
@@ -122,11 +124,31 @@ void ClockEstimator::find_shifts() {
     const bool settled = !runs_[r].open || part->last - part->first >= kSettled;
     if (before && !runs_[r].compared && !runs_[r].gap_before && settled) {
       runs_[r].compared = true;
-      if (part->first - before->last <= kBrief && little_apart(*before, *part))
+      if (part->first - before->last <= kBrief &&
+          (little_apart(*before, *part) || within_an_interval(r, *before, *part)))
         note_shift(middle_of(sample(part->first).best));
     }
     before = part;
   }
+}
+
+// The lines of a run and those of the one before explain every read, at one frequency: what was between two reads so near each
+// other is over sooner than a PLL step.
+bool ClockEstimator::within_an_interval(size_t r, const Straight& before, const Straight& after) {
+  if (r == 0 || runs_[r - 1].first > before.last || runs_[r - 1].last < before.last) return false;
+  Run& run = runs_[r];
+  if (!run.reach_known && run.last >= run.first + kFewestOfCore) find_reach(run);
+  const size_t last = runs_[r - 1].last;
+  if (!run.reach_known || run.reaches_back > last + 1 || last + 1 > newest()) return false;
+  const size_t h = half_window();
+  size_t left = last;
+  const size_t first = std::max(before.first, before.last - std::min(before.last, h));
+  while (left > before.last && family(first, left, before.last, before.last).empty()) --left;
+  if (run.reaches_back > left + 1) return false;
+  if (ns_between(left, left + 1) > kShorterThanAStepNs) return false;
+  const Range a = paces_of(before), b = paces_of(after);
+  const double most = kEstablishedShare * rules_.least_step_ppm * 1e-6 * a.low;
+  return a.low <= b.high && b.low <= a.high && a.high - a.low <= most && b.high - b.low <= most;
 }
 
 bool ClockEstimator::little_apart(const Straight& before, const Straight& after) const {
@@ -158,7 +180,7 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
   const auto paces = paces_of(*part);
   if (paces.high - paces.low > kEstablishedShare * rules_.least_step_ppm * 1e-6 * paces.low)
     return std::nullopt;
-  Core core{part->first, part->last, index, true, true, false, paces, 0, {}, {}};
+  Core core{part->first, part->last, index, true, true, false, {}, paces, 0, {}, {}, {}};
   if (grid_.relied_on() && on_grid(index)) {
     core.slews_from_left = index == 0 || !on_grid(index - 1) || !steps_between(index - 1, index);
     core.slews_from_right =
@@ -166,7 +188,30 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
     core.on_grid = !core.slews_from_left || !core.slews_from_right;
   }
   find_slews(core);
+  if (core.on_grid) find_off_grid(core);
   return core;
+}
+
+// Where only one end is a step, the frequency was the PLL's there, and may have changed since as fast as the slews allow.
+void ClockEstimator::find_off_grid(Core& core) const {
+  const Run& run = runs_[core.run];
+  core.off_grids.assign(core.last - core.first + 1, 0);
+  if (!core.slews_from_left && !core.slews_from_right) return;
+  const bool forwards = !core.slews_from_left;
+  if (forwards && run.first < base_) {  // how long it has been on its way is not known any more
+    core.on_grid = false;
+    return;
+  }
+  const size_t begin = forwards ? core.first : core.last, step = forwards ? run.first : run.last;
+  double off = slew_at(begin, core) * std::abs(ns_between(step, begin));
+  for (size_t n = 0; n < core.off_grids.size(); ++n) {
+    const size_t i = forwards ? core.first + n : core.last - n;
+    if (n > 0) {
+      const size_t before = forwards ? i - 1 : i + 1;
+      off += std::max(slew_at(i, core), slew_at(before, core)) * std::abs(ns_between(before, i));
+    }
+    core.off_grids[i - core.first] = off;
+  }
 }
 
 // --- how fast the frequency may change
@@ -175,17 +220,19 @@ std::optional<ClockEstimator::Core> ClockEstimator::core_of(size_t index) {
 double ClockEstimator::largest_slew(size_t first, size_t last) const {
   const ClockRead &o = sample(first).best, &end = sample(last).best;
   const double cycles = cycles_of(end.cycles, o.cycles);
-  if (cycles <= 0) return kAnySlew;
-  const double pace = ns_of(middle_of(end), middle_of(o)) / cycles;
+  // Of the mean pace: late reads leave it open where there are few.
+  const double least_ns = ns_of(end.before, o.after), most_ns = ns_of(end.after, o.before);
+  if (cycles <= 0 || least_ns <= 0) return kAnySlew;
+  const double least = least_ns / (cycles + 1), most = most_ns / std::max(cycles - 1, 1.0);
   std::vector<SlewLimit> reads;
   reads.reserve(last - first + 1);
   for (size_t i = first; i <= last; ++i) {
     const ClockRead& r = sample(i).best;
     reads.push_back(
-        {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - pace, ns_of(r.after, o.before)});
+        {cycles_of(r.cycles, o.cycles), ns_of(r.before, o.before) - most, ns_of(r.after, o.before)});
   }
   const double bend = largest_even_slew(reads);
-  return bend >= kAnySlew ? kAnySlew : bend / (pace * pace);
+  return bend >= kAnySlew ? kAnySlew : bend / (least * least);
 }
 
 // `other`: the last sample that the run has in the direction away from `end`.
@@ -236,15 +283,18 @@ double ClockEstimator::CoreCourse::drift(size_t from, size_t to) const {
 // What is assumed between the samples `left` and `left` + 1.
 Pacing ClockEstimator::pacing_in(const Core& core, size_t left) const {
   const double slew = std::max(slew_at(left, core), slew_at(left + 1, core));
-  const double cycles = cycles_of(sample(left + 1).best.cycles, sample(left).best.cycles);
-  if (slew >= kAnySlew) return {fastest_pace(), kSlowestPace};
-  // Of the pace a cycle; the pace itself is within a few shares of a million of the mean.
-  const double pace = ns_between(left, left + 1) / cycles * kPaceSafety;
+  const ClockRead &from = sample(left).best, &to = sample(left + 1).best;
+  const double cycles = cycles_of(to.cycles, from.cycles);
+  if (slew >= kAnySlew || cycles <= 1) return {fastest_pace(), kSlowestPace};
+  // Of the pace a cycle. The pace itself is at most the largest mean that both reads leave, which late ones are far apart
+  // from, and a few shares of a million more.
+  const double pace = ns_of(to.after, from.before) / (cycles - 1) * kPaceSafety;
   const double bend = slew * pace * pace;
   Pacing m{fastest_pace(), kSlowestPace, -bend, bend};
   if (core.on_grid)
     if (const auto on = grid_.on_grid(middle_of(sample(left).best), core.paces))
-      m.fast = on->low, m.slow = on->high;
+      if (const double off = std::max(core.off_grid(left), core.off_grid(left + 1)); off < 1)
+        m.fast = on->low * (1 - off), m.slow = on->high * (1 + off);
   return m;
 }
 
@@ -298,10 +348,25 @@ void ClockEstimator::find_states(Core& core, size_t first, size_t last) const {
   }
 }
 
+// At sample i by its neighbour `beside` and the reads behind that up to `end`, but not by the read of i: a disturbance beside it
+// or around it may have moved the course off theirs.
+CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t beside, size_t end) {
+  if (i == end) return {};
+  const size_t at = c.point_at(i), from = c.point_at(beside);
+  CourseStates s = beside < i ? c.course.by_earlier(from) : c.course.by_later(from);
+  const double cycles = std::abs(c.course.point(at).x - c.course.point(from).x);
+  if (beside < i)
+    s.advance(cycles, c.course.pacing(at - 1));
+  else
+    s.retreat(cycles, c.course.pacing(at));
+  return s;
+}
+
 // Where a small disturbance that left the frequency as it was may hide among the reads: at a sample it is on the one side
 // or on the other, so that all reads of one side have the time; and one half of all reads is without it, which has
 // the pace.
 void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t last) const {
+  core.beside.assign(last - first + 1, CourseStates());
   for (size_t from = first; from <= last; from += kBesideShifts) {
     const size_t until = std::min(from + kBesideShifts - 1, last);
     const size_t begin = reach(from, std::max(core.first, base_), half_window()),
@@ -321,7 +386,15 @@ void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t 
       right.keep_paces(paces);
       if (left.empty() || right.empty()) continue;
       left.join(right);
-      left.shift_origin(ns_of(sample(i).best.before, sample(begin).best.before));
+      const double origin = ns_of(sample(i).best.before, sample(begin).best.before);
+      CourseStates beside = without_read(c, i, i - 1, begin);
+      beside.join(without_read(c, i, i + 1, end));
+      beside.keep_paces(paces);
+      beside.shift_origin(origin);
+      const double little = kHiddenShare * widest_usual_ns(begin, end);
+      beside.keep_times({-little, ns_of(sample(i).best.after, sample(i).best.before) + little});
+      core.beside[i - first] = beside;
+      left.shift_origin(origin);
       core.states[i - first] = left;
     }
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 namespace {

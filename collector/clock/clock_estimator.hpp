@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "collector/clock/clock_read.hpp"
-#include "collector/clock/course.hpp"
-#include "collector/clock/drawn_line.hpp"
-#include "collector/clock/even_slew.hpp"
-#include "collector/clock/line_family.hpp"
+#include "collector/clock/geometry/course.hpp"
+#include "collector/clock/geometry/drawn_line.hpp"
+#include "collector/clock/geometry/even_slew.hpp"
+#include "collector/clock/geometry/line_family.hpp"
 #include "collector/clock/pll_grid.hpp"
 #include "collector/clock/reference_rate.hpp"
 #include "ttcollect/clock_segment.hpp"
@@ -120,12 +120,18 @@ class ClockEstimator {
     bool slews_from_left,
         slews_from_right;  // false: the end is a step from one multiple of the PLL to another
     bool on_grid;
+    // Of each sample while on_grid: how far the pace can have gone from a multiple of the PLL's, as a share of it.
+    std::vector<double> off_grids;
+    double off_grid(size_t i) const { return off_grids[i - first]; }
     Range paces;  // of straight lines through its newest samples
     // What is left of the course at samples from `states_first` on, times from the begin of each one's tightest read. Empty
     // where reads and what is assumed contradict each other.
     size_t states_first = 0;
     std::vector<CourseStates> states;
     std::vector<Pacing> pacings;  // what is assumed from each of them to the next
+    // Where a small disturbance may hide: of the courses that go on from one side up to each sample, but not past its read.
+    // None elsewhere.
+    std::vector<CourseStates> beside;
     const Pacing& pacing(size_t i) const { return pacings[i - states_first]; }
     const CourseStates& state(size_t i) const { return states[i - states_first]; }
   };
@@ -164,6 +170,7 @@ class ClockEstimator {
   bool on_grid(size_t run);
   void find_shifts();
   void note_shift(HostTime at);
+  bool within_an_interval(size_t run, const Straight& before, const Straight& after);
   bool little_apart(const Straight& before, const Straight& after) const;
   bool shifts_near(size_t i) const;
   void learn();
@@ -171,6 +178,7 @@ class ClockEstimator {
   double largest_slew(size_t first, size_t last) const;
   void extend(SlewProfile& profile, size_t end, size_t other) const;
   void find_slews(const Core& core);
+  void find_off_grid(Core& core) const;
   double slew_at(size_t i, const Core& core) const;
   Pacing pacing_in(const Core& core, size_t left) const;
   // Past every read of some samples.
@@ -184,6 +192,7 @@ class ClockEstimator {
   CoreCourse course_of(const Core& core, size_t first, size_t last) const;
   size_t reach(size_t from, size_t to, size_t most) const;
   void find_states(Core& core, size_t first, size_t last) const;
+  static CourseStates without_read(const CoreCourse& c, size_t i, size_t beside, size_t end);
   void find_states_beside_shifts(Core& core, size_t first, size_t last) const;
 
   // Where the next segment begins.

@@ -66,6 +66,12 @@ size_t convert_within(const ClockSegment& s, Stretch part, std::span<const uint6
   return i;
 }
 
+constexpr uint64_t kWidestSpread = uint64_t{1} << 40;  // a minute; what is more says nothing
+
+uint64_t sum_of(uint64_t a, uint64_t b) {
+  return a < kNoBound - b ? a + b : kNoBound;
+}
+
 // By how many host ticks the counter can have gone from one number of the segment to another in more or less time than the
 // segment says.
 std::optional<uint64_t> drift_of(const ClockSegment& s, uint64_t from, uint64_t to) {
@@ -209,11 +215,36 @@ std::optional<uint64_t> ClockMap::pace_bound(const ClockSegment& first, uint64_t
   return *of_first + *of_last + jump + (end.ticks - begin.ticks);
 }
 
+// A tile other than the reference shows another number at the same time, by as many in both times. What those cycles take
+// may differ where the pace does.
+uint64_t ClockMap::shift_bound(const ClockSegment& first, uint64_t from, const ClockSegment& last,
+                               uint64_t to) const {
+  const uint64_t spread = head_.tile_spread;
+  if (spread == 0 || spread == kNoBound) return 0;
+  if (spread > kWidestSpread) return kNoBound;
+  const auto within = [&](const ClockSegment& s, uint64_t cycles) {
+    const uint64_t margin = cycles_for(s, 2 * spread) + 2;
+    return cycles - s.from_cycles >= margin && s.to_cycles - cycles > margin;
+  };
+  const auto pace = [](const ClockSegment& s) {
+    return static_cast<double>(s.host_to - s.host_from) / static_cast<double>(s.to_cycles - s.from_cycles);
+  };
+  const auto of_first = pace_error(first), of_last = pace_error(last);
+  if (!of_first || !of_last || !within(first, from) || !within(last, to)) return 2 * spread;
+  const double a = pace(first), b = pace(last);
+  const double apart =
+      std::max(a, b) / std::min(a, b) * (1 + *of_first + *of_last) - 1 + *of_first + *of_last;
+  return static_cast<uint64_t>(std::ceil(std::min(apart, 2.0) * static_cast<double>(spread)));
+}
+
 ClockMap::Difference ClockMap::difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const {
   const Converted a = at(from_time, seen_by), b = at(to_time, seen_by);
-  Difference d{static_cast<int64_t>(b.host - a.host), kNoBound, std::min(a.quality.kind, b.quality.kind)};
-  if (d.kind == BoundKind::none) return d;
-  d.bound = a.quality.bound + b.quality.bound;
+  Difference d{static_cast<int64_t>(b.host - a.host), kNoBound, BoundKind::none};
+  if (std::min(a.quality.kind, b.quality.kind) == BoundKind::none) return d;
+  // What rests on a condition in part rests on it.
+  d.kind = std::max(a.quality.kind, b.quality.kind);
+  const uint64_t spread = head_.tile_spread == kNoBound ? 0 : head_.tile_spread;
+  d.bound = sum_of(sum_of(a.quality.bound, b.quality.bound), sum_of(spread, spread));
   const Place place = place_of(seen_by);
   const uint64_t from = unwrapped(from_time, place.newest), to = unwrapped(to_time, place.newest);
   const ClockSegment *first = holding(from, place.index), *last = holding(to, place.index);
@@ -221,17 +252,13 @@ ClockMap::Difference ClockMap::difference(uint64_t from_time, uint64_t to_time, 
   const bool in_order = from <= to;
   const auto by_pace = in_order ? pace_bound(*first, from, *last, to) : pace_bound(*last, to, *first, from);
   if (!by_pace) return d;
-  // Each marker was recorded within its cycle, and each time is rounded. A tile other than the reference is off by the
-  // same number of cycles in both times, in which the pace may be another.
+  // Each marker was recorded within its cycle, and each time is rounded.
   const auto cycle = [](const ClockSegment& s) {
     return (s.host_to - s.host_from) / (s.to_cycles - s.from_cycles) + 1;
   };
-  uint64_t bound = *by_pace + std::max(cycle(*first), cycle(*last)) + 2;
-  if (head_.tile_spread != kNoBound)
-    bound +=
-        static_cast<uint64_t>(2 * std::max(pace_error(*first).value_or(1), pace_error(*last).value_or(1)) *
-                              static_cast<double>(head_.tile_spread)) +
-        1;
+  const uint64_t shift =
+      in_order ? shift_bound(*first, from, *last, to) : shift_bound(*last, to, *first, from);
+  const uint64_t bound = sum_of(sum_of(*by_pace, std::max(cycle(*first), cycle(*last)) + 2), shift);
   if (bound < d.bound) d.bound = bound, d.kind = BoundKind::conditional;
   return d;
 }

@@ -6,7 +6,7 @@
 
 #include "collector/clock/clock_ceiling.hpp"
 #include "collector/clock/clock_estimator.hpp"
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 namespace {

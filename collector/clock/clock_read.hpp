@@ -13,4 +13,8 @@ struct ClockRead {
   uint64_t cycles = 0;  // 64 bits, low word's roll-overs taken into account
 };
 
+inline HostTime middle_of(const ClockRead& r) {
+  return r.before + (r.after - r.before) / 2;
+}
+
 }  // namespace ttc::collect

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "collector/clock/clock_estimator.hpp"
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -82,6 +82,10 @@ ClockEstimator::Proof ClockEstimator::proof_along(const Core& core, size_t from,
     const Range times = states.times(), paces = states.paces();
     proof.error_ns = std::max({proof.error_ns, times.high - here, here - times.low});
     proof.paces = {std::min(proof.paces.low, paces.low), std::max(proof.paces.high, paces.high)};
+    if (!core.beside.empty() && !core.beside[i - core.states_first].empty()) {
+      const Range aside = core.beside[i - core.states_first].times();
+      proof.error_ns = std::max({proof.error_ns, aside.high - here, here - aside.low});
+    }
     if (i == to) break;
     const double cycles = cycles_of(sample(i + 1).best.cycles, best.cycles), bend = core.pacing(i).most_bend;
     bent = std::max(bent, bend * cycles * cycles / 8);

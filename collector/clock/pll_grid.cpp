@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 namespace {
@@ -65,8 +65,8 @@ std::optional<Range> PllGrid::on_grid(HostTime at, Range paces) const {
   if (!relied_on()) return std::nullopt;
   const double hz = multiple_of(paces) * kPllStepHz;
   const Rate rate = rate_at(at);
-  const Range on{std::max(paces.low, 1e9 / (hz * rate.high)), std::min(paces.high, 1e9 / (hz * rate.low))};
-  if (on.low > on.high) return std::nullopt;
+  const Range on{1e9 / (hz * rate.high), 1e9 / (hz * rate.low)};
+  if (std::max(on.low, paces.low) > std::min(on.high, paces.high)) return std::nullopt;
   return on;
 }
 

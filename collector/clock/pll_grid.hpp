@@ -10,7 +10,7 @@
 #include <deque>
 #include <optional>
 
-#include "collector/clock/line_family.hpp"
+#include "collector/clock/geometry/line_family.hpp"
 #include "ttcollect/clock_segment.hpp"
 
 namespace ttc::collect {
@@ -24,7 +24,8 @@ class PllGrid {
 
   // `paces`: nanoseconds a cycle that a steady run about `at` may have had, host time.
   void learn(HostTime at, Range paces);
-  // Those of them that are on the grid; nothing while it is not relied on, or where none is.
+  // Those of the multiple that they show, by the crystal's rate alone: a run's paces are of one moment, and the crystal
+  // wanders. Nothing while the grid is not relied on, or where none of them is on it.
   std::optional<Range> on_grid(HostTime at, Range paces) const;
   // The crystal's rate against the host about `at`: what is learnt, while that is relied on.
   using Rate = Range;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collector/clock/line_family.hpp"
+#include "collector/clock/geometry/line_family.hpp"
 #include "collector/clock/pll_grid.hpp"
 
 namespace ttc::collect {

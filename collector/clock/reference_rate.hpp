@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "collector/clock/clock_read.hpp"
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "collector/clock/line_family.hpp"
+#include "collector/clock/geometry/line_family.hpp"
 #include "collector/selftest/tally.hpp"
 #include "driver_iface/card.hpp"
 

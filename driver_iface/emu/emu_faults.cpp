@@ -87,6 +87,7 @@ bool Faults::silent(Coord tile) {
 bool Faults::hang(Coord tile) {
   bool all_ones = false;
   for (uint32_t i = 0; i < page_.faults; ++i) {
+    if (strikes(i, FaultKind::stolen_cpu, tile)) sleep_ns(page_.fault[i].wait_ns);
     if (!strikes(i, FaultKind::hung_read, tile)) continue;
     sleep_ns(page_.fault[i].wait_ns);
     hung_ns_ += page_.fault[i].wait_ns;

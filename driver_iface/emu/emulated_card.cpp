@@ -23,12 +23,8 @@ std::span<const Tile> EmulatedCard::tiles() const {
   return impl_->tiles;
 }
 
-uint32_t EmulatedCard::load(Coord tile, uint32_t l1_address) const {
-  return impl_->word(tile_offset(*impl_->arch, tile) + l1_address).load(std::memory_order_relaxed);
-}
-void EmulatedCard::store(Coord tile, uint32_t l1_address, uint32_t value) {
-  if (lost()) return;
-  impl_->word(tile_offset(*impl_->arch, tile) + l1_address).store(value, std::memory_order_relaxed);
+TileMemory EmulatedCard::l1(Coord tile) const {
+  return {&impl_->word(tile_offset(*impl_->arch, tile)), &impl_->lost};
 }
 void EmulatedCard::store_dram(uint32_t view, uint64_t address, std::span<const uint32_t> words) {
   if (lost()) return;
@@ -57,10 +53,12 @@ std::vector<ClockPiece> EmulatedCard::clock_pieces() const {
     pieces.push_back({c.segment[i].host_ns, c.segment[i].cycles, c.segment[i].hz});
   return pieces;
 }
-bool EmulatedCard::clock_stands() const {
+bool EmulatedCard::clock_may_stand() const {
   const ClockWorld& c = impl_->page->clock;
-  if (c.is_virtual || c.segments == 1) return false;
-  return piece_at(c, host_now_ns()).hz == 0;
+  return !c.is_virtual && c.segments != 1;
+}
+bool EmulatedCard::clock_stands() const {
+  return clock_may_stand() && piece_at(impl_->page->clock, host_now_ns()).hz == 0;
 }
 void EmulatedCard::advance_clock(uint64_t cycles) {
   impl_->page->virtual_cycles.fetch_add(cycles, std::memory_order_relaxed);

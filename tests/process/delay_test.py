@@ -134,6 +134,10 @@ def hangs():
     report = reported(folder)
     h.check(report["made"] == report["planned"] and [s["what"] for s in report["suspicions"]] == ["hang"] * len(report["suspicions"]) and report["suspicions"],
             f"{report['suspicions']}")
+    # The core that waits for its wake-up, and the cores that run no program, by the waypoints of all processors.
+    stood = report["suspicions"][0]["waypoints"]
+    h.check(stood["0,0"].startswith("NSW ") and stood["7,0"] == "GW W W W W", f"{report['suspicions']}")
+    h.check("NSW W CWFW CWFW CWFW on (0,0)" in h.run("ttdelay", "report", folder)[1], h.run("ttdelay", "report", folder)[1])
     marker = h.work("resets")
     err = made(path, h.work("resets-on"), "--reset-cmd", f"echo again >> {marker}", code=1)
     with open(marker) as file:
@@ -143,6 +147,7 @@ def hangs():
                    "[observe]\ndevice_zones = false\n")
     err = made(silent, h.work("silent"), "--silent", "200ms", code=4)
     h.check("no sign of life for 200 ms" in err, err)
+    h.check(all(line["waypoints"] is None for line in journal(h.work("silent")) if "run" in line), "waypoints of a card that is not there")
     endless = write("endless.toml", open(silent).read().replace('["sleep", "1000"]', '["sh", "-c", "while :; do echo; sleep 0.01; done"]'))
     err = made(endless, h.work("endless"), "--limit", "500ms", "--silent", "300s", code=4)
     h.check("the trial hung (not over after 500 ms)" in err, err)

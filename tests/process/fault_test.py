@@ -82,6 +82,13 @@ def hung_read_half_a_second():
 
 
 @case
+def stolen_cpu():
+    # A thread that loses its CPU behind a load blames no tile and loses nothing that it could have had.
+    r = Run([f"stolen-cpu:every=600,for=8ms,seed={SEED}"], ONE_EPOCH).all_delivered().count("delayed_reads")
+    h.check(r.report["suspicions"] == 0 and r.hits["stolen-cpu"] > 3, f"{r.report['suspicions']} suspicions, {r.hits}")
+
+
+@case
 def hung_read_of_nothing():
     Run([f"hung-read:every=4000,for=5ms,ones=yes,seed={SEED}"], ONE_EPOCH).all_delivered().count("all_ones_reads")
 

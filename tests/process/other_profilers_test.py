@@ -29,7 +29,7 @@ def streaming():
     """Fill, stalls and words of the rings of each kind of relay; ttcollect names what excludes it."""
     trace = h.work("trace.json")
     for relay in ("quick-relay", "slow-relay", "no-relay"):
-        found, account, (code, _, err) = watched(("--arch", "blackhole", "--streaming", relay), "--for", "0.7s", "--trace", trace)
+        found, account, (code, _, err) = watched(("--arch", "blackhole", "--streaming", relay), "--for", "1.2s", "--trace", trace)
         h.check([p["name"] for p in found["profilers"]] == ["streaming profiler"] and "TT_METAL_DEVICE_PROFILER" in found["profilers"][0]["excludes"],
                 f"{found['profilers']}")
         h.check(code == 4 and "streaming profiler" in err and "TT_METAL_DEVICE_PROFILER=1" in err, f"{relay}: {code} {err}")
@@ -40,6 +40,11 @@ def streaming():
         h.check(stalls <= account["stalls"] and (stalls == 0) == (relay == "quick-relay"), f"{relay}: {stalls} of {account['stalls']} stalls")
         h.check(all(core["armed"] == (relay != "no-relay") for core in found["streaming"]), f"{relay}: {found['streaming']}")
         h.check(any(lane["overwritten"] for lane in lanes) == (relay == "no-relay"), f"{relay}: {lanes}")
+        # Resident cores are found by their control blocks, and their heartbeats go on.
+        places = {(f"({r['tile'][0]},{r['tile'][1]})", r["address"]) for r in account["residents"]}
+        h.check({(r["core"], r["address"]) for r in found["residents"]} == places and len(places) == (0 if relay == "no-relay" else 2),
+                f"{relay}: {found['residents']}, not {places}")
+        h.check(all(r["state"] == "running" and r["beats"] > 0 and r["dropped"] == 0 for r in found["residents"]), f"{relay}: {found['residents']}")
         with open(trace) as file:
             events = json.load(file)["traceEvents"]
         fill = [e for e in events if e["ph"] == "C"]

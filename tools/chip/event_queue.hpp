@@ -1,5 +1,5 @@
-// Events in order of time, those of one moment in the order in which they were pushed. What is near lies in a wheel with a slot a
-// cycle, so that pushing and popping cost the same however many events there are; what is far waits in a heap.
+// Events in order of time, those of one moment in the order of their numbers; no number is there twice. What is near lies in a wheel with
+// a slot a cycle, so that pushing and popping cost the same however many events there are; what is far waits in a heap.
 #pragma once
 #include <array>
 #include <bit>
@@ -18,18 +18,15 @@ class EventQueue {
     uint32_t what;
   };
 
-  EventQueue() {
-    first_.fill(kNone);
-    last_.fill(kNone);
-  }
+  EventQueue() { first_.fill(kNone); }
 
   bool empty() const { return near_ == 0 && far_.empty(); }
-  // `at`: not before the event that was popped last.
+  // Not before the event that was popped last, by time and number.
   void push(uint64_t at, uint32_t what) {
     if (at - base_ < kSlots)
-      append(at, what);
+      insert(at, what);
     else
-      far_.push({at, order_++, what});
+      far_.push({at, what});
     if (at < next_) next_ = at;
   }
   // Of the earliest event; no event: the end of time.
@@ -37,16 +34,10 @@ class EventQueue {
   Event pop() {
     if (near_ == 0 || next_ - base_ >= kSlots) move_to(next_);
     const size_t slot = next_ % kSlots;
-    const uint32_t node = first_[slot];
-    const Event event{next_, nodes_[node].what};
-    first_[slot] = nodes_[node].next;
-    nodes_[node].next = free_;
-    free_ = node;
+    const Event event{next_, first_[slot]};
+    first_[slot] = behind_[event.what];
     --near_;
-    if (first_[slot] == kNone) {
-      last_[slot] = kNone;
-      used_[slot / 64] &= ~(uint64_t{1} << slot % 64);
-    }
+    if (first_[slot] == kNone) used_[slot / 64] &= ~(uint64_t{1} << slot % 64);
     move_to(event.at);
     find_next();
     return event;
@@ -56,38 +47,29 @@ class EventQueue {
   static constexpr size_t kSlots = 4096;
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr uint64_t kEnd = ~uint64_t{0};
-  struct Node {
-    uint32_t what, next;
-  };
   struct Far {
-    uint64_t at, order;
+    uint64_t at;
     uint32_t what;
-    bool operator>(const Far& o) const { return at != o.at ? at > o.at : order > o.order; }
+    bool operator>(const Far& o) const { return at != o.at ? at > o.at : what > o.what; }
   };
 
-  void append(uint64_t at, uint32_t what) {
-    uint32_t node = free_;
-    if (node == kNone) {
-      node = static_cast<uint32_t>(nodes_.size());
-      nodes_.push_back({what, kNone});
-    } else {
-      free_ = nodes_[node].next;
-      nodes_[node] = {what, kNone};
-    }
+  void insert(uint64_t at, uint32_t what) {
+    if (what >= behind_.size()) [[unlikely]]
+      make_room_for(what);
     const size_t slot = at % kSlots;
-    if (last_[slot] == kNone)
-      first_[slot] = node;
-    else
-      nodes_[last_[slot]].next = node;
-    last_[slot] = node;
+    uint32_t* link = &first_[slot];
+    while (*link < what) link = &behind_[*link];  // kNone is the largest
+    behind_[what] = *link;
+    *link = what;
     used_[slot / 64] |= uint64_t{1} << slot % 64;
     ++near_;
   }
+  [[gnu::noinline]] void make_room_for(uint32_t what) { behind_.resize(2 * size_t{what} + 64); }
   // The wheel begins there from now on: what was far and is near now gets its slot before anything is pushed behind it.
   void move_to(uint64_t base) {
     base_ = base;
     for (; !far_.empty() && far_.top().at - base_ < kSlots; far_.pop())
-      append(far_.top().at, far_.top().what);
+      insert(far_.top().at, far_.top().what);
   }
   void find_next() {
     if (near_ == 0) {
@@ -105,12 +87,11 @@ class EventQueue {
     next_ = base_ + (slot - begin) % kSlots;
   }
 
-  std::array<uint32_t, kSlots> first_{}, last_{};
+  std::array<uint32_t, kSlots> first_{};
   std::array<uint64_t, kSlots / 64> used_{};
-  std::vector<Node> nodes_;
-  uint32_t free_ = kNone;
+  std::vector<uint32_t> behind_;  // the next event of the same slot, by number
   size_t near_ = 0;
-  uint64_t base_ = 0, next_ = kEnd, order_ = 0;
+  uint64_t base_ = 0, next_ = kEnd;
   std::priority_queue<Far, std::vector<Far>, std::greater<>> far_;
 };
 

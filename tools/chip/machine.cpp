@@ -11,31 +11,29 @@
 namespace ttc::chip {
 namespace {
 
-constexpr Cycles kGoLatency = 150;       // from the dispatcher to a core, without hops
-constexpr Cycles kRiscStart = 12;        // BRISC starts the others one after another
-constexpr Cycles kTakeLaunch = 60;       // BRISC reads the launch message
-constexpr Cycles kPushOfALog = 110;      // BRISC appends one RISC's buffer to its log
+constexpr Cycles kGoLatency = 150;  // from the dispatcher to a core, without hops
+constexpr Cycles kRiscStart = 12;   // BRISC starts the others one after another
+// BRISC reads the launch message and sets the core up, and in the end tidies it: what FW zones last longer than the kernels in them in
+// published tables of ops, 400 to 1000 ns of most (README of ttemu).
+constexpr Cycles kTakeLaunch = 260;
+constexpr Cycles kTakeLaunchSpread = 120;  // by core and program
+constexpr Cycles kWrapUp = 110;
+constexpr Cycles kPushOfALog = 30;       // BRISC appends one RISC's buffer to its log
 constexpr Cycles kLoopCycles = 4;        // one turn
 constexpr size_t kMomentsOfACore = 512;  // an ordinary program's
-constexpr const char* kRiscNames[] = {"BRISC", "NCRISC", "TRISC0", "TRISC1", "TRISC2"};
-
-uint64_t mixed(uint64_t x) {  // splitmix64
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 class Machine {
  public:
-  Machine(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers)
+  Machine(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers,
+          Sizes expected)
       : shape_(shape), program_(program), note_buffers_(note_buffers), channels_(shape.channels) {
     place_of_.assign(shape.cores.size(), kNoCore);
     for (size_t c = 0; c < program.cores.size(); ++c)
       place_of_[program.cores[c].core] = static_cast<uint16_t>(c);
     cores_.resize(program.cores.size());
-    out_.moments.reserve(program.cores.size() * kMomentsOfACore);
-    out_.steps.reserve(program.cores.size() * kMomentsOfACore);
+    const size_t ordinary = program.cores.size() * kMomentsOfACore;
+    out_.moments.reserve(expected.moments != 0 ? expected.moments : ordinary);
+    out_.steps.reserve(expected.steps != 0 ? expected.steps : ordinary);
     const uint32_t go_moment = add({go, kNoCause, kNoCore, 0, Why::begin, 0});
     for (size_t c = 0; c < program.cores.size(); ++c) prepare(static_cast<uint16_t>(c), go, go_moment, seed);
   }
@@ -54,6 +52,9 @@ class Machine {
       const auto later = [](const Moment& a, const Moment& b) { return a.at < b.at; };
       out_.last = static_cast<uint32_t>(std::max_element(out_.moments.begin(), out_.moments.end(), later) -
                                         out_.moments.begin());
+      for (const Thread& each : threads_)
+        if (each.code != nullptr || each.risc == brisc)
+          out_.standing.push_back({each.shape_core, each.risc, standing_of(each)});
       throw Deadlock(sentence_about(t), std::move(out_));
     }
     return std::move(out_);
@@ -65,7 +66,7 @@ class Machine {
     core.first_thread = static_cast<uint32_t>(threads_.size());
     for (uint8_t r = 0; r < kRiscs; ++r) {
       Thread t;
-      t.core = c, t.risc = r;
+      t.core = c, t.risc = r, t.shape_core = program_.cores[c].core;
       const int16_t code = program_.cores[c].code[r];
       t.code = code < 0 ? nullptr : &program_.codes[static_cast<size_t>(code)];
       t.dice = mixed(seed ^ mixed(uint64_t{program_.cores[c].core} * kRiscs + r));
@@ -75,7 +76,7 @@ class Machine {
     const Place at = shape_.cores[program_.cores[c].core];
     Thread& master = threads_[core.first_thread];
     master.now = go + kGoLatency + shape_.hop * (at.x + at.y);
-    master.moment = add({master.now, go_moment, program_.cores[c].core, brisc, Why::go, 0});
+    set_moment(master, add(master, master.now, go_moment, Why::go));
     master.phase = Phase::launch;
     schedule(core.first_thread);
   }
@@ -83,19 +84,27 @@ class Machine {
   // --- moments
 
   uint32_t add(const Moment& m) {
-    out_.moments.push_back(m);
-    return static_cast<uint32_t>(out_.moments.size() - 1);
+    std::vector<Moment>& all = out_.moments;
+    if (all.size() == all.capacity()) [[unlikely]]
+      all.reserve(2 * all.size() + 1);
+    all.push_back(m);
+    return static_cast<uint32_t>(all.size() - 1);
   }
   uint32_t add(const Thread& t, Cycles at, uint32_t cause, Why why, uint8_t what = 0) {
-    return add({at, cause, program_.cores[t.core].core, t.risc, why, what});
+    return add({at, cause, t.shape_core, t.risc, why, what});
+  }
+  // The RISC is there now.
+  static void set_moment(Thread& t, uint32_t moment) {
+    t.moment = moment;
+    t.moment_at = t.now;
   }
   // Of the RISC as it stands: what it did since its last moment was its own work.
   uint32_t here(Thread& t) {
-    if (out_.moments[t.moment].at != t.now) t.moment = add(t, t.now, t.moment, Why::work);
+    if (t.moment_at != t.now) set_moment(t, add(t, t.now, t.moment, Why::work));
     return t.moment;
   }
   void step(const Thread& t, Act act, uint8_t zone = 0) {
-    out_.steps.push_back({t.now, program_.cores[t.core].core, t.risc, act, zone});
+    out_.steps.push_back({t.now, t.shape_core, t.risc, act, zone});
   }
   void marker(Thread& t, Act act, uint8_t zone = 0) {
     step(t, act, zone);
@@ -109,13 +118,26 @@ class Machine {
     Thread& t = threads_[thread];
     t.blocked = false;
     t.now = std::max(t.now, at + kPollCycles);
-    t.moment = add(t, t.now, cause, why, t.waits_for);
+    set_moment(t, add(t, t.now, cause, why, t.waits_for));
     schedule(thread);
   }
   void resume(uint32_t thread) {
     Thread& t = threads_[thread];
     while (go_on(t, thread))
-      if (events_.next_at() < t.now) return schedule(thread);
+      if (events_.next_at() <= t.now && !is_private(t)) return schedule(thread);
+  }
+  // What comes next concerns this RISC alone, so that it need not wait its turn.
+  static bool is_private(const Thread& t) {
+    if (t.phase != Phase::body || t.pc == t.code->size()) return false;
+    switch ((*t.code)[t.pc].what) {
+      case Do::spin:
+      case Do::barrier:
+      case Do::loop:
+      case Do::loop_end:
+        return true;
+      default:
+        return false;
+    }
   }
 
   // Does what comes next. False: it waits or is over.
@@ -124,7 +146,8 @@ class Machine {
     switch (t.phase) {
       case Phase::launch:
         marker(t, Act::launch);
-        t.now += kTakeLaunch;
+        t.dice = mixed(t.dice);
+        t.now += kTakeLaunch + t.dice % (kTakeLaunchSpread + 1);
         t.phase = Phase::start;
         return true;
       case Phase::start:
@@ -139,19 +162,26 @@ class Machine {
         kernel_start(t);
         return true;
       case Phase::body:
-        if (t.pc < t.code->size()) return execute(t, thread, (*t.code)[t.pc++]);
-        t.phase = Phase::kernel_end;
-        return true;
+        if (t.pc == t.code->size()) {
+          t.phase = Phase::kernel_end;
+          return true;
+        }
+        if (is_checked_first(t, core, (*t.code)[t.pc])) return true;
+        return execute(t, thread, (*t.code)[t.pc++]);
       case Phase::kernel_end:
         marker(t, Act::kernel_end);
         t.phase = t.risc == brisc ? Phase::riscs : Phase::fw_end;
         return true;
       case Phase::riscs:
-        t.phase = Phase::fw_end;
+        t.phase = Phase::wrap_up;
         if (core.riscs_running == 0) return true;
         core.master = thread;
         t.blocked = true;
         return false;
+      case Phase::wrap_up:
+        t.now += kWrapUp;
+        t.phase = Phase::fw_end;
+        return true;
       case Phase::fw_end:
         if (t.risc == brisc) report_dispatcher(t);
         marker(t, Act::fw_end);
@@ -185,7 +215,7 @@ class Machine {
       if (!t.code) continue;
       master.now += kRiscStart;
       t.now = master.now;
-      t.moment = here(master);
+      set_moment(t, here(master));
       t.phase = Phase::fw;
       ++core.riscs_running;
       schedule(core.first_thread + r);
@@ -197,7 +227,7 @@ class Machine {
       wake(std::exchange(core.master, kNobody), t.now, moment, Why::riscs);
   }
   void report_dispatcher(Thread& t) {
-    const Place at = shape_.cores[program_.cores[t.core].core];
+    const Place at = shape_.cores[t.shape_core];
     const uint32_t done = add(t, t.now + kGoLatency + shape_.hop * (at.x + at.y), here(t), Why::done);
     if (out_.last == kNoCause || out_.moments[done].at > out_.moments[out_.last].at) out_.last = done;
   }
@@ -225,7 +255,7 @@ class Machine {
       case Do::barrier:
         if (t.arrived > t.now) {
           t.now = t.arrived;
-          t.moment = t.arrived_moment;
+          set_moment(t, add(t, t.now, t.arrived_after, Why::latency));
         }
         return true;
       case Do::signal:
@@ -267,19 +297,38 @@ class Machine {
     t.now += static_cast<Cycles>(std::llround(i.n * (1 + program_.jitter * off)));
   }
 
-  enum Command : uint8_t { reads, writes, atomics };
-  // A NoC command, and what the watcher does in front of it.
-  void issue(Thread& t, Command command) {
-    const Watched& w = shape_.watched;
-    t.now += w.check;
-    const bool may_wait = w.delay != 0 && !w.masks.empty();
-    if (may_wait && (w.masks[program_.cores[t.core].core][command] >> t.risc & 1) != 0) {
-      here(t);
-      t.now += w.delay;
-      t.moment = add(t, t.now, t.moment, Why::delay);
-      ++cores_[t.core].delayed[command];
+  enum Command : uint8_t { reads, writes, atomics, none };
+  Command command_of(const Thread& t, const Instruction& i) const {
+    const auto to = [&] { return program_.cores[t.core].group[i.a].size(); };
+    switch (i.what) {
+      case Do::read:
+        return reads;
+      case Do::write:
+        return writes;
+      case Do::send:
+      case Do::post:
+        return to() == 0 ? none : writes;
+      case Do::signal:
+        return to() == 0 ? none : to() == 1 ? atomics : writes;
+      default:
+        return none;
     }
-    t.now += kIssueCycles;
+  }
+  // What the watcher does in front of a NoC command: a moment of its own, since others may issue theirs meanwhile. False: it
+  // does nothing, or it is done.
+  bool is_checked_first(Thread& t, Core& core, const Instruction& i) {
+    const Watched& w = shape_.watched;
+    if (w.check + w.delay == 0 || std::exchange(t.checked, false)) return false;
+    const Command command = command_of(t, i);
+    if (command == none) return false;
+    t.checked = true;
+    t.now += w.check;
+    if (w.delay == 0 || w.masks.empty() || (w.masks[t.shape_core][command] >> t.risc & 1) == 0) return true;
+    here(t);
+    t.now += w.delay;
+    set_moment(t, add(t, t.now, t.moment, Why::delay));
+    ++core.delayed[command];
+    return true;
   }
   void report_delays_and_races() {
     for (const Core& core : cores_)
@@ -291,55 +340,56 @@ class Machine {
           out_.delayed.push_back({program_.cores[c].core, command, times});
   }
 
-  // In the order of requests: `from` is taken when its last user is through.
-  uint32_t use(const Thread& t, Resource& r, uint32_t moment, double rate, uint32_t bytes, Why why,
-               uint8_t what) {
-    Cycles at = out_.moments[moment].at;
-    if (r.moment != kNoCause && r.free > at) at = r.free, moment = r.moment;
-    r.free = at + std::max<Cycles>(1, static_cast<Cycles>(std::ceil(bytes / rate)));
-    return r.moment = add(t, r.free, moment, why, what);
+  // From `from` on, in the order of requests: behind its last user.
+  void use(const Thread& t, Resource& r, const Resource& from, double rate, uint32_t bytes, Why why,
+           uint8_t what) {
+    const bool taken = r.moment != kNoCause && r.free > from.free;
+    r.free = (taken ? r.free : from.free) + std::max<Cycles>(1, static_cast<Cycles>(std::ceil(bytes / rate)));
+    r.moment = add(t, r.free, taken ? r.moment : from.moment, why, what);
   }
-  void arrives(Thread& t, uint32_t moment) {
-    if (out_.moments[moment].at < t.arrived) return;
-    t.arrived = out_.moments[moment].at;
-    t.arrived_moment = moment;
+  // What has passed a port arrives `latency` later. Its moment exists from the barrier on that waits for it.
+  static void arrives(Thread& t, const Resource& from, Cycles latency) {
+    if (from.free + latency < t.arrived) return;
+    t.arrived = from.free + latency;
+    t.arrived_after = from.moment;
   }
   static uint8_t noc_of(const Thread& t) { return t.risc == brisc ? 1 : 0; }
   Resource& port(const Thread& t, bool in) { return cores_[t.core].port[noc_of(t)][in]; }
   void transfer(Thread& t, uint32_t bytes, bool in) {
-    issue(t, in ? reads : writes);
+    t.now += kIssueCycles;
     const auto channel = static_cast<uint8_t>(t.turn++ % shape_.channels);
-    uint32_t m =
-        use(t, channels_[channel], here(t), shape_.channel_bytes_a_cycle, bytes, Why::channel, channel);
-    m = use(t, port(t, in), m, shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
-    arrives(t, add(t, out_.moments[m].at + shape_.dram_latency, m, Why::latency));
+    Resource& dram = channels_[channel];
+    Resource& noc = port(t, in);
+    use(t, dram, {t.now, here(t)}, shape_.channel_bytes_a_cycle, bytes, Why::channel, channel);
+    use(t, noc, dram, shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
+    arrives(t, noc, shape_.dram_latency);
   }
   Cycles way(const Thread& t, uint16_t to) const {
-    const Place a = shape_.cores[program_.cores[t.core].core], b = shape_.cores[to];
+    const Place a = shape_.cores[t.shape_core], b = shape_.cores[to];
     return shape_.hop * static_cast<Cycles>(std::abs(a.x - b.x) + std::abs(a.y - b.y) + 2);
   }
   void send(Thread& t, uint8_t group, uint32_t bytes) {
     const auto& to = program_.cores[t.core].group[group];
     if (to.empty()) return;
-    issue(t, writes);
+    t.now += kIssueCycles;
     Cycles furthest = 0;
     for (const uint16_t core : to) furthest = std::max(furthest, way(t, core));
-    uint32_t m = use(t, port(t, false), here(t), shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
-    m = add(t, out_.moments[m].at + furthest, m, Why::latency);
-    t.sent = out_.moments[m].at;
-    t.sent_moment = m;
-    arrives(t, m);
+    Resource& noc = port(t, false);
+    use(t, noc, {t.now, here(t)}, shape_.port_bytes_a_cycle, bytes, Why::port, noc_of(t));
+    t.sent = noc.free + furthest;
+    t.sent_moment = add(t, t.sent, noc.moment, Why::latency);
+    arrives(t, noc, furthest);
   }
   void signal(Thread& t, const Instruction& i) {
     const auto& to = program_.cores[t.core].group[i.a];
     if (to.empty()) return;
-    issue(t, to.size() == 1 ? atomics : writes);
+    t.now += kIssueCycles;
     for (const uint16_t core : to) {
       Cycles at = t.now + way(t, core);
       const bool behind_data = t.sent > at;
       if (behind_data) at = t.sent;
-      const uint32_t moment = behind_data ? t.sent_moment : add(t, at, here(t), Why::latency);
-      deliver_at(at, {place_of_[core], i.b, i.n, moment, program_.cores[t.core].core});
+      deliver_at(at, {place_of_[core], i.b, t.risc, behind_data, i.n, behind_data ? t.sent_moment : here(t),
+                      t.shape_core});
     }
   }
   void deliver_at(Cycles at, const Delivery& d) {
@@ -349,14 +399,14 @@ class Machine {
   void post(Thread& t, const Instruction& i) {
     send(t, i.a, i.n);
     for (const uint16_t core : program_.cores[t.core].group[i.a])
-      deliver_at(t.sent, {place_of_[core], kPosted, 0, t.sent_moment, program_.cores[t.core].core});
+      deliver_at(t.sent, {place_of_[core], kPosted, t.risc, true, 0, t.sent_moment, t.shape_core});
   }
   void take(Thread& t, const Instruction& i) {
     const bool data = i.what == Do::look;
     Core& core = cores_[t.core];
     Race& race = core.race[data ? Race::data : Race::wake_up];
     race.kind = data ? Race::data : Race::wake_up;
-    race.to = program_.cores[t.core].core;
+    race.to = t.shape_core;
     race.taken = t.now;
     race.lost = data == (race.arrived == Race::kNever);
     if (!data) core.semaphore[i.a].value = 0;
@@ -373,7 +423,8 @@ class Machine {
     s.value += d.n;
     if (s.waiter == kNobody || s.value < s.wanted) return;
     s.value -= s.wanted;
-    wake(std::exchange(s.waiter, kNobody), at, d.moment, Why::semaphore);
+    const uint32_t cause = d.behind_data ? d.moment : add({at, d.moment, d.from, d.risc, Why::latency, 0});
+    wake(std::exchange(s.waiter, kNobody), at, cause, Why::semaphore);
   }
   bool await(Thread& t, uint32_t thread, const Instruction& i) {
     t.now += kPollCycles;
@@ -400,8 +451,7 @@ class Machine {
     Buffer& b = cores_[t.core].buffer[i.a];
     const bool in = i.what == Do::push;
     b.filled += in ? 1u : ~0u;
-    if (note_buffers_)
-      out_.buffers.push_back({t.now, program_.cores[t.core].core, i.a, static_cast<int8_t>(in ? 1 : -1)});
+    if (note_buffers_) out_.buffers.push_back({t.now, t.shape_core, i.a, static_cast<int8_t>(in ? 1 : -1)});
     uint32_t& waiter = in ? b.consumer : b.producer;
     if (waiter == kNobody) return;
     wake(std::exchange(waiter, kNobody), t.now, here(t), Why::buffer);
@@ -426,17 +476,6 @@ class Machine {
       t.pc = first;
   }
 
-  std::string sentence_about(const Thread& t) const {
-    const std::string who =
-        std::string(kRiscNames[t.risc]) + " of core " + std::to_string(program_.cores[t.core].core);
-    if (t.phase != Phase::body) return who + " waits for its other RISCs";
-    const Instruction& i = (*t.code)[t.pc - 1];
-    const std::string which = std::to_string(t.waits_for);
-    if (i.what == Do::await) return who + " waits for semaphore " + which + " for ever";
-    return who + " waits for " + (i.what == Do::reserve ? "room" : "a block") + " in buffer " + which +
-           " for ever";
-  }
-
   const Shape& shape_;
   const ChipProgram& program_;
   bool note_buffers_;
@@ -451,23 +490,9 @@ class Machine {
 
 }  // namespace
 
-Shape wormhole_shape(std::vector<Place> cores) {
-  Shape s;
-  s.cores = std::move(cores);
-  return s;
-}
-
-Shape blackhole_shape(std::vector<Place> cores) {
-  Shape s;
-  s.cores = std::move(cores);
-  s.channels = 8;
-  s.channel_bytes_a_cycle = 47;
-  s.port_bytes_a_cycle = 64;
-  return s;
-}
-
-Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers) {
-  return Machine(shape, program, go, seed, note_buffers).run();
+Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed, bool note_buffers,
+             Sizes expected) {
+  return Machine(shape, program, go, seed, note_buffers, expected).run();
 }
 
 }  // namespace ttc::chip

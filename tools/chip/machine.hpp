@@ -10,6 +10,7 @@
 //     there before it.
 //   - A circular buffer holds `capacity` blocks: its producer waits while it is full, its consumer while it is empty.
 //   - A marker costs kMarkerCycles of the RISC that records it.
+//   - At one time RISCs act in the order of cores, and of RISCs on a core; what arrives then is there for what they do later.
 // Rates and latencies are orders of magnitude from public documents (tt-isa-documentation, tt-metal tech reports); none was
 // measured on silicon by us.
 //
@@ -17,6 +18,7 @@
 // before. The chain of causes from the end to the beginning is the critical path.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -162,6 +164,15 @@ struct Race {
   }
 };
 
+// What a RISC of a program that never ends is at.
+struct Standing {
+  // All but `done`: what it waits for, a block in a buffer, room in one, a semaphore, the core's other RISCs.
+  enum At : uint8_t { done, block, room, semaphore, riscs };
+  uint16_t core;
+  uint8_t risc;
+  At at;
+};
+
 struct Timeline {
   std::vector<Step> steps;  // in order of time
   std::vector<Delayed> delayed;
@@ -169,6 +180,7 @@ struct Timeline {
   std::vector<Moment> moments;
   uint32_t last = kNoCause;  // of moments: the dispatcher has been notified that every core is done
   std::vector<BufferChange> buffers;
+  std::vector<Standing> standing;  // of a deadlock: all RISCs of the program
   Cycles end() const { return moments[last].at; }
 };
 
@@ -179,10 +191,14 @@ struct Deadlock : std::logic_error {
   Timeline until;  // `last` is the latest moment of all
 };
 
+// Room to reserve for a timeline; 0: an ordinary program's.
+struct Sizes {
+  size_t moments = 0, steps = 0;
+};
 // Runs `program` from `go` on, when the dispatcher's go message leaves. `note_buffers`: fills Timeline::buffers.
 // Throws Deadlock.
 Timeline run(const Shape& shape, const ChipProgram& program, Cycles go, uint64_t seed,
-             bool note_buffers = false);
+             bool note_buffers = false, Sizes expected = {});
 
 // Parts of the path that leads to `timeline.last`, in order of time: each begins where the one before ended.
 struct PathPart {

@@ -1,6 +1,7 @@
 // What the simulation of a program holds of each RISC, core and resource while it runs.
 #pragma once
 #include <array>
+#include <string>
 #include <utility>
 
 #include "tools/chip/machine.hpp"
@@ -10,25 +11,49 @@ namespace ttc::chip {
 inline constexpr unsigned kDeepestLoop = 4;
 inline constexpr uint32_t kNobody = ~uint32_t{0};
 
+inline uint64_t mixed(uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
 struct Resource {
   Cycles free = 0;
   uint32_t moment = kNoCause;  // when it became free last
 };
 
-enum class Phase : uint8_t { launch, start, fw, kernel, body, kernel_end, riscs, fw_end, push, finish, over };
+enum class Phase : uint8_t {
+  launch,
+  start,
+  fw,
+  kernel,
+  body,
+  kernel_end,
+  riscs,
+  wrap_up,
+  fw_end,
+  push,
+  finish,
+  over
+};
 
 struct Thread {
-  uint16_t core = 0;  // of the program's cores
+  uint16_t core = 0;        // of the program's cores
+  uint16_t shape_core = 0;  // of Shape::cores
   uint8_t risc = 0;
   Phase phase = Phase::over;
   uint8_t loops = 0;
   bool blocked = false;
+  bool checked = false;       // by the watcher: the command that comes next
   uint32_t pc = 0, turn = 0;  // turn: of the channels
   const Code* code = nullptr;
   Cycles now = 0;
   uint32_t moment = kNoCause;  // the last one of this RISC
-  Cycles arrived = 0, sent = 0;
-  uint32_t arrived_moment = kNoCause, sent_moment = kNoCause;
+  Cycles moment_at = 0;
+  Cycles arrived = 0, sent = 0;       // of its transfers the last
+  uint32_t arrived_after = kNoCause;  // it has passed its port
+  uint32_t sent_moment = kNoCause;
   uint64_t dice = 0;
   uint8_t waits_for = 0;                                           // buffer or semaphore
   std::array<std::pair<uint32_t, uint32_t>, kDeepestLoop> loop{};  // first instruction, turns left
@@ -51,11 +76,17 @@ struct Core {
   uint32_t master = kNobody;  // BRISC, while it waits for the others
 };
 
+// Of a RISC that goes no further (standing.cpp).
+Standing::At standing_of(const Thread& thread);
+std::string sentence_about(const Thread& thread);
+
 inline constexpr uint8_t kPosted = 0xff;  // instead of a semaphore
 
 struct Delivery {
   uint16_t core;
   uint8_t semaphore;
+  uint8_t risc;      // that sent it
+  bool behind_data;  // `moment` is the arrival, otherwise the sending
   uint32_t n, moment;
   uint16_t from;  // of Shape::cores
 };

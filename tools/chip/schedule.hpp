@@ -1,6 +1,7 @@
 // Programs one after another, as a host enqueues them and a dispatcher launches them: the host runs ahead, the dispatcher writes
 // a program's configuration while the one before runs, and its go message leaves when both are done with.
 #pragma once
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -42,6 +43,8 @@ class Schedule {
   // Its steps begin with the go message, which no earlier program's steps reach past.
   Launched next();
   uint32_t launched() const { return number_; }
+  // Cores that take no part in the simulation are busy with the last program until then: the next go message waits for them.
+  void others_done(Cycles at) { idle_ = std::max(idle_, at); }
   const Shape& shape() const { return shape_; }
   void set_watched(Watched watched) { shape_.watched = std::move(watched); }
 
@@ -56,6 +59,7 @@ class Schedule {
   std::deque<Cycles> ends_;            // of programs the host may be ahead of
   std::vector<ChipProgram> programs_;  // by op
   std::vector<bool> launched_before_;  // by op; the first time it is compiled
+  std::vector<Sizes> largest_;         // by op, of its timelines so far
   uint32_t number_ = 0;
   size_t op_ = 0;
   unsigned repeated_ = 0;

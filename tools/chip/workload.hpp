@@ -17,6 +17,7 @@ enum class Pattern : uint8_t {
   pipeline,   // each core takes blocks from the core before it and gives them to the next
   ring,       // the cores of each row pass partial sums round in a ring
 };
+inline constexpr size_t kPatterns = 4;
 std::string_view to_string(Pattern pattern);
 
 struct Tensor {

@@ -9,7 +9,7 @@
 
 # Folders that a fuzz target drives. Coverage is a quarter of the time to compile, and it guides a fuzzer in these only:
 # tests and all other folders of the preset that fuzzes are compiled without it. A new target's folders belong here.
-set(ttc_fuzzed ttc_chip ttc_delay_plan ttc_toml ttc_firmware_markers ttc_shm ttc_capture ttc_clock ttc_loss ttc_pipeline ttc_device_log ttc_fleet_judge ttc_fleet_wire ttc_replay ttc_tracy
+set(ttc_fuzzed ttc_chip ttc_delay_plan ttc_toml ttc_firmware_markers ttc_shm ttc_capture ttc_clock ttc_clock_geometry ttc_loss ttc_pipeline ttc_device_log ttc_fleet_judge ttc_fleet_wire ttc_replay ttc_tracy
   ttc_report_draw ttc_report_input ttc_report_metal_files ttc_report_ops ttc_report_programs ttc_report_text
   ttc_report_zones ttc_table_reader ttc_tables ttc_tracy_server)
 

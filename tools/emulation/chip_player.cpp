@@ -15,11 +15,6 @@ constexpr auto kLongestWait = std::chrono::milliseconds(1);
 constexpr auto kShortStep = std::chrono::microseconds(20);
 constexpr uint64_t kDispatchGo = 200;  // cycles before the go message leaves
 
-Zone zone_at(const std::string& name, const std::string& file, unsigned line) {
-  const std::string zone_string = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
-  return {zone_string, markers::hash16(zone_string)};
-}
-
 uint64_t cycles_of(uint64_t ns, uint64_t hz) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * hz / 1'000'000'000);
 }
@@ -47,42 +42,6 @@ std::vector<WorldCore> grid_of(const std::vector<WorldCore>& all, size_t wanted,
 }
 
 }  // namespace
-
-ChipZones::ChipZones(const ZoneCatalog& catalog) {
-  std::set<uint16_t> taken;
-  for (const Zone* z : catalog.firmware_zones()) taken.insert(z->id);
-  for (uint32_t i = 0; i < catalog.kernel_zones(); ++i)
-    for (const Zone* z : catalog.kernel_zones_of(i)) taken.insert(z->id);
-  const auto unique = [&](const std::string& name, const std::string& file, unsigned line) {
-    for (;; ++line)
-      if (Zone z = zone_at(name, file, line); taken.insert(z.id).second) return z;
-  };
-  for (const auto pattern :
-       {chip::Pattern::stream, chip::Pattern::multicast, chip::Pattern::pipeline, chip::Pattern::ring})
-    for (uint8_t z = 0; z < static_cast<uint8_t>(chip::ZoneOf::count); ++z) {
-      const chip::ZonePlace place = chip::zone_place(pattern, static_cast<chip::ZoneOf>(z));
-      zones_[{pattern, z}] = unique(place.name, place.file, place.line);
-    }
-  dispatch_[0] = unique("CQ-DISPATCH-WRITE", "emulated/kernels/cq_dispatch.cpp", 400);
-  dispatch_[1] = unique("CQ-DISPATCH-GO", "emulated/kernels/cq_dispatch.cpp", 430);
-}
-
-const Zone& ChipZones::of(chip::Pattern pattern, uint8_t zone) const {
-  return zones_.at({pattern, zone});
-}
-
-std::vector<const Zone*> ChipZones::all() const {
-  std::vector<const Zone*> all = dispatch();
-  for (const auto& [key, zone] : zones_) all.push_back(&zone);
-  return all;
-}
-
-std::vector<const Zone*> ChipZones::of(chip::Pattern pattern) const {
-  std::vector<const Zone*> all;
-  for (const auto& [key, zone] : zones_)
-    if (key.first == pattern) all.push_back(&zone);
-  return all;
-}
 
 ChipPlayer::ChipPlayer(World& world, const ZoneCatalog& zones, ZoneLog& log, const WorkloadOptions& options,
                        ChipOutputs outputs)
@@ -157,48 +116,61 @@ void ChipPlayer::add_records(const chip::Launched& l, const chip::Step& from, Co
   step.perf_counters = data && options_.perf_counters && from.act == chip::Act::fw_end && from.risc == 0;
 }
 
-// Ethernet tiles take part in no pattern: each runs a kernel of two zones while the program runs.
+// Ethernet tiles take part in no pattern: each runs a kernel of two zones while the program runs, one that reads, one that writes and
+// then signals. The program is over when they are done, too.
+constexpr uint64_t kEthernetStart = 200, kEthernetRest = 400;
+
+uint64_t ChipPlayer::ethernet_end(const chip::Launched& l, const WorldCore& core) const {
+  const Held held = held_by_watcher(core);
+  return l.go + kEthernetStart + (l.timeline.end() - l.go) / 8 * 4 + kEthernetRest + held[0] + held[1] +
+         held[2];
+}
+
 void ChipPlayer::add_ethernet(const chip::Launched& l, std::vector<Act>& acts) const {
   using chip::Act;
-  const uint64_t begin = l.go + 200, part = (l.timeline.end() - l.go) / 8;
+  const uint64_t part = (l.timeline.end() - l.go) / 8;
   for (const auto& core : ethernet_) {
     const auto add = [&](uint64_t at, chip::Act act, uint32_t id = 0) {
       acts.push_back({core.get(), CoreStep{at, 0, act, id}});
     };
+    const Held held = held_by_watcher(core->where());
+    const uint64_t longer[] = {held[0], held[1] + held[2]};
+    uint64_t begin = l.go + kEthernetStart;
     add(begin, Act::launch, host_id(l));
     add(begin + 60, Act::kernel_start);
-    for (uint32_t z = 0; z < 2 && world_.options().mode != device::Mode::trace_only; ++z) {
+    for (uint32_t z = 0; z < 2; ++z) {
       const uint32_t id = catalog_.custom(0, z, core->where().kind).id;
-      add(begin + 100 + z * 2 * part, Act::zone_begin, id);
-      add(begin + 200 + (z * 2 + 1) * part, Act::zone_end, id);
+      const bool zones = world_.options().mode != device::Mode::trace_only;
+      if (zones) add(begin + 100, Act::zone_begin, id);
+      begin += part + longer[z];
+      if (zones) add(begin + 200, Act::zone_end, id);
+      begin += part;
     }
-    const uint64_t end = std::max(begin + 300 + 4 * part, l.go);
-    add(end, Act::kernel_end);
-    add(end + 30, Act::fw_end);
-    add(end + 60, Act::finish);
+    add(begin + 300, Act::kernel_end);
+    add(begin + 330, Act::fw_end);
+    add(begin + 360, Act::finish);
   }
 }
 
-std::vector<ChipPlayer::Act> ChipPlayer::acts_of(const chip::Launched& now,
-                                                 const chip::Launched* next) const {
-  std::vector<Act> acts;
-  acts.reserve(now.timeline.steps.size() + 2 * dispatch_.size() + 10 * ethernet_.size());
-  const bool trace_only = world_.options().mode == device::Mode::trace_only;
-  const bool records = options_.noc_event_percent != 0 || options_.perf_counters;
-  for (const chip::Step& s : now.timeline.steps) {
-    if (trace_only && (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)) continue;
-    CoreStep step{s.at, s.risc, s.act};
-    if (records) add_records(now, s, step);
-    if (s.act == chip::Act::launch) step.id = host_id(now);
-    if (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)
-      step.id = zones_.of(now.op->pattern, s.zone).id;
+ChipPlayer::Act ChipPlayer::act_of(const chip::Launched& now, const chip::Step& s) const {
+  CoreStep step{s.at, s.risc, s.act};
+  if (options_.noc_event_percent != 0 || options_.perf_counters) add_records(now, s, step);
+  if (s.act == chip::Act::launch) step.id = host_id(now);
+  if (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)
+    step.id = zones_.of(now.op->pattern, s.zone).id;
+  if (options_.sums && s.act == chip::Act::zone_end) {
     const auto zone = static_cast<chip::ZoneOf>(s.zone);
-    if (options_.sums && s.act == chip::Act::zone_end && zone == chip::ZoneOf::wait_front) step.sum = 0;
-    if (options_.sums && s.act == chip::Act::zone_end && zone == chip::ZoneOf::reserve_back) step.sum = 1;
-    acts.push_back({cores_[s.core].get(), step});
+    if (zone == chip::ZoneOf::wait_front) step.sum = 0;
+    if (zone == chip::ZoneOf::reserve_back) step.sum = 1;
   }
+  return {cores_[s.core].get(), step};
+}
+
+// What Ethernet and dispatch cores do while the program runs, in order of time.
+std::vector<ChipPlayer::Act> ChipPlayer::acts_besides(const chip::Launched& now,
+                                                      const chip::Launched* next) const {
+  std::vector<Act> acts;
   add_ethernet(now, acts);
-  if (!next && ethernet_.empty()) return acts;
   if (next)
     for (const auto& core : dispatch_)
       for (const unsigned which : {0u, 1u}) {
@@ -209,9 +181,7 @@ std::vector<ChipPlayer::Act> ChipPlayer::acts_of(const chip::Launched& now,
         act.until = end;
         acts.push_back(act);
       }
-  std::stable_sort(acts.begin(), acts.end(), [](const Act& a, const Act& b) {
-    return std::max(a.step.at, a.until) < std::max(b.step.at, b.until);
-  });
+  std::stable_sort(acts.begin(), acts.end(), [](const Act& a, const Act& b) { return a.due() < b.due(); });
   return acts;
 }
 
@@ -228,10 +198,12 @@ bool ChipPlayer::wait_until(uint64_t at) {
   if (world_.options().virtual_time) {
     const uint64_t now = world_.clock();
     if (now < at) world_.card().advance_clock(at - now);
+    for (streaming::Resident& resident : residents_) resident.beat(std::max(now, at));
     return !over();
   }
   while (!over()) {
     const uint64_t now = world_.clock();
+    for (streaming::Resident& resident : residents_) resident.beat(now);
     if (now + cycles_of(1'000'000'000, options_.chip_hz) < last_clock_) {  // it has restarted
       moved_ += now - last_clock_;
       at += now - last_clock_;
@@ -296,12 +268,32 @@ uint64_t ChipPlayer::stalls() const {
   return all;
 }
 
+// Sampler of the clock and relay stay on two Ethernet cores that run nothing else (tt-metal takes idle ones).
+void ChipPlayer::open_streaming() {
+  for (const auto& core : cores_)
+    rings_.emplace(
+        core.get(),
+        Streamed{
+            {world_.card(), core->where().at, core->where().control_address, *options_.streaming}, {}, 0});
+  if (*options_.streaming == streaming::Relay::none) return;
+  constexpr size_t kResidents = 2;
+  for (const WorldCore& core : world_.prepared()) {
+    const auto runs = [&](const WorldCore& other) { return other.flat_id == core.flat_id; };
+    const bool is_free = core.kind != markers::CoreKind::tensix &&
+                         std::none_of(world_.ethernet().begin(), world_.ethernet().end(), runs);
+    if (is_free && residents_.size() < kResidents)
+      residents_.emplace_back(world_.card(), core.at, options_.chip_hz);
+  }
+}
+
 void ChipPlayer::close_other_profilers() {
+  for (streaming::Resident& resident : residents_) resident.close();
   for (auto& [core, streamed] : rings_) streamed.rings.close();
   if (real_time_) real_time_->close();
 }
 
 void ChipPlayer::play(const Act& act) {
+  if (options_.watcher && options_.watcher->marks_the_way()) pass_waypoint(act);
   if (options_.streaming) return stream(act);
   if (!options_.recorded) return;  // the firmware has no markers to write
   CoreStep step = act.step;
@@ -312,13 +304,25 @@ void ChipPlayer::play(const Act& act) {
     act.core->play(step);
 }
 
-void ChipPlayer::play(const std::vector<Act>& acts) {
-  for (const Act& act : acts) {
-    const uint64_t at = std::max(act.step.at, act.until) + moved_;
-    if (at > last_clock_ && !wait_until(at)) return;
-    play(act);
-    if (world_.card().lost()) return;
+bool ChipPlayer::play_in_time(const Act& act) {
+  const uint64_t at = act.due() + moved_;
+  if (at > last_clock_ && !wait_until(at)) return false;
+  play(act);
+  return !world_.card().lost();
+}
+
+void ChipPlayer::play_program(const chip::Launched& now, const chip::Launched* next) {
+  const std::vector<Act> besides = acts_besides(now, next);
+  const bool trace_only = world_.options().mode == device::Mode::trace_only;
+  auto other = besides.begin();
+  for (const chip::Step& s : now.timeline.steps) {
+    if (trace_only && (s.act == chip::Act::zone_begin || s.act == chip::Act::zone_end)) continue;
+    for (; other != besides.end() && other->due() < s.at; ++other)
+      if (!play_in_time(*other)) return;
+    if (!play_in_time(act_of(now, s))) return;
   }
+  for (; other != besides.end(); ++other)
+    if (!play_in_time(*other)) return;
 }
 
 chip::InPass ChipPlayer::in_pass(const chip::Launched& l) const {
@@ -348,15 +352,9 @@ std::unique_ptr<chip::Launched> ChipPlayer::next() {
     }
     schedule_->set_watched(std::move(watched));
   }
-  return std::make_unique<chip::Launched>(schedule_->next());
-}
-
-void ChipPlayer::give_feedback(const chip::Timeline& timeline) {
-  for (const chip::Delayed& d : timeline.delayed) {
-    const card::Coord at = cores_[d.core]->where().at;
-    options_.watcher->record.add_feedback(world_.card(), at, 1u << d.command);
-    delays_[at][d.command] += d.times;
-  }
+  auto launched = std::make_unique<chip::Launched>(schedule_->next());
+  for (const auto& core : ethernet_) schedule_->others_done(ethernet_end(*launched, core->where()));
+  return launched;
 }
 
 void ChipPlayer::take_output(const chip::Launched& l) {
@@ -380,13 +378,9 @@ void ChipPlayer::hang() {
 void ChipPlayer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
   world_.steps_take_no_time();
-  if (options_.streaming)
-    for (const auto& core : cores_)
-      rings_.emplace(
-          core.get(),
-          Streamed{
-              {world_.card(), core->where().at, core->where().control_address, *options_.streaming}, {}, 0});
+  if (options_.streaming) open_streaming();
   pacing_.begin(stop);
+  mark_idle();
   log_.compiled(firmware_zones_);
   if (!dispatch_.empty()) log_.compiled(zones_.dispatch());
   if (options_.recorded)
@@ -408,11 +402,12 @@ void ChipPlayer::run(const std::atomic<bool>& stop) {
     catch_up(now->go);
     write(*now, done_before);
     start_replay(*now);
-    play(acts_of(*now, following.get()));
+    play_program(*now, following.get());
     if (over()) break;
     take_output(*now);
     if (!hung_.empty()) {
       give_feedback(now->timeline);
+      mark_standing(now->timeline);
       return hang();  // a host that ends then reads and closes nothing
     }
     ++played_;

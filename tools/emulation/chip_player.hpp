@@ -2,6 +2,8 @@
 // of time over all cores, when the card's clock gets there. Where this process is late, markers keep the times that they were
 // planned for, up to kMostLag; beyond it all that follows is moved, as behind a host that was held up.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -15,6 +17,7 @@
 #include "tools/chip/path_file.hpp"
 #include "tools/chip/schedule.hpp"
 #include "tools/emulation/workload.hpp"
+#include "tools/emulation/zone_catalog.hpp"
 
 namespace ttc::emulation {
 
@@ -23,21 +26,6 @@ struct ChipOutputs {
   chip::PathFile* path = nullptr;
   chip::HostFiles* host = nullptr;
   chip::OutputFile* output = nullptr;
-};
-
-// The zones that kernels of the patterns record, and those of dispatch cores, with no hash twice and none of `catalog`'s.
-class ChipZones {
- public:
-  explicit ChipZones(const ZoneCatalog& catalog);
-  const Zone& of(chip::Pattern pattern, uint8_t zone) const;
-  const Zone& dispatch(unsigned which) const { return dispatch_[which]; }
-  std::vector<const Zone*> of(chip::Pattern pattern) const;
-  std::vector<const Zone*> all() const;
-  std::vector<const Zone*> dispatch() const { return {&dispatch_[0], &dispatch_[1]}; }
-
- private:
-  std::map<std::pair<chip::Pattern, uint8_t>, Zone> zones_;
-  Zone dispatch_[2];
 };
 
 class ChipPlayer {
@@ -69,6 +57,7 @@ class ChipPlayer {
   };
   const std::vector<StreamedZone>& streamed() const { return streamed_; }
   uint64_t stalls() const;
+  const std::vector<streaming::Resident>& residents() const { return residents_; }
   uint32_t real_time_records() const { return real_time_ ? real_time_->written() : 0; }
 
  private:
@@ -76,18 +65,29 @@ class ChipPlayer {
     EmulatedCore* core;
     CoreStep step;
     uint64_t until = 0;  // of a zone of a dispatch core, which is played when it ends
+    uint64_t due() const { return std::max(step.at, until); }
   };
 
-  std::vector<Act> acts_of(const chip::Launched& now, const chip::Launched* next) const;
-  void play(const std::vector<Act>& acts);
+  Act act_of(const chip::Launched& now, const chip::Step& step) const;
+  std::vector<Act> acts_besides(const chip::Launched& now, const chip::Launched* next) const;
+  void play_program(const chip::Launched& now, const chip::Launched* next);
+  bool play_in_time(const Act& act);
   void play(const Act& act);
   void stream(const Act& act);
+  void open_streaming();
   void close_other_profilers();
   void take_output(const chip::Launched& launched);
   void hang();
   bool wait_until(uint64_t at);
   std::unique_ptr<chip::Launched> next();
   void give_feedback(const chip::Timeline& timeline);
+  // What a NoC command of an Ethernet core's kernel takes longer: the watcher's check, and its delay where its mask has the bit.
+  using Held = std::array<uint64_t, watcher::kTransactions>;
+  Held held_by_watcher(const WorldCore& core) const;
+  uint64_t ethernet_end(const chip::Launched& launched, const WorldCore& core) const;
+  void pass_waypoint(const Act& act);
+  void mark_idle();
+  void mark_standing(const chip::Timeline& timeline);
   void catch_up(uint64_t first);
   void compile(const chip::Launched& launched);
   void add_records(const chip::Launched& launched, const chip::Step& from, CoreStep& step) const;
@@ -125,6 +125,7 @@ class ChipPlayer {
     uint32_t program = 0;
   };
   std::map<const EmulatedCore*, Streamed> rings_;
+  std::vector<streaming::Resident> residents_;
   std::vector<StreamedZone> streamed_;
   std::optional<streaming::RealTime> real_time_;
 };

@@ -72,6 +72,7 @@ class CorePort {
 
   World& world_;
   WorldCore core_;
+  card::TileMemory l1_;
   device::Mode mode_;
   uint64_t planned_ = 0;  // the time that the next read of the clock gives; 0: the card's
   uint64_t high_read_at_ = 0;

@@ -12,12 +12,13 @@ using device::kMaxRiscs;
 CorePort::CorePort(World& world, const WorldCore& core, device::Mode mode)
     : world_(world),
       core_(core),
+      l1_(world.card().l1(core.at)),
       mode_(mode),
       tear_dice_(world.options().faults.torn_marker.seed * 256 + core.flat_id) {}
 
 uint32_t CorePort::load(uint32_t address) {
   world_.step();
-  return world_.load(core_, address);
+  return world_.load(core_, l1_, address);
 }
 
 void CorePort::store(uint32_t address, uint32_t value) {
@@ -29,7 +30,7 @@ void CorePort::store(uint32_t address, uint32_t value) {
   const uint32_t counter = core_.control_address + 4u * world_.format().run_counter;
   if (address == counter && value != 0 && world_.options().faults.is_unlike(Unlike::run_counter_doubles))
     ++value;
-  world_.card().store(core_.at, address, value);
+  l1_.store(address, value);
 }
 
 constexpr uint64_t kBetweenLooks = 2;   // cycles from one reading of the clock to the next
@@ -87,7 +88,7 @@ void CorePort::push(uint32_t risc, uint32_t words, uint32_t, uint32_t bank_offse
   if (id_if_pushed_) launch_is(*std::exchange(id_if_pushed_, {}));
   std::vector<uint32_t> copy(words);
   for (uint32_t w = 0; w < words; ++w)
-    copy[w] = world_.card().load(core_.at, buffer_address() + risc * device::kBufferBytes + 4 * w);
+    copy[w] = l1_.load(buffer_address() + risc * device::kBufferBytes + 4 * w);
   // After an overrun source and destination are aligned differently, which the NoC does not do: the halves of
   // every 16 bytes change places.
   if (world_.options().faults.overrun.damage && bank_offset % 16 != 0)
@@ -149,6 +150,8 @@ void CorePort::recorded(uint32_t risc, uint32_t type, uint32_t id, uint64_t time
   record.one_risc = mode_ == device::Mode::trace_only;
   if (mode_ == device::Mode::trace_only && word < device::kFirstCustomWord)
     slots_[word] = record;
+  else if (host_known_ && !world_.unseen().wanted())
+    world_.truth().add(record);
   else if (const Stored stored{record, word + 1, world_.unseen().strikes(core_.flat_id),
                                world_.card().control_reads(core_.at)};
            host_known_)

@@ -143,6 +143,17 @@ const std::vector<Row>& table() {
          of_card<FaultKind::hung_read>(row, v, plan);
          plan.card.back().wait_ns = std::exchange(plan.card.back().for_ns, 0);
        }},
+      {"stolen-cpu",
+       "an observer's thread has no CPU for a while behind a load, which the card has answered at once",
+       {{"for", Form::duration, "20ms", "how long"},
+        {"every", Form::count, "1000", "one of so many loads"},
+        kTile,
+        kAfter,
+        kSeed},
+       [](const Row& row, const Values& v, FaultPlan& plan) {
+         of_card<FaultKind::stolen_cpu>(row, v, plan);
+         plan.card.back().wait_ns = std::exchange(plan.card.back().for_ns, 0);
+       }},
       {"reset",
        "the card is reset: indices, L1 and DRAM are lost, the clock restarts, observers are out for good",
        {{"after", Form::moment, "", kAfter.semantics},

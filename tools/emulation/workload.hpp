@@ -1,6 +1,7 @@
 // A synthetic workload: programs launched on the emulated cores the way tt-metal launches them, with the
 // host's reads and resets in between.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -12,9 +13,11 @@
 #include "tools/chip/workload.hpp"
 #include "tools/emulation/pacing.hpp"
 #include "tools/streaming/real_time.hpp"
+#include "tools/streaming/resident.hpp"
 #include "tools/streaming/rings.hpp"
 #include "tools/watcher/build.hpp"
 #include "tools/watcher/record.hpp"
+#include "tools/watcher/waypoints.hpp"
 
 namespace ttc::emulation {
 
@@ -22,7 +25,22 @@ namespace ttc::emulation {
 struct WatcherSetup {
   watcher::Settings settings;
   watcher::Built built;
-  watcher::DelayRecord record;
+  watcher::DelayRecord record;  // of Tensix cores
+  std::optional<watcher::DelayRecord> active_ethernet{}, idle_ethernet{};
+  // By kind of core; nothing where the block's place is not known.
+  std::array<std::optional<watcher::Waypoints>, markers::kCoreKinds> waypoints{};
+
+  const watcher::DelayRecord* record_of(markers::CoreKind kind) const {
+    if (kind == markers::CoreKind::tensix) return &record;
+    const auto& ethernet = kind == markers::CoreKind::active_ethernet ? active_ethernet : idle_ethernet;
+    return ethernet ? &*ethernet : nullptr;
+  }
+  const watcher::Waypoints* waypoints_of(markers::CoreKind kind) const {
+    const auto& own = waypoints[static_cast<size_t>(kind)];
+    return own ? &*own : nullptr;
+  }
+  // Firmware passes waypoints.
+  bool marks_the_way() const { return settings.watcher && !settings.disabled.contains("WAYPOINT"); }
 };
 
 struct WorkloadOptions {

@@ -11,7 +11,6 @@ namespace ttc::emulation {
 namespace {
 
 constexpr auto kStandingStep = std::chrono::microseconds(20);
-constexpr size_t kNothing = ~size_t{0};
 constexpr uint64_t kPollsToAttach = 64;  // an observer reads a vector some dozen times before it collects
 constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
 // Contradictions.
@@ -24,6 +23,7 @@ constexpr uint64_t kOverwriteEvery = 16;
 
 World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& truth, TruthLog* unseen)
     : card_(card),
+      clock_may_stand_(card.clock_may_stand()),
       options_(options),
       truth_(truth),
       placement_(*markers::placement_for(card.arch().name)),
@@ -210,11 +210,9 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
   report_landing_due();
 }
 
-uint32_t World::load(const WorldCore& core, uint32_t address) const {
-  if (!not_visible_.empty())
-    if (const auto it = not_visible_.find({core.flat_id, address}); it != not_visible_.end())
-      return it->second;
-  return card_.load(core.at, address);
+uint32_t World::load_own(const WorldCore& core, const card::TileMemory& l1, uint32_t address) const {
+  const auto it = not_visible_.find({core.flat_id, address});
+  return it != not_visible_.end() ? it->second : l1.load(address);
 }
 
 void World::store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t value) {
@@ -287,7 +285,7 @@ void World::land_all() {
 
 // --- steps
 
-void World::step() {
+void World::eventful_step() {
   if (steps_++ == 0) reset_ns_ = collect::raw_now_ns();  // the first epoch lasts as long as the others
   if (announced_ns_ && steps_ - announced_step_ > kStepsToPush) {  // it was not for a push
     announced_ns_ = 0;
@@ -299,7 +297,7 @@ void World::step() {
     std::this_thread::sleep_for(kStandingStep);
   }
   land_due();
-  if (rewritten_ != kNothing)
+  if (rewritten_ != kNotRewriting)
     rewrite_words();
   else if (steps_ >= next_reset_step_)
     strike_of_host();
@@ -329,7 +327,7 @@ bool World::long_enough_since_reset() const {
 }
 
 bool World::host_may_reset() {
-  while (rewritten_ != kNothing) rewrite_words();
+  while (rewritten_ != kNotRewriting) rewrite_words();
   return long_enough_since_reset();
 }
 
@@ -349,7 +347,7 @@ void World::rewrite_words() {
   const uint32_t words = format().control_words;
   for (uint64_t i = 0; i < options_.faults.host_reset.words_per_step; ++i, ++rewritten_) {
     if (rewritten_ == cores_.size() * words) {
-      rewritten_ = kNothing;
+      rewritten_ = kNotRewriting;
       return;
     }
     const WorldCore& core = cores_[rewritten_ / words];

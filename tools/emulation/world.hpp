@@ -48,6 +48,7 @@ class World {
   const device::Format& format() const { return options_.layout->format; }
   const std::vector<WorldCore>& cores() const { return cores_; }        // Tensix tiles by flat id
   const std::vector<WorldCore>& ethernet() const { return ethernet_; }  // those that run kernels
+  const std::vector<WorldCore>& prepared() const { return prepared_; }  // all that have a vector, by flat id
   TruthLog& truth() { return truth_; }
   Unseen& unseen() { return unseen_; }
   uint64_t clock() const { return card_.clock() + options_.clock_offset; }
@@ -68,11 +69,18 @@ class World {
   // An index is about to move: words follow within a few steps, or it was moved behind them.
   void announce_push(const WorldCore& core);
   // The core's own view of its L1, where what it stores becomes visible to others later.
-  uint32_t load(const WorldCore& core, uint32_t address) const;
+  uint32_t load(const WorldCore& core, const card::TileMemory& l1, uint32_t address) const {
+    return not_visible_.empty() ? l1.load(address) : load_own(core, l1, address);
+  }
   void store_index(const WorldCore& core, uint32_t risc, uint32_t address, uint32_t value);
   bool writes_under_way() const { return !posted_.empty(); }
   // One firmware step: time passes, due writes land.
-  void step();
+  void step() {
+    if (is_quiet())
+      ++steps_;
+    else
+      eventful_step();
+  }
   // In virtual time each step is a cycle, unless the player moves the clock.
   void steps_take_no_time() { step_cycles_ = 0; }
   uint64_t steps() const { return steps_; }
@@ -120,6 +128,13 @@ class World {
     bool odd_words_alone = false;  // the others, and all that landing means, come with a write of their own
     uint32_t index_at = 0;         // L1 address: this is an index word, not words of a log
   };
+  // Nothing besides the step itself is due with it.
+  bool is_quiet() const {
+    return step_cycles_ == 0 && !clock_may_stand_ && announced_ns_ == 0 && posted_.empty() && steps_ != 0 &&
+           rewritten_ == kNotRewriting && steps_ + 1 < next_reset_step_;
+  }
+  void eventful_step();
+  uint32_t load_own(const WorldCore& core, const card::TileMemory& l1, uint32_t address) const;
   void write(const WorldCore& core, uint32_t from, uint32_t to);
   void land_index(const Posted& posted);
   void land(const Posted& posted);
@@ -135,6 +150,7 @@ class World {
   void place(WorldCore& core);
 
   card::EmulatedCard& card_;
+  bool clock_may_stand_;
   WorldOptions options_;
   TruthLog& truth_;
   const markers::Placement& placement_;
@@ -161,7 +177,8 @@ class World {
   uint64_t step_cycles_ = 1;
   uint64_t steps_ = 0, host_strikes_ = 0, overruns_ = 0;
   uint64_t next_reset_step_ = ~uint64_t{0};
-  size_t rewritten_ = ~size_t{0};  // words of all vectors that a slow rewrite has done
+  static constexpr size_t kNotRewriting = ~size_t{0};
+  size_t rewritten_ = kNotRewriting;  // words of all vectors that a slow rewrite has done
 };
 
 }  // namespace ttc::emulation

@@ -34,6 +34,11 @@ Zone zone(const std::string& name, const std::string& file, unsigned line) {
   return {zone_string, markers::hash16(zone_string)};
 }
 
+Zone zone_at(const std::string& name, const std::string& file, unsigned line) {
+  const std::string zone_string = name + "," + file + "," + std::to_string(line) + ",KERNEL_PROFILER";
+  return {zone_string, markers::hash16(zone_string)};
+}
+
 }  // namespace
 
 ZoneCatalog::ZoneCatalog(unsigned kernel_zones, const CatalogOptions& options)
@@ -116,6 +121,38 @@ void ZoneLog::compiled(const std::vector<const Zone*>& zones) {
     ++collisions_;
     write(colliding_note(*z));
   }
+}
+
+ChipZones::ChipZones(const ZoneCatalog& catalog) {
+  std::set<uint16_t> taken;
+  for (const Zone* z : catalog.firmware_zones()) taken.insert(z->id);
+  for (uint32_t i = 0; i < catalog.kernel_zones(); ++i)
+    for (const Zone* z : catalog.kernel_zones_of(i)) taken.insert(z->id);
+  const auto unique = [&](const std::string& name, const std::string& file, unsigned line) {
+    for (;; ++line)
+      if (Zone z = zone_at(name, file, line); taken.insert(z.id).second) return z;
+  };
+  for (const auto pattern :
+       {chip::Pattern::stream, chip::Pattern::multicast, chip::Pattern::pipeline, chip::Pattern::ring})
+    for (uint8_t z = 0; z < static_cast<uint8_t>(chip::ZoneOf::count); ++z) {
+      const chip::ZonePlace place = chip::zone_place(pattern, static_cast<chip::ZoneOf>(z));
+      zones_[static_cast<size_t>(pattern)][z] = unique(place.name, place.file, place.line);
+    }
+  dispatch_[0] = unique("CQ-DISPATCH-WRITE", "emulated/kernels/cq_dispatch.cpp", 400);
+  dispatch_[1] = unique("CQ-DISPATCH-GO", "emulated/kernels/cq_dispatch.cpp", 430);
+}
+
+std::vector<const Zone*> ChipZones::all() const {
+  std::vector<const Zone*> all = dispatch();
+  for (const auto& pattern : zones_)
+    for (const Zone& zone : pattern) all.push_back(&zone);
+  return all;
+}
+
+std::vector<const Zone*> ChipZones::of(chip::Pattern pattern) const {
+  std::vector<const Zone*> all;
+  for (const Zone& zone : zones_[static_cast<size_t>(pattern)]) all.push_back(&zone);
+  return all;
 }
 
 }  // namespace ttc::emulation

@@ -1,12 +1,14 @@
 // The zones an emulated workload uses, and the logs its "compiler" would have written.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "firmware_markers/layout.hpp"
+#include "tools/chip/workload.hpp"
 #include "tools/emulation/workload_faults.hpp"
 
 namespace ttc::emulation {
@@ -76,6 +78,23 @@ class ZoneLog {
   std::string path_;
   WorkloadFaults::Names faults_;
   unsigned collisions_ = 0;  // written so far
+};
+
+// The zones that kernels of the patterns record, and those of dispatch cores, with no hash twice and none of `catalog`'s.
+class ChipZones {
+ public:
+  explicit ChipZones(const ZoneCatalog& catalog);
+  const Zone& of(chip::Pattern pattern, uint8_t zone) const {
+    return zones_[static_cast<size_t>(pattern)][zone];
+  }
+  const Zone& dispatch(unsigned which) const { return dispatch_[which]; }
+  std::vector<const Zone*> of(chip::Pattern pattern) const;
+  std::vector<const Zone*> all() const;
+  std::vector<const Zone*> dispatch() const { return {&dispatch_[0], &dispatch_[1]}; }
+
+ private:
+  std::array<std::array<Zone, static_cast<size_t>(chip::ZoneOf::count)>, chip::kPatterns> zones_;
+  Zone dispatch_[2];
 };
 
 }  // namespace ttc::emulation

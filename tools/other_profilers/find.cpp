@@ -1,6 +1,7 @@
 #include "tools/other_profilers/find.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "firmware_markers/discovery.hpp"
 
@@ -38,6 +39,30 @@ std::optional<StreamControl> look_at(card::Card& card, const StreamingTile& tile
   std::array<uint64_t, kStreamControlWords / 2> raw{};
   if (!l1_reader(card, tile.at)(tile.control_address, raw)) return std::nullopt;
   return read_stream_control({reinterpret_cast<const uint32_t*>(raw.data()), kStreamControlWords});
+}
+
+std::optional<ResidentControl> look_at(card::Card& card, const ResidentPlace& place) {
+  std::array<uint64_t, kResidentBytes / 8> raw{};
+  if (!l1_reader(card, place.at)(place.address, raw)) return std::nullopt;
+  return read_resident({reinterpret_cast<const uint32_t*>(raw.data()), raw.size() * 2});
+}
+
+std::vector<ResidentPlace> ResidentSearch::copy_and_compare(card::Card& card) {
+  const uint32_t from = card.identity().arch->ethernet_l1_bytes - kResidentSearchBytes;
+  const auto words = [](const std::vector<uint64_t>& copy) {
+    return std::span<const uint32_t>(reinterpret_cast<const uint32_t*>(copy.data()), copy.size() * 2);
+  };
+  std::vector<ResidentPlace> found;
+  for (const card::Tile& tile : card.tiles()) {
+    if (tile.kind != card::TileKind::ethernet || tile.harvested) continue;
+    std::vector<uint64_t> now(kResidentSearchBytes / 8);
+    if (!l1_reader(card, tile.at)(from, now)) continue;
+    std::vector<uint64_t>& before = before_[tile.at];
+    for (const uint32_t offset : find_residents(words(before), words(now)))
+      found.push_back({tile.at, from + offset});
+    before = std::move(now);
+  }
+  return found;
 }
 
 Found find_other_profilers(card::Card& card, bool search) {

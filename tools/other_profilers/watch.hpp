@@ -21,7 +21,8 @@ class ProfilerWatch {
 
   // Looks for profilers again; what was seen of those before is forgotten.
   void find();
-  // One sample of everything that was found. Records are appended.
+  // One sample of everything that was found. Records are appended. Resident cores are searched for twice a second until a search brings no
+  // further one.
   void look(std::vector<OpRecord>& records);
 
   bool anything() const { return ring_ || !cores_.empty(); }
@@ -30,14 +31,22 @@ class ProfilerWatch {
   const card::Card& card() const { return *card_; }
   const Found& found() const { return found_; }
   const std::vector<StreamCore>& cores() const { return cores_; }  // as found().streaming
+  const std::vector<ResidentPlace>& resident_places() const { return resident_places_; }
+  const std::vector<ResidentCore>& residents() const { return residents_; }  // as resident_places()
   const RealTimeRing* ring() const { return ring_ ? &*ring_ : nullptr; }
   uint64_t unread() const { return unread_; }  // looks that the card did not answer
 
  private:
+  bool search_residents();
+
   std::unique_ptr<card::GuardedCard> card_;
   bool search_;
   Found found_;
   std::vector<StreamCore> cores_;
+  std::optional<ResidentSearch> resident_search_;  // while it goes on
+  uint64_t searched_ns_ = 0;
+  std::vector<ResidentPlace> resident_places_;
+  std::vector<ResidentCore> residents_;
   std::optional<RealTimeRing> ring_;
   uint64_t unread_ = 0;
 };

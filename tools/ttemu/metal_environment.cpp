@@ -38,8 +38,17 @@ void settle_metal_environment(Options& o) {
         "where the watcher's record lies in mailbox " + o.mailbox +
         " is not known; leave out TT_METAL_WATCHER and TT_METAL_WATCHER_DEBUG_DELAY, or take --mailbox M4");
   const watcher::Built built = watcher::build(settings, build);
-  if (record)
-    o.work.watcher = std::make_shared<const WatcherSetup>(WatcherSetup{std::move(settings), built, *record});
+  if (!record) return;
+  WatcherSetup setup{std::move(settings), built, *record};
+  const auto place = [&](markers::CoreKind kind) {
+    return watcher::DelayRecord::in(*o.world.mailbox, o.card.arch, kind);
+  };
+  setup.active_ethernet = place(markers::CoreKind::active_ethernet);
+  setup.idle_ethernet = place(markers::CoreKind::idle_ethernet);
+  for (size_t k = 0; k < markers::kCoreKinds; ++k)
+    setup.waypoints[k] =
+        watcher::Waypoints::in(*o.world.mailbox, o.card.arch, static_cast<markers::CoreKind>(k));
+  o.work.watcher = std::make_shared<const WatcherSetup>(std::move(setup));
 }
 
 }  // namespace ttc::emulation

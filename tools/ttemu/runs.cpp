@@ -159,6 +159,7 @@ struct WorkloadFacts {
   uint64_t programs = 0, host_reads = 0, steps = 0, host_strikes = 0, overruns = 0;
   uint64_t late_ns = 0, simulated_cycles = 0, stalls = 0, real_time_records = 0;
   std::vector<ChipPlayer::StreamedZone> streamed;
+  nlohmann::ordered_json residents = nlohmann::ordered_json::array();
   ChipPlayer::Delays delays;
   uint64_t checksum = 0, races_lost = 0;
   std::string hung;
@@ -169,23 +170,44 @@ struct WorkloadFacts {
   }
 };
 
+void warn_of_absent(const std::map<watcher::LogicalCore, watcher::Masks>& absent, const char* kind) {
+  for (const auto& [core, masks] : absent)
+    say(EmulatorExit::kOk, std::string("the workload warns: no ") + kind + " core (" +
+                               std::to_string(core.x) + "," + std::to_string(core.y) +
+                               ") to insert debug delays on");
+}
+
 // What the host writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
-void write_delay_masks(const Options& o, const World& world, card::EmulatedCard& card) {
+void write_watcher_blocks(const Options& o, const World& world, card::EmulatedCard& card) {
   if (!o.work.watcher) return;
+  const WatcherSetup& w = *o.work.watcher;
   std::set<uint8_t> columns, rows;
   for (const WorldCore& core : world.cores()) columns.insert(core.at.x), rows.insert(core.at.y);
-  std::map<watcher::LogicalCore, watcher::Masks> left = watcher::worker_masks(o.work.watcher->settings, 0);
-  for (const WorldCore& core : world.cores()) {
-    const watcher::LogicalCore logical{
-        static_cast<uint32_t>(std::distance(columns.begin(), columns.find(core.at.x))),
-        static_cast<uint32_t>(std::distance(rows.begin(), rows.find(core.at.y)))};
-    const auto own = left.extract(logical);
-    o.work.watcher->record.write(card, core.at, own ? own.mapped() : watcher::Masks{});
+  std::map<card::Coord, uint32_t> channel;  // of Ethernet tiles that are there
+  for (const card::Coord at : watcher::ethernet_channels(o.card.arch)) {
+    const auto here = [&](const WorldCore& core) { return core.at == at; };
+    if (std::any_of(world.prepared().begin(), world.prepared().end(), here))
+      channel.emplace(at, static_cast<uint32_t>(channel.size()));
+  }
+  std::map<watcher::LogicalCore, watcher::Masks> workers = watcher::worker_masks(w.settings, 0);
+  std::map<watcher::LogicalCore, watcher::Masks> ethernet = watcher::ethernet_masks(w.settings, 0);
+  for (const WorldCore& core : world.prepared()) {
+    const bool tensix = core.kind == markers::CoreKind::tensix;
+    const watcher::LogicalCore logical =
+        tensix
+            ? watcher::LogicalCore{static_cast<uint32_t>(
+                                       std::distance(columns.begin(), columns.find(core.at.x))),
+                                   static_cast<uint32_t>(std::distance(rows.begin(), rows.find(core.at.y)))}
+            : watcher::LogicalCore{0, channel.at(core.at)};
+    const auto own = (tensix ? workers : ethernet).extract(logical);
+    if (const watcher::Waypoints* waypoints = w.waypoints_of(core.kind))
+      waypoints->write(card, core.at, w.settings.watcher);
+    if (const watcher::DelayRecord* record = w.record_of(core.kind))
+      record->write(card, core.at, own ? own.mapped() : watcher::Masks{});
   }
   if (o.quiet) return;
-  for (const auto& [core, masks] : left)
-    say(EmulatorExit::kOk, "the workload warns: no worker core (" + std::to_string(core.x) + "," +
-                               std::to_string(core.y) + ") to insert debug delays on");
+  warn_of_absent(workers, "worker");
+  warn_of_absent(ethernet, "Ethernet");
 }
 
 nlohmann::ordered_json watcher_facts(const WatcherSetup& w) {
@@ -210,6 +232,9 @@ void play(const Options& o, World& world, const ZoneCatalog& zones, ZoneLog& log
     facts.races_lost += player.races_lost();
     facts.hung = player.hung();
     facts.real_time_records += player.real_time_records();
+    for (const streaming::Resident& resident : player.residents())
+      facts.residents.push_back(
+          {{"tile", {resident.tile().x, resident.tile().y}}, {"address", resident.address()}});
     facts.streamed.insert(facts.streamed.end(), player.streamed().begin(), player.streamed().end());
     for (const auto& [tile, times] : player.delays())
       for (size_t t = 0; t < times.size(); ++t) facts.delays[tile][t] += times[t];
@@ -249,7 +274,7 @@ void run_following(const Options& o, card::EmulatedCard& card, const ZoneCatalog
   ZoneLog log(log_directory());
   world = std::make_unique<World>(card, o.world, truth, unseen);
   check_tiles(o, *world);
-  write_delay_masks(o, *world, card);
+  write_watcher_blocks(o, *world, card);
   play(o, *world, zones, log, files, facts);
 }
 
@@ -267,7 +292,7 @@ int run_workload(Options& o) {
   {
     ZoneLog log(log_directory(), o.world.faults.names);
     show_profiler_state(*world, o.profiler);
-    write_delay_masks(o, *world, card);
+    write_watcher_blocks(o, *world, card);
     card.announce();
     if (o.wait_observer) wait_for_observer(card, o);
     await_profiler(*world, o.profiler, stop);
@@ -304,6 +329,7 @@ int run_workload(Options& o) {
   if (o.work.streaming) {
     more["streamed_zones"] = facts.streamed.size();
     more["stalls"] = facts.stalls;
+    more["residents"] = facts.residents;
     if (!o.truth.empty()) write_streamed(file_beside(o.truth, "streamed"), facts.streamed);
   }
   if (!facts.hung.empty()) more["hung"] = facts.hung;

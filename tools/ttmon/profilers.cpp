@@ -22,6 +22,7 @@ namespace {
 using collect::raw_now_ns;
 using other_profilers::Found;
 using other_profilers::OpRecord;
+using other_profilers::ResidentCore;
 using other_profilers::StreamLane;
 using Json = nlohmann::ordered_json;
 
@@ -71,7 +72,10 @@ class Watching {
                           {"restarts", watch_.ring()->restarts()},
                           {"terminated", watch_.ring()->terminated()},
                           {"busiest_cycles", longest().end - longest().start}};
-    out["watch_.unread()looks"] = watch_.unread();
+    Json residents = Json::array();
+    for (size_t i = 0; i < watch_.residents().size(); ++i) residents.push_back(resident_json(i));
+    out["residents"] = residents;
+    out["unread_looks"] = watch_.unread();
     out["round_trips"] = watch_.card().transactions().round_trips;
     return out;
   }
@@ -95,6 +99,16 @@ class Watching {
                       watch_.cores()[i].armed() ? "" : "  not armed");
         text += line;
       }
+    for (size_t i = 0; i < watch_.residents().size(); ++i) {
+      const ResidentCore& r = watch_.residents()[i];
+      std::snprintf(line, sizeof line,
+                    "streaming profiler's core %s, control block at 0x%X: %s, %.0f heartbeats a second, "
+                    "longest silence %.1f ms, %u records dropped\n",
+                    name_of(watch_.resident_places()[i].at).c_str(), watch_.resident_places()[i].address,
+                    to_string(r.now().state), r.beats_a_second(), static_cast<double>(r.silent_ns()) / 1e6,
+                    r.now().dropped);
+      text += line;
+    }
     if (!watch_.ring()) return text;
     const OpRecord most = longest();
     std::snprintf(line, sizeof line,
@@ -212,6 +226,18 @@ class Watching {
             {"armed", watch_.cores()[i].armed()},
             {"restarts", watch_.cores()[i].restarts()},
             {"lanes", lanes}};
+  }
+  Json resident_json(size_t i) const {
+    const ResidentCore& r = watch_.residents()[i];
+    return {{"core", name_of(watch_.resident_places()[i].at)},
+            {"address", watch_.resident_places()[i].address},
+            {"state", to_string(r.now().state)},
+            {"heartbeat", r.now().heartbeat},
+            {"beats", r.beats()},
+            {"beats_a_second", r.beats_a_second()},
+            {"longest_silence_ns", r.silent_ns()},
+            {"sync_records", r.now().sync_tail},
+            {"dropped", r.now().dropped}};
   }
   void write_whole(const std::string& text) const {
     const auto cannot = [&](int error) {

@@ -7,7 +7,9 @@ namespace {
 
 constexpr uint32_t kFeedback = 3;  // field behind the masks
 
-// Of a Tensix core's record, from the mailbox's base.
+// Of a core's record, from the mailbox's base: the same for Tensix and Ethernet cores, since the two kinds' mailboxes are alike up to what
+// follows the watcher's block. tt-metal's headers of M1, M2 and M3 say so of both kinds; M4's place on Ethernet cores follows from its
+// profiler's place there, which lies as far before the Tensix one as M3's does.
 constexpr struct {
   const char* mailbox;
   uint32_t offset;
@@ -15,25 +17,48 @@ constexpr struct {
 } kPlaces[] = {{"M0", 332, false}, {"M1", 780, false}, {"M2-2025", 960, true},
                {"M2", 960, true},  {"M3", 1104, true}, {"M4", 1368, true}};
 
-}  // namespace
-
-std::map<LogicalCore, Masks> worker_masks(const Settings& settings, int chip) {
+std::map<LogicalCore, Masks> masks_for(const Settings& settings, int chip,
+                                       std::vector<LogicalCore> DelayFeature::*cores,
+                                       uint32_t DelayFeature::*riscs) {
   std::map<LogicalCore, Masks> all;
   for (size_t t = 0; t < kTransactions; ++t) {
     const DelayFeature& f = settings.delays[t];
     const bool this_chip = f.all_chips || std::find(f.chips.begin(), f.chips.end(), chip) != f.chips.end();
     if (!this_chip) continue;
-    for (const LogicalCore& core : f.workers) all[core][t] = f.riscs;
+    for (const LogicalCore& core : f.*cores) all[core][t] = f.*riscs;
   }
   return all;
 }
 
-std::optional<DelayRecord> DelayRecord::in(const markers::Mailbox& mailbox, std::string_view arch) {
+}  // namespace
+
+std::vector<card::Coord> ethernet_channels(std::string_view arch) {
+  std::vector<card::Coord> channels;
+  // From the outside of a row in.
+  if (arch == "wormhole_b0")
+    for (const uint8_t y : {uint8_t{0}, uint8_t{6}})
+      for (const uint8_t x : std::array<uint8_t, 8>{9, 1, 8, 2, 7, 3, 6, 4}) channels.push_back({x, y});
+  if (arch == "blackhole")
+    for (const uint8_t x : std::array<uint8_t, 14>{1, 16, 2, 15, 3, 14, 4, 13, 5, 12, 6, 11, 7, 10})
+      channels.push_back({x, 1});
+  return channels;
+}
+
+std::map<LogicalCore, Masks> worker_masks(const Settings& settings, int chip) {
+  return masks_for(settings, chip, &DelayFeature::workers, &DelayFeature::riscs);
+}
+std::map<LogicalCore, Masks> ethernet_masks(const Settings& settings, int chip) {
+  return masks_for(settings, chip, &DelayFeature::ethernet, &DelayFeature::ethernet_riscs);
+}
+
+std::optional<DelayRecord> DelayRecord::in(const markers::Mailbox& mailbox, std::string_view arch,
+                                           markers::CoreKind kind) {
   const markers::Placement* placement = markers::placement_for(arch);
+  const bool ethernet = kind != markers::CoreKind::tensix;
+  if (!placement || (ethernet && mailbox.ethernet_offset == 0)) return std::nullopt;
   for (const auto& place : kPlaces)
-    if (placement && mailbox.name == place.mailbox)
-      return DelayRecord(placement->place(markers::CoreKind::tensix).mailbox_base + place.offset,
-                         place.words);
+    if (mailbox.name == place.mailbox)
+      return DelayRecord(placement->place(kind).mailbox_base + place.offset, place.words);
   return std::nullopt;
 }
 

@@ -52,7 +52,8 @@ class ClockMap {
   // were read. It determines which of the counter's wraps and resets is meant (the marker must not be older than
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
-  // Of two markers of one tile. `seen_by` as above, for both.
+  // Of two markers of one tile of the domain; of the reference tile alone while ClockHead::tile_spread is not known.
+  // `seen_by` as above, for both.
   Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const;
   // The same for many, `out` as long as `marker_times` (the same memory will do). Adds to `runs`.
   void convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
@@ -69,6 +70,7 @@ class ClockMap {
   void append(const ClockSegment& s);
   std::optional<uint64_t> pace_bound(const ClockSegment& first, uint64_t from, const ClockSegment& last,
                                      uint64_t to) const;
+  uint64_t shift_bound(const ClockSegment& first, uint64_t from, const ClockSegment& last, uint64_t to) const;
   const ClockSegment* holding(uint64_t cycles, size_t near) const;
   Converted outside(uint64_t cycles, uint32_t era, HostTime seen_by) const;
 

@@ -12,13 +12,14 @@
 namespace ttc::card {
 
 enum class FaultKind : uint32_t {
-  torn_copy,  // a copy of L1 holds words from before and after a change, mixed
-  all_ones,   // loads of a tile return 0xFFFFFFFF
-  hung_read,  // one load takes long
-  reset,      // the card is reset: memory lost, clock restarted, everyone attached is out for good
-  unplug,     // the card goes away without a word
-  no_window,  // opening is refused: all windows are taken
-  roll_over,  // the low word of the wall clock rolls over between two register loads
+  torn_copy,   // a copy of L1 holds words from before and after a change, mixed
+  all_ones,    // loads of a tile return 0xFFFFFFFF
+  hung_read,   // one load takes long
+  reset,       // the card is reset: memory lost, clock restarted, everyone attached is out for good
+  unplug,      // the card goes away without a word
+  no_window,   // opening is refused: all windows are taken
+  roll_over,   // the low word of the wall clock rolls over between two register loads
+  stolen_cpu,  // the card has answered, and the thread that loaded has no CPU for a while
   kinds
 };
 
@@ -32,9 +33,9 @@ struct CardFault {
   // round trips of all observers together, which do not depend on how fast anything runs.
   uint64_t after = 0;
   uint64_t after_is_round_trips = 0;
-  uint64_t for_ns = 0;     // how long; 0: for good
-  uint64_t every = 1;      // torn_copy, hung_read: one of so many, picked by `seed`
-  uint64_t wait_ns = 0;    // hung_read: how long; torn_copy: at most so long for a change to happen
+  uint64_t for_ns = 0;   // how long; 0: for good
+  uint64_t every = 1;    // torn_copy, hung_read, stolen_cpu: one of so many, picked by `seed`
+  uint64_t wait_ns = 0;  // hung_read, stolen_cpu: how long; torn_copy: at most so long for a change to happen
   uint64_t all_ones = 0;   // hung_read: it ends with 0xFFFFFFFF, as an endpoint that does not respond does
   uint64_t observers = 0;  // no_window: so many are let in before
   uint64_t notice_ns = 0;  // reset: announced so long before; it comes at once when no observer is left

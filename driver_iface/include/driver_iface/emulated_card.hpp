@@ -5,6 +5,7 @@
 // One writer thread calls the memory functions; a thread of this class serves observers. Destroying the card
 // ends every connection. Nothing of it outlives the process: memory is anonymous, the socket abstract.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -68,6 +69,23 @@ struct AccessAccount {
   uint64_t index_writes;  // by a writer, each of one or more words
 };
 
+// The L1 of one tile, for those who store there again and again; of a card that lives longer. As EmulatedCard's load and store.
+class TileMemory {
+ public:
+  uint32_t load(uint32_t l1_address) const { return words_[l1_address / 4].load(std::memory_order_relaxed); }
+  void store(uint32_t l1_address, uint32_t value) const {
+    if (!lost_->load(std::memory_order_relaxed))
+      words_[l1_address / 4].store(value, std::memory_order_relaxed);
+  }
+
+ private:
+  friend class EmulatedCard;
+  TileMemory(std::atomic<uint32_t>* words, const std::atomic<bool>* lost) : words_(words), lost_(lost) {}
+
+  std::atomic<uint32_t>* words_;
+  const std::atomic<bool>* lost_;
+};
+
 class EmulatedCard {
  public:
   explicit EmulatedCard(const EmulatedCardOptions& options);  // throws OpenError
@@ -82,8 +100,9 @@ class EmulatedCard {
   std::span<const Tile> tiles() const;  // Tensix and Ethernet in x-major order, harvested ones marked
 
   // Memory, in 32-bit words, relaxed atomics: what a core's store is to a reader on the other side of PCIe.
-  uint32_t load(Coord tile, uint32_t l1_address) const;
-  void store(Coord tile, uint32_t l1_address, uint32_t value);
+  TileMemory l1(Coord tile) const;
+  uint32_t load(Coord tile, uint32_t l1_address) const { return l1(tile).load(l1_address); }
+  void store(Coord tile, uint32_t l1_address, uint32_t value) { l1(tile).store(l1_address, value); }
   void store_dram(uint32_t view, uint64_t address,
                   std::span<const uint32_t> words);  // address a multiple of 8
   uint32_t load_dram(uint32_t view, uint64_t address) const;
@@ -91,7 +110,8 @@ class EmulatedCard {
   uint64_t clock() const;
   uint64_t clock_on(Coord tile, uint64_t cycles) const;  // what that tile shows when clock() is `cycles`
   std::vector<ClockPiece> clock_pieces() const;          // real time only; of a card that was never reset
-  bool clock_stands() const;                             // a clock step to 0 Hz holds at the moment
+  bool clock_may_stand() const;                          // it has clock steps
+  bool clock_stands() const;                             // one to 0 Hz holds at the moment
   void advance_clock(uint64_t cycles);                   // virtual time only
 
   void set_log_geometry(const LogGeometry& geometry);

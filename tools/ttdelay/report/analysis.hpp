@@ -1,6 +1,7 @@
 // What an experiment's runs say. Pure: an experiment and its journal in, findings out. What is a finding, and what the numbers
 // mean, stands in docs/delays.md.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,8 +51,11 @@ struct Suspicion {
   unsigned run = 0;          // the first of them
   std::string why, command;
   std::optional<std::string> output, usual_output;
+  std::map<std::string, std::string> waypoints;  // of a hang, by core; empty: not known
 };
 const char* to_string(Suspicion::What what);
+// Of a hang: where which cores stood, fewest cores first, or that it is not known. Empty of anything else.
+std::string waypoints_sentence(const Suspicion& suspicion);
 
 struct InvalidRuns {
   std::string unit, why;

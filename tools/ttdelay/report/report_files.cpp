@@ -44,6 +44,7 @@ json suspicion_json(const Suspicion& s) {
           {"why", s.why},
           {"output", s.output ? json(*s.output) : json(nullptr)},
           {"usual_output", s.usual_output ? json(*s.usual_output) : json(nullptr)},
+          {"waypoints", s.waypoints.empty() ? json(nullptr) : json(s.waypoints)},
           {"command", s.command}};
 }
 

@@ -75,7 +75,9 @@ std::string suspicions_html(const Analysis& a) {
             draw::for_markup(s.unit + " by " + std::to_string(s.cycles) + " cycles: " + to_string(s.what) +
                              " in " + std::to_string(s.times) + " of " + std::to_string(s.of) + " runs. " +
                              s.why) +
-            "</p><pre>" + draw::for_markup(s.command) + "</pre>\n";
+            "</p><pre>" + draw::for_markup(s.command) + "</pre>\n" +
+            (s.what == Suspicion::What::hang ? "<p>" + draw::for_markup(waypoints_sentence(s)) + ".</p>\n"
+                                             : std::string());
   return html;
 }
 

@@ -148,6 +148,7 @@ std::string report_text(const Experiment& e, const Analysis& a, size_t top, int 
     if (s.output && s.usual_output) text += " (" + *s.output + " instead of " + *s.usual_output + ")";
     if (!s.why.empty()) text += " (" + s.why + ")";
     text += "; again, as run " + std::to_string(s.run) + ":\n    " + s.command + "\n";
+    if (const std::string stood = waypoints_sentence(s); !stood.empty()) text += "    " + stood + ".\n";
   }
   if (!a.invalid.empty()) text += "\nRuns that are in no average\n";
   for (const InvalidRuns& i : a.invalid)

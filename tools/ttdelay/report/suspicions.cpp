@@ -18,8 +18,8 @@ Suspicion& suspicion(Analysis& a, Suspicion::What what, const RunRecord& r,
     return s.what == what && s.unit == r.unit && s.cycles == r.cycles;
   });
   if (known != a.suspicions.end()) return *known;
-  Suspicion s{what,     r.unit, r.cycles,  0,        runs.at({r.unit, r.cycles}),
-              r.number, r.why,  r.command, r.output, {}};
+  Suspicion s{what,      r.unit,   r.cycles, 0,          runs.at({r.unit, r.cycles}), r.number, r.why,
+              r.command, r.output, {},       r.waypoints};
   a.suspicions.push_back(std::move(s));
   return a.suspicions.back();
 }
@@ -49,6 +49,28 @@ void remark_baselines(const std::vector<RunRecord>& runs, Analysis& a) {
 }
 
 }  // namespace
+
+std::string waypoints_sentence(const Suspicion& s) {
+  constexpr size_t kMostGroups = 6, kMostCores = 8;
+  if (s.what != Suspicion::What::hang) return "";
+  if (s.waypoints.empty())
+    return "Where its processors stood is not known: no waypoints were found on the card";
+  std::map<std::string, std::vector<std::string>> cores_at;
+  for (const auto& [core, texts] : s.waypoints) cores_at[texts].push_back("(" + core + ")");
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups(cores_at.begin(), cores_at.end());
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::string text = "Waypoints of BRISC, NCRISC and the TRISCs: ";
+  for (size_t g = 0; g < groups.size() && g < kMostGroups; ++g) {
+    const auto& [texts, cores] = groups[g];
+    text += (g ? "; " : "") + texts + " on ";
+    for (size_t c = 0; c < cores.size() && c < kMostCores; ++c) text += (c ? " " : "") + cores[c];
+    if (cores.size() > kMostCores) text += " and " + std::to_string(cores.size() - kMostCores) + " more";
+  }
+  return text + (groups.size() > kMostGroups
+                     ? "; and " + std::to_string(groups.size() - kMostGroups) + " other combinations"
+                     : "");
+}
 
 void find_suspicions(const std::vector<RunRecord>& runs, Analysis& a) {
   std::map<Key, size_t> counts;

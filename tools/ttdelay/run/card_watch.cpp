@@ -6,6 +6,7 @@
 
 #include "driver_iface/guarded_card.hpp"
 #include "firmware_markers/layout.hpp"
+#include "tools/ttdelay/records/waypoints.hpp"
 
 namespace ttc::delay {
 namespace {
@@ -59,7 +60,7 @@ CardFacts CardWatch::stop() {
   }
   stopped_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (card_ && !facts_.gone) look(true);
+  if (card_ && !facts_.gone && look(true)) read_waypoints();
   card_.reset();
   return facts_;
 }
@@ -101,6 +102,21 @@ std::optional<DelayWords> CardWatch::record_of(card::Coord at, const RecordPlace
   std::vector<uint32_t> words(place.words ? 4 : 1);
   if (!read_l1(at, place.address, words)) return std::nullopt;
   return words_at(words, place.address, place);
+}
+
+void CardWatch::read_waypoints() {
+  if (!facts_.place || facts_.place->address < mailbox_ + kWaypointSearchBytes) return;
+  std::vector<LogicalCore> cores;
+  std::vector<std::vector<uint32_t>> before;
+  for (const auto& [core, at] : facts_.cores) {
+    std::vector<uint32_t> words(kWaypointSearchBytes / 4);
+    if (!read_l1(at, facts_.place->address - kWaypointSearchBytes, words)) continue;
+    cores.push_back(core);
+    before.push_back(std::move(words));
+  }
+  const auto found = waypoints_of(before);
+  facts_.waypoints.clear();
+  for (size_t i = 0; found && i < cores.size(); ++i) facts_.waypoints[cores[i]] = (*found)[i];
 }
 
 DelayMasks CardWatch::expected_of(const LogicalCore& core) const {
@@ -176,6 +192,7 @@ void CardWatch::watch() {
     } else {
       const bool leaving = card_->health() == card::Health::leaving;
       const bool there = look(leaving);
+      if (leaving && there) read_waypoints();
       if (leaving || !there) card_.reset();  // an emulated card ends when its last observer has closed it
       if (leaving) return;  // one that is gone may come back: a workload may reset it at its start
     }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "driver_iface/card.hpp"
-#include "tools/ttdelay/run/record_place.hpp"
+#include "tools/ttdelay/records/record_place.hpp"
 #include "tools/watcher/settings.hpp"
 
 namespace ttc::delay {
@@ -33,6 +33,8 @@ struct CardFacts {
   std::map<LogicalCore, uint32_t> feedback;    // of the named cores: bits, since then
   std::vector<LogicalCore> others;             // cores with masks or feedback that were not named
   std::map<LogicalCore, card::Coord> cores{};  // all worker cores, NOC0 places
+  // Of the five processors of every core, at the last examination; empty: they are not known.
+  std::map<LogicalCore, std::vector<std::string>> waypoints{};
 };
 
 // Throws card::OpenError.
@@ -59,6 +61,7 @@ class CardWatch {
   void judge(const std::map<LogicalCore, DelayWords>& now, bool everywhere);
   std::optional<RecordPlace> find_place();
   std::optional<DelayWords> record_of(card::Coord at, const RecordPlace& place);
+  void read_waypoints();
   bool read_l1(card::Coord at, uint32_t address, std::vector<uint32_t>& words);
   DelayMasks expected_of(const LogicalCore& core) const;
 

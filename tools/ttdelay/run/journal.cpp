@@ -44,6 +44,7 @@ RunRecord run_of(const nlohmann::json& j) {
   j.at("values").get_to(r.values);
   if (j.contains("output")) r.output = j.at("output").get<std::string>();
   if (j.contains("feedback")) j.at("feedback").get_to(r.feedback);
+  if (j.contains("waypoints") && !j.at("waypoints").is_null()) j.at("waypoints").get_to(r.waypoints);
   r.command = j.value("command", "");
   return r;
 }
@@ -88,6 +89,7 @@ json to_json(const RunRecord& r) {
             {"values", r.values}});
   if (r.output) j["output"] = *r.output;
   if (r.arm == Arm::delay) j["feedback"] = r.feedback;
+  if (r.outcome == Outcome::hang) j["waypoints"] = r.waypoints.empty() ? json(nullptr) : json(r.waypoints);
   j["command"] = r.command;
   return j;
 }

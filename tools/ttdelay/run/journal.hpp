@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tools/ttdelay/plan/environment.hpp"
-#include "tools/ttdelay/run/record_place.hpp"
+#include "tools/ttdelay/records/record_place.hpp"
 
 namespace ttc::delay {
 
@@ -35,7 +35,9 @@ struct RunRecord {
   std::map<std::string, double> values;      // by observable
   std::optional<std::string> output;         // of the workload: its checksum
   std::map<std::string, uint32_t> feedback;  // by logical core "x,y": bits of reads, writes, atomics
-  std::string command;                       // for a shell: this run again
+  // Of a hang: where each core's processors were last, "R R CWFW W W"; empty: not known.
+  std::map<std::string, std::string> waypoints;
+  std::string command;  // for a shell: this run again
 };
 
 // What the trial found.

@@ -96,9 +96,19 @@ void set_outcome(SingleRun& one, const Supervised& s, const Limits& limits, cons
   }
 }
 
+std::string core_text(const LogicalCore& core) {
+  return std::to_string(core.x) + "," + std::to_string(core.y);
+}
+
 void set_feedback(SingleRun& one) {
-  for (const auto& [core, bits] : one.card.feedback)
-    one.record.feedback[std::to_string(core.x) + "," + std::to_string(core.y)] = bits;
+  for (const auto& [core, bits] : one.card.feedback) one.record.feedback[core_text(core)] = bits;
+}
+
+void set_waypoints(SingleRun& one) {
+  for (const auto& [core, texts] : one.card.waypoints) {
+    std::string& all = one.record.waypoints[core_text(core)];
+    for (const std::string& text : texts) all += (all.empty() ? "" : " ") + (text.empty() ? "-" : text);
+  }
 }
 
 }  // namespace
@@ -166,6 +176,7 @@ SingleRun make_run(const RunPlace& place, const PlannedRun& run, const Build& bu
   if (s.how == RunEnd::ended && (s.exit_code == kNotFound || s.exit_code == kCannotStart))
     throw StartError("the workload cannot be started: " + one.last_words);
   if (r.outcome == Outcome::failed) one.refused = build_failure(printed);
+  if (r.outcome == Outcome::hang) set_waypoints(one);
   const Observed seen = observe(place.experiment.observe, folder, run.number, build.device_zones, s.seconds);
   one.zones = seen.zones;
   r.output = seen.output;

@@ -178,6 +178,60 @@ TEST(ClockMap, the_same_cycles_in_two_eras_are_told_apart_by_when_they_were_seen
   EXPECT_EQ(map.at(1500, 3'000'000).quality.kind, BoundKind::none);  // the reset is somewhere here
 }
 
+// Two stretches at different paces, whose limits are sharp.
+std::vector<ClockSegment> of_two_paces() {
+  std::vector<ClockSegment> two{piece(0, 1'000'000, 1'000'000, 13'000'000),
+                                piece(1'000'000, 13'000'000, 2'000'000, 37'000'000)};
+  for (ClockSegment& s : two) {
+    s.kind = BoundKind::conditional;
+    s.bound = s.hard_bound = 1'000'000;
+    set_pace_error(s, 1e-9);
+  }
+  return two;
+}
+
+TEST(ClockDifference, does_not_contain_the_offset_to_host_time) {
+  ClockMap map;
+  map.update({}, of_two_paces());
+  const auto d = map.difference(400'000, 1'500'000, 40'000'000);
+  EXPECT_EQ(d.ticks, 600'000 * 12 + 500'000 * 24);
+  EXPECT_EQ(d.kind, BoundKind::conditional);
+  EXPECT_LT(d.bound, 40u);
+}
+
+// The step is at other counts of that tile: its markers are 10 cycles later on the reference.
+TEST(ClockDifference, holds_on_a_tile_that_counts_otherwise_across_a_step) {
+  ClockMap map;
+  ClockHead head;
+  head.tile_spread = 240;
+  map.update(head, of_two_paces());
+  const std::vector<ClockSegment> two = of_two_paces();
+  const auto truth = [&](uint64_t cycles) {
+    const uint64_t counted = cycles + 10;
+    return static_cast<int64_t>(host_time_at(two[counted < 1'000'000 ? 0 : 1], counted));
+  };
+  for (const auto& [from, to] : std::vector<std::pair<uint64_t, uint64_t>>{
+           {400'000, 1'500'000}, {999'985, 999'995}, {999'000, 999'999}, {999'999, 1'000'001}}) {
+    const auto d = map.difference(from, to, 40'000'000);
+    EXPECT_LE(static_cast<uint64_t>(std::abs(d.ticks - (truth(to) - truth(from)))), d.bound)
+        << from << " " << to;
+  }
+  EXPECT_LT(map.difference(400'000, 500'000, 40'000'000).bound, 20u);  // one pace: the shift cancels
+}
+
+TEST(ClockDifference, is_not_hard_where_one_of_the_times_is_not) {
+  std::vector<ClockSegment> two = of_two_paces();
+  two[0].kind = BoundKind::hard;
+  two[0].flags = kFinalSegment;
+  ClockMap map;
+  map.update({}, two);
+  EXPECT_EQ(map.difference(400'000, 1'500'000, 40'000'000).kind, BoundKind::conditional);
+  two[1].bound = kNoBound;
+  map = {};
+  map.update({}, two);
+  EXPECT_EQ(map.difference(400'000, 1'500'000, 40'000'000).bound, kNoBound);
+}
+
 TEST(ClockBody, foreign_bytes_are_refused) {
   const ClockSegment good = piece(1000, 1'000'000, 2000, 1'020'000);
   EXPECT_EQ(check_clock_body(body({}, {&good, 1})), "");

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "collector/clock/drawn_line.hpp"
+#include "collector/clock/geometry/drawn_line.hpp"
 #include "tests/support/moving_world.hpp"
 #include "ttcollect/clock_map.hpp"
 

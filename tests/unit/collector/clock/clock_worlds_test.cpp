@@ -1,6 +1,6 @@
 // Hard bounds hold in every world, conditional bounds in every world that meets their condition, the mapping
 // is strictly monotone, and what it is off by stays small. TTC_LONG=1: ten million markers. TTC_SEED=n
-// repeats one.
+// repeats one, and with TTC_LONG=1 it is the first of many.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -27,6 +27,10 @@ bool long_run() {
 uint64_t first_seed(uint64_t ordinary) {
   const char* set = std::getenv("TTC_SEED");
   return set ? std::strtoull(set, nullptr, 10) : ordinary;
+}
+
+size_t count_of(size_t many, size_t few) {
+  return long_run() ? many : std::getenv("TTC_SEED") ? 1 : few;
 }
 
 class Dice {
@@ -183,7 +187,7 @@ void judge(const World& w, uint64_t seed, size_t markers, Tally& tally) {
 
 TEST(ClockWorlds, bounds_contain_the_truth) {
   const uint64_t first = first_seed(1);
-  const size_t worlds = std::getenv("TTC_SEED") ? 1 : long_run() ? 700 : 42, markers = 5000;
+  const size_t worlds = count_of(700, 42), markers = 5000;
   std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
               static_cast<unsigned long long>(first + worlds - 1));
   Tally tally;
@@ -314,9 +318,100 @@ Judged judge_seeds(Motion motion, uint64_t first, uint64_t seeds, bool busy) {
   return all;
 }
 
+// The crystal's rate is known from its own counter to 1e-8, and wanders: a run's pace at its end is not the one that it began
+// with.
+TEST(ClockWorlds, a_pace_that_wanders_with_a_known_crystal_stays_within_its_bounds) {
+  const uint64_t first = first_seed(511), worlds = count_of(300, 8);
+  for (uint64_t seed = first; seed < first + worlds; ++seed) {
+    Dice dice(seed);
+    const HostTime begin = kSecond * (1 + dice.below(1000)), end = begin + 5 * kSecond;
+    MovingWorld truth(begin, dice.below(1'000'000'000), 1 + dice.between(-200e-6, 200e-6));
+    truth.change(begin, 6.25e6 * static_cast<double>(112 + dice.below(100)));
+    for (HostTime at = begin; at < end;) {
+      if (dice.below(3) == 0) truth.wander(at += dice.seconds(0.02, 0.2), dice.between(-0.95e-6, 0.95e-6));
+      truth.change(at += dice.seconds(0.1, 0.4), 6.25e6 * static_cast<double>(112 + dice.below(100)));
+    }
+    LinkOptions one;
+    one.reads = 1;
+    Link link(one, seed + 1);
+    collect::ClockEstimator estimator{ClockRules{}};
+    std::vector<ClockRead> burst;
+    HostTime timer_due = begin;
+    for (HostTime at = begin; at < end; at += 16'000'000 + static_cast<HostTime>(link.chance() * 8e5)) {
+      link.sample(truth, at, burst);
+      estimator.add(burst);
+      if (at < timer_due) continue;
+      const HostTime when = burst.front().after + 16 * 200;
+      estimator.reference({burst.front().after, when + 16 * 800, truth.reference(when, 50e6)});
+      timer_due += kSecond / 8;
+    }
+    estimator.finish();
+    ClockMap map;
+    map.update({}, estimator.take_final());
+    for (int i = 0; i < 4000; ++i) {
+      const HostTime t = begin + dice.seconds(0.1, 4.9);
+      const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+      ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
+          << "seed " << seed << ", s " << static_cast<double>(t - begin) / 16e9;
+    }
+  }
+}
+
+// A read a millisecond of a world of droops.
+ClockMap map_of_droops(const MovingWorld& truth, HostTime end, uint64_t seed, bool timer) {
+  LinkOptions one;
+  one.reads = 1;
+  Link link(one, seed + 1);
+  collect::ClockEstimator estimator{ClockRules{}};
+  std::vector<ClockRead> burst;
+  HostTime timer_due = truth.begin();
+  for (HostTime at = truth.begin(); at < end;
+       at += static_cast<HostTime>(16 * (1.0e6 + 5e4 * link.chance()))) {
+    link.sample(truth, at, burst);
+    if (timer && at >= timer_due) {
+      const HostTime when = burst.front().after + 16 * 200;
+      estimator.reference({burst.front().after, when + 16 * 1000, truth.reference(when, 50e6)});
+      timer_due += kSecond / 8;
+    }
+    estimator.add(burst);
+  }
+  estimator.finish();
+  ClockMap map;
+  map.update({}, estimator.take_final());
+  return map;
+}
+
+// The droop puts the counter off by more than the read behind it leaves to the course in front of it.
+TEST(ClockWorlds, a_droop_between_two_reads_of_a_core_stays_within_the_bound) {
+  const uint64_t seed = 41000719;
+  MotionMaker maker(Motion::droops, 5, seed);
+  const MovingWorld truth = maker.make();
+  const ClockMap map = map_of_droops(truth, maker.end(), seed, true);
+  for (HostTime t = truth.begin() + kSecond * 17 / 10; t < truth.begin() + kSecond * 175 / 100; t += 16'000) {
+    const auto c = map.at(truth.cycles(t) & kMarkerMask, t);
+    ASSERT_LE(c.host > t ? c.host - t : t - c.host, c.quality.bound)
+        << "s " << static_cast<double>(t - truth.begin()) / 16e9;
+  }
+}
+
+// Droops of any size say that smaller ones may hide, by which a duration is off more than the pace says.
+TEST(ClockWorlds, durations_hold_across_a_droop_that_hides_after_large_ones) {
+  for (const auto& [seed, timer] : {std::pair<uint64_t, bool>{31500431, true}, {41000035, false}}) {
+    MotionMaker maker(Motion::droops, 5, seed);
+    const MovingWorld truth = maker.make();
+    const ClockMap map = map_of_droops(truth, maker.end(), seed, timer);
+    for (HostTime t = truth.begin() + kSecond / 2; t < truth.begin() + kSecond * 55 / 100; t += 160'000) {
+      const HostTime end = t + 16 * 970'000;
+      const auto d = map.difference(truth.cycles(t) & kMarkerMask, truth.cycles(end) & kMarkerMask, end);
+      const int64_t off = d.ticks - static_cast<int64_t>(end - t);
+      ASSERT_LE(static_cast<uint64_t>(std::abs(off)), d.bound) << "seed " << seed;
+    }
+  }
+}
+
 // The frequency moves as newer firmware moves it, and otherwise; a read a millisecond.
 TEST(ClockWorlds, moving_clocks_have_bounds_that_hold_and_are_not_hard) {
-  const uint64_t first = first_seed(101), seeds = std::getenv("TTC_SEED") ? 1 : long_run() ? 40 : 3;
+  const uint64_t first = first_seed(101), seeds = count_of(40, 3);
   for (const Motion motion : kMotions) {
     const Judged all = judge_seeds(motion, first, seeds, false);
     EXPECT_GE(static_cast<double>(all.conditional), 0.99 * static_cast<double>(all.markers))
@@ -326,7 +421,7 @@ TEST(ClockWorlds, moving_clocks_have_bounds_that_hold_and_are_not_hard) {
 
 // PLL steps, droops and stops between reads that are late: what happened there need not show beside it.
 TEST(ClockWorlds, bounds_hold_where_a_busy_host_reads_late) {
-  const uint64_t first = first_seed(301), seeds = std::getenv("TTC_SEED") ? 1 : long_run() ? 200 : 6;
+  const uint64_t first = first_seed(301), seeds = count_of(200, 6);
   for (const Motion motion :
        {Motion::pll_apart, Motion::steps_apart, Motion::stops, Motion::pll, Motion::mixed})
     judge_seeds(motion, first, seeds, true);

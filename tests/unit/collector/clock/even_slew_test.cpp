@@ -1,5 +1,5 @@
 // The limit on an even change is never below the change that the reads were made under.
-#include "collector/clock/even_slew.hpp"
+#include "collector/clock/geometry/even_slew.hpp"
 
 #include <gtest/gtest.h>
 

@@ -145,6 +145,21 @@ TEST_P(CardFaults, a_read_that_hangs_without_all_ones_brings_the_words) {
   EXPECT_EQ(emulated->fault_hits()[0], 1u);
 }
 
+// What the link is charged with is the card's doing; this is not.
+TEST_P(CardFaults, a_thread_whose_cpu_is_stolen_is_late_and_the_card_is_not) {
+  CardFault f = fault(FaultKind::stolen_cpu);
+  f.wait_ns = 30'000'000;
+  make_and_open({f});
+  timespec before{}, after{};
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  EXPECT_EQ(read(kTile), Access::ok);
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  EXPECT_TRUE(good());
+  EXPECT_EQ(emulated->fault_hits()[0], 1u);
+  const int64_t took = (after.tv_sec - before.tv_sec) * 1'000'000'000 + after.tv_nsec - before.tv_nsec;
+  EXPECT_GE(took, 30'000'000);
+}
+
 // Every word of a torn copy is one the tile held while the copy was made, and both are seen in one copy.
 TEST_P(CardFaults, a_torn_copy_mixes_before_and_after) {
   CardFault f = fault(FaultKind::torn_copy);

@@ -277,6 +277,49 @@ TEST(ChipMachine, a_delay_on_one_core_reaches_those_that_wait_for_it) {
   EXPECT_EQ(run(shape, p, 0, 1).delayed.at(0).command, 2) << "a semaphore of one other core is an atomic";
 }
 
+// It held the channel that it was going to use from the beginning of its delay on.
+TEST(ChipMachine, a_delayed_command_leaves_the_channel_to_others_while_it_waits) {
+  const Code reader{{Do::loop, 0, 0, 20}, {Do::read, 0, 0, 2048}, {Do::barrier}, {Do::loop_end}};
+  ChipProgram p = one_core({}, reader);
+  p.cores.push_back(p.cores[0]);
+  p.cores[1].core = 1;
+  Shape shape = grid(2);
+  shape.channels = 1;
+  const auto end_of_core_1 = [&] {
+    const Timeline t = run(shape, p, 0, 1);
+    const auto is_last = [](const Step& s) {
+      return s.core == 1 && s.act == Act::fw_end && s.risc == ncrisc;
+    };
+    return std::find_if(t.steps.begin(), t.steps.end(), is_last)->at;
+  };
+  const Cycles together = end_of_core_1();
+  shape.watched = delayed(shape, 0, 0, 100'000);
+  EXPECT_LE(end_of_core_1(), together) << "core 1 waited while core 0 was delayed";
+}
+
+TEST(ChipMachine, requests_of_one_time_are_served_in_order_of_cores) {
+  const Code reader{{Do::await, 0, 0, 1}, {Do::read, 0, 0, 2048}, {Do::barrier}};
+  const Code starter{{Do::spin, 1, 0, 9000}, {Do::signal, 0, 0, 1}};
+  ChipProgram p = one_core(starter, reader);
+  p.cores[0].group[0] = {2, 1, 3};
+  for (uint16_t c = 1; c < 4; ++c) {
+    p.cores.push_back({c, {-1, 1, -1, -1, -1}, 1, {}});
+  }
+  p.cores[0].code[ncrisc] = -1;
+  Shape shape = grid(4);
+  shape.channels = 1;
+  for (Place& place : shape.cores) place = {1, 1};  // the signal reaches all at one time
+  std::vector<std::pair<Cycles, uint16_t>> served;
+  for (const Moment& m : run(shape, p, 0, 1).moments)
+    if (m.why == Why::channel) served.emplace_back(m.at, m.core);
+  std::sort(served.begin(), served.end());
+  ASSERT_EQ(served.size(), 3u);
+  for (uint16_t c = 0; c < 3; ++c) {
+    EXPECT_EQ(served[c].second, c + 1);
+    EXPECT_EQ(served[c].first - served[0].first, 86u * c);
+  }
+}
+
 TEST(ChipMachine, a_seed_gives_the_same_run_again_and_another_one_another) {
   const auto steps = [](uint64_t seed) {
     std::vector<std::tuple<Cycles, int, int, int>> all;

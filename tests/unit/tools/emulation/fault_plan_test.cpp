@@ -56,6 +56,11 @@ TEST(FaultPlan, what_is_not_given_has_its_standard_value) {
   EXPECT_EQ(f.seed, 1u);
   EXPECT_EQ(card_fault("hung-read:for=1s,ones=yes").wait_ns, 1'000'000'000u);
   EXPECT_EQ(card_fault("hung-read:for=1s,ones=yes").all_ones, 1u);
+  const auto stolen = card_fault("stolen-cpu:every=9");
+  EXPECT_EQ(stolen.kind, FaultKind::stolen_cpu);
+  EXPECT_EQ(stolen.wait_ns, 20'000'000u);
+  EXPECT_EQ(stolen.for_ns, 0u) << "it lasts for good";
+  EXPECT_EQ(stolen.every, 9u);
 }
 
 TEST(FaultPlan, faults_add_up_and_keep_their_names) {
@@ -160,8 +165,8 @@ TEST(FaultPlan, the_page_holds_only_so_many) {
 TEST(FaultPlan, help_names_every_fault_and_every_example_in_it_is_valid) {
   const std::string help = fault_help();
   for (const char* name :
-       {"late-landing", "torn-vector", "all-ones", "hung-read", "reset", "unplug", "no-window", "clock-stop",
-        "clock-wrap", "roll-over", "overrun", "host-reset", "stale-dram", "names"}) {
+       {"late-landing", "torn-vector", "all-ones", "hung-read", "stolen-cpu", "reset", "unplug", "no-window",
+        "clock-stop", "clock-wrap", "roll-over", "overrun", "host-reset", "stale-dram", "names"}) {
     EXPECT_NE(help.find("\n" + std::string(name) + "  "), std::string::npos) << name;
     const std::string needed =
         std::string(name) == "reset" || std::string(name) == "unplug" ? ":after=1s" : "";

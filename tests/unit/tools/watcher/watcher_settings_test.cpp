@@ -6,6 +6,7 @@
 
 #include "tools/watcher/build.hpp"
 #include "tools/watcher/record.hpp"
+#include "tools/watcher/waypoints.hpp"
 
 namespace ttc::watcher {
 namespace {
@@ -136,6 +137,43 @@ TEST(WatcherBuild, a_changed_delay_takes_effect_only_where_the_key_holds_it) {
   std::filesystem::remove_all(cache);
 }
 
+TEST(WatcherRecord, ethernet_cores_have_one_too) {
+  using Kind = markers::CoreKind;
+  const auto at = [](const char* mailbox, const char* arch, Kind kind) {
+    return DelayRecord::in(*markers::mailbox_by_name(mailbox), arch, kind)->address();
+  };
+  EXPECT_EQ(at("M1", "wormhole_b0", Kind::idle_ethernet), 0x2000u + 0x30C);
+  EXPECT_EQ(at("M2", "wormhole_b0", Kind::active_ethernet), 0x3E110u);
+  EXPECT_EQ(at("M2", "wormhole_b0", Kind::idle_ethernet), 0x23C0u);
+  EXPECT_EQ(at("M2", "blackhole", Kind::active_ethernet), 0x4C0u);
+  EXPECT_EQ(at("M3", "wormhole_b0", Kind::active_ethernet), 0x3E1A0u);
+  EXPECT_EQ(at("M3", "blackhole", Kind::idle_ethernet), 0x550u);
+  EXPECT_EQ(at("M4", "blackhole", Kind::active_ethernet), 0x100u + 1368);
+  EXPECT_FALSE(DelayRecord::in(*markers::mailbox_by_name("M0"), "wormhole_b0", Kind::active_ethernet));
+
+  const Settings some = settings({{"TT_METAL_WRITE_DEBUG_DELAY_ETH_CORES", "(0,2)-(0,3)"},
+                                  {"TT_METAL_READ_DEBUG_DELAY_ETH_CORES", "0,3"},
+                                  {"TT_METAL_READ_DEBUG_DELAY_RISCVS", "ER1"}});
+  EXPECT_EQ(ethernet_masks(some, 0),
+            (std::map<LogicalCore, Masks>{{{0, 2}, {0, 3, 0}}, {{0, 3}, {2, 3, 0}}}));
+  EXPECT_TRUE(worker_masks(some, 0).empty());
+}
+
+// NOC0 places of Ethernet channels as tt-umd has them.
+TEST(WatcherRecord, ethernet_cores_count_by_channel) {
+  const auto wormhole = ethernet_channels("wormhole_b0"), blackhole = ethernet_channels("blackhole");
+  ASSERT_EQ(wormhole.size(), 16u);
+  EXPECT_EQ(wormhole[0], (card::Coord{9, 0}));
+  EXPECT_EQ(wormhole[7], (card::Coord{4, 0}));
+  EXPECT_EQ(wormhole[9], (card::Coord{1, 6}));
+  ASSERT_EQ(blackhole.size(), 14u);
+  EXPECT_EQ(blackhole[1], (card::Coord{16, 1}));
+  EXPECT_TRUE(ethernet_channels("quasar").empty());
+  for (const auto& [arch, channels] : {std::pair{"wormhole_b0", wormhole}, {"blackhole", blackhole}})
+    for (const card::Coord at : channels)
+      EXPECT_EQ(card::arch_by_name(arch)->kind_at(at), card::TileKind::ethernet);
+}
+
 TEST(WatcherRecord, lies_where_the_mailbox_has_it_and_is_bytes_until_2025) {
   const auto at = [](const char* mailbox, const char* arch) {
     return DelayRecord::in(*markers::mailbox_by_name(mailbox), arch)->address();
@@ -164,6 +202,29 @@ TEST(WatcherRecord, lies_where_the_mailbox_has_it_and_is_bytes_until_2025) {
     EXPECT_EQ(record.masks(card, {1, 1}), (Masks{1, 2, 0x1f}));
     EXPECT_EQ(record.masks(card, {1, 2}), Masks{});
   }
+}
+
+TEST(WatcherWaypoints, stand_behind_the_word_that_says_whether_the_watcher_is_on) {
+  card::EmulatedCardOptions o;
+  o.name = "waypoint-test";
+  o.virtual_time = true;
+  card::EmulatedCard card(o);
+  const markers::Mailbox& mailbox = *markers::mailbox_by_name("M4");
+  const auto waypoints = Waypoints::in(mailbox, "wormhole_b0", markers::CoreKind::tensix);
+  ASSERT_TRUE(waypoints);
+  const uint32_t block = 0x10 + 1232;
+  waypoints->write(card, {1, 1}, true);
+  waypoints->pass(card, {1, 1}, 3, "CWFW");
+  waypoints->pass(card, {1, 1}, 4, "W");
+  EXPECT_EQ(card.load({1, 1}, block), 3u);
+  EXPECT_EQ(card.load({1, 1}, block + 4 + 12), 0x57465743u);
+  EXPECT_EQ(card.load({1, 1}, block + 4 + 16), 0x57u);
+  waypoints->write(card, {1, 1}, false);
+  EXPECT_EQ(card.load({1, 1}, block), 2u);
+  EXPECT_EQ(card.load({1, 1}, block + 4 + 12), 0u);
+  // The delays' record lies 132 bytes behind the first of them.
+  EXPECT_EQ(DelayRecord::in(mailbox, "wormhole_b0")->address(), block + 4 + 132);
+  EXPECT_FALSE(Waypoints::in(*markers::mailbox_by_name("M1"), "wormhole_b0", markers::CoreKind::tensix));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tools/ttdelay/records/waypoints.hpp"
 #include "tools/ttdelay/run/build_failure.hpp"
 #include "tools/ttdelay/run/card_watch.hpp"
 #include "tools/ttdelay/run/journal.hpp"
@@ -36,6 +37,35 @@ TEST(DelayRun, a_record_is_found_by_its_masks_in_both_forms) {
   l1[10] = l1[11] = l1[12] = 0;
   l1[20] = 0x1f, l1[21] = l1[22] = l1[23] = 0;
   EXPECT_EQ(places_of(l1, 0x60, {0x1f, 0, 0}).size(), 2u);
+}
+
+// Five words behind the word that says that the watcher is on; on every core.
+TEST(DelayRun, waypoints_are_found_by_what_they_look_like_on_all_cores) {
+  const auto text = [](const char* t) {
+    uint32_t word = 0;
+    for (int i = 0; t[i] != 0; ++i) word |= static_cast<uint32_t>(t[i]) << 8 * i;
+    return word;
+  };
+  std::vector<uint32_t> one(48, 0), other(48, 0);
+  one[12] = other[12] = 3;
+  const char* const at[] = {"NSW", "R", "CWFW", "W", ""};
+  for (size_t i = 0; i < 5; ++i) one[13 + i] = text(at[i]), other[13 + i] = text("GW");
+  one[30] = 3, one[31] = text("X");  // looks like it, on one core
+  const std::vector<std::vector<uint32_t>> cores{one, other};
+  const auto found = waypoints_of(cores);
+  ASSERT_TRUE(found);
+  EXPECT_EQ((*found)[0], (std::vector<std::string>{"NSW", "R", "CWFW", "W", ""}));
+  EXPECT_EQ((*found)[1][0], "GW");
+  EXPECT_FALSE(waypoints_of(std::vector<std::vector<uint32_t>>{one})) << "two places fit one core";
+  for (const auto& [word, value] : {std::pair{12u, 2u}, {13u, 0x01020304u}, {14u, text("a") << 8}}) {
+    auto wrong = cores;
+    wrong[1][word] = value;
+    EXPECT_FALSE(waypoints_of(wrong)) << word;
+  }
+  auto none = cores;
+  for (size_t i = 13; i < 18; ++i) none[0][i] = 0;
+  EXPECT_FALSE(waypoints_of(none)) << "a core without any";
+  EXPECT_FALSE(waypoints_of({}));
 }
 
 TEST(DelayRun, logical_cores_skip_harvested_rows) {

@@ -9,7 +9,7 @@ namespace {
 using markers::Marker;
 using markers::MarkerType;
 
-constexpr uint16_t kLaunchZone = 10;
+constexpr uint16_t kMainZoneId = 10;
 
 class SummedLaunches {
  public:
@@ -21,12 +21,12 @@ class SummedLaunches {
   // A firmware zone of one processor, times in ns.
   void launch(uint32_t host_id, uint8_t x, uint8_t risc, uint64_t begin_ns, uint64_t end_ns,
               uint32_t chip = 0) {
-    const Marker markers[] = {{begin_ns, kLaunchZone, MarkerType::zone_start, markers::kGuaranteed, 0},
-                              {end_ns, kLaunchZone, MarkerType::zone_end, markers::kGuaranteed, 0}};
+    const Marker markers[] = {{begin_ns, kMainZoneId, MarkerType::zone_start, markers::kGuaranteed, 0},
+                              {end_ns, kMainZoneId, MarkerType::zone_end, markers::kGuaranteed, 0}};
     FrameEvents frame{
         chip,    x,      1,     markers::CoreKind::tensix, device::Mode::normal, risc, host_id, 0,
         markers, batch_, names_};
-    frame.main_zone = kLaunchZone;
+    frame.main_zone = kMainZoneId;
     sums.frame(frame);
   }
   std::string ops() {

@@ -1,4 +1,4 @@
-#include "collector/clock/drawn_line.hpp"
+#include "collector/clock/geometry/drawn_line.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "collector/clock/course_states.hpp"
+#include "collector/clock/geometry/course_states.hpp"
 
 namespace ttc::collect {
 

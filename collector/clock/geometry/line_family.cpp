@@ -1,4 +1,4 @@
-#include "collector/clock/line_family.hpp"
+#include "collector/clock/geometry/line_family.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 

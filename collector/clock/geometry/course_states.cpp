@@ -1,4 +1,4 @@
-#include "collector/clock/course_states.hpp"
+#include "collector/clock/geometry/course_states.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "collector/clock/even_slew.hpp"
+#include "collector/clock/geometry/even_slew.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 #include <cmath>
 
-#include "collector/clock/clock_read.hpp"
+#include "ttcollect/clock_segment.hpp"
 
 namespace ttc::collect {
 
@@ -21,9 +21,6 @@ inline double cycles_of(uint64_t later, uint64_t earlier) {
 }
 inline HostTime later_by(HostTime t, double ns) {
   return t + static_cast<uint64_t>(static_cast<int64_t>(std::llround(ns * kTicks)));
-}
-inline HostTime middle_of(const ClockRead& r) {
-  return r.before + (r.after - r.before) / 2;
 }
 
 }  // namespace ttc::collect

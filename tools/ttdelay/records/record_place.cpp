@@ -1,4 +1,4 @@
-#include "tools/ttdelay/run/record_place.hpp"
+#include "tools/ttdelay/records/record_place.hpp"
 
 namespace ttc::delay {
 namespace {

@@ -1,4 +1,4 @@
-#include "collector/clock/course.hpp"
+#include "collector/clock/geometry/course.hpp"
 
 #include <algorithm>
 #include <cmath>

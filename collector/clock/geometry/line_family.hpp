@@ -5,7 +5,7 @@
 #pragma once
 #include <vector>
 
-#include "collector/clock/clock_ticks.hpp"
+#include "collector/clock/geometry/clock_ticks.hpp"
 
 namespace ttc::collect {
 
