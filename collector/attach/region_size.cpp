@@ -14,7 +14,6 @@ namespace {
 using card::Access;
 using card::Expected;
 using card::failed;
-using card::Window;
 
 // tt-metal profiler_common.h: the defaults with and without sums, halves for debug dump.
 constexpr std::array<uint32_t, 4> kUsual = {48000, 64000, 24000, 32000};
@@ -59,18 +58,18 @@ std::vector<uint32_t> RegionSize::short_list() const {
 }
 
 // Each under every numbering.
-Access RegionSize::try_sizes(card::Card& card, LogReader& logs, const AttachedCore& core,
-                             const Sample& sample, std::span<const uint32_t> sizes) {
+Access RegionSize::try_sizes(const CoreReader& reader, const AttachedCore& core, const Sample& sample,
+                             std::span<const uint32_t> sizes) {
   if (says_nothing(core, sample.risc)) return Access::ok;
   for (const uint32_t bytes : sizes) {
     if (uint64_t{sample.log_words} * 4 > bytes) continue;
     const auto place = markers::log_place(core.flat_id, sample.risc, attachment_.core_count_per_dram,
                                           attachment_.dram_base, bytes);
     for (unsigned way = 0; way < numberings_; ++way) {
-      if (numberings_ > 1) card.use_memory_numbering(way);
+      if (numberings_ > 1) reader.use_memory_numbering(way);
       std::array<uint64_t, kSampleWords / 2> raw;
       const LogRead read{place.bank, place.address + 4ull * (sample.log_words - kSampleWords), raw};
-      if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+      if (const Access a = reader.memory(read); a != Access::ok) return a;
       const auto* found = reinterpret_cast<const uint32_t*>(raw.data());
       if (!std::equal(sample.words.begin(), sample.words.end(), found)) continue;
       votes_[{way, bytes}].insert(core.flat_id * device::kMaxRiscs + sample.risc);
@@ -99,17 +98,17 @@ uint64_t RegionSize::ends_with_frame_of(std::span<const uint32_t> window, const 
 // The log begins with a frame of the lane, and ends with one that was recorded since attaching: a log of an earlier session, in
 // which a frame may end at the same word, has none. A log that has grown behind `landed` meanwhile would show both at a place
 // some frames behind its begin: there an earlier frame of the lane ends.
-Expected<bool> RegionSize::log_stands_at(LogReader& logs, const markers::LogPlace& place,
+Expected<bool> RegionSize::log_stands_at(const CoreReader& reader, const markers::LogPlace& place,
                                          const markers::Lane& lane, uint32_t landed) const {
   std::array<uint64_t, 8> head;
   const LogRead front{place.bank, place.address, head};
-  if (const Access a = logs.read({&front, 1}); a != Access::ok) return failed(a);
+  if (const Access a = reader.memory(front); a != Access::ok) return failed(a);
   const std::span<const uint32_t> first(reinterpret_cast<const uint32_t*>(head.data()), 16);
   if (!markers::frame_starts(first, 0, lane)) return false;
   const auto ends_at = [&](uint64_t address, uint32_t words) -> Expected<uint64_t> {
     std::vector<uint64_t> raw(words / 2);
     const LogRead tail{place.bank, address - 4ull * words, raw};
-    if (const Access a = logs.read({&tail, 1}); a != Access::ok) return failed(a);
+    if (const Access a = reader.memory(tail); a != Access::ok) return failed(a);
     return ends_with_frame_of({reinterpret_cast<const uint32_t*>(raw.data()), words}, lane);
   };
   const Expected<uint64_t> last = ends_at(place.address + 4ull * landed, std::min(landed, kTailWords) & ~1u);
@@ -123,16 +122,16 @@ Expected<bool> RegionSize::log_stands_at(LogReader& logs, const markers::LogPlac
 }
 
 // The sizes under which a running core's log is where it would be: the first one votes.
-Access RegionSize::try_running(card::Card& card, LogReader& logs, const AttachedCore& core,
-                               const markers::Lane& lane, uint32_t landed, std::span<const uint32_t> sizes) {
+Access RegionSize::try_running(const CoreReader& reader, const AttachedCore& core, const markers::Lane& lane,
+                               uint32_t landed, std::span<const uint32_t> sizes) {
   if (says_nothing(core, lane.risc) || landed < device::kFirstCustomWord) return Access::ok;
   for (const uint32_t bytes : sizes) {
     if (uint64_t{landed} * 4 > bytes) continue;
     const auto place = markers::log_place(core.flat_id, lane.risc, attachment_.core_count_per_dram,
                                           attachment_.dram_base, bytes);
     for (unsigned way = 0; way < numberings_; ++way) {
-      if (numberings_ > 1) card.use_memory_numbering(way);
-      const Expected<bool> stands = log_stands_at(logs, place, lane, landed);
+      if (numberings_ > 1) reader.use_memory_numbering(way);
+      const Expected<bool> stands = log_stands_at(reader, place, lane, landed);
       if (!stands) return stands.error();
       if (!*stands) continue;
       votes_[{way, bytes}].insert(core.flat_id * device::kMaxRiscs + lane.risc);
@@ -143,37 +142,30 @@ Access RegionSize::try_running(card::Card& card, LogReader& logs, const Attached
 }
 
 // The sample that stands furthest behind in its log is overwritten last.
-void RegionSize::begin_search(const AttachedCore& core, const Polled& polled,
+void RegionSize::begin_search(const CoreReader& reader, const AttachedCore& core, const Polled& polled,
                               std::span<const Sample> samples) {
   const Sample* best = nullptr;
   for (const Sample& sample : samples)
     if (!says_nothing(core, sample.risc) && (!best || sample.log_words > best->log_words)) best = &sample;
   if (best)
-    search_ = Search{core,
-                     lane_of(core, best->risc, polled.mode),
-                     *best,
-                     best->log_words,
-                     polled.run_counter,
-                     attachment_.clock()};
+    search_ = Search{
+        core,           lane_of(core, best->risc, polled.mode), *best, best->log_words, polled.run_counter,
+        reader.now_ns()};
 }
 
 // Of a core that does not rest: the words that have landed until now.
-void RegionSize::search_running(const AttachedCore& core, const Polled& polled) {
+void RegionSize::search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   for (uint32_t r = 0; r < device::kMaxRiscs && !search_; ++r)
     if (!says_nothing(core, r) && polled.landed_end[r] >= device::kFirstCustomWord)
-      search_ = Search{core,
-                       lane_of(core, r, polled.mode),
-                       {},
-                       polled.landed_end[r],
-                       polled.run_counter,
-                       attachment_.clock()};
+      search_ = Search{
+          core, lane_of(core, r, polled.mode), {}, polled.landed_end[r], polled.run_counter, reader.now_ns()};
 }
 
 // Sizes count as compared only where the sample was still in its log behind them.
-Access RegionSize::go_on_searching(card::Card& card, LogReader& logs) {
+Access RegionSize::go_on_searching(const CoreReader& reader) {
   Search& search = *search_;
   search.skipped = 0;
-  if (attachment_.clock() - search.taken_ns < kSurelyLandedNs) return Access::ok;
+  if (reader.now_ns() - search.taken_ns < kSurelyLandedNs) return Access::ok;
   // Below, the log would have no room for what it holds.
   const uint32_t least = search.log_words * 4 / kBytesWithSums;
   const uint32_t first = std::max(next_count_, least),
@@ -185,10 +177,10 @@ Access RegionSize::go_on_searching(card::Card& card, LogReader& logs) {
     if (n % 3 != 0 || n / 3 * 4 > kMostCount)  // others are a count of programs of 48 bytes, too
       sizes.push_back(kBytesWithSums * n);
   }
-  const Access a = search.sample ? try_sizes(card, logs, search.core, *search.sample, sizes)
-                                 : try_running(card, logs, search.core, search.lane, search.log_words, sizes);
+  const Access a = search.sample ? try_sizes(reader, search.core, *search.sample, sizes)
+                                 : try_running(reader, search.core, search.lane, search.log_words, sizes);
   if (a != Access::ok) return a;
-  const Expected<markers::ControlVector> now = read_control(card, search.core);
+  const Expected<markers::ControlVector> now = reader.vector(search.core);
   if (!now) return now.error();
   const bool there =
       now->run_counter >= search.run_counter && now->host_end[search.lane.risc] >= search.log_words;
@@ -201,11 +193,11 @@ Access RegionSize::go_on_searching(card::Card& card, LogReader& logs) {
 
 // Frames from the front to the end of a full log, without a gap: a region that is a little too long or too
 // short for the lane's begins in the middle of it, and goes on into another's.
-Expected<bool> RegionSize::holds_whole_log(LogReader& logs, const markers::LogPlace& place,
+Expected<bool> RegionSize::holds_whole_log(const CoreReader& reader, const markers::LogPlace& place,
                                            const markers::Lane& lane, uint32_t log_words) {
   std::vector<uint64_t> raw((log_words + 1) / 2);
   const LogRead read{place.bank, place.address, raw};
-  if (const Access a = logs.read({&read, 1}); a != Access::ok) return failed(a);
+  if (const Access a = reader.memory(read); a != Access::ok) return failed(a);
   markers::FrameDigest digest;
   const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), log_words);
   return markers::verify_frames(words, lane, {}, false, digest, TakeAll{}).clean;
@@ -213,24 +205,24 @@ Expected<bool> RegionSize::holds_whole_log(LogReader& logs, const markers::LogPl
 
 // Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
 // other builds may stand elsewhere, so the newest one decides.
-Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
+Access RegionSize::try_front(const CoreReader& reader, const AttachedCore& core, uint32_t risc,
                              device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words) {
   if (says_nothing(core, risc)) return Access::ok;
   const markers::Lane lane{&attachment_.layout->format, static_cast<uint8_t>(risc), core.flat_id, mode};
   uint64_t newest = 0;
   Found best{0, 0};
   for (unsigned way = 0; way < numberings_; ++way) {
-    if (numberings_ > 1) card.use_memory_numbering(way);
+    if (numberings_ > 1) reader.use_memory_numbering(way);
     for (const uint32_t bytes : sizes) {
       const auto place = markers::log_place(core.flat_id, risc, attachment_.core_count_per_dram,
                                             attachment_.dram_base, bytes);
       std::array<uint64_t, 8> raw;
       const LogRead read{place.bank, place.address, raw};
-      if (const Access a = logs.read({&read, 1}); a != Access::ok) return a;
+      if (const Access a = reader.memory(read); a != Access::ok) return a;
       const std::span<const uint32_t> words(reinterpret_cast<const uint32_t*>(raw.data()), 16);
       if (!markers::frame_starts(words, 0, lane)) continue;
       if (full_words != 0) {
-        const Expected<bool> whole = holds_whole_log(logs, place, lane, full_words);
+        const Expected<bool> whole = holds_whole_log(reader, place, lane, full_words);
         if (!whole) return whole.error();
         if (!*whole) continue;
       }
@@ -242,8 +234,8 @@ Access RegionSize::try_front(card::Card& card, LogReader& logs, const AttachedCo
   return Access::ok;
 }
 
-Access RegionSize::try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
-                              const HostEnd& host_end, device::Mode mode, bool full) {
+Access RegionSize::try_fronts(const CoreReader& reader, const AttachedCore& core, const HostEnd& host_end,
+                              device::Mode mode, bool full) {
   std::vector<uint32_t> sizes = short_list();
   if (full) {  // then a frame that was dropped, at most a buffer, reaches over its end
     const uint32_t least = 4 * *std::max_element(host_end.begin(), host_end.end());
@@ -255,44 +247,31 @@ Access RegionSize::try_fronts(card::Card& card, LogReader& logs, const AttachedC
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (host_end[r] >= device::kFirstCustomWord)
-      if (const Access a = try_front(card, logs, core, r, mode, sizes, full ? host_end[r] : 0);
-          a != Access::ok)
+      if (const Access a = try_front(reader, core, r, mode, sizes, full ? host_end[r] : 0); a != Access::ok)
         return a;
-  count_votes(card);
+  count_votes(reader);
   return Access::ok;
 }
 
-void RegionSize::count_votes(card::Card& card) {
+void RegionSize::count_votes(const CoreReader& reader) {
   for (const auto& [found, lanes] : votes_) {
     if (lanes.size() < 2) continue;
     bytes_ = found.bytes;
     known_ = true;
-    if (numberings_ > 1) card.use_memory_numbering(found.numbering);
+    if (numberings_ > 1) reader.use_memory_numbering(found.numbering);
   }
 }
 
-Expected<markers::ControlVector> RegionSize::read_control(card::Card& card, const AttachedCore& core) const {
-  const uint32_t words = attachment_.layout->format.control_words;
-  std::vector<uint64_t> raw(words / 2);
-  Access a = card.aim(Window::control, core.at, core.control_address);
-  if (a == Access::ok) a = card.copy(Window::control, core.control_address & (card::kWindowBytes - 1), raw);
-  if (a != Access::ok) return failed(a);
-  return markers::parse_control_vector({reinterpret_cast<const uint32_t*>(raw.data()), words},
-                                       *attachment_.layout);
-}
-
-// The ends of the L1 buffers as the last run left them, of the RISCs whose words can prove something. The
-// control window must be aimed at the core.
+// The ends of the L1 buffers as the last run left them, of the RISCs whose words can prove something.
 Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
-    card::Card& card, const AttachedCore& core, const markers::ControlVector& before) const {
+    const CoreReader& reader, const AttachedCore& core, const markers::ControlVector& before) const {
   std::vector<Sample> samples;
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
     const uint32_t end = before.device_end[r];
     if (end < kSampleWords || end > device::kBufferWords || before.host_end[r] < end) continue;
     std::array<uint64_t, kSampleWords / 2> buffer;
     const uint32_t address = core.buffer_address + 4 * (r * device::kBufferWords + end - kSampleWords);
-    const Access a = card.copy(Window::control, address & (card::kWindowBytes - 1), buffer);
-    if (a != Access::ok) return failed(a);
+    if (const Access a = reader.l1(core, address, buffer); a != Access::ok) return failed(a);
     Sample sample{{}, before.host_end[r], r};
     std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, sample.words.begin());
     // Low words are times or payload; unset slots and zeros are the same everywhere and prove nothing.
@@ -305,58 +284,56 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
 }
 
 // A core on which nothing moves: L1 holds the run that its log ends with.
-Access RegionSize::try_resting(card::Card& card, LogReader& logs, const AttachedCore& core,
-                               const Polled& polled) {
+Access RegionSize::try_resting(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   // The first firmware of the line clears DEVICE_END after a push.
   const bool cleared =
       attachment_.layout->format.generation <= 1 || attachment_.layout->format.generation == 16;
   if (polled.mode != device::Mode::normal || cleared)
-    return try_fronts(card, logs, core, polled.host_end, polled.mode, false);
-  const Expected<markers::ControlVector> before = read_control(card, core);
+    return try_fronts(reader, core, polled.host_end, polled.mode, false);
+  const Expected<markers::ControlVector> before = reader.vector(core);
   if (!before) return before.error();
   // Full logs: L1 holds runs that are in none.
-  if (before->dropped != 0) return try_fronts(card, logs, core, polled.host_end, polled.mode, true);
+  if (before->dropped != 0) return try_fronts(reader, core, polled.host_end, polled.mode, true);
   if (before->done != 1 || before->run_counter == 0)
     return Access::ok;  // a run is in flight: nothing holds still
-  const Expected<std::vector<Sample>> samples = read_samples(card, core, *before);
+  const Expected<std::vector<Sample>> samples = read_samples(reader, core, *before);
   if (!samples) return samples.error();
-  const Expected<markers::ControlVector> after = read_control(card, core);
+  const Expected<markers::ControlVector> after = reader.vector(core);
   if (!after) return after.error();
   if (after->run_counter != before->run_counter || after->done != 1) return Access::ok;
   const std::vector<uint32_t> sizes = short_list();
   for (const Sample& sample : *samples)
-    if (const Access a = try_sizes(card, logs, core, sample, sizes); a != Access::ok) return a;
-  count_votes(card);
-  if (votes_.empty() && !given_ && polled.mode_known) begin_search(core, polled, *samples);
+    if (const Access a = try_sizes(reader, core, sample, sizes); a != Access::ok) return a;
+  count_votes(reader);
+  if (votes_.empty() && !given_ && polled.mode_known) begin_search(reader, core, polled, *samples);
   return Access::ok;
 }
 
-Access RegionSize::try_lanes(card::Card& card, LogReader& logs, const AttachedCore& core,
-                             const HostEnd& landed, device::Mode mode) {
+Access RegionSize::try_lanes(const CoreReader& reader, const AttachedCore& core, const HostEnd& landed,
+                             device::Mode mode) {
   const std::vector<uint32_t> sizes = short_list();
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
-    if (const Access a = try_running(card, logs, core, lane_of(core, r, mode), landed[r], sizes);
-        a != Access::ok)
+    if (const Access a = try_running(reader, core, lane_of(core, r, mode), landed[r], sizes); a != Access::ok)
       return a;
-  count_votes(card);
+  count_votes(reader);
   return Access::ok;
 }
 
-Access RegionSize::learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled) {
+Access RegionSize::learn(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   if (known()) return Access::ok;
   if (search_ && search_->lane.mode != polled.mode) search_.reset();
-  if (search_ && search_->core.flat_id == core.flat_id) return go_on_searching(card, logs);
+  if (search_ && search_->core.flat_id == core.flat_id) return go_on_searching(reader);
   if (search_ && ++search_->skipped > kSearchRests) search_.reset();  // that core has nothing new any more
   if (search_) return Access::ok;
-  if (const Access a = try_lanes(card, logs, core, polled.landed_end, polled.mode); a != Access::ok) return a;
+  if (const Access a = try_lanes(reader, core, polled.landed_end, polled.mode); a != Access::ok) return a;
   if (!known() && !polled.mode_known && polled.may_accumulate)
-    if (const Access a = try_lanes(card, logs, core, polled.landed_end, device::Mode::accumulate);
+    if (const Access a = try_lanes(reader, core, polled.landed_end, device::Mode::accumulate);
         a != Access::ok)
       return a;
   if (known()) return Access::ok;
-  if (const Access a = try_resting(card, logs, core, polled); a != Access::ok) return a;
+  if (const Access a = try_resting(reader, core, polled); a != Access::ok) return a;
   const bool may_search = polled.mode_known && polled.mode == device::Mode::normal;
-  if (!known() && votes_.empty() && !given_ && !search_ && may_search) search_running(core, polled);
+  if (!known() && votes_.empty() && !given_ && !search_ && may_search) search_running(reader, core, polled);
   return Access::ok;
 }
 

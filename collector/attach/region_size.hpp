@@ -34,7 +34,7 @@
 #include <vector>
 
 #include "collector/attach/attach.hpp"
-#include "collector/io/log_reader.hpp"
+#include "collector/attach/core_reader.hpp"
 #include "driver_iface/expected.hpp"
 #include "firmware_markers/control_vector.hpp"
 #include "firmware_markers/frame.hpp"
@@ -70,7 +70,7 @@ class RegionSize {
     bool may_accumulate =
         false;  // the mode is not known, and frames of accumulating firmware are recognised, too
   };
-  card::Access learn(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
+  card::Access learn(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
 
   // By the environment of the process that runs the workload. Empty: it says nothing, or cannot be read.
   static std::vector<uint32_t> sizes_asked_for(int workload_pid);
@@ -93,32 +93,32 @@ class RegionSize {
     bool begun = false;
     uint32_t skipped = 0;  // polls of other cores since it went on
   };
-  card::Access try_front(card::Card& card, LogReader& logs, const AttachedCore& core, uint32_t risc,
-                         device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words);
-  card::Expected<std::vector<Sample>> read_samples(card::Card& card, const AttachedCore& core,
+  card::Access try_front(const CoreReader& reader, const AttachedCore& core, uint32_t risc, device::Mode mode,
+                         std::span<const uint32_t> sizes, uint32_t full_words);
+  card::Expected<std::vector<Sample>> read_samples(const CoreReader& reader, const AttachedCore& core,
                                                    const markers::ControlVector& before) const;
-  card::Expected<markers::ControlVector> read_control(card::Card& card, const AttachedCore& core) const;
-  static card::Expected<bool> holds_whole_log(LogReader& logs, const markers::LogPlace& place,
+  static card::Expected<bool> holds_whole_log(const CoreReader& reader, const markers::LogPlace& place,
                                               const markers::Lane& lane, uint32_t log_words);
-  card::Access try_fronts(card::Card& card, LogReader& logs, const AttachedCore& core,
-                          const HostEnd& host_end, device::Mode mode, bool full);
-  void count_votes(card::Card& card);
+  card::Access try_fronts(const CoreReader& reader, const AttachedCore& core, const HostEnd& host_end,
+                          device::Mode mode, bool full);
+  void count_votes(const CoreReader& reader);
   bool says_nothing(const AttachedCore& core, uint32_t risc) const;
-  card::Access try_sizes(card::Card& card, LogReader& logs, const AttachedCore& core, const Sample& sample,
+  card::Access try_sizes(const CoreReader& reader, const AttachedCore& core, const Sample& sample,
                          std::span<const uint32_t> sizes);
   std::vector<uint32_t> short_list() const;
-  card::Access try_running(card::Card& card, LogReader& logs, const AttachedCore& core,
-                           const markers::Lane& lane, uint32_t landed, std::span<const uint32_t> sizes);
-  card::Access try_lanes(card::Card& card, LogReader& logs, const AttachedCore& core, const HostEnd& landed,
+  card::Access try_running(const CoreReader& reader, const AttachedCore& core, const markers::Lane& lane,
+                           uint32_t landed, std::span<const uint32_t> sizes);
+  card::Access try_lanes(const CoreReader& reader, const AttachedCore& core, const HostEnd& landed,
                          device::Mode mode);
-  card::Access try_resting(card::Card& card, LogReader& logs, const AttachedCore& core, const Polled& polled);
+  card::Access try_resting(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
   static uint64_t ends_with_frame_of(std::span<const uint32_t> window, const markers::Lane& lane);
-  card::Expected<bool> log_stands_at(LogReader& logs, const markers::LogPlace& place,
+  card::Expected<bool> log_stands_at(const CoreReader& reader, const markers::LogPlace& place,
                                      const markers::Lane& lane, uint32_t landed) const;
   markers::Lane lane_of(const AttachedCore& core, uint32_t risc, device::Mode mode) const;
-  void begin_search(const AttachedCore& core, const Polled& polled, std::span<const Sample> samples);
-  void search_running(const AttachedCore& core, const Polled& polled);
-  card::Access go_on_searching(card::Card& card, LogReader& logs);
+  void begin_search(const CoreReader& reader, const AttachedCore& core, const Polled& polled,
+                    std::span<const Sample> samples);
+  void search_running(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
+  card::Access go_on_searching(const CoreReader& reader);
 
   const Attachment& attachment_;
   struct Found {

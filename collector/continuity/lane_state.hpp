@@ -67,7 +67,7 @@ class Stuck {
   uint32_t polls_ = 0;
 };
 
-// The buffer in L1 of firmware that keeps markers there for long (l1_tail.cpp). Times are those of a buffer's first marker, its
+// The buffer in L1 of firmware that keeps markers there for long (accumulating_mode.cpp). Times are those of a buffer's first marker, its
 // canary; 0: not known.
 struct L1Buffer {
   std::vector<uint32_t> rest;  // a copy of what only L1 holds

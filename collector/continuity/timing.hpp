@@ -10,6 +10,8 @@
 //     finish_profiler). Broken: launches are reported as missing that are not.
 //   - The host resets all cores of a device in one results read (tt-metal profiler.cpp). Broken: a reset of one quiet core may be
 //     noticed with its next frame only.
+//   - Between two results reads in which an Ethernet core records a launch, some Tensix core records one, too. Broken: what the
+//     Ethernet core recorded in between may be missing without an interval, where it had not been polled since the first of them.
 //   - The per-RISC DRAM addresses are 0 until the host's first results read (profiler_common.h, G3 and later). Broken: an epoch
 //     that passed before a lane's first frame is not reported.
 #pragma once
@@ -33,5 +35,9 @@ inline constexpr uint64_t kResetOverNs = kLandedNs + 25'000;
 // therefore notice every reset between them. Broken by a slow poll: it is counted (missed_poll_deadlines), and what may have passed
 // is an interval. Broken by the card: what the reset took within this time of becoming visible may be missing without an interval.
 inline constexpr uint64_t kPollDeadlineNs = 2'500'000;
+
+// One results read resets all cores within this time: the host writes 128 or 256 bytes a core over PCIe (tt-metal profiler.cpp), some
+// 5 us each for at most 140 cores. Broken: one results read counts as two, and lanes of Ethernet cores get an interval.
+inline constexpr uint64_t kResultsReadSpreadNs = 700'000;
 
 }  // namespace ttc::collect::timing

@@ -3,71 +3,36 @@
 #include <algorithm>
 #include <utility>
 
-#include "collector/drain/drain.hpp"
+#include "collector/core/epoch_entry.hpp"
+#include "collector/core/firmware_mode.hpp"
+#include "collector/drain/lane_recovery.hpp"
 
 namespace ttc::collect {
 namespace {
 
 using card::Access;
 
-constexpr uint32_t kPieceWords = 2 * device::kBufferWords + 16;  // holds any frame and the start of the next
-
 }  // namespace
-
-// The end of a launch moves the index before the data, so what lies behind the index is not the new epoch's.
-// Quick push does it the other way round: of lanes that use it, only what had been announced before the
-// rewind is old.
-bool Drain::surely_old(const CoreState& core, uint32_t risc, uint32_t end,
-                       const markers::FrameDigest& digest) {
-  if (!core.lanes[risc].pushes_early) return true;
-  const uint64_t announced = device_time_.at(core.rewind.after_ns);
-  return end <= core.seen.host_end[risc] && markers::clock_difference(digest.last_time, announced) < 0;
-}
-
-// Behind the new end of the log: the first frame that is later than what was delivered.
-card::Expected<Drain::Survivor> Drain::find_survivor(const CoreState& core, uint32_t risc, uint32_t from) {
-  const LaneState& lane = core.lanes[risc];
-  Survivor survivor;
-  const uint32_t words = std::min(kPieceWords, log_capacity() - std::min(from, log_capacity())) & ~1u;
-  if (words < device::kFirstCustomWord) return survivor;
-  scratch_.resize(words / 2);
-  if (const Access a = reader_.log(core.core, risc, from, scratch_); a != Access::ok) return card::failed(a);
-  const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(scratch_.data()), words);
-  const markers::Ceiling latest = ceiling();
-  for (uint32_t pos = 0; pos + device::kFirstCustomWord <= words; pos += 2) {
-    markers::FrameDigest digest = lane.digest;
-    const bool sat_out = lane.lane.sat_out(seen.data() + pos);  // its times are of an earlier run
-    const size_t length = sat_out ? 0 : markers::recovered_frame(seen, pos, lane.lane, latest, digest);
-    if (length == 0) continue;
-    if (surely_old(core, risc, from + pos + static_cast<uint32_t>(length), digest)) {
-      survivor.at = from + pos;
-      return survivor;
-    }
-    survivor.passed_newer = true;
-  }
-  return survivor;
-}
 
 // Logs are overwritten from the front. What stood at `at` and in front of it when the words behind were read,
 // and still does, proves them: no later epoch has come that far.
-card::Expected<bool> Drain::still_stands(const CoreState& core, uint32_t risc, uint32_t at,
-                                         std::span<const uint32_t> front,
-                                         std::span<const uint32_t> words) const {
+card::Expected<bool> LaneRecovery::still_stands(uint32_t risc, uint32_t at, std::span<const uint32_t> front,
+                                                std::span<const uint32_t> words) const {
   std::array<uint64_t, Canary::kWords> raw;
   const auto before = static_cast<uint32_t>(front.size()) & ~1u;
   const auto behind = static_cast<uint32_t>(std::min<size_t>(words.size(), Canary::kWords));
-  if (const Access a = reader_.log(core.core, risc, at - before, {raw.data(), (before + behind) / 2});
+  if (const Access a = reader.log(core.tile, risc, at - before, {raw.data(), (before + behind) / 2});
       a != Access::ok)
     return card::failed(a);
   const auto* now = reinterpret_cast<const uint32_t*>(raw.data());
-  if (CoreReader::silent({now, before + behind})) return card::failed(reader_.doubt_bank(core.core));
+  if (CoreReader::silent({now, before + behind})) return card::failed(reader.doubt_bank(core.tile));
   const auto expected = front.last(before);
   return std::equal(expected.begin(), expected.end(), now) &&
          std::equal(now + before, now + before + behind, words.begin());
 }
 
 // Do words that no frame was written over stand at the front of `words`, or a frame of before?
-bool Drain::is_older(const LaneState& lane, std::span<const uint32_t> words) {
+bool LaneRecovery::is_older(const LaneState& lane, std::span<const uint32_t> words) {
   if (words.size() < device::kFirstCustomWord) return false;
   const auto head = words.first(device::kFirstCustomWord);
   if (std::all_of(head.begin(), head.end(), [](uint32_t w) { return w == 0; })) return true;
@@ -77,8 +42,8 @@ bool Drain::is_older(const LaneState& lane, std::span<const uint32_t> words) {
 
 // Where no frame with a time follows at word `pos`: goes over one of a launch that the RISC sat out. True: another frame may follow
 // behind it, since an index is the end of a frame.
-bool Drain::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen, uint32_t announced,
-                           uint32_t& pos, Chain& chain) {
+bool LaneRecovery::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen, uint32_t announced,
+                                  uint32_t& pos, Chain& chain) {
   const auto known = pos < announced ? seen.first(announced) : seen;
   const auto end = static_cast<uint32_t>(markers::sat_out_frame_end(known, pos, lane.lane));
   if (end != 0) {
@@ -92,18 +57,19 @@ bool Drain::passes_sat_out(const LaneState& lane, std::span<const uint32_t> seen
 }
 
 // `taken`: the first frame that is taken, with markers up to `until`. `at_front` of the log.
-void Drain::begin_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> taken, uint64_t until,
-                        bool at_front, Chain& chain) {
+void LaneRecovery::begin_chain(uint32_t risc, std::span<const uint32_t> taken, uint64_t until, bool at_front,
+                               Chain& chain) {
   const LaneState& lane = core.lanes[risc];
-  chain.begins = gap_end(lane, taken, lane.digest.last_time);
-  chain.l1_restarted = kind_of(core).accumulates && !frame_joins_l1(core, risc, taken, until);
+  chain.begins = EpochEntry(*this).gap_end(lane, taken, lane.digest.last_time);
+  chain.l1_restarted = !InMode(*this)->frame_joins(risc, taken, until);
   // Nothing of this epoch was taken before: what is at the front may be of one that followed it.
-  chain.out_of_sight = at_front && out_of_sight_before(core, earlier_until(core, taken, *chain.begins));
+  chain.out_of_sight = at_front && EpochEntry(*this).out_of_sight_before(
+                                       EpochEntry(*this).earlier_until(taken, *chain.begins));
 }
 
 // The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
 // own. Only that proves what lies before it.
-uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
+uint32_t LaneRecovery::walk_chain(uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
   LaneState& lane = core.lanes[risc];
   markers::FrameDigest walked = lane.digest;
   const markers::Ceiling latest = ceiling();
@@ -113,7 +79,7 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
   uint32_t length = 0, last_begins = 0, passed = 0;
   bool last_is_roomy = true;  // there was room for the whole frame, whatever its length
   for (uint32_t pos = 0;;) {
-    const bool roomy = chain.at + pos + device::kBufferWords + 4 <= log_capacity();
+    const bool roomy = chain.at + pos + device::kBufferWords + 4 <= dev.log_words();
     if (!chain.full_since && !roomy) chain.full_since = walked.last_time;
     const auto known = seen.first(pos < announced ? announced : words);
     const auto frame = static_cast<uint32_t>(markers::recovered_frame(known, pos, lane.lane, latest, walked));
@@ -122,12 +88,12 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
       continue;
     }
     if (frame == 0) break;
-    if (!surely_old(core, risc, chain.at + pos + frame, walked)) {
+    if (!surely_old(risc, chain.at + pos + frame, walked)) {
       chain.incomplete = true;
       break;
     }
     const bool may_go_on_behind =
-        pos + frame + device::kBufferWords > words && chain.at + words < log_capacity();
+        pos + frame + device::kBufferWords > words && chain.at + words < dev.log_words();
     if (may_go_on_behind && pos != 0) {  // the next piece starts with it, or a larger one holds it
       chain.piece_too_short = length == 0;
       break;
@@ -145,11 +111,11 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
       chain.sat_out_launch = seen[pos - frame + device::kIdHost];
       continue;
     }
-    frames_ += std::exchange(passed, 0);
+    dev.counters.frames += std::exchange(passed, 0);
     if (risc == 0) ++core.runs.total, ++core.recycling.referee.came;
     const auto taken = seen.subspan(pos - frame, frame);
     if (!chain.begins)
-      begin_chain(core, risc, taken, walked.last_time, chain.at + pos == frame, chain);
+      begin_chain(risc, taken, walked.last_time, chain.at + pos == frame, chain);
     else
       lane.l1.pushed_until(walked.last_time);
     last_begins = pos - frame;
@@ -166,29 +132,29 @@ uint32_t Drain::walk_chain(CoreState& core, uint32_t risc, std::span<const uint3
 
 // Publishes frames from word `chain.at` on as long as one follows the other in place and time, and the new
 // epoch has not reached them.
-Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
+Access LaneRecovery::publish_chain(uint32_t risc, Chain& chain) {
   LaneState& lane = core.lanes[risc];
   uint32_t& at = chain.at;
   uint32_t piece = kPieceWords;
-  const auto most = static_cast<uint32_t>((publisher_.max_chunk_bytes() - Publisher::kHeadBytes) / 4);
+  const auto most = static_cast<uint32_t>((publisher.max_chunk_bytes() - Publisher::kHeadBytes) / 4);
   std::array<uint32_t, Canary::kWords> front{};
   uint32_t front_words = chain.has_canary ? lane.canary.words() : 0;
   const auto canary = lane.canary.last(front_words);
   std::copy(canary.begin(), canary.end(), front.begin());
-  while (at + device::kFirstCustomWord <= log_capacity()) {
-    const uint32_t words = std::min({piece, most, log_capacity() - at}) & ~1u;
+  while (at + device::kFirstCustomWord <= dev.log_words()) {
+    const uint32_t words = std::min({piece, most, dev.log_words() - at}) & ~1u;
     const uint64_t bytes = Publisher::kHeadBytes + 4ull * words;
-    uint64_t* slot = publisher_.claim(bytes);
-    if (const Access a = reader_.log(core.core, risc, at, {slot + Publisher::kHeadBytes / 8, words / 2});
+    uint64_t* slot = publisher.claim(bytes);
+    if (const Access a = reader.log(core.tile, risc, at, {slot + Publisher::kHeadBytes / 8, words / 2});
         a != Access::ok)
       return a;
-    const auto now = sample(core);
+    const auto now = sample();
     if (!now) return now.error();
     const std::span<const uint32_t> seen(reinterpret_cast<const uint32_t*>(slot) + Publisher::kHeadBytes / 4,
                                          words);
     BehindReset evidence{.index_not_there = now->host_end[risc] <= at};
     if (evidence.index_not_there) {
-      const auto stands = still_stands(core, risc, at, {front.data(), front_words}, seen);
+      const auto stands = still_stands(risc, at, {front.data(), front_words}, seen);
       if (!stands) return stands.error();
       evidence.words_stand = *stands;
     }
@@ -198,7 +164,7 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
     }
     const markers::FrameDigest before = lane.digest;
     chain.piece_too_short = false;
-    const uint32_t length = walk_chain(core, risc, seen, chain);
+    const uint32_t length = walk_chain(risc, seen, chain);
     if (chain.piece_too_short && piece < most) {  // frames of launches that the RISC sat out fill it
       piece *= 2;
       continue;
@@ -209,13 +175,12 @@ Access Drain::publish_chain(CoreState& core, uint32_t risc, Chain& chain) {
     evidence.in_sight = !std::exchange(chain.out_of_sight, false);
     evidence.l1_continues = !std::exchange(chain.l1_restarted, false);
     core.account.deliver(risc, prove_behind_reset(evidence), *chain.begins, lane.digest.last_time);
-    if (options_.before_publish) options_.before_publish();
+    announce_names();
     const Publisher::Span span{static_cast<uint8_t>(risc), lane.lap.base + at, length, Publisher::kHeadBytes,
                                before};
-    publisher_.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
-                             chunk_core(core, core.runs.counter, now->read_time_ns, shm::kRecovered),
-                             {&span, 1});
-    recovered_words_ += length;
+    publisher.publish_words(slot, Publisher::kHeadBytes + 4ull * length,
+                            chunk_core(core.runs.counter, now->read_time_ns, shm::kRecovered), {&span, 1});
+    dev.counters.recovered_words += length;
     // Which runs were dropped stood in a word that the reset has cleared.
     core.account.room(risc, prove_room({.fits_any = !chain.full_since}), chain.full_since.value_or(0), 0);
     front_words = std::min(length, Canary::kWords);

@@ -9,7 +9,6 @@ namespace {
 using card::Access;
 using card::Expected;
 using card::failed;
-using card::Window;
 
 constexpr uint32_t kSettleAgain = 16;
 constexpr int kSettleTries = 4;      // in a row, for a control sample without a finish under way
@@ -35,7 +34,7 @@ std::string indices(const std::array<uint32_t, device::kMaxRiscs>& index) {
 
 void CoreRecycle::report(const std::string& what) const {
   if (!deps_.audit) return;
-  deps_.audit(number(deps_.attachment.clock()) + " core " + number(core_.core.at.x) + "-" +
+  deps_.audit(number(deps_.reader.now_ns()) + " core " + number(core_.core.at.x) + "-" +
               number(core_.core.at.y) + " " + what);
 }
 
@@ -46,29 +45,20 @@ CoreRecycle::Step CoreRecycle::end(Step step, std::string why) {
   return step;
 }
 
-Access CoreRecycle::read_words(uint32_t first, uint32_t words, uint32_t* out) {
-  std::array<uint64_t, 48> raw;
-  const uint32_t from = first & ~1u, count = ((first + words + 1) & ~1u) - from;
-  const uint32_t address = core_.core.control_address + 4 * from;
-  Access a = deps_.card.aim(Window::control, core_.core.at, address);
-  if (a == Access::ok)
-    a = deps_.card.copy(Window::control, address & (card::kWindowBytes - 1), {raw.data(), count / 2});
-  if (a == Access::ok)
-    std::copy_n(reinterpret_cast<const uint32_t*>(raw.data()) + (first - from), words, out);
-  return a;
-}
-
 // The order is the protocol's.
 Expected<CoreRecycle::ControlSample> CoreRecycle::sample_control() {
   ControlSample s;
   const device::Format& f = deps_.attachment.layout->format;
-  s.read_ns = deps_.attachment.clock();
-  s.transport_ns = deps_.card.transactions().transport_ns;
-  Access a = read_words(f.run_counter, 1, &s.runs_before);
-  if (a == Access::ok) a = read_words(f.host_end, device::kMaxRiscs, s.index.data());
-  if (a == Access::ok) a = read_words(f.done, 1, &s.done);
-  if (a == Access::ok) a = read_words(f.run_counter, 1, &s.runs_after);
-  if (a == Access::ok && (s.runs_after == ~0u || s.index[0] == ~0u)) a = deps_.card.doubt(core_.core.at);
+  s.read_ns = deps_.reader.now_ns();
+  s.transport_ns = deps_.reader.transactions().transport_ns;
+  const auto words = [&](uint32_t first, std::span<uint32_t> into) {
+    return deps_.reader.control_words(core_.core, first, into);
+  };
+  Access a = words(f.run_counter, {&s.runs_before, 1});
+  if (a == Access::ok) a = words(f.host_end, s.index);
+  if (a == Access::ok) a = words(f.done, {&s.done, 1});
+  if (a == Access::ok) a = words(f.run_counter, {&s.runs_after, 1});
+  if (a == Access::ok && (s.runs_after == ~0u || s.index[0] == ~0u)) a = deps_.reader.doubt_tile(core_.core);
   if (a != Access::ok) return failed(a);
   return s;
 }
@@ -77,12 +67,10 @@ Expected<CoreRecycle::ControlSample> CoreRecycle::sample_control() {
 Expected<bool> CoreRecycle::fixed_words_hold(std::vector<uint32_t>& baseline) {
   const device::Format& f = deps_.attachment.layout->format;
   std::array<uint64_t, (80 + kMagicWords) / 2> raw;
-  const uint32_t address = core_.core.control_address - 4 * kMagicWords;
-  Access a = deps_.card.aim(Window::control, core_.core.at, address);
-  if (a == Access::ok)
-    a = deps_.card.copy(Window::control, address & (card::kWindowBytes - 1),
-                        {raw.data(), (kMagicWords + f.control_words) / 2u});
-  if (a != Access::ok) return failed(a);
+  const std::span<uint64_t> into(raw.data(), (kMagicWords + f.control_words) / 2u);
+  if (const Access a = deps_.reader.l1(core_.core, core_.core.control_address - 4 * kMagicWords, into);
+      a != Access::ok)
+    return failed(a);
   const auto* magic = reinterpret_cast<const uint32_t*>(raw.data());
   const uint32_t* v = magic + kMagicWords;
   const auto refuse = [&](const std::string& why) {
@@ -105,10 +93,10 @@ Expected<bool> CoreRecycle::fixed_words_hold(std::vector<uint32_t>& baseline) {
 }
 
 Expected<CoreRecycle::Step> CoreRecycle::begin(std::vector<uint32_t>& baseline) {
-  began_ns_ = deps_.attachment.clock();
-  const uint64_t trips = deps_.card.transactions().round_trips;
+  began_ns_ = deps_.reader.now_ns();
+  const uint64_t trips = deps_.reader.transactions().round_trips;
   const Expected<Step> step = arm(baseline);
-  trips_ += deps_.card.transactions().round_trips - trips;
+  trips_ += deps_.reader.transactions().round_trips - trips;
   return step;
 }
 
@@ -131,11 +119,11 @@ Expected<CoreRecycle::Step> CoreRecycle::arm(std::vector<uint32_t>& baseline) {
 
 // What asking an emulated card takes is not the card's doing; behind a slow link everything takes longer.
 uint64_t CoreRecycle::since_before() const {
-  const uint64_t all = deps_.attachment.clock() - before_.read_ns;
-  return all - std::min(all, deps_.card.transactions().transport_ns - before_.transport_ns);
+  const uint64_t all = deps_.reader.now_ns() - before_.read_ns;
+  return all - std::min(all, deps_.reader.transactions().transport_ns - before_.transport_ns);
 }
 uint64_t CoreRecycle::store_within() const {
-  return std::max(deps_.limits.store_within_ns, 5 * deps_.card.line_allowance_ns());
+  return std::max(deps_.limits.store_within_ns, 5 * deps_.reader.line_allowance_ns());
 }
 
 Expected<CoreRecycle::Step> CoreRecycle::clear() {
@@ -162,7 +150,7 @@ Expected<CoreRecycle::Step> CoreRecycle::clear() {
     why_.clear();
     return Step::not_now;  // held up: from the beginning
   }
-  const Access a = deps_.writer.clear(core_.place, cleared_);
+  const Access a = deps_.reader.clear_indices(core_.place, cleared_);
   if (a != Access::ok) {
     if (a != Access::refused) return failed(a);
     why_ = "the card refused the store";
@@ -188,7 +176,7 @@ bool CoreRecycle::is_full(uint32_t r) const {
 CoreRecycle CoreRecycle::reopened(Deps deps, const RecycleCore& core, uint32_t cleared,
                                   const Result& earlier) {
   CoreRecycle r(std::move(deps), core);
-  r.began_ns_ = r.deps_.attachment.clock();
+  r.began_ns_ = r.deps_.reader.now_ns();
   r.cleared_ = cleared;
   r.before_.runs_before = r.before_.runs_after = r.last_runs_ = earlier.runs;
   r.before_.done = earlier.settled;
@@ -207,9 +195,9 @@ bool CoreRecycle::gone_back(const ControlSample& s) {
 }
 
 Expected<CoreRecycle::Step> CoreRecycle::go_on() {
-  const uint64_t trips = deps_.card.transactions().round_trips;
+  const uint64_t trips = deps_.reader.transactions().round_trips;
   const Expected<Step> step = step_on();
-  trips_ += deps_.card.transactions().round_trips - trips;
+  trips_ += deps_.reader.transactions().round_trips - trips;
   return step;
 }
 
@@ -246,7 +234,7 @@ Expected<CoreRecycle::Step> CoreRecycle::settle() {
     return not_found();  // else a lane's last frame may be of either of two runs
   if (!s->idle() && s->runs_before == *first_runs_) return Step::going;
   counts_ = *s;
-  counts_ns_ = deps_.attachment.clock();
+  counts_ns_ = deps_.reader.now_ns();
   phase_ = Phase::grace;
   return Step::going;
 }
@@ -275,8 +263,7 @@ Access CoreRecycle::read_places() {
       words.clear();
       if (to <= from) return Access::ok;
       std::vector<uint64_t> raw((to - from + 1) / 2);
-      const LogRead one{core_.core.bank, deps_.address(core_, r, from), raw};
-      const Access a = deps_.logs.read({&one, 1});
+      const Access a = deps_.reader.log(core_.core, r, from, raw);
       const auto* begin = reinterpret_cast<const uint32_t*>(raw.data());
       words.assign(begin, begin + (to - from));
       return a;
@@ -370,7 +357,7 @@ CoreRecycle::Step CoreRecycle::choose() {
     }
     return Step::resolved;
   }
-  if (deps_.attachment.clock() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
+  if (deps_.reader.now_ns() - resolve_since_ns_ < deps_.limits.patience_ns) return Step::going;
   why_ = missing;
   return Step::surprise;
 }

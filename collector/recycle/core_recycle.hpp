@@ -1,6 +1,6 @@
 // One core's way through a recycle (RECYCLE.md): ARM, CLEAR, SETTLE, GRACE, RESOLVE. Knows nothing of chunks
 // and schedules: it is given what the drain knows of the lanes, takes a few round trips a step, and says in
-// the end which frames are new and where each lane stands. The only caller of card::IndexWriter::clear().
+// the end which frames are new and where each lane stands. The only caller of CardPort::clear_indices().
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,11 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "collector/attach/attach.hpp"
-#include "collector/io/log_reader.hpp"
+#include "collector/attach/core_reader.hpp"
 #include "collector/recycle/recycle_resolve.hpp"
 #include "driver_iface/expected.hpp"
-#include "driver_iface/index_writer.hpp"
 
 namespace ttc::collect {
 
@@ -58,12 +56,9 @@ class CoreRecycle {
     not_now,   // nothing was written; why() when it can never be
   };
   struct Deps {
-    card::Card& card;
-    LogReader& logs;
-    card::IndexWriter& writer;
+    const CoreReader& reader;
     const Attachment& attachment;
     RecycleLimits limits;
-    std::function<uint64_t(const RecycleCore&, uint32_t risc, uint32_t word)> address;  // in the core's bank
     std::function<markers::Ceiling()> ceiling;
     std::function<void(const std::string&)> audit;  // a line a write and a line a verdict
   };
@@ -116,7 +111,6 @@ class CoreRecycle {
     // Runs whose frames an index can show at most.
     int64_t most() const { return int64_t{runs_after} + (idle() ? 0 : 1); }
   };
-  card::Access read_words(uint32_t first, uint32_t words, uint32_t* out);
   card::Expected<ControlSample> sample_control();
   card::Expected<bool> fixed_words_hold(std::vector<uint32_t>& baseline);  // false: why_ says what differs
   card::Expected<Step> clear();

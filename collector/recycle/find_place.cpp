@@ -17,7 +17,7 @@ constexpr uint32_t kFindWords = 4096;  // of a core's logs in one step: other co
 
 CoreRecycle CoreRecycle::find_place(Deps deps, const RecycleCore& core) {
   CoreRecycle r(std::move(deps), core);
-  r.began_ns_ = r.lost_place_ns_ = r.deps_.attachment.clock();
+  r.began_ns_ = r.lost_place_ns_ = r.deps_.reader.now_ns();
   r.lacks_frames_ = r.only_finds_place_ = true;
   for (uint32_t i = 0; i < device::kMaxRiscs; ++i) r.before_.index[i] = r.core_.lanes[i].pos;
   return r;
@@ -28,13 +28,13 @@ Expected<CoreRecycle::Step> CoreRecycle::lose_place(std::string why) {
   report("no reading fits: " + why);
   why_ = std::move(why);
   lacks_frames_ = true;
-  lost_place_ns_ = deps_.attachment.clock();
+  lost_place_ns_ = deps_.reader.now_ns();
   phase_ = Phase::settle;
   return Step::going;
 }
 
 Expected<CoreRecycle::Step> CoreRecycle::not_found() {
-  if (deps_.attachment.clock() - lost_place_ns_ < deps_.limits.find_within_ns) return Step::going;
+  if (deps_.reader.now_ns() - lost_place_ns_ < deps_.limits.find_within_ns) return Step::going;
   return end(Step::surprise, why_);
 }
 
@@ -49,8 +49,8 @@ Expected<bool> CoreRecycle::read_on() {
     const uint32_t count = std::min(budget, end - from);
     if (count == 0) return false;
     std::vector<uint64_t> raw(count / 2);
-    const LogRead one{core_.core.bank, deps_.address(core_, find_risc_, from), raw};
-    if (const Access a = deps_.logs.read({&one, 1}); a != Access::ok) return failed(a);
+    if (const Access a = deps_.reader.log(core_.core, find_risc_, from, raw); a != Access::ok)
+      return failed(a);
     const auto* begin = reinterpret_cast<const uint32_t*>(raw.data());
     words.insert(words.end(), begin, begin + count);
     budget -= count;

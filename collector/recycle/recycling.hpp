@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collector/recycle/core_recycle.hpp"
+#include "driver_iface/index_writer.hpp"
 
 namespace ttc::collect {
 

@@ -37,6 +37,8 @@ class RingReading : tools::Format {
 
   virtual void saw_chunk(const shm::ChunkHeader&) {}  // shared_.chunk, decoded
   virtual void saw_marker(const SimMarker&) {}
+  // Lanes of several cores count on, one core's behind another's.
+  virtual uint32_t first_lane_of(card::Coord) const { return 0; }
   void loss(const shm::LossRecord&) override {}
 
   // Up to an end chunk that is published for this, so that the reader does not wait.
@@ -73,8 +75,8 @@ class RingReading : tools::Format {
                         std::back_inserter(missing));
     return missing;
   }
-  static bool covers(const shm::LossRecord& r, const SimMarker& m) {
-    return r.risc == m.risc && r.from_cycles < m.time &&
+  bool covers(const shm::LossRecord& r, const SimMarker& m) const {
+    return r.risc + first_lane_of({r.core_x, r.core_y}) == m.risc && r.from_cycles < m.time &&
            (r.to_cycles == shm::kOpenEnd || m.time < r.to_cycles);
   }
   bool inside_interval(const SimMarker& m) const {
@@ -91,7 +93,12 @@ class RingReading : tools::Format {
   void begin(const tools::Session&) override {}
   void frame(const tools::FrameEvents& f) override {
     for (const markers::Marker& m : f.markers) {
-      SimMarker d{m.time_cycles, f.risc, static_cast<uint32_t>(m.type), m.id, f.host_id, {0, 0}};
+      SimMarker d{m.time_cycles,
+                  f.risc + first_lane_of({f.core_x, f.core_y}),
+                  static_cast<uint32_t>(m.type),
+                  m.id,
+                  f.host_id,
+                  {0, 0}};
       if (m.type == markers::MarkerType::ts_data) d.data[0] = f.batch.payload(m.payload);
       delivered_.push_back(d);
       saw_marker(d);

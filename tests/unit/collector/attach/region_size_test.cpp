@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "collector/attach/card_access.hpp"
 #include "tests/support/fake_card.hpp"
 #include "tests/support/frames.hpp"
 
@@ -72,11 +73,13 @@ uint32_t learnt_of(uint32_t hint, uint32_t frames_landed, KnownMode mode = {}) {
   attachment.begun_cycles = kBegun;
   MemoryLogs logs(*attachment.layout, mode.is);
   BusyCard card;
+  CardAccess port(card, logs, attachment.clock, nullptr);
+  const CoreReader reader(port, attachment);
   RegionSize size(attachment, 0, 1, {hint});
   RegionSize::HostEnd landed;
   landed.fill(frames_landed * static_cast<uint32_t>(frame_at(kBegun, 0, 1, mode.is).size()));
   const device::Mode believed = mode.known ? mode.is : device::Mode::normal;
-  size.learn(card, logs, {}, {landed, landed, frames_landed, believed, mode.known, !mode.known});
+  size.learn(reader, {}, {landed, landed, frames_landed, believed, mode.known, !mode.known});
   return size.known() ? size.bytes() : 0;
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "collector/drain/drain.hpp"
-#include "tests/sim/macro_card.hpp"
+#include "tests/sim/macro_attachment.hpp"
 #include "tests/sim/ring_reading.hpp"
 
 namespace ttc::sim {
@@ -23,23 +23,7 @@ class LaunchesWithinAPoll : public MacroCard {
 
 class AccumulatingCore : public RingReading, public testing::Test {
  protected:
-  AccumulatingCore() : RingReading(ring()) {
-    attachment_.layout = &card_.layout();
-    attachment_.layout_given = attachment_.mode_given = true;
-    attachment_.mode = device::Mode::accumulate;
-    attachment_.placement = markers::placement_for("wormhole_b0");
-    attachment_.dram_base = MacroCard::kDramBase;
-    attachment_.core_count_per_dram = MacroCard::kCoresPerBank;
-    collect::AttachedCore core;
-    core.at = {1, 2};
-    core.flat_id = MacroCard::kFlatId;
-    core.control_address = MacroCard::kControlAddress;
-    core.buffer_address = card_.buffer_address();
-    attachment_.cores = {core};
-    attachment_.clock = [this] { return card_.now(); };
-    attachment_.begun_ns = attachment_.begun_cycles = card_.now();
-    options_.bytes_per_risc = 4 * MacroCard::kLogWords;
-  }
+  AccumulatingCore() : RingReading(ring()) { options_.bytes_per_risc = 4 * MacroCard::kLogWords; }
   void poll(collect::Drain& drain, int times) {
     for (int i = 0; i < times; ++i) {
       card_.pass(200'000);
@@ -55,7 +39,7 @@ class AccumulatingCore : public RingReading, public testing::Test {
   }
 
   LaunchesWithinAPoll card_{{4, device::Mode::accumulate, 60, false}};
-  collect::Attachment attachment_;
+  collect::Attachment attachment_ = attachment_of(card_);
   collect::DrainOptions options_;
 };
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "collector/drain/drain.hpp"
-#include "tests/sim/macro_card.hpp"
+#include "tests/sim/macro_attachment.hpp"
 #include "tests/sim/ring_reading.hpp"
 
 namespace ttc::sim {
@@ -12,19 +12,9 @@ namespace {
 class WaitingMarkers : public RingReading, public testing::Test {
  protected:
   WaitingMarkers() : RingReading(ring()) {
-    attachment_.layout = &card_.layout();
-    attachment_.layout_given = true;
-    attachment_.placement = markers::placement_for("wormhole_b0");
-    attachment_.dram_base = MacroCard::kDramBase;
-    attachment_.core_count_per_dram = MacroCard::kCoresPerBank;
-    collect::AttachedCore core;
-    core.at = {1, 2};
-    core.flat_id = MacroCard::kFlatId;
-    core.control_address = MacroCard::kControlAddress;
-    core.buffer_address = card_.buffer_address();
-    attachment_.cores = {core};
+    attachment_ = attachment_of(card_);
+    attachment_.mode_given = false;
     attachment_.clock = [this] { return now_ns_; };
-    attachment_.begun_ns = attachment_.begun_cycles = now_ns_;
     options_.bytes_per_risc = 4 * MacroCard::kLogWords;
     options_.report = [this](const std::string& sentence) { reported_.push_back(sentence); };
   }

@@ -1,0 +1,25 @@
+// What words of a buffer in L1 show, of firmware that keeps markers there. Pure.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "firmware_markers/device/format.hpp"
+
+namespace ttc::collect {
+
+// The word of a buffer where its first marker stands, behind ids and slots.
+inline constexpr uint32_t kFirstMarker = device::kFirstCustomWord;
+
+bool later(uint64_t a, uint64_t b);
+// What accumulating firmware stores first in a buffer, but padding: it has no payloads.
+bool begins_with_marker(std::span<const uint32_t> buffer);
+// Of a buffer that is long enough.
+uint64_t first_marker_time(std::span<const uint32_t> buffer);
+bool same_first_marker(std::span<const uint32_t> a, std::span<const uint32_t> b);
+// The time of the last marker in a buffer or frame, slots included.
+uint64_t last_marker_time(std::span<const uint32_t> buffer);
+// Of a buffer that begins with a marker: up to its last one in ascending order, and not beyond `latest`. Behind that are words of
+// before.
+std::span<const uint32_t> ascending(std::span<const uint32_t> buffer, uint64_t latest);
+
+}  // namespace ttc::collect

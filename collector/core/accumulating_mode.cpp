@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <utility>
+
+#include "collector/continuity/l1_words.hpp"
+#include "collector/core/canaries.hpp"
+#include "collector/core/firmware_mode.hpp"
+
+namespace ttc::collect {
+namespace {
+
+using card::Access;
+
+// A push begins so long after the last marker that it takes: BRISC starts it at the end of the launch, before anything else.
+constexpr int64_t kPushFollowsCycles = 20'000;
+
+}  // namespace
+
+// Firmware that has pushed nothing yet. A push moves the index before it clears DEVICE_END, and the index is read after DEVICE_END.
+bool AccumulatingMode::shows_reset(const ControlSample& snap) const {
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
+    if (snap.stored[r] < core.seen.stored[r] && snap.host_end[r] == 0 && snap.run_counter == 0) return true;
+  return false;
+}
+
+// A push takes what accumulated, from the first marker on. A frame up to `until` that begins with another one has a host reset in
+// front of it.
+std::optional<Proof> AccumulatingMode::frame_joins(uint32_t risc, std::span<const uint32_t> frame,
+                                                   uint64_t until) {
+  LaneState& lane = core.lanes[risc];
+  if (lane.l1.canary != 0 && later(lane.l1.canary, until))  // it was pushed before that buffer was begun
+    return prove_l1_tail({.nothing_before = true});
+  const std::optional<Proof> follows = joins(risc, frame);
+  lane.l1.take_push(until);
+  return follows;
+}
+
+// No counter shows a host reset: are the buffers still those of before? Every launch ends with BRISC's part, so while that stands
+// the others are read only where their first marker is not known yet.
+card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSample& snap) {
+  const bool pushed = snap.run_counter != core.seen.run_counter;
+  const bool all = pushed || snap.stored[0] != core.seen.stored[0];
+  for (uint32_t r = 0; r < core.tile.riscs; ++r) {
+    LaneState& lane = core.lanes[r];
+    if (snap.host_end[r] > lane.cursor) continue;  // the frame that was pushed shows it
+    // A push clears DEVICE_END and counts. In the middle of a launch a reset clears that of the lanes that have ended, and the
+    // launch may go on to push the others.
+    const bool cleared = snap.stored[r] < core.seen.stored[r] && snap.host_end[r] <= core.seen.host_end[r];
+    if (cleared && !pushed) return L1Check::reset;
+    if (cleared || (pushed && lane.l1.unchecked && snap.stored[r] <= kFirstMarker)) {
+      if (const Access a = take_tail(r); a != Access::ok) return card::failed(a);
+      continue;
+    }
+    if (!may_have_stored(r)) lane.l1.unchecked = false;
+    if (!lane.l1.unchecked && (snap.stored[r] <= kFirstMarker || (r != 0 && !all && lane.l1.canary != 0)))
+      continue;
+    const auto buffer = reader.first_marker(core.tile, r);
+    if (!buffer) return card::failed(buffer.error());
+    const uint64_t first = first_marker_time(*buffer);
+    // Where DEVICE_END is 0 and nothing was pushed, a host reset has cleared it.
+    const bool holds = holds_marker(*buffer);
+    const bool delivered = !holds || !later(first, known_until(r));
+    if (delivered || first == lane.l1.canary) lane.l1.unchecked = false;
+    if (!holds || first == lane.l1.canary) continue;
+    const bool begun = lane.l1.canary == 0 && snap.stored[r] != 0 && joins(r, *buffer).has_value();
+    const bool stands = pushed || begun || (delivered && lane.l1.canary == 0);
+    if (!stands)
+      if (const auto why = why_restarted(r, snap); !why || *why != L1Check::stands) return why;
+    if (snap.stored[r] > kFirstMarker) begins(r, *buffer);
+  }
+  return L1Check::stands;
+}
+
+// A buffer was restarted, and the sample, which was read before it, shows no push. Either a host reset did it, or a push since the
+// sample, which the counters show now: then nothing is concluded, and the core is polled again. Or the lane's buffer was empty, and a
+// poll came late: then intact canaries in the log, read when what the indices announce has landed, show that no reset passed.
+card::Expected<FirmwareMode::L1Check> AccumulatingMode::why_restarted(uint32_t risc,
+                                                                      const ControlSample& snap) {
+  const LaneState& lane = core.lanes[risc];
+  const auto now = sample();
+  if (!now) return card::failed(now.error());
+  if (now->only_grown_since(snap)) return L1Check::moved_on;
+  const bool was_empty = lane.l1.canary == 0 && !lane.canary.none();
+  if (!was_empty || now->host_end != snap.host_end || now->run_counter != snap.run_counter)
+    return L1Check::reset;
+  if (const Access a = wait_until_landed(); a != Access::ok) return card::failed(a);
+  const auto same_epoch = Canaries(*this).stand(true);
+  if (!same_epoch) return card::failed(same_epoch.error());
+  if (!*same_epoch) return L1Check::reset;
+  for (LaneState& each : core.lanes) each.l1.unchecked = false;
+  return L1Check::stands;
+}
+
+Access AccumulatingMode::keep_copies(uint64_t now_ns) {
+  if (!copy_is_due(now_ns)) return Access::ok;
+  const auto before = reader.vector(core.tile);
+  if (!before) return before.error();
+  std::array<std::vector<uint32_t>, device::kMaxRiscs> buffers;
+  for (uint32_t r = 0; r < core.tile.riscs; ++r) {
+    const uint32_t end = before->device_end[r];
+    const bool grown = end != core.lanes[r].l1.rest.size() || before->run_counter != core.l1_copy.runs;
+    if (end < kFirstMarker || !grown) continue;
+    auto buffer = reader.buffer(core.tile, r);
+    if (!buffer) return buffer.error();
+    buffers[r] = std::move(*buffer);
+  }
+  const auto after = reader.vector(core.tile);
+  if (!after) return after.error();
+  if (!nothing_moved(*before, *after)) return Access::ok;  // a later visit comes when it is quieter
+  core.l1_copy.runs = before->run_counter;
+  for (uint32_t r = 0; r < core.tile.riscs; ++r) {
+    std::vector<uint32_t>& buffer = buffers[r];
+    if (buffer.empty() || !markers::l1_holds_more(*before, r, mode(), buffer)) continue;
+    // Frames that wait in the log come first: readers drop what is older than what they have.
+    if (before->host_end[r] > core.lanes[r].cursor) continue;
+    buffer.resize(markers::l1_words(*before, r, dev.attachment.layout->format, buffer));
+    if (!holds_marker(buffer)) continue;
+    begins(r, buffer);
+    core.lanes[r].l1.rest = std::move(buffer);
+  }
+  return Access::ok;
+}
+
+// After a host reset the words stay in L1 until the firmware begins again. Delivers them; afterwards nothing that the lane stored
+// before the reset is missing but what an interval holds.
+Access AccumulatingMode::take_tail(uint32_t risc) {
+  LaneState& lane = core.lanes[risc];
+  const auto read = reader.buffer(core.tile, risc);
+  if (!read) return read.error();
+  const std::span<const uint32_t> now(*read);
+  const std::vector<uint32_t> copy = std::exchange(lane.l1.rest, {});
+  const uint64_t canary = lane.l1.canary;
+  const auto content = holds_marker(now) ? ascending(now, ceiling().time) : std::span<const uint32_t>();
+  const uint64_t first = content.empty() ? 0 : first_marker_time(content);
+  const std::optional<Proof> follows = joins(risc, content);
+  // The zones of a push are in BRISC's slots alone, until the next push takes them, or the first launch after a reset clears them.
+  const uint64_t complete = known_until(risc);
+  const uint64_t slot_time = markers::marker_time(now[device::kFwStartWord], now[device::kFwStartWord + 1]);
+  const bool of_last_push = !markers::is_blank(now[device::kFwStartWord]) &&
+                            markers::clock_difference(slot_time, complete) < kPushFollowsCycles;
+  if (risc == 0 && core.rewind.pending())
+    core.account.keep(
+        risc, prove_push_zones({.no_push = core.seen.run_counter == 0, .slots_hold_it = of_last_push}));
+  const bool same_buffer = first == canary;
+  if (canary != 0 && !same_buffer) publish_rest(risc, copy, lane.l1.joins);
+  // Where it was restarted, what was stored behind the copy is gone.
+  core.account.keep(risc, prove_l1_tail({.begins_with_canary = same_buffer, .nothing_before = canary == 0}));
+  publish_rest(risc, {content.begin(), content.end()}, follows);
+  lane.l1.clear_known();
+  return Access::ok;
+}
+
+// Of the lanes that are not in `but`.
+Access AccumulatingMode::take_tails(uint32_t but) {
+  for (uint32_t r = 0; r < core.tile.riscs; ++r)
+    if (!(but >> r & 1) && may_have_stored(r))
+      if (const Access a = take_tail(r); a != Access::ok) return a;
+  return Access::ok;
+}
+
+Access AccumulatingMode::take_at_reset(const ControlSample& snap, const Across& across) {
+  uint32_t pushed = 0;  // bit r: a push of lane r has taken its buffer to the log of the epoch that begins
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) {
+    core.account.keep(r, across[r]);
+    pushed |= uint32_t{snap.host_end[r] != 0} << r;
+  }
+  // The zones of the old epoch's last push were in slots that the new epoch may have cleared.
+  if (pushed & 1) core.account.keep(0, prove_push_zones({.no_push = core.seen.run_counter == 0}));
+  if (const Access a = take_tails(pushed); a != Access::ok) return a;
+  for (uint32_t r = 0; r < device::kMaxRiscs; ++r) core.across[r]->evidence.l1_shows_end = !(pushed >> r & 1);
+  return Access::ok;
+}
+
+Access AccumulatingMode::take_rest() {
+  core.l1_copy.kept_ns = 0;
+  if (const Access a = keep_copies(~uint64_t{0}); a != Access::ok) return a;
+  return take_tails(0);
+}
+
+void AccumulatingMode::publish_copies() {
+  for (uint32_t r = 0; r < core.tile.riscs; ++r)
+    publish_rest(r, core.lanes[r].l1.rest, core.lanes[r].l1.joins);
+}
+
+}  // namespace ttc::collect

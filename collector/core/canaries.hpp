@@ -1,0 +1,16 @@
+// The words just before the cursors, read again: while they stand, no later epoch has come that far.
+#pragma once
+#include "collector/core/core_part.hpp"
+
+namespace ttc::collect {
+
+class Canaries : CorePart {
+ public:
+  explicit Canaries(const CorePart& part) : CorePart(part) {}
+
+  // Of one lane, or of all. True where no lane has one.
+  card::Expected<bool> stand(bool all);
+  card::Expected<bool> stands_at_cursor(uint32_t risc) const;
+};
+
+}  // namespace ttc::collect

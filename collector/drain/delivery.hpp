@@ -1,0 +1,38 @@
+// From announced words to a published chunk: fetched in one go, verified frame by frame, published or left for the next visit.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "collector/core/core_part.hpp"
+
+namespace ttc::collect {
+
+class Delivery : CorePart {
+ public:
+  explicit Delivery(const CorePart& part) : CorePart(part) {}
+
+  card::Access deliver(const ControlSample& snap, uint64_t now_ns);
+
+ private:
+  static constexpr uint32_t kHeadWords = 4;  // of a frame: sentinel, identity, host id
+
+  // New words of one lane, in the claimed slot.
+  struct Fetched {
+    LaneState* lane;
+    uint32_t risc;
+    uint32_t lead;  // words of the canary in front
+    uint32_t words;
+    uint32_t ahead;        // words behind them in the same line: where the next frame will begin
+    bool cut;              // the log goes on behind
+    uint32_t data_offset;  // of the first new word, from the chunk's start
+  };
+  std::vector<Fetched> plan(const ControlSample& snap, uint64_t& bytes) const;
+  card::Expected<bool> same_epoch(const ControlSample& snap, std::span<const Fetched> fetched,
+                                  const uint64_t* slot, bool interrupted);
+  void accept(const Fetched& f, const uint64_t* slot, const ControlSample& snap, uint64_t now_ns,
+              const Proof& joined, std::vector<Publisher::Span>& spans);
+  bool settled(LaneState& lane, std::span<const uint32_t> words, uint64_t read_since_ns);
+  void give_up(const Fetched& f, std::span<const uint32_t> words);
+};
+
+}  // namespace ttc::collect
