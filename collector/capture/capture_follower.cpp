@@ -1,5 +1,3 @@
-#include "ttcollect/capture_reader.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "collector/capture/capture_file.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {
 namespace {

@@ -11,10 +11,10 @@
 #include "tools/report/page/html_page.hpp"
 #include "tools/report/text/text_table.hpp"
 #include "tools/report/zones/zone_keeper.hpp"
-#include "tools/viewers/host/host_bars.hpp"
 #include "tools/ttreport/html_cards.hpp"
 #include "tools/ttreport/html_timeline.hpp"
 #include "tools/ttreport/options.hpp"
+#include "tools/viewers/host/host_bars.hpp"
 
 namespace ttc::tools {
 namespace {

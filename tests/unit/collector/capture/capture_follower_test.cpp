@@ -1,11 +1,10 @@
 // A capture that grows under its reader, cut at any byte.
-#include "ttcollect/capture_reader.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/support/capture_blocks.hpp"
+#include "ttcollect/capture_reader.hpp"
 
 namespace ttc::collect {
 namespace {
