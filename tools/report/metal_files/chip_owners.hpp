@@ -1,4 +1,4 @@
-// Which process of a workload had a chip, moment by moment. Call counts of ops begin anew in each process, so that launches of several
+// Which process of a workload had a chip, moment by moment. Call counts of ops begin again in each process, so that launches of several
 // processes on one chip have the same number. A chip has one process at a time (UMD's lock CHIP_IN_USE), and a process describes its
 // ops while it has the chip: one process follows the other between the last op of the one and the first op of the other.
 #pragma once

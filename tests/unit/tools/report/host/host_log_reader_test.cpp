@@ -155,7 +155,7 @@ TEST(HostLogReader, processes_with_chips_of_their_own_have_these) {
     chips.push_back(*j.op.device);
   EXPECT_EQ(chips, (std::vector<uint32_t>{3, 4}));
   EXPECT_EQ(summary.without_device + summary.without_host + summary.of_any_process, 0u);
-  EXPECT_EQ(log.processes.at(1), "71 p");
+  EXPECT_EQ(log.processes.at(1), "101 p");
 }
 
 }  // namespace
