@@ -400,7 +400,7 @@ class Server:
         """Zones of lanes as (lane name, name, begin, end, depth, source, function, text or context)."""
         out = []
         for thread, location, begin, end, depth, text in self.zones:
-            if not self.is_lane(thread):
+            if not self.is_lane(thread) or self.locations[location] is None:    # the answer is under way
                 continue
             name, function, file, line, _ = self.locations[location]
             out.append((self.threads[thread].name, self.strings[name], begin, end, depth,
