@@ -78,7 +78,7 @@ def from_now():
     (now, _, now_err), (late, _, late_err) = map(h.finish, readers)
     h.check(late == 6 and "had been overwritten" in late_err, f"without --from-now: {late} {late_err}")
     # A reader that falls behind on a busy machine misses chunks, and says that; the beginning it did not ask for.
-    h.check(now == 0 or "missed while reading" in now_err, f"--from-now: {now} {now_err}")
+    h.check(now == 0 or now == 6 and ("missed while reading" in now_err or "was too slow" in now_err), f"--from-now: {now} {now_err}")
     h.check("had been overwritten" not in now_err, f"--from-now: {now_err}")
     h.check(set(h.rows(outputs[0])) <= set(h.rows(run.truth)), "rows were invented")
     for words, flags in (("add --follow", ["--from", "live:x", "--from-now"]),

@@ -67,17 +67,17 @@ def rows_of_database(path):
 
 def exports():
     ttc, other = capture(), capture(60, "--pace", "--perf-counters", "--noc-events", 20)
-    sizes = {}
+    sizes = {}    # of the whole one: what of the other is left depends on how much of its ring was lapped
     for kind in written_formats():
         output = h.work("out." + kind)
         if kind == "sqlite":
             same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, of=lambda _, path=output: rows_of_database(path))
             continue
         # Where the ring was lapped between any two programs' ends no program is whole, and there is no line of one.
-        sizes[kind] = len(same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, may_be_empty=kind == "ops-json"))
+        same_for_all(kind, output, "ttexport", "--from", ttc, "--format", kind, "-o", output, may_be_empty=kind == "ops-json")
     output = h.work("out.paced")
     for kind in ("ops-json", "perfetto", "chrome", "svg", "device-csv"):
-        same_for_all(kind + " of a whole capture with events", output, "ttexport", "--from", other, "--format", kind, "-o", output)
+        sizes[kind] = len(same_for_all(kind + " of a whole capture with events", output, "ttexport", "--from", other, "--format", kind, "-o", output))
     h.check(sizes["device-csv"] > 100_000 and sizes["perfetto"] > 100_000, f"the capture has next to nothing: {sizes}")
     output = h.work("out")
     for what, arguments in {

@@ -111,7 +111,7 @@ class Format {
   // What is written of a lane's frames depends on no other lane's frames; of other calls only begin() writes anything.
   virtual bool lanes_are_apart() const { return false; }
   // Before names and clock models that frames so far refer to change: a format that has put frames off takes them now.
-  virtual void settle() {}
+  virtual void catch_up() {}
   virtual void end() = 0;
   // For a file beside the output, where the output's own readers have no place for losses. Empty: it has one.
   virtual std::string losses_beside(std::span<const shm::LossRecord>) const { return {}; }

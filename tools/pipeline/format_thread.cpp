@@ -126,7 +126,7 @@ void FormatThread::hand_over() {
   changed_.notify_all();
 }
 
-void FormatThread::settle() {
+void FormatThread::catch_up() {
   hand_over();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return failure_ || ready_.empty(); });
@@ -169,19 +169,19 @@ void FormatThread::host(std::span<const uint64_t> chunk) {
 }
 
 void FormatThread::begin(const Session& session) {
-  settle();
+  catch_up();
   format_.begin(session);
 }
 void FormatThread::names_changed() {
-  settle();
+  catch_up();
   format_.names_changed();
 }
 void FormatThread::clock(uint32_t chip, const collect::ClockMap& map) {
-  settle();
+  catch_up();
   format_.clock(chip, map);
 }
 void FormatThread::end() {
-  settle();
+  catch_up();
   format_.end();
 }
 

@@ -3,10 +3,10 @@
 //
 //   pipeline's thread             batches                     format's thread
 //   frame, loss, telemetry, host  -> kept, at most kDepth ->  the same calls
-//   settle, begin, clock,         waits until all of them     idle meanwhile: the call is made on the pipeline's
+//   catch_up, begin, clock,         waits until all of them     idle meanwhile: the call is made on the pipeline's
 //   names_changed, end            are done                    thread
 //
-// Names and clock models are the pipeline's and change in place: it calls settle() before it changes them. Memory: kDepth batches of
+// Names and clock models are the pipeline's and change in place: it calls catch_up() before it changes them. Memory: kDepth batches of
 // kBatchMarkers markers, or of one frame or chunk that is larger. What the format throws is thrown again by the next call.
 #pragma once
 #include <condition_variable>
@@ -37,7 +37,7 @@ class FormatThread : public Format {
   void clock(uint32_t chip, const collect::ClockMap& map) override;
   void telemetry(uint32_t chip, const shm::TelemetryRecord& record) override;
   void host(std::span<const uint64_t> chunk) override;
-  void settle() override;
+  void catch_up() override;
   void end() override;
   std::string losses_beside(std::span<const shm::LossRecord> losses) const override {
     return format_.losses_beside(losses);

@@ -50,7 +50,7 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       s.times.wait(chunk);
       return release(s, format, false);
     case ChunkKind::clock:
-      format.settle();
+      format.catch_up();
       if (std::string why = s.times.take_clock(body); !why.empty()) {
         complaint_ = std::move(why);
         return;
@@ -63,13 +63,13 @@ void Pipeline::push(std::span<const uint64_t> chunk, Format& format) {
       return format.telemetry(s.chip, record);
     }
     case ChunkKind::clock_domains:
-      format.settle();
+      format.catch_up();
       if (std::string why = s.times.take_domains(body); !why.empty()) complaint_ = std::move(why);
       return;
     case ChunkKind::names: {
       Workload& w = s.named ? *s.named : s.workloads.begin()->second;
       const size_t before = w.names.size();
-      format.settle();
+      format.catch_up();
       std::string_view text(body.data(), body.size());
       for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
         w.names.add_zone_string(text.substr(0, end));
@@ -238,7 +238,7 @@ void Pipeline::session(const shm::ChunkHeader& h, std::span<const char> text, Fo
   s.compute_cores = compute_cores_in(j);
   s.environment = environment_in(j);
   s.clock_model = !j.contains("clock_model") || j["clock_model"] != false;
-  format.settle();
+  format.catch_up();
   SessionState& state = sessions_.try_emplace(h.session, date_).first->second;
   state.chip = s.chip;
   const bool known = std::exchange(state.described, true);

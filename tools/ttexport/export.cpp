@@ -129,7 +129,7 @@ class Export {
     if (source_->broke_off()) pipeline_.broke_off();
     if (shards_) shards_->finish();
     pipeline_.finish(end_of_pipeline());
-    end_of_pipeline().settle();
+    end_of_pipeline().catch_up();
     frames_.play_beside(pipeline_, host_clock().has_value(), logs_, *format_);
     format_->end();
     commit();
@@ -162,7 +162,7 @@ class Export {
   // Nothing that was pushed is on its way to the output any more.
   void settle() {
     if (shards_) shards_->settle();
-    end_of_pipeline().settle();
+    end_of_pipeline().catch_up();
   }
 
   Format& end_of_pipeline() { return threaded_ ? *threaded_ : *format_; }

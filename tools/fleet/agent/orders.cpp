@@ -37,8 +37,7 @@ Orders::Orders(Bus& bus, const ClockKeeper& clock, Place place, std::function<Ag
       place_(std::move(place)),
       state_(std::move(state)),
       dumps_(place_.directory + "/dumps", place_.live_names),
-      triggers_(Triggers::kMinuteNs, std::move(name_of)),
-      thread_([this] { run(); }) {
+      triggers_(Triggers::kMinuteNs, std::move(name_of)) {
   const Identity& who = place_.who;
   bus.subscribe(job_subject(who.cluster, who.job), [this](const Message& m) { take(m); });
   bus.subscribe(command_subject(who), [this](const Message& m) { take(m); });
@@ -52,6 +51,7 @@ Orders::Orders(Bus& bus, const ClockKeeper& clock, Place place, std::function<Ag
     }
     if (why) fired(*why);
   });
+  thread_ = std::thread([this] { run(); });  // last: nothing behind it throws
 }
 
 Orders::~Orders() {

@@ -74,7 +74,7 @@ void call(Format& format, uint64_t seed, size_t calls) {
   for (size_t i = 0; i < calls; ++i) {
     const uint64_t kind = dice() % 100;
     if (kind == 0) {
-      format.settle();
+      format.catch_up();
       names.add_zone_string("Z" + std::to_string(i) + ",a.cpp,1,KERNEL_PROFILER");
       format.names_changed();
     } else if (kind == 1) {
@@ -85,7 +85,7 @@ void call(Format& format, uint64_t seed, size_t calls) {
       words.assign(dice() % 50, i);
       format.host(words);
     } else if (kind == 4) {
-      format.settle();
+      format.catch_up();
       format.clock(2, map);
     } else {
       markers.clear(), payloads.clear(), times.clear(), semantics.clear();
@@ -139,7 +139,7 @@ TEST(FormatThread, what_the_format_throws_is_thrown_to_its_caller) {
   Refusing format;
   FormatThread thread(format);
   EXPECT_THROW(call(thread, 1, 100), std::runtime_error);
-  EXPECT_THROW(thread.settle(), std::runtime_error) << "for good";
+  EXPECT_THROW(thread.catch_up(), std::runtime_error) << "for good";
   EXPECT_EQ(format.text.find("end"), std::string::npos);
 }
 
@@ -166,7 +166,7 @@ TEST(FormatThread, no_more_waits_than_some_batches) {
     markers::ZoneNames names;
     for (; called < kFrames; ++called)
       thread.frame({1, 2, 3, markers::CoreKind::tensix, device::Mode::normal, 4, 5, 6, markers, none, names});
-    thread.settle();
+    thread.catch_up();
   });
   // Long enough for a caller that nothing stops to be through with all of them.
   size_t before = 0;
