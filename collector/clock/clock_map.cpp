@@ -73,13 +73,15 @@ uint64_t sum_of(uint64_t a, uint64_t b) {
 }
 
 // By how many host ticks the counter can have gone from one number of the segment to another in more or less time than the
-// segment says.
+// segment says. None: the segment has no figure of that, or one that says nothing.
 std::optional<uint64_t> drift_of(const ClockSegment& s, uint64_t from, uint64_t to) {
   const std::optional<double> share = pace_error(s);
   if (!share) return std::nullopt;
   const double ticks =
       static_cast<double>(s.host_to - s.host_from) / static_cast<double>(s.to_cycles - s.from_cycles);
-  return static_cast<uint64_t>(std::ceil(static_cast<double>(to - from) * ticks * *share));
+  const double drift = std::ceil(static_cast<double>(to - from) * ticks * *share);
+  if (!(drift <= static_cast<double>(kWidestSpread))) return std::nullopt;
+  return static_cast<uint64_t>(drift);
 }
 
 }  // namespace

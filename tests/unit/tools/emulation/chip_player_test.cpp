@@ -77,7 +77,7 @@ TEST_F(ChipPlayers, ethernet_cores_are_delayed_and_the_next_program_waits_for_th
   WorkloadOptions work = watched({{"TT_METAL_WATCHER_DEBUG_DELAY", "0"}});
   play(work);
   const uint64_t without = player->simulated_cycles();
-  const watcher::DelayRecord& record = *work.watcher->active_ethernet;
+  const watcher::DelayRecord record = *work.watcher->active_ethernet;
   const card::Coord first = world.ethernet()[0].at, second = world.ethernet()[1].at;
   record.write(card, first, {1, 0, 1});
   record.write(card, second, {0, 2, 0});  // ERISC1, which runs nothing
