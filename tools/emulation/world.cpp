@@ -15,7 +15,6 @@ constexpr uint64_t kPollsToAttach = 64;  // an observer reads a vector some doze
 constexpr uint64_t kStepsToPush = 8;     // of the firmware, from an index to its words
 // Contradictions.
 constexpr uint64_t kSlowResetNs = 700'000;
-constexpr uint64_t kSplitNs = 300'000;
 constexpr uint64_t kIndexBehindNs = 200'000;
 constexpr uint64_t kOverwriteEvery = 16;
 
@@ -201,7 +200,7 @@ void World::post(const WorldCore& core, uint32_t risc, uint64_t in_bank, std::ve
     Posted odd = p;
     odd.odd_words_alone = true;
     land(odd);
-    posted_.emplace(landing_due(core.flat_id, risc) + kSplitNs, std::move(p));
+    posted_.emplace(landing_due(core.flat_id, risc) + options_.split_ns, std::move(p));
   } else if (options_.landing_ns == 0 && !options_.faults.late_landing.on)
     land(p);
   else

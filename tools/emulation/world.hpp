@@ -20,9 +20,10 @@ struct WorldOptions {
   const markers::Mailbox* mailbox = nullptr;  // null: the newest
   device::Mode mode = device::Mode::normal;
   uint32_t bytes_per_risc = 48000;
-  unsigned ethernet = 0;       // so many Ethernet tiles run kernels as active ones,
-  unsigned idle_ethernet = 0;  // and so many more as idle ones; the others are active and run nothing
-  uint64_t landing_ns = 0;     // how long a posted write is under way
+  unsigned ethernet = 0;        // so many Ethernet tiles run kernels as active ones,
+  unsigned idle_ethernet = 0;   // and so many more as idle ones; the others are active and run nothing
+  uint64_t landing_ns = 0;      // how long a posted write is under way
+  uint64_t split_ns = 300'000;  // and how much longer its second half, where words of markers land apart
   bool pace = false;
   bool virtual_time = false;  // as the card's
   WorkloadFaults faults;
