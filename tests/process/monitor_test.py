@@ -127,7 +127,8 @@ def ends():
 
 
 def plain():
-    name, emulator, collector = card()
+    # The workload waits for the collector: what a host read fetched before it came would be a loss.
+    name, emulator, collector = card("--wait-observer")
     live = "emu-" + name
     for variables in ({}, {"COLUMNS": "40"}):
         os.environ.update(variables)
