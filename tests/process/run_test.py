@@ -191,7 +191,7 @@ def watched():
                                      options=["-q", "--watch-stderr"]))
     check(code == 0 and "nothing that is known" in err and err.count("Profiler unavailable") == 2, f"a text in two parts: {err!r}")
     code, _, err = finish(run_around("sh", "-c", "echo all is well >&2", options=["-q", "--watch-stderr"]))
-    check(code == 0 and "the workload said" not in err, f"nothing was known: {err!r}")
+    check(code == 0 and "the workload printed" not in err, f"nothing was known: {err!r}")
     process = run_around("sh", "-c", "echo ready; read line; echo after >&2 && echo wrote", options=["-q", "--watch-stderr"], stdin=subprocess.PIPE)
     check(next_line(process.stdout) == "ready\n", "the workload did not start")
     process.kill()
