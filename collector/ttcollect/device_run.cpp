@@ -51,7 +51,7 @@ DeviceRun::DeviceRun(const RunOptions& options, ChosenDevice device, const Halt&
 void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   if (options_.real_time) memory_lock_ = lock_memory();
-  std::string unused;  // a plain loop is never refused
+  std::string unused;                                                  // a plain loop is never refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
   std::string reported;
   for (uint64_t step = kFirstStep;;) {
