@@ -340,13 +340,13 @@ std::vector<Assumption> driver_rows() {
       {Id::aiclk,
        "aiclk",
        kDriver,
-       "the card says at which clock its tiles run, within 2 %",
+       "the card reports the clock of its tiles, within 2 %",
        "2 %",
        "driver_iface/include/driver_iface/card.hpp, Telemetry",
        "comparisons with the measured clock",
        1,
        1,
-       "the card says nothing of its clock, or the clock changed all the time",
+       "the card reports no clock, or the clock changed all the time",
        {Id::clock_forward, Id::clock_limit, Id::one_change, Id::one_pll, Id::reset_cuts}},
   };
 }
