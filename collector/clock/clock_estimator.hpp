@@ -87,7 +87,7 @@ class ClockEstimator {
     std::array<ClockRead, kMostReads + 1> reads;  // before == 0: only an upper limit (seen())
     size_t count = 0;
     ClockRead best;             // the tightest
-    HostTime showed_since = 0;  // a later read still showed best.cycles: the counter has stopped; 0: it has not
+    HostTime showed_since = 0;  // a later read still showed best.cycles: the counter has stopped; 0: no stop
     // best.cycles + 1 was not reached before, by this read and all of the era's before at the largest frequency.
     HostTime not_over_before = 0;
     double usual_ns = 0;  // width of reads up to this one, their median
