@@ -94,13 +94,13 @@ std::optional<Proof> prove_first_frame(const FirstFrame&);
 // No frame of the epoch was delivered, and other words are where its first frame was expected.
 struct UnsettledWords {
   bool first_seen = false;  // nothing stood there before, or nothing is known of the lane
-  bool not_later = false;   // they hold no launch that is later than the one seen before
+  bool not_later = false;   // they hold no launch that is later than the one read before
 };
 std::optional<Proof> prove_no_launch_between(const UnsettledWords&);
 
 // The runs that a core has counted against BRISC's frames.
 struct CountedRuns {
-  bool all_came = false;        // or their frames stand in the log
+  bool all_came = false;        // or their frames are in the log
   bool may_still_come = false;  // a frame may be about to land
   bool dropped = false;         // the card had no room for them: another interval holds them
   bool known = false;           // they were found missing by an earlier poll
@@ -119,7 +119,7 @@ std::optional<Proof> prove_quiet(const QuietCore&);
 
 // Frames that recycling took from a lane's old place and from its new front (recycle_resolve.hpp).
 struct RecycledLap {
-  bool resolved = false;  // the verdict says where the lane goes on, and each frame follows the one before it
+  bool resolved = false;  // the verdict has the lane's new place, and each frame follows the one before it
 };
 std::optional<Proof> prove_recycled(const RecycledLap&);
 
@@ -132,7 +132,7 @@ std::optional<Proof> prove_same_place(const PlaceFound&);
 
 // Markers of a buffer in L1 that no log holds yet.
 struct L1Tail {
-  bool begins_with_canary = false;  // its first marker is the one that was seen when the buffer was begun
+  bool begins_with_canary = false;  // its first marker is the one that was read when the buffer was begun
   bool nothing_before =
       false;  // its first marker was delivered; or the lane had none, and was polled in time until it came
   bool behind_last_push = false;  // it was begun behind the push that was delivered last

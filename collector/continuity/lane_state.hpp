@@ -115,7 +115,7 @@ struct LaneState {
   L1Buffer l1;
   uint32_t chain_end = 0;      // behind what a recovery has taken that is not finished yet
   bool first_of_epoch = true;  // the next fresh frame is the first of its epoch
-  uint64_t entered_until = 0;  // end of that frame's launch, until it was judged or more came
+  uint64_t entered_until = 0;  // end of that frame's launch, until it was checked or more came
   Lap lap;
 
   // Everything behind the cursor is unknown.

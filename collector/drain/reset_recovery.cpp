@@ -75,7 +75,7 @@ Access ResetRecovery::take_what_was_reset(const ControlSample& snap) {
   return Access::ok;
 }
 
-// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the reset, lanes that do not
+// The end of a launch pushes every RISC's frame. Where some came back that had not been read before the reset, lanes that do not
 // reach the same launch may lack theirs: a sentinel was damaged, or the new epoch has overwritten it.
 const LaneState* ResetRecovery::furthest_recovered() const {
   const LaneState* furthest = nullptr;

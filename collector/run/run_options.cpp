@@ -53,9 +53,9 @@ RunCommand::RunCommand(CLI::App& app)
       typed_(std::make_unique<Typed>()) {
   typed_->request.switches.resize(switch_variables().size());
   add_options();
-  CLI::Option* text = mark_->add_option("text", typed_->mark, "what it says");
+  CLI::Option* text = mark_->add_option("text", typed_->mark, "the text of the mark");
   mark_->add_flag("--start", typed_->start, "collecting starts, of a run with --paused")->excludes(text);
-  mark_->add_flag("--stop", typed_->stop, "collecting stops; the workload goes on")
+  mark_->add_flag("--stop", typed_->stop, "collecting stops; the workload continues")
       ->excludes(text)
       ->excludes("--start");
   mark_->add_option("--run", typed_->marked_run,
@@ -76,7 +76,7 @@ void RunCommand::add_options() {
   c.add_option("--collector", r.collector_options,
                "'OPTIONS' of ttcollect for the collector, as '--ring 64MiB'");
   c.add_flag("-r", typed_->ignored, "make the report: always done");
-  c.add_flag("-v", r.verbose, "show what collector and report say");
+  c.add_flag("-v", r.verbose, "show the messages of collector and report");
   c.add_flag("-q,--quiet", r.quiet, "print no variables, no progress");
   c.add_option("-t,--port", typed_->port, "taken and not needed: every process has a port of its own");
   c.add_option("-m", r.module, "MODULE: run a Python module, with CMD as its arguments");

@@ -247,7 +247,7 @@ class RunSession {
     stopped_ = true;
     const std::string steps = stepped ? std::to_string(request_.steps) + " steps have ended; " : "";
     if (collector_)
-      say(steps + "collecting ends, the workload goes on");
+      say(steps + "collecting ends, the workload continues");
     else if (!request_.no_device)
       say(steps + "collecting was stopped before it started, and does not start any more");
     if (collector_) collector_->ask_to_end();
@@ -298,7 +298,7 @@ class RunSession {
     std::string pids;
     for (const pid_t pid : Workload::left(others())) pids += " " + std::to_string(pid);
     if (!pids.empty())
-      say("the workload's first process has ended; collecting goes on until these have, too:" + pids +
+      say("the workload's first process has ended; collecting continues until these have, too:" + pids +
           " (a signal to process " + std::to_string(getpid()) + " ends the waiting)");
   }
 

@@ -64,7 +64,7 @@ void FrequencyWatch::aiclk(uint32_t mhz) {
 void FrequencyWatch::compare_aiclk(double hz, double seconds) {
   if (mhz_ == 0 || !mhz_steady_ || seconds * 1e9 < static_cast<double>(kLongNs)) return;
   const double off = hz / 1e6 / mhz_ - 1;
-  const std::string seen = text_of("%.2f MHz measured, %.0f MHz said", hz / 1e6, mhz_);
+  const std::string seen = text_of("%.2f MHz measured, %.0f MHz reported", hz / 1e6, mhz_);
   if (std::abs(off) <= kAiclkTolerance)
     tallies_.agrees(Id::aiclk), tallies_.describe(Id::aiclk, seen);
   else

@@ -140,12 +140,12 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   add_flight_options(app, line.capture);
   app.add_flag("--tracy{8600}", o.tracy,
                "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
-               "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest")
+               "Only from this machine unless ADDR is another; ttexport --format tracy has the rest")
       ->check(program::check_listen);
   app.add_option("--metrics", o.metrics,
                  "serve metrics for Prometheus while collecting, at http://ADDR:PORT/metrics: [ADDR:]PORT, "
                  "such as 9464.\n"
-                 "Only to this machine unless ADDR says otherwise (docs/metrics.md)")
+                 "Only to this machine unless ADDR is another (docs/metrics.md)")
       ->check(program::check_listen);
   app.add_option("--publish", o.publish,
                  "publish op rows, losses, clocks and telemetry to this bus (nats://HOST:4222) by ttfleet "

@@ -114,7 +114,7 @@ def orphans():
     os.mkfifo(mark)
     process = run_around("sh", "-c", f"setsid sh -c 'echo $$; read line < {mark}; exec true' & exit 4")
     orphan = int(next_line(process.stdout))
-    while "collecting goes on until these have" not in (line := next_line(process.stderr)):
+    while "collecting continues until these have" not in (line := next_line(process.stderr)):
         check(line != "", "the message does not come")
     check(process.poll() is None and not gone(orphan), "it did not wait for the orphan")
     with open(mark, "w") as fifo:
