@@ -6,7 +6,7 @@
 
 #define ZONE_TEXT_(line) #line
 #define ZONE_TEXT(line) ZONE_TEXT_(line)
-// The string whose hash is in the markers. Put the same strings into zone_src_locations.log (DEVICE.md).
+// The string whose hash is in the markers. The same string must be in zone_src_locations.log (DEVICE.md).
 #define ZONE(name) ttc::device::zone_id(name "," __FILE__ "," ZONE_TEXT(__LINE__) ",KERNEL_PROFILER")
 
 namespace {
@@ -54,7 +54,7 @@ void one_zone(Risc& risc) {
   Scope zone(risc, ZONE("EXAMPLE"));
 }
 
-// Once after power-up, by the host or by BRISC before it starts anything: the vector says where the log is.
+// Once after power-up, by the host or by BRISC before it starts anything: the vector has the log's address.
 // Number all cores of the chip from 0; `cores_per_bank` = cores / DRAM views, rounded up.
 void prepare(uint32_t flat_id, uint32_t cores_per_bank) {
   for (uint32_t w = 0; w < kFormat.control_words; ++w) kPort.store(kControlVector + 4 * w, 0);

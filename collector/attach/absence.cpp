@@ -50,7 +50,7 @@ std::string why_absent(const markers::Discovery& refused, const std::string& whe
            ", --wait 30s waits for it. Should one be running, its firmware is not known here: --layout help "
            "lists the "
            "generations that can be named";
-  return "unknown firmware, or one of before 2026 whose profiler is off (" + evidence +
+  return "unknown firmware, or firmware of before 2026 with its profiler off (" + evidence +
          "); is the workload running with TT_METAL_DEVICE_PROFILER=1? --wait 30s waits for it, --layout help "
          "lists the generations that can be named";
 }
@@ -58,11 +58,12 @@ std::string why_absent(const markers::Discovery& refused, const std::string& whe
 std::string workload_unseen(int workload_pid) {
   const std::string who = workload_pid > 0
                               ? "the workload (pid " + std::to_string(workload_pid) + ") cannot be read"
-                              : "which process the workload is cannot be seen";
+                              : "the workload's process is not visible to this user";
   return who +
          " from here (another user's, or another PID namespace), so its zones have numbers instead of names, "
          "and "
-         "its command line and variables are not recorded; --metal-home DIR says where its zone logs are";
+         "its command line and variables are not recorded; --metal-home DIR names the directory of its zone "
+         "logs";
 }
 
 }  // namespace ttc::collect

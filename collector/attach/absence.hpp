@@ -1,5 +1,5 @@
-// What is reported to a user whose card has no profiler that we read: which of the reasons it is, and what would
-// switch it on.
+// The message to a user on whose card no readable profiler was found: the reason, and what would
+// switch the profiler on.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace ttc::collect {
 
-// One sentence part, of what discovery met on one tile. `where` names the tile; `workload_pid` 0: not known.
+// One sentence part, from what discovery found on one tile. `where` names the tile; `workload_pid` 0: not known.
 std::string why_absent(const markers::Discovery& refused, const std::string& where, int workload_pid);
 
 // Why no zone names will come, though there is a workload perhaps.

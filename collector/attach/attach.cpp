@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kRests[] = {std::chrono::milliseconds(110),
 // The host writes the cores' vectors one after the other.
 constexpr auto kNextVectors = std::chrono::milliseconds(5);
 
-// Nothing when the tile could not be read.
+// No value if the tile could not be read.
 std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t address, uint32_t bytes) {
   std::vector<uint64_t> raw((bytes + 7) / 8);
   if (card.aim(Window::control, tile, address) != Access::ok ||
@@ -39,7 +39,7 @@ std::vector<uint32_t> read_l1(card::Card& card, card::Coord tile, uint32_t addre
   return {words, words + bytes / 4};
 }
 
-// Nothing when the tile could not be read.
+// No value if the tile could not be read.
 std::optional<markers::Discovery> discover_at(card::Card& card, card::Coord tile,
                                               const markers::Placement& placement, CoreKind kind,
                                               const markers::Layout* only) {
@@ -124,7 +124,7 @@ class Attaching {
   }
 
   bool find_on_tensix(const std::vector<card::Coord>& tiles, std::string& refusal) {
-    bool named = false;  // what was refused is known by name, which says more than a name that is not known
+    bool named = false;  // the refused format has a name: preferred to a refusal without
     for (const card::Coord tile : tiles) {
       const markers::Discovery found = discover_on(tile, CoreKind::tensix, options_.layout);
       if (!found) {
@@ -198,7 +198,7 @@ class Attaching {
     }
   }
 
-  // A tile of Ethernet may wait as either kind; the one whose vector it carries takes it.
+  // An Ethernet tile may be listed as both kinds; the kind whose vector it holds takes it.
   void look_again() {
     for (size_t i = 0; i < std::size(kRests) && !unread_.empty() && alive(); ++i) {
       rest(kRests[i]);

@@ -37,15 +37,15 @@ struct Attachment {
   bool mode_given = false;  // by the user: what L1 looks like does not change it
   uint32_t dram_base = 0;   // of the logs, in every bank
   uint32_t core_count_per_dram = 0;
-  std::vector<AttachedCore> cores;   // by flat id, so that one pass meets each bank once
+  std::vector<AttachedCore> cores;   // by flat id, so that one pass reads each bank once
   std::vector<std::string> remarks;  // tiles left out and why
-  int workload_pid = 0;              // whose profiler it is, as far as is known; 0: not known
-  HostClock clock = raw_now_ns;      // the drain goes on with it
+  int workload_pid = 0;              // process whose profiler it is; 0: not known
+  HostClock clock = raw_now_ns;      // the drain uses it, too
   uint64_t begun_ns = 0;             // by that clock, before the first tile was read
   uint64_t begun_cycles = 0;         // device time then: what was recorded later is ours to account for
 };
 
-// What a user may know better than discovery.
+// Facts that a user may know better than discovery finds them.
 struct AttachOptions {
   const markers::Layout* layout = nullptr;  // null: discover
   std::optional<device::Mode> mode;

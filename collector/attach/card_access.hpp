@@ -8,7 +8,7 @@ namespace ttc::collect {
 
 class CardAccess : public CardPort {
  public:
-  // All must outlive it. `writer` null: nothing is stored.
+  // All must outlive it. `writer` null: stores are refused.
   CardAccess(card::Card& card, LogReader& logs, HostClock clock, card::IndexWriter* writer)
       : card_(card), logs_(logs), clock_(std::move(clock)), writer_(writer) {}
 

@@ -1,6 +1,6 @@
-// All that the drain, recycling and the search for the logs' size have done outside of themselves: reads of a card, one kind of store, and
-// the host's clock. What they conclude and do is a function of what came through here, in this order. Tests record it and play it back;
-// card_access.hpp is the way to a card. An answer that is not `ok` is a card that is gone or in doubt.
+// The only access of the drain, recycling and the search for the logs' size to the outside: reads of a card, one kind of store, and
+// the host's clock. Their results are a function of what passed through here, in this order. Tests record it and play it back;
+// card_access.hpp implements it with a card. An answer other than `ok` means that the card or the tile cannot be read.
 #pragma once
 #include <cstdint>
 #include <span>

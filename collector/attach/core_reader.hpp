@@ -1,5 +1,5 @@
-// What is read of a card whose profiler was found, as values: words of control vectors, buffers in L1, logs in DRAM. Which words these
-// are depends on the layout. Pure but for the port. An error is a card that is gone or in doubt.
+// Reads a card whose profiler was found, as values: words of control vectors, buffers in L1, logs in DRAM. Which words these
+// are depends on the layout. Pure but for the port. An error means that the card or the tile cannot be read.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -63,11 +63,11 @@ class CoreReader {
   card::Expected<std::vector<uint32_t>> buffer(const AttachedCore& core, uint32_t risc) const;
   card::Expected<L1Slots> slots(const AttachedCore& core, uint32_t risc,
                                 bool with_first_marker = false) const;
-  // The buffer's first custom marker, in a buffer that holds nothing else.
+  // The buffer's first custom marker, in a buffer that holds no other marker.
   using FirstMarker = std::array<uint32_t, device::kFirstCustomWord + 2>;
   card::Expected<FirstMarker> first_marker(const AttachedCore& core, uint32_t risc) const;
 
-  // Without judgement: words from `first` on, and a stretch of L1, whose address is a multiple of 8.
+  // Unchecked: words from `first` on, and a stretch of L1, whose address is a multiple of 8.
   card::Access control_words(const AttachedCore& core, uint32_t first, std::span<uint32_t> words) const;
   card::Access l1(const AttachedCore& core, uint32_t address, std::span<uint64_t> into) const;
   card::Access memory(const LogRead& read) const { return port_.logs({&read, 1}); }

@@ -1,6 +1,6 @@
-// What tt-metal's own host-device sync found for a device, where the workload ran it: it leaves its samples
+// The result of tt-metal's own host-device sync for a device, where the workload ran it: it leaves its samples
 // in sync_device_info.csv beside the zone logs (tt-metal impl/profiler/tt_metal_profiler.cpp). Read from that
-// file, never from the words the sync uses on the card (FW_RESET): nothing of it is disturbed.
+// file, never from the words that the sync uses on the card (FW_RESET), so that the sync is not disturbed.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -42,7 +42,7 @@ std::vector<uint32_t> RegionSize::sizes_asked_for(int workload_pid) {
   return {kBytesOfProgram * programs, kBytesWithSums * programs};
 }
 
-// The first region of a bank lies where it lies, whatever P.
+// The first region of a bank has the same place whatever P is.
 bool RegionSize::says_nothing(const AttachedCore& core, uint32_t risc) const {
   return !given_ && core.flat_id % attachment_.core_count_per_dram == 0 && risc == 0;
 }
@@ -141,7 +141,7 @@ Access RegionSize::try_running(const CoreReader& reader, const AttachedCore& cor
   return Access::ok;
 }
 
-// The sample that stands furthest behind in its log is overwritten last.
+// Chooses the sample furthest behind in its log, which is overwritten last.
 void RegionSize::begin_search(const CoreReader& reader, const AttachedCore& core, const Polled& polled,
                               std::span<const Sample> samples) {
   const Sample* best = nullptr;
@@ -191,8 +191,8 @@ Access RegionSize::go_on_searching(const CoreReader& reader) {
   return Access::ok;
 }
 
-// Frames from the front to the end of a full log, without a gap: a region that is a little too long or too
-// short for the lane's begins in the middle of it, and goes on into another's.
+// Frames from the front to the end of a full log, without a gap: a region that is a little longer or
+// shorter than the lane's begins in the middle of it, and continues into another's.
 Expected<bool> RegionSize::holds_whole_log(const CoreReader& reader, const markers::LogPlace& place,
                                            const markers::Lane& lane, uint32_t log_words) {
   std::vector<uint64_t> raw((log_words + 1) / 2);
@@ -203,8 +203,8 @@ Expected<bool> RegionSize::holds_whole_log(const CoreReader& reader, const marke
   return markers::verify_frames(words, lane, {}, false, digest, TakeAll{}).clean;
 }
 
-// Where L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
-// other builds may stand elsewhere, so the newest one decides.
+// For modes in which L1 and DRAM never hold the same frame at one time: the log begins with a frame of its lane. Logs of
+// other builds may be elsewhere, so the newest frame counts.
 Access RegionSize::try_front(const CoreReader& reader, const AttachedCore& core, uint32_t risc,
                              device::Mode mode, std::span<const uint32_t> sizes, uint32_t full_words) {
   if (says_nothing(core, risc)) return Access::ok;
@@ -262,7 +262,7 @@ void RegionSize::count_votes(const CoreReader& reader) {
   }
 }
 
-// The ends of the L1 buffers as the last run left them, of the RISCs whose words can prove something.
+// The ends of the L1 buffers as the last run left them, of the RISCs whose words can be a proof.
 Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
     const CoreReader& reader, const AttachedCore& core, const markers::ControlVector& before) const {
   std::vector<Sample> samples;
@@ -274,7 +274,7 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
     if (const Access a = reader.l1(core, address, buffer); a != Access::ok) return failed(a);
     Sample sample{{}, before.host_end[r], r};
     std::copy_n(reinterpret_cast<const uint32_t*>(buffer.data()), kSampleWords, sample.words.begin());
-    // Low words are times or payload; unset slots and zeros are the same everywhere and prove nothing.
+    // Low words are times or payload; unset slots and zeros are the same everywhere and prove no size.
     bool usable = false;
     for (uint32_t w = 1; w < kSampleWords; w += 2)
       usable = usable || (sample.words[w] != 0 && sample.words[w] != device::kUnsetWord);
@@ -283,7 +283,7 @@ Expected<std::vector<RegionSize::Sample>> RegionSize::read_samples(
   return samples;
 }
 
-// A core on which nothing moves: L1 holds the run that its log ends with.
+// For a core at rest: L1 holds the run that its log ends with.
 Access RegionSize::try_resting(const CoreReader& reader, const AttachedCore& core, const Polled& polled) {
   // The first firmware of the line clears DEVICE_END after a push.
   const bool cleared =
@@ -295,7 +295,7 @@ Access RegionSize::try_resting(const CoreReader& reader, const AttachedCore& cor
   // Full logs: L1 holds runs that are in none.
   if (before->dropped != 0) return try_fronts(reader, core, polled.host_end, polled.mode, true);
   if (before->done != 1 || before->run_counter == 0)
-    return Access::ok;  // a run is in flight: nothing holds still
+    return Access::ok;  // a run is in flight: its words may change meanwhile
   const Expected<std::vector<Sample>> samples = read_samples(reader, core, *before);
   if (!samples) return samples.error();
   const Expected<markers::ControlVector> after = reader.vector(core);
@@ -323,7 +323,7 @@ Access RegionSize::learn(const CoreReader& reader, const AttachedCore& core, con
   if (known()) return Access::ok;
   if (search_ && search_->lane.mode != polled.mode) search_.reset();
   if (search_ && search_->core.flat_id == core.flat_id) return go_on_searching(reader);
-  if (search_ && ++search_->skipped > kSearchRests) search_.reset();  // that core has nothing new any more
+  if (search_ && ++search_->skipped > kSearchRests) search_.reset();  // that core has no news any more
   if (search_) return Access::ok;
   if (const Access a = try_lanes(reader, core, polled.landed_end, polled.mode); a != Access::ok) return a;
   if (!known() && !polled.mode_known && polled.may_accumulate)

@@ -2,22 +2,22 @@
 //
 // Bytes per RISC region (P) are a compile-time define of the firmware and stored nowhere on the card
 // (tt-metal profiler_common.h). They are measured: the end of a lane's L1 buffer, as the last run left it,
-// stands in DRAM at the end of the lane's log, and where that is depends on P. A lane whose region is the
-// first of its bank says nothing.
+// is in DRAM at the end of the lane's log, and where that is depends on P. A lane whose region is the
+// first of its bank is no evidence.
 //
 // Blackhole cards may number their memory channels in more than one way (driver_iface/card.hpp): the way is
 // right under which the sample is found.
 //
-// Sizes are tried in this order: what the workload's environment asked for (TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT), the usual
-// ones, then every count of programs there is, from the least on. A hint is believed no more than any other size. What shows
-// that a size is right:
-//   - of a core that runs: a frame of the lane stands where its log would begin, and no earlier one ends there; one that was
-//     recorded since attaching ends where its landed index says;
-//   - of a core that rests: the words at the end of its L1 buffer stand at the end of its log. Only words of the run that just
+// Sizes are tried in this order: the size from the workload's environment (TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT), the usual
+// ones, then every count of programs, from the smallest on. A hint needs the same evidence as any other size. Evidence
+// for a size:
+//   - of a core that runs: a frame of the lane is where its log would begin, and no earlier one ends there; one that was
+//     recorded since attaching ends at its landed index;
+//   - of a core that rests: the words at the end of its L1 buffer are at the end of its log. Only words of the run that just
 //     finished are compared, so older logs in DRAM cannot vote;
 //   - of a core that rests and whose log is full, or whose firmware is of 2025 or in another mode than normal: the newest frame of
 //     the lane that begins where a log of a usual size would.
-// Two lanes of different slots must agree before a size is believed.
+// Two lanes of different slots must agree before a size is used.
 //
 // While the mode is not known, frames of accumulating firmware show a size as well: right after a push L1 does not show the mode,
 // and a card that rests then would be read with its next launch only.
@@ -60,19 +60,19 @@ class RegionSize {
   bool searching() const { return search_.has_value() && !searched_all_; }
   bool known() const { return known_; }  // the bytes, and the numbering where there are several
 
-  // Polls one core whose indices moved. At most a few hundred round trips; call again with other polls.
+  // Polls one core whose indices moved. At most a few hundred round trips; to be called again with other polls.
   struct Polled {
     HostEnd host_end;
     HostEnd landed_end;  // of the same epoch, long enough ago for the words in front of it to be there
     uint32_t run_counter;
     device::Mode mode;
-    bool mode_known;  // before, nothing is searched for: frames of another mode are not recognised
+    bool mode_known;  // if false, there is no search: frames of another mode are not recognised
     bool may_accumulate =
         false;  // the mode is not known, and frames of accumulating firmware are recognised, too
   };
   card::Access learn(const CoreReader& reader, const AttachedCore& core, const Polled& polled);
 
-  // By the environment of the process that runs the workload. Empty: it says nothing, or cannot be read.
+  // From the environment of the process that runs the workload. Empty if it has no size, or cannot be read.
   static std::vector<uint32_t> sizes_asked_for(int workload_pid);
 
  private:

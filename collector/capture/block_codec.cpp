@@ -51,7 +51,7 @@ Inflater make_inflater() {
   return zstd;
 }
 
-// What the section holds: in `to`, or where it stands.
+// The section's contents: unpacked into `to`, or in place.
 std::span<const uint8_t> inflate(const SectionEntry& e, const std::byte* from, ZSTD_DCtx* zstd,
                                  Scratch<uint8_t>& to) {
   if (e.raw_bytes > kLargestBlock) throw BlockError("a section of it is too long");
@@ -250,7 +250,7 @@ void BlockDecoder::decode(std::span<const std::byte> block, bool facts_only, Chu
   for (uint32_t i = 0; i < h.sections; ++i) {
     SectionEntry e;
     std::memcpy(static_cast<void*>(&e), block.data() + h.header_bytes + i * sizeof e, sizeof e);
-    if (e.stored_bytes > h.content_bytes - at) throw BlockError("a section of it lies outside");
+    if (e.stored_bytes > h.content_bytes - at) throw BlockError("a section of it is outside of the block");
     const bool wanted = !facts_only || e.section <= Section::facts;
     if (wanted && at + e.stored_bytes > end) throw BlockError("its facts do not come first");
     if (wanted && e.section < Section::count) {

@@ -1,5 +1,5 @@
 // Chunks to a block of a capture file, and back. Decoded chunks are the encoded ones bit for bit, but for
-// bytes that nothing in a chunk refers to: those come back as zeros.
+// bytes that no field of a chunk refers to: those come back as zeros.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ZSTD_CCtx_s;
 
 namespace ttc::collect {
 
-// A block's contents do not fit together; the sentence part says what.
+// A block's contents contradict each other; the sentence part names the contradiction.
 struct BlockError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -44,7 +44,7 @@ class ChunkBatch {
   std::vector<size_t> begins_{0};
 };
 
-// Memory as direct I/O wants it, at multiples of kCaptureAlign.
+// Memory as direct I/O requires it, at multiples of kCaptureAlign.
 class AlignedBytes {
  public:
   std::byte* data() const { return bytes_.get(); }
@@ -82,7 +82,7 @@ class BlockEncoder {
   size_t at_ = 0;  // in the block being made
 };
 
-// Of `bytes` that begin with a block header: empty when sound and its own checksum holds. Says nothing of
+// Of `bytes` that begin with a block header: empty if the header is sound and its own checksum holds. Does not check
 // what follows the header.
 std::string check_block_header(std::span<const std::byte> bytes);
 

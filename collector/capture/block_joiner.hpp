@@ -23,7 +23,7 @@ class Joiner {
   void join() {
     chunks_.reserve(block_.raw_bytes / 8);  // chunks must stay where they are
     if (s_[Section::order].size() != block_.chunks)
-      throw BlockError("it holds another number of chunks than it says");
+      throw BlockError("its number of chunks is not that in its header");
     for (const uint8_t words : s_[Section::order]) {
       if (words > 1) throw BlockError("a chunk of it is of an unknown form");
       if (words)
@@ -45,7 +45,7 @@ class Joiner {
  private:
   std::span<uint64_t> room(uint64_t bytes) {
     raw_bytes_ += (bytes + 7) / 8 * 8;
-    if (raw_bytes_ > block_.raw_bytes) throw BlockError("its chunks are longer than it says");
+    if (raw_bytes_ > block_.raw_bytes) throw BlockError("its chunks are longer than the size in its header");
     return chunks_.add_room((bytes + 7) / 8);
   }
 

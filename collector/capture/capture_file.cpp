@@ -58,7 +58,7 @@ bool CaptureFile::read_header() {
   const size_t got = pread_all(&header_, sizeof header_, 0);
   if (got < sizeof(uint64_t) + 2 * sizeof(uint32_t) || header_.magic != kCaptureMagic) {
     header_ = {};
-    // The blocks behind a damaged header are worth having; the first lies where every writer puts it.
+    // The blocks behind a damaged header are still readable; every writer puts the first at the same offset.
     char block[sizeof(BlockHeader)];
     if (pread_all(block, sizeof block, kCaptureAlign) != sizeof block ||
         !check_block_header(std::as_bytes(std::span(block))).empty())
@@ -69,7 +69,7 @@ bool CaptureFile::read_header() {
   }
   if (version_ == 1) {
     if (bytes_ < sizeof(CaptureHeader))
-      throw CaptureError(path_ + " is cut inside its header; there is nothing in it");
+      throw CaptureError(path_ + " is cut inside its header and holds no data");
     if (header_.header_bytes != sizeof(CaptureHeader))
       throw CaptureError(path_ + " is a capture of version 1 with a header of " +
                          std::to_string(header_.header_bytes) + " bytes; there is no such");
@@ -86,7 +86,7 @@ bool CaptureFile::read_header() {
   if (!has_blocks(version_) && (sound || !blocks))
     throw CaptureError(path_ + " is a capture of version " + std::to_string(version_) +
                        "; this ttcollect reads versions 1 to 3");
-  if (bytes_ < kCaptureAlign) throw CaptureError(path_ + " is cut inside its header; there is nothing in it");
+  if (bytes_ < kCaptureAlign) throw CaptureError(path_ + " is cut inside its header and holds no data");
   version_ = kCaptureVersion;
   header_ = {};
   damage_.push_back({0, kCaptureAlign, "its header is damaged"});
@@ -122,7 +122,7 @@ bool CaptureFile::open_index() {
   return true;
 }
 
-// From `offset` on: where the next sound block header stands, or the file's end. Holes are leapt over.
+// Returns the offset of the next sound block header from `offset` on, or the file's end. Skips holes.
 uint64_t CaptureFile::next_block(uint64_t offset) const {
   std::vector<std::byte> buffer(kScanBytes);
   while (offset < bytes_) {
@@ -158,7 +158,7 @@ void CaptureFile::scan() {
       continue;
     }
     const uint64_t next = next_block(offset + kCaptureAlign);
-    if (next >= bytes_) {  // nothing behind it: where writing stopped
+    if (next >= bytes_) {  // no block behind it: where writing stopped
       cut_ = true;
       return;
     }

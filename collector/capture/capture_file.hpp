@@ -21,7 +21,7 @@ class CaptureFile {
  public:
   enum class Open : uint8_t {
     by_index,  // where there is one that is sound; else all headers are examined
-    by_scan,   // ignores the index and what the file header says
+    by_scan,   // ignores the index and the file header
   };
   // Throws CaptureError: no file, no capture, a version that is not known. A file that is cut or damaged
   // opens; what is left of it is in blocks().

@@ -18,7 +18,7 @@
 namespace ttc::collect {
 namespace {
 
-constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring anybody can ask for
+constexpr uint32_t kLargestChunk = 256u << 20;  // an eighth of the largest ring that --ring accepts
 constexpr uint32_t kWordsBit = 1u << static_cast<uint32_t>(shm::ChunkKind::device_words);
 constexpr size_t kBlocksAhead = 2;  // of each thread
 
@@ -55,8 +55,8 @@ std::string decode(const CaptureFile& file, size_t block, Take take, BlockDecode
   return {};
 }
 
-// Blocks decoded ahead, each by one of several threads, handed over in the file's order. There may be fewer threads than were
-// asked for, none among them, where the system gives no more.
+// Blocks decoded ahead, each by one of several threads, handed over in the file's order. If the system refuses threads,
+// there are fewer than requested, possibly none.
 struct Ahead {
   Ahead(const CaptureFile& source, std::vector<std::pair<size_t, Take>> list, unsigned threads)
       : file(source), todo(std::move(list)), most(kBlocksAhead * threads) {
@@ -249,7 +249,7 @@ bool CaptureReader::Parts::next(std::vector<uint64_t>& chunk) {
   }
 }
 
-// The chunks of the next block that holds any that are wanted. False at the end.
+// The chunks of the next block that holds any of the selected ones. False at the end.
 bool CaptureReader::Parts::next_batch() {
   batch.clear();
   in_batch = 0;
@@ -287,7 +287,7 @@ bool CaptureReader::Parts::next_batch() {
 
 bool CaptureReader::Parts::next_of_version_1(std::vector<uint64_t>& chunk) {
   for (;;) {
-    if (cut || !damage.empty()) return false;  // nothing behind it can be found
+    if (cut || !damage.empty()) return false;  // blocks behind it cannot be found
     uint64_t first;
     const size_t got = std::fread(&first, 1, sizeof first, stream.get());
     if (got != sizeof first) {

@@ -14,7 +14,7 @@ using shm::ChunkHeader;
 using shm::ChunkKind;
 using shm::SpanEntry;
 
-constexpr size_t kRiscs = 8;  // of a core that columns know; chunks that name others are kept as they are
+constexpr size_t kRiscs = 8;  // largest number in columns; chunks with other RISCs are kept as they are
 constexpr size_t kCores = 0x10000;
 constexpr uint32_t kFirstData = sizeof(ChunkHeader) + 5 * sizeof(SpanEntry);  // where a collector puts it
 constexpr size_t kSpanRow = 16;  // a span entry without its digest

@@ -13,7 +13,7 @@ using namespace packet_keys;
 
 namespace {
 
-// Of a shape in a file, that every key stands for a packet.
+// Checks of a shape in a file that every key describes a packet.
 void check_packets(std::span<const uint32_t> keys) {
   for (size_t i = 0; i < keys.size(); ++i) {
     const uint32_t length = markers::packet_words(markers::packet_type(keys[i]));

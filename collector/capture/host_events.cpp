@@ -100,7 +100,7 @@ HostChunkReader::HostChunkReader(std::span<const char> body) : rest_(body) {
   if (head_.version == 1 || head_.version == kHostChunkVersion) return;
   rest_ = {};
   why_not_ = "a chunk of the host's side is of version " + std::to_string(head_.version) +
-             ", which this build does not know";
+             ", which this build does not support";
 }
 
 bool HostChunkReader::cut_off() {

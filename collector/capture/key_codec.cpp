@@ -18,7 +18,7 @@ bool is_start(uint32_t key) {
   return markers::is_marker(key) && markers::packet_type(key) == device::kZoneStart;
 }
 
-// The zones that are open, as both sides know them.
+// The open zones, which encoder and decoder track alike.
 class OpenZones {
  public:
   void came(uint32_t key) {

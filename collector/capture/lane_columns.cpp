@@ -121,7 +121,7 @@ bool ColumnEncoder::parse(const uint32_t* words, size_t left) {
   uint32_t* key = parsed_.data();
   for (unsigned i = 0; i < 4; ++i) {
     const uint32_t high = words[4 + 2 * i];
-    // A slot holds two words whatever its type says: one that would need payload is no slot.
+    // A slot holds two words whatever its type: one that would need payload is no slot.
     if (!markers::is_marker(high) || markers::packet_words(markers::packet_type(high)) != 2) return false;
     *key++ = key_of(high, words[5 + 2 * i]);
   }
@@ -174,7 +174,7 @@ const Shape* ColumnEncoder::shape_at(const uint32_t* words, size_t left) {
   return &shapes_.at(shape);
 }
 
-// Times between two that were met lie between them: steps that go back are never short.
+// Tracks the earliest and latest time only. Times in between cannot be outside: steps that go back are never short.
 void ColumnEncoder::met(uint64_t time) {
   earliest_ = std::min(earliest_, time);
   latest_ = std::max(latest_, time);

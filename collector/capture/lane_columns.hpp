@@ -1,5 +1,5 @@
 // The words of lanes as columns and back: which frames (by shape), when (differences of time), what else.
-// Words that are no frame are kept as they are; nothing is lost, whatever the words hold.
+// Words that are no frame are kept as they are, so any words can be stored.
 //
 // A shape is what a frame's packets are but for their times: one key a packet, the upper twenty bits of its
 // first word and how its time is kept. Most frames of a workload have one of few shapes.
@@ -77,7 +77,7 @@ struct Shape {
   uint32_t customs = 0;  // packets behind the guaranteed four
   uint32_t words = 0;
   uint32_t markers = 0;
-  bool plain = false;  // nothing but zone starts, ends and events with times
+  bool plain = false;  // only zone starts, ends and events with times
 };
 
 class ShapeTable {
@@ -87,7 +87,7 @@ class ShapeTable {
   const uint32_t* keys(const Shape& s) const { return keys_.data() + s.first_key; }
   // Appends; `keys` are four and those of the customs.
   size_t add(std::span<const uint32_t> keys);
-  std::vector<uint32_t> take_keys() { return std::move(keys_); }  // of all; no shape is asked for any more
+  std::vector<uint32_t> take_keys() { return std::move(keys_); }  // of all; no shape may be requested later
 
  private:
   std::vector<Shape> shapes_;
@@ -132,7 +132,7 @@ class ColumnEncoder {
   void finish();
 
   uint64_t markers() const { return markers_; }
-  // 44-bit times met, min > max when none.
+  // The range of the 44-bit times, min > max when none.
   uint64_t earliest() const { return earliest_; }
   uint64_t latest() const { return latest_; }
 

@@ -43,7 +43,7 @@ std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals,
                                         double longest_ns) {
   std::vector<double> own, largest;
   for (const ReadInterval& i : intervals) own.push_back(multiple_above(i, crystal));
-  // A mean that is below both of its neighbours': a stop may hide there, so that it shows less than the frequency.
+  // A mean that is below both of its neighbours': the interval may contain a stop, so that the mean is below the frequency.
   const auto is_dip = [&](size_t j) {
     return j > 0 && j + 1 < own.size() && own[j] < std::min(own[j - 1], own[j + 1]) - kPllStepHz / 2;
   };

@@ -17,11 +17,11 @@ struct ReadInterval {
 };
 
 // The largest frequency within each interval, in Hz. `intervals` are neighbours in order. An end of the span shows
-// nothing of what is beyond it: `shown_ns_needed` of intervals must be on either side of those that are wanted.
+// nothing of what is beyond it: `shown_ns_needed` of intervals must be on either side of the requested ones.
 // `crystal`: its rate against the host. An interval longer than `longest_ns` shows its mean and no more.
 std::vector<double> largest_frequencies(std::span<const ReadInterval> intervals, PllGrid::Rate crystal,
                                         double longest_ns);
-// So much of intervals that do not stand makes the limit of an interval of `ns`, on each of its sides.
+// The length of running intervals that makes the limit of an interval of `ns`, on each of its sides.
 double shown_ns_needed(double ns);
 
 }  // namespace ttc::collect

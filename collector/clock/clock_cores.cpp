@@ -12,9 +12,9 @@ constexpr size_t kFewestOfCore = 6;        // samples
 constexpr size_t kBeside = 3;              // samples
 constexpr double kEstablishedShare = 0.5;  // of the least step: slopes of a run that is relied on
 constexpr double kStepShare = 0.75;        // of the least step: what is nearer may be a ramp
-constexpr double kFarthestNs = 200e6;      // of reads that say something of a sample's time
+constexpr double kFarthestNs = 200e6;      // of reads that limit a sample's time
 constexpr size_t kMostBeside = 150;        // likewise, samples
-constexpr size_t kBesideShifts = 16;       // samples whose states rest on the same reads
+constexpr size_t kBesideShifts = 16;       // samples whose states are from the same reads
 constexpr double kPaceSafety = 1.01;
 constexpr double kLearntSpread = 40e-6;    // of a pace, for the grid
 constexpr size_t kLongRun = 150;           // samples
@@ -54,7 +54,7 @@ size_t ClockEstimator::before_last_step(const Run& run, size_t until, size_t old
 }
 
 // The samples of a run that surely lie between the steps at its ends, and those of them that have enough beside
-// them to say how fast the frequency changes.
+// them to show how fast the frequency changes.
 std::optional<ClockEstimator::Straight> ClockEstimator::straight_part(size_t index) {
   Run& run = runs_[index];
   const size_t oldest = std::max(run.first, base_);
@@ -97,7 +97,7 @@ bool ClockEstimator::on_grid(size_t index) {
   return part && grid_.on_grid(middle_of(sample(part->last).best), paces_of(*part));
 }
 
-// From what is steady between two steps or for long, if anything is: a frequency of the PLL's. Later runs say something of
+// Learns a frequency of the PLL's from what is steady between two steps or for long. Later runs also limit
 // earlier ones that are not final.
 void ClockEstimator::learn() {
   for (size_t r = 0; r < runs_.size(); ++r) {
@@ -115,7 +115,7 @@ void ClockEstimator::learn() {
 }
 
 // A brief disturbance that left the frequency as it was and the counter a little off: there may be smaller ones
-// that hide between reads.
+// that do not show between reads.
 void ClockEstimator::find_shifts() {
   std::optional<Straight> before;
   for (size_t r = 0; r < runs_.size(); ++r) {
@@ -323,7 +323,7 @@ ClockEstimator::CoreCourse ClockEstimator::course_of(const Core& core, size_t fi
           first};
 }
 
-// The farthest sample in the direction of `to` that says something of `from`.
+// The farthest sample in the direction of `to` whose reads limit the time of `from`.
 size_t ClockEstimator::reach(size_t from, size_t to, size_t most) const {
   size_t i = from;
   while (i != to && (i > from ? i - from : from - i) < most && std::abs(ns_between(from, i)) < kFarthestNs)
@@ -362,7 +362,7 @@ CourseStates ClockEstimator::without_read(const CoreCourse& c, size_t i, size_t 
   return s;
 }
 
-// Where a small disturbance that left the frequency as it was may hide among the reads: at a sample it is on the one side
+// Where a small disturbance that left the frequency as it was may be among the reads without showing: at a sample it is on the one side
 // or on the other, so that all reads of one side have the time; and one half of all reads is without it, which has
 // the pace.
 void ClockEstimator::find_states_beside_shifts(Core& core, size_t first, size_t last) const {

@@ -18,7 +18,7 @@ constexpr size_t kFewest = 4, kMost = 96;  // samples either side
 constexpr size_t kTested = 96;             // samples that a new one is tested with
 constexpr size_t kFewestOfRun = 6;         // samples
 constexpr size_t kConfirming = 150;        // samples behind a window, in which what disturbs it shows
-constexpr size_t kConfirmingOpen = 700;    // samples; of a run that goes on
+constexpr size_t kConfirmingOpen = 700;    // samples; of a run that continues
 constexpr double kConfirmingOpenNs = 1e9;  // likewise, at most
 constexpr size_t kFinalAtOnce = 64;        // samples
 constexpr size_t kFewestOfFrequency = 24;  // samples of a run, for a first frequency
@@ -89,7 +89,7 @@ void ClockEstimator::add(std::span<const ClockRead> all) {
   if (const size_t until = final_until(); until > next_.sample) finalise(until);
 }
 
-// What disturbs a sample's window shows within kConfirming samples behind it. As long as its run goes on, how fast the
+// What disturbs a sample's window shows within kConfirming samples behind it. As long as its run lasts, how fast the
 // frequency can change there is limited better and better.
 bool ClockEstimator::is_final(size_t i) const {
   const size_t n = newest();
@@ -150,7 +150,7 @@ HostTime ClockEstimator::not_over_before(const ClockRead& read) const {
   return std::max(read.before, last.not_over_before + static_cast<HostTime>(ns * kTicks));
 }
 
-// Reads that still show the last sample's number say that the counter stood meanwhile; the others are left.
+// Reads that still show the last sample's number show that the counter had stopped meanwhile; the others are left.
 std::span<const ClockRead> ClockEstimator::after_stop(std::span<const ClockRead> burst) {
   if (samples_.empty()) return burst;
   Sample& last = samples_.back();

@@ -25,7 +25,7 @@ namespace ttc::collect {
 // What is assumed. `largest_hz` alone is behind hard bounds.
 struct ClockRules {
   uint64_t largest_hz = 1'400'000'000;         // AICLK reaches 1350 MHz on the fastest boards
-  unsigned reads_a_sample = 1;                 // usually; decides how many samples a knot rests on
+  unsigned reads_a_sample = 1;                 // usually; determines the number of samples of a knot
   uint32_t least_step_ppm = 4400;              // a PLL step is 6.25 MHz: 4464 ppm of the largest frequency
   uint32_t slew_share = 2;                     // the slew at a moment, in multiples of the largest even one
   uint32_t wander_ppb_per_s = 1000;            // crystals follow temperature
@@ -33,8 +33,8 @@ struct ClockRules {
   uint64_t longest_step_gap_ns = 250'000'000;  // between samples of one run
   uint64_t longest_change_gap_ns = 2'250'000;  // between samples, in which one change is all there was
   uint64_t longest_moving_gap_ns = 5'000'000;  // between samples while it moves; beyond: hard bounds
-  // Nothing is final before finish(), which then knows all samples, and segments are as short as their bounds differ: what
-  // the same reads and conditions leave at best. To judge the model by.
+  // No segment is final before finish(), which then uses all samples, and segments are as short as their bounds differ: the best result
+  // from the same reads and conditions, for comparison with the model.
   bool offline = false;
 };
 
@@ -44,22 +44,22 @@ class ClockEstimator {
 
   explicit ClockEstimator(const ClockRules& rules, uint8_t domain = 0, uint32_t first_era = 0);
 
-  // A sample: one or several reads made at once, in order. Nothing happens when `burst` is empty.
+  // A sample: one or several reads made at once, in order. No effect if `burst` is empty.
   void add(std::span<const ClockRead> burst);
   // A marker with this 64-bit time was on the card at `by`.
   void seen(uint64_t cycles, HostTime by);
-  // A read of the card's reference timer, which nothing but the crystal moves.
+  // A read of the card's reference timer, which only the crystal moves.
   void reference(const ClockRead& read);
   // No sample will come: everything becomes final.
   void finish();
 
   // Segments that became final since the last call, in order.
   std::vector<ClockSegment> take_final();
-  // Those behind them, up to the last sample, as things stand.
+  // The segments behind them, up to the last sample, as far as the reads show now.
   std::vector<ClockSegment> provisional();
 
   struct Step {
-    HostTime after = 0, before = 0;  // the change lies between
+    HostTime after = 0, before = 0;  // the change is between
     double hz_before = 0, hz_after = 0;
   };
   struct Stats {
@@ -87,13 +87,13 @@ class ClockEstimator {
     std::array<ClockRead, kMostReads + 1> reads;  // before == 0: only an upper limit (seen())
     size_t count = 0;
     ClockRead best;             // the tightest
-    HostTime showed_since = 0;  // a later read still showed best.cycles: the counter stands; 0: it does not
+    HostTime showed_since = 0;  // a later read still showed best.cycles: the counter has stopped; 0: no stop
     // best.cycles + 1 was not reached before, by this read and all of the era's before at the largest frequency.
     HostTime not_over_before = 0;
     double usual_ns = 0;  // width of reads up to this one, their median
     bool tight = true;
   };
-  // How fast the frequency may change at samples near an end of a run: an even change that is there goes on to
+  // How fast the frequency may change at samples near an end of a run: an even change continues to
   // the end, and so do all reads on the way.
   struct SlewProfile {
     size_t end = 0;
@@ -108,7 +108,7 @@ class ClockEstimator {
     size_t reaches_back = 0;  // its lines explain samples from here on
     bool reach_known = false;
     bool compared = false;  // with the run before
-    bool learnt = false;    // the grid knows its frequency
+    bool learnt = false;    // the grid has its frequency
     size_t sure_first = 0,
            sure_last = 0;  // behind the step it may begin with, before the one it may end with
     SlewProfile at_first, at_last;
@@ -129,7 +129,7 @@ class ClockEstimator {
     size_t states_first = 0;
     std::vector<CourseStates> states;
     std::vector<Pacing> pacings;  // what is assumed from each of them to the next
-    // Where a small disturbance may hide: of the courses that go on from one side up to each sample, but not past its read.
+    // Where a small disturbance may be hidden: of the courses that continue from one side up to each sample, but not past its read.
     // None elsewhere.
     std::vector<CourseStates> beside;
     const Pacing& pacing(size_t i) const { return pacings[i - states_first]; }
@@ -200,7 +200,7 @@ class ClockEstimator {
     size_t sample = 0;
     uint64_t cycles = 0;
     HostTime host = 0;
-    double half = 0;  // ns; negative: nothing is known but the read
+    double half = 0;  // ns; negative: only the read is known
   };
   uint64_t hard_error(size_t left, size_t right, const ClockSegment& s) const;
   DrawnLine line_to(const Position& from, uint64_t until, HostTime host_to) const;

@@ -58,7 +58,7 @@ struct ClockEstimator::Zone {
 
 // --- the limits
 
-// Tight samples in the stretch, and those beside it that say how fast the counter can have been.
+// Tight samples in the stretch, and those beside it that limit how fast the counter can have been.
 std::vector<size_t> ClockEstimator::tight_between(size_t first, size_t last) const {
   std::vector<size_t> nodes;
   for (size_t i = first; i <= last; ++i)
@@ -109,7 +109,7 @@ std::vector<double> ClockEstimator::fastest_paces(const std::vector<size_t>& nod
 }
 
 // Whether the counter may have followed a line of the one core up to some sample, and one of the other from
-// the next on. Then nothing between was slower or faster than both.
+// the next on. Then the counter was never slower or faster than both in between.
 std::optional<Pacing> ClockEstimator::single_change(const std::vector<size_t>& nodes, const Core& before,
                                                     const Core& after) const {
   const size_t h = half_window(), left = nodes.front(), right = nodes.back();
@@ -168,8 +168,8 @@ class ClockEstimator::ZoneWriter {
       proof_.paces = {std::min(proof_.paces.low, pacing.fast), std::max(proof_.paces.high, pacing.slow)};
       return;
     }
-    // A course that only gets slower lies below chords and above what goes straight on from either side; one that only
-    // gets faster the other way round. Both sides are nearest to each other where they meet.
+    // A course that only gets slower is below chords and above the straight continuation from either side; one that only
+    // gets faster the other way round. Both sides are nearest to each other where they intersect.
     const double cycles = to.x - from.x;
     const auto meet = [&](bool low) -> std::optional<Check> {
       const auto side = [&](const CourseStates& s, double on) {
@@ -189,7 +189,7 @@ class ClockEstimator::ZoneWriter {
       if (const auto c = meet(false)) checks_.push_back(*c);
   }
   void hard() { proof_.kind = BoundKind::hard; }
-  // Ends the segment at a point that lies at or behind the sample `at_sample` and not behind `right`.
+  // Ends the segment at a point at or behind the sample `at_sample` and not behind `right`.
   void end(double x, Range times, size_t at_sample, size_t right) {
     end_at(x, times, (times.low + times.high) / 2, at_sample, right);
   }
@@ -373,7 +373,7 @@ void ClockEstimator::write(ZoneWriter& writer, const Zone& z) const {
     if (z.too_long[i]) writer.hard();
     if (to - from > 1) {
       Place a{from, course.within(i, from)}, b{to, course.within(i, to)};
-      // Where the limits leave next to nothing, rounding can leave nothing.
+      // If the limits leave a tiny set, rounding can make it empty.
       if (a.states.empty()) a.states = course.at(i);
       if (b.states.empty()) b.states = course.at(i + 1);
       write_between(writer, z, i, a, b, z.too_long[i] ? kFine.most_halvings : 0);

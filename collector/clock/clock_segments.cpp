@@ -20,14 +20,14 @@ uint64_t ticks_up(double ns) {
 
 }  // namespace
 
-// How far a segment between the samples `left` and `right` can be from the truth, when nothing is known of
-// the frequency but its largest value. All limits are straight, so the ends are the worst.
+// How far a segment between the samples `left` and `right` can be from the truth, when only the largest
+// frequency is known. All limits are straight, so the ends are the worst.
 uint64_t ClockEstimator::hard_error(size_t left, size_t right, const ClockSegment& s) const {
   const double ns_a_cycle = fastest_pace();
   const ClockRead& l = sample(left).best;
   const HostTime origin = l.before;
   const auto error = [&](uint64_t cycles) {
-    // A number is shown from its first moment to its successor's; a read says that its own had been reached
+    // A number is shown from its first moment to its successor's; a read shows that its own had been reached
     // and its successor had not.
     const size_t from = cycles > l.cycles || left == base_ ? left : left - 1;
     const Sample& f = sample(from);
@@ -93,7 +93,7 @@ ClockEstimator::Proof ClockEstimator::proof_along(const Core& core, size_t from,
   }
   proof.error_ns += bent;
   proof.paces = {proof.paces.low - drift, proof.paces.high + drift};
-  // A disturbance that hides has a pace of its own.
+  // A hidden disturbance has a pace of its own.
   if (shifts_near(from)) proof.paces = {0, kUnlimited};
   return proof;
 }
@@ -152,7 +152,7 @@ ClockEstimator::Position ClockEstimator::along_core(std::vector<ClockSegment>& t
 
 ClockEstimator::Position ClockEstimator::segments_from(std::vector<ClockSegment>& to, Position at,
                                                        size_t last, bool final) {
-  if (at.host == 0) {  // an era's beginning: nothing is known of when its number began
+  if (at.host == 0) {  // an era's beginning: the begin of its number is unknown
     at.cycles = sample(at.sample).best.cycles + 1;
     at.host = middle_of(sample(at.sample).best);
     at.half = -1;

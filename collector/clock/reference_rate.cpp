@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostReads = 96;
 constexpr HostTime kLongest = 8'000'000'000 * kHostTicksPerNs;  // within which reads explain each other
 constexpr size_t kFewestReads = 4;
-// The timer may show a new number with every fourth tick only (tt-metal streaming_profiler_common.h says so of the same
+// The timer may show a new number with every fourth tick only (tt-metal streaming_profiler_common.h, of the same
 // clock on Ethernet tiles).
 constexpr double kTicksAtOnce = 4;
 

@@ -1,4 +1,4 @@
-// The rate of the card's crystal against the host, from reads of a counter that nothing but the crystal moves: Blackhole's
+// The rate of the card's crystal against the host, from reads of a counter that only the crystal moves: Blackhole's
 // reference timer (driver_iface/allow_list.hpp). The relation is a straight line but for the wander of both crystals.
 #pragma once
 #include <deque>
@@ -16,7 +16,7 @@ class ReferenceRate {
 
   // A read of the timer. One that no line of the ones before explains starts a new line: the card was reset.
   void add(const ClockRead& read);
-  // The crystal's rate about `at`; nothing before there are enough reads.
+  // The crystal's rate about `at`; no value before there are enough reads.
   std::optional<Range> rate(HostTime at) const;
 
  private:

@@ -1,8 +1,8 @@
 // What joins the next delivered marker of a lane to the last one: a Proof that no marker between them is missing. Only the
 // functions here make proofs, from what was read. Pure: no card, no clock, no state.
 //
-// Every field of the evidence is false by default, and a proof needs all that its rule names. A reading that is forgotten, or a
-// case that was not foreseen, therefore gives no proof; and where there is no proof, CoreAccount records an interval.
+// Every field of the evidence is false by default, and a proof needs all fields that its rule names. A forgotten reading, or a
+// case that was not foreseen, therefore gives no proof; and without a proof, CoreAccount records an interval.
 #pragma once
 #include <optional>
 
@@ -57,20 +57,20 @@ struct BehindReset {
   bool words_stand = false;      // those in front of them, and their own first ones, read again after that
   // Of the first frame among them:
   bool at_cursor =
-      false;  // it stands where the lane had been read to, and not behind what the new epoch has overwritten
+      false;  // it is where the lane had been read to, and not behind what the new epoch has overwritten
   bool in_sight = false;      // no epoch came and went unseen in front of it
   bool l1_continues = false;  // accumulating firmware: it begins with the buffer's canary
 };
 bool words_are_old(const BehindReset&);
 std::optional<Proof> prove_behind_reset(const BehindReset&);
 
-// Nothing that a lane pushed before a host reset is missing, so that the new epoch follows without a gap.
+// No marker that a lane pushed before a host reset is missing, so that the new epoch follows without a gap.
 struct AcrossReset {
   bool nothing_announced = false;  // no index of the lane ever moved, and no frame is at the front of its log
   bool cursor_stands = false;  // the new epoch has not reached the cursor, and the canary before it is intact
   bool read_through =
-      false;  // up to the last frame that follows in place and time; no index was seen beyond it
-  bool older_behind = false;     // what stands behind it was there before: the lane pushed nothing more
+      false;  // up to the last frame that follows in place and time; no index was read beyond it
+  bool older_behind = false;     // the words behind it were there before: the lane pushed no further frame
   bool with_the_others = false;  // or: its last frame is of the last launch that other lanes pushed
   bool in_time_or_idle =
       false;  // one reset at most since the last proof: polled in time, or the core has not run since
@@ -91,16 +91,16 @@ struct FirstFrame {
 };
 std::optional<Proof> prove_first_frame(const FirstFrame&);
 
-// Nothing of the epoch was delivered, and other words stand where its first frame was expected.
+// No frame of the epoch was delivered, and other words are where its first frame was expected.
 struct UnsettledWords {
   bool first_seen = false;  // nothing stood there before, or nothing is known of the lane
-  bool not_later = false;   // they hold no launch that is later than the one seen before
+  bool not_later = false;   // they hold no launch that is later than the one read before
 };
 std::optional<Proof> prove_no_launch_between(const UnsettledWords&);
 
 // The runs that a core has counted against BRISC's frames.
 struct CountedRuns {
-  bool all_came = false;        // or their frames stand in the log
+  bool all_came = false;        // or their frames are in the log
   bool may_still_come = false;  // a frame may be about to land
   bool dropped = false;         // the card had no room for them: another interval holds them
   bool known = false;           // they were found missing by an earlier poll
@@ -119,7 +119,7 @@ std::optional<Proof> prove_quiet(const QuietCore&);
 
 // Frames that recycling took from a lane's old place and from its new front (recycle_resolve.hpp).
 struct RecycledLap {
-  bool resolved = false;  // the verdict says where the lane goes on, and each frame follows the one before it
+  bool resolved = false;  // the verdict has the lane's new place, and each frame follows the one before it
 };
 std::optional<Proof> prove_recycled(const RecycledLap&);
 
@@ -132,7 +132,7 @@ std::optional<Proof> prove_same_place(const PlaceFound&);
 
 // Markers of a buffer in L1 that no log holds yet.
 struct L1Tail {
-  bool begins_with_canary = false;  // its first marker is the one that was seen when the buffer was begun
+  bool begins_with_canary = false;  // its first marker is the one that was read when the buffer was begun
   bool nothing_before =
       false;  // its first marker was delivered; or the lane had none, and was polled in time until it came
   bool behind_last_push = false;  // it was begun behind the push that was delivered last

@@ -1,9 +1,9 @@
 // The account of a core's lanes: until when each is complete, and the intervals of what may be missing. Pure but for the loss log.
 //
-// The invariant of a lane: every marker with a time up to complete_until was delivered, or lies in a recorded interval. Whatever
+// The invariant of a lane: every marker with a time up to complete_until was delivered, or is in a recorded interval. Whatever
 // moves or keeps it takes a Proof (continuity.hpp), and where there is none, an interval is recorded. All intervals of the drain
 // are recorded here, for one of four reasons: no proof that markers follow each other, no proof that the card had room for them,
-// words that were announced and are not delivered, and an end of collecting behind which nothing can be known.
+// words that were announced and are not delivered, and an end of collecting behind which nothing is known.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ class CoreAccount {
   CoreAccount(LossLog& log, const LossLog::Where& at, uint32_t riscs = device::kMaxRiscs)
       : log_(&log), at_(at), riscs_(riscs) {}
 
-  // Device time; 0: nothing of the lane is known.
+  // Device time; 0: not known.
   uint64_t complete_until(uint32_t risc) const { return lanes_[risc].complete_until; }
   uint32_t epoch() const { return at_.epoch; }
 
@@ -45,7 +45,7 @@ class CoreAccount {
 
   // Words of a log that an index announced and that are not delivered. `to` may be shm::kOpenEnd.
   void undelivered(uint32_t risc, shm::LossCause why, uint64_t from, uint64_t to, uint64_t words);
-  // Collecting ends, and nothing can be said of what follows complete_until.
+  // Collecting ends, and it is unknown what follows complete_until.
   void end_open(uint32_t risc, shm::LossCause why);
   // It ends at a known time: open intervals end with it.
   void end_at(uint64_t cycles);

@@ -7,7 +7,7 @@
 namespace ttc::collect {
 namespace {
 
-// The clock may run faster than it was said to, and tiles are released from reset one after the other.
+// The clock may run faster than its nominal rate, and tiles are released from reset one after the other.
 constexpr uint64_t kFastest = 2;
 constexpr uint64_t kTilesApartMs = 1000;
 

@@ -1,5 +1,5 @@
 // Roughly what a card's clock showed at a host time: readings of one tile's wall clock, interpolated. Good to the distance of two
-// readings, which is all the drain needs to judge whether something can have been missed. Not the clock model: no time stamp that is
+// readings, which is enough to find out whether a marker can have been missed. Not the clock model: no time stamp that is
 // published comes from here. Pure.
 #pragma once
 #include <cstddef>
@@ -16,7 +16,7 @@ class DeviceClock {
     uint64_t host_ns;  // before it was read
     uint64_t cycles;
   };
-  // `mhz`: what the clock is said to run at.
+  // `mhz`: the clock's nominal rate.
   DeviceClock(const Reading& first, uint64_t mhz) : mhz_(mhz), readings_{first} {}
 
   void add(const Reading& reading);

@@ -1,4 +1,4 @@
-// What differs between the modes of firmware, as the drain meets it.
+// The differences between the modes of firmware that concern the drain.
 #pragma once
 #include "firmware_markers/device/format.hpp"
 

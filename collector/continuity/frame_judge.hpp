@@ -1,4 +1,4 @@
-// Frames that verified, one after the other: which may be taken, and what they show. Nothing is applied before they are accepted. Pure.
+// Frames that verified, one after the other: which may be taken, and what they show. No state changes before they are accepted. Pure.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The host resets all cores of a device in one results read. Tensix cores are polled so often that each reset shows; of cores that
-// are polled rarely (Ethernet) this count says how many resets may have passed between two polls. Pure.
+// are polled rarely (Ethernet) this count has how many resets may have passed between two polls. Pure.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -20,7 +20,7 @@ class HostResets {
   void noticed(uint64_t after_ns);
   // A Tensix core was polled. `each_shows`: no reset behind its poll before can have gone by unnoticed.
   void polled(uint64_t begun_ns, bool each_shows);
-  // So many results reads since `mark`; nothing: not known.
+  // Number of results reads since `mark`; no value: not known.
   std::optional<uint64_t> since(const Mark& mark, uint64_t now_ns) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace ttc::collect {
 
-// The word of a buffer where its first marker stands, behind ids and slots.
+// The word of a buffer at which its first marker is, behind ids and slots.
 inline constexpr uint32_t kFirstMarker = device::kFirstCustomWord;
 
 bool later(uint64_t a, uint64_t b);

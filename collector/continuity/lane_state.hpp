@@ -1,4 +1,4 @@
-// What the drain remembers of a lane (one RISC's log), as values. Each has the rules that need nothing else; none reads the card.
+// The drain's state of a lane (one RISC's log), as values. Each has the rules that need no other input; none reads the card.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ttc::collect {
 
-// The last words before the cursor. Logs are overwritten from the front: while these stand, no later epoch has come that far.
+// The last words before the cursor. Logs are overwritten from the front: while these are intact, no later epoch has come that far.
 class Canary {
  public:
   static constexpr uint32_t kWords = 16;
@@ -71,13 +71,13 @@ class Stuck {
 // canary; 0: not known.
 struct L1Buffer {
   std::vector<uint32_t> rest;  // a copy of what only L1 holds
-  uint64_t canary = 0;         // none was seen since the last push
+  uint64_t canary = 0;         // none was read since the last push
   std::optional<Proof> joins;  // that buffer follows what was delivered
   uint64_t next_canary = 0;    // of the buffer behind a frame that was pushed and is not delivered yet
   // A buffer may have been begun and lost since what is known: a poll was late, and L1 has not been examined in time since.
   bool unchecked = false;
 
-  // A buffer that begins with a marker at `first` was seen. `joins_now`: does it follow what was delivered?
+  // A buffer that begins with a marker at `first` was read. `joins_now`: the proof that it follows what was delivered.
   void begin(uint64_t first, const std::optional<Proof>& joins_now);
   // A frame up to `until`, which a push took from the buffer, is delivered.
   void take_push(uint64_t until);
@@ -98,7 +98,7 @@ struct Caution {
   bool careful = false;  // it has frames with words that cannot be verified: read when surely landed
   bool waits = false;    // likewise, until the frame behind the cursor is delivered
   std::optional<uint32_t> old_host;  // what stood in the next frame's host id word before its index moved
-  // Where the word of the host id was not seen before, a frame is read once it has landed: not twice.
+  // Where the word of the host id was not read before, a frame is read once it has landed: not twice.
   bool only_landed() const { return careful || waits || !old_host; }
 };
 
@@ -115,10 +115,10 @@ struct LaneState {
   L1Buffer l1;
   uint32_t chain_end = 0;      // behind what a recovery has taken that is not finished yet
   bool first_of_epoch = true;  // the next fresh frame is the first of its epoch
-  uint64_t entered_until = 0;  // end of that frame's launch, until it was judged or more came
+  uint64_t entered_until = 0;  // end of that frame's launch, until it was checked or more came
   Lap lap;
 
-  // Behind the cursor nothing is known.
+  // Everything behind the cursor is unknown.
   void forget_what_follows() {
     caution.old_host.reset();
     first_words.forget();

@@ -25,9 +25,9 @@ namespace ttc::collect::timing {
 // valid bit, may be delivered as the words that were there before.
 inline constexpr uint64_t kLandedNs = 45'000;
 
-// The host has written a core's whole control vector so long after the first word of it that a poll saw (one write of 128 or 256
+// The host has written a core's whole control vector so long after the first word of it that a poll read (one write of 128 or 256
 // bytes over PCIe, tt-metal profiler.cpp), and what the reset caught under way has landed. Broken: an epoch begins from indices
-// that are half old; the next poll notices another reset.
+// that are half old; the next poll detects another reset.
 inline constexpr uint64_t kResetOverNs = kLandedNs + 25'000;
 
 // A core does not regain the indices and the count of launches that it had within this time after a host reset: the host reads

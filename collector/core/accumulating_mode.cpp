@@ -15,7 +15,7 @@ constexpr int64_t kPushFollowsCycles = 20'000;
 
 }  // namespace
 
-// Firmware that has pushed nothing yet. A push moves the index before it clears DEVICE_END, and the index is read after DEVICE_END.
+// Firmware that has pushed no frame yet. A push moves the index before it clears DEVICE_END, and the index is read after DEVICE_END.
 bool AccumulatingMode::shows_reset(const ControlSample& snap) const {
   for (uint32_t r = 0; r < device::kMaxRiscs; ++r)
     if (snap.stored[r] < core.seen.stored[r] && snap.host_end[r] == 0 && snap.run_counter == 0) return true;
@@ -34,7 +34,7 @@ std::optional<Proof> AccumulatingMode::frame_joins(uint32_t risc, std::span<cons
   return follows;
 }
 
-// No counter shows a host reset: are the buffers still those of before? Every launch ends with BRISC's part, so while that stands
+// No counter shows a host reset: checks whether the buffers are still those of before. Every launch ends with BRISC's part, so while that is intact
 // the others are read only where their first marker is not known yet.
 card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSample& snap) {
   const bool pushed = snap.run_counter != core.seen.run_counter;
@@ -56,7 +56,7 @@ card::Expected<FirmwareMode::L1Check> AccumulatingMode::check_l1(const ControlSa
     const auto buffer = reader.first_marker(core.tile, r);
     if (!buffer) return card::failed(buffer.error());
     const uint64_t first = first_marker_time(*buffer);
-    // Where DEVICE_END is 0 and nothing was pushed, a host reset has cleared it.
+    // Where DEVICE_END is 0 and no frame was pushed, a host reset has cleared it.
     const bool holds = holds_marker(*buffer);
     const bool delivered = !holds || !later(first, known_until(r));
     if (delivered || first == lane.l1.canary) lane.l1.unchecked = false;
@@ -120,7 +120,7 @@ Access AccumulatingMode::keep_copies(uint64_t now_ns) {
   return Access::ok;
 }
 
-// After a host reset the words stay in L1 until the firmware begins again. Delivers them; afterwards nothing that the lane stored
+// After a host reset the words stay in L1 until the firmware begins again. Delivers them; afterwards no marker that the lane stored
 // before the reset is missing but what an interval holds.
 Access AccumulatingMode::take_tail(uint32_t risc) {
   LaneState& lane = core.lanes[risc];

@@ -7,7 +7,7 @@ using card::Access;
 
 }  // namespace
 
-// Cores are reset whole: one lane's canary shows it for all, and where there is none, nothing is known. But a
+// Cores are reset whole: one lane's canary shows it for all, and without any, the result is unknown. But a
 // reset in the middle of a push can leave a lane's index as it was: where that may have happened, `all` are
 // read.
 card::Expected<bool> Canaries::stand(bool all) {

@@ -1,4 +1,4 @@
-// The words just before the cursors, read again: while they stand, no later epoch has come that far.
+// The words just before the cursors, read again: while they are intact, no later epoch has come that far.
 #pragma once
 #include "collector/core/core_part.hpp"
 

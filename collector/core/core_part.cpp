@@ -21,7 +21,7 @@ bool CorePart::may_accumulate() const {
 void CorePart::read_clock(uint64_t older_than_ns) const {
   const uint64_t host_ns = reader.now_ns();
   if (host_ns - dev.clock.newest_ns() < older_than_ns) return;
-  if (const auto cycles = reader.wall_clock())  // else the next visit meets the same trouble
+  if (const auto cycles = reader.wall_clock())  // else the next visit fails likewise
     dev.clock.add({host_ns, *cycles});
 }
 

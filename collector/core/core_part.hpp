@@ -1,4 +1,4 @@
-// What every part of a core's machine works on, and what several need. A part is made for the visit of one core and owns nothing.
+// State and functions shared by the parts of a core's machine. A part is made for the visit of one core and owns no object.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -29,11 +29,11 @@ struct CorePart {
 
   // Reads the card's clock, where the last reading is older than that. Four round trips and a window move.
   void read_clock(uint64_t older_than_ns) const;
-  uint64_t cycles_at(uint64_t host_ns) const;  // reads the clock where `host_ns` lies behind the last reading
+  uint64_t cycles_at(uint64_t host_ns) const;  // reads the clock if `host_ns` is behind the last reading
   markers::Ceiling ceiling() const { return {true, dev.clock.ceiling(reader.now_ns())}; }
 
   card::Expected<ControlSample> sample() const { return reader.sample(core.tile, may_accumulate()); }
-  // Samples until what was announced at the first has landed: by loads, which take time; at most so many, where a clock stands.
+  // Samples until what was announced at the first has landed: by loads, which take time; at most so many, in case a clock has stopped.
   card::Access wait_until_landed() const;
   // Sampled again: the log is not empty any more.
   card::Expected<bool> is_being_pushed() const;
@@ -57,7 +57,7 @@ struct CorePart {
   void announce_names() const {
     if (dev.options.before_publish) dev.options.before_publish();
   }
-  // Markers wait in the logs. Usually for a run or two; where it does not end, the user has to know.
+  // Markers wait in the logs. Usually for a run or two; if it does not end, the user must be informed.
   void report_waiting(uint64_t& since_ns, const std::string& why) const;
   std::string place() const;
 };

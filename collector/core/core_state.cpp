@@ -15,7 +15,7 @@ void Polls::note(uint64_t begun_ns) {
   before_ns = std::exchange(last_ns, begun_ns);
 }
 
-// A poll in time does not help where the one before decided nothing: indices that went up alone may be those of another epoch.
+// An on-time poll proves nothing if the one before was inconclusive: indices that went up alone may be those of another epoch.
 void Rewind::note(const Polls& polls, bool long_ago, uint64_t now_ns) {
   if (pending()) return;
   noticed_ns = now_ns;

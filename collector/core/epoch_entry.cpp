@@ -12,12 +12,12 @@ uint64_t fw_end_time(std::span<const uint32_t> frame) {
 
 }  // namespace
 
-// Was the core out of sight for so long before `time` that an epoch can have come and gone?
+// Whether the core was not polled for so long before `time` that an epoch can have begun and ended.
 bool EpochEntry::out_of_sight_before(uint64_t time) const {
   // Of a lane that comes later than others of its epoch those show what became of the one before.
   const uint64_t seen_ns =
       core.epoch.entered ? std::max(core.polls.caught_up_ns, core.polls.proven_ns) : core.polls.caught_up_ns;
-  // By what the card's clock really showed then: a clock that runs slower than it was said to takes longer for as many cycles.
+  // By the rate that the card's clock really had then: a clock below its nominal rate takes longer for as many cycles.
   const uint64_t deadline_ns = seen_ns + timing::kPollDeadlineNs;
   const bool unseen =
       deadline_ns < reader.now_ns() && markers::clock_difference(time, cycles_at(deadline_ns)) > 0;
@@ -47,7 +47,7 @@ uint64_t EpochEntry::earlier_until(std::span<const uint32_t> frame, uint64_t tim
   return one_launch(frame) ? fw_end_time(frame) : time;
 }
 
-// What shows whether an epoch came and went unseen before this frame, whose first new marker is at `time`.
+// What shows whether an epoch began and ended unnoticed before this frame, whose first new marker is at `time`.
 FirstFrame EpochEntry::before_first_frame(uint32_t risc, std::span<const uint32_t> frame,
                                           uint64_t time) const {
   const LaneState& lane = core.lanes[risc];
@@ -109,7 +109,7 @@ void EpochEntry::account_older_launches() {
 
 // Up to when markers may be missing in front of this frame. Where a lane can push in the middle of a run
 // (RISCs with a NoC of their own, tt-metal kernel_profiler.hpp) it may be the second of its run: then what
-// the first one held lies between the run's start and this one's own markers.
+// the first one held is between the run's start and this one's own markers.
 uint64_t EpochEntry::gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after) {
   if (lane.lane.mode == device::Mode::accumulate && frame.size() > device::kFirstCustomWord)
     return markers::first_custom_time(frame);

@@ -14,7 +14,7 @@ class EpochEntry : CorePart {
   void enter(uint32_t risc, std::span<const uint32_t> frame, uint64_t until);
   // Up to when markers may be missing in front of this frame.
   static uint64_t gap_end(const LaneState& lane, std::span<const uint32_t> frame, uint64_t after);
-  // Was the core out of sight for so long before `time` that an epoch can have come and gone?
+  // Whether the core was not polled for so long before `time` that an epoch can have begun and ended.
   bool out_of_sight_before(uint64_t time) const;
   // Until when the epoch before this frame can have gone on, where its first new marker is at `time`: a launch may have been under way
   // when the host reset the core.

@@ -61,7 +61,7 @@ std::optional<Proof> L1Markers::joins(uint32_t risc, std::span<const uint32_t> b
   L1Tail evidence;
   evidence.begins_with_canary = lane.l1.joins && first == lane.l1.canary;
   evidence.nothing_before = !later(first, known_until(risc));
-  // At its first poll nothing is known of a core whose host has read results.
+  // At the first poll of a core whose host has read results, its past is unknown.
   const bool late =
       lane.l1.unchecked || core.rewind.late || Polls::too_late(core.polls.last_ns, reader.now_ns());
   if (lane.l1.canary == 0 && !evidence.nothing_before)
@@ -191,7 +191,7 @@ void TraceOnlyMode::publish_copies() {
     publish_rest(r, std::exchange(core.lanes[r].l1.rest, {}), prove_l1_tail({.last_of_replay = true}));
 }
 
-// The core may be one that accumulates, and stores nothing now: a lane whose buffer is none, or is older than what is known, lost none
+// The core may be one that accumulates, and stores no marker now: a lane whose buffer is none, or is older than what is known, lost none
 // in between. What is newer is decided when the mode is.
 card::Expected<FirmwareMode::L1Check> UnknownMode::check_l1(const ControlSample& snap) {
   for (uint32_t r = 0; r < core.tile.riscs; ++r) {
@@ -208,7 +208,7 @@ card::Expected<FirmwareMode::L1Check> UnknownMode::check_l1(const ControlSample&
   return L1Check::stands;
 }
 
-// The mode was never seen. A lane whose buffer begins with a marker that nothing shows to be delivered may lack all that it holds.
+// The mode never showed. A lane whose buffer begins with a marker that nothing shows to be delivered may lack all that it holds.
 Access UnknownMode::take_rest() {
   for (uint32_t r = 0; r < core.tile.riscs; ++r) {
     const auto buffer = reader.first_marker(core.tile, r);

@@ -1,5 +1,5 @@
 // What firmware of one mode keeps in L1, and what that shows: the strategies of a core's machine, one a mode. The defaults are those of
-// firmware that keeps nothing there.
+// firmware that keeps no markers there.
 #pragma once
 #include <array>
 #include <optional>
@@ -20,7 +20,7 @@ class FirmwareMode : protected CorePart {
 
   // A host reset that no index and no count of launches shows.
   virtual bool shows_reset(const ControlSample&) const { return false; }
-  // Of buffers in L1, where nothing else shows a host reset: those of before, a reset has cleared one, or firmware went on while they
+  // Of buffers in L1, where no counter shows a host reset: those of before, a reset has cleared one, or firmware went on while they
   // were read.
   enum class L1Check : uint8_t { stands, reset, moved_on };
   virtual card::Expected<L1Check> check_l1(const ControlSample&) { return L1Check::stands; }
@@ -37,7 +37,7 @@ class FirmwareMode : protected CorePart {
   }
   // The lane's first marker, which no log may hold yet, can be distinguished from words of before.
   virtual bool stored_in_l1(uint32_t /*risc*/) const { return false; }
-  // Nothing was pushed since the last proof: the core has not run.
+  // No frame was pushed since the last proof: the core has not run.
   virtual card::Expected<bool> was_idle() = 0;
   // After a host reset: delivers what L1 holds of the epoch that has ended, behind an interval where `across` has no proof.
   using Across = std::array<std::optional<Proof>, device::kMaxRiscs>;
@@ -87,7 +87,7 @@ class TraceOnlyMode : public L1Markers {
 };
 
 // Launches accumulate in L1 until a buffer is nearly full. The markers of a buffer ascend in time from the first one on, and a launch
-// restarts the buffer only after a push or a host reset. So the first marker is the canary of what accumulates: while it stands, nothing
+// restarts the buffer only after a push or a host reset. So the first marker is the canary of what accumulates: while it is intact, no marker
 // in front of the buffer's end is missing. A copy may come to the log later all the same: readers drop what a lane's L1 chunk already
 // brought.
 class AccumulatingMode : public L1Markers {
@@ -110,7 +110,7 @@ class AccumulatingMode : public L1Markers {
   card::Access take_tails(uint32_t but);
 };
 
-// Nothing has shown yet whether firmware accumulates.
+// It is not known yet whether firmware accumulates.
 class UnknownMode : public L1Markers {
  public:
   using L1Markers::L1Markers;

@@ -11,7 +11,7 @@ using card::Access;
 
 }  // namespace
 
-// Nothing new: has something come and gone since the poll before?
+// A poll without news: finds out whether an epoch has begun and ended since the poll before.
 Access QuietCheck::conclude(const Poll& poll) {
   bool decided = true;
   if (core.epoch.last_run_unchecked && dev.region_size.known() &&
@@ -23,7 +23,7 @@ Access QuietCheck::conclude(const Poll& poll) {
   return Access::ok;
 }
 
-// Nothing of this epoch was delivered: a frame at the front that is later than what was is of an epoch that
+// No frame of this epoch was delivered: a frame at the front that is later than what was is of an epoch that
 // has ended, or of this one. Examined before the indices are: they move before a frame lands, so the frame
 // is of this epoch only if they show it. And a launch that begins while they are read was not there yet.
 card::Expected<QuietCheck::Front> QuietCheck::read_front() {
@@ -51,20 +51,20 @@ card::Expected<bool> QuietCheck::frame_waits_at_front(uint32_t risc, FrontKinds 
     return false;
   const uint64_t time = markers::first_time(words, known_until);
   // A quick push is there before its index is, so that it may also be of the epoch that begins: it counts as one that waits, for
-  // nothing proves that it does not.
+  // there is no proof that it does not.
   return markers::clock_difference(time, known_until) > 0 &&
          markers::clock_difference(time, ceiling().time) < 0;
 }
 
 // L1 holds the core's last run. When BRISC has closed it, a kernel took part in it, and it is later than what
-// was delivered, it is not delivered. (BRISC's FW zone alone says nothing: it also opens for launches that
+// was delivered, it is not delivered. (BRISC's FW zone alone is no evidence: it also opens for launches that
 // are not for this core.)
 card::Expected<QuietCheck::LastRun> QuietCheck::read_last_run() {
   const auto brisc = reader.slots(core.tile, 0);
   if (!brisc) return card::failed(brisc.error());
   const uint64_t opened = brisc->time_of(device::kFwStartWord), closed = brisc->time_of(device::kFwEndWord);
   const markers::FrameDigest& digest = core.lanes[0].digest;
-  const uint64_t polled = cycles_at(core.polls.proven_ns);  // when it was open then, nothing came after
+  const uint64_t polled = cycles_at(core.polls.proven_ns);  // when it was open then, no run came after
   if (closed == 0 || (!digest.known && !core.rewind.pending())) {
     const bool new_one = closed == 0 && opened != 0 && markers::clock_difference(opened, polled) > 0;
     return new_one ? LastRun::open : LastRun::delivered;
@@ -78,14 +78,14 @@ card::Expected<QuietCheck::LastRun> QuietCheck::read_last_run() {
     kernel_ran = other->time_of(device::kFwEndWord) != 0;
   }
   if (kernel_ran) return LastRun::undelivered;
-  // A launch for other cores has cleared what an earlier one left: of that, nothing is known.
+  // A launch for other cores has cleared what an earlier one left: whether that was delivered is unknown.
   const bool cleared = opened != 0 && markers::clock_difference(opened, polled) > 0;
   return cleared ? LastRun::open : LastRun::delivered;
 }
 
 // The log is empty: a last run that was not delivered went by unseen. The vector is read again
-// afterwards: the run may just be being pushed. Then nothing is decided until the first frame shows how long the core was
-// out of sight.
+// afterwards: the run may just be being pushed. Then the decision is left to the first frame, which shows how long the core
+// was not polled.
 Access QuietCheck::check_last_run(bool& decided) {
   core.epoch.last_run_unchecked = false;
   const auto run = read_last_run();
@@ -101,7 +101,7 @@ Access QuietCheck::check_last_run(bool& decided) {
   return Access::ok;
 }
 
-// The log is empty, nothing of this core was ever delivered, and this poll came late. What was stored in L1
+// The log is empty, no marker of this core was ever delivered, and this poll came late. What was stored in L1
 // since the poll before, and is in no log, went by unseen: a closed run with a kernel, or a buffer that
 // was begun again because a quick push has emptied it.
 Access QuietCheck::check_never_seen(bool& decided) {
@@ -131,8 +131,8 @@ Access QuietCheck::check_never_seen(bool& decided) {
   return Access::ok;
 }
 
-// Another core was reset, or this poll came late, and this one shows nothing new. A push may have come and
-// gone, or stand where one of the same length stood before.
+// Another core was reset, or this poll came late, and this one has no news. A push may have been made and
+// reset, or be where one of the same length was before.
 Access QuietCheck::check_unseen_reset(Front front) {
   const auto intact = front != Front::frame ? Canaries(*this).stand(core.polls.check_all) : false;
   if (!intact) return intact.error();

@@ -16,10 +16,10 @@ class QuietCheck : CorePart {
     Front front = Front::not_read;  // read before the sample
     ControlSample sample;
   };
-  // Where nothing of this epoch was delivered: is a later frame at the front of a log?
+  // Where no frame of this epoch was delivered: is a later frame at the front of a log?
   card::Expected<Front> read_front();
   card::Access conclude(const Poll& poll);
-  // Another core was reset, or this poll came late, and the core shows nothing new.
+  // Another core was reset, or this poll came late, and the core has no news.
   card::Access check_unseen_reset(Front front);
 
   // Of the core's last launch, which L1 holds.

@@ -1,5 +1,5 @@
 // Drivers, nodes, firmware, sensors and links. Attributes and what driver versions lack: tt-kmd (driver_iface/README.md); that
-// tt_heartbeat stands still with dead firmware is UMD's and luwen's reading of it, not verified on silicon.
+// a constant tt_heartbeat means dead firmware is how UMD and luwen read it, not verified on silicon.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -35,7 +35,7 @@ void find_driver(const CardState& card, Findings& found) {
   const std::string place = "/sys/bus/pci/devices/" + f.bdf;
   Finding finding = about(card, "no-driver", Weight::stops);
   if (f.driver.empty()) {
-    finding.what = f.bdf + " has no driver, so nothing can use the card";
+    finding.what = f.bdf + " has no driver, so no program can use the card";
     finding.evidence = place + ": there is no driver link";
     finding.cause = "tt-kmd is not loaded, or not built for this kernel";
     finding.fix = "sudo modprobe tenstorrent; when that fails: dkms status, and dmesg";
@@ -106,14 +106,14 @@ void find_life(const CardState& card, Findings& found) {
     Finding f = about(card, "resetting", Weight::stops);
     f.what = card.function.node + " is being reset, or a reset of it was never finished";
     f.evidence = "attributes of /sys/class/tenstorrent/tenstorrent!" + n + " give ENODATA";
-    f.cause = "between a reset and its end the driver reads nothing from the chip";
+    f.cause = "between a reset and its end the driver does not read the chip";
     f.fix = "wait some seconds; when it stays so: tt-smi -r " + n;
     found.push_back(std::move(f));
     return;
   }
   if (card.heartbeat.size() == 2 && card.heartbeat[0] == card.heartbeat[1]) {
     Finding f = about(card, "firmware-stands-still", Weight::stops);
-    f.what = "the firmware of " + card.function.node + " shows no sign of life";
+    f.what = "the firmware of " + card.function.node + " has stopped counting its heartbeat";
     f.evidence = "/sys/class/tenstorrent/tenstorrent!" + n +
                  "/tt_heartbeat: " + std::to_string(card.heartbeat[0]) + ", and the same " +
                  std::to_string(card.heartbeat_gap_ms) + " ms later (not verified on silicon)";
@@ -187,7 +187,7 @@ void find_mixed_firmware(const MachineState& machine, Findings& found) {
           .append(of)
           .append(": tt_fw_bundle_ver ")
           .append(bundle);
-    f.cause = "clocks, power and Ethernet behave differently between them, and tt-metal asks for one version";
+    f.cause = "clocks, power and Ethernet behave differently between them, and tt-metal requires one version";
     f.fix = "tt-flash the older ones to the newer bundle";
     found.push_back(std::move(f));
   }

@@ -71,10 +71,10 @@ std::vector<std::string> sentences_about(std::span<const std::string> devices) {
 std::vector<std::string> in_the_way_of(std::span<const std::string> devices) {
   try {
     return sentences_about(devices);
-  } catch (const card::InventoryError&) {  // said where a card on the bus is opened
+  } catch (const card::InventoryError&) {  // reported where a card on the bus is opened
     return {};
   } catch (const std::exception& e) {
-    return {std::string("what stands in the way was not searched for: ") + e.what()};
+    return {std::string("the machine was not examined: ") + e.what()};
   }
 }
 

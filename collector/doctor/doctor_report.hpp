@@ -1,4 +1,4 @@
-// Findings and what was seen, as text and as JSON.
+// Findings and the state of the machine, as text and as JSON.
 #pragma once
 #include <string>
 

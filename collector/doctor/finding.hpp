@@ -9,8 +9,8 @@ namespace ttc::collect::doctor {
 
 enum class Weight : uint8_t {
   stops,   // a workload, or collecting from it, does not work
-  spoils,  // it works, and what is recorded is wrong, incomplete or not what was asked for
-  advice   // it works; this costs latency or may matter later. Stands in no process's way
+  spoils,  // it works, and what is recorded is wrong, incomplete or not what was requested
+  advice   // it works; this costs latency or may matter later. Hinders no process
 };
 const char* to_string(Weight weight);
 

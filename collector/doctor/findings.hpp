@@ -1,12 +1,12 @@
-// Everything that is found in a state of the machine. Pure: the same state gives the same findings, in the same order. Each
-// rule is a function on plain values; a rule whose evidence could not be seen says nothing.
+// All findings for a state of the machine. Pure: the same state gives the same findings, in the same order. Each
+// rule is a function on plain values; a rule without readable evidence gives no finding.
 #pragma once
 #include "collector/doctor/finding.hpp"
 #include "collector/doctor/look/machine_state.hpp"
 
 namespace ttc::collect::doctor {
 
-// What stands in the way first. With MachineState::only_pid: what concerns that process, the cards it holds or
+// Findings that stand in the way come first. With MachineState::only_pid: findings about that process, the cards it holds or
 // waits for, and the machine.
 Findings findings_of(const MachineState& machine);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Processes = std::vector<const ProcessState*>;
 
-// Without observers, who stand in no process's way.
+// Without observers, which hinder no process.
 Processes holders_of(const MachineState& machine, const CardState& card) {
   Processes holders;
   for (const card::Opener& o : card.function.openers)
@@ -132,7 +132,7 @@ void find_lock(const MachineState& machine, const CardState& card, Findings& fou
   Finding f{"chip-in-use", Weight::stops};
   f.card = card.function.node;
   f.pid = waiting.empty() ? 0 : waiting.front()->pid;
-  f.what = (waiting.empty() ? std::string("a process that cannot be seen") : listed(waiting)) +
+  f.what = (waiting.empty() ? std::string("a process that is not visible") : listed(waiting)) +
            ", waits for " + name;
   f.evidence = file + ": the mutex is taken" + (card.lock.waited_for ? " and waited for" : "") +
                ", owner pid " + std::to_string(card.lock.owner_pid) +
@@ -144,7 +144,7 @@ void find_lock(const MachineState& machine, const CardState& card, Findings& fou
             "; it is released when that process has ended";
   } else {
     f.cause =
-        "its owner cannot be seen from here: another PID namespace (a container), or a process that is no "
+        "its owner is not visible from here: another PID namespace (a container), or a process that is no "
         "more";
     f.fix = "look for pid " + std::to_string(card.lock.owner_pid) +
             " on the host (ps -p, docker ps); when no process of the machine uses the card: sudo rm " + file;
@@ -178,7 +178,7 @@ void find_in_holders(const MachineState& machine, Findings& found) {
     find_two_workloads(machine, card, found);
     find_exclusive(machine, card, found);
   }
-  // An emulated card goes on while its process is stopped: no core pushes markers.
+  // An emulated card continues while its process is stopped: no core pushes markers.
   for (const EmulatedCardState& e : machine.emulated) {
     const ProcessState* p = machine.process(e.holder_pid);
     if (!p || (p->state != 'T' && p->state != 't')) continue;

@@ -1,4 +1,4 @@
-// The machine around the card. What costs latency is advice: it stands in no process's way. Only where a real card is, because an emulated
+// The machine around the card. Findings that only cost latency are advice. They are made only for a real card, because an emulated
 // one has no link.
 //
 // No rule about translating IOMMUs: a CPU's load of a BAR does not pass the IOMMU, so an observer does not pay for it.
@@ -77,7 +77,7 @@ void find_io_uring(const HostState& host, Findings& found) {
   f.cause = host.io_uring_disabled ? "the administrator switched it off"
                                    : "a container's seccomp profile, or a kernel without it";
   f.fix =
-      "nothing need be done: waiting and writing are done with poll(2) and pwrite(2); otherwise sysctl "
+      "no action is needed: waiting and writing are done with poll(2) and pwrite(2); otherwise sysctl "
       "kernel.io_uring_disabled=0, or a seccomp profile that allows it";
   found.push_back(std::move(f));
 }

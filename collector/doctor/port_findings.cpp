@@ -1,6 +1,6 @@
 // Tracy's ports. A program with a Tracy client listens; servers (the GUI, tracy-capture) connect to it. The client takes TRACY_PORT and
-// nothing else when that is set, or the first free port of 8086 to 8105 (tracy public/client/TracyProfiler.cpp). Without a port
-// it drops all that it records and says nothing.
+// only that when it is set, or the first free port of 8086 to 8105 (tracy public/client/TracyProfiler.cpp). Without a port
+// it drops all that it records, without a message.
 #include <algorithm>
 #include <cstdlib>
 
@@ -59,7 +59,7 @@ void find_foreign(const MachineState& machine, Findings& found) {
                  " by " + who(p);
     f.cause = std::string("servers connect to 8086 unless set otherwise, and ") +
               (first->pid ? "what answers there is no Tracy client"
-                          : "whether a Tracy client answers there cannot be seen");
+                          : "it is not visible whether a Tracy client answers there");
     f.fix = "connect to " + std::to_string(own->port) + ": tracy-capture -p " + std::to_string(own->port) +
             " -o run.tracy";
     f.pid = p.pid;

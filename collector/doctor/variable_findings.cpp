@@ -34,12 +34,12 @@ void find_names(const ProcessState& p, Findings& found) {
     const std::string near(nearest_name(name));
     Finding f = about(p, near.empty() ? "variable-unknown" : "variable-misspelt", Weight::spoils);
     f.what = name;
-    f.what += near.empty() ? " is read by nothing that is known" : " is not read; did you mean " + near + "?";
+    f.what += near.empty() ? " is not read by any known program" : " is not read; did you mean " + near + "?";
     f.evidence = held(p) + "; " + shown(name, p.environment->at(name)) + " in its environment; " +
                  (p.names_searched ? p.metal_library + " does not contain the name"
                                    : "not one of the " + std::to_string(known_names().size()) +
                                          " names of tt-metal in 2026 (no library of it was found to search)");
-    f.cause = "tt-metal ignores variables that it does not know without a word";
+    f.cause = "tt-metal ignores unknown variables without a message";
     f.fix = near.empty() ? "leave it out, or look it up in tt_metal/llrt/rtoptions.cpp of the build that runs"
                          : "start it again with " + setting(near, p.environment->at(name));
     found.push_back(std::move(f));
@@ -67,8 +67,8 @@ void find_values(const ProcessState& p, Findings& found) {
     const Variable* known = known_variable(name);
     if (!known) continue;
     if (known->reading == Reading::on_if_1 && !value.starts_with('1') && !off(value))
-      add_value(p, name, shown(name, value) + " switches nothing on",
-                "only a value that begins with 1 counts", "start it again with " + name + "=1", found);
+      add_value(p, name, shown(name, value) + " has no effect", "only a value that begins with 1 counts",
+                "start it again with " + name + "=1", found);
     else if (known->reading == Reading::on_when_set && off(value))
       add_value(p, name, shown(name, value) + " switches it on, not off",
                 "any value counts, 0 and an empty one too", "start it with env -u " + name, found);
@@ -107,14 +107,14 @@ void find_numbers(const ProcessState& p, Findings& found) {
               "no build is known that reads it", "leave it out", found);
 }
 
-// Why debug delays that were asked for do not come; empty: they may.
+// The reason why requested debug delays do not take effect; empty: they may.
 std::string why_no_delay(const Environment& e) {
   std::string why;
   const auto and_also = [&](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
   if (!watcher_on(e))
     and_also(
-        "TT_METAL_WATCHER is not set, and without the watcher no delay is compiled in (a release build says "
-        "nothing, a debug build ends)");
+        "TT_METAL_WATCHER is not set, and without the watcher no delay is compiled in (a release build "
+        "prints no message, a debug build ends)");
   for (const char* name : {"TT_METAL_WATCHER_DISABLE_NOC_SANITIZE", "TT_METAL_WATCHER_DISABLE_SANITIZE_NOC"})
     if (e.count(name)) and_also(std::string(name) + " is set, and delays sit in what it leaves out");
   bool any = false;
@@ -143,7 +143,7 @@ void find_delays(const ProcessState& p, Findings& found) {
   const std::string why = why_no_delay(e);
   if (why.empty() && is_number(cycles) && cycles.find_first_not_of('0') != std::string::npos) return;
   Finding f = about(p, "delay-without-effect", Weight::spoils);
-  f.what = "the debug delays of " + who(p) + " delay nothing";
+  f.what = "the debug delays of " + who(p) + " have no effect";
   f.evidence = held(p) + "; in its environment";
   for (const auto& [name, value] : e)
     if (name.find("DEBUG_DELAY") != std::string::npos) f.evidence += " " + shown(name, value);

@@ -1,7 +1,7 @@
 // Versions of packages against those of firmware: the compatibility tables in tt-metal's installation guide (INSTALLING.md of the releases
 // named below; of 0.61 as its pull request 25081 put it there). The driver's least version is UMD's (card_findings.cpp). Guides of 2026 have a
 // row for Blackhole and Galaxy alone (19.2.0 with driver 2.5.0, later 19.8.1 with 2.8.0), and which release of ttnn came with which of
-// them stands in none that is known here: they are not in the table.
+// them is in no public document that we have: they are not in the table.
 #include <array>
 #include <cstdio>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Release = std::array<unsigned, 3>;
 
-// Nothing is below an unknown one. Bundles were numbered 80.N before 18.2: N counts.
+// No release is below an unknown one. Bundles were numbered 80.N before 18.2: N counts.
 Release release_of(const std::string& text) {
   Release v{};
   if (std::sscanf(text.c_str(), "%u.%u.%u", &v[0], &v[1], &v[2]) < 2) return {~0u, 0, 0};

@@ -58,7 +58,7 @@ void find_other_profilers(const MachineState& machine, const ProcessState& p, Fi
       return c.function.arch == "wormhole_b0" && c.function.node == f.card;
     });
     if (wormhole != machine.cards.end())
-      f.cause += ". On Wormhole it has no relays: nothing is recorded at all";
+      f.cause += ". On Wormhole it has no relays: no marker is recorded at all";
     f.fix = "start it again with TT_METAL_DEVICE_PROFILER=1 instead of TT_METAL_STREAMING_PROFILER=1";
     found.push_back(std::move(f));
   }
@@ -111,7 +111,7 @@ void find_exclusions(const ProcessState& p, Findings& found) {
   f.evidence = held(p) + "; TT_METAL_WATCHER=" + value_in(e, "TT_METAL_WATCHER") +
                " beside the profiler's variable in its environment";
   f.cause =
-      "nothing forbids it, but the firmware of both seldom fits (\"region overflowed\"; tt-metal issues "
+      "it is permitted, but the firmware of both seldom fits (\"region overflowed\"; tt-metal issues "
       "37013, 19857), the watcher polls every core over PCIe and switches DMA off, and times are not those "
       "of a run without it";
   f.fix = "two runs: start this one with env -u TT_METAL_WATCHER";

@@ -62,7 +62,7 @@ Access CoreMachine::poll_and_take(uint64_t now_ns, bool& news) {
   return take(poll, now_ns, stored_moved, news);
 }
 
-// The poll is of the epoch that is known, or nothing shows that it is not.
+// The poll is of the known epoch, or no evidence is against that.
 Access CoreMachine::take(const QuietCheck::Poll& poll, uint64_t now_ns, bool stored_moved, bool& news) {
   const ControlSample& snap = poll.sample;
   news = has_news(snap);
@@ -102,7 +102,7 @@ Access CoreMachine::take_words(const QuietCheck::Poll& poll, uint64_t now_ns) {
   return CoreRecycling(*this).consider(snap);
 }
 
-// The front of an empty log, where one doubts, and then the vector.
+// Reads the front of an empty log, if in doubt, and then the vector.
 Access CoreMachine::read(QuietCheck::Poll& poll) {
   poll.begun_ns = reader.now_ns();
   const bool late = Polls::too_late(core.polls.last_ns, poll.begun_ns);

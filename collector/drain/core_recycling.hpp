@@ -1,4 +1,4 @@
-// Where a core's machine and recycling meet (RECYCLE.md): when a core is recycled and why not, and how the stream goes on behind a
+// Connects a core's machine and recycling (RECYCLE.md): when a core is recycled and why not, and how the stream continues behind a
 // recycle. The protocol itself is core_recycle.cpp.
 #pragma once
 #include <span>

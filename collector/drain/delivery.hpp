@@ -23,7 +23,7 @@ class Delivery : CorePart {
     uint32_t lead;  // words of the canary in front
     uint32_t words;
     uint32_t ahead;        // words behind them in the same line: where the next frame will begin
-    bool cut;              // the log goes on behind
+    bool cut;              // the log continues behind it
     uint32_t data_offset;  // of the first new word, from the chunk's start
   };
   std::vector<Fetched> plan(const ControlSample& snap, uint64_t& bytes) const;

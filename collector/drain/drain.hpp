@@ -5,7 +5,7 @@
 //   1. the lines of the control vector that hold HOST_BUFFER_END_INDEX and RUN_COUNTER: one or two. When they
 //      are unchanged, the poll ends here.
 //   2. the new words of every lane, each line once, straight into a claimed ring slot, together with the
-//      words just in front of them that were delivered earlier (the canary: while it stands the host has not reset
+//      words just in front of them that were delivered earlier (the canary: while it is intact the host has not reset
 //      the log since)
 //   3. the RUN_COUNTER line again: a host reset in between makes the poll void
 //
@@ -13,8 +13,8 @@
 // the lane. The device raises the index before the data lands (tt-metal tools/profiler/kernel_profiler.hpp,
 // finish_profiler), so a frame that does not verify is read again by the next poll. Only when it still does
 // not verify after 100 ms (Stuck::for_good) are its words counted as unparsable. Payload words, and the frames of a RISC
-// that sat a launch out, carry nothing that could be verified: lanes that have them are read only up to the
-// index that was seen kLandedNs ago.
+// that sat a launch out, have no words that could be verified: lanes that have them are read only up to the
+// index that was read kLandedNs ago.
 //
 // A host reset (RUN_COUNTER or an index smaller than known, or a canary that was overwritten) starts a new epoch. What
 // the host reset the index over is still in DRAM until it is overwritten, and is recovered where the chain of
@@ -35,7 +35,7 @@
 //   - What accumulates in L1 is in no log: a DEVICE_END that decreases while no index moves, a push that does
 //     not begin with the buffer's first marker, or another first marker without a push, has a reset in front of it.
 //
-// CoreAccount decides what is a loss: it joins new markers to those delivered before only with a Proof
+// CoreAccount records losses: it joins new markers to those delivered before only with a Proof
 // (continuity.hpp), and records an interval otherwise. DRAIN.md has the form of all of this.
 //
 // What stays unseen: an epoch within kPollDeadlineNs.
@@ -72,7 +72,7 @@ class Drain {
   // Through a card's windows, or as `logs` reads them.
   Drain(card::Card& card, const Attachment& attachment, LogReader& logs, Publisher& publisher,
         shm::SegmentWriter& segment, const DrainOptions& options, Carried carried = {});
-  // For the drain that goes on after this one, when its account is closed.
+  // For the drain that follows this one, when its account is closed.
   Carried carry() const;
 
   // Visits every core that is due at `now_ns` (all when `all`). `gone` ends collecting.
@@ -80,14 +80,14 @@ class Drain {
   // When the next core is due.
   uint64_t next_due_ns() const;
 
-  // Once, at the end: what the account can still say. Cores that were not examined after `ended_ns` (by the
+  // Once, at the end: records what is missing until then. Cores that were not examined after `ended_ns` (by the
   // attachment's clock) could not be read any more.
   void close_account(bool card_vanished, uint64_t ended_ns = 0);
-  // Likewise when firmware_changed(): takes what stands in the logs behind what was delivered, and records an interval for every
+  // Likewise when firmware_changed(): takes what is in the logs behind what was delivered, and records an interval for every
   // lane that may lack more. Intervals end now: what comes later is another workload's.
   void close_workload();
 
-  // The firmware that was attached to is not on the card any more: its control vectors are another's, or cleared. Nothing was
+  // The firmware that was attached to is not on the card any more: its control vectors are another's, or cleared. No word was
   // read by its layout since. The profiler must be attached to again.
   bool firmware_changed() const { return dev_.firmware_changed; }
 

@@ -16,7 +16,7 @@ constexpr uint32_t kIdWidthWords =
 
 }  // namespace
 
-// Where logs are, how large they are and how their words are to be read. Until all of it is known nothing is delivered.
+// Where logs are, how large they are and how their words are to be read. Until all of it is known no word is delivered.
 card::Expected<bool> FirmwareFinder::layout_known(const ControlSample& snap) {
   if (!dev.region_size.known()) {
     if (const Access a = dev.region_size.learn(reader, core.tile,
@@ -62,7 +62,7 @@ Access FirmwareFinder::settle_mode(uint64_t now_ns, bool urgent) {
     if (dev.mode_known) return Access::ok;
     const std::optional<device::Mode> mode = *seen;
     if (mode == device::Mode::normal) return Access::ok;
-    if (!mode) {  // reset since it was seen?
+    if (!mode) {  // reset since it was read?
       if (core.mode.seen == device::Mode::normal) return Access::ok;
       core.mode.due_ns = 0;
       if (dev.last_chance) use_mode(core.mode.seen);  // no second poll will come
@@ -76,7 +76,7 @@ Access FirmwareFinder::settle_mode(uint64_t now_ns, bool urgent) {
   return Access::ok;
 }
 
-// The mode that L1 shows; nothing where firmware stores nothing now.
+// The mode that L1 shows; no value if firmware stores no marker now.
 card::Expected<std::optional<device::Mode>> FirmwareFinder::read_mode() {
   const auto stored = reader.stored_by_brisc(core.tile);
   if (!stored) return card::failed(stored.error());
@@ -87,14 +87,14 @@ card::Expected<std::optional<device::Mode>> FirmwareFinder::read_mode() {
   if (!buffer) return card::failed(buffer.error());
   const std::optional<device::Mode> mode = markers::mode_of(*vector, *buffer);
   // A recorded launch, as normal firmware leaves it. Accumulating firmware stamps no id, and right after a
-  // push its buffer differs in nothing else from a normal one.
+  // push its buffer is otherwise the same as a normal one.
   if (mode == device::Mode::normal)
     dev.mode_known = vector->run_counter != 0 && vector->done == 1 && (*buffer)[device::kIdHost] != 0;
   return mode;
 }
 
 // BRISC's first frame in a log shows accumulating firmware, too: L1 does not right after a push. Until that frame has landed, and until
-// L1 was examined twice, nothing is delivered: frames that are read in the wrong mode cannot be taken back.
+// L1 was examined twice, no word is delivered: frames that are read in the wrong mode cannot be withdrawn.
 card::Expected<bool> FirmwareFinder::mode_decided_by_log(const ControlSample& snap) {
   if (dev.mode_known || !may_accumulate()) return true;
   if (snap.host_end[0] == 0) return core.mode.seen != device::Mode::accumulate;
@@ -112,8 +112,8 @@ void FirmwareFinder::use_mode(device::Mode mode) {
     for (LaneState& lane : each.lanes) lane.lane.mode = dev.mode_of(each.tile);
 }
 
-// Of G1 firmware the front of a log proves how wide the ids are (id_width.hpp). Until then nothing is delivered: an id that
-// was read in the wrong width cannot be taken back. The log of a core that proves nothing is read again when it has grown.
+// Of G1 firmware the front of a log proves how wide the ids are (id_width.hpp). Until then no word is delivered: an id that
+// was read in the wrong width cannot be withdrawn. The log of a core without a proof is read again when it has grown.
 Access FirmwareFinder::settle_generation(const ControlSample& snap) {
   const unsigned generation = dev.attachment.layout->format.generation;
   const bool one_of_two = generation == device::kG1.generation || generation == device::kG1Narrow.generation;

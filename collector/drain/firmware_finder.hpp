@@ -1,5 +1,5 @@
-// What the card's firmware was built for, and where its logs are, where attaching could not find it out because nothing had run yet.
-// Until all of it is known nothing is delivered: frames that were read in the wrong way cannot be taken back.
+// Finds what the card's firmware was built for, and where its logs are, if attaching could not because no program had run yet.
+// Until all of it is known no word is delivered: frames that were read in the wrong way cannot be withdrawn.
 #pragma once
 #include <optional>
 #include <vector>

@@ -64,7 +64,7 @@ Access LaneRecovery::recover(uint32_t risc, const ControlSample& snap, Recovered
     evidence.nothing_announced = seen == 0 && new_end == 0 && !chain.incomplete;
   }
   evidence.cursor_stands =
-      stands || (chain.begins && !passed_newer);  // behind survivors nothing was written any more
+      stands || (chain.begins && !passed_newer);  // no word was written behind surviving frames
   recovered.sat_out_launch = chain.sat_out_launch;
   evidence.older_behind = chain.older_behind;
   evidence.read_through = !chain.incomplete && (!stands || seen <= std::max(chain.at, chain.sat_out_until));
@@ -78,7 +78,7 @@ bool LaneRecovery::never_showed_any(uint32_t risc, const ControlSample& snap) co
 }
 
 // Of such a lane. What came and was reset since the last poll is at the front of its log; what an earlier session left there is
-// recognised by its time. A frame may also be the new epoch's first one: then it stands on what was there before.
+// recognised by its time. A frame may also be the new epoch's first one: then it has overwritten what was there before.
 card::Expected<bool> LaneRecovery::nothing_at_front(uint32_t risc) {
   if (!dev.region_size.known() || !kind().counts_launches) return true;
   const auto waits = QuietCheck(*this).frame_waits_at_front(risc, QuietCheck::FrontKinds::all);
@@ -110,7 +110,7 @@ card::Expected<LaneRecovery::Survivor> LaneRecovery::find_survivor(uint32_t risc
   return survivor;
 }
 
-// The end of a launch moves the index before the data, so what lies behind the index is not the new epoch's.
+// The end of a launch moves the index before the data, so what is behind the index is not the new epoch's.
 // Quick push does it the other way round: of lanes that use it, only what had been announced before the
 // rewind is old.
 bool LaneRecovery::surely_old(uint32_t risc, uint32_t end, const markers::FrameDigest& digest) const {

@@ -24,13 +24,13 @@ class LaneRecovery : CorePart {
     uint32_t announced = 0;          // then: an index of its epoch
     bool incomplete = false;         // more may have stood behind it
     bool piece_too_short = false;    // of what was read last: it ends within the first frame that has times
-    std::optional<uint64_t> begins;  // markers may be missing in front of this; none: nothing was taken
+    std::optional<uint64_t> begins;  // markers may be missing in front of this; none: no frame was taken
     std::optional<uint64_t> begins_with;  // time of the only first marker that its first frame may have
-    // Of what comes first: does not stand at the cursor; an epoch may have come and gone in front of it; its buffer in L1 was
+    // Of what comes first: is not at the cursor; an epoch may have begun and ended in front of it; its buffer in L1 was
     // restarted.
     bool behind_gap = false, out_of_sight = false, l1_restarted = false;
     bool older_behind = false;               // there no word is newer than what was taken
-    std::optional<uint32_t> sat_out_launch;  // its host id, where one stands there
+    std::optional<uint32_t> sat_out_launch;  // its host id, if one is there
     uint32_t sat_out_until = 0;          // behind the frames without times of launches that the RISC sat out
     std::optional<uint64_t> full_since;  // behind this frames may lack markers, or runs
   };

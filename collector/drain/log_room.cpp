@@ -22,7 +22,7 @@ bool LogRoomCheck::runs_missing(const ControlSample& snap) const {
          snap.run_counter > core.runs.delivered;
 }
 
-// Runs the core counted but whose frames are not in the log, and RISCs that say they lost markers.
+// Runs the core counted but whose frames are not in the log, and RISCs whose DROPPED bit shows lost markers.
 Access LogRoomCheck::account(const ControlSample& snap, const LastTimes& before) {
   const bool missing = runs_missing(snap);
   core.runs.note_missing(missing);
@@ -44,7 +44,7 @@ Access LogRoomCheck::account(const ControlSample& snap, const LastTimes& before)
     LogRoom room;
     room.not_said = !(mask >> r & 1);
     room.emptied = core.recycling.ended_ns != 0 && snap.host_end[r] + longest_frame() <= dev.log_words();
-    // Nothing is dropped while a whole buffer fits (before G3 another lane's full log counts, too), and a
+    // No marker is dropped while a whole buffer fits (before G3 another lane's full log counts, too), and a
     // backlog is taken up to there first.
     const bool before_drops = dev.attachment.layout->format.guaranteed_when_full &&
                               snap.host_end[r] > dev.roomy_until() && lane.cursor <= dev.roomy_until();

@@ -1,5 +1,5 @@
-// Had the log room for all that the core pushed? Launches that the core counted and whose frames are not in the log, and RISCs whose
-// DROPPED bit says that they lost markers.
+// Checks whether the log had room for all that the core pushed: launches that the core counted and whose frames are not in the log, and RISCs
+// whose DROPPED bit shows lost markers.
 #pragma once
 #include "collector/core/core_part.hpp"
 

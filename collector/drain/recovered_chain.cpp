@@ -1,4 +1,4 @@
-// Frames that a host reset left behind in a log: one follows the other in place and time, and nothing of the new epoch stands on
+// Frames that a host reset left behind in a log: one follows the other in place and time, and no word of the new epoch has overwritten
 // them yet.
 #include <algorithm>
 #include <utility>
@@ -31,7 +31,7 @@ card::Expected<bool> LaneRecovery::still_stands(uint32_t risc, uint32_t at, std:
          std::equal(now + before, now + before + behind, words.begin());
 }
 
-// Do words that no frame was written over stand at the front of `words`, or a frame of before?
+// Whether `words` begin with words that no frame was written over, or with an earlier frame.
 bool LaneRecovery::is_older(const LaneState& lane, std::span<const uint32_t> words) {
   if (words.size() < device::kFirstCustomWord) return false;
   const auto head = words.first(device::kFirstCustomWord);
@@ -62,13 +62,13 @@ void LaneRecovery::begin_chain(uint32_t risc, std::span<const uint32_t> taken, u
   const LaneState& lane = core.lanes[risc];
   chain.begins = EpochEntry(*this).gap_end(lane, taken, lane.digest.last_time);
   chain.l1_restarted = !InMode(*this)->frame_joins(risc, taken, until);
-  // Nothing of this epoch was taken before: what is at the front may be of one that followed it.
+  // No frame of this epoch was taken before: what is at the front may be of one that followed it.
   chain.out_of_sight = at_front && EpochEntry(*this).out_of_sight_before(
                                        EpochEntry(*this).earlier_until(taken, *chain.begins));
 }
 
 // The frames that `seen`, read at `chain.at`, begins with: their words, up to the last with a time of its
-// own. Only that proves what lies before it.
+// own. Only that proves what precedes it.
 uint32_t LaneRecovery::walk_chain(uint32_t risc, std::span<const uint32_t> seen, Chain& chain) {
   LaneState& lane = core.lanes[risc];
   markers::FrameDigest walked = lane.digest;

@@ -1,4 +1,4 @@
-// How the stream goes on behind a recycle.
+// How the stream continues behind a recycle.
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +56,7 @@ void CoreRecycling::count_new_frames(uint32_t risc, const LaneOutcome& o) {
   dev.counters.programs = std::max(dev.counters.programs, core.runs.total);
 }
 
-// What the verdict says of a lane that was cleared.
+// Counts the verdict on a lane that was cleared.
 void CoreRecycling::count_verdict(const RecycleState& state, const LaneOutcome& o, bool lap,
                                   bool provisional) {
   RecycleAccount& account = dev.options.recycling->account;

@@ -16,7 +16,7 @@ constexpr int kSampleTries = 16;
 
 }  // namespace
 
-// The host writes the vector word by word; what is seen first may be half old. Two equal samples in a row are
+// The host writes the vector word by word; the first sample may be half old. Two equal samples in a row are
 // taken as the new state.
 Access ResetRecovery::begin_epoch() {
   core.polls.resets_checked = dev.resets.counted();
@@ -30,7 +30,7 @@ Access ResetRecovery::begin_epoch() {
   }
   if (!snap) return snap.error();
   if (const Access a = take_what_was_reset(*snap); a != Access::ok) return a;
-  // The poll that noticed the reset came late: more than one epoch may have ended since the one before. Nothing is missing only if the
+  // The poll that noticed the reset came late: more than one epoch may have ended since the one before. No marker is missing only if the
   // core has not run since what was delivered.
   const auto was = core.rewind.late ? InMode(*this)->was_idle() : false;
   if (!was) return was.error();
@@ -75,8 +75,8 @@ Access ResetRecovery::take_what_was_reset(const ControlSample& snap) {
   return Access::ok;
 }
 
-// The end of a launch pushes every RISC's frame. Where some came back that had not been seen before the reset, lanes that do not
-// reach the same launch may lack theirs: a sentinel was damaged, or the new epoch stands on it.
+// The end of a launch pushes every RISC's frame. Where some came back that had not been read before the reset, lanes that do not
+// reach the same launch may lack theirs: a sentinel was damaged, or the new epoch has overwritten it.
 const LaneState* ResetRecovery::furthest_recovered() const {
   const LaneState* furthest = nullptr;
   if (!kind().counts_launches) return nullptr;

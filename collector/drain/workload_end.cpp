@@ -1,4 +1,4 @@
-// Is the firmware on the card still the one that was attached to?
+// Checks whether the firmware on the card is still the one that was attached to.
 //
 // A workload that opens the device loads firmware: L1 is cleared, then the host writes the DRAM address, the flat id and the
 // cores per bank into every control vector, with indices and counts of 0 (tt-metal impl/profiler/profiler.cpp). Another build has
@@ -37,7 +37,7 @@ Access CoreMachine::check_firmware() {
 }
 
 void CoreMachine::end_with_workload(uint64_t now_ns) {
-  const ControlSample none;  // of its indices nothing can be read any more
+  const ControlSample none;  // its indices cannot be read any more
   const bool in_time = EpochEntry(*this).at_most_one_reset_since_known(now_ns);
   core.rewind.noticed_ns = now_ns;
   core.rewind.after_ns = core.polls.before_ns;

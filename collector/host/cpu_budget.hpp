@@ -17,7 +17,7 @@ class CpuBudget {
   // `now_ns` and `cpu_ns` are readings of one monotonic clock and of the thread's CPU clock, as in every later call.
   CpuBudget(uint64_t now_ns, uint64_t cpu_ns) : now_ns_(now_ns), cpu_ns_(cpu_ns) {}
 
-  // How long the thread must sleep before it goes on; 0: not at all. `share`: in (0, 1], may change from call to call.
+  // How long the thread must sleep before it continues; 0: not at all. `share`: in (0, 1], may change from call to call.
   uint64_t rest_ns(uint64_t now_ns, uint64_t cpu_ns, double share) {
     left_ns_ += share * static_cast<double>(now_ns - now_ns_) - static_cast<double>(cpu_ns - cpu_ns_);
     left_ns_ = std::min(left_ns_, static_cast<double>(kBurstNs));

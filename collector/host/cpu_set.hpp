@@ -9,13 +9,13 @@ namespace ttc::collect {
 
 using CpuSet = std::set<unsigned>;
 
-// "0-3,8": numbers and ranges in any order; nothing when it is not that, or holds a number above 65535.
+// "0-3,8": numbers and ranges in any order; no value for any other text, or a number above 65535.
 std::optional<CpuSet> parse_cpus(std::string_view list);
 std::string to_string(const CpuSet& cpus);
 
 // Those this process may run on: what cpusets and its own affinity leave it.
 CpuSet allowed_cpus();
-// Of the calling thread. False when the kernel refuses (none of them may be used).
+// Applies to the calling thread. False when the kernel refuses (none of them may be used).
 bool run_on(const CpuSet& cpus);
 
 }  // namespace ttc::collect

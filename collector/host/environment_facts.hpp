@@ -10,7 +10,7 @@ namespace ttc::collect {
 
 // host: name, kernel, cpu, cpus, memory_mib; collector: version, pid; driver: version of the kernel module;
 // firmware, serial, pci: of a card behind a driver; workload: pid, command, and of its environment TT_*,
-// TTNN_*, ARCH_NAME. What cannot be seen is left out. `workload_pid` 0: not known.
+// TTNN_*, ARCH_NAME. What cannot be read is left out. `workload_pid` 0: not known.
 nlohmann::json environment_facts(int workload_pid, const std::optional<card::PciFunction>& card);
 
 }  // namespace ttc::collect

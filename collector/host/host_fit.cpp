@@ -56,7 +56,7 @@ CpuSet difference(const CpuSet& a, const CpuSet& b) {
 std::vector<WorkloadThread> threads_of(int pid, const std::string& proc) {
   std::vector<WorkloadThread> threads;
   if (pid <= 0) return threads;
-  std::error_code gone;  // or not ours: then there is nothing to keep away from that we could see
+  std::error_code gone;  // or not readable: then no thread to keep away from is visible
   for (fs::directory_iterator task(proc + "/" + std::to_string(pid) + "/task", gone), end;
        !gone && task != end; task.increment(gone)) {
     WorkloadThread thread;

@@ -1,4 +1,4 @@
-// Where a card's drain thread runs and its ring lies: near the card, away from the workload.
+// Chooses the CPUs of a card's drain thread and the node of its ring: near the card, away from the workload.
 //
 // Near: among the CPUs of the card's NUMA node, because each load of the card crosses to the other socket
 // otherwise. Away: a load that the card does not answer stalls its CPU for most of a second, and a dispatch
@@ -15,7 +15,7 @@ namespace ttc::collect {
 struct WorkloadThread {
   CpuSet allowed;  // it may run on
   bool running = false;
-  unsigned cpu = 0;  // it was last seen on
+  unsigned cpu = 0;  // on which it ran when it was last read
 };
 // Of a process; none when it is gone, not readable for this user, or `pid` is 0. `proc`: where procfs is mounted.
 std::vector<WorkloadThread> threads_of(int pid, const std::string& proc = "/proc");
@@ -32,13 +32,13 @@ struct HostFit {
   CpuChoice cpus;
   int memory_node = -1;  // for the ring; -1: anywhere
 };
-// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not known: then its list names every CPU
-// of the machine and says nothing.
+// For a card of this node, whose CPUs sysfs lists so. A node of -1 is not known: its list then names every CPU
+// of the machine and is ignored.
 HostFit fit_for(int numa_node, const std::string& local_cpus, const CpuSet& allowed,
                 const std::vector<WorkloadThread>& workload);
 
-// While it lives the calling thread's new memory comes from this node as long as the node has some; nothing
-// is changed when the node is not ours to use. `node` -1: likewise nothing.
+// During its lifetime the calling thread's new memory comes from this node as long as the node has some. No effect
+// if this process may not use the node, or `node` is -1.
 class PreferNode {
  public:
   explicit PreferNode(int node);

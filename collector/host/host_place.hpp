@@ -8,7 +8,7 @@
 
 namespace ttc::collect {
 
-// The function behind an open card; nothing for an emulated one.
+// The function behind an open card; no value for an emulated one.
 std::optional<card::PciFunction> function_of(const card::Identity& identity,
                                              std::span<const card::PciFunction> functions);
 

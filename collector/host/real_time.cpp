@@ -51,8 +51,8 @@ std::string in_units(rlim_t limit, rlim_t unit, const char* name) {
   return limit == RLIM_INFINITY ? "unlimited" : std::to_string(limit / unit) + name;
 }
 
-// Async-signal-safe: two system calls and a thread's own variable. The kernel signals the thread that did not sleep; on another one it is
-// RLIMIT_CPU that is used up, whose signal ends the process as without us.
+// Async-signal-safe: two system calls and a thread's own variable. The kernel signals the thread that did not sleep; on another thread the
+// signal is that of RLIMIT_CPU, which ends the process as it would without this handler.
 void on_cpu_limit(int number) {
   const int saved = errno;
   if ((syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO) {
@@ -73,7 +73,7 @@ void take_cpu_limit_signal() {
   sigaction(SIGXCPU, &action, nullptr);
 }
 
-// The kernel alone decides: capabilities, limits, cgroups, filters and user namespaces all have a say.
+// Only an attempt shows what the kernel permits: capabilities, limits, cgroups, filters and user namespaces all take part.
 void schedule(RealTimeGrant& grant, int nice_before) {
   const rlim_t most = raised_limit(RLIMIT_RTPRIO);
   for (const int priority :
@@ -103,7 +103,7 @@ void schedule(RealTimeGrant& grant, int nice_before) {
   }
 }
 
-// Locking what is to come may only be asked for where no limit applies: mappings beyond a limit would fail from then on. Where the limit
+// Future mappings may be locked only if no limit applies: mappings beyond a limit would fail from then on. If the limit
 // is finite, one mapping that exceeds it shows whether it applies to this process.
 bool limit_applies(rlim_t limit) {
   if (limit == RLIM_INFINITY) return false;

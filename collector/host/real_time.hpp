@@ -1,6 +1,6 @@
-// A drain thread ahead of everything else that wants its CPU (--realtime), and what keeps it from starving the machine.
+// A drain thread with priority over the other threads on its CPU (--realtime), and the bounds that keep it from starving the machine.
 //
-// Asked for are SCHED_FIFO, or else the best nice value that is permitted, and memory that is not paged out. Soft limits are raised
+// Requests SCHED_FIFO, or else the best nice value that is permitted, and memory that is not paged out. Soft limits are raised
 // to their hard ones first. Two bounds hold while the thread is under SCHED_FIFO:
 //   - a budget: the thread sleeps so that it takes at most kShare of a CPU (of all CPUs, divided by the threads, where there are
 //     more threads than CPUs). kShare is below the kernel's own limit for real-time threads (sched_rt_runtime_us, 95 %), which
@@ -22,7 +22,7 @@ struct RealTimeGrant {
   Scheduling scheduling = Scheduling::normal;
   int priority = 0;              // under SCHED_FIFO
   int nice = 0;                  // otherwise
-  std::string scheduling_lacks;  // why not SCHED_FIFO, a sentence part; empty: nothing lacks
+  std::string scheduling_lacks;  // why not SCHED_FIFO, a sentence part; empty if it was granted
   bool memory_locked = false;    // all of the process, also what it will allocate
   std::string memory_lacks;      // likewise
 };
@@ -57,12 +57,12 @@ class RealTime {
   RealTime& operator=(const RealTime&) = delete;
 
   const RealTimeGrant& grant() const { return grant_; }
-  // How long the thread must sleep at least before it goes on (CpuBudget). Called once a sweep; also where a thread that the watchdog
-  // stopped is reported and gets its priority back. `now_ns`: CLOCK_MONOTONIC.
+  // How long the thread must sleep at least before it continues (CpuBudget). To be called once a sweep; also reports a thread that the watchdog
+  // stopped, and gives it its priority back. `now_ns`: CLOCK_MONOTONIC.
   uint64_t rest_ns(uint64_t now_ns);
 
   struct Account {
-    uint64_t rests = 0, rested_ns = 0;  // that rest_ns() asked for
+    uint64_t rests = 0, rested_ns = 0;  // that rest_ns() required
     uint64_t stopped = 0;               // times the watchdog acted
   };
   const Account& account() const { return account_; }

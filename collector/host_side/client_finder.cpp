@@ -8,8 +8,8 @@
 namespace ttc::collect {
 namespace {
 
-// To examine a socket reads the descriptors of all processes. One whose owner cannot be seen, as another user's, is
-// examined so often only.
+// Examining a socket reads the descriptors of all processes. A socket whose owner is not visible, as another user's, is
+// examined at most so often.
 constexpr int kMostLooks = 20;
 
 }  // namespace

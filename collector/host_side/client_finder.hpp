@@ -1,5 +1,5 @@
-// Tracy clients of a process's descendants: who listens on one of Tracy's ports (8086 to 8105), found by the tables of
-// sockets and the descriptors of processes in /proc. Works where we see the processes' PID namespace.
+// Tracy clients of a process's descendants: processes that listen on one of Tracy's ports (8086 to 8105), found by the tables of
+// sockets and the descriptors of processes in /proc. Works where the processes' PID namespace is visible.
 #pragma once
 #include <sys/types.h>
 

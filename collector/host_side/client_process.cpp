@@ -19,7 +19,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Numbers of driver nodes and commas. PCI addresses stand there, too, and number nothing here.
+// Numbers of driver nodes and commas. The variable may also hold PCI addresses, which number no device here.
 bool is_list_of_numbers(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos && text.front() != ',' &&
          text.back() != ',' && text.find(",,") == std::string::npos;

@@ -1,4 +1,4 @@
-// What /proc says of a client's process: facts of its environment for its rows, and which threads are its own.
+// What /proc has about a client's process: facts of its environment for its rows, and which threads are its own.
 #pragma once
 #include <sys/types.h>
 
@@ -8,8 +8,8 @@
 
 namespace ttc::collect {
 
-// NAME=VALUE, each ended by a zero (kRankFact, kChipsFact). The rank is that of the launcher of the job; the chips are those of
-// TT_VISIBLE_DEVICES, by whose places the process numbers its devices, where it lists numbers.
+// NAME=VALUE, each ended by a zero (kRankFact, kChipsFact). The rank is the job launcher's number; the chips are those in
+// TT_VISIBLE_DEVICES, by whose order the process numbers its devices, if it lists numbers.
 std::string facts_of_process(pid_t pid, const std::string& proc = "/proc");
 
 // Threads of one process. A thread that has ended before it was looked for is none of it.

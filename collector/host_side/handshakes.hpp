@@ -1,9 +1,9 @@
-// Programs whose Tracy client was served to its end, by build id: what --wait-for-short rests on.
+// Programs whose Tracy client was served to its end, by build id: the condition of --wait-for-short.
 //
-// A client that TRACY_NO_EXIT holds in its exit waits for a server of its own protocol, for ever. So the variable may only be set for a
+// A client that TRACY_NO_EXIT holds in its exit waits without limit for a server of its own protocol. So the variable may only be set for a
 // program that was served before, and is the same now: its own build id and that of the object that holds the client. A line of
 //   BUILD-ID PROTOCOL OBJECT-BUILD-ID OBJECT
-// stands for each in $XDG_STATE_HOME/ttcollect/tracy-handshakes (else ~/.local/state/...); an OBJECT of - is the program itself.
+// is kept for each in $XDG_STATE_HOME/ttcollect/tracy-handshakes (else ~/.local/state/...); an OBJECT of - is the program itself.
 #pragma once
 #include <sys/types.h>
 
@@ -31,14 +31,14 @@ struct ProcessFiles {
   std::vector<std::string> objects;  // that it has mapped as code, those named after Tracy first
 };
 ProcessFiles files_of_process(pid_t pid, const std::string& proc = "/proc");
-// Of a process that a client was met in; nothing where no file with a build id holds one.
+// For a process with a client; no value if no file with a build id holds a client.
 std::optional<Handshake> handshake_of(const ProcessFiles& files, uint32_t protocol);
 
 // The file; empty where neither variable is set.
 std::string handshakes_file(const Environment& environment);
 // Adds a line that is not there yet; why it could not, empty when it could.
 std::string keep_handshake(const std::string& file, const Handshake& handshake);
-// The last one of this program whose object is still the same.
+// The last handshake of this program whose object is still the same.
 std::optional<Handshake> kept_handshake(const std::string& file, const std::string& build_id);
 
 }  // namespace ttc::collect

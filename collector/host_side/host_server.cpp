@@ -28,7 +28,7 @@ constexpr uint64_t kOftenFor = 20'000'000'000;  // ns; a workload's processes be
 constexpr uint64_t kEndWithin = 2'000'000'000;  // ns; of a client whose process has ended
 // How long a listener on such a port may leave the offer unanswered. It may be a server of another kind that blocks on us.
 constexpr uint64_t kAnswerWithin = 5'000'000'000;  // ns
-// Of a client that ends and owes answers: it gives them at once, and until our last word its process does not end.
+// Limit for a client that ends with queries open: it answers at once, and its process does not end before our last query.
 constexpr uint64_t kNamesWithin = 5'000'000'000;  // ns since anything came that answers
 constexpr timeval kSendWithin{2, 0};              // also of connecting (socket(7), SO_SNDTIMEO)
 constexpr int kPollMs = 20;
@@ -96,7 +96,7 @@ class HostServer::Connection {
       if (state == ExchangeState::mismatch) continue;
       return std::move(result_);
     }
-    result_.sentence = "speaks a protocol of Tracy that this build does not know";
+    result_.sentence = "has a protocol of Tracy that this build does not support";
     result_.other_protocol = true;
     return std::move(result_);
   }
@@ -185,7 +185,7 @@ class HostServer::Connection {
 
   void flush(bool now) {
     if (batch_.empty()) return;
-    if (!publisher_) return batch_.clear();  // HostServer::failure() says why; reading goes on
+    if (!publisher_) return batch_.clear();  // HostServer::failure() says why; reading continues
     const uint64_t at = monotonic_now_ns();
     if (!now && at - flushed_ns_ < kFlushNs) return;
     flushed_ns_ = at;

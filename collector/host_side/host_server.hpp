@@ -2,9 +2,9 @@
 //
 //   one thread searches for clients; one thread a client: recv -> Exchange (LZ4, items) -> HostBatch -> HostPublisher
 //
-// Nothing on this way waits for a reader or a disk, so that a client is read as fast as it sends: it has no limit of
-// its own for what it keeps when its server is slow. What the capture has no room for is left out and counted. A stream that cannot be understood is closed, on which the client goes
-// on without a server.
+// Nothing on this way waits for a reader or a disk, so a client is read as fast as it sends: a client has no limit of
+// its own for what it keeps when its server is slow. Events that exceed the capture's memory are left out and counted. An invalid stream is closed;
+// its client then continues without a server.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -27,9 +27,9 @@ struct HostClientResult {
   uint64_t events = 0, callstacks_refused = 0, names_refused = 0;
   uint64_t context_switches = 0;  // that came, of the whole machine
   bool in_order = false;          // it ended by Tracy's own protocol
-  bool other_protocol = false;    // it speaks one that this build does not know
+  bool other_protocol = false;    // it has one that this build does not support
   ProcessFiles files;             // as they were when it was welcomed
-  std::string sentence;           // what went wrong; empty: nothing
+  std::string sentence;           // what failed; empty: no failure
 };
 
 class HostServer {
@@ -44,11 +44,11 @@ class HostServer {
   HostServer(const HostServer&) = delete;
   HostServer& operator=(const HostServer&) = delete;
 
-  // The segment, made where there is none yet; null: failure() says why.
+  // The segment, created by the first call; null: failure() has the reason.
   HostPublisher* open_publisher();
   // The workload is over, or is left alone: takes what is still in flight, and publishes no more.
   void end();
-  // Processes whose protocol is not known, so far.
+  // Processes so far whose protocol is not supported.
   std::vector<pid_t> not_understood();
   // After end().
   const std::vector<HostClientResult>& results() const { return results_; }

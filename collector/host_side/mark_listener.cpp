@@ -152,7 +152,7 @@ HostBatch* MarkListener::batch_of(uint64_t pid) {
   batch.head.pid = pid;
   std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
   std::string program;
-  std::getline(comm, program);  // nothing, where it has ended already
+  std::getline(comm, program);  // empty if it has ended already
   batch.add({EventKind::process, 0, 0, pid, program + '\0' + '\0'});
   return &batch;
 }
@@ -197,7 +197,7 @@ void MarkListener::take(std::string_view datagram, uint64_t pid) {
     return;
   }
   if (!publishes()) return;
-  // A sender in another PID namespace that cannot be seen from here has the number 0.
+  // A sender in another PID namespace that is not visible from here has the number 0.
   HostBatch* batch = batch_of(pid ? pid : mark->pid);
   if (mark->kind != 'z') heard_(*mark);
   if (!batch) {
@@ -241,7 +241,7 @@ std::string send_mark(const std::string& name, char kind, std::string_view text)
   const int error = errno;
   if (fd >= 0) close(fd);
   if (sent >= 0) return {};
-  return error == ECONNREFUSED ? "nothing listens at " + name : name + ": " + std::strerror(error);
+  return error == ECONNREFUSED ? "no process listens at " + name : name + ": " + std::strerror(error);
 }
 
 }  // namespace ttc::collect

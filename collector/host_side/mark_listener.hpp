@@ -40,7 +40,7 @@ struct Mark {
   char kind = 'm';
   std::string_view text;
 };
-// Nothing where it is no mark.
+// No value if it is no mark.
 std::optional<Mark> parse_mark(std::string_view datagram);
 // As tt-metal's signposts: back-tick, TT_SIGNPOST: text, back-tick. What would end it early is replaced.
 std::string signpost_of(const Mark& mark);

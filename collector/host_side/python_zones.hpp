@@ -1,6 +1,6 @@
 // Zones of Python functions as the module ttcollect.functions sends them: lines of text, of one thread, in its order.
 //
-//   S NUMBER LINE NAME<tab>FILE     what a number stands for, in its process
+//   S NUMBER LINE NAME<tab>FILE     defines a number, in its process
 //   B NANOSECONDS NUMBER            a zone begins
 //   E NANOSECONDS                   the innermost open one ends
 #pragma once

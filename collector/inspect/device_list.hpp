@@ -20,7 +20,7 @@ struct ChosenDevice {
 
 // What --device was given, its comma lists taken apart.
 std::vector<std::string> listed_devices(std::span<const std::string> typed);
-bool names_all(std::span<const std::string> given);  // "all" and nothing else
+bool names_all(std::span<const std::string> given);  // "all" alone
 // Refuses an empty list, an empty name, a device given twice, and "all" beside other names.
 void check_device_list(std::span<const std::string> given);
 // The given ones in the order given, or all that are present by name.

@@ -25,7 +25,7 @@ const char* state_of(const shm::SegmentInfo& s) {
   return s.ended ? "ended" : "crash remains";
 }
 
-// The chip number its collector gave the device; nothing when the segment does not say.
+// The chip number that the collector gave the device; no value if the segment has none.
 std::optional<uint32_t> chip_in(const std::string& live_name) {
   try {
     shm::Reader reader(live_name, shm::StartAt::newest);

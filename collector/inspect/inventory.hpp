@@ -6,6 +6,6 @@ namespace ttc::collect {
 
 // On stdout. Throws card::InventoryError.
 void list(bool as_json, const card::SystemRoots& roots);
-void clean();  // removes what no living collector holds, and says what
+void clean();  // removes what no running collector holds, and prints what it removed
 
 }  // namespace ttc::collect

@@ -8,7 +8,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// What is not known is null, so that a script need not know our words for it.
+// An unknown value is null, so that a script need not match our words for it.
 json or_null(const std::string& text) {
   return text.empty() ? json() : json(text);
 }

@@ -30,9 +30,10 @@ LinkProbe on_first_tile(card::Card& card, const ProbeOptions& options) {
     if (!probe.rows.empty()) return probe;
     if (card.health() == card::Health::gone) break;
   }
-  throw ProbeError(card.identity().spec +
-                   ": no Tensix tile can be read, so nothing can be measured; the card was reset, removed or "
-                   "hangs, `ttcollect list` shows what the kernel says");
+  throw ProbeError(
+      card.identity().spec +
+      ": no Tensix tile can be read, so the link cannot be measured; the card was reset, removed or "
+      "hangs, `ttcollect list` shows what the kernel reports");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace ttc::collect {
 
 nlohmann::ordered_json to_json(const LinkProbe& probe);
 std::string to_table(const LinkProbe& probe);
-// One line for a report; empty when nothing could be measured.
+// One line for a report; empty if no kind could be measured.
 std::string in_words(const LinkProbe& probe);
 
 // The card could not be read; one sentence.

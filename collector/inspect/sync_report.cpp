@@ -138,7 +138,7 @@ void describe(std::string& to, const SyncResult& r) {
     line(to, "  frequency   %.6f MHz, %+.3f ppm off the PLL step %.2f MHz%s", s.hz / 1e6, s.drift_ppm,
          s.nominal_hz / 1e6,
          r.aiclk.empty() ? "" : (", AICLK " + std::to_string(r.aiclk.back().mhz) + " MHz").c_str());
-    line(to, "  offset      cycle 0 lies %.9f s %s the start of CLOCK_MONOTONIC_RAW at that frequency",
+    line(to, "  offset      cycle 0 is %.9f s %s the start of CLOCK_MONOTONIC_RAW at that frequency",
          std::abs(s.offset_ns) / 1e9, s.offset_ns < 0 ? "before" : "after");
     line(to, "  bound       %s in the median, 99 %% %s, conditional for %.1f %% of the time; hard %s",
          duration(s.conditional.p50).c_str(), duration(s.conditional.p99).c_str(), 100 * s.conditional_share,

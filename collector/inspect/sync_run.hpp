@@ -1,4 +1,4 @@
-// `ttcollect sync`: nothing but the clocks of one or several cards, examined for a while. Needs no profiler,
+// `ttcollect sync`: examines only the clocks of one or several cards, for a while. Needs no profiler,
 // takes no segment, disturbs no collector beside it.
 #pragma once
 #include <cstdint>
@@ -27,7 +27,7 @@ struct SyncResult {
     HostTime at;
     uint32_t mhz;
   };
-  std::vector<Aiclk> aiclk;  // what the card said, where it says anything
+  std::vector<Aiclk> aiclk;  // as reported by the card; empty if it reports none
   double seconds = 0;
   bool vanished = false;
 };

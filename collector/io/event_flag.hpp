@@ -34,7 +34,7 @@ class EventFlag {
 class Halt {
  public:
   int fd() const { return flag_.fd(); }
-  // The first reason stays. `why` must live for ever: a string literal.
+  // The first reason stays. `why` must outlive the process's threads: a string literal.
   void raise(const char* why) {
     const char* none = nullptr;
     why_.compare_exchange_strong(none, why);

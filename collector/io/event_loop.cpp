@@ -69,7 +69,7 @@ class UringLoop : public EventLoop {
     if (timeout_ns && !seen_already) {
       __kernel_timespec timeout{static_cast<long long>(timeout_ns / 1000000000u),
                                 static_cast<long long>(timeout_ns % 1000000000u)};
-      io_uring_wait_cqe_timeout(&ring_, &cqe, &timeout);  // ETIME and EINTR: nothing to see
+      io_uring_wait_cqe_timeout(&ring_, &cqe, &timeout);  // ETIME and EINTR need no action
     }
     while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
       note(cqe->user_data);

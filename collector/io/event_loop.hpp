@@ -30,8 +30,8 @@ class EventLoop {
   virtual std::string name() const = 0;
 };
 
-// Descriptors of -1 are not watched. `plain`: do not even try io_uring. When io_uring is refused (seccomp,
-// memlock, old kernel), `fallback_reason` says why and the plain loop is returned.
+// Descriptors of -1 are not watched. `plain`: do not try io_uring. If io_uring is refused (seccomp,
+// memlock, old kernel), `fallback_reason` gets the reason and the plain loop is returned.
 std::unique_ptr<EventLoop> make_event_loop(int signal_fd, int hangup_fd, bool plain,
                                            std::string& fallback_reason);
 

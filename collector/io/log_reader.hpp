@@ -1,5 +1,5 @@
-// Fetching words of a core's DRAM logs. Two ways with one meaning: through the payload window, or as reads of
-// the card's descriptor submitted to the event loop in one batch. Neither judges what it brings.
+// Fetches words of a core's DRAM logs. Two implementations with one meaning: through the payload window, or as reads of
+// the card's descriptor submitted to the event loop in one batch. Neither checks the words.
 #pragma once
 #include <cstdint>
 #include <memory>

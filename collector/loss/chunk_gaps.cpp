@@ -43,8 +43,8 @@ markers::FrameDigest digest_of(const shm::SpanEntry& span) {
 
 }  // namespace
 
-// A stream that begins late is no gap: what lies before its first chunk was not requested, unless it is
-// known to have been there.
+// A stream that begins late is no gap: chunks before its first one were not requested, unless they are
+// known to have existed.
 void ChunkGaps::count(Session& s, const shm::ChunkHeader& h) {
   if (!s.begun) {
     chunks_before_ += h.sequence;
@@ -96,7 +96,7 @@ void ChunkGaps::push(std::span<const uint64_t> chunk) {
   if (h.kind != shm::ChunkKind::device_words) return;
   for (const shm::SpanEntry& span : shm::spans_of(chunk)) {
     Lane& lane = s.lanes[lane_key(h, span.risc)];
-    // What was taken from behind a rewound index, or from L1, says nothing of what lies before it in the log.
+    // A span from behind a rewound index, or from L1, is no evidence of what precedes it in the log.
     const bool in_log = span.source == shm::SpanSource::dram_log && !(h.flags & shm::kRecovered);
     if (in_log) count_words(lane.log, h.epoch, span);
     if (in_log && (lane.begun ? lane.in_doubt : s.gap)) {

@@ -30,8 +30,8 @@ class ChunkGaps {
   // `cause`: of what is missing in front of the first chunk, where it is not that of gaps.
   void lost_beginning(std::optional<shm::LossCause> cause = {}) { beginning_lost_ = cause.value_or(cause_); }
   void finish();
-  // Behind a gap nothing is sure then: a record of what the card lost may have been in the missing chunks. Every
-  // lane is in doubt from its first gap on.
+  // A record of what the card lost may have been in the missing chunks. So every lane is unresolved
+  // from its first gap on.
   void broke_off();
 
   // After broke_off(): its records may be incomplete, so that none covers a lane's interval without an end.
@@ -69,7 +69,7 @@ class ChunkGaps {
     bool begun = false;
     bool ended = false;
     bool broke_off = false;
-    bool gap = false;                // there ever was one: lanes not seen before are in doubt
+    bool gap = false;                // there was one before: lanes without a span so far are unresolved
     bool late = false;               // the first one was in front of everything that came
     bool hole = false;               // one was between chunks that came
     std::map<uint32_t, Lane> lanes;  // by core and RISC

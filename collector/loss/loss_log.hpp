@@ -1,6 +1,6 @@
 // The collector's log of what may be missing, per lane. Every interval goes out as a loss chunk when it is
-// opened, when its count has doubled, when it closes and at the end, so that ring, file and final report say
-// the same. Bounded: see LossMerge.
+// opened, when its count has doubled, when it closes and at the end, so that ring, file and final report
+// agree. Bounded: see LossMerge.
 #pragma once
 #include <array>
 #include <cstdint>

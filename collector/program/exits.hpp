@@ -1,4 +1,4 @@
-// Exit codes of the programs. A number that two programs share means the same in both only where it stands in
+// Exit codes of the programs. A number that two programs share means the same in both only if it is in
 // Exit.
 #pragma once
 
@@ -58,7 +58,7 @@ struct DelayExit : Exit {
       3;  // report: no folder of an experiment; run: the workload cannot be started or built
   static constexpr int kCard = 4;  // run: stopped, because the card hung or is not well
   static constexpr int kOutput = 5;
-  static constexpr int kStopped = 6;  // run: interrupted; the same command goes on
+  static constexpr int kStopped = 6;  // run: interrupted; the same command continues
 };
 
 struct FleetExit : Exit {

@@ -27,7 +27,7 @@ std::optional<ListenAddress> parse_listen(const std::string& text) {
   const bool bracketed = at.host.size() > 2 && at.host.front() == '[' && at.host.back() == ']';
   if (bracketed) at.host = at.host.substr(1, at.host.size() - 2);
   const bool several =
-      at.host.find(':') != std::string::npos;  // IPv6: which colon is the port's would be a guess
+      at.host.find(':') != std::string::npos;  // IPv6: which colon precedes the port is ambiguous
   if (at.host.empty() || (several && !bracketed)) return std::nullopt;
   return at;
 }

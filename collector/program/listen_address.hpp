@@ -9,10 +9,10 @@ struct ListenAddress {
   std::string host;  // empty: none was given; IPv6 without its brackets
   std::string port;  // 0 to 65535
 };
-// Nothing: the text is none.
+// No value if `text` is no address.
 std::optional<ListenAddress> parse_listen(const std::string& text);
 
-// For CLI::Option::check: what is wrong with it as a sentence, empty when nothing is.
+// For CLI::Option::check: the error as a sentence, or an empty string.
 std::string check_listen(const std::string& text);
 
 }  // namespace ttc::program

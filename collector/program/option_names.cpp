@@ -27,7 +27,7 @@ std::vector<const CLI::App*> subcommands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// Of a command, and of those whose options it takes as well.
+// The options of a command, and of those whose options it takes as well.
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   std::vector<const CLI::Option*> all = app.get_options();
   if (app.get_parent() && app.get_fallthrough())
@@ -54,7 +54,7 @@ std::string no_subcommand(const CLI::App& app, const std::string& word) {
          meant(nearest_name(word, names), full_name(app) + " --help lists them");
 }
 
-// Arguments without a name are taken by nothing but a subcommand.
+// A command without unnamed arguments accepts them only as subcommands.
 bool wants_subcommand(const CLI::App& app) {
   const auto options = app.get_options();
   return !subcommands_of(app).empty() &&

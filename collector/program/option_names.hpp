@@ -20,7 +20,7 @@ CLI::Validator one_of(const std::vector<std::string>& names, Letters letters = L
 std::string near_option(const CLI::App& app, const std::string& name);
 
 // A sentence when one of `words`, those behind the program's name, is an option that its command does not
-// have, or stands where a subcommand is expected and is none; empty: neither. Words behind a
+// have, or is where a subcommand is expected and is none; empty: neither. Words behind a
 // command that takes another program's words (CLI::App::prefix_command) are left alone.
 std::string unknown_word(const CLI::App& app, std::span<const std::string> words);
 

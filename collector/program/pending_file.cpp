@@ -18,7 +18,7 @@ PendingFile::PendingFile(const std::string& path, Until until)
   if (fd_ >= 0 && access(name_.c_str(), F_OK) == 0) return;
   if (fd_ >= 0) close(fd_);  // without /proc it could not get a name
   name_ = temporary_;
-  unlink(temporary_.c_str());  // what stands there was left by a process of the same number, or is a trap
+  unlink(temporary_.c_str());  // a file there was left by a process of the same number, or is a trap
   fd_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_EXCL | O_NOFOLLOW, 0644);
   named_ = fd_ >= 0;
   if (!named_) error_ = errno;
@@ -34,7 +34,7 @@ int PendingFile::written() const {
   return copy >= 0 && close(copy) == 0 ? 0 : errno;
 }
 
-// A link replaces nothing, a rename does: the file gets the temporary name for the time between the two.
+// A link replaces no file, a rename does: the file gets the temporary name for the time between the two.
 int PendingFile::put_in_place() {
   if (error_) return error_;
   if (!named_) {

@@ -1,5 +1,5 @@
-// A file that stands under its name whole or not at all. Until it is put in place it has no name where the file
-// system allows that (O_TMPFILE), so that nothing is left of it however the process ends, kill -9 and exhausted
+// A file that appears under its name only when it is complete. Until it is put in place it has no name if the file
+// system allows that (O_TMPFILE), so that no part of it remains however the process ends, kill -9 and exhausted
 // memory included. Elsewhere (NFS, a machine without /proc) it is PATH.part-PID until then, and a process that is
 // killed leaves that.
 #pragma once
@@ -10,7 +10,7 @@ namespace ttc::program {
 class PendingFile {
  public:
   enum class Until { unnamed_if_possible, part };
-  // Creates an empty file in the directory of `path`, readable by all as the umask allows. error() says whether.
+  // Creates an empty file in the directory of `path`, readable by all as the umask allows. error() is the result.
   explicit PendingFile(const std::string& path, Until until = Until::unnamed_if_possible);
   ~PendingFile();  // what was not put in place is removed
   PendingFile(const PendingFile&) = delete;
@@ -22,9 +22,9 @@ class PendingFile {
   const std::string& name() const { return name_; }
   // Errors that a file system reports when a descriptor is closed (NFS, quotas). Errno or 0.
   int written() const;
-  // In place of what stands under `path`. Errno or 0.
+  // Replaces what is at `path`. Returns errno or 0.
   int put_in_place();
-  // EEXIST where something stands under `path`, which stays as it is.
+  // Returns EEXIST if `path` exists, which stays as it is.
   int put_where_nothing_is();
 
  private:

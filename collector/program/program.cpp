@@ -93,7 +93,7 @@ bool is_without_memory() {
     } catch (...) {
       return false;
     }
-  // An exception that met a noexcept function of the standard library is on its way, but no handler was entered.
+  // An exception that reached a noexcept function of the standard library is on its way, but no handler was entered.
   if (refused && std::uncaught_exceptions() > 0) return true;
   // An exception for which there was no memory was not even made. What is larger does not fit either.
   constexpr size_t kLargerThanExceptions = 4096;
@@ -102,7 +102,7 @@ bool is_without_memory() {
   return memory == nullptr;
 }
 
-// std::terminate() of an exception that nothing can catch.
+// std::terminate() for an exception that no handler can catch.
 [[noreturn]] void end_without_memory() {
   if (is_without_memory()) {
     const char* const name = running;
@@ -138,7 +138,7 @@ int run_guarded(const Program& program, const std::function<int()>& body) {
     return say(program, Exit::kFailed, e.path1().string() + " cannot be read: " + e.code().message());
   } catch (const std::system_error& e) {
     const bool thread =
-        e.code() == std::errc::resource_unavailable_try_again;  // std::thread says no more than that
+        e.code() == std::errc::resource_unavailable_try_again;  // std::thread gives no more detail
     return say(program, Exit::kFailed,
                thread ? std::string("a thread cannot be started: ") + e.what() +
                             "; the limits of memory or processes are too low (ulimit -v, ulimit -u)"
@@ -150,8 +150,8 @@ int run_guarded(const Program& program, const std::function<int()>& body) {
   }
 }
 
-// The error number when standard output lacks something that was written to it, 0 where the number is not
-// known any more; nothing: it has all.
+// The error number if standard output lacks some of what was written to it, 0 if the number is no longer
+// known; no value if it has all.
 std::optional<int> output_error() {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
@@ -212,7 +212,7 @@ std::optional<int> parse_command_line(const Program& program, CLI::App& app, int
     if (e.get_exit_code() == 0) {
       std::ostringstream out;
       app.exit(e, out, out);
-      std::fputs(out.str().c_str(), stdout);  // not flushed: run_program() sees the reason when that fails
+      std::fputs(out.str().c_str(), stdout);  // not flushed: run_program() gets the reason when that fails
       return Exit::kOk;
     }
     return say(program, Exit::kUsage,

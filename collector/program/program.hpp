@@ -43,13 +43,13 @@ CommandLineApp command_line_of(const Program& program, const std::string& what);
 // A subcommand, for the same reason. `app` owns it.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& what);
 
-// Reads the command line. Set: the program ends with that code (--help, --version, wrong options, which are
-// said).
+// Reads the command line. If set, the program must end with that code (--help, --version, wrong options, which are
+// reported).
 std::optional<int> parse_command_line(const Program& program, CLI::App& app, int argc, char** argv);
 
 // Ignores SIGXFSZ and runs `body`. What it throws becomes one sentence and an exit code: 2 of wrong options and UsageError, 8 of
-// anything else. Where memory ends and nothing can catch it (in a destructor, in a thread's last words) the program ends at once, by
-// that sentence and code, too. At the end standard output is flushed: when not all of it could be written, that is said,
+// anything else. If memory ends where no handler can catch it (in a destructor, at the end of a thread) the program ends at once, with
+// that sentence and code, too. At the end standard output is flushed: if not all of it could be written, that is reported,
 // and a code of 0 becomes `output_failed`.
 int run_program(const Program& program, const std::function<int()>& body);
 

@@ -83,7 +83,7 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
   return number.fraction.empty() ? std::nullopt : std::optional(number);
 }
 
-// number * factor, cut off at the point; nothing when it is above kMost.
+// number * factor, cut off at the point; no value if it is above kMost.
 std::optional<uint64_t> times(const Decimal& number, uint64_t factor) {
   unsigned __int128 value = 0;
   for (const char c : number.whole) {

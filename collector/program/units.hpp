@@ -2,7 +2,7 @@
 //
 // Both are a number and a unit without space: digits, optionally a point and digits; no sign, no exponent.
 // Units are written as here, upper and lower case are not the same. 0 needs no unit, any other number does.
-// What lies below the smallest unit is cut off; a number above 0 that would become 0 is refused.
+// Digits below the smallest unit are cut off; a number above 0 that would become 0 is refused.
 //   duration   ns, us, ms, s, m or min, h, d                    kept in nanoseconds, up to 11574 days (10^18
 //   ns) size       B; KiB, MiB, GiB, TiB and K, M, G, T: powers of 1024; kB, MB, GB, TB: powers of 1000
 //                                                               kept in bytes, up to 10^18

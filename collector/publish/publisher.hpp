@@ -46,18 +46,18 @@ class Publisher {
   static_assert(kHeadBytes % 8 == 0);
   uint64_t max_chunk_bytes() const { return segment_.ring().max_record(); }
 
-  // Room for a chunk; words are written at kHeadBytes and up. publish_words() completes or nothing happens.
+  // Room for a chunk; words are written at kHeadBytes and up. publish_words() publishes it; without that call it is dropped.
   uint64_t* claim(uint64_t bytes) { return segment_.ring().claim(bytes); }
   void publish_words(uint64_t* claim, uint64_t bytes, const Core& core, std::span<const Span> spans);
   // How far the fullest log was filled by the words that were published since the last call.
   uint32_t take_fullest_log_words() { return std::exchange(fullest_log_words_, 0); }
   void publish_loss(shm::LossRecord record);
   void publish_end(std::string_view why);
-  // A chunk of one body: its header; nothing when it is larger than the ring takes.
+  // Publishes a chunk of one body and returns its header; no value if it is larger than the ring takes.
   std::optional<shm::ChunkHeader> publish_body(shm::ChunkKind kind, std::span<const std::byte> body);
 
   // Readers that poll load the line of an announcement all the time, so that each store to it costs up to 0.1 us: one is made for a
-  // chunk at most so long after the chunk of the one before. A visit that reads words over a link takes longer: each is seen at once.
+  // chunk at most so long after the chunk of the one before. A visit that reads words over a link takes longer: each is announced at once.
   static constexpr uint64_t kAnnounceNs = 1'000;
   // Announces what is not announced yet, and wakes readers.
   void end_sweep();

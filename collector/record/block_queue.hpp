@@ -45,7 +45,7 @@ class BlockQueue {
   QueuedBlock* next_to_write(unsigned wait_ms);
   void written(QueuedBlock* block);
   bool finished() const;
-  // Nothing will be written any more: what waits is gone, and so is what comes.
+  // No block will be written any more: drops the queued blocks, and all later ones.
   void abandon();
 
   uint64_t bytes() const;

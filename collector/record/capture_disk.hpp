@@ -1,4 +1,4 @@
-// Blocks on their way into one file: io_uring, or plain pwrite where that is refused or asked for; past the
+// Blocks on their way into one file: io_uring, or plain pwrite where that is refused or chosen; past the
 // page cache (O_DIRECT) where the file system allows it. One thread's.
 #pragma once
 #include <cstdint>
@@ -26,14 +26,14 @@ class CaptureDisk {
   virtual unsigned under_way() const = 0;
   // Everything that is done, on the medium. After the last done(). Returns errno or 0.
   virtual int sync() = 0;
-  // Nothing lies behind `bytes` any more. Returns errno or 0.
+  // Cuts the file at `bytes`. Returns errno or 0.
   virtual int cut_at(uint64_t bytes) = 0;
   // The file has no name any more.
   virtual bool removed() const = 0;
   // Its last name instead of the one it was opened by; with `lastingly`, one that a power cut does not undo.
   // Returns errno or 0.
   virtual int rename(const std::string& path, bool lastingly) = 0;
-  // Takes its name away, where it is a plain file: there is nothing in it.
+  // Removes its name if it is a plain file, which holds no block.
   virtual void discard() = 0;
   // "io_uring, O_DIRECT" and the like, with the reason where it is not that.
   virtual std::string how() const = 0;

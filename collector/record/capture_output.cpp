@@ -91,7 +91,7 @@ void CaptureOutput::open_file() {
   file_.opened_ns = file_.synced_ns = now_ns_();
 }
 
-// A file after the first one, with what every reader must know. False: there is none, and nothing is left of it.
+// Begins a file after the first one, with what every reader must know. False: it failed, and no file is left.
 bool CaptureOutput::begin_file() {
   try {
     open_file();
@@ -125,7 +125,7 @@ void CaptureOutput::abandon(const char* why) noexcept {
   under_way_.clear();
 }
 
-// Writes at the end of the file and waits for it; nothing else is under way.
+// Writes at the end of the file and waits for it; no other write may be under way.
 bool CaptureOutput::write_here(std::span<const std::byte> bytes, const char* what) {
   file_.disk->write(file_.offset, bytes, 0);
   int error = 0;
@@ -154,7 +154,7 @@ void CaptureOutput::reap(bool wait, const Ended& ended) {
       test_point("block_written");
     } else {
       fail("writing failed", d.error);
-      // The place of a block that did not fit is used again, if nothing lies behind it.
+      // The place of a block that did not fit is used again if it is the last one.
       if (entry.offset + entry.header.bytes == file_.offset && under_way_.empty())
         file_.offset = entry.offset;
     }
@@ -253,7 +253,7 @@ void CaptureOutput::tend(const Ended& ended) {
   }
 }
 
-// Sessions, names and what else every reader must know, and the records of losses.
+// Keeps sessions, names and what else every reader must know, and the records of losses.
 void CaptureOutput::remember(const ChunkBatch& facts) {
   if (!bounds_.rotates() && facts.empty()) return;
   for (size_t i = 0; i < facts.size(); ++i) {
@@ -280,7 +280,7 @@ void CaptureOutput::remember(const ChunkBatch& facts) {
   }
 }
 
-// What was reported before the last file was begun and has an end lies before everything in this one. It is in
+// An interval that has an end, and was reported before the last file was begun, precedes everything in this one. It is in
 // the totals.
 void CaptureOutput::add_losses(ChunkBatch& to) const {
   std::map<uint64_t, std::map<std::pair<shm::LossCause, shm::LossPrecision>, shm::LossTotal>> totals;

@@ -3,12 +3,12 @@
 // A row (`rotate`): run.ttc becomes run.0000.ttc, run.0001.ttc, ... Each is written as run.NNNN.ttc.part,
 // begins with everything a reader must know (sessions, names, the latest clock segments, losses that are open
 // or were reported since the file before was begun, and totals of all losses until then), and gets its name when
-// its index stands.
+// index is written.
 //
-// What fails. A block that cannot be written is handed back, and goes into the account of what was not kept. A
-// file gets its index only when all of its account is in it and on the disk: what lacks facts, or whose sync
+// Failures. A block that cannot be written is handed back, and counts as not kept. A
+// file gets its index only when all of its account is in it and on the disk: a file that lacks facts, or whose sync
 // failed, stays without one, so that every reader takes it for a file that broke off. A file that cannot be
-// begun is removed; a second later it is tried again. A file of a row is closed only when the next one stands, so
+// begun is removed; a second later it is tried again. A file of a row is closed only when the next one exists, so
 // that a row that a full disk cuts short ends in a file that broke off.
 #pragma once
 #include <deque>
@@ -51,7 +51,7 @@ class CaptureOutput {
   // Begins to write a block that is packed; waits when too many are under way. `ended` is called, from here
   // or a later call, when it is written or was not.
   void put(QueuedBlock* block, const Ended& ended);
-  // Until nothing is under way.
+  // Waits until no write is under way.
   void wait(const Ended& ended) { wait_all(ended); }
   // Looks after time: what is done, rotation, sync, age, a file that was removed.
   void tend(const Ended& ended);

@@ -198,7 +198,7 @@ void CaptureWriter::keep(std::span<const uint64_t> chunk) {
     filling_since_ns_ = monotonic_now_ns();
   }
   filling_->chunks.add(chunk);
-  // What the host's side reported is much, and nothing has to be known of it while the file is written.
+  // Chunks of the host's side are large, and none of their contents is needed while the file is written.
   const shm::ChunkKind kind = shm::header_of(chunk).kind;
   if (kind != shm::ChunkKind::device_words && kind != shm::ChunkKind::host_events) filling_->facts.add(chunk);
 }

@@ -4,9 +4,9 @@
 //   feeds ---^
 //
 // A feed holds chunks of this process. It is taken from while half of the memory for blocks is free, so that a burst of
-// it waits in the feed, where its sender sees the bound, and never takes the room of a ring's blocks.
+// it waits in the feed, which bounds its sender, and never takes the room of a ring's blocks.
 //
-// Between the threads lies a queue bounded by memory. A disk that is too slow for good costs whole blocks, by
+// Between the threads is a queue bounded by memory. A disk that is too slow for long costs whole blocks, by
 // rule; a gatherer that is starved costs what the ring overwrites. Both are intervals of loss in the file. What
 // ends a thread early (memory) leaves the file without an index, so that it is no whole capture for any reader.
 // Chunks of several devices alternate in the file as they came; each names its session and device.

@@ -1,6 +1,6 @@
-// Chunks of this process on their way into a capture, without a ring: nothing between the two can be overtaken.
+// Chunks of this process on their way into a capture, without a ring: a fast sender cannot overwrite them.
 //
-// Who puts chunks in never waits. While the capture has not taken `most_bytes` of them, events are refused, which their sender counts;
+// A sender never waits. While the capture has not taken `most_bytes` of them, events are refused, which their sender counts;
 // definitions, which later chunks refer to, have as much room again behind it. Callable from several threads.
 #pragma once
 #include <cstdint>

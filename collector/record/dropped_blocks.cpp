@@ -8,8 +8,8 @@
 namespace ttc::collect {
 namespace {
 
-// Of facts that wait to be kept elsewhere. Beyond it clock and telemetry are given up: a disk that takes
-// nothing for so long has other worries.
+// Limit of facts that wait to be kept in a later block. Beyond it clock and telemetry chunks are dropped: the disk has then been
+// stalled for long.
 constexpr size_t kMostFacts = 8 << 20;
 
 bool may_be_given_up(shm::ChunkKind kind) {
@@ -58,7 +58,7 @@ void DroppedBlocks::drop_span(const shm::ChunkHeader& h, const shm::SpanEntry& s
   const LaneKey lane{h.session, h.core_x, h.core_y, span.risc};
   if (const auto it = latest_.find(lane); it != latest_.end()) {
     Entry& e = entries_[it->second];
-    if (e.record.cause == cause && e.record.to_cycles == from + 1) {  // nothing was kept in between
+    if (e.record.cause == cause && e.record.to_cycles == from + 1) {  // no block was kept in between
       e.record.words += words.size();
       if (last) e.record.to_cycles = last + 1;
       return changed(it->second);

@@ -85,7 +85,7 @@ void FlightRecorder::trigger(const std::string& why) {
 }
 
 void FlightRecorder::due_for(const std::string& why, uint64_t now_ns) {
-  if (due_ns_) {  // one recording for both, and not later than promised to the first
+  if (due_ns_) {  // one recording for both, at the time that was announced for the first
     why_ += "; " + why;
     return;
   }

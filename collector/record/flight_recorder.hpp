@@ -1,5 +1,5 @@
-// Keeps the last of every ring ready and writes it when asked to, by a signal or a trigger. Nothing goes to
-// the disk before. Watches as one more reader on a thread of its own.
+// Keeps the last part of every ring ready and writes it on request, by a signal or a trigger. No data goes to
+// the disk before. Reads the rings as one more reader on a thread of its own.
 //
 // The rings are sized so that what is kept is not overwritten while it is written: twice the flight size, so
 // that as much again may come meanwhile.
@@ -45,7 +45,7 @@ class FlightRecorder {
   FlightRecorder(const FlightOptions& options, std::function<void(const FlightRecording&)> reported);
   ~FlightRecorder();
 
-  // `workload_pid`: 0: not known, its exit triggers nothing. Throws shm::SegmentError.
+  // `workload_pid`: 0: not known, then no trigger fires at its exit. Throws shm::SegmentError.
   void add(const std::string& live_name, int workload_pid);
   void ask(const std::string& why);  // from any thread; bound by no rate
   // After every segment was ended: a recording that is due is written. Where the exit of workloads triggers one,
@@ -88,7 +88,7 @@ class FlightRecorder {
 
   // The thread's own.
   std::string why_;       // of the recording that is due
-  uint64_t why_ns_ = 0;   // when that was seen
+  uint64_t why_ns_ = 0;   // when the reason came up
   uint64_t due_ns_ = 0;   // of options_.clock, as the others; 0: none is
   uint64_t last_ns_ = 0;  // when the latest was triggered
   std::vector<FlightRecording> recordings_;

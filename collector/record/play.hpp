@@ -12,7 +12,7 @@ struct PlayOptions {
   double speed = 1;              // times the original pace; 0: as fast as it goes
   std::string prefix = "play-";  // of the live names, before the device's
   uint64_t ring_bytes = 32u << 20;
-  std::function<bool()> stop;  // asked between chunks
+  std::function<bool()> stop;  // called between chunks; true: stop
 };
 
 struct PlayResult {

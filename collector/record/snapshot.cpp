@@ -17,7 +17,7 @@ struct Stretch {
   uint64_t end = 0;  // position
 };
 
-// Sleeps until the clock, which nothing wakes by, has passed the instant.
+// Sleeps in steps until the clock, which has no wake-up, has passed the instant.
 void wait_for(uint64_t at_ns, const HostClock& clock) {
   for (uint64_t now = clock(); now <= at_ns; now = clock())
     std::this_thread::sleep_for(std::chrono::nanoseconds(at_ns - now + 1));
@@ -33,7 +33,7 @@ bool wanted(const std::vector<uint64_t>& chunk, uint64_t from_ns) {
   return h.kind != shm::ChunkKind::device_words || h.read_time_ns >= from_ns;
 }
 
-// Behind the first words that were read after the cut, nothing is wanted.
+// Copies up to the first words that were read after the cut.
 void copy(Stretch& s, uint64_t from_ns, uint64_t at_ns, CaptureCopy& to) {
   std::vector<uint64_t> chunk;
   while (s.reader.position() < s.end) {

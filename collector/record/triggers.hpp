@@ -1,4 +1,4 @@
-// What makes a flight recorder write: seen in the chunks of one device, or missing in them. Decodes markers
+// Conditions on which a flight recorder writes: found in the chunks of one device, or missing in them. Decodes markers
 // as they come, on the recorder's thread.
 #pragma once
 #include <bitset>
@@ -30,14 +30,14 @@ struct TriggerRules {
   bool any() const { return !long_zones.empty() || !zones.empty() || loss || silent_ns || exit || reset; }
 };
 
-// Adds the rule that `text` is. What is wrong with it as a sentence; empty when nothing is.
+// Adds the rule in `text`. Returns the error as a sentence, or an empty string.
 std::string add_trigger(const std::string& text, TriggerRules& rules);
 
 class TriggerWatch {
  public:
   explicit TriggerWatch(const TriggerRules& rules) : rules_(rules) {}
 
-  // Why to write, as a sentence part; nothing: no reason.
+  // The reason to write, as a sentence part; no value if there is none.
   std::optional<std::string> push(std::span<const uint64_t> chunk);
   // Chunks did not come. A zone that was open ends elsewhere: how long it took is not known.
   void missed() {

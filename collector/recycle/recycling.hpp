@@ -40,7 +40,7 @@ class Recycling {
   Recycling(std::unique_ptr<card::IndexWriter> the_writer, Options the_options)
       : writer(std::move(the_writer)), options(std::move(the_options)) {}
 
-  // The layouts whose firmware it was shown on, in the mode it was shown in. Empty: this attachment can be
+  // Recycling is limited to layouts and modes on which it was tested. Empty: this attachment can be
   // recycled; else why not, as a sentence part.
   static std::string refusal(const Attachment& attachment);
   // What may be cleared: the index words of every Tensix core, in the order of the attachment's cores.

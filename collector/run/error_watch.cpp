@@ -76,8 +76,8 @@ void follow_size(int terminal, int outer) {
   if (std::memcmp(&now, &set, sizeof now) != 0) ioctl(outer, TIOCSWINSZ, &now);
 }
 
-// The process between. Ends with the last writer, or when ours cannot be written to any more: then the workload meets the
-// same, a broken pipe or terminal.
+// The process between. Ends with the last writer, or when our standard error cannot be written to any more: the workload then gets the
+// same error, a broken pipe or terminal.
 [[noreturn]] void pump(int outer, bool is_terminal, int found) {
   setsid();
   for (int fd = 0; fd < kMostDescriptors; ++fd)  // no other end is held open from here
@@ -105,7 +105,7 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-// A terminal as ours, that changes nothing of what is written to it: ours does that.
+// A terminal like ours, that passes bytes unchanged: ours processes them.
 bool open_terminal(int& outer, int& inner) {
   termios settings{};
   winsize size{};
@@ -182,7 +182,7 @@ std::vector<std::string> ErrorWatch::findings() {
   for (const unsigned char row : rows) {
     const KnownError& e = known_errors()[row];
     if (!ids.insert(e.id).second) continue;
-    std::string sentence = "the workload said \"";
+    std::string sentence = "the workload printed \"";
     sentence.append(e.all_of[0])
         .append(e.all_of[1].empty() ? "" : " ... ")
         .append(e.all_of[1])

@@ -1,9 +1,9 @@
-// `ttcollect run --watch-stderr`: what the workload writes to its standard error goes on to ours byte for byte, and is searched for known
+// `ttcollect run --watch-stderr`: copies what the workload writes to its standard error to ours byte for byte, and searches it for known
 // texts (known_errors.hpp) on the way.
 //
 // The workload writes to a terminal of the same size and kind where ours is one, else to a pipe, so that isatty(3) answers as
-// before. Between the two is a process of its own, which is no child of ours and outlives this one: a run that is killed takes
-// nothing from the workload. It ends when the other end is open nowhere any more.
+// before. Between the two is a process of its own, which is no child of ours and outlives this one: if a run is killed, the workload
+// loses no output. It ends when no process has the other end open.
 #pragma once
 #include <sys/types.h>
 
@@ -14,7 +14,7 @@ namespace ttc::collect {
 
 class ErrorWatch {
  public:
-  // Starts the process between; before any thread is started. A failure is in why_not(), and nothing is watched.
+  // Starts the process between; must be called before any thread is started. A failure is in why_not(), and no output is watched.
   ErrorWatch();
   ~ErrorWatch();
   ErrorWatch(const ErrorWatch&) = delete;

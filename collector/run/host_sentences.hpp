@@ -1,4 +1,4 @@
-// What a run says at its end of its host side, as sentences.
+// The sentences that a run prints at its end about its host side.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,9 +9,9 @@
 namespace ttc::collect {
 
 std::string sentence_of(const MarkLoss& loss);
-// Of what went wrong with a client; `all`: of one with which nothing did, too.
+// About failures of a client; `all`: also about clients without any.
 std::vector<std::string> sentences_of(const HostClientResult& result, bool all);
-// Where context switches were asked for and no client sent one; else empty.
+// The sentence if context switches were requested and no client sent one; else empty.
 std::string no_context_switches(const std::vector<HostClientResult>& results);
 
 }  // namespace ttc::collect

@@ -1,5 +1,5 @@
-// Error texts of workloads whose cause is known, one row each. Pure. The texts are those that guides and public threads quote
-// (the source stands beside each row); none was seen on silicon by us.
+// Error texts of workloads whose cause is known, one row each. Pure. The texts are from guides and public threads
+// (the source is beside each row); none was verified on silicon by us.
 #pragma once
 #include <span>
 #include <string_view>

@@ -18,7 +18,7 @@ namespace ttc::collect {
 class Recording {
  public:
   explicit Recording(std::string path) : path_(std::move(path)) {}
-  // What the chunks of a segment whose writer is this process are put into beside it. Throws CaptureError.
+  // The feed for chunks of a segment whose writer is this process. Throws CaptureError.
   std::shared_ptr<ChunkFeed> feed_of(const std::string& live_name, uint64_t session);
   // Segments of `writer` that are not recorded yet; how many of its there are in all. Throws CaptureError.
   size_t follow(pid_t writer);
@@ -26,8 +26,8 @@ class Recording {
   void ignore_present();
   // After every writer ended. Why the file is not whole, empty when it is.
   std::string finish();
-  // After finish() that gave nothing, and when no writer holds them any more: the segments, of which the
-  // file has everything that could be read.
+  // Removes the segments. To be called after finish() returned no error, and when no writer holds them any more: the
+  // file then has all of their chunks.
   void remove_segments() const;
   const std::string& path() const { return path_; }
   uint64_t lapped_bytes() const;

@@ -3,8 +3,8 @@
 //   fork workload -> start collector (a ttcollect of its own process) -> record its segments -> wait for the
 //   workload's last process -> end the collector -> end the capture -> ttreport makes the folder -> summary
 //
-// The parts hold each other up as little as possible: what the collector meets is its own, the capture is one more
-// reader, and when this process is killed the workload goes on and the collector ends in order.
+// The parts depend on each other as little as possible: a failure of the collector affects no other part, the capture is one more
+// reader, and when this process is killed the workload continues and the collector ends in order.
 #pragma once
 #include <memory>
 #include <optional>

@@ -25,7 +25,7 @@ bool is_number(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Of options that stand alone before the workload, what others call by another name.
+// Options that are given before the workload, and that have another name here.
 struct Spelling {
   const char* given;
   const char* right;
@@ -53,9 +53,9 @@ RunCommand::RunCommand(CLI::App& app)
       typed_(std::make_unique<Typed>()) {
   typed_->request.switches.resize(switch_variables().size());
   add_options();
-  CLI::Option* text = mark_->add_option("text", typed_->mark, "what it says");
+  CLI::Option* text = mark_->add_option("text", typed_->mark, "the text of the mark");
   mark_->add_flag("--start", typed_->start, "collecting starts, of a run with --paused")->excludes(text);
-  mark_->add_flag("--stop", typed_->stop, "collecting stops; the workload goes on")
+  mark_->add_flag("--stop", typed_->stop, "collecting stops; the workload continues")
       ->excludes(text)
       ->excludes("--start");
   mark_->add_option("--run", typed_->marked_run,
@@ -76,7 +76,7 @@ void RunCommand::add_options() {
   c.add_option("--collector", r.collector_options,
                "'OPTIONS' of ttcollect for the collector, as '--ring 64MiB'");
   c.add_flag("-r", typed_->ignored, "make the report: always done");
-  c.add_flag("-v", r.verbose, "show what collector and report say");
+  c.add_flag("-v", r.verbose, "show the messages of collector and report");
   c.add_flag("-q,--quiet", r.quiet, "print no variables, no progress");
   c.add_option("-t,--port", typed_->port, "taken and not needed: every process has a port of its own");
   c.add_option("-m", r.module, "MODULE: run a Python module, with CMD as its arguments");
@@ -121,7 +121,7 @@ void RunCommand::add_options() {
   c.add_flag("--summary-later", r.summary_later,
              "make the summary when the workload is over, and not while it runs");
   c.add_flag("--watch-stderr", r.watch_stderr,
-             "search what the workload writes to its standard error for known texts, and say cause and fix "
+             "search what the workload writes to its standard error for known texts, and print cause and fix "
              "at its end");
   c.add_flag("--strict-exit", r.strict_exit, "our own failure counts where the workload gave 0");
   c.add_flag("--check-exit-code", r.check_exit_code, "no report when the workload failed");
@@ -167,7 +167,7 @@ void RunCommand::refuse_what_is_wrong() const {
     const std::string near = program::near_option(*command_, name);
     throw program::UsageError("run has no option " + name + "; " +
                               (near.empty() ? "" : "did you mean " + near + "? ") +
-                              "`ttcollect run --help` lists them. Options of the workload stand behind it");
+                              "`ttcollect run --help` lists them. Options of the workload must follow it");
   }
   if (typed_->request.partial && !words.empty() && is_number(words[0]))
     throw program::UsageError("-p " + words[0] +
@@ -180,7 +180,7 @@ void RunCommand::refuse_what_is_wrong() const {
 int RunCommand::run_mark() const {
   const char kind = typed_->start ? 'r' : typed_->stop ? 's' : 'm';
   if (kind == 'm' && typed_->mark.empty())
-    throw program::UsageError("mark: what it says is missing, as in `ttcollect mark \"warm-up is over\"`");
+    throw program::UsageError("mark: its text is missing, as in `ttcollect mark \"warm-up is over\"`");
   return set_mark(kind, typed_->mark, typed_->marked_run);
 }
 

@@ -188,7 +188,7 @@ class RunSession {
     std::error_code none;
     const fs::path programs = fs::read_symlink("/proc/self/exe", none).parent_path();
     if (none) return {};
-    // Of a build, of an installation: both hold nothing else that a workload could import instead of its own.
+    // Of a build, of an installation: neither holds other modules that would hide the workload's own.
     for (const fs::path& modules : {programs / "python", programs.parent_path() / "lib/ttcollect/python"})
       if (fs::exists(modules / "ttcollect", none)) return modules;
     return {};
@@ -240,14 +240,14 @@ class RunSession {
            monotonic_now_ns() - collecting_since_ns_ < kAttachesForNs;
   }
 
-  // Once, and for good; the workload goes on.
+  // Once, and finally; the workload continues.
   void stop_collecting() {
     const bool stepped = request_.steps && steps_ >= request_.steps;
     if (stopped_ || !(stepped || stop_asked_) || may_still_attach()) return;
     stopped_ = true;
     const std::string steps = stepped ? std::to_string(request_.steps) + " steps have ended; " : "";
     if (collector_)
-      say(steps + "collecting ends, the workload goes on");
+      say(steps + "collecting ends, the workload continues");
     else if (!request_.no_device)
       say(steps + "collecting was stopped before it started, and does not start any more");
     if (collector_) collector_->ask_to_end();
@@ -264,14 +264,14 @@ class RunSession {
     }
   }
 
-  // The collector, which is quiet, does not say it.
+  // The collector is started with --quiet and does not print it.
   void say_what_is_in_the_way() const {
     const std::vector<std::string> all{"all"};
     for (const std::string& s : doctor::in_the_way_of(request_.devices.empty() ? all : request_.devices))
       say(s);
   }
 
-  // Of --paused and --range: what was asked for may be over, and the workload with it, before a card is attached to.
+  // For --paused and --range: the requested part, and the workload with it, may be over before a card is attached to.
   void finish_window() {
     if (start_asked_) start_collecting();  // by a mark that came last
     const auto breaks_off = [](int number) { return number != SIGCHLD; };
@@ -298,7 +298,7 @@ class RunSession {
     std::string pids;
     for (const pid_t pid : Workload::left(others())) pids += " " + std::to_string(pid);
     if (!pids.empty())
-      say("the workload's first process has ended; collecting goes on until these have, too:" + pids +
+      say("the workload's first process has ended; collecting continues until these have, too:" + pids +
           " (a signal to process " + std::to_string(getpid()) + " ends the waiting)");
   }
 
@@ -453,12 +453,12 @@ class RunSession {
   const ReportPlace& place_;
   const EnvironmentPlan plan_;
   Environment environment_;             // of the workload, but for the plan
-  std::unique_ptr<ErrorWatch> errors_;  // null: not asked for
+  std::unique_ptr<ErrorWatch> errors_;  // null: not requested
 
   RunSignals signals_;
   Recording recording_;
   LiveSummary summary_;
-  std::unique_ptr<PassThrough> pass_through_;  // null: not asked for
+  std::unique_ptr<PassThrough> pass_through_;  // null: not requested
   std::unique_ptr<ShortPrograms> short_;
   std::set<pid_t> reported_waiting_;
   std::unique_ptr<Workload> workload_;

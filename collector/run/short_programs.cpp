@@ -35,7 +35,7 @@ std::string ShortPrograms::sentence() const {
     return std::string("sets ") + kWaitVariable + "=1 (--wait-for-short): " + program_ +
            " was served before, with protocol " + std::to_string(handshake_->protocol) +
            ". A process of it that ends waits until this run has taken what it holds; if this run is killed "
-           "meanwhile, the process waits for ever, until it is killed, too";
+           "meanwhile, the process waits until it is killed, too";
   const std::string not_set = std::string("--wait-for-short: ") + kWaitVariable + " is not set, because ";
   if (build_id_.empty()) return not_set + program_ + " is no program with a build id";
   return not_set + "no run has served this build of " + program_ +
@@ -55,7 +55,8 @@ std::string ShortPrograms::keep(const std::vector<HostClientResult>& results) co
 std::string sentence_of_waiting(pid_t pid) {
   const std::string number = std::to_string(pid);
   return "host side: process " + number +
-         " speaks a protocol of Tracy that this build does not know, and waits in its exit for ever, because "
+         " has a protocol of Tracy that this build does not support, and waits in its exit until it is "
+         "killed, because "
          "it "
          "inherited " +
          kWaitVariable + "; `kill " + number + "` ends it";

@@ -1,6 +1,6 @@
 // --wait-for-short: programs that end before they can be connected to wait in their exit (TRACY_NO_EXIT).
 //
-// Such a wait ends with a server of the client's own protocol and with nothing else. So it is asked for only where the workload's first program
+// Such a wait ends only with a server of the client's own protocol. So it is set only where the workload's first program
 // is one that an earlier run has served to its end, by build id (collector/host_side/handshakes.hpp).
 #pragma once
 #include <string>
@@ -18,8 +18,8 @@ class ShortPrograms {
   // Whether the variable may be set, and a sentence on either.
   bool may_wait() const { return handshake_.has_value(); }
   std::string sentence() const;
-  // What became of the run's clients: the first program is known from now on, where it was served to its end. Why that cannot be
-  // kept, empty when it can or there is nothing to keep.
+  // Records the run's clients: the first program is known from now on, if it was served to its end. Returns the reason if that cannot
+  // be stored, else an empty string.
   std::string keep(const std::vector<HostClientResult>& results) const;
 
  private:

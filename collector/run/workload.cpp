@@ -109,7 +109,7 @@ void Workload::stopped(pid_t pid) {
   if (pid != pid_ || terminal_ < 0) return;
   take_terminal();
   raise(SIGSTOP);
-  if (tcgetpgrp(terminal_) == getpgrp()) give_terminal();  // not where the shell goes on behind us (bg)
+  if (tcgetpgrp(terminal_) == getpgrp()) give_terminal();  // not in the background (bg)
   send(SIGCONT);
 }
 

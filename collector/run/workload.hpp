@@ -1,9 +1,9 @@
 // The workload of `ttcollect run`: a process group of its own, in front of the terminal, and all processes that
 // come from it.
 //
-// The caller becomes the one that orphans are given to (PR_SET_CHILD_SUBREAPER, Linux 3.4), so that a process whose
-// parent ended is still a child of ours, whatever group or session it made itself, and is waited for. Nothing ties
-// the workload to us: when we are killed it goes on.
+// The caller becomes the parent of orphans (PR_SET_CHILD_SUBREAPER, Linux 3.4), so that a process whose
+// parent ended is still a child of ours, whatever group or session it made, and is waited for. The workload does not depend
+// on this process: if this process is killed, the workload continues.
 #pragma once
 #include <sys/types.h>
 
@@ -35,10 +35,10 @@ class Workload {
   // (Ctrl-Z) stops this process too, until it is continued. `others`: children of ours that are not of the
   // workload; they are not waited for.
   void look(const std::vector<pid_t>& others);
-  // Of the first process: 128 + number where a signal ended it. Nothing while it runs.
+  // Of the first process: 128 + number if a signal ended it. No value while it runs.
   std::optional<int> exit_code() const { return exit_code_; }
   int end_signal() const { return end_signal_; }
-  // The processes that are left of it and that can be seen from here, `others` left out.
+  // The remaining processes that are visible from here, without `others`.
   static std::vector<pid_t> left(const std::vector<pid_t>& others);
   bool over() const { return over_; }
   // To its process group.

@@ -175,7 +175,7 @@ Access ClockSampler::sample_tile(TileClock& tile) {
   if (a != Access::ok) return a;
   const ClockRead &r0 = tightest(first), &r1 = tightest(second), &t = tightest(other);
   const auto span = static_cast<double>(middle(r1) - middle(r0));
-  if (r1.cycles <= r0.cycles) return Access::ok;  // it stands, or was just reset: nothing to compare
+  if (r1.cycles <= r0.cycles) return Access::ok;  // the counter has stopped, or was just reset: no comparison
   const double pace = static_cast<double>(r1.cycles - r0.cycles) / span;  // cycles a host tick
   const double reference_then = static_cast<double>(static_cast<int64_t>(middle(t) - middle(r0))) * pace;
   const double offset = static_cast<double>(static_cast<int64_t>(t.cycles - r0.cycles)) - reference_then;
@@ -244,7 +244,7 @@ uint64_t ClockSampler::spread_ticks(const Domain& domain) const {
   return static_cast<uint64_t>(std::ceil(std::max(-least, most) * 16e9 / hz));
 }
 
-// --- what there is to say
+// --- results
 
 ClockHead ClockSampler::head(size_t number) const {
   const Domain& domain = domains_[number];

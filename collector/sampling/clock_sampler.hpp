@@ -1,5 +1,5 @@
-// Samples the clocks of one card, sorts its tiles into clock domains and keeps a model of each. The device
-// thread's, between two sweeps; it waits for nothing. clock_publisher.hpp publishes the model.
+// Samples the clocks of one card, sorts its tiles into clock domains and keeps a model of each. Runs on the device's
+// thread, between two sweeps, and never waits. clock_publisher.hpp publishes the model.
 //
 // A whole sample of a tile: live high, then low with host time around it, live high again
 // (tt-isa-documentation WormholeB0/TensixTile/DebugTimestamper.md; the latch is left to device code, except
@@ -30,7 +30,7 @@ class ClockSampler {
   static constexpr size_t kMostDomains = 8;
   static constexpr uint8_t kNoDomain = 255;
 
-  // `tiles`: whose markers are to be converted; the first is the reference of domain 0. Neither is null.
+  // `tiles`: tiles whose markers are to be converted; the first is the reference of domain 0. `card` must outlive it.
   ClockSampler(card::Card& card, std::vector<card::Coord> tiles, const SamplerOptions& options);
 
   // Examines every tile that was not examined yet, at once. Not while a drain waits: a few hundred round
@@ -58,7 +58,7 @@ class ClockSampler {
   std::vector<ClockSegment> take_final(size_t domain) { return domains_[domain].estimator.take_final(); }
   std::vector<ClockSegment> provisional(size_t domain) { return domains_[domain].estimator.provisional(); }
   // Domains and the tiles that are not of domain 0, as JSON; empty before the first round is over and
-  // while nothing has changed since the last call.
+  // while there is no change since the last call.
   // Tiles without a domain (more origins than kMostDomains) have number 255: no conversion.
   std::string take_domains();
 

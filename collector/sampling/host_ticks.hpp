@@ -16,10 +16,10 @@ class HostTicks {
   static uint64_t tsc();
   // A stamp. Only instants() makes a time of it.
   uint64_t now() const;
-  // Ties stamps to RAW again: before each burst of reads, whose stamps should not be much later.
+  // Relates stamps to RAW again: to be called before each burst of reads, whose stamps should not be much later.
   void anchor();
 
-  // RAW lies between the two for the instant of a stamp taken since anchor().
+  // RAW is between the two at the instant of a stamp taken since anchor().
   struct Limits {
     HostTime earliest, latest;
   };

@@ -3,7 +3,7 @@
 // factor of five (tt-umd tests/microbenchmark), so every session carries a short version.
 //
 // Reads L1 of one Tensix tile far behind the profiler, DRAM far behind the logs, the node id register and the
-// wall clock. A tile that turns suspect on the way ends the rows that need it; nothing is tried again.
+// wall clock. A tile that turns suspect on the way ends the rows that need it; no read is tried again.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -45,7 +45,7 @@ struct ProbeGap {
 
 struct LinkProbe {
   card::Coord tile;
-  uint32_t timer_ns = 0;       // two reads of the clock with nothing between
+  uint32_t timer_ns = 0;       // two reads of the clock directly after each other
   std::vector<ProbeRow> rows;  // those that could be made, at least one sample each
   std::vector<ProbeGap> left_out;
   // The fastest bulk read, 0 when none could be made.

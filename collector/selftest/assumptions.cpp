@@ -133,7 +133,7 @@ std::vector<Assumption> drain_rows() {
        3,
        "the first results read was over, or did not come, or the format has no such words",
        {Id::poll_deadline, Id::reset_cuts},
-       "whether they were set before the first results read; only that a results read sets them is seen"},
+       "whether they were set before the first results read; only that a results read sets them is visible"},
   };
 }
 
@@ -183,7 +183,7 @@ std::vector<Assumption> clock_rows() {
        "seconds of one frequency",
        1,
        3,
-       "no second of one frequency was seen",
+       "no second of one frequency was observed",
        {Id::clock_forward, Id::one_pll, Id::reset_cuts}},
       {Id::one_pll,
        "one-pll",
@@ -269,7 +269,7 @@ std::vector<Assumption> driver_rows() {
        1,
        "the board is not in our table, or the card is emulated: its fused-off tiles are given, not read",
        {},
-       "whether a tile that says it is on is fused off: which ones are is compared in number only"},
+       "whether a tile without the fused-off bit is fused off: which ones are is compared in number only"},
       {Id::dram_numbering,
        "dram-numbering",
        kDriver,
@@ -340,13 +340,13 @@ std::vector<Assumption> driver_rows() {
       {Id::aiclk,
        "aiclk",
        kDriver,
-       "the card says at which clock its tiles run, within 2 %",
+       "the card reports the clock of its tiles, within 2 %",
        "2 %",
        "driver_iface/include/driver_iface/card.hpp, Telemetry",
        "comparisons with the measured clock",
        1,
        1,
-       "the card says nothing of its clock, or the clock changed all the time",
+       "the card reports no clock, or the clock changed all the time",
        {Id::clock_forward, Id::clock_limit, Id::one_change, Id::one_pll, Id::reset_cuts}},
   };
 }

@@ -50,14 +50,14 @@ struct Assumption {
   std::string_view name;  // kebab case
   Layer layer;
   std::string_view sentence;
-  std::string constant;     // with its unit, as the code has it; empty: none
-  std::string_view source;  // where the code that relies on it is, and whose source it is from
-  std::string_view counts;  // what one observation is, as in "12 pushes"
-  uint32_t confirms;        // so many that agree, none against
-  uint32_t contradicts;     // so many against; fewer may be the host's doing
-  std::string_view unseen;  // why there may be no observation
-  std::vector<Id> needs;    // while one of these is contradicted, what was seen proves nothing about this one
-  std::string_view hidden{};  // what of it cannot be seen from outside, by reads, however long the test lasts
+  std::string constant;       // with its unit, as the code has it; empty: none
+  std::string_view source;    // where the code that relies on it is, and the source of the assumption
+  std::string_view counts;    // what one observation is, as in "12 pushes"
+  uint32_t confirms;          // so many that agree, none against
+  uint32_t contradicts;       // so many against; fewer may be the host's doing
+  std::string_view unseen;    // why there may be no observation
+  std::vector<Id> needs;      // while one of these is contradicted, observations prove nothing about this one
+  std::string_view hidden{};  // the part of it that reads cannot show, however long the test lasts
 };
 
 // By Id.

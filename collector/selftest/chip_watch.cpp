@@ -41,7 +41,7 @@ void judge_node_ids(card::Card& card, Tallies& tallies) {
     if (said == tile.at)
       tallies.agrees(Id::node_id);
     else
-      tallies.speaks_against(Id::node_id, "tile " + name_of(tile.at) + " says " + name_of(said));
+      tallies.speaks_against(Id::node_id, "tile " + name_of(tile.at) + " has node id " + name_of(said));
   }
 }
 
@@ -56,7 +56,7 @@ void judge_fused_off(const card::Card& card, bool emulated, Tallies& tallies) {
   const size_t found = by_rows ? rows.size() : columns.size();
   const size_t expected = by_rows ? board->harvested_rows : board->harvested_columns;
   const std::string text = std::to_string(found) + (by_rows ? " rows" : " columns") +
-                           " say that they are fused off, " + std::to_string(expected) +
+                           " have the fused-off bit, " + std::to_string(expected) +
                            " are by the board's name";
   if (found == expected)
     tallies.agrees(Id::fused_off), tallies.describe(Id::fused_off, text);
@@ -130,7 +130,7 @@ void TimerWatch::judge_latch(uint64_t begun_ns, uint32_t latched, const Reading&
     tallies_.cannot_see(Id::timer_latch, "the low half did not wrap meanwhile, which it does every 86 s");
     return;
   }
-  // A wrap behind the load of the high half shows nothing, and one of a reset card is none.
+  // A wrap behind the load of the high half is no evidence, and a wrap of a reset card is none.
   constexpr uint64_t kTickNs = 1'000'000'000 / card::kTimerHz;
   if (uint64_t{now.low} * kTickNs < now.after - begun_ns + kAroundWrapNs || now.high != last_->high + 1)
     return;

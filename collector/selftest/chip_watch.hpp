@@ -1,4 +1,4 @@
-// What a chip and its firmware say of themselves: coordinates, fused-off tiles, flat ids, and the reference timer where the driver
+// What a chip and its firmware report: coordinates, fused-off tiles, flat ids, and the reference timer where the driver
 // layer reads it.
 #pragma once
 #include <cstdint>
@@ -18,7 +18,7 @@ void judge_flat_ids(const card::Card& card, const Attachment& attachment, Tallie
 class TimerWatch {
  public:
   TimerWatch(card::Card& card, Tallies& tallies);
-  // Judges the rate since the first call, and the latch where the low half has wrapped since the last one. Another process that loads
+  // Checks the rate since the first call, and the latch where the low half has wrapped since the last one. Another process that loads
   // the low half between them looks like a high half that is not latched.
   void look();
 

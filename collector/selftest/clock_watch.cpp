@@ -22,9 +22,9 @@ constexpr uint64_t kEveryNs = 250'000;
 constexpr uint64_t kTelemetryNs = 50'000'000;   // the driver reads the chip for it
 constexpr uint64_t kStretchNs = 2'000'000'000;  // then a new one is begun, of the same frequency
 constexpr uint64_t kEstablishedNs = 5'000'000;  // a stretch that long has a frequency
-constexpr uint64_t kLongNs = 100'000'000;       // and this long one that is compared with what the card says
+constexpr uint64_t kLongNs = 100'000'000;       // and this long one that is compared with the card's report
 constexpr uint64_t kUsableBracketNs = 100'000;  // wider: the host was elsewhere
-constexpr uint64_t kLongestGapNs = 2'000'000;   // between two reads of which a change in between can be seen
+constexpr uint64_t kLongestGapNs = 2'000'000;   // between two reads, so that a change can be detected
 constexpr uint64_t kStandsNs = 20'000;          // a counter that did not move in this time
 constexpr double kAiclkTolerance = 0.02;
 constexpr LineFamily::Range kSlopes{0.1, 1000};  // ns a cycle: 1 MHz to 10 GHz
@@ -64,7 +64,7 @@ void FrequencyWatch::aiclk(uint32_t mhz) {
 void FrequencyWatch::compare_aiclk(double hz, double seconds) {
   if (mhz_ == 0 || !mhz_steady_ || seconds * 1e9 < static_cast<double>(kLongNs)) return;
   const double off = hz / 1e6 / mhz_ - 1;
-  const std::string seen = text_of("%.2f MHz measured, %.0f MHz said", hz / 1e6, mhz_);
+  const std::string seen = text_of("%.2f MHz measured, %.0f MHz reported", hz / 1e6, mhz_);
   if (std::abs(off) <= kAiclkTolerance)
     tallies_.agrees(Id::aiclk), tallies_.describe(Id::aiclk, seen);
   else
@@ -91,7 +91,7 @@ void FrequencyWatch::end_stretch(bool by_change) {
 }
 
 void FrequencyWatch::add(const CounterRead& read) {
-  if (read.after - read.before > kLongestGapNs) return;  // as good as a gap
+  if (read.after - read.before > kLongestGapNs) return;  // counts as a gap
   if (!family_) return begin(read);
   const auto cycles = static_cast<double>(read.cycles - first_.cycles);
   const auto from = static_cast<double>(read.before - first_.before),
@@ -276,7 +276,7 @@ Access ClockWatch::run(uint64_t until_ns) {
     if (now > due + kEveryNs) due = now - kEveryNs;
     if (due + kEveryNs > now) {
       const timespec rest{0, static_cast<long>(due + kEveryNs - now)};
-      nanosleep(&rest, nullptr);  // a signal ends it early, which costs nothing
+      nanosleep(&rest, nullptr);  // a signal may end it early, which is harmless
     }
   }
   return Access::ok;

@@ -1,6 +1,6 @@
 // The clocks of a card, examined densely: one tile's counter again and again, each time beside another tile's. Brackets of host
-// time (CLOCK_MONOTONIC_RAW) around every load; nothing is concluded from where inside of a bracket the card looked, so that a
-// host that is kept waiting widens brackets and breaks no conclusion.
+// time (CLOCK_MONOTONIC_RAW) around every load; no conclusion depends on where inside of a bracket the load was served, so a
+// busy host widens brackets and breaks no conclusion.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ struct ClockFigures {
   double largest_step_ppm = 0;
   uint64_t bracket_p50_ns = 0;
   size_t tiles = 0;                        // compared
-  double aiclk_least = 0, aiclk_most = 0;  // MHz, as the card said; 0: it said nothing
+  double aiclk_least = 0, aiclk_most = 0;  // MHz, as the card reported; 0: it reported none
 };
 
 // Where a counter's frequency changed, out of its reads. Pure.
@@ -32,7 +32,7 @@ class FrequencyWatch {
  public:
   explicit FrequencyWatch(Tallies& tallies, ClockFigures& figures) : tallies_(tallies), figures_(figures) {}
   void add(const CounterRead& read);
-  void aiclk(uint32_t mhz);  // as the card says now
+  void aiclk(uint32_t mhz);  // as the card reports now
   void finish();             // no read will come
 
  private:

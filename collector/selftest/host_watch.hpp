@@ -1,4 +1,4 @@
-// What this host takes from a thread that is never idle: gaps, steal and preemption, while nothing else is done.
+// What this host takes from a thread that is never idle: gaps, steal and preemption, while the test does no other work.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -81,7 +81,7 @@ void judge_link(const LinkFigures& link, size_t cores, Tallies& tallies) {
   for (const LoadHistogram& h : link.loads)
     if (h.memory == Memory::uncached) line = &h;  // the widest that was measured; width costs little
   if (!line) return;
-  // A poll of a core that has nothing new: two lines and a re-aim. The least time is the link's, whatever else ran.
+  // A poll of a core without news: two lines and a re-aim. The least time is the link's, whatever else ran.
   const ProbeRow* aim = link.bulk.row(ProbeKind::re_aim, Memory::uncached, 0);
   const auto of = [&](uint32_t load_ns, uint32_t aim_ns) { return cores * (2ull * load_ns + aim_ns); };
   const uint64_t at_best = of(line->min, aim ? aim->min : 0), usual = of(line->p50, aim ? aim->p50 : 0);

@@ -12,7 +12,7 @@ namespace {
 using card::Access;
 
 constexpr uint64_t kWatchNs = 700'000;      // a push, without a break
-constexpr uint64_t kGiveUpNs = 50'000'000;  // then it is not judged
+constexpr uint64_t kGiveUpNs = 50'000'000;  // then the push is left out
 constexpr uint32_t kMostWords = 4096;       // of a push that is watched
 constexpr unsigned kFewestHalves = 3;       // markers of which one word is there
 constexpr size_t kMostLandings = 1u << 20;

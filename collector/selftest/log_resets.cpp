@@ -1,4 +1,4 @@
-// Results reads of the host: how long it writes a vector, when a core runs again. And what is seen of
+// Results reads of the host: how long it writes a vector, when a core runs again, and the state of
 // vectors and logs between two of them.
 #include <algorithm>
 #include <cstdio>
@@ -15,7 +15,7 @@ using card::Window;
 
 constexpr uint64_t kWatchVectorNs = 20'000'000;  // long behind what is assumed, on a busy host, too
 constexpr uint64_t kWriteNs = timing::kResetOverNs - timing::kLandedNs;
-constexpr uint32_t kFrontIsOldWords = 256;  // an index that far: what stands at the front has landed long ago
+constexpr uint32_t kFrontIsOldWords = 256;  // at such an index the words at the front have landed long ago
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Access LogWatch::after_reset(const Poll& before, const Poll& now) {
   return a;
 }
 
-// Words that only the host sets back: where one still stood when the first was seen reset, the write was not over.
+// Words that only the host resets: if one still had its old value when the first was found reset, the write was not over.
 Access LogWatch::watch_vector(const Poll& before, const Poll& now) {
   if (vector_ns_ == 0) return Access::ok;
   const VectorWords earlier = vector_;
@@ -45,7 +45,7 @@ Access LogWatch::watch_vector(const Poll& before, const Poll& now) {
   for (uint64_t begun = raw_now_ns(); begun - now.ended < kWatchVectorNs; begun = raw_now_ns()) {
     if (const Access a = load_vector(card_, core(), format_.control_words, seen); a != Access::ok) return a;
     const uint64_t ended = raw_now_ns();
-    // Once the core has run again, words that stand may be of the new epoch.
+    // Once the core has run again, non-zero words may be of the new epoch.
     const auto runs = load_control(card_, core(), format_.run_counter);
     if (!runs) return runs.error();
     if (std::max(seen[format_.run_counter], *runs) > now.runs) break;
@@ -55,7 +55,7 @@ Access LogWatch::watch_vector(const Poll& before, const Poll& now) {
     if (!old && over_ns == 0) over_ns = ended;
     if (over_ns) break;
   }
-  if (over_ns == 0) return Access::ok;  // what stands is no trace of a write
+  if (over_ns == 0) return Access::ok;  // words with old values are no trace of a write
   const uint32_t address = format_.risc_dram_address;
   if (format_.risc_dram_address_count && earlier[address] == 0 && seen[address] != 0)
     tallies_.agrees(Id::risc_addresses);
@@ -110,7 +110,7 @@ Access LogWatch::look_at_front() {
   return Access::ok;
 }
 
-// A copy between two single loads of the count of launches: where they do not say less, it cannot either.
+// A copy between two single loads of the count of launches: unless the loads decrease, the copy must be between them.
 Access LogWatch::compare_loads() {
   const auto before = load_control(card_, core(), format_.run_counter);
   if (!before) return before.error();

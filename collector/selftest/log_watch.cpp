@@ -76,7 +76,7 @@ Access LogWatch::log_is_in(const AttachedCore& core, uint32_t bank, bool& is) {
   return a;
 }
 
-// Once words have landed at the front of a log, they say whose they are.
+// Once words have landed at the front of a log, they show whose log it is.
 Access LogWatch::find_logs() {
   const auto banks = static_cast<uint32_t>(card_.identity().dram_views.size());
   for (unsigned way = 0; way < card_.memory_numberings() && figures_.logs_found == 0; ++way) {
@@ -99,11 +99,11 @@ Access LogWatch::find_logs() {
   tallies_.agrees(Id::dram_numbering, figures_.logs_found);
   if (figures_.logs_found == 0 && figures_.logs_elsewhere)
     tallies_.speaks_against(Id::dram_numbering,
-                            std::to_string(figures_.logs_elsewhere) + " logs stand in another bank");
+                            std::to_string(figures_.logs_elsewhere) + " logs are in another bank");
   return Access::ok;
 }
 
-// The next core, of the first of their banks, whose index moves.
+// Chooses the next core, of the first of their banks, whose index moves.
 Access LogWatch::choose() {
   const size_t cores = first_of_bank_.size();
   chosen_ns_ = raw_now_ns();
@@ -179,7 +179,7 @@ Access LogWatch::step() {
   return a;
 }
 
-// After a look that came late nothing that was known before need still hold: the host may have read results unseen.
+// After a late poll no earlier knowledge is valid: the host may have read results in between.
 void LogWatch::forget() {
   ahead_.clear();
   earlier_.clear();

@@ -2,8 +2,8 @@
 // behind every push until they have landed, and what a results read of the host does to all cores. Only reads.
 //
 // The core is one whose BRISC log is the first of its memory bank, because that log's place does not depend on the size of the
-// logs, which no card shows. Every conclusion rests on times around loads, in the order: a word was seen in one state by a
-// load that began after ..., and in another by one that ended before .... What came too close to the poll deadline is left out.
+// logs, which no card shows. Every conclusion is from times around loads, in the order: a load that began after ... returned a word in
+// one state, and a load that ended before ... in another. Loads too close to the poll deadline are left out.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace ttc::collect::selftest {
 
 struct LogFigures {
   uint64_t polls = 0, pushes = 0, resets = 0, launches = 0;
-  uint64_t landing_p50_ns = 0, landing_max_ns = 0;  // latest possible, of pushes that were seen closely
+  uint64_t landing_p50_ns = 0, landing_max_ns = 0;  // latest possible, of pushes that were observed closely
   uint64_t missed_deadlines = 0;                    // polls of the watched core more than the deadline apart
   size_t logs_found = 0, logs_elsewhere = 0;        // in their memory bank, or in another one
   unsigned numbering = 0;                           // of memory, the way that was found
@@ -42,7 +42,7 @@ class LogWatch {
   struct Push {
     uint32_t from, to;
     uint64_t not_before,
-        announced;  // the index was still lower by a load begun then; it was seen by one that ended then
+        announced;  // the index was still lower by a load begun then; a load that ended then had it
     std::vector<uint32_t> first, last;
     uint64_t last_differed = 0;  // when the latest read that brought other words than the last one was begun
     unsigned reads = 0;
@@ -101,7 +101,7 @@ class LogWatch {
   std::vector<uint32_t> front_;  // of this epoch's log; empty: not known
   std::optional<Reset> reset_;
   std::optional<std::pair<uint32_t, uint64_t>>
-      counted_from_;  // runs, launches: at a poll with nothing pending
+      counted_from_;  // runs, launches: at a poll without a pending push
   uint64_t launches_ = 0;
   uint64_t last_start_ = 0;
   VectorWords vector_{};

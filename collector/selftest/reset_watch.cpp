@@ -79,7 +79,7 @@ Access ResetWatch::load(const AttachedCore& core, uint32_t& runs) {
   return runs == ~0u ? card_.doubt(core.at) : Access::ok;
 }
 
-// A core whose count moves, and some of the others that have one.
+// Chooses a core whose count moves, and some of the others with a count.
 Access ResetWatch::choose(uint64_t until_ns) {
   chosen_.clear();
   std::vector<uint32_t> counts(tensix_.size()), earlier;

@@ -91,7 +91,7 @@ class Testing {
     judge_fused_off(*card_, is_emulated(options_.device), tallies_);
     if (tallies_[Id::fused_off]
             .against) {  // a tile that is off must not be touched, and which one is off is not known
-      f.refused = "no tile was touched: more or fewer are fused off than the board's name says";
+      f.refused = "no tile was touched: more or fewer are fused off than the board's name implies";
       tiles_.clear();
       return;
     }
@@ -144,7 +144,7 @@ class Testing {
     judge_link(figures().link, attachment_ ? attachment_->cores.size() : tiles_.size(), tallies_);
   }
 
-  // In rounds, so that what happens now and then is met by both.
+  // In rounds, so that both cover rare events.
   void watch() {
     if (tiles_.empty()) return;
     ClockWatch clocks(*card_, tiles_, tallies_);

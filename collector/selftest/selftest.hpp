@@ -1,5 +1,5 @@
-// `ttcollect selftest`: is what ttcollect assumes true of this card, this link and this host? Reads only: the card is opened without
-// a power vote, and nothing is stored to it. Two of the driver's windows are taken while it runs, and given back.
+// `ttcollect selftest`: checks ttcollect's assumptions about this card, this link and this host. Reads only: the card is opened without
+// a power vote, and no store goes to it. Two of the driver's windows are taken while it runs, and given back.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@ struct Options {
   uint64_t duration_ns = 300'000'000'000;
   bool until_contradicted =
       false;  // ends as soon as an assumption is contradicted; what is measured is measured shortly
-  // Collects for the given time. Where it cannot, it returns nothing, and `why_not` is the sentence that the report prints.
+  // Collects for the given time. If that fails, it returns no value, and `why_not` is the sentence that the report prints.
   std::function<std::optional<CollectFigures>(uint64_t for_ns, std::string& why_not)> collect;
 };
 

@@ -57,7 +57,8 @@ std::string clock_text(const ClockFigures& c) {
                static_cast<unsigned long long>(c.reads), static_cast<unsigned long long>(c.bracket_p50_ns),
                c.tiles, c.hz_least / 1e6, c.hz_most / 1e6, static_cast<unsigned long long>(c.stretches));
   text += line(
-      "  steps %llu (largest %.0f ppm), stops %llu, falls %llu, resets %llu; the card says %.0f to %.0f MHz",
+      "  steps %llu (largest %.0f ppm), stops %llu, falls %llu, resets %llu; the card reports %.0f to "
+      "%.0f MHz",
       static_cast<unsigned long long>(c.steps), c.largest_step_ppm, static_cast<unsigned long long>(c.stops),
       static_cast<unsigned long long>(c.falls), static_cast<unsigned long long>(c.resets), c.aiclk_least,
       c.aiclk_most);
@@ -70,7 +71,7 @@ std::string power_text(const Figures& f) {
     if (t && t->aiclk_mhz) text += " AICLK " + std::to_string(*t->aiclk_mhz) + " MHz";
     if (t && t->power_mw) text += ", " + std::to_string(*t->power_mw / 1000) + " W";
     if (t && t->temperature_mc) text += ", " + std::to_string(*t->temperature_mc / 1000) + " C";
-    return text.empty() ? std::string(" nothing said") : text;
+    return text.empty() ? std::string(" none reported") : text;
   };
   std::string text =
       "\nPower and reset\n  before:" + of(f.telemetry_first) + "; after:" + of(f.telemetry_last) + "\n";

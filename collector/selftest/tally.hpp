@@ -13,8 +13,8 @@ namespace ttc::collect::selftest {
 
 struct Tally {
   uint64_t agree = 0, against = 0;
-  std::string detail;  // what was seen, as a sentence part; of the latest that is against, where there is one
-  std::string unseen;  // why nothing could be seen here, where that is known better than in general
+  std::string detail;  // the observation, as a sentence part; the latest one against, if there is one
+  std::string unseen;  // why there is no observation here, if the reason is specific
 };
 
 class Tallies {
@@ -24,7 +24,7 @@ class Tallies {
     ++of(id).against;
     of(id).detail = std::move(detail);
   }
-  // What was seen, unless something is against it.
+  // The observation, unless there is one against it.
   void describe(Id id, std::string detail) {
     if (of(id).against == 0) of(id).detail = std::move(detail);
   }

@@ -346,7 +346,7 @@ void EventDecoder::other_item(Item of, std::span<const std::byte> body) {
     case Item::terminate:
       terminated_ = true;
       return;
-    default:  // a lock's mark, memory, GPU, samples, hardware: nothing here needs them
+    default:  // a lock's mark, memory, GPU, samples, hardware: not needed here
       return;
   }
 }

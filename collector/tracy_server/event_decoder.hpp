@@ -1,7 +1,7 @@
 // The items of one connection into events. Bytes in, events and queries out; no socket, no clock, no thread.
 //
 // The client codes times as differences, by four running values that begin at 0 with a connection (TracyProfiler.cpp, Dequeue);
-// of them this decoder keeps three: that of the thread whose items follow, that of the serial queue, and that of context switches
+// this decoder keeps three of them: that of the thread whose items follow, that of the serial queue, and that of context switches
 // and samples. Callstacks, memory, GPU items and samples are passed over by their sizes. A name is queried when an event first needs it.
 #pragma once
 #include <cstddef>
@@ -43,8 +43,8 @@ class EventDecoder {
   EventDecoder(const Dialect& dialect, Take take, OwnThread own_thread = {})
       : dialect_(&dialect), take_(std::move(take)), own_thread_(std::move(own_thread)) {}
 
-  // Whole items, as one frame of the stream brings them. False: the bytes are no stream of this dialect, why() says
-  // where; every later call is refused, too.
+  // Whole items, as one frame of the stream brings them. False: the bytes are no stream of this dialect, why() has the reason
+  // and the place; every later call is refused, too.
   bool decode(std::span<const std::byte> frame);
   const std::string& why() const { return why_; }
 
@@ -53,7 +53,7 @@ class EventDecoder {
   // Answers that came, since the last call.
   uint64_t take_answers();
   bool terminated() const { return terminated_; }
-  // The stream is over: sources whose strings never came are given as far as they are known.
+  // The stream is over: sources whose strings never came are delivered with what is known.
   void finish();
 
   const Dialect& dialect() const { return *dialect_; }

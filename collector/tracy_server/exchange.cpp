@@ -13,7 +13,7 @@ constexpr std::string_view kMagic = "TracyPrf";
 enum Answer : uint8_t { kWelcome = 1, kMismatch = 2, kNotAvailable = 3, kDropped = 4 };
 constexpr size_t kOnDemandBytes = 16;
 constexpr uint8_t kOnDemand = 1;
-constexpr size_t kTakenBytes = 1u << 20;  // that may stand in front of what was not taken yet
+constexpr size_t kTakenBytes = 1u << 20;  // that may precede what was not taken yet
 
 template <class T>
 T read_at(std::span<const std::byte> bytes, size_t at) {

@@ -3,8 +3,8 @@
 //   offer the protocol's number -> the client's answer -> welcome -> frames (u32 size, one LZ4 block) ... -> Terminate item
 //   -> answers until every name is known -> Terminate query -> the client closes
 //
-// Without the last query the client waits for ever in the exit of its process, and so does one whose frames cannot
-// be understood: then the caller has to close the connection, on which every client goes on by itself.
+// Without the last query the client waits in the exit of its process until it is killed, and so does one whose frames are
+// invalid: then the caller must close the connection, on which every client continues by itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ class FrameUnpacker {
   static constexpr size_t kMostUnpacked = 256u << 10;  // TargetFrameSize
   static constexpr size_t kMostPacked = kMostUnpacked + kMostUnpacked / 255 + 16;
   FrameUnpacker();
-  // What a block holds, valid until the next call; nothing where it is no such block.
+  // The contents of a block, valid until the next call; no value if it is no such block.
   std::optional<std::span<const std::byte>> unpack(std::span<const std::byte> packed);
 
  private:
@@ -44,12 +44,12 @@ struct ClientProcess {
 
 enum class ExchangeState : uint8_t {
   offered,   // the client has not answered
-  mismatch,  // it speaks another protocol
+  mismatch,  // the client has another protocol
   refused,   // it has a server, or no more data for one
   welcome,   // its description is under way
   frames,
   ended,   // in order: the last query is in what is to be sent
-  broken,  // why() says what; to be closed
+  broken,  // why() has the reason; to be closed
 };
 
 class Exchange {

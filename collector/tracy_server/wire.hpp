@@ -1,8 +1,8 @@
-// Tracy's wire protocol as a server meets it: every item of every dialect, its number and its size. Data only.
+// Tracy's wire protocol from the server's side: every item of every dialect, its number and its size. Data only.
 //
 // The numbers of a dialect's items are their places among those that it has, so that sizes alone describe it.
 // Sources: TracyProtocol.hpp and TracyQueue.hpp of wolfpld/tracy v0.10 37aff70d to v0.14.0 099df3de, and of
-// tenstorrent/tracy 68c5cbd6, 6b024a5f; those of 79 and 83 (14aacbf5, 9c3ca7e5) are derived and were never met.
+// tenstorrent/tracy 68c5cbd6, 6b024a5f; those of 79 and 83 (14aacbf5, 9c3ca7e5) are derived and untested.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -153,7 +153,7 @@ enum class Item : uint8_t {
 };
 inline constexpr size_t kItems = static_cast<size_t>(Item::count);
 
-// What follows the fixed part of an item: nothing, or a length of so many bytes and that many bytes of text.
+// The part behind the fixed part of an item: none, or a length of so many bytes and that many bytes of text.
 // `long_string`: the length counts from 256 (from protocol 80 on, SingleStringData and SecondStringData).
 struct Tail {
   uint8_t length_bytes = 0;

@@ -36,7 +36,7 @@ std::string without_live(const std::string& name) {
 
 volatile std::sig_atomic_t stop_asked = 0;
 
-// What `info` says, gathered from block headers and facts alone.
+// What `info` prints, from block headers and facts alone.
 struct Contents {
   json sessions = json::array();
   uint64_t raw_bytes = 0, chunks = 0, markers = 0;
@@ -224,7 +224,7 @@ CaptureCommands::CaptureCommands(CLI::App& app) {
   info_->add_option("file", file_, "FILE.ttc")->required();
   info_->add_flag("--json", json_, "as JSON");
   info_->footer(
-      "personal: what in it is about people and their machine; `ttcollect recover --redact` makes a copy "
+      "personal: data that identifies users and their machine; `ttcollect recover --redact` makes a copy "
       "without.\n"
       "Exit codes: 0 it is whole, 2 wrong usage, 3 it cannot be read, 4 it is cut, damaged or was not ended "
       "in order.");
@@ -334,7 +334,7 @@ int CaptureCommands::snapshot() {
   SnapshotOptions options;
   options.redact = redact_;
   options.at_ns = at_ns_;
-  if (last_.bytes) options.last_bytes = last_.bytes;  // what was not asked for bounds nothing
+  if (last_.bytes) options.last_bytes = last_.bytes;  // without the option there is no bound
   if (last_.nanoseconds) options.last_ns = last_.nanoseconds;
   std::string to = output_;
   if (to.empty()) {

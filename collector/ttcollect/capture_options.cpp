@@ -10,7 +10,7 @@
 namespace ttc::collect {
 namespace {
 
-// What a busy card is taken to give, and how long a disk may stand still; their product is the default
+// The largest rate expected of a busy card, and the longest stall expected of a disk; their product is the default
 // memory. Measured (bench/LEARNT.md): an emulated n150 at full rate stays below, and an SSD's pauses (a
 // journal commit, a cache flush) do.
 constexpr double kRate = 100e6;  // bytes of chunks a second
@@ -52,7 +52,7 @@ void add_capture_options(CLI::App& app, TypedCapture& t) {
   app.add_option(
          "--keep", t.keep,
          "what stays when not all can: at --max-size (newest: with --rotate, the oldest file goes; oldest:\n"
-         "nothing more is written), and when the disk is too slow for good. All else is reported as lost")
+         "nothing more is written), and when the disk stays too slow. All else is reported as lost")
       ->check(program::one_of({"newest", "oldest"}))
       ->capture_default_str()
       ->group(kCaptureFile);
@@ -97,7 +97,7 @@ std::string resolve_capture_options(TypedCapture& t, const std::string& output) 
     const std::string which =
         "--max-size, --max-age, --rotate, --keep, --memory, --pack-threads and --durable are about a capture "
         "file that is written all along";
-    return which + (t.flight.bytes ? "; --flight writes files of one size when asked" : "; name one with -o");
+    return which + (t.flight.bytes ? "; --flight writes files of one size on request" : "; name one with -o");
   }
   if (output == "-")
     return "a capture cannot go to standard output: its blocks are written where they belong, not in a "
@@ -106,9 +106,9 @@ std::string resolve_capture_options(TypedCapture& t, const std::string& output) 
   b.rotate_bytes = t.rotate.bytes;
   b.rotate_ns = t.rotate.nanoseconds;
   b.keep = t.options.keep_in_memory = t.keep == "newest" ? Keep::newest : Keep::oldest;
-  if (b.max_age_ns && !b.rotates()) return "--max-age removes whole files; say with --rotate how long one is";
+  if (b.max_age_ns && !b.rotates()) return "--max-age removes whole files; set their length with --rotate";
   if (b.max_bytes && b.keep == Keep::newest && !b.rotates())
-    return "--keep newest at --max-size removes whole files; say with --rotate how long one is";
+    return "--keep newest at --max-size removes whole files; set their length with --rotate";
   const auto less = [](uint64_t bytes, uint64_t than) { return bytes && than && bytes < than; };
   if (less(b.max_bytes, 2 * b.rotate_bytes))
     return "--max-size must have room for two files of the size that --rotate gives";

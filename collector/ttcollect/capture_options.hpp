@@ -24,14 +24,14 @@ struct TypedCapture {
 void add_capture_options(CLI::App& app, TypedCapture& typed);
 void add_flight_options(CLI::App& app, TypedCapture& typed);
 
-// Completes typed.options. What is wrong with them as a sentence; empty when nothing is.
+// Completes typed.options. Returns the error as a sentence, or an empty string.
 std::string resolve_capture_options(TypedCapture& typed, const std::string& output);
 
 // Likewise of a flight recorder, which takes `output` for the name of its recordings; `ring_bytes` becomes
 // large enough for it.
 std::string resolve_flight_options(TypedCapture& typed, const std::string& output, uint64_t& ring_bytes);
 
-// What the memory is good for: rate times stall.
+// How long a stall the memory covers: rate times stall.
 std::string flight_arithmetic(const FlightOptions& options, uint64_t ring_bytes);
 std::string capture_arithmetic(const CaptureOptions& options, uint64_t ring_bytes);
 

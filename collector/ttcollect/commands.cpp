@@ -18,7 +18,7 @@
 namespace ttc::collect {
 namespace {
 
-// What went wrong on the way, one sentence each; the first kind found decides.
+// Prints a sentence for each failure and returns the exit code: a failed output before broken-off collecting, that before a vanished card.
 int verdict(const RunResult& result, const std::string& output) {
   const DeviceResult* failed = nullptr;
   for (const DeviceResult& d : result.devices)
@@ -82,8 +82,7 @@ int probe_one(const std::string& device, const card::OpenOptions& open, uint32_t
 
 int run_sync(const RunOptions& o, bool as_json, const std::string& svg) {
   if (!o.output.empty())
-    return say(Exit::kUsage,
-               "sync collects no markers, so there is nothing for --output; --svg FILE draws its result");
+    return say(Exit::kUsage, "sync collects no markers, so --output has no use; --svg FILE draws its result");
   SyncOptions options;
   options.devices = o.devices;
   if (o.duration_ns) options.duration_ns = o.duration_ns;
@@ -108,8 +107,8 @@ int run_sync(const RunOptions& o, bool as_json, const std::string& svg) {
   }
 }
 
-// What would make the recording other than what was meant. Said once the drains run, which must not wait for it, or
-// when a card was refused, which it may explain.
+// Conditions that would spoil the recording. Printed once the drains run, which must not wait for it, or
+// when a card was refused, for which they may be the reason.
 void say_what_is_in_the_way(const RunOptions& o) {
   if (o.quiet || o.devices.empty()) return;
   for (const std::string& sentence : doctor::in_the_way_of(o.devices)) say(Exit::kOk, sentence);

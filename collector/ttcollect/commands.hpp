@@ -4,7 +4,7 @@
 
 namespace ttc::collect {
 
-// The exit code of what the command line says. Throws program::UsageError.
+// Runs the command and returns its exit code. Throws program::UsageError.
 int run_command(CommandLine& line);
 
 }  // namespace ttc::collect

@@ -1,5 +1,5 @@
-// Programs that a collector starts beside itself: they read its segments like any other reader, so that nothing that they do or
-// wait for can hold up or break collecting. `--tracy`, `--metrics`: ttexport serves Tracy servers or
+// Programs that a collector starts beside itself. They read its segments like any other reader, so that a slow or failing
+// one cannot delay collecting. `--tracy`, `--metrics`: ttexport serves Tracy servers or
 // Prometheus. `--publish`: ttfleet publishes rows.
 #pragma once
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace ttc::collect {
 
 class Companion {
  public:
-  // `option`: that asked for it, for sentences. `program` is looked for beside this one, then in PATH; `words` are its own, and the
+  // `option`: the option that starts it, for sentences. `program` is looked for beside this one, then in PATH; `words` are its own, and the
   // live names and this process are added. `well`: an exit code besides 0 that is no failure.
   Companion(std::string option, const std::string& program, std::vector<std::string> words,
             const std::vector<std::string>& live_names, int well = 0);

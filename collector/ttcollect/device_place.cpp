@@ -31,7 +31,7 @@ void DeviceRun::learn_the_link() {
   if (!link_nominal_) link_bytes_per_s_ = link_.best_bytes_per_s();
 }
 
-// Emulated cards have no place: there only what the user asks for is done.
+// An emulated card has no NUMA node: only what the user requests is set.
 void DeviceRun::choose_place() {
   if (!options_.cpus.empty()) {
     cpus_ = {options_.cpus, "as given by --cpu"};
@@ -46,7 +46,7 @@ void DeviceRun::choose_place() {
   memory_node_ = fit.memory_node;
 }
 
-// Nothing for an emulated card, and where the bus cannot be searched: collecting does not depend on it.
+// No value for an emulated card, or if the bus cannot be searched: collecting does not depend on it.
 std::optional<card::PciFunction> DeviceRun::place_of(const card::Identity& id) const {
   if (id.spec.starts_with("emu:")) return std::nullopt;
   try {

@@ -1,4 +1,4 @@
-// What a run waits for when there is nothing to drain: a card that was reset, a workload whose firmware is gone.
+// Waiting while there is no log to drain: for a card that was reset, or for a workload whose firmware is gone.
 #include <algorithm>
 
 #include "collector/attach/attach.hpp"
@@ -16,7 +16,7 @@ constexpr uint64_t kTryAgainNs = 100'000'000;    // while a card is away
 
 }  // namespace
 
-// The windows must be free before the card is reset, and nothing of ours in its way.
+// The windows and mappings of this process must be freed before the card is reset.
 void DeviceRun::let_card_go() {
   if (card_) earlier_suspicions_ = suspicions();
   names_.reset();

@@ -51,7 +51,7 @@ DeviceRun::DeviceRun(const RunOptions& options, ChosenDevice device, const Halt&
 void DeviceRun::attach(uint64_t deadline_ns) {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread
   if (options_.real_time) memory_lock_ = lock_memory();
-  std::string unused;  // nothing is tried that could be refused
+  std::string unused;                                                  // a plain loop is never refused
   const auto waiting = make_event_loop(halt_.fd(), -1, true, unused);  // steps of 20 ms need no ring
   std::string reported;
   for (uint64_t step = kFirstStep;;) {
@@ -116,7 +116,7 @@ void DeviceRun::withdraw() {
   shm::remove_segment(card_->identity().live_name);
 }
 
-// Of the workload whose first epoch this is; a later one describes itself by another chunk of the same session.
+// For the workload whose first epoch this is; a later workload gets another chunk of the same session.
 std::string DeviceRun::session_text(uint32_t first_epoch) const {
   const card::Identity& id = card_->identity();
   nlohmann::json cores = nlohmann::json::array();
@@ -144,8 +144,8 @@ void DeviceRun::collect() {
   segment_->set(Counter::link_bytes_per_s, static_cast<uint64_t>(link_bytes_per_s_));
   before_collecting_ = card_->transactions();
   publisher_ = std::make_unique<Publisher>(*segment_, device_.chip, attachment_.layout->format.generation);
-  // A zone's string is in the log before its first marker is on the card, so looking between reading words
-  // and publishing them means that readers always have the name first. Two stat(2) where nothing grew.
+  // A zone's string is in the log before its first marker is on the card, so polling names between reading words
+  // and publishing them gives readers the name first. Costs two stat(2) if neither log grew.
   options_.drain.before_publish = [this] { poll_names(); };
   collecting_since_ = monotonic_now_ns();
   make_drain({});
@@ -182,7 +182,7 @@ void DeviceRun::collect() {
   let_card_go();
 }
 
-// Layout, mode and cores may be others than before. The session goes on: epochs are counted on.
+// Layout, mode and cores may have changed. The session continues, and so does the numbering of epochs.
 void DeviceRun::begin_workload(Carried carried) {
   ++workloads_;
   publisher_->set_generation(attachment_.layout->format.generation);
@@ -233,7 +233,7 @@ void DeviceRun::audit(const std::string& line) const {
   std::fflush(audit_.get());  // a killed collector leaves every line
 }
 
-// The one mode that writes to the card. Says so, and what it means for the workload, before it starts.
+// The one mode that writes to the card. Prints so, and the effect on the workload, before it starts.
 void DeviceRun::start_recycling() {
   options_.drain.recycling = nullptr;
   if (!options_.recycle) return;
@@ -287,7 +287,7 @@ DeviceRun::End DeviceRun::collect_stretch() {
   }
   count_suspicions();
   poll_names();
-  // Where collecting goes on after a reset, what was recorded until the reset is missing in the middle.
+  // If collecting continues after a reset, what was recorded until the reset is missing in the middle.
   drain_->close_account(end == End::gone || (end == End::leaving && options_.reattach), ended_ns);
   const bool answers = end != End::gone && card_->health() != Health::gone;
   if (clock_) clock_->close(answers, end == End::halted && card_->health() == Health::ok);

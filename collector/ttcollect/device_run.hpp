@@ -54,11 +54,11 @@ class DeviceRun {
   // closes the card.
   void collect();
 
-  // Instead of the rest of collect(), which threw: the segment is left as that of a collector that died.
+  // Replaces the rest of collect() after it threw: the segment is left as that of a collector that did not end in order.
   void break_off(const std::string& why);
   // After collect(): the run ended because the card left, not on request.
   bool card_left() const { return card_left_; }
-  // After collect(): gives the segment up, so that others see it ended and a next collector may have it.
+  // After collect(): releases the segment, so that others read it as ended and a next collector may have it.
   void let_go();
 
   LiveFigures figures() const;  // after start(), while collect() runs too; the last ones after let_go()
@@ -107,7 +107,7 @@ class DeviceRun {
   std::optional<card::PciFunction> place_;
   CpuChoice cpus_;
   int memory_node_ = -1;
-  MemoryLock memory_lock_;             // where --realtime asked for it
+  MemoryLock memory_lock_;             // set with --realtime
   std::optional<RealTime> real_time_;  // of the device's thread, while it collects with --realtime
   card::Transactions before_collecting_;
   std::unique_ptr<shm::SegmentWriter> segment_;

@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// Of any value: strings as they are, the rest as JSON; nothing that a terminal would obey.
+// Strings as they are, any other value as JSON; without characters that control a terminal.
 std::string shown(const json& value) {
   return program::printable(value.is_string() ? value.get<std::string>() : program::json_text(value));
 }

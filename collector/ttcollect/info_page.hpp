@@ -1,4 +1,4 @@
-// `ttcollect info` for people: the facts of a capture as a page with units. Values of sessions are foreign text.
+// `ttcollect info` as text: the facts of a capture as a page with units. Values of sessions are untrusted text.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

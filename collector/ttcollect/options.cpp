@@ -25,7 +25,7 @@ constexpr const char* kFooter =
     "collecting (what\n"
     "was read is kept, the others go on), " TTC_ANYTHING_ELSE
     "\n"
-    "With 3, 4 and 5 nothing was collected. Devices that are named one by one start all or none; of 'all', a "
+    "With 3, 4 and 5 no data was collected. Devices that are named one by one start all or none; of 'all', a "
     "card that\n"
     "cannot be collected from is named and left out.";
 constexpr const char* kListFooter =
@@ -69,7 +69,7 @@ std::string check_layout(const std::string& given) {
                                         : "'" + given + "' is not a known layout; it takes " + layout_names();
 }
 
-// What is wrong with --cpu, as a sentence; empty when nothing is.
+// Returns the error in --cpu as a sentence, or an empty string.
 std::string read_cpus(const std::string& list, CpuSet& cpus) {
   if (list.empty()) return {};
   const auto parsed = parse_cpus(list);
@@ -115,7 +115,7 @@ void add_device_options(CLI::App& app, CommandLine& line) {
                  "bytes per RISC in the DRAM log, instead of learning them (48000 is tt-metal's default)")
       ->check(CLI::Range(48u, 1u << 28));
   app.add_option("--metal-home", o.metal_home,
-                 "where the zone logs are, instead of asking the workload's process");
+                 "where the zone logs are; default: as in the workload's environment");
   app.add_flag(
       "--reattach", o.reattach,
       "when a card is reset or goes away, wait until it is back and its profiler runs, and go on in the\n"
@@ -140,12 +140,12 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   add_flight_options(app, line.capture);
   app.add_flag("--tracy{8600}", o.tracy,
                "serve Tracy GUIs and capture programs while collecting; --tracy=[ADDR:]PORT, 8600 without.\n"
-               "Only from this machine unless ADDR says otherwise; ttexport --format tracy has the rest")
+               "Only from this machine unless ADDR is another; ttexport --format tracy has the rest")
       ->check(program::check_listen);
   app.add_option("--metrics", o.metrics,
                  "serve metrics for Prometheus while collecting, at http://ADDR:PORT/metrics: [ADDR:]PORT, "
                  "such as 9464.\n"
-                 "Only to this machine unless ADDR says otherwise (docs/metrics.md)")
+                 "Only to this machine unless ADDR is another (docs/metrics.md)")
       ->check(program::check_listen);
   app.add_option("--publish", o.publish,
                  "publish op rows, losses, clocks and telemetry to this bus (nats://HOST:4222) by ttfleet "
@@ -175,7 +175,7 @@ void add_place_options(CLI::App& app, CommandLine& line) {
   app.add_flag(
       "--realtime", o.real_time,
       "drain threads under SCHED_FIFO (or the best nice value) and memory locked, as far as permitted;\n"
-      "one line says what was granted, what is missing and how to grant it. At most 90 % of a CPU");
+      "one line has what was granted, what is missing and how to grant it. At most 90 % of a CPU");
   app.add_flag("--plain", o.plain, "do not use io_uring");
   app.add_flag("--descriptor-reads", o.descriptor_reads,
                "read payload through the card's descriptor with io_uring, where it has one");
@@ -221,7 +221,7 @@ void add_selftest(CLI::App& app, CommandLine& line) {
   line.selftest = program::add_command(
       app, "selftest",
       "is what ttcollect assumes true of this card, link and host? Five minutes on any card; only reads.\n"
-      "A running profiled workload is observed, too. The text holds nothing personal");
+      "A running profiled workload is observed, too. The text has no personal data");
   line.selftest->footer(kSelftestFooter);
   line.selftest->add_option("--device,-d", line.tested, "the card");
   program::add_duration_option(*line.selftest, "--for", line.test_ns, "instead of five minutes: 30s",
@@ -243,7 +243,7 @@ void add_commands(CLI::App& app, CommandLine& line) {
       app, "doctor",
       "what stands in the way of profiling on this machine: who holds cards, what runs with which "
       "variables,\n"
-      "ports, driver, limits; each with what was seen, why, and what to do. No card is opened");
+      "ports, driver, limits; each with evidence, cause and remedy. No card is opened");
   line.doctor->footer(kDoctorFooter);
   line.doctor->add_flag("--json", line.doctor_json, "as JSON");
   line.doctor

@@ -29,7 +29,7 @@ json to_json(const shm::LossRecord& r) {
          {"cause", shm::to_string(r.cause)},
          {"precision", shm::to_string(r.precision)},
          {"from_cycles", r.from_cycles}};
-  // Open intervals last until the end of collecting; the largest 44-bit time stands for that.
+  // Open intervals last until the end of collecting, written as the largest 44-bit time.
   j["to_cycles"] = r.to_cycles == shm::kOpenEnd ? markers::kClockMask : r.to_cycles;
   j["open"] = r.to_cycles == shm::kOpenEnd;
   j["words"] = r.words;
@@ -257,7 +257,7 @@ int terminal_columns() {
 
 }  // namespace
 
-// The first showing waits its time, too: until then devices say what they are.
+// The first line is printed one interval late: until then devices print their own messages.
 LiveLine::LiveLine(bool wanted) : on_(wanted && isatty(STDERR_FILENO)), last_ns_(monotonic_now_ns()) {}
 
 void LiveLine::show(std::span<const LiveFigures> devices, uint64_t now) {
@@ -432,7 +432,7 @@ std::string losses_in_words(const DeviceResult& r) {
   return text + "; `ttreport loss --from live:" + r.live_name + "` lists them";
 }
 
-// What a user has to know about and did not ask for.
+// Conditions that a user must notice without asking.
 std::string trouble_in_words(const DeviceResult& r) {
   std::string text;
   if (r.real_time && r.real_time->account.stopped)

@@ -1,4 +1,4 @@
-// What a person or a script sees of a run: the live line, the closing sentences, the JSON object.
+// The output of a run: the live line, the closing sentences, the JSON object.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace ttc::collect {
 
-// A line on the terminal that is rewritten a few times a second, the sums of all devices; nothing where
+// A line on the terminal that is rewritten a few times a second, the sums of all devices; no output if
 // stderr is no terminal.
 class LiveLine {
  public:
@@ -25,9 +25,9 @@ class LiveLine {
 };
 
 std::string to_json(const RunResult& result);
-// Of a run that collected nothing.
+// For a run that collected no data.
 std::string refusal_json(int exit_code, const std::string& why);
-// For people: what was collected, cost and losses; `verbose` adds details. The first line is followed by indented ones.
+// As text: what was collected, cost and losses; `verbose` adds details. The first line is followed by indented ones.
 std::string to_text(const DeviceResult& result, bool verbose);
 std::string to_text(const CaptureResult& capture, bool verbose);
 std::string to_text(const FlightRecording& recording);

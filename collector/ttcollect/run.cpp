@@ -31,7 +31,7 @@ constexpr uint64_t kNothingToDoNs = 1'000'000'000;
 
 class Signals {
  public:
-  // `recordings`: SIGUSR1 asks for one.
+  // `recordings`: SIGUSR1 requests one.
   explicit Signals(bool recordings) {
     sigset_t set;
     sigemptyset(&set);
@@ -84,7 +84,7 @@ class Supervisor {
         signals_(options.flight.bytes != 0),
         line_(!options.quiet),
         deadline_(monotonic_now_ns() + options.wait_ns) {
-    std::string ignored;  // every device says it for itself
+    std::string ignored;  // every device reports it itself
     loop_ = make_event_loop(signals_.fd(), changed_.fd(), options_.plain, ignored);
     for (ChosenDevice& device : choose_devices(options_.devices, present()))
       devices_.push_back(std::make_unique<Device>(options_, std::move(device), halt_));
@@ -199,7 +199,7 @@ class Supervisor {
     return at(Stage::attaching).empty() && at(Stage::attached).empty() && at(Stage::going).empty();
   }
 
-  // Devices named one by one: all or none. When one is refused nothing of the others has been made.
+  // Devices named one by one: all or none. If one is refused, no segment or file of the others exists.
   void start_together() {
     const auto waiting = at(Stage::attached);
     if (waiting.empty() || !at(Stage::attaching).empty()) return;
@@ -256,14 +256,14 @@ class Supervisor {
       if (options_.flight.rules.exit && d->run.workload_pid() <= 0)
         say(Exit::kOk,
             d->run.live_name() +
-                ": which process uses this card cannot be seen, so --trigger exit will not act on it; "
+                ": the process that uses this card is not visible, so --trigger exit will not act on it; "
                 "run ttcollect as the workload's user or as root");
     }
   }
   // On the recorder's thread.
   void report_recording(const FlightRecording& r) const {
     if (options_.quiet && r.error.empty()) return;
-    // The live line stands there on a terminal.
+    // The live line is there on a terminal.
     if (isatty(STDERR_FILENO)) std::fputs("\r\033[K", stderr);
     say_lines(to_text(r));
   }

@@ -26,7 +26,7 @@ struct RunOptions {
   uint64_t duration_ns = 0;          // 0: until stopped
   uint64_t wait_ns = 0;              // how long to wait for cards and profilers
   std::string layout;
-  std::optional<device::Mode> mode;  // how the firmware was built, where the user knows it
+  std::optional<device::Mode> mode;  // how the firmware was built, if the user names it
   std::string metal_home;
   uint64_t ring_bytes = 32u << 20;  // of each device
   std::string group;
@@ -84,9 +84,9 @@ struct DeviceResult {
   uint64_t sweep_p50 = 0, sweep_p99 = 0, sweep_max = 0;
   VisibleAfter visible;                     // when synced
   CpuSet cpus;                              // the drain thread was kept on; empty: on any
-  std::string cpus_why;                     // empty where none was asked for
-  int memory_node = -1;                     // the ring was asked for from; -1: from anywhere
-  std::optional<RealTimeResult> real_time;  // where it was asked for
+  std::string cpus_why;                     // empty if none was requested
+  int memory_node = -1;                     // the node requested for the ring; -1: any
+  std::optional<RealTimeResult> real_time;  // if it was requested
   std::vector<shm::LossRecord> lost;
   uint64_t names = 0;
   bool recycle_asked = false;
@@ -106,7 +106,7 @@ struct DeviceResult {
   std::optional<double> metal_sync_hz;  // what the workload's own host-device sync found, where it ran
   double duration_s = 0;
   std::string ended;    // why, as a sentence part
-  std::string failure;  // what broke it off; empty: nothing did
+  std::string failure;  // why it broke off; empty: it did not
   bool card_vanished = false;
 };
 

@@ -28,14 +28,14 @@ selftest::CollectFigures figures_of(const DeviceResult& d) {
   return f;
 }
 
-// The ring of a collector that was broken off. One that is alive is not removed.
+// Removes the ring of a collector that was broken off, unless its writer is running.
 void remove_ring(const std::string& device) {
   for (const shm::SegmentInfo& s : shm::list_segments())
     if (s.device_spec == device && !s.alive)
       if (const shm::Removal done = shm::remove_segment(s.live_name); !done) say(Exit::kOk, done.why_not);
 }
 
-// A ring is made for it and removed again. Where the name has one already, that one stays, and nothing is collected.
+// Makes a ring and removes it again. If one of the name exists, it stays, and no data is collected.
 std::optional<selftest::CollectFigures> collect_for(const std::string& device, uint64_t for_ns,
                                                     std::string& why_not) {
   const auto segments = shm::list_segments();
@@ -59,7 +59,7 @@ std::optional<selftest::CollectFigures> collect_for(const std::string& device, u
     return figures_of(d);
   } catch (const std::exception&) {  // its sentence may name paths and processes
     remove_ring(device);
-    why_not = "a collector could not be started; `ttcollect --device` says why";
+    why_not = "a collector could not be started; `ttcollect --device` prints the reason";
     return std::nullopt;
   }
 }

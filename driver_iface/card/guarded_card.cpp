@@ -29,7 +29,7 @@ GuardedCard::GuardedCard(std::unique_ptr<Card> card, Clock clock)
 GuardedCard::TileState& GuardedCard::state(Coord tile) {
   const Arch& arch = *identity().arch;
   if (tile.x < arch.grid_x && tile.y < arch.grid_y) return states_[size_t{tile.y} * arch.grid_x + tile.x];
-  return no_tile_ = {};  // the card refuses it
+  return no_tile_ = {};  // the implementation refuses an empty tile
 }
 
 bool GuardedCard::for_good(const TileState& tile) const {
@@ -82,7 +82,7 @@ Access GuardedCard::delivered(Access judged) {
   return judged == Access::gone ? Access::gone : Access::ok;
 }
 
-// A slow load brought words. ok: the tile is not slow. suspect: it is left alone from now on.
+// A slow load returned words. ok: the tile is not slow. suspect: it is left alone from now on.
 Access GuardedCard::judge_slow(Coord tile, const Reference& load) {
   if (gone()) return Access::gone;
   const unsigned most = stalled_ ? 1 : kReferenceLoads;
@@ -102,8 +102,8 @@ Access GuardedCard::judge_slow(Coord tile, const Reference& load) {
   return trouble(tile);
 }
 
-// Of so many lines that came back as ones. Where each of them was waited for, the card has given up at the
-// end of a block; where it was quick, one answer stands for all.
+// How many of `lines` all-ones lines count as unanswered. If each took long, the copy was aborted at the
+// end of a block; if the copy was fast, one all-ones response counts once.
 uint64_t GuardedCard::unanswered_of(uint64_t lines) const {
   return stalled_ ? std::min<uint64_t>(lines, kCopyBlockBytes / kLineBytes) : 1;
 }
@@ -136,7 +136,7 @@ Access GuardedCard::aim_again(Window window) {
   return at.valid ? card_->aim(window, at.tile, at.address) : Access::ok;
 }
 
-// Asked before any other load, whatever was wrong.
+// To be called before any other load after trouble of any kind.
 bool GuardedCard::gone() {
   return lost_ = lost_ || card_->check() == Health::gone;
 }
@@ -183,8 +183,8 @@ Access GuardedCard::first_touch(Coord tile) {
   return judged == Access::ok ? aim_again(Window::control) : judged;
 }
 
-// A copy brought nothing but ones. A tile's L1 cannot hold that where anybody looks; DRAM can: what is there
-// while the tile answers elsewhere, and still is when loaded once more, is data.
+// A copy returned only ones. A tile's L1 cannot hold that in the parts that are read. DRAM can: it is data if
+// the tile answers elsewhere and a second load returns the same.
 Access GuardedCard::judge_all_ones(Window window, uint32_t offset, std::span<uint64_t> out) {
   if (gone()) return Access::gone;
   const Aimed at = aimed_[static_cast<size_t>(window)];
@@ -256,7 +256,7 @@ Access GuardedCard::copy(Window window, uint32_t offset, std::span<uint64_t> out
   return delivered(judge_slow(at.tile, memory_word(window, place + (low_half_is_ones ? 4 : 0))));
 }
 
-// A single word may well be all-ones where workloads keep their data: the tile's node id decides.
+// A single word may be all-ones where workloads keep their data: the tile's node id shows whether it answers.
 Access GuardedCard::one_load(Window window, Memory memory, uint32_t offset, std::span<uint32_t> out) {
   const Aimed at = aimed_[static_cast<size_t>(window)];
   if (lost_) return Access::gone;

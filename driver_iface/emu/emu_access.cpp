@@ -115,7 +115,7 @@ Access AccessLayer::load_registers(Window window, uint32_t offset, std::span<uin
     violate(ViolationKind::forbidden_register, w.tile, w.base + offset);
     return Access::refused;
   }
-  // All or none: the first that may not be loaded refuses the run.
+  // All or none: the first address that may not be loaded refuses the run.
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t address = w.base + offset + 4 * i;
     const bool listed = timer ? timer_readable(arch_, w.tile, address) : register_readable(arch_, address);
@@ -174,7 +174,7 @@ bool AccessLayer::make_stale(uint64_t at, std::span<uint64_t> out) {
   return true;
 }
 
-// Only what continues the part already read counts: a probe further on has not fetched what lies before it.
+// Counts only what continues the part already read: a probe further on has not fetched the words before it.
 // True when the mark is at `words` or beyond afterwards.
 bool AccessLayer::raise_mark(const LogPart& part, uint64_t words) {
   const uint64_t epoch = part.landed & ~uint64_t{0xffffffff};
@@ -210,7 +210,7 @@ void AccessLayer::mark_read(const LogPart& part, std::span<const uint64_t> got, 
 }
 
 // Words arrive in order, so what was got and what is there now agree up to where the read came too early.
-// True when nothing more can be learnt.
+// Returns true when no more words can be resolved.
 bool AccessLayer::resolve(OpenRead& r) {
   const uint64_t now = page_.landed[r.part.lane].load(std::memory_order_acquire);
   if (now == r.resolved_at) return false;
@@ -240,7 +240,7 @@ bool AccessLayer::disturb_copy(const Aimed& window, const uint64_t* from, std::s
 }
 
 // A write that a core has posted is in memory when it is due. Only the emulation itself can be late, where
-// the host gives it no CPU: then time on the card stands still, and the answer comes when it has caught up.
+// the host gives it no CPU: then time on the card stops, and the answer comes when the emulation has caught up.
 void AccessLayer::await_landing() {
   constexpr uint64_t kLongestNs = 200'000'000;  // stopped, or killed
   constexpr auto kAskAgain = std::chrono::microseconds(10);
@@ -282,7 +282,7 @@ Access AccessLayer::copy(Window window, uint32_t offset, std::span<uint64_t> out
   return Access::ok;
 }
 
-// Not how logs are read: marks nothing as fetched.
+// Single loads do not read logs: marks no word as fetched.
 Access AccessLayer::one_load(Window window, uint32_t offset, std::span<uint32_t> out) {
   if (card_lost()) return Access::gone;
   const Aimed& w = aimed_[static_cast<size_t>(window)];

@@ -32,7 +32,7 @@ class AccessLayer {
   Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read);
   void violate(ViolationKind kind, Coord tile, uint64_t address);
 
-  // Reset or pulled: nothing of it is reachable any more.
+  // Reset or pulled: no part of the card is reachable any more.
   bool card_lost() const { return faults_.card_lost(); }
 
   // What the card is meant to have taken so far for accesses; waiting for a CPU is not part of it.
@@ -57,7 +57,7 @@ class AccessLayer {
   // The words of one lane's log that a read covers.
   struct LogPart {
     uint32_t lane;
-    uint64_t landed;  // packed value seen before the copy
+    uint64_t landed;  // packed value loaded before the copy
     uint32_t first_word;
     uint32_t end_word;
   };

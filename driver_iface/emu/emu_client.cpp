@@ -96,8 +96,7 @@ class EmulatedClient : public Card {
     Admitted admitted = enter(name);
     socket_ = std::move(admitted.socket);
     strict_ = admitted.strict;
-    // In strict mode the page comes read-only: identity and clock are the card's to state, nothing is ours to
-    // say.
+    // In strict mode the page is read-only: only the card may change identity and clock.
     page_map_ = Mapping(admitted.page.get(), sizeof(Page), strict_ ? PROT_READ : PROT_READ | PROT_WRITE);
     page_ = reinterpret_cast<Page*>(page_map_.get());
     identify(name);
@@ -177,7 +176,7 @@ class EmulatedClient : public Card {
   Health health() override {
     if (gone_ || (layer_ && layer_->card_lost()) || cut_off(*page_, resets_at_open_)) return Health::gone;
     pollfd p{socket_.get(), POLLIN | POLLRDHUP, 0};
-    // The card never speaks unasked: anything readable is its end.
+    // The card never sends without a request: if the socket is readable, the connection has ended.
     if (poll(&p, 1, 0) > 0 && p.revents) {
       gone_ = true;
       return Health::gone;
@@ -341,10 +340,10 @@ Admitted enter(const std::string& name) {
     case Greeting::no_window_left:
       throw NoWindowError("no window is left on emulated card '" + name + "'; detach another observer");
     case Greeting::too_many_windows:
-      throw OpenError("too many windows asked of emulated card '" + name + "'");
+      throw OpenError("too many windows requested from emulated card '" + name + "'");
     case Greeting::writer_taken:
     case Greeting::no_writes:
-      throw OpenError("emulated card '" + name + "' answered a greeting as if a writer had been asked for");
+      throw OpenError("emulated card '" + name + "' answered a greeting as if a writer had been requested");
   }
   admitted.strict = answer.strict;
   admitted.page = std::move(fds[0]);

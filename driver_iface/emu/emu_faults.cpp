@@ -66,7 +66,7 @@ bool Faults::strikes(uint32_t i, FaultKind kind, Coord tile) {
   if (f.for_ns) {
     uint64_t began = 0;
     const uint64_t now = attended_ns(page_);
-    page_.fault_began[i].compare_exchange_strong(began, now + 1);  // 0 stands for: not yet
+    page_.fault_began[i].compare_exchange_strong(began, now + 1);  // 0 means: not begun
     if (began != 0 && now >= began - 1 + f.for_ns) return false;
   }
   if (until_strike_[i] > 0) {
@@ -107,7 +107,7 @@ void Faults::tear(Coord tile, const uint64_t* from, std::span<uint64_t> out) {
     const uint64_t until = host_now_ns() + page_.fault[i].wait_ns;
     while (!changed() && host_now_ns() < until) {
     }
-    // Every 32-bit word by itself: nothing larger is promised to arrive whole.
+    // Each 32-bit word alone: no larger load is guaranteed to be atomic.
     for (size_t w = 0; w < out.size(); ++w) {
       const uint64_t later = __atomic_load_n(from + w, __ATOMIC_RELAXED);
       const uint64_t pick = dice_[i]();

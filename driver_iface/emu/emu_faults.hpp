@@ -1,6 +1,5 @@
-// Decides when an emulated card's faults strike. Held by every access layer; the descriptors and the times
-// they are measured from are in the shared page, so that observers and card agree without a word between
-// them.
+// Determines when an emulated card's faults strike. Each access layer has one; the descriptors, and the times
+// they are measured from, are in the shared page, so that observers and card agree without messages.
 #pragma once
 #include <random>
 #include <span>
@@ -14,7 +13,7 @@ class Faults {
   explicit Faults(Page& page);
 
   bool any() const { return page_.faults != 0; }
-  // The card was reset or pulled since this object was made: nothing of it is reachable any more.
+  // The card was reset or pulled since this object was made: no part of it is reachable any more.
   bool card_lost() const;
   // Whether loads of the tile return all-ones at the moment.
   bool silent(Coord tile);

@@ -103,8 +103,8 @@ void EmulatedCard::Impl::unplug() {
   hit(FaultKind::unplug);
 }
 
-// As the driver does it (tt-kmd memory.c): who was attached is out for good and gets no event. Who opens
-// the card afterwards finds what a chip holds after power-up: nothing.
+// As the driver does (tt-kmd memory.c): attached processes are cut off and get no event. A process that opens
+// the card afterwards finds the state after power-up: empty memory.
 void EmulatedCard::Impl::reset_chip() {
   lost = true;
   hit(FaultKind::reset);
@@ -206,7 +206,7 @@ bool EmulatedCard::Impl::grant_writer(Client& client) {
   return reply(client, a, {}, false);
 }
 
-// Zero, to index words of a control vector: whatever else is asked for would hurt.
+// Stores zero to index words of a control vector, and refuses everything else.
 Access EmulatedCard::Impl::clear(const Client& client, const Request& r) const {
   if (lost) return Access::gone;
   const Coord at{r.x, r.y};

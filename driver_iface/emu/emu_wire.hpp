@@ -1,6 +1,6 @@
 // The messages between an observer and an emulated card, over a SOCK_SEQPACKET socket in the abstract
 // namespace (no name is left in the file system). One request, one answer. Both are of one version: the card
-// refuses a request whose `version` is not kPageVersion.
+// must refuse a request whose `version` is not kPageVersion.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class Op : uint32_t {
   one_load,
   write,        // there is no such thing for an observer: recorded as a violation
   take_writer,  // the right to clear index words, one connection's at a time
-  clear         // address, total_bytes words from there, `bytes` says which (bit i: word i)
+  clear         // address, total_bytes words from there, `bytes` is the mask (bit i: word i)
 };
 
 struct Request {
@@ -33,7 +33,7 @@ struct Request {
   uint32_t offset = 0;
   uint64_t address = 0;
   uint32_t bytes = 0;
-  uint32_t total_bytes = 0;  // copy: of all parts still to come, judged as a whole
+  uint32_t total_bytes = 0;  // copy: of all parts still to come, checked as a whole
 };
 static_assert(offsetof(Request, version) == 0 && offsetof(Request, op) == 4 &&
               offsetof(Request, window) == 8 && offsetof(Request, windows_wanted) == 12 &&

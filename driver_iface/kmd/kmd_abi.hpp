@@ -1,4 +1,4 @@
-// What tt-kmd and a process say to each other: our own structures, every offset pinned. Little endian,
+// The ioctls of tt-kmd as structures of our own, every offset pinned. Little endian,
 // natural alignment, "in" fields before "out" fields. Request numbers carry no size and no direction. Source:
 // tt-kmd ioctl.h@4af7192, memory.c.
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace ttc::card::kmd {
 
-// The whole of what we ever ask. RESET_DEVICE (6), PIN_PAGES (7), SET_NOC_CLEANUP (14) and the rest have no
-// name here, so that nothing can ask for them. lock_control is the recycling writer's.
+// All requests that ttcollect makes. RESET_DEVICE (6), PIN_PAGES (7), SET_NOC_CLEANUP (14) and the rest have no
+// name here, so no code can make them. Only the recycling writer uses lock_control.
 enum class Request : unsigned long {
   get_device_info = 0xFA00,
   query_mappings = 0xFA02,
@@ -85,7 +85,7 @@ struct NocAim {
   uint64_t address = 0;  // a multiple of the window's size
   uint16_t x_end = 0, y_end = 0, x_start = 0, y_start = 0;
   uint8_t noc = 0, multicast = 0;
-  uint8_t ordering = 0;   // relaxed: as good as the others for reads (tt-kmd ioctl.h)
+  uint8_t ordering = 0;   // relaxed: equivalent to the others for reads (tt-kmd ioctl.h)
   uint8_t linked = 0;     // never: it would lock up the driver's own window
   uint8_t static_vc = 0;  // ignored on Wormhole, must be clear on Blackhole
   uint8_t reserved[3] = {};

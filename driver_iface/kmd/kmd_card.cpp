@@ -25,7 +25,7 @@ constexpr uint64_t kSlowNs = 2'000'000;  // a block that takes longer than this 
 constexpr uint64_t kStallNs = 100'000'000;     // a block that takes longer can end the copy
 constexpr uint64_t kCpuEveryNs = 1'000'000;    // how old a reading of this thread's CPU time may get
 constexpr uint64_t kLineInLoads = 16;          // the most that a line may take, in register loads
-constexpr uint64_t kAskEveryNs = 100'000'000;  // whether the descriptor still lives
+constexpr uint64_t kAskEveryNs = 100'000'000;  // checks that the descriptor is still valid
 constexpr uint32_t kTranslates = 1u << 14;     // in a network interface's configuration word
 
 uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
@@ -34,7 +34,7 @@ uint64_t now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// Or nothing but ones, where it is shorter than a line.
+// True also for a copy shorter than a line that is all ones.
 bool holds_line_of_ones(std::span<const uint64_t> words) {
   const auto line = std::min<size_t>(words.size(), kLineBytes / 8);
   return std::search_n(words.begin(), words.end(), line, ~uint64_t{0}) != words.end();
@@ -47,7 +47,7 @@ std::string pci_address(const DeviceInfo& i) {
   return text;
 }
 
-// Listening goes on while a reset is announced and no card is open, so that none is opened in its way.
+// Listening continues while a reset is announced and no card is open, so that no card is opened during the reset.
 class Awaited {
  public:
   void keep(std::shared_ptr<ResetNotice> notice) {
@@ -140,7 +140,7 @@ class KmdCard : public Card {
     if (!at.valid || offset % 8 || uint64_t{offset} + out.size_bytes() > at.reach.readable)
       return Access::refused;
     const MappedWindow& w = opened_->window[static_cast<size_t>(window)];
-    // One line has nothing to overlap with, and uncached memory nothing stale.
+    // One line has no other to overlap with, and uncached memory is never stale.
     const bool streaming = w.combining && lines_touched(offset, out.size_bytes()) > 1;
     if (streaming) fence();
     const Access a = copy_blocks((streaming ? w.combining : w.uncached) + offset, offset, out);
@@ -220,8 +220,8 @@ class KmdCard : public Card {
     Reach reach;
   };
 
-  // Reset or removed: everything is given back at once, so that nothing of ours is in the way of what comes
-  // next.
+  // Reset or removed: everything is given back at once, so that no window or mapping of this process blocks what
+  // comes next.
   Access lose() {
     gone_ = true;
     opened_->device.release();
@@ -259,7 +259,7 @@ class KmdCard : public Card {
     return true;
   }
 
-  // A load that needs neither window nor NoC: is the link alive?
+  // A load that needs neither window nor NoC: checks whether the link works.
   bool card_answers() {
     uint32_t id = ~0u;
     const bool loaded = load(opened_->node_id_page + arch_.bar0_node_id % kPageBytes, id);
@@ -328,10 +328,10 @@ class KmdCard : public Card {
     uint64_t looked_ns_ = 0, cpu_ns_ = 0;
   };
 
-  // A block over kStallNs ends the copy when it holds a line of ones, or comes behind another such block: one
+  // A block over kStallNs ends the copy when it holds a line of ones, or follows another such block: one
   // that brought its words was answered, and the time may be that of a CPU that the host of a virtual machine
-  // took away, which the thread's CPU time can include. After a slow block the card is asked, once, whether it is
-  // still there.
+  // took away, which the thread's CPU time can include. After a slow block the card's node id page is loaded once,
+  // to check that the card still answers.
   Access copy_blocks(const volatile uint8_t* from, uint32_t offset, std::span<uint64_t> out) {
     const uint64_t slow = kSlowNs + kCopyBlockBytes / kLineBytes * line_allowance_ns_;
     bool asked = false, stalled = false;

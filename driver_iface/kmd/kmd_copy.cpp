@@ -27,7 +27,7 @@ void copy_plain(uint64_t* to, const volatile uint64_t* from, size_t words) noexc
 }
 
 #if defined(__x86_64__)
-// The intrinsics want a pointer without const and volatile. Each address is loaded once, so there is nothing
+// The intrinsics need a pointer without const and volatile. Each address is loaded once, so there are no loads
 // that volatile would keep from being merged.
 inline __attribute__((always_inline)) void* plain_pointer(const volatile uint64_t* from) {
   return const_cast<uint64_t*>(from);

@@ -1,5 +1,5 @@
 // Copying out of a window. A load is a round trip to the card whatever its width, so the widest there is;
-// every address is loaded once, and no load touches a byte outside of what was asked for (tt-umd
+// every address is loaded once, and no load touches a byte outside of the requested range (tt-umd
 // device/pcie/silicon_tlb_window.cpp, tt-umd tests/microbenchmark, tt-isa-documentation
 // WormholeB0/PCIExpressTile).
 #pragma once
@@ -21,8 +21,8 @@ Copy copy_of(CopyWidth width);
 std::span<const CopyWidth> copy_widths();  // what this CPU can, narrowest first
 CopyWidth widest_copy();
 
-// Nothing loaded after it was fetched before it: after an aim, and between two copies of the same line
-// through write-combining memory, whose buffers may hold a stale one.
+// A load behind the fence is not served by data fetched before it: after an aim, and between two copies of the same
+// line through write-combining memory, whose buffers may hold a stale one.
 void fence();
 
 }  // namespace ttc::card::kmd

@@ -8,8 +8,8 @@ Device::~Device() {
   release();
 }
 
-// O_RDONLY: the kernel then refuses writable mappings. O_APPEND: this descriptor asks for no power by being
-// opened. O_NONBLOCK: an exclusive holder is an error, not a wait without end. (tt-kmd chardev.c, tt-umd
+// O_RDONLY: the kernel then refuses writable mappings. O_APPEND: opening this descriptor requests no power.
+// O_NONBLOCK: an exclusive holder is an error, not a wait without end. (tt-kmd chardev.c, tt-umd
 // device/pcie/pci_device.cpp)
 int Device::open(const std::string& node) {
   const int fd = system_.open(node, O_RDONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);

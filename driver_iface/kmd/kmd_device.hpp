@@ -1,5 +1,5 @@
-// One descriptor of /dev/tenstorrent/N and what we ask of the driver through it: the closed list of ioctls.
-// Every call returns 0 or a negative errno; ENODEV means that the descriptor is dead for good (a reset, or
+// One descriptor of /dev/tenstorrent/N and the requests made through it: the closed list of ioctls.
+// Every call returns 0 or a negative errno; ENODEV means that the descriptor will not work again (a reset, or
 // the card was removed). Destroying it unmaps, frees the windows and closes.
 #pragma once
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace ttc::card::kmd {
 
-// False: a load of [at, at + bytes) raised SIGBUS, and `body` was left in the middle. It must own nothing
+// False: a load of [at, at + bytes) raised SIGBUS, and `body` was left in the middle. `body` must not own an object
 // that needs a destructor.
 bool caught(const volatile void* at, size_t bytes, void (*body)(void*), void* context);
 

@@ -133,7 +133,7 @@ std::vector<int> holders(System& system, const Node& node) {
 
 std::string holders_text(System& system, const Node& node) {
   const std::vector<int> pids = holders(system, node);
-  if (pids.empty()) return "the driver does not say by whom";
+  if (pids.empty()) return "the driver does not list the holders";
   const auto held = windows_held(system, node);
   std::string text = pids.size() == 1 ? "pid " : "pids ";
   for (const int pid : pids) {

@@ -1,4 +1,4 @@
-// From what was typed to a node of the driver, and what the system knows about it without opening it.
+// From a device argument to a node of the driver, and what the system reports about the node without opening it.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,8 +17,8 @@ struct Node {
 bool names_a_node(const std::string& spec);
 // Throws OpenError.
 Node node_of(System& system, const std::string& spec);
-// Nodes that are there, as pci:DDDD:BB:DD.F (sorted, they are in tt-metal's order of chips), or by ordinal
-// where sysfs does not say which function a node belongs to.
+// The nodes that exist, as pci:DDDD:BB:DD.F (sorted, they are in tt-metal's order of chips), or by ordinal
+// where sysfs does not name a node's function.
 std::vector<std::string> present_nodes(System& system);
 
 std::string class_path(const Node& node, const char* attribute);

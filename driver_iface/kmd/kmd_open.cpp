@@ -32,7 +32,7 @@ class Opening {
 
  private:
   [[noreturn]] void fail(const std::string& sentence) const { throw OpenError(spec_ + ": " + sentence); }
-  // The driver says ENODEV while a reset is under way, also to a mapping of a valid descriptor: it takes its lock
+  // The driver returns ENODEV while a reset is under way, also to a mapping of a valid descriptor: it takes its lock
   // by trylock there (tt-kmd memory.c).
   [[noreturn]] void fail(const std::string& what, int error) const {
     if (error == ENODEV)
@@ -56,7 +56,7 @@ class Opening {
       case -EPERM:
         fail("no permission to read " + path() +
              "; the driver's udev rule (udev-50-tenstorrent.rules) lets "
-             "everybody, or ask for a group that may");
+             "every user, or join a group that may");
       case -EAGAIN:
         fail("another process holds " + path() + " exclusively (O_EXCL): " +
              holders_text(system_, result_->node) + "; try again when it has closed, --wait does");
@@ -79,8 +79,8 @@ class Opening {
     if (v.major < kOldestMajor || info.api_level < kApiLevel)
       fail("driver " + to_string(v) + " is too old; ttcollect needs tt-kmd 2.0 or later");
     if (info.api_level > kApiLevel)
-      fail("driver " + to_string(v) + " speaks interface level " + std::to_string(info.api_level) +
-           ", this build knows level 2; a newer ttcollect is needed");
+      fail("driver " + to_string(v) + " has interface level " + std::to_string(info.api_level) +
+           ", this build supports level 2; a newer ttcollect is needed");
     degrade();
   }
 
@@ -99,7 +99,7 @@ class Opening {
           "not known either: --metal-home");
     if (!v.at_least(2, 6))
       remarks.push_back(
-          "this driver has no power votes (2.6 and later have): tiles stay clocked as firmware decides, and "
+          "this driver has no power votes (2.6 and later have): firmware controls the clocks of tiles, and "
           "a reset "
           "is "
           "noticed by its all-ones, not by the driver's word");
@@ -112,7 +112,7 @@ class Opening {
 
   void identify() {
     const int error = result_->device.device_info(result_->info);
-    if (error) fail("asking for the card's identity failed", -error);
+    if (error) fail("reading the card's identity failed", -error);
     const DeviceInfo& info = result_->info;
     result_->arch = info.vendor == kPciVendor ? arch_by_pci_device(info.device) : nullptr;
     if (!result_->arch) {
@@ -163,11 +163,11 @@ class Opening {
     }
   }
 
-  // One read-only page that says whether the link is alive without any window.
+  // One read-only page that shows, without any window, whether the link works.
   void map_node_id() {
     Mappings m;
     const int error = result_->device.mappings(m);
-    if (error) fail("asking for the card's mappings failed", -error);
+    if (error) fail("reading the card's mappings failed", -error);
     const uint64_t page = result_->arch->bar0_node_id & ~uint64_t{kPageBytes - 1};
     for (const Mapping& bar : m.mapping)
       if (bar.id == kBar0Uncached && page + kPageBytes <= bar.length) {

@@ -1,4 +1,4 @@
-// The system calls the kernel-driver card makes, and nothing else of the outside world: the seam at which
+// The system calls of the kernel-driver card, its only way to the outside: the seam at which
 // tests put a model of the driver (driver_iface/model). Errors are returned as negative errno.
 #pragma once
 #include <cstddef>
@@ -18,7 +18,7 @@ class System {
   virtual int open(const std::string& path, int flags) = 0;
   virtual void close(int fd) = 0;
   virtual int ioctl(int fd, Request request, void* argument) = 0;
-  // PROT_READ, MAP_SHARED: there is no way to ask for another. nullptr and `error` set when refused.
+  // PROT_READ, MAP_SHARED: no other mapping can be requested. nullptr and `error` set when refused.
   virtual void* map(int fd, uint64_t offset, size_t bytes, int& error) = 0;
   virtual void unmap(void* at, size_t bytes) = 0;
   // For the recycling writer alone (kmd_writer.hpp): a window that can be stored to, and the one store there
@@ -28,9 +28,9 @@ class System {
   // One aligned 4-byte load of a mapped register. Where the mapping was revoked, SIGBUS is raised here.
   virtual uint32_t load(const volatile uint32_t* at) = 0;
 
-  // Text files of /sys and /proc; nothing when there is no such file or it may not be read.
+  // Text files of /sys and /proc; no value if the file is missing or may not be read.
   virtual std::optional<std::string> read_text(const std::string& path) = 0;
-  // The path with all links resolved; nothing when it leads nowhere.
+  // The path with all links resolved; no value if it leads nowhere.
   virtual std::optional<std::string> resolved(const std::string& path) = 0;
   virtual std::vector<std::string> entries(const std::string& directory) = 0;
   // Where processes that reset cards look for those to notify.

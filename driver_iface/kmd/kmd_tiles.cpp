@@ -14,9 +14,9 @@ constexpr std::array<uint8_t, 14> kBlackholeColumns = {1, 16, 2, 15, 3, 14, 4, 1
 constexpr Coord kBlackholeArc{8, 0};
 constexpr uint32_t kTagTensixColumns = 34, kTagEthernetTiles = 35, kTagDramChannels = 36;
 constexpr uint32_t kMostTags = 256;
-// A few unanswered reads are absorbed, a hundred hang the NoC. Fused-off tiles should answer this one, but
-// should they not, they come in rows or columns, of which boards lack two at most: one read each, the rest of
-// the line is not asked.
+// A few unanswered reads are absorbed, a hundred hang the NoC. Fused-off tiles should answer this one. If
+// they do not, they come in rows or columns, of which boards lack two at most: one read each, the rest of
+// the line is not read.
 constexpr unsigned kMostSilent = 4;
 
 // Sources disagree: tt-umd blackhole_coordinate_manager.cpp@3ed9cb6, which tt-metal's firmware goes by, and
@@ -29,8 +29,8 @@ constexpr std::array<MemoryNumbering, 2> kMemoryNumberings = {
     {{17, 18, {0, 1, 2, 3}}, {18, 17, {0, 1, 3, 2}}}};
 constexpr uint8_t kDramY = 12;  // of the first port
 
-// With one channel fused off, the column it would stand in is the one at x 18 and closes up. The other one
-// stands at x 17: in tt-umd today (blackhole_coordinate_manager.cpp@6e364d22) with the channel opposite the
+// With one channel fused off, the column that it would be in is the one at x 18 and closes up. The other one
+// is at x 17: in tt-umd today (blackhole_coordinate_manager.cpp@6e364d22) with the channel opposite the
 // missing one moved to the end, in 2024 (same file, map_column_of_dram_banks) in order.
 struct ShortColumn {
   uint8_t x, group;
@@ -63,7 +63,7 @@ TileMap::TileMap(const Arch& arch, bool translated, const LoadAt& load, const st
   if (std::popcount(channels_off_) > 1)
     throw OpenError(spec +
                     ": more than one memory channel of this chip is fused off, and how the others are then "
-                    "numbered is not known to this build; nothing was collected");
+                    "numbered is not known to this build; no data was collected");
   const auto has_l1 = [&](Coord c) {
     const TileKind kind = arch.kind_at(c);
     return kind == TileKind::tensix || kind == TileKind::ethernet;
@@ -82,7 +82,7 @@ TileMap::TileMap(const Arch& arch, bool translated, const LoadAt& load, const st
                        (arch.name == "blackhole" ? "columns" : "rows") + " are left out");
 }
 
-// A tile is taken when it says who it is and that its clock is not off for good.
+// A tile is accepted when it returns its own coordinates and its clock is not off for good.
 void TileMap::probe_tile(Coord asked, const LoadAt& load) {
   const TileKind kind = arch_.kind_at(asked);
   if (kind == TileKind::ethernet && disabled(ethernet_tiles_, asked.x)) return;
@@ -98,7 +98,7 @@ void TileMap::probe_tile(Coord asked, const LoadAt& load) {
     if (++silent_ < kMostSilent) return;
     throw OpenError(
         spec_ + ": tiles up to (" + std::to_string(asked.x) + "," + std::to_string(asked.y) +
-        ") do not answer over the NoC; nothing more is read. A reset of the card (tt-smi -r) helps when "
+        ") do not answer over the NoC; no more tiles are read. A reset of the card (tt-smi -r) helps when "
         "no workload needs it");
   }
   const Coord at{static_cast<uint8_t>(*id & 0x3f), static_cast<uint8_t>(*id >> 6 & 0x3f)};

@@ -13,7 +13,7 @@
 
 namespace ttc::card::kmd {
 
-// Loads one register of what answers at the NoC coordinate `at`; nothing when the card does not answer.
+// Loads one register of the tile that answers at the NoC coordinate `at`; no value if the card does not answer.
 // Refuses what identity_readable() does not allow.
 using LoadAt = std::function<std::optional<uint32_t>(Coord at, uint64_t address)>;
 

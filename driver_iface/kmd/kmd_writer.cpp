@@ -80,7 +80,7 @@ class KmdWriter : public IndexWriter {
     const int error = system_.ioctl(fd_, Request::lock_control, &lock);
     if (error)
       throw OpenError(spec + ": the driver gives no lock of the card (" + std::strerror(-error) +
-                      "), so nothing would keep two collectors from recycling it");
+                      "), without which two collectors could recycle it at once");
     if (lock.value != 1)
       throw OpenError(spec + ": another collector recycles this card (it holds the driver's lock " +
                       std::to_string(kWriterLock) + ")");

@@ -1,5 +1,5 @@
 // Clearing words behind the kernel driver, on a descriptor of its own: the only one that is opened for
-// writing, and the only mapping that could be stored to. Nothing of it exists unless a collector was started
+// writing, and the only mapping that could be stored to. Neither exists unless a collector was started
 // with --recycle.
 #pragma once
 #include <memory>

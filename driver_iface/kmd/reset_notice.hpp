@@ -17,13 +17,13 @@ namespace ttc::card {
 
 class ResetNotice {
  public:
-  // The process's one for this directory. nullptr: it cannot listen there, `why` says so.
+  // The process's only object for this directory. nullptr: it cannot listen there, `why` has the reason.
   static std::shared_ptr<ResetNotice> listen(const std::string& directory, std::string& why);
   ~ResetNotice();
 
   // How often a reset was announced until now. Never waits.
   uint64_t announced();
-  // One was announced and has not been said to be over. Not believed for longer than kLongestResetNs.
+  // A reset was announced, and its end was not. False again after kLongestResetNs.
   bool under_way();
   static constexpr uint64_t kLongestResetNs = 30'000'000'000;
 

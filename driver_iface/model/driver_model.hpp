@@ -80,7 +80,7 @@ class DriverModel : public System {
   enum class Stall { card_slow, cpu_stolen };
   void stall(uint32_t ordinal, uint64_t offset, uint64_t ns, Stall how = Stall::card_slow);
   void silence(uint32_t ordinal, Coord tile);
-  void harvest(uint32_t ordinal, Coord tile);  // its clock is off, whatever the emulated card says
+  void harvest(uint32_t ordinal, Coord tile);  // its clock is off, whatever the emulated card has
 
   // --- what the tests examine
   struct State {
@@ -88,12 +88,12 @@ class DriverModel : public System {
     size_t descriptors = 0, mappings = 0;
     std::vector<uint16_t> power_messages;  // aggregates sent to firmware, in order
     uint64_t window_moves = 0;             // CONFIGURE calls that changed something
-    std::vector<std::string> hazards;      // what would hurt silicon: aims at nothing, at fused-off memory
+    std::vector<std::string> hazards;      // what would hurt silicon: aims at no tile, at fused-off memory
   };
   State state(uint32_t ordinal);
   std::map<Request, unsigned> asked();  // ioctls so far, of the observer's side
   std::set<int> open_flags();           // ever used by the observer's side
-  unsigned bad_unmaps();                // that would have split a mapping, or were of nothing
+  unsigned bad_unmaps();                // that would have split a mapping, or were of no mapping
 
  private:
   struct Chip;

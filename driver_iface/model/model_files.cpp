@@ -1,4 +1,4 @@
-// The files that a driver shows, and what tests ask the model.
+// The files that a driver shows, and the model's queries for tests.
 #include <algorithm>
 #include <cerrno>
 #include <utility>

@@ -1,4 +1,4 @@
-// Memory that stands in for a card's: what a mapping of the model shows.
+// Memory in the place of a card's: what a mapping of the model shows.
 #pragma once
 #include <cstddef>
 #include <cstdint>

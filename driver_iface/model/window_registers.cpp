@@ -12,7 +12,7 @@ struct Layout {
   unsigned address_bits;
 };
 constexpr Layout kWormhole = {15, 21, 27, 33, 39, 1, 40, 41, 43, 44, 15};
-// On Blackhole a virtual channel is named only when bit 73 says so; the driver's flag is that bit.
+// On Blackhole a virtual channel is used only when bit 73 is set; the driver's flag is that bit.
 constexpr Layout kBlackhole = {43, 49, 55, 61, 67, 2, 69, 70, 72, 73, 43};
 
 const Layout& layout_of(const Arch& arch) {

@@ -41,7 +41,7 @@ KernelFile read_kernel_file(const std::string& path) {
 }
 
 std::string link_target_name(const std::string& path) {
-  std::error_code none;  // no link is the answer "nothing"
+  std::error_code none;  // a missing link is an empty result
   return std::filesystem::read_symlink(path, none).filename().string();
 }
 

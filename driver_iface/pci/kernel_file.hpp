@@ -17,6 +17,6 @@ KernelFile read_kernel_file(const std::string& path);
 KernelFile read_binary_file(const std::string& path);
 // The last component of what a symbolic link points to; empty when there is none.
 std::string link_target_name(const std::string& path);
-std::optional<unsigned> as_number(const std::string& text);  // decimal and nothing else
+std::optional<unsigned> as_number(const std::string& text);  // decimal digits only
 
 }  // namespace ttc::card

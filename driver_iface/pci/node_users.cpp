@@ -63,7 +63,7 @@ std::map<int, unsigned> NodeUsers::reported_by_driver(unsigned ordinal, bool& re
   return descriptors;
 }
 
-// Windows each process has, from a debug file whose form may change: what is not understood is not counted.
+// The number of windows of each process, from a debug file whose form may change: lines of another form are skipped.
 std::map<int, unsigned> NodeUsers::windows_of(unsigned ordinal) const {
   const KernelFile file =
       read_kernel_file(roots_.sys + "/kernel/debug/tenstorrent/" + std::to_string(ordinal) + "/mappings");
@@ -87,7 +87,7 @@ std::vector<Opener> NodeUsers::of(unsigned ordinal, std::vector<std::string>& hi
     for (const auto& [pid, s] : seen) descriptors[pid] = s.descriptors;
     if (closed_to_us_)
       hidden.push_back("the open files of " + std::to_string(closed_to_us_) +
-                       " processes of other users: who else has it open (root sees them)");
+                       " processes of other users: who else has it open (root may read them)");
   }
   const std::map<int, unsigned> windows = windows_of(ordinal);
   std::vector<Opener> openers;

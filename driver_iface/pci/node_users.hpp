@@ -1,4 +1,4 @@
-// Who has a node of the driver open, as far as this user may see.
+// The processes that have a node of the driver open, as far as this user may read that.
 #pragma once
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ class NodeUsers {
  public:
   explicit NodeUsers(const SystemRoots& roots);
 
-  // By pid. `hidden` gets what could not be seen.
+  // By pid. `hidden` gets what could not be read.
   std::vector<Opener> of(unsigned ordinal, std::vector<std::string>& hidden) const;
 
  private:
@@ -27,20 +27,20 @@ class NodeUsers {
 
   SystemRoots roots_;
   std::map<unsigned, std::map<int, Seen>> seen_;  // by ordinal, then pid
-  unsigned closed_to_us_ = 0;                     // processes whose descriptors are not ours to see
+  unsigned closed_to_us_ = 0;                     // processes whose descriptors this user may not read
 };
 
 // UMD's CHIP_IN_USE lock of a device: held from device start to close.
 struct UmdLock {
   bool taken = false;        // the word of the mutex names an owner
-  bool waited_for = false;   // the same word says that others wait
+  bool waited_for = false;   // the same word shows that others wait
   int owner_pid = 0;         // of the last owner, in its own pid namespace; 0: it never had one
-  bool owner_lives = false;  // a process of that number can be seen
+  bool owner_lives = false;  // a process of that number exists
 };
-// `hidden` gets why the lock could not be read.
+// `hidden` gets the reason if the lock could not be read.
 UmdLock umd_lock(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden);
 
-// The process that holds the lock, 0 when no process that can be seen does.
+// The process that holds the lock; 0 if no visible process does.
 int umd_owner(const SystemRoots& roots, unsigned ordinal, std::vector<std::string>& hidden);
 
 }  // namespace ttc::card

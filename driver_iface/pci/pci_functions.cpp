@@ -86,7 +86,7 @@ std::optional<double> temperature_of(const std::string& function, Hidden& hidden
   return std::nullopt;
 }
 
-// The kernel says "Unknown" and a width of 0 or 255 where the function does not report them (pci-sysfs.c).
+// The kernel reports "Unknown" and a width of 0 or 255 where the function has no value (pci-sysfs.c).
 Link known(Link link) {
   if (link.speed.starts_with("Unknown")) link.speed.clear();
   if (link.width == "0" || link.width == "255") link.width.clear();
@@ -141,7 +141,7 @@ PciFunction describe(const SystemRoots& roots, const ScannedFunction& scanned, c
 
 void add_remarks(PciFunction& f) {
   if (f.arch == "grayskull") f.remarks.push_back("Grayskull is not supported, by driver 2.x neither");
-  if (f.arch.empty()) f.remarks.push_back("a device id that this version does not know");
+  if (f.arch.empty()) f.remarks.push_back("a device id that is unknown to this version");
   if (f.driver.empty())
     f.remarks.push_back("no driver is bound, so it is not read; load tt-kmd (modprobe tenstorrent)");
   else if (f.driver != kDriver)

@@ -19,8 +19,8 @@ extern "C" {
 namespace ttc::card {
 namespace {
 
-// libpci ends the process when something is odd, unless its error function does not return. An exception may
-// not pass through C, so it jumps; the frames between hold nothing that needs destroying.
+// libpci ends the process on an error, unless its error function does not return. An exception may
+// not pass through C, so it jumps; the frames between hold no object that needs destroying.
 thread_local jmp_buf on_error;
 thread_local char error_text[160];
 

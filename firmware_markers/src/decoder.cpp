@@ -135,7 +135,7 @@ size_t LaneDecoder::resync(std::span<const uint32_t> words, size_t at) {
 }
 
 // Words are read once, in order, and a mispredicted end of a frame keeps the processor from running ahead:
-// what will be needed is asked for in time. Anything from 256 to 2048 words does.
+// words are prefetched. Any distance from 256 to 2048 words works.
 constexpr size_t kPrefetchWords = 512;
 
 struct LaneDecoder::Customs {
@@ -267,7 +267,7 @@ uint8_t LaneDecoder::judge_time(uint64_t& time, Customs& customs) {
     last = first_custom_time(words.subspan(at));
   uint64_t start = last;
   decode_guaranteed(words.subspan(at), start, last, same_launch, out);
-  // Customs are judged among themselves: FW END and KERNEL END are later than all of them.
+  // Custom markers are ordered among themselves: FW END and KERNEL END are later than all of them.
   uint64_t before = sat_out ? last : start;
   if (same_launch && !sat_out && clock_difference(previous_.last_time, start) > 0)
     before = previous_.last_time;

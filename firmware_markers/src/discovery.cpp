@@ -88,7 +88,7 @@ std::vector<Anchor> blind_anchors(const L1Image& image, const Placement& placeme
   return found;
 }
 
-// G1 and G2 have the same vector up to the word in which trace-only firmware says what it waits for; what
+// G1 and G2 have the same vector up to the word in which trace-only firmware stores what it waits for; what
 // else distinguishes them are the buffers and the mailbox around them.
 const Layout* old_generation(const Anchor& anchor, const ControlVector& v, uint32_t trace_status,
                              std::span<const uint32_t> buffers) {
@@ -139,10 +139,10 @@ class Search {
  private:
   void refuse(std::string why) { refused_.evidence.push_back(std::move(why)); }
 
-  // False: two generations fit, and nothing more can be said.
+  // False: two generations fit, and no further evidence exists.
   bool try_magic(const Anchor& anchor) {
     for (const Layout& layout : layouts()) {
-      // The mailboxes with a magic word came with G3; an older one only when it was asked for.
+      // The mailboxes with a magic word came with G3; an older one only if the user chose it.
       const bool likely = layout.format.generation == 3 || layout.format.generation == 4;
       if (only_ ? only_ == &layout : likely)
         if (!consider(anchor, layout)) return false;
@@ -164,7 +164,7 @@ class Search {
     const auto words = words_at(image_, anchor.control, layout.format.control_words);
     const auto buffers = words_from(image_, buffer_address, place_.riscs * device::kBufferWords);
     if (words.empty()) {
-      refuse(where + "control vector lies outside the memory read");
+      refuse(where + "control vector is outside of the memory read");
       return true;
     }
     Discovery d;

@@ -56,7 +56,7 @@ class Times {
     }
   }
 
-  // Zone starts and ends in order of time, none later than the FW end. Where they end. Each lies between the
+  // Returns the end of the zone starts and ends in order of time, none later than the FW end. Each is between the
   // FW start and end, both of which are new: so it is new itself.
   size_t zones(std::span<const uint32_t> words, size_t begin) {
     if (!in_order_) return begin;
@@ -137,7 +137,7 @@ class Times {
   bool in_order_ = false;
 };
 
-// A marker that has a time stands at words[at].
+// Whether words[at] is a marker that has a time.
 bool has_time(std::span<const uint32_t> words, size_t at) {
   return at + 2 <= words.size() && is_marker(words[at]) && !is_blank(words[at]) &&
          packet_type(words[at]) != kZoneTotal;
@@ -176,7 +176,7 @@ uint64_t first_time(std::span<const uint32_t> frame, uint64_t after) {
 
 namespace {
 
-// A RISC's sums stand once each behind everything else of a frame. What goes on after them is older.
+// A RISC's sums are once each behind everything else of a frame. Repeated ones behind them are older.
 class SumsOnce {
  public:
   // Of a frame's packets in order: can this one be of the same frame?
@@ -249,7 +249,7 @@ size_t recovered_frame(std::span<const uint32_t> words, size_t at, const Lane& l
   // Followed by another frame: its length is known as in any log.
   const size_t by_syntax = markers_end(words, at + kFirstCustomWord, lane);
   if (frame_starts(words, by_syntax, lane) && holds_until(by_syntax)) return by_syntax - at;
-  if (lane.sat_out(words.data() + at)) return 0;  // the last one, without a time: nothing in it is lost
+  if (lane.sat_out(words.data() + at)) return 0;  // the last one, without a time: it holds no marker
   const uint64_t start = marker_time(words[at + kFwStartWord], words[at + kFwStartWord + 1]);
   const uint64_t latest = clock_difference(start, digest.last_time) > 0 ? start : digest.last_time;
   const size_t by_time = times_end(words, at, lane, latest);
@@ -323,11 +323,11 @@ size_t verify_frame(std::span<const uint32_t> words, size_t at, const Lane& lane
     length = 2;
     if (high >> 29 != 4) [[unlikely]] {
       length = packet_words(packet_type(high));
-      // Any marker may stand over a sentinel, also one that would have a payload.
+      // A marker of any type may have overwritten the sentinel, also one that would have a payload.
       if (length != 2 && frame_starts_damaged(words, pos, lane)) break;
     }
     if (length == 0 || pos + length > words.size()) return 0;
-    // The last marker before a damaged sentinel is another RISC's: its time proves nothing here.
+    // The last marker before a damaged sentinel is another RISC's: its time is no proof here.
     const bool foreign = length == 2 && pos + 2 < words.size() && !is_marker(words[pos + 2]) &&
                          frame_starts_damaged(words, pos, lane);
     if (!foreign) {

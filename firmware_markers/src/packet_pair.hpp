@@ -2,7 +2,7 @@
 // markers with. Vectors of the compiler, so that one text serves every processor; 16 bytes is what the
 // baseline of each has.
 //
-// Nothing here decides what a word means. These functions say "all ordinary", and the caller takes its
+// These functions do not interpret words. They return "all ordinary", and the caller takes its
 // general path for anything else; both paths must thus agree on the ordinary.
 #pragma once
 #include <cstdint>
@@ -37,9 +37,9 @@ inline bool any_odd(PairOf64 odd) {
   return (odd[0] | odd[1]) >> 63;
 #endif
 }
-// Odd: anything but the start or end of a zone. A blank one is odd too: it ends nothing, but counts nowhere.
+// Odd: anything but the start or end of a zone. A blank packet is odd too: it ends no frame, and is not counted.
 inline PairOf64 odd_types(PairOf64 packets) {
-  // What is ordinary lies from one above the blank to the last of type kZoneEnd. Of the two differences, the
+  // The ordinary values are those from one above the blank to the last of type kZoneEnd. Of the two differences, the
   // first has its top bit clear there and at 0 only, the second there and below as far as kUnsetWord at most.
   constexpr uint64_t kFirst = uint64_t{device::kUnsetWord + 1} << 32;
   constexpr uint64_t kBehind = uint64_t{device::marker_high(device::kZoneEnd + 1, 0, 0)} << 32;

@@ -21,7 +21,8 @@ bool carries(std::span<const uint32_t> buffers, size_t at, uint32_t identity_fie
 Refused debug_dump() {
   return {"debug dump",
           "a per-RISC DRAM address is STALLED or points to a second buffer: the workload runs with "
-          "TT_METAL_DEVICE_DEBUG_DUMP_ENABLED, whose buffers only its own thread can follow; run it without"};
+          "TT_METAL_DEVICE_DEBUG_DUMP_ENABLED, whose buffers only that mode's own thread can follow; run the "
+          "workload without it"};
 }
 
 Refused g3b() {

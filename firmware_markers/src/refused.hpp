@@ -1,4 +1,4 @@
-// Formats that are recognised so that the message says what runs there and what to do, and are not read.
+// Formats that are recognised but not read. The message names what runs and what to change.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ Refused refused_variant(std::span<const uint32_t> vector, std::span<const uint32
                         const Layout& layout, const ControlVector& parsed);
 
 // A vector that fits no layout. `words`: from the control address on, up to 64. `anchored`: a magic word
-// stands before it, which formats older than 2026 do not have and later ones do.
+// precedes it, which formats older than 2026 lack and later ones have.
 Refused refused_stranger(std::span<const uint32_t> words, bool anchored);
 
 }  // namespace ttc::markers

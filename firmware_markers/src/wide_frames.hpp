@@ -1,6 +1,6 @@
-// Ordinary frames by wide vectors. An ordinary frame is one in which nothing has to be judged: its four slots are set and in order, it is
+// Ordinary frames by wide vectors. An ordinary frame has no special case: its four slots are set and in order, it is
 // of another launch than the one before, and behind them come starts and ends of zones in order of time, single data packets among them, up to
-// the next frame or the end of the words. That is nearly all there is.
+// the next frame or the end of the words. Nearly all frames are ordinary.
 //
 // 32 packets are converted at once, whatever they are; a mask of those that are no ordinary zone gives the first that is not, and with it
 // the place where the frame ends. So there is no branch on the number of zones, which no processor foresees. What is

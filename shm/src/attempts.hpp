@@ -5,8 +5,8 @@
 namespace ttc::shm {
 
 // Calls attempt(last) until it returns an empty text or the deadline has passed, with pause() between two
-// calls. Returns the last text. The clock is read once an attempt, in front of it: what the attempt itself
-// decides by `last`, and whether another one follows, cannot disagree.
+// calls. Returns the last text. The clock is read once, before each attempt, so `last` and the end of the loop
+// cannot disagree.
 template <class Time, class Now, class Attempt, class Pause>
 std::string attempt_until(Time deadline, Now now, Attempt attempt, Pause pause) {
   for (;; pause()) {

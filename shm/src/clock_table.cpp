@@ -10,7 +10,7 @@ void ClockTableWriter::publish(std::span<const uint64_t> words) {
   uint64_t* to = slots_ + version_ % 2 * kClockSlotWords;
   store_word(to, words.size());  // W2, as the next ones
   for (const uint64_t word : words) store_word(++to, word);
-  control_.version.store(version_, std::memory_order_release);  // P: the words are seen before it
+  control_.version.store(version_, std::memory_order_release);  // P: the words are visible before it
 }
 
 bool read_clock_table(const ClockTableControl& control, const uint64_t* slots, std::vector<uint64_t>& words) {

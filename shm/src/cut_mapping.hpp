@@ -1,8 +1,8 @@
-// A mapping of a file that its owner may cut: a load behind the file's end raises SIGBUS in the process that makes it. Here such pages
-// become pages of zeros, and cut() says that what was read is worth nothing.
+// A mapping of a file that its owner may truncate: a load behind the file's end raises SIGBUS in the reading process. Such pages
+// become pages of zeros here, and cut() returns true: data read from the mapping is then invalid.
 //
-// The handler of SIGBUS is installed once in a process, and hands on what is not about a mapping named here. It takes no lock and
-// allocates nothing. A program that installs a handler of its own later has the signal for itself.
+// The handler of SIGBUS is installed once in a process. It passes on signals about other mappings, takes no lock and
+// allocates no memory. A program that installs its own handler later replaces this one.
 #pragma once
 #include <cstddef>
 
@@ -18,7 +18,7 @@ class CutMapping {
   CutMapping(const CutMapping&) = delete;
   CutMapping& operator=(const CutMapping&) = delete;
 
-  bool cut() const;  // a page behind the file's end was met
+  bool cut() const;  // a page behind the file's end was loaded
 
  private:
   WatchedMapping* watched_;

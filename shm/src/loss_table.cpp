@@ -25,7 +25,7 @@ bool LossTableWriter::publish(const LossRecord& record) {
   }
   if (fresh) {
     places_[record.id] = place;
-    used_.store(used + 1, std::memory_order_release);  // the record's words are seen before it
+    used_.store(used + 1, std::memory_order_release);  // the record's words are visible before it
   }
   test_point("loss_reported");
   return true;

@@ -45,10 +45,10 @@ bool inside(uint64_t offset, uint64_t bytes, uint64_t total) {
 
 // Empty when sound.
 std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry& g) {
-  // Acquire: it was stored last, so the fields below are seen as the writer left them.
+  // Acquire: the magic is stored last, so the fields below are as the writer left them.
   if (h.magic.load(std::memory_order_acquire) != kMagic) return "it is not complete (no magic word)";
   if (h.abi_major != kAbiMajor)
-    return "its format is version " + std::to_string(h.abi_major) + ", this reader knows " +
+    return "its format is version " + std::to_string(h.abi_major) + ", this reader supports " +
            std::to_string(kAbiMajor);
   g = {h.counters_offset, h.counters_count, h.standing_offset, h.standing_capacity, h.ring_offset,
        h.ring_capacity,   h.clock_offset,   h.loss_offset,     h.loss_bytes};
@@ -56,15 +56,16 @@ std::string check_header(const SegmentHeader& h, uint64_t mapped_bytes, Geometry
   if (h.total_bytes != mapped_bytes) return "its size field does not match its size";
   if (g.counters_count > 4096 ||
       !inside(g.counters_offset, g.counters_count * sizeof(CounterSlot), mapped_bytes))
-    return "its counters lie outside";
-  if (!inside(g.standing_offset, g.standing_capacity, mapped_bytes)) return "its standing area lies outside";
+    return "its counters are outside of the segment";
+  if (!inside(g.standing_offset, g.standing_capacity, mapped_bytes))
+    return "its standing area is outside of the segment";
   if (!std::has_single_bit(g.ring_capacity) || g.ring_capacity < 4096 ||
       !inside(g.ring_offset, g.ring_capacity, mapped_bytes))
-    return "its ring lies outside or has an odd size";
+    return "its ring is outside of the segment, or its size is not valid";
   if (g.clock_offset && !inside(g.clock_offset, kClockTableBytes, mapped_bytes))
-    return "its clock table lies outside";
+    return "its clock table is outside of the segment";
   if (g.loss_offset && !inside(g.loss_offset, g.loss_bytes, mapped_bytes))
-    return "its loss table lies outside";
+    return "its loss table is outside of the segment";
   if (!g.loss_offset) g.loss_bytes = 0;
   // A live writer raises both meanwhile: the first `oldest` cannot be above tail, and an `oldest` loaded after
   // tail cannot be more than a ring below it. Acquire keeps the three loads in this order.
@@ -117,7 +118,7 @@ struct Reader::Impl {
   bool losses_due = true;  // the table is to be examined: at first, and when the ring's records were missed
   uint64_t loss_position = 0, loss_end = 0;  // of the table, records
   SegmentInfo info;
-  bool counted = false;  // a ring chunk's sequence was seen
+  bool counted = false;  // a chunk of the ring was counted
   uint64_t next_sequence = 0;
   uint64_t lost_chunks = 0;
   Overwritten overwritten;
@@ -258,9 +259,9 @@ struct Reader::Impl {
     return Next::chunk;
   }
 
-  // Whether nothing more will come. To be called before the last poll for chunks, so that none is missed.
+  // Whether the writer is gone. Must be called before the last poll for chunks, so that none is missed.
   Next finality() const {
-    // Acquire: what was published before `ended` is seen by that poll.
+    // Acquire: what was published before `ended` is visible to that poll.
     if (header->state.load(std::memory_order_acquire) == SegmentState::ended) return Next::ended;
     if (fd >= 0 && !writer_lock_held(fd)) return Next::writer_died;
     return Next::timeout;
@@ -321,7 +322,7 @@ Reader::Reader(const std::string& live_name, StartAt start, unsigned wait_ms)
                                  .append(live_name)
                                  .append(": ")
                                  .append(why)
-                                 .append("; see `ttcollect list` for what is there"));
+                                 .append("; `ttcollect list` shows the segments"));
 }
 
 Reader::~Reader() = default;

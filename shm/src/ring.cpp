@@ -41,7 +41,7 @@ void RingWriter::make_room(uint64_t end) {
     if (length == 0) std::abort();  // our own record: broken invariant, not an input
     oldest_ += length;
   } while (end - oldest_ > capacity() || oldest_ < enough);
-  // W1. Relaxed: the payload stores that follow are releases and carry it to every reader that sees one.
+  // W1. Relaxed: the payload stores that follow are releases and carry it to every reader that reads one.
   control_.oldest.store(oldest_, std::memory_order_relaxed);
 }
 
@@ -64,7 +64,7 @@ uint64_t* RingWriter::claim(uint64_t bytes) {
 void RingWriter::publish(uint64_t bytes) {
   test_point("ring_written");
   tail_ += align_record(bytes);
-  control_.tail.store(tail_, std::memory_order_release);  // P: the record's words are seen before it
+  control_.tail.store(tail_, std::memory_order_release);  // P: the record's words are visible before it
   test_point("ring_published");
 }
 
@@ -113,13 +113,13 @@ void RingCursor::skip_to(uint64_t position) {
 Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
   for (;;) {
     if (position_ >= tail) return Poll::empty;
-    // Saves a copy that is lost already. Nothing rests on its order: R1 below decides.
+    // Avoids copying a record that is already lost. Its order is irrelevant: R1 below is the check.
     const uint64_t oldest = control_->oldest.load(std::memory_order_acquire);
     if (position_ < oldest) return lap(oldest);
     if (tail - position_ > mask_ + 1) return Poll::damaged;  // more than a ring can hold
 
     const uint64_t* record = ring_ + (position_ & mask_) / 8;
-    const uint64_t first = __atomic_load_n(record, __ATOMIC_ACQUIRE);  // R2: so R1 may judge the length, too
+    const uint64_t first = __atomic_load_n(record, __ATOMIC_ACQUIRE);  // R2: so R1 covers the length, too
     const uint64_t bytes_untrusted = length_in(first);
     const uint64_t length_untrusted = align_record(bytes_untrusted);
     const bool fits = length_untrusted != 0 && length_untrusted <= mask_ + 1 - (position_ & mask_) &&
@@ -137,7 +137,7 @@ Poll RingCursor::next_before(uint64_t tail, std::vector<uint64_t>& chunk) {
     }
     chunk.resize((bytes_untrusted + 7) / 8);
     for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = __atomic_load_n(record + i, __ATOMIC_ACQUIRE);  // R2
-    // R1. Relaxed: an acquire load that saw an overwriting store has ordered this load behind W1.
+    // R1. Relaxed: an acquire load that read an overwriting store has ordered this load behind W1.
     const uint64_t now_oldest = control_->oldest.load(std::memory_order_relaxed);
     if (position_ < now_oldest) return lap(now_oldest);
     position_ += length_untrusted;

@@ -55,7 +55,7 @@ struct HeaderUntrusted {
   int64_t pid() const { return whole && !foreign() ? fields.writer_pid : 0; }
 };
 
-// One card, one collector: those of other users count as far as this user can see them.
+// One card, one collector: other users' collectors count as far as this user can detect them.
 void refuse_beside_others(const std::string& live_name) {
   for (const SegmentFile& file : segment_files()) {
     if (file.live_name != live_name || file.user == geteuid()) continue;
@@ -65,7 +65,7 @@ void refuse_beside_others(const std::string& live_name) {
   }
 }
 
-// What stands under the name and is no file that this user may write. Only its owner can have made it so.
+// Removes what is at `path` and is no file that this user may write. Only the file's owner can have put it there.
 void remove_obstacle(const std::string& path, int error) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) return;
@@ -78,7 +78,7 @@ void remove_obstacle(const std::string& path, int error) {
                      what + " of " + user_name(info.st_uid) + ", which that user or root can remove");
 }
 
-// Moves aside or removes what a former writer left. Throws when it is still alive.
+// Moves aside or removes what an earlier writer left. Throws if that writer is still running.
 void clear_the_way(const std::string& live_name) {
   refuse_beside_others(live_name);
   const std::string path = segment_path(live_name);
@@ -268,7 +268,7 @@ SegmentWriter::SegmentWriter(const std::string& live_name, const std::string& de
   ring_ = std::make_unique<RingWriter>(
       h->ring, std::span(reinterpret_cast<uint64_t*>(base + ring_at), ring_bytes / 8));
   test_point("segment_built");
-  h->magic.store(kMagic, std::memory_order_release);  // last: who sees it sees the whole header
+  h->magic.store(kMagic, std::memory_order_release);  // last: a reader that reads it reads the whole header
   test_point("segment_ready");
 }
 
@@ -289,7 +289,8 @@ std::optional<ChunkHeader> SegmentWriter::add_standing(ChunkKind kind, std::stri
   store_bytes(to, &chunk, sizeof chunk);
   store_bytes(to + sizeof chunk / 8, text.data(), text.size());
   test_point("standing_written");
-  h.standing_tail.store(at + align_record(bytes), std::memory_order_release);  // the chunk is seen before it
+  h.standing_tail.store(at + align_record(bytes),
+                        std::memory_order_release);  // the chunk is visible before it
   return chunk;
 }
 
@@ -297,7 +298,7 @@ bool SegmentWriter::report_loss(const LossRecord& record) {
   return mapped_->losses->publish(record);
 }
 
-// Relaxed: a counter is a figure of its own and announces nothing else.
+// Relaxed: a counter is a figure of its own and publishes no other data.
 void SegmentWriter::set(Counter c, uint64_t value) {
   mapped_->counters[static_cast<size_t>(c)].value.store(value, std::memory_order_relaxed);
 }
@@ -317,7 +318,7 @@ void SegmentWriter::heartbeat(uint64_t ns) {
 void SegmentWriter::wake_readers() {
   ring_->announce();
   std::atomic<uint32_t>& wake = mapped_->header->wake;
-  wake.fetch_add(1, std::memory_order_release);  // who sees it sees what was published before
+  wake.fetch_add(1, std::memory_order_release);  // a reader of it also reads what was published before
   syscall(SYS_futex, &wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
@@ -358,11 +359,9 @@ Removal remove_segment(const std::string& address) {
     const SegmentDescriptor opened(file->path(), O_RDONLY);
     if (opened.error() == ENOENT) return {};
     if (opened.error())
-      return {
-          false,
-          "live:" + address + " belongs to " + user_name(file->user) +
-              " and stays; whether it is in use cannot be seen, `ttcollect clean` of that user or of root "
-              "removes what is not"};
+      return {false, "live:" + address + " belongs to " + user_name(file->user) +
+                         " and is not removed: this user cannot detect whether it is in use; "
+                         "`ttcollect clean` of that user or of root removes what is not"};
     if (any_lock_held(opened.get())) return {};
   }
   if (unlink(file->path().c_str()) == 0) return {true, {}};

@@ -98,12 +98,12 @@ SegmentFile find_segment(const std::string& name) {
   };
   own_first(alive), own_first(readable);
   if (alive.size() > 1 && alive.front().user != geteuid())
-    throw cannot_attach(
-        name, "several users collect under this name; say which one, as in live:" + alive.front().address());
+    throw cannot_attach(name, "several users collect under this name; add the user's number, as in live:" +
+                                  alive.front().address());
   if (!alive.empty()) return alive.front();
   if (!readable.empty()) return readable.front();
   if (refused.empty())
-    throw cannot_attach(name, "there is no such segment; see `ttcollect list` for what is there");
+    throw cannot_attach(name, "there is no such segment; `ttcollect list` shows the segments");
   if (refusal == ELOOP)
     throw cannot_attach(
         name, refused.front().path() + " is a symbolic link and no segment; `ttcollect clean` removes it");

@@ -1,7 +1,7 @@
-// Where a segment lies, whose it is, and who holds it.
+// The path, owner and lock of a segment's file.
 //
-// The file of live name NAME is /dev/shm/ttcollect-NAME.UID, by the user who collects: what one user leaves is in
-// no other's way. Files without a number are of versions before and belong to the owner of the file.
+// The file of live name NAME is /dev/shm/ttcollect-NAME.UID, UID being the user who collects, so that remains of one user do not
+// block another. Files without a number are of earlier versions and belong to the owner of the file.
 #pragma once
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
-// Places at which tests kill the process: those between two stores or calls that must not have to happen
-// together. In what ships there is nothing there.
+// Places at which tests kill the process: between two stores or calls that need not happen together.
+// Expands to nothing in shipped builds.
 #pragma once
 
 namespace ttc::shm {

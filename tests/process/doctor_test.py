@@ -247,7 +247,7 @@ def chip_in_use():
             f"kill -TERM {owner.pid}" in finding["fix"], finding)
     owner.communicate("", timeout=h.LIMIT_S)
     finding = next(f for f in answer()["findings"] if f["id"] == "chip-in-use")
-    h.check("cannot be seen" in finding["cause"] and f"pid {owner.pid} on the host" in finding["fix"], finding)
+    h.check("is not visible" in finding["cause"] and f"pid {owner.pid} on the host" in finding["fix"], finding)
     waiter.kill()    # its thread sleeps on
     waiter.wait()
 

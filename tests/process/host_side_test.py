@@ -217,7 +217,7 @@ def unknown():
     """A protocol that does not exist: every number is offered once, and the workload ends as it would."""
     code, out, err = finish(run_client(work("unknown"), 9999))
     check(code == 3 and "offered [64, 66, 69, 74, 76, 79, 82, 83]" in out, f"{code} {out} {err}")
-    check("speaks a protocol of Tracy that this build does not know" in err, err)
+    check("has a protocol of Tracy that this build does not support" in err, err)
 
 
 def garbage():

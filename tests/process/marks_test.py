@@ -103,7 +103,7 @@ sys.exit(8)
                     stdin=subprocess.PIPE)
     check(next_line(process.stdout) == "stepped\n", "the workload did not start")
     said = ""
-    while "collecting ends, the workload goes on" not in said:
+    while "collecting ends, the workload continues" not in said:
         said = next_line(process.stderr)
         check(said != "", "the end of collecting was not reported")
     check(process.poll() is None, "the workload was ended")
@@ -290,7 +290,7 @@ for number in (1, 2, 3):
 ''')
     code, out, err = finish(start("ttcollect", "run", "-o", root, "-d", f"emu:{name}", "--range", "2..2", "--", sys.executable, "-B", script))
     check(code == 0 and "60 ops, " in out, f"{code} {out} {err}")
-    begins, ends = err.index("collecting starts"), err.index("collecting ends, the workload goes on")
+    begins, ends = err.index("collecting starts"), err.index("collecting ends, the workload continues")
     check(begins < ends and len(messages(root)) == 6, err)
     check("the summary is of all ops" not in err, err)
 
@@ -353,7 +353,7 @@ def asked():
                        ("kill -RTMIN+1 $PPID", "kill -RTMIN+2 $PPID")):
         process = start("ttcollect", "run", "-o", work("asked"), "-d", "emu:" + card_name(), "--paused", "--", "bash", "-c",
                         f"read line; {begin}; read line; {end}; read line; exit 5", stdin=subprocess.PIPE)
-        for said in ("collecting starts", "collecting ends, the workload goes on"):
+        for said in ("collecting starts", "collecting ends, the workload continues"):
             process.stdin.write("\n")
             process.stdin.flush()
             while said not in (line := next_line(process.stderr)):

@@ -102,7 +102,7 @@ def short():
     check(recorded, err)
     for n in range(3):
         err, recorded = around(f"again{n}", program)
-        check("sets TRACY_NO_EXIT=1" in err and "waits for ever" in err and recorded, f"{recorded} {err}")
+        check("sets TRACY_NO_EXIT=1" in err and "waits until it is killed" in err and recorded, f"{recorded} {err}")
     other = work("other_build")
     shutil.copy(program, other)
     with open(other, "r+b") as file:

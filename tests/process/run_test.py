@@ -114,7 +114,7 @@ def orphans():
     os.mkfifo(mark)
     process = run_around("sh", "-c", f"setsid sh -c 'echo $$; read line < {mark}; exec true' & exit 4")
     orphan = int(next_line(process.stdout))
-    while "collecting goes on until these have" not in (line := next_line(process.stderr)):
+    while "collecting continues until these have" not in (line := next_line(process.stderr)):
         check(line != "", "the message does not come")
     check(process.poll() is None and not gone(orphan), "it did not wait for the orphan")
     with open(mark, "w") as fifo:
@@ -191,7 +191,7 @@ def watched():
                                      options=["-q", "--watch-stderr"]))
     check(code == 0 and "nothing that is known" in err and err.count("Profiler unavailable") == 2, f"a text in two parts: {err!r}")
     code, _, err = finish(run_around("sh", "-c", "echo all is well >&2", options=["-q", "--watch-stderr"]))
-    check(code == 0 and "the workload said" not in err, f"nothing was known: {err!r}")
+    check(code == 0 and "the workload printed" not in err, f"nothing was known: {err!r}")
     process = run_around("sh", "-c", "echo ready; read line; echo after >&2 && echo wrote", options=["-q", "--watch-stderr"], stdin=subprocess.PIPE)
     check(next_line(process.stdout) == "ready\n", "the workload did not start")
     process.kill()

@@ -21,7 +21,7 @@ class Course {
   // point besides.
   Course(std::vector<Point> points, std::vector<Pacing> pacings, const CourseStates& begin,
          const CourseStates& end);
-  // Nothing is known of the states at the ends.
+  // The states at the ends are unknown.
   static CourseStates anything() { return {{-kUnlimited, kUnlimited}, {0, kSlowestPace}}; }
 
   // False: no course is left.

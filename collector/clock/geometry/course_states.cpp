@@ -91,7 +91,7 @@ struct CourseStates::Outline {
       good = 0;
     }
   }
-  // Where the neighbours of the side from corner i to the next meet when that is left out, and by how much larger the polygon
+  // The intersection of the neighbours of the side from corner i to the next when that side is left out, and by how much larger the polygon
   // is then.
   struct Loss {
     double more;
@@ -102,7 +102,7 @@ struct CourseStates::Outline {
     const double uy = b.time - a.time, up = b.pace - a.pace, vy = d.time - c.time, vp = d.pace - c.pace;
     const double turn = uy * vp - up * vy, across = (c.time - b.time) * vp - (c.pace - b.pace) * vy;
     const double back = (c.time - b.time) * up - (c.pace - b.pace) * uy;
-    // Both go on for a while before they meet; otherwise a part of the polygon would be lost.
+    // Both continue before they intersect; otherwise a part of the polygon would be lost.
     if (!(turn > 0 && across >= 0 && back <= 0)) return {kNever, {}};
     const double part = across / turn;
     const Corner meet{b.time + part * uy, b.pace + part * up};

@@ -1,6 +1,6 @@
 // Where a counter's course can be at one of its numbers: every pair of a time and a pace that reads and what is assumed
 // between them leave, as a convex polygon. Going on from number to number widens it by what the pace may do, reads cut
-// it. Nothing else is left out: what is outside of the polygon is contradicted (CLOCK.md, "Courses").
+// it. No other course is excluded: what is outside of the polygon is contradicted (CLOCK.md, "Courses").
 //
 // Times are nanoseconds and numbers cycles, both from an origin of the caller's that keeps them small. Paces are
 // nanoseconds a cycle.
@@ -19,7 +19,7 @@ inline constexpr double kAnyBend = 1e300;     // of a pace
 // What the pace may do between two numbers.
 struct Pacing {
   double fast = 0;                                      // the pace at least
-  double slow = kUnlimited;                             // at most; kUnlimited: the counter may stand
+  double slow = kUnlimited;                             // at most; kUnlimited: the counter may stop
   double least_bend = -kAnyBend, most_bend = kAnyBend;  // change of the pace a cycle
   bool any_bend() const { return least_bend <= -kAnyBend && most_bend >= kAnyBend; }
 };

@@ -1,5 +1,5 @@
-// A straight piece of the map as it is published. There is no way to build one whose slope the card's clock cannot
-// have: not from reads that are late, missing, or nearly at once, nor across a time in which the counter stood.
+// A straight piece of the map as it is published. It cannot be built with a slope that the card's clock cannot
+// have: not from reads that are late, missing, or nearly at once, nor across a stop of the counter.
 #pragma once
 #include "ttcollect/clock_segment.hpp"
 
@@ -8,7 +8,7 @@ namespace ttc::collect {
 class DrawnLine {
  public:
   // From one point to another with more cycles. Where the line between them is too slow, cycles take
-  // `usual_ticks` each, and what is left over lies half in front of the line and half behind it: the counter stood
+  // `usual_ticks` each, and half of the rest is in front of the line, half behind it: the counter stopped
   // somewhere in between. Where it is too fast, or goes back, the line ends later than `host_to`.
   DrawnLine(uint64_t from_cycles, HostTime host_from, uint64_t to_cycles, HostTime host_to,
             double usual_ticks);
@@ -19,7 +19,7 @@ class DrawnLine {
   double ticks_a_cycle() const;
   // The line joins the two points.
   bool straight() const { return straight_; }
-  // Where the map goes on.
+  // Where the map continues.
   HostTime next() const { return next_; }
   // Without bounds.
   ClockSegment segment() const;

@@ -27,7 +27,7 @@ struct Parabola {
 };
 
 // The largest bend upwards for sign 1, downwards for -1. A parabola that passes below at two reads and above at one between
-// them bends upwards by no more than the one through those limits, whichever three they are. The three that say most are
+// them bends upwards by no more than the one through those limits, whichever three they are. The three that limit most are
 // found by exchange: the read that the parabola misses by most takes the place of one of them.
 double largest_bend(std::span<const SlewLimit> reads, double sign) {
   const auto low = [&](const SlewLimit& r) { return sign > 0 ? r.low : -r.high; };

@@ -7,7 +7,7 @@
 
 namespace ttc::collect {
 
-// The course lies in [low, high] at x.
+// The course is in [low, high] at x.
 struct SlewLimit {
   double x, low, high;
 };

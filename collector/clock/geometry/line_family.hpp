@@ -1,5 +1,5 @@
 // All straight lines y = offset + slope * x that pass above some points and below others: a convex polygon in
-// the plane of (offset, slope), clipped point by point. What a clock model knows while the frequency stays.
+// the plane of (offset, slope), clipped point by point. The state of a clock model while the frequency stays.
 //
 // Doubles. Callers keep x and y near 0 (CLOCK.md, "Arithmetic", has the error).
 #pragma once

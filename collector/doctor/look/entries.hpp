@@ -1,4 +1,4 @@
-// What is in a directory of the kernel's, whose contents come and go while they are read.
+// Lists a directory of the kernel's, whose contents come and go while they are read.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ttc::collect::doctor {
 
-// Empty when there is no such directory or it is not ours to read (`error` says which); what vanishes meanwhile ends the list.
+// Empty if there is no such directory or this user may not read it (`error` has the reason); an entry that vanishes meanwhile ends the list.
 inline std::vector<std::filesystem::path> entries_of(const std::string& directory, std::error_code& error) {
   std::vector<std::filesystem::path> found;
   std::filesystem::directory_iterator at(directory, error);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands behind `label` on its line; empty when there is none.
+// The text behind `label` on its line; empty if there is none.
 std::string behind(const std::string& text, const std::string& label) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -109,7 +109,7 @@ void read_cpus(const card::SystemRoots& roots, HostState& host) {
   }
 }
 
-// Of dkms; nothing when it has none or several.
+// Of dkms; no value if it has none or several.
 std::optional<std::string> installed_driver(const std::string& root) {
   std::vector<std::string> versions;
   for (const fs::path& entry : entries_of(root + "/var/lib/dkms/tenstorrent")) {

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 constexpr unsigned kMostKernels = 2000, kMostEntries = 50'000;
 constexpr uint64_t kLargestKernel = uint64_t{4} << 20;
 // The namespace of the profiler's device side in mangled names (tt-metal tools/profiler/kernel_profiler.hpp); in the names of
-// source files, which any build has, no length stands in front of it.
+// source files, which any build has, no length precedes it.
 constexpr std::string_view kProfilerCode = "15kernel_profiler";
 
 constexpr std::string_view kAnyName = "_start";  // a program without it was stripped of its names

@@ -150,7 +150,7 @@ void read_processes(const Look& look, const card::SystemRoots& roots, MachineSta
   const Descriptors seen = read_descriptors(roots.proc, inodes);
   if (seen.closed_to_us)
     machine.hidden.push_back("open files of " + std::to_string(seen.closed_to_us) +
-                             " processes of other users: what they hold and listen on (root sees them)");
+                             " processes of other users: what they hold and listen on (root may read them)");
   const auto owner = [&](uint64_t inode) {
     const auto it = seen.socket_owner.find(inode);
     return it == seen.socket_owner.end() ? 0 : it->second;
@@ -166,7 +166,7 @@ void read_processes(const Look& look, const card::SystemRoots& roots, MachineSta
   }
 }
 
-// Which protocol the Tracy clients speak. Other processes that listen on Tracy's ports are examined as well: a client may be
+// Finds the protocol of each Tracy client. Other processes that listen on Tracy's ports are examined as well: a client may be
 // linked into the program.
 void read_tracy_clients(const card::SystemRoots& roots, MachineState& machine) {
   std::map<int, std::set<unsigned>> ports;
@@ -202,10 +202,10 @@ void note_unreadable(MachineState& machine) {
   for (const ProcessState& p : machine.processes)
     if (!p.may_be_read)
       machine.hidden.push_back("environment and libraries of " + who(p) +
-                               ", which is another user's (root sees them)");
+                               ", which is another user's (root may read them)");
     else if (p.tracy_library && p.memory_refused)
       machine.hidden.push_back("the protocol of the Tracy client of " + who(p) +
-                               ": its memory is not ours to read (root sees it)");
+                               ": this user may not read its memory (root may)");
 }
 
 }  // namespace

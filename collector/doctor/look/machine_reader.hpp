@@ -1,4 +1,4 @@
-// One pass over the machine. No card is opened, no window is taken and nothing is loaded from a card; attributes of the driver,
+// One pass over the machine. No card is opened, no window is taken and no load goes to a card; attributes of the driver,
 // each of which the driver reads from the chip, are counted (MachineState::chip_reads).
 #pragma once
 #include <stdexcept>
@@ -20,7 +20,7 @@ struct NoSuchProcess : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Takes some 10 ms, and heartbeat_gap_ms more where a card has a heartbeat. Throws card::InventoryError, NoSuchProcess.
+// Takes some 10 ms, and heartbeat_gap_ms more if a card has a heartbeat. Throws card::InventoryError, NoSuchProcess.
 MachineState look_at_machine(const Look& look);
 
 }  // namespace ttc::collect::doctor

@@ -1,5 +1,5 @@
 // What the findings are derived from, as plain values: the machine as one pass over /proc, /sys and /dev showed it.
-// machine_reader.hpp fills it; tests fill it by hand. What could not be seen is absent, never guessed.
+// machine_reader.hpp fills it; tests fill it by hand. What could not be read is absent.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -41,7 +41,7 @@ struct CardState {
 
 struct EmulatedCardState {
   std::string name;
-  int holder_pid = 0;  // its ttemu; 0: not seen
+  int holder_pid = 0;  // its ttemu; 0: not found
 };
 
 // A process that holds a card, waits for one, or was named with --for.
@@ -64,9 +64,9 @@ struct ProcessState {
   bool metal_replaced = false;          // that file has been replaced since
   bool metal_lacks_tracy = false;       // that file holds the sentence of a build without Tracy
   bool tracy_library = false;           // a Tracy client's library is mapped
-  std::string tracy_version;            // of Tracy, as that file's name says it; empty: it says none
+  std::string tracy_version;            // of Tracy, from that file's name; empty if it has none
   unsigned tracy_protocol = 0;          // as its client announces it; 0: not known
-  bool memory_refused = false;          // where that stands
+  bool memory_refused = false;          // the client's memory may not be read
   bool has_real_time_profiler = false;  // that library has the code of it
   std::string metal_home,
       metal_home_from;  // of its environment, resolved, and the variable; empty: none that is there
@@ -85,7 +85,7 @@ constexpr unsigned kFirstTracyPort = 8086, kLastTracyPort = 8105;
 
 struct Listener {
   unsigned port = 0;
-  int pid = 0;               // 0: the process is not ours to see
+  int pid = 0;               // 0: the process is not visible to this user
   std::string name;          // of the process
   unsigned connections = 0;  // established on that port
 };
@@ -99,8 +99,8 @@ struct CollectorState {
 
 struct HostState {
   bool is_live = false;                         // the machine this runs on, not a tree below --root
-  std::optional<uint64_t> shm_free;             // bytes; nothing: there is no /dev/shm
-  std::optional<uint64_t> memlock;              // bytes, soft limit; nothing: unlimited or not known
+  std::optional<uint64_t> shm_free;             // bytes; no value: there is no /dev/shm
+  std::optional<uint64_t> memlock;              // bytes, soft limit; no value: unlimited or not known
   int io_uring_disabled = 0;                    // /proc/sys/kernel/io_uring_disabled
   int io_uring_error = 0;                       // errno of a trial; 0: it works, or was not tried
   std::optional<double> cpu_quota;              // CPUs this cgroup may use
@@ -119,7 +119,7 @@ struct MachineState {
   std::vector<CollectorState> collectors;
   HostState host;
   int only_pid = 0;                 // --for
-  std::vector<std::string> hidden;  // what could not be seen and why, a sentence part each
+  std::vector<std::string> hidden;  // what could not be read and why, a sentence part each
   unsigned chip_reads = 0;          // reads of a chip that the driver did for this look
 
   const ProcessState* process(int pid) const;
@@ -131,7 +131,7 @@ std::string who(const ProcessState& process);
 std::string held(const ProcessState& process);
 // "3 h 12 min"
 std::string duration_in_words(double seconds);
-// Runs tt-metal, as far as can be seen: its library is mapped, UMD's lock is its, or it is an emulated card's workload.
+// Whether it runs tt-metal, as far as is visible: its library is mapped, UMD's lock is its, or it is an emulated card's workload.
 bool is_workload(const MachineState& machine, const ProcessState& process);
 // Profilers besides the one that ttcollect reads that it runs, or may run, each with what it excludes. By its environment and build.
 std::vector<std::string> other_profilers_of(const MachineState& machine, const ProcessState& process);

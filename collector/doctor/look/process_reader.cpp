@@ -84,7 +84,7 @@ bool is_tracy(std::string base) {
   return base.find("tracy") != std::string::npos && base.find(".so") != std::string::npos;
 }
 
-// libtracy.so.0.10.0, libTracyClient-0.13.1.so -> 0.10.0, 0.13.1. Empty: the name says none.
+// libtracy.so.0.10.0, libTracyClient-0.13.1.so -> 0.10.0, 0.13.1. Empty if the file name has no version.
 std::string version_in(const std::string& base) {
   for (size_t at = base.find("0."); at != std::string::npos; at = base.find("0.", at + 1)) {
     if (at != 0 && std::isdigit(static_cast<unsigned char>(base[at - 1]))) continue;
@@ -162,7 +162,7 @@ class SearchedFile {
   size_t size_ = 0;
 };
 
-// The library that runs, as its process sees it; only when there is a question about it.
+// Searches the library that the process has mapped; only when a rule needs it.
 void search_library(const std::string& process, ProcessState& p) {
   const auto names = p.environment ? names_in_question(*p.environment) : std::vector<std::string>();
   if (p.metal_library.empty() || p.metal_replaced) return;

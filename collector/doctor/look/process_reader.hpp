@@ -1,4 +1,4 @@
-// Processes out of /proc, as far as this user may see them.
+// Processes out of /proc, as far as this user may read them.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,12 +19,12 @@ struct Descriptors {
   };
   std::vector<Node> nodes;
   std::map<uint64_t, int>
-      socket_owner;           // of the inodes asked for; the lowest pid, so that a fork is not the owner
-  unsigned closed_to_us = 0;  // processes whose descriptors are not ours to see
+      socket_owner;           // of the given inodes; the lowest pid, so that a fork is not the owner
+  unsigned closed_to_us = 0;  // processes whose descriptors this user may not read
 };
 Descriptors read_descriptors(const std::string& proc, const std::set<uint64_t>& socket_inodes);
 
-// Everything of one process but what it holds. Nothing when it is gone.
+// Everything about one process except its holdings. No value if it is gone.
 std::optional<ProcessState> read_process(const std::string& proc, int pid);
 // Its state in /proc/PID/stat now; '?' when it is gone.
 char state_of(const std::string& proc, int pid);

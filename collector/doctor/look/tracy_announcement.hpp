@@ -1,6 +1,6 @@
-// What a Tracy client announces of itself every three seconds while no server is connected, as it stands in the client's memory (tracy
-// public/common/TracyProtocol.hpp, BroadcastMessage; version 3 since 0.8). The memory is read through /proc/PID/mem, which neither
-// stops the process nor shows to it. Connecting would show: a client that is not on demand takes one connection in its life.
+// The announcement that a Tracy client makes every three seconds while no server is connected, as it is in the client's memory (tracy
+// public/common/TracyProtocol.hpp, BroadcastMessage; version 3 since 0.8). The memory is read through /proc/PID/mem, which neither stops
+// nor changes the process. Connecting would: a client that is not on demand takes one connection in its lifetime.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ enum class MemoryAccess : uint8_t { readable, refused };
 std::optional<TracyAnnouncement> read_announcement(const std::string& process,
                                                    const std::set<unsigned>& ports, MemoryAccess& access);
 
-// Which Tracy speaks a protocol, "0.11.1"; "no release" where none does.
+// The version of Tracy that has a protocol, "0.11.1"; "no release" if none has it.
 std::string tracy_of_protocol(unsigned protocol);
 
 }  // namespace ttc::collect::doctor

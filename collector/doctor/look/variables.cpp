@@ -11,7 +11,7 @@ namespace {
 
 constexpr Reading kText = Reading::text, kOne = Reading::on_if_1, kSet = Reading::on_when_set;
 
-// What the profiler reads stands first: of two names that are equally near, the first is meant.
+// Variables that the profiler reads come first: of two names that are equally near, the first is suggested.
 constexpr Variable kVariables[] = {
     {"TT_METAL_DEVICE_PROFILER", kOne},
     {"TT_METAL_DEVICE_PROFILER_DISPATCH", kOne, true},
@@ -54,7 +54,7 @@ constexpr Variable kVariables[] = {
     {"TT_METAL_STREAMING_PROFILER_SYNC_CHECK"},
     {"TT_METAL_STREAMING_PROFILER_ETH"},
     {"TT_METAL_DRISC_PROFILER"},
-    {"TT_METAL_NO_RT_PROFILER"},  // in documents, and read by nothing (variable_findings.cpp)
+    {"TT_METAL_NO_RT_PROFILER"},  // in documents, and not read by any version (variable_findings.cpp)
 
     {"TT_METAL_WATCHER", kSet},
     {"TT_METAL_WATCHER_DEBUG_DELAY"},
@@ -212,7 +212,7 @@ unsigned distance(const std::string& typed, const std::string& known) {
   return letters;
 }
 
-// For names whose prefix is not tt-metal's, which may well be of another program.
+// For names whose prefix is not tt-metal's, which may belong to another program.
 bool nearly_known(const std::string& typed) {
   constexpr unsigned kLetters = 2;
   return std::any_of(table().begin(), table().end(), [&](const Variable& v) {

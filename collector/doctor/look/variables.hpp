@@ -23,7 +23,7 @@ struct Variable {
   Reading reading = Reading::text;
   bool needs_profiler = false;  // not examined unless the device profiler is on
 };
-// Nothing: not in the table.
+// Null if the table lacks it.
 const Variable* known_variable(std::string_view name);
 std::vector<std::string_view> known_names();
 

@@ -1,5 +1,5 @@
 // A .ttc file as bytes. collector/capture/FORMAT.md is the page about it; this header is the same in C++.
-// docs/format-versions.md says what a version is and what a reader must ignore and refuse.
+// docs/format-versions.md defines what a version is, and what a reader must ignore or refuse.
 //
 //   version 3   written. A file header of 4096 bytes, then blocks, each a multiple of 4096 bytes that can be
 //               read without any other; the last one is an index of them all
@@ -21,7 +21,7 @@
 //    |    +---------------+                                    +--------+
 //    +------------+ |
 //   block appended  |
-//                   | the writer dies, or the disk takes no more
+//                   | the writer exits early, or the disk is full
 //                   v
 //                +-----+
 //                | cut |
@@ -30,8 +30,8 @@
 //   being written   there is no Trailer at the end. Blocks are appended and never changed. A reader finds
 //                   them by their headers, one behind the other.
 //   closed          the last 32 bytes are a Trailer whose checksum holds. No byte changes any more.
-//   cut             as being written, but nothing more comes. A block at the end that is not whole is where
-//                   writing stopped, and no damage. Elsewhere it is damage: the reader continues at the next
+//   cut             as being written, but no block is appended any more. An incomplete block at the end is where
+//                   writing stopped, and is no damage. Elsewhere it is damage: the reader continues at the next
 //                   multiple of 4096 at which a block header holds.
 //
 // A file of a row (--rotate) is named run.NNNN.ttc.part while it is written, and run.NNNN.ttc once it is
@@ -88,9 +88,9 @@ struct BlockHeader {
   uint16_t header_bytes = 128;  // the section table follows
   BlockKind kind = BlockKind::chunks;
   uint64_t bytes = 0;          // of the block with this header and padding, a multiple of kCaptureAlign
-  uint64_t number = 0;         // counts the blocks that were made, also those that were not kept
+  uint64_t number = 0;         // counts all blocks that were made, including those that were not kept
   uint64_t content_bytes = 0;  // without padding; what `content_checksum` covers, and this header
-  uint64_t raw_bytes = 0;      // of its chunks, each padded to 8 bytes
+  uint64_t raw_bytes = 0;      // size of its chunks unpacked, each padded to 8 bytes
   uint32_t chunks = 0;
   uint32_t sections = 0;
   uint32_t markers = 0;       // as far as words could be parsed
@@ -146,7 +146,7 @@ enum class Section : uint16_t {
   times_long = 16,  // varints, where 16 bits (32 for starts) do not do
   sums = 17,        // u32 a zone total, by byte
   payload = 18,     // u32, by byte
-  raw = 19,         // u32 that fitted nothing
+  raw = 19,         // u32, words that are no frame
   count
 };
 

@@ -18,7 +18,7 @@ struct CaptureError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Which chunks of device words are wanted. Blocks that have none are not read, apart from their facts.
+// Selects chunks of device words. Of blocks without any such chunk only the facts are read.
 struct Wanted {
   uint64_t read_from_ns = 0, read_to_ns = ~uint64_t{0};  // when they were read, CLOCK_MONOTONIC_RAW
   bool relative = false;                               // the two above count from the first words of the file
@@ -37,19 +37,18 @@ class CaptureReader {
   CaptureReader(CaptureReader&&) noexcept;
   CaptureReader& operator=(CaptureReader&&) noexcept;
 
-  // Of a file of version 2 sessions, names and clock domains come first, as from a segment. False at the end.
-  // `cut()` then returns whether the file ends in the middle of a chunk or block, `damage()`
-  // whether something made no sense: in a file of version 1 nothing behind it can be found, in one of
-  // version 2 the other blocks were read.
+  // In a file of version 2 sessions, names and clock domains come first, as from a segment. Returns false at the end.
+  // Then `cut()` returns whether the file ends in the middle of a chunk or block, and `damage()` describes
+  // the first damage. Behind damage a file of version 1 cannot be read; of version 2 the other blocks were read.
   bool next(std::vector<uint64_t>& chunk);
   bool cut() const;
   const std::string& damage() const;
   size_t damaged_parts() const;
-  // A part in front of everything that was delivered so far is damaged. Sessions and names aside.
+  // True where the file is damaged in front of the first delivered chunk, sessions and names aside.
   bool lost_beginning() const;
-  // At the end: something stood behind all that was delivered, or the file was not ended in order.
+  // At the end: true where chunks follow the last delivered one, or the writer did not close the file.
   bool broke_off() const;
-  // Blocks that were made are missing between others although nothing is damaged: they were not kept.
+  // Blocks are missing between others without damage: the recorder dropped them.
   bool lacks_blocks() const;
   uint64_t offset() const;  // of the next chunk or block
   double progress() const;  // 0 to 1
@@ -65,11 +64,11 @@ class CaptureReader {
   std::unique_ptr<Parts> parts_;
 };
 
-// Reads a capture while it is written: each block once it is whole in the file, in the file's order, so that what is made of a run is
-// nearly done when the run ends.
+// Reads a capture while it is written: each block once it is complete in the file, in the file's order. Most of the work on a run is thus
+// done when the run ends.
 //
-// Sessions and names come where the file has them, as from a ring, and not first. Where a block was dropped that held names, or a part of
-// the file is damaged, a reader of the whole file knows more: why_not_whole() is then not empty, and the file has to be read again.
+// Sessions and names come where the file has them, as from a ring, and not first. Where a block with names was dropped, or a part of
+// the file is damaged, only a reader of the whole file gets everything: why_not_whole() is then not empty, and the file must be read again.
 class CaptureFollower {
  public:
   // Throws CaptureError: no file, or none of version 2 or 3.
@@ -79,9 +78,9 @@ class CaptureFollower {
   CaptureFollower& operator=(CaptureFollower&&) noexcept;
 
   enum class Next { chunk, idle, end };
-  // Waits at most so long for a block. `end`: the file was ended in order. A file that is not ended any more is idle for ever.
+  // Waits at most `wait_ms` for a block. `end`: the writer closed the file. A file that is never closed stays `idle`.
   Next next(std::vector<uint64_t>& chunk, unsigned wait_ms);
-  // After the end. Empty: what came is all that a reader of the whole file gets.
+  // After the end. Empty if this reader got everything that a reader of the whole file gets.
   const std::string& why_not_whole() const;
 
  private:

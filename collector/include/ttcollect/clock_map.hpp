@@ -2,7 +2,7 @@
 // Integer arithmetic only; the error beyond a bound is below a sixteenth of a nanosecond.
 //
 // Segments come in order. Later ones replace those that were not final, so the same marker may be converted
-// again and better; one whose segment is final gets the same answer from every reader for ever.
+// again with a smaller bound. A marker in a final segment gets the same time from every reader.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ class ClockMap {
     HostTime host = 0;
     Quality quality;
   };
-  // How long after one marker another one was. What both times have in common, as the offset to host time, is no part
+  // The time from one marker to another. The offset to host time, which both times share, is no part
   // of the bound.
   struct Difference {
     int64_t ticks = 0;
@@ -45,22 +45,22 @@ class ClockMap {
   bool empty() const { return segments_.empty(); }
   const ClockHead& head() const { return head_; }  // the latest
   std::span<const ClockSegment> segments() const { return segments_; }
-  // Everything that a card showed before this is converted by final segments; 0: nothing yet.
+  // Final segments cover every marker that a card showed before this time; 0: there is no final segment yet.
   HostTime final_until() const;
 
-  // `seen_by`: a host time at which the marker was on the card for sure, such as when the words behind it
-  // were read. It determines which of the counter's wraps and resets is meant (the marker must not be older than
+  // `seen_by`: a host time at which the marker was certainly on the card, such as the read time of the words behind it.
+  // It selects which of the counter's wraps and resets is meant (the marker must not be older than
   // 2^43 cycles, 1.8 hours at 1.35 GHz) and bounds what is later than the last segment.
   Converted at(uint64_t marker_time, HostTime seen_by) const;
-  // Of two markers of one tile of the domain; of the reference tile alone while ClockHead::tile_spread is not known.
+  // For two markers of one tile of the domain; of the reference tile alone while ClockHead::tile_spread is not known.
   // `seen_by` as above, for both.
   Difference difference(uint64_t from_time, uint64_t to_time, HostTime seen_by) const;
-  // The same for many, `out` as long as `marker_times` (the same memory will do). Adds to `runs`.
+  // Converts many. `out` must be as long as `marker_times`, and may be the same memory. Adds to `runs`.
   void convert(std::span<const uint64_t> marker_times, HostTime seen_by, std::span<HostTime> out,
                std::vector<Run>& runs) const;
 
  private:
-  // Where in the segments a marker of that read time is searched for.
+  // The segment at which the search for a marker of that read time begins.
   struct Place {
     size_t index = 0;     // of the segment that holds `seen_by`, or the nearest before it
     bool known = false;   // false: between two eras, where the counter was reset at an unknown time
@@ -76,13 +76,13 @@ class ClockMap {
 
   ClockHead head_;
   std::vector<ClockSegment> segments_;  // by era, then cycles
-  // Up to the begin of each segment, host ticks: how much less or more host time can have passed than the segments in front
-  // have, by their pace errors; and how many of them have none.
+  // Up to the begin of each segment, in host ticks: how much less or more host time can have passed than the segments before it
+  // show, by their pace errors; and how many of them have no pace error.
   struct Drift {
     uint64_t ticks, unknown;
   };
   std::vector<Drift> drifts_;
-  std::vector<HostTime> begins_;  // of segments: what a search touches lies together
+  std::vector<HostTime> begins_;  // of segments, kept apart so that a search reads few cache lines
 };
 
 }  // namespace ttc::collect

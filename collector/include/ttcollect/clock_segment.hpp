@@ -21,17 +21,17 @@ using HostTime = uint64_t;  // sixteenths of a nanosecond
 inline constexpr uint64_t kHostTicksPerNs = 16;
 inline constexpr uint64_t kNoBound = ~uint64_t{0};
 
-// What the collector draws: no segment of it is slower or faster. AICLK is from 200 to 1400 MHz (tt-zephyr-platforms
+// Limits of the slopes that the collector draws. AICLK is from 200 to 1400 MHz (tt-zephyr-platforms
 // lib/tenstorrent/bh_arc/aiclk_ppm.c: AICLK_FMIN_MIN, AICLK_FMAX_MAX); a twentieth either way is for the error of
-// the points that a line joins. Time in which the counter was slower or stopped is between two segments.
+// the points that a line joins. Time in which the counter was slower or stopped is left out between two segments.
 inline constexpr uint64_t kSlowestHz = 190'000'000;
 inline constexpr uint64_t kFastestHz = 1'470'000'000;
 
-// What an error bound rests on.
+// What an error bound is derived from.
 enum class BoundKind : uint8_t {
   none = 0,         // outside of everything measured: there is no bound
   hard = 1,         // on the chip's largest frequency alone
-  conditional = 2,  // also on how the frequency moves (tested, see CLOCK.md)
+  conditional = 2,  // also on limits of how the frequency changes (tested, see CLOCK.md)
 };
 const char* to_string(BoundKind kind);
 
@@ -55,7 +55,7 @@ struct ClockSegment {
   BoundKind kind = BoundKind::none;
   uint8_t flags = 0;
   uint8_t domain = 0;
-  // Host time at to_cycles. The next segment of the era begins there, or later where the counter stood.
+  // Host time at to_cycles. The next segment of the era begins there, or later if the counter had stopped.
   uint64_t host_to = 0;
 };
 static_assert(offsetof(ClockSegment, from_cycles) == 0 && offsetof(ClockSegment, to_cycles) == 8 &&
@@ -67,7 +67,7 @@ static_assert(offsetof(ClockSegment, from_cycles) == 0 && offsetof(ClockSegment,
               sizeof(ClockSegment) == 64 && std::is_trivially_copyable_v<ClockSegment> &&
               std::is_standard_layout_v<ClockSegment>);
 
-// In front of the segments. One clock domain's.
+// Precedes the segments of one clock domain.
 struct ClockHead {
   uint32_t version = 1;
   uint8_t domain = 0;
@@ -78,7 +78,7 @@ struct ClockHead {
   uint64_t dwell_ns = 0;          // less between two steps is not relied on;
   uint32_t least_step_ppm = 0;    // the condition: a step is at least so much,
   uint32_t wander_ppb_per_s = 0;  // and what is not even drifts no faster than this
-  uint64_t largest_hz = 0;        // all that hard bounds assume
+  uint64_t largest_hz = 0;        // the only assumption of hard bounds
   // Host ticks to add to bounds for any but the reference tile; kNoBound: not known yet.
   uint64_t tile_spread = 0;
   uint64_t raw_ns = 0;  // when the three host clocks were compared
@@ -99,17 +99,17 @@ static_assert(offsetof(ClockHead, version) == 0 && offsetof(ClockHead, domain) =
               sizeof(ClockHead) == 128 && std::is_trivially_copyable_v<ClockHead> &&
               std::is_standard_layout_v<ClockHead>);
 
-// How far the counter's pace is anywhere in the segment from the segment's own at most, as a share of it: 1e-6 is a
-// nanosecond in a millisecond. Conditional as the bound is. Nothing where there is no such limit, as where the counter
-// may have stood.
+// The largest difference between the counter's pace anywhere in the segment and the segment's own pace, as a share of it: 1e-6 is a
+// nanosecond in a millisecond. Conditional as the bound is. Without a value where there is no such limit, as where the counter
+// may have stopped.
 std::optional<double> pace_error(const ClockSegment& s);
-// Rounded up by a fifth at most.
+// Stores the share, rounded up by a fifth at most.
 void set_pace_error(ClockSegment& s, double share);
 
-// A body is foreign bytes: checks lengths, version, order, and that no field can make the arithmetic
-// overflow. Empty when it is sound.
+// A body is untrusted bytes: checks lengths, version, order, and that no field can make the arithmetic
+// overflow. Returns the first error, or an empty string.
 std::string check_clock_body(std::span<const char> body);
-// Only after check_clock_body() found nothing. Copies, as a body need not be aligned.
+// Precondition: check_clock_body() returned an empty string. Copies, as a body need not be aligned.
 ClockHead clock_head_of(std::span<const char> body);
 ClockSegment clock_segment_of(std::span<const char> body, size_t index);
 size_t clock_segments_in(std::span<const char> body);

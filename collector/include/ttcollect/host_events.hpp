@@ -13,7 +13,7 @@
 // A jump of the chunks' sequence is where events are missing: zones that were open there may have ended, and others may
 // have begun, so that a reader must not pair a begin in front of it with an end behind it.
 //
-// Everything is little-endian. A reader passes over kinds of records that it does not know.
+// Everything is little-endian. A reader skips kinds of records that it does not support.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ enum class EventKind : uint8_t {
   zone_name = 4,   //           thread                           its own name
   zone_value = 5,  //           thread       the value
   message = 6,     //           thread                           the message
-  literal = 7,     //           thread       string              a message whose text is a string
+  literal = 7,     //           thread       string              a message whose text is a defined string
   app_info = 8,    //           thread                           of the program, not at a time
   plot = 9,        //           thread       bits of a double    8 bytes: the plot's string
   frame = 10,      //           0 mark, 1 begin, 2 end           value: string, 0: the main frame
@@ -70,7 +70,7 @@ enum class ThreadState : uint8_t {
   other
 };
 
-// Facts of a process's environment: its place among the ranks of a job, and the chips that its own numbers of devices stand for, in order.
+// Facts about a process's environment: its rank in the job, and the chips behind its own device numbers, in order.
 inline constexpr std::string_view kRankFact = "rank", kChipsFact = "chips";
 
 struct HostEvent {
@@ -112,8 +112,8 @@ static_assert(offsetof(HostRecord, text_bytes) == 2 && offsetof(HostRecord, subj
               offsetof(HostRecord, time) == 8 && offsetof(HostRecord, value) == 16 &&
               sizeof(HostRecord) == 24);
 
-// A record of version 2: a byte of its kind, a byte of HostField bits, and then what these say, in the order of the bits. Numbers are varints (7
-// bits a byte, lowest first, the eighth bit: more follow). A zone takes some ten bytes.
+// A record of version 2: a byte of its kind, a byte of HostField bits, then the fields whose bits are set, in the order of the bits.
+// Numbers are varints (7 bits a byte, lowest first, the eighth bit: more follow). A zone takes some ten bytes.
 namespace host_field {
 inline constexpr uint8_t kSubject =
     1;  // the subject; else that of the last record in the chunk that had one, at first 0

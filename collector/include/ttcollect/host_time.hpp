@@ -1,5 +1,4 @@
-// The host's clocks, in nanoseconds. RAW stamps what was read from a card; MONOTONIC is what waiting is done
-// by.
+// The host's clocks, in nanoseconds. Reads of a card are stamped with RAW; waits use MONOTONIC.
 #pragma once
 #include <time.h>
 
@@ -20,14 +19,13 @@ inline uint64_t monotonic_now_ns() {
   return host_clock_ns(CLOCK_MONOTONIC);
 }
 
-// The time that lies `duration` before `now`, in the unit of both. A duration longer than the host has been
-// up reaches back to its boot, which is 0.
+// The time `duration` before `now`, in the unit of both. A duration longer than the host's uptime gives 0, its boot.
 inline uint64_t before(uint64_t now, uint64_t duration) {
   return now > duration ? now - duration : 0;
 }
 
-// The clock by which a drain stamps what it reads and decides what is late: raw_now_ns, or simulated time
-// where a test owns card and clock both. A flight recorder has one as well.
+// The clock with which a drain stamps reads and detects late polls: raw_now_ns, or simulated time where
+// a test owns card and clock. A flight recorder has one as well.
 using HostClock = std::function<uint64_t()>;
 
 }  // namespace ttc::collect

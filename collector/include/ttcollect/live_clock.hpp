@@ -1,4 +1,4 @@
-// The clock table of a live segment as clock models, one a domain: what is known now, final or not.
+// The clock table of a live segment as clock models, one a domain: all segments so far, final or not.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace ttc::collect {
 
-// `words` as shm::Reader::clock() gives them. Foreign bytes: what makes no sense ends the list.
+// `words` as shm::Reader::clock() returns them. They are untrusted: the list ends at the first invalid entry.
 std::vector<ClockMap> live_clock(std::span<const uint64_t> words);
 
 }  // namespace ttc::collect

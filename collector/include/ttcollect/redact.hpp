@@ -1,4 +1,4 @@
-// What in a capture is about people and their machine rather than about markers, and leaving it out.
+// Removes from a capture what identifies users and their machine.
 //
 //   session chunk   name of the host; of the workload its process number, command line and variables; the card's
 //                   serial number; the collector's process number; a device named by its serial number
@@ -28,10 +28,10 @@ class Redactor {
   std::vector<uint64_t> chunk_;
 };
 
-// Adds what is personal in a chunk, a phrase a kind of thing.
+// Adds the kinds of personal data in a chunk, a phrase each.
 void list_personal(std::span<const uint64_t> chunk, std::set<std::string>& found);
 
-// NAME,FILE,LINE,KERNEL_PROFILER with the same hash and without FILE's directories. Empty: it is no such text.
+// NAME,FILE,LINE,KERNEL_PROFILER with the same hash and without FILE's directories. Empty if `zone_string` is no such text.
 std::string redacted_zone(std::string_view zone_string);
 
 }  // namespace ttc::collect

@@ -1,7 +1,7 @@
 // A program of ours that `run` starts beside itself: the collector, and ttreport at the end.
 //
-// Each is a process group of its own, so that Ctrl-C is the workload's, and ends in order when this process dies
-// (PR_SET_PDEATHSIG, SIGTERM). What it prints is kept in memory files: no pipe of ours can fill and hold it up.
+// Each is a process group of its own, so that Ctrl-C reaches only the workload, and ends in order when this process ends
+// (PR_SET_PDEATHSIG, SIGTERM). Its output is kept in memory files: no pipe of ours can fill and block it.
 #pragma once
 #include <sys/types.h>
 

@@ -29,8 +29,8 @@ class LiveSummary {
     int exit_code = 0;
     bool broken_off = false;  // by a signal
   };
-  // When the capture was ended. `followed`: it was ended in order. Where what was followed is not all of it, and where nothing
-  // was, the capture is read now.
+  // To be called when the capture has ended. `followed`: it was ended in order. If the followed part is not all of it, or no part was
+  // followed, the capture is read now.
   Lines finish(bool followed);
 
  private:

@@ -1,5 +1,5 @@
-// --pass-through: Tracy servers see the run while it lasts. `ttexport` serves them from the capture, which it follows, so that nothing that a
-// server does reaches the workload: host and device are encoded again, with keys of our own.
+// --pass-through: Tracy servers show the run while it lasts. `ttexport` serves them from the capture, which it follows, so that a
+// server cannot affect the workload: host and device are encoded again, with keys of our own.
 #pragma once
 #include <memory>
 #include <string>

@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWork = "/.work/";  // where ttreport writes first: no name for people
+constexpr const char* kWork = "/.work/";  // where ttreport writes first
 
 class Steps {
  public:
   Steps(const RunRequest& request, ReportOutcome& outcome) : request_(request), outcome_(outcome) {}
   bool broken_off() const { return broken_off_; }
-  // True when it gave what was asked for. `unknown_name`: gets the sentence about a name that is not there, and that is no
-  // failure then.
+  // True when it returned what was requested. `unknown_name`: gets the sentence about a name that does not exist, which is then no
+  // failure.
   bool ttreport(const std::vector<std::string>& arguments, std::string* unknown_name = nullptr) {
     if (broken_off_) return false;
     HelperProgram helper("ttreport", arguments, HelperProgram::Output::kept, HelperProgram::Output::kept);

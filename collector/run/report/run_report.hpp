@@ -23,7 +23,7 @@ ReportPlace report_place(const std::string& root, const std::string& name, int64
 class ClaimedPlace {
  public:
   ClaimedPlace(const std::string& root, const std::string& name, int64_t now);
-  ~ClaimedPlace();  // what was made goes again where nothing is in it
+  ~ClaimedPlace();  // removes the directories that were made and are empty
   ClaimedPlace(const ClaimedPlace&) = delete;
   ClaimedPlace& operator=(const ClaimedPlace&) = delete;
   const ReportPlace& place() const { return place_; }
@@ -40,7 +40,7 @@ struct ReportOutcome {
 };
 struct ReportInputs {
   std::string
-      metal_log;  // the workload's own device log, whose other chips are taken along; empty: there is none
+      metal_log;  // the workload's own device log, whose other chips are included; empty: there is none
   std::string tracy_program;  // of Tracy, which makes the .tracy file; empty: there is none
 };
 ReportOutcome make_run_report(const RunRequest& request, const ReportPlace& place,

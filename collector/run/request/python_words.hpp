@@ -10,7 +10,7 @@ namespace ttc::collect {
 
 struct PythonWords {
   std::vector<std::string> command;
-  std::string sentence;  // what is otherwise than asked for; empty: nothing
+  std::string sentence;  // what differs from the request; empty: no difference
 };
 // A request that is neither a script nor a module is handed through as it is. `own_module`: the workload can import
 // our package ttcollect, which traces in the place of `tracy`, and has a socket to send zones to.

@@ -1,4 +1,4 @@
-// What `ttcollect run` was asked for, and the environment that follows from it. Plain values, no I/O but own_environment().
+// The request for `ttcollect run`, and the environment that follows from it. Plain values, no I/O but own_environment().
 //
 // Options of `python -m tracy` (tt-metal tools/tracy/__main__.py) and of tt_profile keep their meaning here. Each
 // that only sets a variable of tt-metal is a row of switch_variables().
@@ -67,7 +67,7 @@ struct EnvironmentPlan {
   std::vector<std::string> sentences;  // of what was left as the user has it, or taken away
 };
 // `root`: absolute. A variable that `given` has keeps its value, and a sentence names it where an option of this
-// run wants another one. Two are taken away: TRACY_PORT, and the profiler's switch with --no-device.
+// run needs another one. Two are removed: TRACY_PORT, and the profiler's switch with --no-device.
 EnvironmentPlan plan_environment(const RunRequest& request, const Environment& given,
                                  const std::string& root);
 

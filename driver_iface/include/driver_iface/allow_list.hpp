@@ -48,7 +48,7 @@ enum class Refusal : uint8_t { forbidden_tile, harvested_tile, outside_memory };
 struct Reach {
   TileKind kind = TileKind::none;
   uint64_t base = 0;      // tile address at window offset 0
-  uint64_t readable = 0;  // bytes of memory from there on; 0: registers, judged load by load
+  uint64_t readable = 0;  // bytes of memory from there on; 0: registers, checked load by load
 };
 
 // May a window be aimed at the 2 MiB of the tile that hold `address`?

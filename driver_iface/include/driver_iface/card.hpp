@@ -6,8 +6,7 @@
 // 2 MiB.
 //
 // Not thread-safe: one thread per card, because a window that moves under a reader tears (tt-kmd wormhole.c,
-// blackhole.c). Nothing here writes to a card; the one thing that can be written has an interface of its own
-// (index_writer.hpp).
+// blackhole.c). This interface cannot write to a card; index_writer.hpp can, and only that one store.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -62,9 +61,9 @@ enum class Memory : uint8_t { uncached, write_combined };
 
 enum class Access : uint8_t {
   ok,
-  refused,  // not on the allow-list, misaligned or out of the window: nothing was loaded
-  suspect,  // the tile gave all-ones or was slow and is left alone for a while: nothing loaded can be trusted
-  gone,     // the card was reset, removed or its process ended; nothing loaded can be trusted
+  refused,  // not on the allow-list, misaligned or out of the window: no word was loaded
+  suspect,  // the tile gave all-ones or was slow and is left alone for a while: the loaded words are invalid
+  gone,     // the card was reset, removed or its process ended; the loaded words are invalid
 };
 enum class Health : uint8_t { ok, leaving, gone };  // leaving: announced, a last sweep is possible
 
@@ -148,8 +147,8 @@ class Card {
   // Not ok: what arrived cannot be trusted.
   virtual Access release(const DescriptorRange& range, std::span<const uint64_t> bytes_read) = 0;
 
-  // The caller got words from this tile that cannot be true (all-ones where an index is kept). What the card
-  // makes of it: suspect, or gone. GuardedCard leaves the tile alone for a while.
+  // The caller read words from this tile that cannot be true (all-ones where an index is kept). Returns
+  // suspect, or gone. GuardedCard leaves the tile alone for a while.
   virtual Access doubt(Coord) { return Access::suspect; }
 
   virtual Telemetry telemetry() { return {}; }

@@ -39,7 +39,7 @@ struct CardFault {
   uint64_t all_ones = 0;   // hung_read: it ends with 0xFFFFFFFF, as an endpoint that does not respond does
   uint64_t observers = 0;  // no_window: so many are let in before
   uint64_t notice_ns = 0;  // reset: announced so long before; it comes at once when no observer is left
-  uint64_t cycles = 0;     // roll_over: a load of the high half so shortly before the roll-over meets it
+  uint64_t cycles = 0;  // roll_over: a load of the high half at most so long before the roll-over triggers it
   uint64_t seed = 1;
 };
 static_assert(offsetof(CardFault, kind) == 0 && offsetof(CardFault, every_tile) == 4 &&

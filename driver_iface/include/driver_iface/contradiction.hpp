@@ -1,5 +1,5 @@
-// Ways in which an emulated card may be unlike what is assumed of chips, their clocks and their driver, one bit each. Every
-// assumption that an observer rests on can so be broken by itself; `tools/ttemu/contradictions.hpp` has the table for people.
+// Ways in which an emulated card may differ from what is assumed of chips, their clocks and their driver, one bit each. So each
+// assumption of an observer can be broken alone; `tools/ttemu/contradictions.hpp` has the table for users.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@ enum class Contradiction : uint32_t {
   wall_latch = 1u << 3,        // the latched high half of the wall clock is always 0
   wall_high = 1u << 4,         // the live high half is the latched one
   timer_rate = 1u << 5,        // the reference timer counts 1 % too slowly
-  timer_latch = 1u << 6,       // its low half latches nothing: the high half is live
+  timer_latch = 1u << 6,       // a load of its low half does not latch the high half
   node_id = 1u << 7,           // a tile's node id has x and y the wrong way round
   fused_off_unsaid = 1u << 8,  // the interface of a fused-off tile does not report that it is
   dram_numbering = 1u << 9,    // bank i is where bank i + 1 should be

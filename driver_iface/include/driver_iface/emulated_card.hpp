@@ -1,9 +1,9 @@
-// The card half of the emulated card: memory, clocks, the socket observers connect to, the account of what
-// they did. What runs on the card (firmware, host habits) is the owner's business and writes through the
+// The card half of the emulated card: memory, clocks, the socket that observers connect to, the account of their
+// accesses. The owner emulates what runs on the card (firmware, host habits) and writes through the
 // calls here.
 //
 // One writer thread calls the memory functions; a thread of this class serves observers. Destroying the card
-// ends every connection. Nothing of it outlives the process: memory is anonymous, the socket abstract.
+// ends every connection. No part of it outlives the process: memory is anonymous, the socket abstract.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -38,7 +38,7 @@ struct EmulatedCardOptions {
       harvested_rows;  // NOC0 y of Tensix rows; empty: the board's default count, from the end
   std::vector<uint8_t> harvested_columns;
   std::vector<uint8_t> harvested_channels;  // of memory; empty: the board's default count, from the end
-  bool unharvested = false;   // nothing is fused off, whatever the board: a chip with all its cores
+  bool unharvested = false;   // no tile is fused off, whatever the board: a chip with all its cores
   bool strict = false;        // every access over the socket
   bool writable = true;       // grants a writer of index words
   bool virtual_time = false;  // the clock moves only by advance_clock()
@@ -69,7 +69,7 @@ struct AccessAccount {
   uint64_t index_writes;  // by a writer, each of one or more words
 };
 
-// The L1 of one tile, for those who store there again and again; of a card that lives longer. As EmulatedCard's load and store.
+// The L1 of one tile, for repeated stores; the card must outlive it. Stores and loads as EmulatedCard does.
 class TileMemory {
  public:
   uint32_t load(uint32_t l1_address) const { return words_[l1_address / 4].load(std::memory_order_relaxed); }
@@ -126,10 +126,10 @@ class EmulatedCard {
   void assume_read(uint32_t lane, uint32_t resets, uint32_t words);
   uint64_t control_reads(Coord tile) const;  // how often observers examined this tile's vector
 
-  // Says that the card will go away soon, as a resetting user-mode driver does.
+  // Announces that the card will go away soon, as a resetting user-mode driver does.
   void announce_leaving();
   size_t observers() const;
-  // A fault has reset or pulled the card: nothing runs on it any more, stores go nowhere.
+  // A fault has reset or pulled the card: its firmware has stopped, and stores have no effect.
   bool lost() const;
   std::vector<uint64_t> fault_hits() const;  // how often each fault of the options struck
   AccessAccount account() const;

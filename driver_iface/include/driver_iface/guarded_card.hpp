@@ -1,10 +1,10 @@
-// A card whose tiles are left alone when they misbehave. A load that no endpoint answers stalls the CPU and
+// A card whose silent and slow tiles are not read for a while. A load that no endpoint answers stalls the CPU and
 // returns 0xFFFFFFFF (tt-umd device/pcie/device_memcpy.cpp: about 700 ms a read); about a hundred of them can
 // hang the NoC or the host. The guard bounds their number:
 //
-//   - Trouble is a copy or a run of registers that is all-ones throughout, words the caller doubts, or a tile
-//     that is slow (below). The tile is then not touched for kFirstBackoffNs; the time doubles when trouble is
-//     back before the tile was good for as long as it had rested. Until then every access to it returns
+//   - Trouble is a copy or a run of registers that is all-ones throughout, words that the caller doubts, or a tile
+//     that is slow (below). The tile is then not touched for kFirstBackoffNs; the time doubles if trouble comes back
+//     before the tile has worked for as long as it was left alone. Until then every access to it returns
 //     Access::suspect. What a slow load returned is still delivered.
 //   - After trouble the card is checked before anything else is loaded (Card::check()). Then the node id
 //     register of other tiles is loaded; when those are all-ones too, the card is gone and not the tile.
@@ -12,11 +12,11 @@
 //   - Loads that returned all-ones are counted over all tiles. After kMostUnanswered of them silent tiles are
 //     left alone for good. After kLetGoAt, because still others turned silent, the card counts as gone. A new
 //     GuardedCard over a card opened again starts counting at zero.
-//   - DRAM may hold all-ones: a word of the tile that was something else before decides whether the tile
+//   - DRAM may hold all-ones. A word of the tile that was not all-ones before is loaded: it shows whether the tile
 //     answers; the copy is then made once more.
 //
-// **Slow tile or absent CPU.** A load that took longer than kSlowNs and its lines' allowance is slow. The time on
-// the way to an emulated card is taken off. The clock cannot show whose the rest was: while the host of a virtual
+// **Slow tile or absent CPU.** A load that took longer than kSlowNs and its lines' allowance is slow. The delay of
+// an emulated card's access is subtracted. The clock cannot show what took the rest: while the host of a virtual
 // machine runs another machine, while the kernel runs another thread and while this process is stopped, it runs
 // on as it does while a tile does not answer. No account of the kernel covers all three. The guard therefore
 // loads a reference when a slow load brought words: one word of the same tile by the same kind of access, at most
@@ -29,7 +29,7 @@
 //   - None does: the tile is slow. A CPU that was taken away and has come back stays for longer than a load takes.
 //   - A slow load that brought only ones gets no reference: it counts as not answered.
 //
-// A load that is not slow costs two readings of the clock and nothing else.
+// A load that is not slow costs two readings of the clock.
 #pragma once
 #include <functional>
 #include <memory>
@@ -56,9 +56,9 @@ class GuardedCard : public Card {
 
   struct Account {
     uint64_t slow_reads = 0;
-    uint64_t delayed_reads = 0;   // slow ones whose reference was quick
+    uint64_t delayed_reads = 0;   // slow loads whose reference was fast
     uint64_t delayed_tiles = 0;   // tiles that ever had one: where the CPU was away they are many
-    uint64_t all_ones_reads = 0;  // and words the caller doubted
+    uint64_t all_ones_reads = 0;  // and words that the caller doubted
     uint64_t suspicions = 0;      // times a tile was left alone
     uint64_t suspect_tiles = 0;   // tiles that ever were
     uint64_t unanswered = 0;      // loads, each line of a copy being one

@@ -1,9 +1,9 @@
-// The one way to write to a card: storing 0 to words that were named when the writer was opened. Nothing else
-// can be asked for: no other value, no other address. Only a collector that was started with --recycle opens one.
+// The only way to write to a card: storing 0 to words that were named when the writer was opened. The interface
+// has no other value and no other address. Only a collector that was started with --recycle opens one.
 //
 // One writer a card, over all processes: the card grants it (emulated card: to one connection; kernel driver: its
-// advisory lock kWriterLock, held by this object's descriptor), and it ends with the process, however that
-// dies. Not thread-safe: one thread, the one that reads the card.
+// advisory lock kWriterLock, held by this object's descriptor). The right ends with the process, however it
+// ends. Not thread-safe: one thread, the one that reads the card.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ class IndexWriter {
   IndexWriter& operator=(const IndexWriter&) = delete;
 
   // Stores 0 to word i of places()[place] for every bit i of `mask`. In order, and before anything that this
-  // thread loads from the card afterwards. Never partly refused: `refused` wrote nothing.
+  // thread loads from the card afterwards. Never partly refused: with `refused` no word was written.
   virtual Access clear(size_t place, uint32_t mask) = 0;
 
   const std::vector<ClearableWords>& places() const { return places_; }

@@ -1,9 +1,9 @@
 // Every Tenstorrent function on this machine's PCI buses, with a driver or without, and what the kernel reports
-// about it: sysfs, /proc, /dev. Nothing here opens a card. Of config space only what libpci takes from sysfs
+// about it: sysfs, /proc, /dev. No card is opened. Of config space only what libpci takes from sysfs
 // is used; a function without a driver is listed and never read. A driver's attribute (clock, serial,
 // firmware) costs the driver one read of the chip, as any monitor's look does (tt-kmd enumerate.c).
 //
-// Works for any user. What this user may not read, or the driver does not report, is left empty and named in
+// Works for any user. What this user may not read, or the driver does not report, is left empty and listed in
 // `hidden`.
 #pragma once
 #include <cstdint>
@@ -55,8 +55,8 @@ struct PciFunction {
   std::vector<Opener> openers;  // by pid
   int umd_owner_pid = 0;        // has started the device through UMD; 0: no process
 
-  std::vector<std::string> remarks;  // for people, a sentence part each
-  std::vector<std::string> hidden;   // what could not be seen and why, likewise
+  std::vector<std::string> remarks;  // for users, a sentence part each
+  std::vector<std::string> hidden;   // what could not be read and why, likewise
 };
 
 // One sentence: what could not be examined, and why.

@@ -24,7 +24,7 @@ std::string_view to_string(MarkerType type);  // the words of the device CSV
 
 enum MarkerFlags : uint8_t {
   kGuaranteed = 1,  // from one of the four slots, which are not in time order
-  kDuplicate = 2,   // already seen in the previous frame of the same launch
+  kDuplicate = 2,   // already in the previous frame of the same launch
   kStale = 4,       // left over from an earlier launch: not an event of this one
   kRepaired = 8,    // 2^32 was added to the time
   kQuickPush = 16,  // the zone the firmware itself records around a quick push (known by its place)
@@ -65,7 +65,7 @@ struct Anomalies {
   void add(const Anomalies& other);
 };
 
-// Output of decode(), reused from call to call. Grows to the largest span seen, is never shrunk.
+// Output of decode(), reused from call to call. Grows to the largest span, is never shrunk.
 class Batch {
  public:
   std::span<const Frame> frames() const { return {frames_.get(), frame_count_}; }
@@ -101,10 +101,10 @@ class LaneDecoder {
  public:
   explicit LaneDecoder(const Lane& lane, DecodePath path = fastest_path()) : lane_(lane), path_(path) {}
 
-  // Appends to `out`. `words` should hold whole frames; a cut frame at either end is counted, not guessed.
+  // Appends to `out`. `words` should hold whole frames; a cut frame at either end is counted and not decoded.
   void decode(std::span<const uint32_t> words, Batch& out);
 
-  // The words of an L1 buffer that was not pushed yet: one frame, whose identity need not be stamped.
+  // The words of an L1 buffer that was not pushed yet: one frame, whose identity may not be stamped yet.
   void decode_buffer(std::span<const uint32_t> words, Batch& out);
 
   // Start over from the digest that a span has of the frame before it.

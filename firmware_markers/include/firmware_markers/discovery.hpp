@@ -24,7 +24,7 @@ struct L1Image {
   std::span<const uint32_t> words;
 };
 
-// `known_as` of a core whose profiler the host has not set up: switched off, or not yet.
+// `known_as` for a core whose profiler the host has not set up: switched off, or not yet.
 inline constexpr std::string_view kProfilerOff = "profiler not set up";
 
 struct Discovery {
@@ -52,20 +52,20 @@ Discovery discover(const L1Image& image, const Placement& placement, CoreKind ki
                    const Layout* only = nullptr);
 
 // How the firmware was built, from one core's vector and its buffers (RISC by RISC, kBufferWords each; may be
-// empty). Normal when nothing speaks for another mode.
+// empty). Normal unless they show another mode.
 device::Mode mode_of(const ControlVector& vector, std::span<const uint32_t> buffers);
 // Likewise from BRISC's first words alone: of its buffer while it records, or of a frame that has landed in its log.
 bool looks_accumulated(std::span<const uint32_t> words);
 
-// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. Can only
-// be seen once a run was recorded.
+// Until early 2025 the id word's low half counts the runs, and the launch's id is in the high half. This
+// shows only once a run was recorded.
 bool has_narrow_ids(const ControlVector& vector, std::span<const uint32_t> buffers);
 
 // L1 holds words of RISC `risc` that no push has taken to its log: a replay's last frame, what accumulates,
 // or everything where no log was given to the core. `buffer`: the RISC's; read while no run is in flight.
 bool l1_holds_more(const ControlVector& vector, uint32_t risc, device::Mode mode,
                    std::span<const uint32_t> buffer);
-// How many of them there are. After a reset the index shows nothing; a firmware that ends its push late (G2)
+// The number of words in the buffer. After a reset the index shows nothing; a firmware that ends its push late (G2)
 // has left the end in front of the frame's own words.
 uint32_t l1_words(const ControlVector& vector, uint32_t risc, const device::Format& format,
                   std::span<const uint32_t> buffer);

@@ -6,8 +6,8 @@
 //   word 4..11 four guaranteed markers: FW start, FW end, KERNEL start, KERNEL end
 //   word 12..  custom markers and their payload, possibly one padding marker
 //
-// A frame carries no length: it ends where the next one begins or where the log ends. These functions say
-// where frames begin and end, examine nothing outside `words`, and neither allocate nor throw.
+// A frame has no length field: it ends where the next one begins or where the log ends. These functions find
+// where frames begin and end, read no word outside `words`, and neither allocate nor throw.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -124,9 +124,9 @@ constexpr bool looks_rolled_over(uint64_t time, uint64_t earlier) {
 constexpr uint64_t repaired(uint64_t time) {
   return (time + (uint64_t{1} << 32)) & kClockMask;
 }
-// Nothing known precedes a lane's first marker, or what does lies a roll-over or more back: then what follows
-// shows it. `later` is the next time of the same processor; a gap of one roll-over and next to nothing is
-// none.
+// For a lane's first marker, or one behind a gap of a roll-over or more: whether the marker that follows shows that
+// `time` had rolled over. `later` is the next time of the same processor; `time` had rolled over if `later` is one
+// roll-over and less than kNextToNothing behind it.
 constexpr bool rolled_over_before(uint64_t time, uint64_t later) {
   constexpr int64_t kRollOver = int64_t{1} << 32, kNextToNothing = int64_t{1} << 24;
   const int64_t gap = clock_difference(later, time);
@@ -139,10 +139,10 @@ uint64_t start_time(std::span<const uint32_t> frame);
 // Likewise of its first custom marker, which there must be.
 uint64_t first_custom_time(std::span<const uint32_t> frame);
 
-// What must be known of a lane's past to judge its next frame. Every span carries one
-// (shm::SpanEntry::digest), so that a reader that starts there decodes what one that read everything decodes.
-// It crosses processes and files: the layout is part of their format (docs/format-versions.md). All zeros:
-// nothing is known.
+// The part of a lane's past that is needed to verify its next frame. Every span carries one
+// (shm::SpanEntry::digest), so a reader that starts there decodes the same as a reader of all spans.
+// Digests cross processes and files: the layout is part of their format (docs/format-versions.md). All zeros:
+// the past is unknown.
 struct FrameDigest {
   uint32_t guaranteed[8] = {};  // words 4..11 of the previous frame
   uint64_t last_time = 0;       // latest repaired time in the lane so far
@@ -162,7 +162,7 @@ struct Walk {
   size_t whole_words = 0;  // words covered by frames that verified, from words[0]
   size_t frames = 0;
   size_t markers = 0;  // set slots and packets of frames that took part; repeats of quick push included
-  bool held = false;   // the judge did not want the next frame yet
+  bool held = false;   // judge.take() returned false for the next frame
   bool clean = false;  // the frames cover all of `words` exactly
 };
 
@@ -176,9 +176,9 @@ struct Ceiling {
 // Verifies frames from words[0] on and stops at the first that does not hold: syntax, identity, and time.
 // Every time a frame adds must be later than digest.last_time (when known), which distinguishes a frame that
 // has not landed yet from the older bytes it will replace. A frame whose FW start slot is unset has no time
-// of its own (a RISC that sat the launch out): judge.sat_out_ok(host_id) then decides. `cut`: the log goes on
+// of its own (a RISC that sat the launch out): judge.sat_out_ok(host_id) then verifies it. `cut`: the log continues
 // behind `words`, so the last frame is only whole when another begins behind it. Leaves in `digest` what must
-// be known before the first word that did not verify.
+// be known in front of the first word that did not verify.
 //
 // Judge: bool sat_out_ok(uint32_t host_id);
 //        bool take(const VerifiedFrame& frame);   // each verified frame, in order; false stops in front of

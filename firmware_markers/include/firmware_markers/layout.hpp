@@ -11,13 +11,13 @@
 namespace ttc::markers {
 
 struct Layout {
-  std::string_view name;  // "G1-16", "G1", "G2", "G3", "G4": what people type and read
+  std::string_view name;  // "G1-16", "G1", "G2", "G3", "G4": as options and reports name it
   device::Format format;
 };
 
 std::span<const Layout> layouts();
 
-// Of names people type.
+// For names in options.
 bool same_ignoring_case(std::string_view a, std::string_view b);
 
 // Null when no such generation is known. `name` is matched without case.
@@ -45,7 +45,7 @@ struct CorePlace {
   uint32_t riscs;              // with a buffer of their own
 };
 
-// Where the profiler lives on an architecture, independent of the generation.
+// Where the profiler is on an architecture, independent of the generation.
 // Source: bh_hal.cpp@0316c7ec and sibling.
 struct Placement {
   std::string_view arch;        // "wormhole_b0", "blackhole"
@@ -56,8 +56,8 @@ struct Placement {
 };
 const Placement* placement_for(std::string_view arch);
 
-// Versions of the mailbox struct around the profiler, by where the control vector lies behind the mailbox's
-// base. Discovery does not need them; people and the emulated firmware name them.
+// Versions of the mailbox struct around the profiler, by the offset of the control vector from the mailbox's
+// base. Discovery does not need them; options and the emulated firmware name them.
 // Source: tt-metal dev_msgs.h of each period.
 struct Mailbox {
   std::string_view name;     // "M1" .. "M4"

@@ -1,4 +1,4 @@
-// What one log holds and lacks, judged when nothing is being pushed any more: words in, parts and gaps out. Pure.
+// What one log holds and lacks once no frame is being pushed any more: words in, parts and gaps out. Pure.
 //
 // One quantity is carried forward, FrameDigest::last_time: every marker of the lane up to it is in a part or inside a gap. It
 // has two ways forward: a frame that verifies and directly follows the one before it, or a gap. What does not verify is
@@ -9,7 +9,7 @@
 //       frames of earlier epochs show through (tt-metal kernel_profiler.hpp of 2025, do_noc).
 //   A head that another RISC's last packet has overwritten, with an id that no launch has  likewise: a packet of 6 words at the
 //       end of a buffer reaches the host id of the next.
-//   DROPPED  a gap without end, from the last frame on before which nothing can have been dropped: firmware goes on pushing
+//   DROPPED  a gap without end, from the last frame in front of which no drop is possible: firmware continues to push
 //       shorter frames after the first one that lacks markers.
 #pragma once
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace ttc::markers {
 
-// Ids of the launches whose BRISC frames were seen, since every RISC's frame of a launch carries the id of BRISC's.
+// Ids of the launches whose BRISC frames were found, since every RISC's frame of a launch carries the id of BRISC's.
 struct KnownLaunches {
   std::set<uint32_t> ids;
   bool complete = true;  // BRISC's log lacks none of the epoch
@@ -41,7 +41,7 @@ struct LogPart {
 };
 struct LogGap {
   uint64_t from = 0;           // markers of later times may be missing
-  std::optional<uint64_t> to;  // and of earlier times than this; none: nothing follows
+  std::optional<uint64_t> to;  // and of earlier times than this; none: no marker follows
   uint32_t words = 0;          // that were skipped; 0: DROPPED
 };
 struct LogAccount {

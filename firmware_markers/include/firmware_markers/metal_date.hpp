@@ -2,8 +2,8 @@
 //
 // Payloads carry numbers (kinds of NoC events, counters, dispatch commands) whose meaning changed with
 // tt-metal and is not on the card. Tables of these numbers are therefore rows with a first month, and
-// the month comes from the user or, failing that, from the layout generation. A number that the row does not
-// know stays a number.
+// the month comes from the user or, failing that, from the layout generation. A number that the row lacks
+// stays a number.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ constexpr bool operator<=(MetalDate a, MetalDate b) {
   return a.months() <= b.months();
 }
 
-// "2026-04", nothing else.
+// Accepts the form "2026-04" only.
 std::optional<MetalDate> parse_metal_date(std::string_view text);
 
 // The last month in which tt-metal wrote this layout generation, or for the newest one the last that was

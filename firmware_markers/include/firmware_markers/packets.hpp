@@ -2,8 +2,8 @@
 // (tt-metal kernel_profiler.hpp). The general walk over a frame, for all places where its speed does not
 // matter; decoder.cpp and the verification in frame.cpp have their own.
 //
-// Nothing outside `words` is read, and every packet is in them whole. What a word means in its frame
-// (stale, rolled over, the damaged sentinel of the next frame) is not judged here.
+// No word outside `words` is read, and every packet is in them whole. What a word means in its frame
+// (stale, rolled over, the damaged sentinel of the next frame) is not examined here.
 #pragma once
 #include <cstddef>
 #include <cstdint>

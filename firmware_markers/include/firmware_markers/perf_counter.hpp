@@ -5,7 +5,7 @@
 //   Jun 2026   TS_DATA_16B  first [63:32] reference cycles  [31:0] count; second [7:0] type
 //
 // Utilisation is count / reference cycles. The form of the packet distinguishes the last one from the others; between
-// the first two only the date decides. The names of April 2026 are those of June too.
+// the first two only the date does. The names of April 2026 are those of June too.
 //
 // Source: tt-metal tt_metal/tools/profiler/perf_counters.hpp@4f7d16b8 (PR #33109), PR #41021, @00d3c16b (PR
 // #46669).

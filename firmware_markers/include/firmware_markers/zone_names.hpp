@@ -5,8 +5,8 @@
 //   note line = anything '#pragma message: s'      (the closing quote is the last character)
 //
 // Two strings may share a hash. All are kept; a hash with more than one is ambiguous (ambiguous()). Which one a
-// marker means is decided by the processor that recorded it, where the names show it: BRISC-FW is never
-// TRISC_0's. Where they do not, the first one seen counts and the choice is called undecided.
+// marker means follows from the processor that recorded it, where the names show it: BRISC-FW is never
+// TRISC_0's. Where they do not, the first string wins and the choice is reported as undecided.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -44,7 +44,7 @@ class ZoneNames {
  public:
   // True when the note was new. Malformed notes are counted and refused.
   bool add_zone_string(std::string_view zone_string);
-  // First source seen for the hash, or null.
+  // First source added for the hash, or null.
   const ZoneSource* find(uint16_t hash) const;
   bool ambiguous(uint16_t hash) const;
 

@@ -2,7 +2,7 @@
 // header of 64 bytes and a body. All integers are little-endian; all offsets count from the chunk's start.
 //
 //   kind               n  body                                               where          written by
-//   padding            0  nothing: fills what is left at the ring's end      ring           RingWriter
+//   padding            0  unused: fills the rest of the ring in front of its end      ring           RingWriter
 //   device_words       1  span table (span_count SpanEntry), then the words  ring, file     Publisher
 //                         of the spans, copied verbatim from the card
 //   session            2  JSON text: what was collected, where and how       standing, file SegmentWriter
@@ -20,16 +20,16 @@
 //                         of a row (--rotate) was begun
 //   host_events       10  what a process of the workload reported            ring, file     HostPublisher
 //                         (ttcollect/host_events.hpp)
-//   host_names        11  what names stand for in those reports (likewise)   standing, file HostPublisher
+//   host_names        11  definitions of the names in those reports (likewise)   standing, file HostPublisher
 //
-// A reader skips a kind that it does not know by its length, and ignores bytes behind the part of a body that
-// it knows, flag bits that it does not know and reserved fields; docs/format-versions.md has the whole rule.
+// A reader must skip unknown kinds by their length, and must ignore bytes behind the part of a body that
+// it supports, unknown flag bits and reserved fields; docs/format-versions.md has all rules.
 //
-// Trust: a chunk is foreign bytes until check_chunk() found nothing. It must be copied first: a writer may
+// Trust: a chunk is untrusted until check_chunk() returned an empty string. It must be copied first: a writer may
 // change shared memory at any time, so a check of the shared bytes themselves proves nothing.
 //
 // Order: the writer numbers the chunks of the ring from 0 by `sequence`, without gaps, and those of the
-// standing area apart from them (flag kStanding). A jump of `sequence` is what a reader missed.
+// standing area apart from them (flag kStanding). A jump of `sequence` shows how many chunks a reader missed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ enum class ChunkKind : uint16_t {
   host_names = 11,
 };
 
-// What the collector noticed on the way to these words, or the origin of the chunk.
+// What the collector detected while it read these words, or the origin of the chunk.
 enum ChunkFlags : uint32_t {
   kRetried = 1,    // a frame had not landed at first and was read again
   kRecovered = 2,  // read after a host reset, from behind the new end of the log
@@ -74,7 +74,7 @@ struct ChunkHeader {
   uint8_t core_y = 0;
   uint8_t generation = 0;  // layout of the words: 1 to 4 = G1 to G4, 16 = G1-16
   uint8_t span_count = 0;
-  uint32_t epoch = 0;  // host resets of this core seen so far
+  uint32_t epoch = 0;  // host resets of this core detected so far
   uint16_t flat_id = 0;
   uint16_t reserved1 = 0;
   uint64_t read_time_ns = 0;  // CLOCK_MONOTONIC_RAW when the control words were read
@@ -94,7 +94,7 @@ static_assert(offsetof(ChunkHeader, bytes) == 0 && offsetof(ChunkHeader, kind) =
               sizeof(ChunkHeader) == 64 && std::is_trivially_copyable_v<ChunkHeader> &&
               std::is_standard_layout_v<ChunkHeader>);
 
-// Where the words were read. A reader passes over spans of a source that it does not know.
+// Where the words were read. A reader must skip spans of an unknown source.
 enum class SpanSource : uint8_t {
   dram_log = 0,   // the lane's log in the card's DRAM
   l1_buffer = 1,  // the RISC's buffer in L1: not pushed yet, a later push may bring the same words again
@@ -139,7 +139,7 @@ const char* to_string(LossPrecision precision);
 
 inline constexpr uint64_t kOpenEnd = ~uint64_t{0};
 
-// Markers of the lane whose time lies in (from_cycles, to_cycles) may be missing; no others. The size is
+// Markers of the lane whose time is in (from_cycles, to_cycles) may be missing; no others. The size is
 // fixed: the loss table is an array of these.
 struct LossRecord {
   uint64_t id = 0;  // of the interval
@@ -179,8 +179,8 @@ static_assert(offsetof(LossTotal, cause) == 0 && offsetof(LossTotal, precision) 
               sizeof(LossTotal) == 32 && std::is_trivially_copyable_v<LossTotal> &&
               std::is_standard_layout_v<LossTotal>);
 
-// What a card reported of itself at one time, and what collecting from it took then. A later version may be longer: a reader
-// takes the part that it knows.
+// What a card reported of itself at one time, and the load of collecting from it. A later version may be longer: a reader
+// must ignore the bytes that it does not support.
 struct TelemetryRecord {
   uint64_t host_ns = 0;  // CLOCK_MONOTONIC_RAW
   uint32_t known = 0;    // bit 0 AICLK, 1 power, 2 temperature, 3 link share, 4 log fill
@@ -199,13 +199,13 @@ static_assert(offsetof(TelemetryRecord, host_ns) == 0 && offsetof(TelemetryRecor
 
 // Checks everything a reader later relies on against `chunk.size_bytes()`: lengths, span table, span bounds,
 // alignment. Returns the first contradiction; empty when the chunk is sound. It does not check that values of
-// enumerations are known: the reader of a value decides what to do with one that it does not know.
+// enumerations are known: a reader must handle unknown values itself.
 std::string check_chunk(std::span<const uint64_t> chunk);
 
 inline const ChunkHeader& header_of(std::span<const uint64_t> chunk) {
   return *reinterpret_cast<const ChunkHeader*>(chunk.data());
 }
-// Only after check_chunk() found nothing.
+// Precondition: check_chunk() returned an empty string.
 std::span<const SpanEntry> spans_of(std::span<const uint64_t> chunk);
 std::span<const uint32_t> words_of(std::span<const uint64_t> chunk, const SpanEntry& span);
 std::span<const char> body_of(std::span<const uint64_t> chunk);

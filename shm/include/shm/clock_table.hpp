@@ -1,5 +1,5 @@
 // A small table in a segment that is replaced as a whole, some ten times a second, and read without a lock:
-// the clock models. It is words without meaning here; ttcollect/live_clock.hpp defines them.
+// the clock models. Its words have no meaning here; ttcollect/live_clock.hpp defines them.
 //
 //   0              ClockTableControl
 //   128            slot 0: kClockSlotWords words, the first one of them the length in words
@@ -15,10 +15,10 @@
 // Memory order. The writer raises `intent` to v (relaxed store W1), then stores the words of version v with
 // release (W2), then `version` (release, P). A reader takes v from `version` (acquire, Q), copies slot v % 2
 // with acquire loads (R2), then loads `intent` (relaxed, R1). Only version v + 2 writes into that slot. If R2
-// saw any word of it, it synchronises with that W2, so R1 sees intent >= v + 2 and the copy is dropped; if R2
-// saw none the copy is whole. It is the same argument as the ring's (ring.hpp).
+// read any word of it, it synchronises with that W2, so R1 reads intent >= v + 2 and the copy is dropped; if R2
+// read none the copy is whole. It is the same argument as the ring's (ring.hpp).
 //
-// A writer that dies while it writes leaves `version` and its slot as they were.
+// A writer that exits while it writes leaves `version` and its slot as they were.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace ttc::shm {
 
 struct ClockTableControl {
   alignas(64) std::atomic<uint64_t> intent{0};
-  alignas(64) std::atomic<uint64_t> version{0};  // 0: nothing was published
+  alignas(64) std::atomic<uint64_t> version{0};  // 0: no table was published
 };
 static_assert(offsetof(ClockTableControl, intent) == 0 && offsetof(ClockTableControl, version) == 64 &&
               sizeof(ClockTableControl) == 128 && std::is_standard_layout_v<ClockTableControl>);
@@ -52,7 +52,7 @@ class ClockTableWriter {
   uint64_t version_ = 0;
 };
 
-// Copies the latest table. False when nothing was published yet, its length makes no sense, or the writer
+// Copies the latest table. Returns false if none was published, its length is invalid, or the writer
 // replaced the slot a hundred times in a row while this reader copied.
 bool read_clock_table(const ClockTableControl& control, const uint64_t* slots, std::vector<uint64_t>& words);
 

@@ -17,7 +17,7 @@
 // (relaxed), and raises `used` (release) behind the words of a new record; a reader loads `used` (acquire),
 // so every record below it was stored as a whole once. An interval goes into the table first and into the
 // ring then; a reader loads the ring's tail, then the table, then reads the ring up to that tail and beyond.
-// So what the table did not show yet, wholly or in part, follows in the ring. Only when the writer died
+// So an interval that the table lacked, or had in part, follows in the ring. Only when the writer exited
 // between the two may the words of two versions of one interval stay mixed. The fields of an interval only
 // grow, but for an open end that closes, so such a record still covers the interval's first version.
 #pragma once

@@ -23,14 +23,14 @@
 //         +--------------+  magic stored   +------------+   end()    +------------+
 //         |  being made  | --------------> |    live    | ---------> |   ended    |
 //         +--------------+                 +------------+            +------------+
-//                 | writer dies                  | writer dies             | a new writer of the same name,
+//                 | writer exits                 | writer exits            | a new writer of the same name,
 //                 v                              v                         | or `ttcollect clean`
 //         +--------------+                 +------------+                  v
 //         |  abandoned   |                 |  remains   |               removed
 //         +--------------+                 +------------+
 //                 |                              | a new writer of the same name renames the file to
 //                 v                              | <live name>.remains (one is kept, the latest), or removes
-//              removed                           v it where nothing was published
+//              removed                           v it where no chunk was published
 //                                        renamed remains
 //                                                | `ttcollect clean`, or /dev/shm has no room otherwise
 //                                                v
@@ -40,15 +40,15 @@
 //                the magic, and waits.
 //   live         magic is kMagic, state is live, lock held. The writer writes the words below "Writer's
 //                words" in the header, the counters, both tables, the ring, and the standing area above
-//                standing_tail. Nothing else changes any more. A reader follows.
+//                standing_tail. No other byte changes. A reader follows.
 //   ended        state is ended. No byte changes any more. A reader reads to the tail and is done.
-//   remains      magic is kMagic, state is live, no lock: the writer died. No byte changes any more. What was
-//                published is whole and is read as from an ended segment.
-//   abandoned    magic is not kMagic, no lock: the writer died early. There is nothing to read.
+//   remains      magic is kMagic, state is live, no lock: the writer did not end in order. No byte changes any more. What was
+//                published is complete and is read as from an ended segment.
+//   abandoned    magic is not kMagic, no lock: the writer exited before the segment was complete. Not readable.
 //
 // Users. A segment belongs to the user who collects, whose number is in the file's name, so that the remains of
-// one user do not block another. NAME alone means the living segment of that name, or else this user's; NAME.UID one user's.
-// A collector is refused where it can see that another user's collects under the same name.
+// one user do not block another. NAME alone addresses the live segment of that name, or else this user's; NAME.UID one user's.
+// A collector refuses to start if it finds another user's live collector under the same name.
 //
 // A segment that was removed or renamed stays mapped, and readable, in the readers that have it mapped.
 #pragma once
@@ -77,7 +77,7 @@ struct SegmentError : std::runtime_error {
 };
 
 inline constexpr uint64_t kMagic = 0x3130'7463'656c'6c74;  // little-endian text "tllect01"
-inline constexpr uint32_t kAbiMajor = 1;                   // a reader refuses any other
+inline constexpr uint32_t kAbiMajor = 1;                   // a reader must refuse any other
 inline constexpr uint32_t kAbiMinor =
     3;  // 1: the loss table; 2: RingControl::announced; 3: TelemetryRecord::link_share_ppm, log_fill_ppm
 
@@ -111,7 +111,7 @@ struct SegmentHeader {
   std::atomic<uint64_t> losses{0};                     // records in the loss table
   alignas(64) std::atomic<uint32_t> wake{0};           // futex; raised at most once a sweep
   std::atomic<SegmentState> state{SegmentState::live};
-  std::atomic<uint64_t> heartbeat_ns{0};  // CLOCK_MONOTONIC, of the last sweep
+  std::atomic<uint64_t> heartbeat_ns{0};  // CLOCK_MONOTONIC, time of the last sweep
 };
 static_assert(offsetof(SegmentHeader, magic) == 0 && offsetof(SegmentHeader, abi_major) == 8 &&
               offsetof(SegmentHeader, abi_minor) == 12 && offsetof(SegmentHeader, total_bytes) == 16 &&
@@ -130,11 +130,11 @@ static_assert(offsetof(SegmentHeader, magic) == 0 && offsetof(SegmentHeader, abi
               offsetof(SegmentHeader, heartbeat_ns) == 456 && sizeof(SegmentHeader) == 512 &&
               std::is_standard_layout_v<SegmentHeader> && std::atomic<SegmentState>::is_always_lock_free);
 
-// Counters in shared memory, so that a monitor costs the collector nothing. The writer stores them relaxed,
+// Counters in shared memory: a monitor reads them without any work for the collector. The writer stores them relaxed,
 // each on its own: two counters need not be of the same moment.
 //
 // A counter is found by its label. Its number here is the slot in which this build writes it, and is no part
-// of the ABI: a reader passes over labels that it does not know and reads 0 for one that the segment lacks.
+// of the ABI: a reader ignores unknown labels and reads 0 for one that the segment lacks.
 enum class Counter : uint32_t {
   sweeps,
   sweep_ns_p50,
@@ -159,23 +159,23 @@ enum class Counter : uint32_t {
   unparsable_words,
   card_gone_intervals,
   unreadable_intervals,
-  suspect_tiles,  // ever left alone because they gave all-ones or were slow
-  suspicions,     // times a tile was left alone
+  suspect_tiles,  // not polled for a while at least once, because they gave all-ones or were slow
+  suspicions,     // times a tile was not polled for a while
   slow_reads,
   all_ones_reads,
   disk_bytes,
   disk_lapped_bytes,
   wakes,
-  link_bytes_per_s,  // what the way to the card can carry: nominal where sysfs has it, else measured at attach
+  link_bytes_per_s,  // capacity of the link: nominal where sysfs has it, else measured at attach
   clock_samples,
   clock_steps,       // changes of frequency
   clock_violations,  // times the condition of bounds did not hold
-  clock_eras,        // resets of the counter, or a host that slept
+  clock_eras,        // resets of the counter, or suspends of the host
   clock_hz,
   clock_bound_ns,         // of the latest final segment
-  missed_poll_deadlines,  // at Tensix cores, so long after the one before that an epoch may have gone by
-                          // unseen
-  log_words,              // of a lane's log on the card, as far as its size is known by now
+  missed_poll_deadlines,  // polls of Tensix cores so late that an epoch may have begun and ended
+                          // unnoticed
+  log_words,              // of a lane's log on the card, 0 while its size is unknown
   recycles,               // times the collector set a core's indices to 0
   visibility_0_to_8_us,   // chunks by how long after its time their newest marker could be read: a histogram
   visibility_8_to_16_us,
@@ -233,7 +233,7 @@ class SegmentWriter {
   ~SegmentWriter();  // leaves the segment behind, state as set
 
   RingWriter& ring() { return *ring_; }
-  // Appends to the standing area: the chunk's header; nothing when it is full, and nothing was appended.
+  // Appends to the standing area and returns the chunk's header. Without a value if the area is full; it is then unchanged.
   std::optional<ChunkHeader> add_standing(ChunkKind kind, std::string_view text);
   // Puts an interval into the loss table, before the same goes into the ring. False: the table is full.
   bool report_loss(const LossRecord& record);
@@ -259,17 +259,17 @@ struct SegmentInfo {
   uint64_t session = 0;
   int64_t writer_pid = 0;
   uint64_t bytes = 0;
-  bool alive = false;   // a writer holds it now
-  bool ended = false;   // ended in order; otherwise, when not alive: crash remains
+  bool alive = false;   // a writer holds its lock
+  bool ended = false;   // ended in order; neither alive nor ended: crash remains
   std::string refused;  // why it cannot be attached, empty when it can
 };
 std::vector<SegmentInfo> list_segments();
 struct Removal {
   bool removed = false;
-  std::string why_not;  // a sentence; empty where there was nothing of that name, or it is alive
+  std::string why_not;  // a sentence; empty where there was no segment of that name, or a writer holds it
   explicit operator bool() const { return removed; }
 };
-// Removes what no living writer holds: a segment, or a link in the place of one. `address`: as in SegmentInfo.
+// Removes what no running writer holds: a segment, or a link in the place of one. `address`: as in SegmentInfo.
 Removal remove_segment(const std::string& address);
 
 }  // namespace ttc::shm

@@ -68,7 +68,7 @@ class Profiler {
     if constexpr (kTraceOnly) clean_slots();
   }
 
-  // GO was seen. Opens a clean set of guaranteed slots on every RISC.
+  // The firmware has received GO. Opens a clean set of guaranteed slots on every RISC.
   void open_launch() {
     if constexpr (!kTraceOnly) clean_slots();
   }
@@ -277,7 +277,7 @@ class Profiler {
   uint32_t control(uint32_t word) { return port_.load(port_.control_address() + 4 * word); }
   void set_control(uint32_t word, uint32_t value) { port_.store(port_.control_address() + 4 * word, value); }
   uint32_t buffer_of(uint32_t risc) const { return port_.buffer_address() + kBufferBytes * risc; }
-  // Whose buffer and log this RISC writes.
+  // The RISC whose buffer and log this RISC writes.
   uint32_t lane() const { return kTraceOnly ? 0 : risc_; }
   bool trisc() const { return riscs_ == kMaxRiscs && risc_ >= 2; }
   bool can_push() const {
@@ -408,7 +408,7 @@ class Profiler {
         return true;
       }
     } else if (control(F.run_counter) < 1) {
-      drop(r);  // and the index stays: the next frame lies over these words
+      drop(r);  // and the index stays: the next frame overwrites these words
       if (push) push_to_log(r, 0, kFirstCustomWord);
       return true;
     }
@@ -433,7 +433,7 @@ class Profiler {
       } else {
         drop(r);
       }
-      set_control(F.device_end + r, 0);  // each RISC starts over when it sees this
+      set_control(F.device_end + r, 0);  // each RISC starts over when it reads this
     }
     const uint64_t flush_start = clock();
     port_.wait_sent();

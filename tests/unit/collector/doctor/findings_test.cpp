@@ -548,7 +548,7 @@ TEST_F(DoctorFindings, somebody_else_on_tracys_port) {
   only("tracy-port-foreign", kSpoils, "tracy-capture -p 8087");
   m.listeners[1].pid = 0;
   m.listeners[1].name.clear();
-  only("tracy-port-foreign", kSpoils, "whether a Tracy client answers there cannot be seen");
+  only("tracy-port-foreign", kSpoils, "it is not visible whether a Tracy client answers there");
   m.processes.clear();  // without a client it concerns no process
   m.cards[0].function.openers.clear();
   EXPECT_TRUE(findings_of(m).empty());
