@@ -7,7 +7,7 @@
 // The log names both processors of an Ethernet core of Blackhole alike. Their firmware zones have ids of their own:
 // rows belong to the one whose firmware zone came last, and an end to the one that has it open.
 //
-// Times: cycles of the chip's own clock. Where sync_device_info.csv lies beside the log and the clock of its
+// Times: cycles of the chip's own clock. If sync_device_info.csv is beside the log and the clock of its
 // root is known, host times as well, without a bound: the file has none.
 #pragma once
 #include <deque>

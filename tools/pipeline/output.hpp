@@ -57,7 +57,7 @@ class Output {
   void finish();
   void commit();  // finish, and rename into place
 
-  // What must stand at the end for the file to be well formed. A growing file has it behind every flush, and
+  // The end that makes the file well formed. A growing file has it after every flush, and
   // the next one overwrites it; pipes and gzip streams have it only at the end.
   void close_with(std::string tail) { tail_ = std::move(tail); }
 

@@ -24,7 +24,7 @@ int report(int code, const std::string& sentence) {
   return program::say(kTtfleet, code, sentence);
 }
 
-// Why nothing answered, where the server has said so.
+// Why no agent answered, if the server reports it.
 std::string no_answer(const Bus& bus, const Identity& who) {
   const std::string complaint = bus.complaint();
   return "no agent of job " + who.job + " in cluster " + who.cluster + " answers" +

@@ -1,5 +1,5 @@
-// Captures of every rank, cut at one instant, and fetched piece by piece: the answer to a question is a piece, so that no more is
-// under way than this side has asked for.
+// Captures of every rank, cut at one instant, and fetched piece by piece: each piece answers one request, so that no more is in
+// flight than was requested.
 #include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -179,7 +179,7 @@ struct Cut {
   uint64_t last_ns = 0;  // CLOCK_MONOTONIC when the last one answered
 };
 
-// The command goes out at once. Beside it all ranks are asked for their state, so that those that do not answer to it are missed.
+// The command is sent at once. The states of all ranks are requested beside it, so that ranks that do not answer it are noticed.
 Cut cut_all(Bus& bus, const Options& o, const Identity& who, const Command& dump) {
   auto roll_call = std::async(std::launch::async, [&] { return ask_states(bus, o, who); });
   std::optional<size_t> there;

@@ -15,7 +15,7 @@ constexpr const char* kFooter =
     "Exit codes: 0 ok, 1 a rank did not answer or could not do it, 2 wrong usage, 3 no such ring or capture, "
     "or "
     "a spool\n"
-    "that cannot be used, 4 the bus cannot be reached or refuses, 5 output failed, 6 rows remain in the "
+    "that cannot be used, 4 the bus cannot be reached or refuses it, 5 output failed, 6 rows remain in the "
     "spool for "
     "the next\n"
     "agent, 8 anything else (memory, an error of the system).";

@@ -34,7 +34,7 @@ uint64_t amount_of(const CardSample& sample) {
 HealthState health_of(const CardSample* before, const CardSample& now, uint64_t last_loss_ns) {
   if (now.writer == Writer::ended) return {Health::stopped, "its collector ended"};
   if (now.writer == Writer::died)
-    return {Health::stopped, "its collector died; what it published can be read"};
+    return {Health::stopped, "its collector ended abnormally; what it published can be read"};
   if (last_loss_ns && now.at_ns - last_loss_ns < kLosingHoldNs) return {Health::losing, losses_of(now)};
   if (now.heartbeat_ns && now.at_ns > now.heartbeat_ns && now.at_ns - now.heartbeat_ns > kNoSweepNs) {
     char text[96];

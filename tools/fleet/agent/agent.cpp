@@ -144,10 +144,10 @@ class Agent {
     report_state();
   }
 
-  // The latest says it all, so that one that is not stored is not tried again. The sender's thread waits for its own.
+  // The latest state is complete, so a state that is not stored is not sent again. The sender's thread waits for its own answers.
   void report_state() { bus_.publish(rows_subject(o_.who, "state"), to_text(state())); }
 
-  // The dictionary is the reader's thread's own; states are asked for on others.
+  // The dictionary belongs to the reader's thread; states are requested on others.
   void note_op_names() {
     std::vector<std::string> lines = host_.codes().lines();
     const std::lock_guard lock(names_mutex_);

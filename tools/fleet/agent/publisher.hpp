@@ -1,4 +1,4 @@
-// Rows into batches, once a second, and their account: each row has a position, which goes on without a gap.
+// Rows into batches, once a second, and their account: each row has a position; positions are consecutive.
 #pragma once
 #include <algorithm>
 #include <cstdint>

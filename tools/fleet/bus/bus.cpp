@@ -198,13 +198,13 @@ void Bus::open() {
   if (status == NATS_OK) came();
   if (status != NATS_OK && !(options_.patient && status == NATS_NOT_YET_CONNECTED)) {
     std::string why = words_of(status);
-    // What a server that refuses this side's certificate looks like from here: it hangs up in the middle of the greeting.
+    // A server that refuses the client's certificate closes the connection in the middle of the greeting.
     const bool hung_up =
         why.find("Expected 'PONG', got ''") != std::string::npos || why.find("SSL_") != std::string::npos;
     if (hung_up && why.find("handshake") == std::string::npos)
       why += options_.certificate.empty()
-                 ? "; the server has hung up: does it want a certificate of this side (--cert, --key)?"
-                 : "; the server has hung up: is this side's certificate of an authority that it knows?";
+                 ? "; the server closed the connection: it may require a client certificate (--cert, --key)"
+                 : "; the server closed the connection: it may not accept the authority of the client certificate";
     if (!options_.patient) throw BusError("the bus " + options_.url + " cannot be reached: " + why);
     note(why);
     return;

@@ -24,7 +24,7 @@ struct BusOptions {
   std::string name;                         // of this connection, for the server's lists
   std::string credentials;                  // file of a user's JWT and seed
   std::string authority, certificate, key;  // PEM files of TLS
-  bool patient = false;                     // goes on while no server is there; else that is an error
+  bool patient = false;                     // retries while no server answers; else that is an error
 };
 
 struct Message {
@@ -62,7 +62,7 @@ class Bus {
   // Each message on a thread of the client. Messages that a handler is too slow for are dropped by the client, which complains.
   void subscribe(const std::string& subject, Handler handler);
   void publish(const std::string& subject, std::string_view data);  // may be lost; throws nothing
-  // The answer; nothing: none came in time, and complaint() may say why.
+  // The answer; none if none came in time: complaint() may hold the reason.
   std::optional<Message> request(const std::string& subject, std::string_view data, uint64_t timeout_ns);
   // All answers, each to `take`, until `timeout_ns` is over or `enough`, which is called now and then.
   void ask_all(const std::string& subject, std::string_view data, uint64_t timeout_ns,
@@ -84,7 +84,7 @@ class Bus {
   // Whether the stream still holds its first message: limits remove the oldest. Throws BusError.
   bool holds_its_beginning(const std::string& stream);
   // Reads what is stored under `subjects` from the beginning (or from `since_ns` of UTC) in its order, until nothing more is
-  // stored or `take` says false. Throws BusError, also when nothing comes for half a minute although there is more.
+  // stored or `take` returns false. Throws BusError, also when nothing comes for half a minute although there is more.
   void read_stream(const std::string& stream, const std::string& subjects, uint64_t since_ns,
                    const std::function<bool(const Message&)>& take);
 

@@ -128,7 +128,7 @@ class HeldSteps {
   uint64_t ops_ = 0, steps_ = 0;
 };
 
-// The chance that the largest of `values`, drawn from one normal distribution, lies so far from the others. None: fewer than three.
+// The chance that the largest of `values`, drawn from one normal distribution, lies so far from the others. None if there are fewer than three.
 std::optional<double> grubbs_p(const std::vector<double>& values);
 
 }  // namespace ttc::fleet

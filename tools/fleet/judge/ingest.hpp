@@ -25,7 +25,7 @@ class Account {
  public:
   static constexpr size_t kMostGaps = 4096;
 
-  // `from_middle`: what stands before the first rows that come is not missing: it is older than what is read.
+  // `from_middle`: positions before the first rows that come do not count as missing: they are older than what is read.
   explicit Account(bool from_middle = false) : from_middle_(from_middle) {}
 
   // What of [from, from + rows) is here for the first time: all of it or nothing, as batches are stored whole.

@@ -1,4 +1,4 @@
-// Where the debug delays' record lies in L1, found by what it must hold: with delays configured the record of each delayed core holds
+// Finds the debug delays' record in L1 by its required content: with delays configured, the record of each delayed core holds
 // exactly its masks, and that of every other core zeros. The addresses differ between builds of tt-metal and are not printed by any.
 #pragma once
 #include <array>

@@ -1,5 +1,5 @@
-// What an experiment's runs say. Pure: an experiment and its journal in, findings out. What is a finding, and what the numbers
-// mean, stands in docs/delays.md.
+// Evaluates an experiment's runs. Pure: an experiment and its journal in, findings out. docs/delays.md defines a finding and the
+// numbers.
 #pragma once
 #include <map>
 #include <optional>

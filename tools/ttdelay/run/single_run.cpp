@@ -129,7 +129,7 @@ std::string command_of(const Experiment& e, const PlannedRun& run, const Build& 
   if (!cache.empty()) variables["TT_METAL_CACHE"] = cache;
   std::string own = shell_line(variables, words);
   if (!line.empty()) own = line + (own.starts_with("env ") ? own.substr(3) : " " + own);
-  // In a quoted word the folder's name must stand outside of the quotes.
+  // In a quoted word the folder's name must be outside of the quotes, so that the shell expands it.
   for (size_t at = own.find("{run}"); at != std::string::npos; at = own.find("{run}", at))
     own.replace(at, 5, "'\"$RUN\"'");
   for (size_t at = own.find("''\"$RUN\""); at != std::string::npos; at = own.find("''\"$RUN\""))

@@ -130,7 +130,7 @@ TEST_F(Verdicts, a_baseline_with_masks_is_none) {
   run = {1, Arm::watcher_only, 0, 0};
   EXPECT_EQ(not_taken(experiment, run, facts), "");
   facts.others = {{2, 0}};
-  expect("although no delay was asked for");
+  expect("although no delay was configured");
 }
 
 TEST(DelayRun, a_step_reaches_to_the_next_one) {
