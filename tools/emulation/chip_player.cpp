@@ -105,7 +105,7 @@ void ChipPlayer::compile(const chip::Launched& l) {
   if (compiled_.insert(l.op->pattern).second) log_.compiled(zones_.of(l.op->pattern));
 }
 
-// What kernels and firmware record besides zones, where the options ask for it.
+// Adds what kernels and firmware record besides zones, if the options request it.
 void ChipPlayer::add_records(const chip::Launched& l, const chip::Step& from, CoreStep& step) const {
   constexpr uint8_t kMostEvents = 16;  // of a block
   step.seed = (l.number * 1031 + from.core) * 0x9e3779b97f4a7c15 + options_.seed;
@@ -364,7 +364,7 @@ void ChipPlayer::take_output(const chip::Launched& l) {
   if (hung_.empty()) checksum_ = (checksum_ ^ l.checksum) * 0x100000001b3;
 }
 
-// The host waits for the program, for ever or as long as TT_METAL_OPERATION_TIMEOUT_SECONDS allows.
+// The host waits for the program, without limit or as long as TT_METAL_OPERATION_TIMEOUT_SECONDS allows.
 void ChipPlayer::hang() {
   using Clock = std::chrono::steady_clock;
   if (world_.options().virtual_time) return;  // its clock would never move again

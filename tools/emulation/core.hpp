@@ -51,8 +51,8 @@ class CorePort {
   void trace_is(uint32_t trace_counter) { trace_counter_ = static_cast<uint16_t>(trace_counter); }
   // Trace-only mode writes a frame's slots over and over; what they hold when the frame is over is true.
   void frame_over();
-  // The buffers are about to be used again: what a reset of the host has kept from being pushed, no reader will
-  // see.
+  // The buffers are about to be reused: marks launches that a host reset kept from being pushed, because no
+  // reader can get them.
   void settle_unseen();
 
  private:
@@ -116,7 +116,7 @@ struct CoreStep {
   uint8_t sum = kNoSum;        // zone_end: the sum that the zone's time is added to
   uint8_t noc_events = 0;      // zone_begin: NoC transactions recorded in the zone
   bool perf_counters = false;  // fw_end of BRISC: counters are recorded before
-  uint64_t seed = 0;           // of what those say
+  uint64_t seed = 0;           // of their values
 };
 
 class EmulatedCore {
@@ -137,7 +137,7 @@ class EmulatedCore {
   // Pacing: programs of this core that observers have not fetched whole.
   virtual size_t unread_programs() = 0;
   virtual void forget_unread() = 0;
-  // At the end: what of the truth no reader can have seen.
+  // At the end: marks the part of the truth that no reader can have read.
   virtual void settle_unseen() = 0;
   const WorldCore& where() const { return where_; }
 

@@ -171,7 +171,7 @@ const std::vector<Row>& table() {
         kFor},
        of_card<FaultKind::no_window>},
       {"clock-stop",
-       "the clock stands still, and so does what runs on the card",
+       "the clock stops, and so do the programs on the card",
        {{"after", Form::duration, "200ms", "the first time, from the start of the card on"},
         {"for", Form::duration, "20ms", "how long"},
         {"times", Form::count, "1", "how often, at most 7"},

@@ -30,7 +30,7 @@ static_assert(sizeof(TruthRecord) == 40);
 
 class TruthLog {
  public:
-  // Empty path: counts only. The binary log lives at path + ".bin" until it is converted.
+  // Empty path: counts only. The binary log is at path + ".bin" until it is converted.
   explicit TruthLog(std::string csv_path);
   ~TruthLog();
 

@@ -45,7 +45,7 @@ struct WatcherSetup {
 
 struct WorkloadOptions {
   unsigned cores = 8;           // that run programs; 0: all
-  unsigned dispatch_cores = 0;  // further ones that run for ever and quick-push
+  unsigned dispatch_cores = 0;  // further ones that run without end and quick-push
   uint64_t programs = 1000;     // 0: until stopped
   double rate = 0;              // programs a second; 0: as fast as it goes
   unsigned zones_per_kernel = 4;
@@ -67,8 +67,8 @@ struct WorkloadOptions {
   bool recorded = true;                         // false: kernels were built without the profiler
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
-  uint64_t operation_timeout_ns = 0;  // the host gives a program up that takes so long; 0: it waits for ever
-  uint64_t no_observer_ns = 30'000'000'000;  // pacing gives up when no observer was attached for so long
+  uint64_t operation_timeout_ns = 0;  // the host aborts a program that takes so long; 0: it waits without limit
+  uint64_t no_observer_ns = 30'000'000'000;  // pacing stops waiting when no observer was attached for so long
 };
 
 class Workload {

@@ -332,7 +332,7 @@ bool World::host_may_reset() {
 
 // The host's write reaches the cores now, whatever they are doing.
 void World::strike_of_host() {
-  if (!long_enough_since_reset()) return;  // the next step asks again
+  if (!long_enough_since_reset()) return;  // the next step checks again
   ++host_strikes_;
   draw_next_reset();
   if (options_.faults.host_reset.words_per_step != 0) {

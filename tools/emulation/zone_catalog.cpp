@@ -59,7 +59,7 @@ ZoneCatalog::ZoneCatalog(unsigned kernel_zones, const CatalogOptions& options)
     own.sums[0] = zone("WAIT-IN", source.kernel, 91);
     own.sums[1] = zone("WAIT-OUT", source.kernel, 92);
   }
-  // Names that share a hash are a fault to ask for, not an accident of having many zones.
+  // Names share a hash only if that fault was requested, never by chance of having many zones.
   std::set<uint16_t> taken;
   for (const Zone* fixed : fixed_zones()) taken.insert(fixed->id);
   for (size_t p = 0; p < processors_.size(); ++p)

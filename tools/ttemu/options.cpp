@@ -85,7 +85,7 @@ void add_clock_options(CLI::App& app, Options& o) {
                  "the clock moves as under firmware that changes it: pll (steps of 6.25 MHz every 1 to 20 "
                  "ms), droop\n"
                  "(ramps of 10 us to 1 s), idle (stops of 1 us to 1 s), all; [:for=SECONDS,seed=N], for=60 "
-                 "unless said.\n"
+                 "by default.\n"
                  "With --truth FILE.csv the clock is written to FILE.clock.csv")
       ->excludes(steps);
   app.add_option("--clock-start", o.card.start_cycles,
@@ -105,7 +105,7 @@ void add_firmware_options(CLI::App& app, Options& o) {
       ->check(program::one_of({"G1-16", "G1", "G2", "G3", "G4"}, program::Letters::any_case))
       ->capture_default_str();
   app.add_option("--mailbox", o.mailbox,
-                 "where the profiler lies in L1: M0 to M4, default that of the generation's time; before M2\n"
+                 "address of the profiler in L1: M0 to M4, default that of the generation's time; before M2\n"
                  "of Jan 2026 there is no magic word")
       ->check(
           program::one_of({"M0", "M1-early", "M1", "M2-2025", "M2", "M3", "M4"}, program::Letters::any_case));
@@ -168,7 +168,7 @@ void add_workload_options(CLI::App& app, Options& o) {
         throw CLI::Success();
       });
   app.add_option("--cores", o.work.cores, "that run programs; 0: all (default: 8, with --workload all)");
-  app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run for ever and quick-push");
+  app.add_option("--dispatch-cores", o.work.dispatch_cores, "further cores that run without end and quick-push");
   app.add_option("--programs", o.work.programs, "0: until stopped")->capture_default_str();
   app.add_option("--rate", o.work.rate, "programs a second; 0: as fast as it goes")
       ->check(CLI::Range(0.0, 1e7));

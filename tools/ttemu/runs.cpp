@@ -102,7 +102,7 @@ int run_image(Options& o) {
   bool all_read = loader.wait_read(stop, o.work.no_observer_ns);
   while (all_read && ++epoch < image.epochs) {
     loader.reset();
-    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // seen, as between two programs of a workload
+    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // the reset was detected, as between two programs of a workload
     loader.load_epoch(epoch);
     all_read = loader.wait_read(stop, o.work.no_observer_ns);
   }
@@ -128,15 +128,15 @@ void run_earlier_session(const Options& o, card::EmulatedCard& card, const ZoneC
   Workload(earlier, zones, nowhere, work).run(stop);
 }
 
-// Throws program::UsageError where the card has fewer tiles than are asked for.
+// Throws program::UsageError if the card has fewer tiles than the options request.
 void check_tiles(const Options& o, const World& world) {
   if (const size_t asked = o.world.ethernet + o.world.idle_ethernet; asked > world.ethernet().size())
-    throw program::UsageError("--ethernet and --idle-ethernet ask for " + std::to_string(asked) +
+    throw program::UsageError("--ethernet and --idle-ethernet need " + std::to_string(asked) +
                               " tiles; this card has " + std::to_string(world.ethernet().size()));
   for (const auto& [option, asked] :
        {std::pair<const char*, size_t>{"--cores", o.work.cores}, {"--dispatch-cores", o.work.dispatch_cores}})
     if (asked > world.cores().size())
-      throw program::UsageError(std::string(option) + " asks for " + std::to_string(asked) +
+      throw program::UsageError(std::string(option) + " needs " + std::to_string(asked) +
                                 " cores; this card has " + std::to_string(world.cores().size()));
 }
 
@@ -352,7 +352,7 @@ int run_workload(Options& o) {
                         "device is unrecoverable"));
 }
 
-// The card that the file was written on, as far as it says.
+// Takes over the card that the file was written on, as far as the file describes it.
 void fit_card(Options& o, const ReplayPlan& plan) {
   const tools::DeviceLogHead& head = plan.head;
   if (!head.arch.empty() && !o.arch_given) {

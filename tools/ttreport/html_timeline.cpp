@@ -106,7 +106,7 @@ class Lanes {
     return key;
   }
   const std::map<LaneKey, std::vector<Shown>>& all() const { return lanes_; }
-  // The host's lanes stand in front of the chips, each chip's row of programs in front of its lanes.
+  // The host's lanes come before the chips, each chip's row of programs before its lanes.
   void behind(size_t host_lanes) { host_lanes_ = host_lanes; }
   size_t host_lanes() const { return host_lanes_; }
   size_t number_of(const LaneKey& key) const {

@@ -123,7 +123,7 @@ class OpsReport : public Report {
     const TextSink put = [](std::string_view part) { std::fwrite(part.data(), 1, part.size(), stdout); };
     OpsLook l = look();
     if (const size_t lines = terminal_lines(STDOUT_FILENO); lines && !rows_) {
-      // The prompt and what is said on stderr are on the terminal as well.
+      // The prompt and stderr share the terminal.
       for (const std::string& remark : report.remarks) count_line(remark);
       l.page = lines > said_lines_ + 1 ? lines - said_lines_ - 1 : 1;
       if (l.width == 0) l.width = 80;

@@ -53,7 +53,7 @@ void add_input_options(CLI::App& command, report::RunOptions& o) {
 }
 
 void add_arch_option(CLI::App& command, std::string& arch) {
-  command.add_option("--arch", arch, "wormhole, blackhole, bh20 or n1, where the input does not say")
+  command.add_option("--arch", arch, "wormhole, blackhole, bh20 or n1, if the input does not name it")
       ->take_last()
       ->check([](const std::string& name) {
         return report::architecture(name)

@@ -57,8 +57,8 @@ class SqlReport : public Report {
     try {
       Statement statement = database.prepare(query, &rest);
       if (rest.find_first_not_of(" \t\r\n;") != std::string::npos)
-        throw program::UsageError("one statement is answered, and behind it stands: " + rest);
-      if (statement.columns() == 0) throw program::UsageError("'" + query + "' is no question; SELECT ...");
+        throw program::UsageError("only one statement is allowed; after it there is: " + rest);
+      if (statement.columns() == 0) throw program::UsageError("'" + query + "' returns no rows; use SELECT ...");
       json_ ? print_json(statement) : csv_ ? print_csv(statement) : print_table(statement);
     } catch (const SqlError& e) {
       if (!e.wrong_statement) throw;
