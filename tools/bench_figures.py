@@ -4,7 +4,7 @@ A figure in a page is between two comments and is named by the program and by a 
 
     <!-- bench latency_bench: busy core.*median ([\\d.]+) us -->62<!-- end -->
 
-Of several runs the median of each number counts, place by place; where runs of a ratio differ, the least and the greatest stand behind it.
+Of several runs the median of each number counts, place by place; where runs of a ratio differ, the least and the greatest stand after it.
 """
 import os
 import re
@@ -63,7 +63,7 @@ def page_of_figures(run):
     machine = run["machine"]
     text = ["# Figures", "",
             "Made by `tools/bench --figures`: what each program printed, the median of each number; behind a ratio the least and the greatest of its runs.",
-            "[README](README.md) says what the programs do and what is aimed at.", "",
+            "[README](README.md) describes the programs and their targets.", "",
             f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, commit {run['commit'][:12] or 'unknown'}"
             f"{' with changes' if run['commit'].endswith('+changes') else ''}; runs of each program, in turns: {run['runs']}; load when they began: "
             f"{run.get('load', 'not known')}.",

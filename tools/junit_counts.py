@@ -38,7 +38,7 @@ def shard_counts(text):
 
 
 def end_of(lines):
-    """The lines that say why a test failed: a sanitizer's first report, or else the last ones."""
+    """The lines with the reason why a test failed: a sanitizer's first report, or else the last ones."""
     for i, line in enumerate(lines):
         if SANITIZER.search(line):
             return lines[i:i + LINES_OF_A_FAILURE]

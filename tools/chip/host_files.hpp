@@ -13,7 +13,7 @@
 
 namespace ttc::chip {
 
-// How tt-metal of a year says it, and what a model says besides its ops.
+// The form of tt-metal's messages in a year, and what a model marks besides its ops.
 struct HostStyle {
   unsigned year =
       2026;  // before 2026 no message says whether the program was cached, and no session has a name

@@ -98,7 +98,7 @@ class Machine {
     t.moment = moment;
     t.moment_at = t.now;
   }
-  // Of the RISC as it stands: what it did since its last moment was its own work.
+  // A moment of the RISC now: the time since its last moment was its own work.
   uint32_t here(Thread& t) {
     if (t.moment_at != t.now) set_moment(t, add(t, t.now, t.moment, Why::work));
     return t.moment;

@@ -50,7 +50,7 @@ struct Watched {
 };
 
 struct Shape {
-  std::vector<Place> cores;  // NOC0 places; row by row of the grid the programs see
+  std::vector<Place> cores;  // NOC0 places; row by row of the programs' grid
   unsigned columns = 8;      // of that grid
   unsigned channels = 12;    // of DRAM, as the profiler counts banks
   double channel_bytes_a_cycle = 24;
@@ -123,7 +123,7 @@ enum class Why : uint8_t { begin, go, work, channel, port, latency, buffer, sema
 std::string_view to_string(Why why);
 inline constexpr uint32_t kNoCause = std::numeric_limits<uint32_t>::max();
 inline constexpr uint16_t kNoCore = 0xffff;
-// A moment, and the one it follows from: what lies between the two is of kind `why`, on that core and RISC.
+// A moment, and the one it follows from: the time between the two is of kind `why`, on that core and RISC.
 struct Moment {
   Cycles at;
   uint32_t cause;
@@ -184,7 +184,7 @@ struct Timeline {
   Cycles end() const { return moments[last].at; }
 };
 
-// RISCs that wait for each other for ever; the text names the first that waits, and for what.
+// RISCs that wait for each other without end; the text names the first that waits, and for what.
 struct Deadlock : std::logic_error {
   Deadlock(const std::string& what, Timeline all_until)
       : std::logic_error(what), until(std::move(all_until)) {}

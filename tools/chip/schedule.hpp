@@ -22,7 +22,7 @@ struct Launched {
   uint64_t checksum = 0;
 };
 
-// The critical path of one program, from what held up its go message to the moment the dispatcher has seen it done.
+// The critical path of one program, from what held up its go message to the moment the dispatcher has read that it is done.
 struct ProgramPart {
   Cycles begin, end;
   uint16_t core;  // kNoCore: host or dispatcher

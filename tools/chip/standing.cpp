@@ -1,4 +1,4 @@
-// What is said of the RISCs of a program that never ends.
+// Describes the RISCs of a program that never ends.
 #include "tools/chip/machine_state.hpp"
 
 namespace ttc::chip {

@@ -1,5 +1,5 @@
 // A chip-like workload as a value: ops one after another, each with the pattern in which its cores work together, what its
-// blocks cost, and what the host says of it. Read from TOML; some are built in (`ttemu --workload help` prints them).
+// blocks cost, and the host's messages about it. Read from TOML; some are built in (`ttemu --workload help` prints them).
 #pragma once
 #include <cstdint>
 #include <stdexcept>

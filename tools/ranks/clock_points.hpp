@@ -1,4 +1,4 @@
-// How one host's clock lies against the common time of a job, as points with bounds, and what that says of the times between them. Pure.
+// One host's clock relative to the common time of a job: points with bounds, and the bounds of times between them. Pure.
 //
 // Hosts' CLOCK_MONOTONIC_RAW count crystals. Two of them differ by kDriftPpm at most, and within a minute their difference in frequency
 // moves by kWanderPpm at most to either side of some value. The first is a crystal's tolerance, twice; the second is generous for what

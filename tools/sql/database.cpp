@@ -11,7 +11,7 @@ namespace {
 constexpr int kWaitForOthersMs = 10'000;  // that hold the file's lock
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
 
-// SQLite refuses symbolic links. Those of descriptors lead to the file that this process has opened itself.
+// SQLite refuses symbolic links. Links of descriptors are safe: they lead to the file that this process has opened itself.
 int open_pending(const char* path, int flags, int mode) {
   if (std::string_view(path).starts_with(kDescriptors)) flags &= ~O_NOFOLLOW;
   return open(path, flags, mode);

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 constexpr size_t kMostKnocking = 256;
 constexpr seconds kMayKeepSilent{10};
 constexpr seconds kAnnounceEvery{3};
-constexpr size_t kMostSentences = 1000;  // that are remembered in order to be said once
+constexpr size_t kMostSentences = 1000;  // that are kept so that each is reported once
 
 struct Where {
   std::string host, port;

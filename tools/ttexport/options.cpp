@@ -79,7 +79,7 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
          "<host>_rank_<N>.ttc, as ttfleet dump leaves it: ranks as tracks, on one time line.\n"
          "Without --follow their devices come one after another, with it as their chunks come.\n"
          "profile_log_device.csv of the workload, for device-csv and the viewers' formats: chips that the "
-         "others\ndo not have, marked as such; times of one clock where sync_device_info.csv lies beside it")
+         "others\ndo not have, marked as such; times of one clock if sync_device_info.csv is beside it")
       ->required()
       ->expected(1)
       ->take_all();
@@ -87,7 +87,7 @@ void add_source_and_output(CLI::App& app, ExportOptions& o) {
   app.add_option("--output,-o", o.output, "file, complete or absent; - is standard output")
       ->capture_default_str();
   app.add_flag("--follow", o.follow,
-               "go on until the collector ends; the file grows in place and is valid whenever it is cut.\n"
+               "continue until the collector ends; the file grows in place and is valid whenever it is cut.\n"
                "SIGINT, SIGTERM and SIGHUP end it in order; without --follow they leave no output behind");
   app.add_flag(
       "--from-now", o.from_now,
@@ -176,7 +176,7 @@ void add_tracy_options(CLI::App& app, ExportOptions& o) {
       ->capture_default_str();
   app.add_option(
          "--tracy-66", o.of_66,
-         "tracy: whose servers say protocol 66. 0.11.0: stock Tracy's, and Tenstorrent's fork (until August "
+         "tracy: whose servers use protocol 66. 0.11.0: stock Tracy's, and Tenstorrent's fork (until August "
          "2025)\ntakes its form without harm; fork: device contexts for the fork, which stock 0.11.0 crashes "
          "on")
       ->check(program::one_of({"fork", "0.11.0"}))

@@ -2,8 +2,8 @@
 // built files has from before, and what does not fit into the processor's memory.
 //
 // Sizes are a model of ours: the sum of what each part adds to BRISC's text, so chosen that profiler and watcher together do not fit by
-// default, whichever helpers are kept out of line, as tt-metal's maintainers say of both architectures (tt-metal issue 37013). Which
-// reduced set fits is a matter of bytes on silicon: `brisc_text_bytes` says where the limit is here. No size was measured.
+// default, whichever helpers are kept out of line, as tt-metal's maintainers report of both architectures (tt-metal issue 37013). Which
+// reduced set fits is a matter of bytes on silicon: `brisc_text_bytes` is the limit here. No size was measured.
 #pragma once
 #include "tools/watcher/settings.hpp"
 
