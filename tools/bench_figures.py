@@ -62,7 +62,7 @@ def with_numbers(line, runs):
 def page_of_figures(run):
     machine = run["machine"]
     text = ["# Figures", "",
-            "Made by `tools/bench --figures`: what each program printed, the median of each number; behind a ratio the least and the greatest of its runs.",
+            "Made by `tools/bench --figures`: what each program printed, the median of each number; after a ratio the least and the greatest of its runs.",
             "[README](README.md) describes the programs and their targets.", "",
             f"{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, commit {run['commit'][:12] or 'unknown'}"
             f"{' with changes' if run['commit'].endswith('+changes') else ''}; runs of each program, in turns: {run['runs']}; load when they began: "
