@@ -181,7 +181,7 @@ def flight():
 
 
 def beside():
-    """Losses of a device CSV stand in a table of their own beside it, and it is the same CSV."""
+    """Losses of a device CSV are in a table of their own beside it, and it is the same CSV."""
     name, path = h.card_name(), h.work("lost.ttc")
     card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer",
                    "--fault", "unplug:after=300ms")
@@ -288,7 +288,7 @@ def row_of_files():
     h.check(not glob.glob(h.work("*.part")), "a part was left")
     rows = []
     for f in files:
-        h.check(len(info(f)["sessions"]) == 1, f"{f} does not know its device")
+        h.check(len(info(f)["sessions"]) == 1, f"{f} has no description of its device")
         rows += csv_of(f)[2:]
     h.check(sorted(rows) == sorted(csv_of("live:emu-" + name)[2:]), "the files together are not the run")
 
@@ -351,7 +351,7 @@ def slow_disk():
 
 
 def file_limit():
-    """RLIMIT_FSIZE, which some quotas are, met in the middle of a run: an error of a write, not the end of the run."""
+    """RLIMIT_FSIZE, which some quotas are, reached in the middle of a run: an error of a write, not the end of the run."""
     import resource
     name, path = h.card_name(), h.work("limit.ttc")
     card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
@@ -359,13 +359,13 @@ def file_limit():
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 8192, "nothing is captured")
     size = os.path.getsize(path)
     resource.prlimit(collector.pid, resource.RLIMIT_FSIZE, (size + 4096, size + 4096))
-    wait_until(lambda: markers_of(name) > 40000, "the card stands still")
+    wait_until(lambda: markers_of(name) > 40000, "the card makes no progress")
     collector.terminate()
     out, err = done(collector, 6)
     card.kill()
     h.finish(card)
     h.check("File too large" in err, err)
-    h.check(missing_is_accounted(name, path, json.loads(out)["devices"][0]["output"]["lost"]) > 0, "no limit was met")
+    h.check(missing_is_accounted(name, path, json.loads(out)["devices"][0]["output"]["lost"]) > 0, "no limit was reached")
 
 
 def markers_of(name):
@@ -374,7 +374,7 @@ def markers_of(name):
 
 
 def removed():
-    """Removed underneath: a sentence names it, and the file is begun again with all that a reader must know."""
+    """Removed underneath: a sentence names it, and the file is begun again with all that a reader needs."""
     name, path = h.card_name(), h.work("gone.ttc")
     card = emulate(name, "--cores", 4, "--programs", 0, "--rate", 500, "--host-reads", "every:150", "--wait-observer")
     collector = collect(name, "-o", path, "--ring", "32MiB")

@@ -26,7 +26,7 @@ class Moment:
 
 
 class Transfer:
-    """Of one kernel's read, write or send: when it was asked for, and when it has passed its port."""
+    """Of one kernel's read, write or send: when it was requested, and when it has passed its port."""
 
     def __init__(self, lane, kind, asked, size, channel, latency):
         self.lane, self.kind, self.asked, self.size, self.channel, self.latency = lane, kind, asked, size, channel, latency
@@ -88,7 +88,7 @@ class Lane:
         raise Wrong(f"{self.key()}: {name} has no end")
 
     def wake(self, at, cause, what):
-        """It waited, and goes on at `at`."""
+        """It waited, and continues at `at`."""
         self.now = at
         self.ended.append(Moment(at, cause, self, what))
 

@@ -306,7 +306,7 @@ print("b,b.cc,1,1,1,%d,1,1,1,1" % (int(open(sys.argv[1]).read()) - 100))
 
 
 def lookup():
-    """Absent: skipped with the reason. There: run, and judged by what it counts and by how it ends."""
+    """Absent: skipped with the reason. There: run, and checked by what it counts and by how it ends."""
     directory = h.work("tools")
     os.mkdir(directory)
 

@@ -179,7 +179,7 @@ def zsh():
         found = shell.completed(line).strip()
         check(found == expected, f"{line!r} became {found!r}")
     shell.end()
-    for program, command, options in tables():    # each name stands in the function, for its command
+    for program, command, options in tables():    # each name is in the function, for its command
         with open(os.path.join(MADE, "completions", "_" + program)) as file:
             text = file.read()
         part = text if not command else re.search(rf"^      {command}\)\n(.*?);;", text, re.S | re.M)[1]

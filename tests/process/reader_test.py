@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Readers through the C ABI that are killed, stopped and lapped, and sources of other versions or of no sense: a status and a sentence each, and
-the collector goes on. Usage: reader_test.py CASE"""
+the collector continues. Usage: reader_test.py CASE"""
 import json
 import os
 import random
@@ -53,7 +53,7 @@ def reader(how, *sources):
 
 
 def answers(process):
-    """Of each source; the program must not have died."""
+    """Of each source; the program must not have crashed."""
     out, err = process.communicate(timeout=600)
     check(process.returncode == 0 and not err, f"the reader ended with {process.returncode}: {err}")
     return [answer for answer in map(json.loads, out.splitlines()) if "opened" in answer]

@@ -132,7 +132,7 @@ def refused():
 
 
 def limits():
-    """limits.conf grants less than --realtime asks for."""
+    """limits.conf grants less than --realtime needs."""
     name, card = emulator()
     for limit, value, scheduling, priority, nice in ((resource.RLIMIT_NICE, 27, "nice", None, -7),
                                                      (resource.RLIMIT_RTPRIO, 5, "fifo", 5, os.nice(0))):

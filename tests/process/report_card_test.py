@@ -3,7 +3,7 @@
 
 card   capture, its device log and the live segment give the same programs
 blackhole  two ERISCs on one core
-npe    what a stand-in for tt-npe prints, as its documentation has it, is in the table; what fails is said
+npe    what a model of tt-npe prints, as its documentation has it, is in the table; failures are reported
 remote  a capture of a chip with PCIe and the workload's log of one without
 """
 import json
@@ -66,7 +66,7 @@ def card():
         h.check(int(row["DEVICE KERNEL DURATION [ns]"]) == ((b - a) * 1000 + mhz // 2) // mhz, f"program {row['GLOBAL CALL COUNT']}")
     for command in (["ops"], ["kernels", "--top", "3"], ["kernels", "--by", "core"], ["heatmap", "--of", "wait"], ["steps"]):
         out, _ = report(*command, capture)
-        h.check(len(out.splitlines()) > 3, f"{command} says next to nothing: {out}")
+        h.check(len(out.splitlines()) > 3, f"{command} prints next to nothing: {out}")
     for picture, magic in (("h.png", b"\x89PNG"), ("h.svg", b"<?xml")):
         report("heatmap", capture, "-o", h.work(picture))
         with open(h.work(picture), "rb") as file:
@@ -122,8 +122,8 @@ def blackhole():
         h.check(len(file.readline().split(",")) == 2 + 6, "per-core gaps have columns of Ethernet cores")
 
 
-# tt-npe's npe_analyze_noc_trace_dir.py as its source and README have it: what it wants to find and what it prints. The figures are
-# made of the op's id, so that a test sees whose they are.
+# tt-npe's npe_analyze_noc_trace_dir.py as its source and README have it: its input and what it prints. The figures are
+# made of the op's id, so that a test can assign them to it.
 NPE = """#!/usr/bin/env python3
 import os, re, sys
 logs = sys.argv[1]

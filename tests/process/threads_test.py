@@ -59,7 +59,7 @@ def same_for_all(what, output, *command, of=lambda content: content, may_be_empt
 
 
 def rows_of_database(path):
-    """All that a database says, but for the moment of its making."""
+    """All rows of a database, but for the moment of its making."""
     import sqlite3
     with sqlite3.connect(path) as database:
         return [line for line in database.iterdump() if "made_at" not in line]
