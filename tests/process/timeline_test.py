@@ -256,7 +256,7 @@ def windows_were_blind():
         code, _, err = h.run("ttexport", "--from", ttc, "--format", "svg", "--window", window, "-o", h.work("wrong.svg"))
         h.check(code == 2 and words in err and not os.path.exists(h.work("wrong.svg")), f"--window {window}: {code} {err}")
     _, message = viewers.export(ttc, "svg", "--window", "10min,1us")
-    h.check("nothing lies in this window; the last marker before it is at" in message, f"an empty window prints: {message}")
+    h.check("no marker is in this window; the last marker before it is at" in message, f"an empty window prints: {message}")
 
 
 def heat_maps_mixed_units():

@@ -4,7 +4,8 @@
 //   X   a zone, in the order of starts; B, E where start and end came in different launches' words; programs of a
 //       chip and losses of a lane, in rows of their own
 //   host threads are threads of their processes above the chips: B, E, and i for messages; s, f from an op's zone to its
-//   first program; frames and locks are X of rows of their own. A reader that goes by names and arguments ends no zone whose E says more: what came late is an i.
+//   first program; frames and locks are X of rows of their own. A reader that goes by names and
+//   arguments ends no zone whose E has more: what came late is an i.
 //
 //   i   data, events, flaws     C  counters     M  names and order of lanes     s, f  from a program to its cores
 //

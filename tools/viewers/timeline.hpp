@@ -2,7 +2,7 @@
 // nanoseconds, paired zones, programs, counters and losses. A viewer's format is a TimelineWriter.
 //
 // Times are nanoseconds of CLOCK_MONOTONIC_RAW as the clock model gives them. A device without a clock model
-// has its cycles instead, at its nominal clock; which it is, device() says.
+// has its cycles instead, at its nominal clock; device() returns which.
 #pragma once
 #include <map>
 #include <memory>
@@ -52,7 +52,7 @@ inline bool has_payload(markers::MarkerType type) {
   return type == MarkerType::zone_total || type == MarkerType::ts_data || type == MarkerType::ts_data_16b;
 }
 
-// What a marker of a frame has beyond its label. Ask for markers in rising order.
+// What a marker of a frame has beyond its label. Markers must be requested in rising order.
 class MarkerExtras {
  public:
   explicit MarkerExtras(const TimelineFrame& f)
@@ -79,7 +79,7 @@ struct TimelineRow {
   uint32_t chip = 0;
   SpanKind kind = SpanKind::program;
   std::string name;                    // within its chip or core
-  const TimelineLane* lane = nullptr;  // the row stands beside it; null: above the cores of the chip
+  const TimelineLane* lane = nullptr;  // the row is beside it; null: above the cores of the chip
   uint32_t rank = 0;                   // among the rows of its lane or chip
 };
 struct TimelineSpan {
@@ -122,7 +122,7 @@ class TimelineWriter : public HostWriter {
   virtual void frame(const TimelineLane& lane, const TimelineFrame& frame) = 0;
   virtual void span(const TimelineRow& row, const TimelineSpan& span) = 0;
   virtual void value(const TimelineCounter& counter, uint64_t ns, double value) = 0;
-  // What people should see where it happened: epochs, the quality of the clock model.
+  // Notes at the place where they happened: epochs, the quality of the clock model.
   virtual void note(uint32_t chip, uint64_t ns, const std::string& text) = 0;
   virtual void end() = 0;
   virtual std::vector<std::string> remarks() const { return {}; }
@@ -141,7 +141,7 @@ class Timeline : public Format {
   void host(std::span<const uint64_t> chunk) override;
   // What the host side called programs, where another file than the source has it.
   OpNames& op_names() { return host_.names(); }
-  // A row of them stands below the programs of their card. Before the source is read.
+  // A row of them is below the programs of their card. To be called before the source is read.
   void add_records(std::vector<ProfilerRecord> records) { records_ = std::move(records); }
   // Nothing has come for a while: what waits for later events of its thread waits no longer.
   void quiet() { host_.release(*writer_, true); }

@@ -72,7 +72,7 @@ HostProcess process_of(const collect::HostEvent& event);
 
 class HostStream {
  public:
-  // `children`: names of zones whose parent's text is wanted, beyond those that tt-metal always exports.
+  // `children`: names of zones whose parent's text is exported, beyond those that tt-metal always exports.
   explicit HostStream(HostListener& to, const std::set<std::string>& children = {});
 
   // All chunks but those of the host's side are passed over.

@@ -31,7 +31,7 @@ struct InputAccount {
   uint64_t skipped_lines = 0;
   std::vector<std::string> remarks;     // sentences for people
   std::vector<shm::LossRecord> losses;  // `device` is the chip
-  uint64_t losses_beside = 0;           // intervals in the tables that stand beside device logs
+  uint64_t losses_beside = 0;           // intervals in the tables beside device logs
   // Zone markers without a partner: at either end of a lane's rows, beside a loss, and anywhere else, which
   // is damage.
   uint64_t cut_zones = 0, zones_beside_losses = 0, broken_zones = 0;
@@ -53,7 +53,7 @@ struct InputOptions {
   std::optional<double> for_seconds;  // of a live source; none: what it holds now
   std::optional<markers::MetalDate> metal_date;
   bool want_meta = false;                // Listener::meta
-  tools::Format* also = nullptr;         // hears the pipeline as well, where there is one
+  tools::Format* also = nullptr;         // receives the pipeline's events as well, if there is one
   std::function<void(double)> progress;  // share done, 0..1; not called for live sources
   unsigned threads = 1;       // from 2 on: decoding beside the listener, all but one unpack captures
   size_t budget = 64 << 20;   // bytes: a log out of order is sorted when a third of it holds the file
@@ -64,7 +64,7 @@ struct InputOptions {
 // True when the file begins like a device log, whatever its name.
 bool is_device_log(const std::string& path);
 
-// Reads everything; `zones` grows as names are met and may be read from within the listener.
+// Reads everything; `zones` grows with each new name and may be read from within the listener.
 // Throws InputError; a source that is damaged half way is delivered as far as it goes and accounted for.
 InputAccount read_device(const InputOptions& options, std::vector<Zone>& zones, Listener& listener);
 

@@ -258,7 +258,7 @@ void Counters::end(TableForm form) {
   for (auto& [id, chip] : chips_) {
     chip.has.resize(formulas_.size());
     chip.chosen.resize(formulas_.size());
-    std::string_view settled;  // the alternatives of a metric stand together
+    std::string_view settled;  // the alternatives of a metric are adjacent
     for (size_t m = 0; m < formulas_.size(); ++m) {
       if (settled == counter_metrics()[m].name || !holds(m, chip)) continue;
       settled = counter_metrics()[m].name;

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using Row = std::unordered_map<std::string, std::string>;
 
 // Columns in the order of tt-metal (tools/tracy/process_ops_logs.py@00761ba, and SUB DEVICE ID of August
-// 2026); the tensors stand where it says so.
+// 2026); the tensors come at the place kTensors.
 constexpr const char* kTensors = "INPUTS and OUTPUTS";
 constexpr const char* kColumns[] = {"OP CODE",
                                     "OP TYPE",

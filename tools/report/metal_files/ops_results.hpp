@@ -3,7 +3,7 @@
 // lists, dicts and booleans.
 //
 // Nothing aborts: a host op without device rows keeps empty cells, a device op that the host never named is
-// counted, and the summary says so.
+// counted, and the summary has the count.
 #pragma once
 #include <functional>
 #include <optional>

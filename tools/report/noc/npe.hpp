@@ -46,7 +46,7 @@ struct NpeFilled {
   size_t launches = 0;   // filled
   size_t ambiguous = 0;  // not filled, because several rows or launches have their name
 };
-// `run.table` with its columns of tt-npe filled; those that it lacks stand behind.
+// `run.table` with its columns of tt-npe filled; those that it lacks are added at the end.
 NpeFilled fill_npe(const Run& run, const std::vector<NpeRow>& rows);
 
 }  // namespace ttc::report

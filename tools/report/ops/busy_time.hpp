@@ -24,7 +24,7 @@ class BusyTime {
  private:
   struct Known {
     Busy busy;
-    double origin = -1;  // cycles: the first firmware end seen
+    double origin = -1;  // cycles: the first firmware end
   };
   struct Span {
     uint32_t device;

@@ -42,7 +42,7 @@ void each_of(const Records<Key>& rows, const Window& window, const Take& take) {
     if (window.signposts || !next.front().signpost) take(next.front());
 }
 
-// Where the first row is that `wanted` takes; else where the rows end.
+// The position of the first row that `wanted` takes; else the end of the rows.
 template <class Wanted>
 size_t first_place(const Records<Key>& rows, const Wanted& wanted) {
   size_t place = 0;
@@ -116,7 +116,7 @@ std::optional<Key> last_followed(const Records<Key>& rows, const Signposts& foun
   return found.before_ops;
 }
 
-// Without a wish: what lies behind the last signpost's name, or, where that is nothing, an earlier one's.
+// Without a wish: the rows after the last signpost's name, or after an earlier one's if there are none.
 Window window_of(const Records<Key>& rows, const OpRows& ops, const ReportOptions& o,
                  std::vector<std::string>& remarks) {
   if (o.ignore_signposts) return {0, rows.size()};

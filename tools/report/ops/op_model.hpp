@@ -1,4 +1,4 @@
-// What can be said of an op from its row alone: the figures of tt-perf-report (bytes, FLOPs, shares of the
+// Evaluates an op from its row alone: the figures of tt-perf-report (bytes, FLOPs, shares of the
 // card's peaks), and what bounds it.
 //
 // Peaks and formulas: tt-perf-report src/tt_perf_report/perf_report.py@00b7324 (HiFi3

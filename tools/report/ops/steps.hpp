@@ -16,7 +16,7 @@ struct StepOptions {
 struct Step {
   std::string name;
   size_t ops = 0;
-  size_t cache_hits = 0, cache_misses = 0;  // of the program cache, as far as the host says it
+  size_t cache_hits = 0, cache_misses = 0;  // of the program cache, as far as the host reports it
   Number wall_us;        // host clock between the signposts; for replays the device's, start to start
   double device_us = 0;  // busy, overlaps once; of several devices the busiest
   Number host_us;        // time of the ops' own host zones

@@ -166,7 +166,7 @@ void OpBuilder::close(Execution& execution) {
   }
   op.core_min = op.kernel_cores ? least : 0;
   const bool seen = op.kernel.has_begin() || op.firmware.has_begin() || op.cores > 0;
-  if (seen) done_(op, execution.cores);  // else only dispatch zones, or sums: no execution of it was seen
+  if (seen) done_(op, execution.cores);  // else only dispatch zones, or sums: there is no execution of it
 }
 
 void OpBuilder::put_aside_oldest() {

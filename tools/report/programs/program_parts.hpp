@@ -44,7 +44,7 @@ struct Execution {
   size_t bytes() const { return sizeof *this + cores.capacity() * sizeof(CoreTime); }
 };
 
-// The executions of a launch, the first seen first; never empty.
+// The executions of a launch in order of appearance; never empty.
 struct Program {
   std::vector<Execution> executions;
 

@@ -40,7 +40,7 @@ class ZonePairs : public Listener {
   explicit ZonePairs(size_t most = 1 << 16) : most_(most) {}
 
   void events(const LaneEvents& batch) override;
-  // A loss that is known by now. All of them must have come before damage() is asked for.
+  // A loss that is known by now. All of them must have come before damage() is called.
   void lost(const LostInterval& interval);
   void end();  // after the last batch
 

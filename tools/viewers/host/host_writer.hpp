@@ -26,7 +26,7 @@ struct HostPlot {
   uint32_t process = 0;
   std::string name;
 };
-// Where a zone stands in the source.
+// A zone's place in the source.
 struct HostSource {
   uint32_t number = 0;  // from 0, without gaps, over all processes
   std::string name, function, file;
@@ -53,7 +53,7 @@ struct HostRow {
   uint32_t process = 0;
   HostRowKind kind = HostRowKind::frames;
   std::string name;
-  const HostThread* thread = nullptr;  // of waits; the row stands beside it
+  const HostThread* thread = nullptr;  // of waits; the row is beside it
   uint32_t rank = 0;                   // among rows of one name
 };
 struct HostSpan {

@@ -10,7 +10,7 @@ using namespace perfetto;
 
 namespace {
 
-constexpr size_t kLongestHead = 32;    // what stands before a track event in its packet
+constexpr size_t kLongestHead = 32;    // the fields before a track event in its packet
 constexpr size_t kLongestEvent = 128;  // a track event without texts
 
 char* put_tag(char* at, unsigned field, unsigned wire) {
