@@ -183,7 +183,7 @@ def flight():
 def beside():
     """Losses of a device CSV are in a table of their own beside it, and it is the same CSV."""
     name, path = h.card_name(), h.work("lost.ttc")
-    card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 500, "--host-reads", "every:100", "--wait-observer",
+    card = emulate(name, "--cores", 2, "--programs", 0, "--rate", 500, "--zones-per-kernel", 30, "--host-reads", "every:100", "--wait-observer",
                    "--fault", "unplug:after=300ms")
     done(collect(name, "-o", path), 7)
     card.kill()
