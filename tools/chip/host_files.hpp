@@ -1,4 +1,4 @@
-// What the host's side of a run would have left through Tracy's csvexport: tracy_ops_data.csv (the messages of ops, with their JSON
+// Writes the files that Tracy's csvexport makes of a run's host side: tracy_ops_data.csv (the messages of ops, with their JSON
 // where an op is compiled and short where it is found in the cache) and tracy_ops_times.csv (their zones).
 // Source: tt-metal ttnn/api/tools/profiler/op_profiler.hpp, tools/tracy/process_ops_logs.py.
 #pragma once

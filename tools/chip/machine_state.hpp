@@ -1,4 +1,4 @@
-// What the simulation of a program holds of each RISC, core and resource while it runs.
+// The simulation's state of each RISC, core and resource while a program runs.
 #pragma once
 #include <array>
 #include <string>

@@ -1,4 +1,4 @@
-// What the emulated cores really emitted: a binary log of fixed records, one a marker, and its conversion to
+// The record of what the emulated cores emitted: a binary log of fixed records, one a marker, and its conversion to
 // the CSV that an exporter of everything would have written.
 #pragma once
 #include <cstdint>

@@ -35,7 +35,7 @@ class DeviceCsv : public Format {
   void end() override {}
   std::vector<std::string> remarks() const override { return remarks_; }
 
-  // What sets one era's table apart.
+  // The differences of one era's table.
   struct Era {
     unsigned columns;
     std::string_view further_columns;  // behind time

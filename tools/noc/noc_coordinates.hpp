@@ -37,7 +37,7 @@ class NocCoordinates {
   }
   Tile tile(NocXY addressed) const;
   NocXY physical(NocXY addressed, bool noc1) const;
-  // Whether the chip has such a place.
+  // True if the chip has such a place.
   bool on_chip(NocXY physical) const;
   // Channel of an Ethernet tile.
   std::optional<int> channel(NocXY addressed) const;

@@ -34,7 +34,7 @@ struct Session {
   uint32_t aiclk_mhz = 0;
   uint32_t max_compute_cores = 0;
   std::string layout;
-  // What the run was made with, by name; empty where the source does not record it.
+  // The environment of the run, by name; empty if the source does not record it.
   std::vector<std::pair<std::string, std::string>> environment;
   bool clock_model = true;  // false: its collector made none
   bool logged = false;      // from the workload's own device log, not from a collector
@@ -42,7 +42,7 @@ struct Session {
   std::string title() const { return chip_title(chip, rank, chip_of_rank); }
 };
 
-// What a marker means beyond its id, as tt-metal's own log has it. Most markers have none.
+// The meaning of a marker beyond its id, as in tt-metal's own log. Most markers have none.
 struct HostSemantics {
   uint32_t marker = 0;              // index into FrameEvents::markers
   std::optional<uint32_t> host_id;  // instead of the frame's
@@ -108,7 +108,7 @@ class Format {
   virtual void clock(uint32_t, const collect::ClockMap&) {}         // a chip's clock model has grown
   virtual void telemetry(uint32_t, const shm::TelemetryRecord&) {}  // a chip's telemetry
   virtual void host(std::span<const uint64_t>) {}  // a chunk of the workload's host side, which is of no chip
-  // What is written of a lane's frames depends on no other lane's frames; of other calls only begin() writes anything.
+  // True if the output of a lane's frames depends on no other lane's frames, and of the other calls only begin() writes.
   virtual bool lanes_are_apart() const { return false; }
   // Before names and clock models that frames so far refer to change: a format that has put frames off takes them now.
   virtual void catch_up() {}

@@ -41,7 +41,7 @@ class LogFrames {
   // Without it there are no host times.
   void clocks(Clocks clocks) { clocks_ = std::move(clocks); }
 
-  // What a pipeline that has finished does not have of these logs. Throws SourceError as play() does.
+  // Plays the chips of these logs that a finished pipeline lacks. Throws SourceError as play() does.
   void play_beside(const Pipeline& pipeline, bool host_times, const std::vector<std::string>& logs,
                    Format& format);
   // Throws SourceError when the file cannot be read or is no device log.

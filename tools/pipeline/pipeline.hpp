@@ -23,7 +23,7 @@
 
 namespace ttc::tools {
 
-// What is not empty restricts.
+// Empty sets match everything.
 struct Filter {
   std::set<std::pair<uint8_t, uint8_t>> cores;  // NOC0 physical
   std::set<uint8_t> riscs;
@@ -67,7 +67,7 @@ class Pipeline {
   bool note_words(std::span<const uint64_t> chunk);
   void complain(std::string complaint) { complaint_ = std::move(complaint); }
   std::string take_complaint() { return std::exchange(complaint_, {}); }
-  // What the other one counted of words, which had the same chunks of other kinds. It is not used any more.
+  // Adds the counts of words of another pipeline, which had the same chunks of other kinds. The other must not be used any more.
   void absorb(const Pipeline& other);
 
   // Limits the markers that push() delivers of words that waited for the time stage; deliver() continues where it stopped. Without a
@@ -76,7 +76,7 @@ class Pipeline {
   // False: nothing was there. `all`: also what no clock model covers, as no further chunk will come.
   bool deliver(Format& format, bool all);
 
-  // What the source reports about its beginning, before push(), and its end, before finish(); see LossView.
+  // Losses that the source reports at its beginning (call before push()) and its end (before finish()); see LossView.
   void lost_beginning() { losses_.lost_beginning(); }
   void broke_off() { losses_.broke_off(); }
 
@@ -113,7 +113,7 @@ class Pipeline {
     HostSemanticsStage semantics;
     std::bitset<0x10000> zone_ids;  // delivered
   };
-  // What is known of one collector's run on one device.
+  // State of one collector's run on one device.
   struct SessionState {
     explicit SessionState(std::optional<markers::MetalDate> date) { workloads.try_emplace(0, date); }
     SessionState(const SessionState&) = delete;

@@ -24,7 +24,7 @@ class Source {
   virtual Next next(std::vector<uint64_t>& chunk) = 0;
   // Of a source that is followed: how long next() waits before it returns idle, at least 1 ms.
   virtual void wait_at_most(unsigned) {}
-  // What was lost or cut on the way here, as sentences; empty when nothing.
+  // Losses and damage on the way here, as sentences; empty if there are none.
   virtual std::vector<std::string> complaints() const = 0;
   // Further remarks for the user; they concern no loss.
   virtual std::vector<std::string> remarks() const { return {}; }

@@ -9,7 +9,7 @@
 
 namespace ttc::tools {
 
-// What relates a rank's times to the common time.
+// Relates a rank's times to the common time.
 enum class ClockBasis : uint8_t {
   none,        // nothing: its times stay its host's own
   wall_clock,  // the hosts' wall clocks alone, as the collectors compared them: without a bound

@@ -37,7 +37,7 @@ class ReplayPlayer {
     bool entered = false;  // since the last reset
   };
 
-  // What happens on one core at one time; a core's steps follow one another.
+  // An event on one core at one time; a core's steps are in order.
   struct Step {
     enum Kind : uint8_t { open, push, finish } kind;
     uint64_t at;  // as ReplayLaunch::begin

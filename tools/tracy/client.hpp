@@ -27,7 +27,7 @@ struct Welcome {
   uint64_t unix_s = 0;
   std::string program, host;
 };
-// What is sent after Status::welcome.
+// Data sent after Status::welcome.
 std::string welcome_bytes(const Dialect& dialect, const Welcome& welcome);
 
 struct SourceLocation {

@@ -38,7 +38,7 @@ class Stream {
 
   const Dialect& dialect() const { return dialect_; }
 
-  // What follows is of this thread, until another is named.
+  // Items that follow are of this thread, until another is named.
   void thread(uint32_t id);
   void zone_begin(uint64_t ns, uint64_t source_location);
   void zone_end(uint64_t ns);

@@ -1,4 +1,4 @@
-// What ttexport does: a source through the pipeline into a format, or Tracy servers that are served.
+// The exports of ttexport: a source through the pipeline into a format, or Tracy servers that are served.
 #pragma once
 #include <csignal>
 #include <memory>

@@ -1,4 +1,4 @@
-// What ttfleet's subcommands do. Each gives the exit code and throws BusError.
+// The subcommands of ttfleet. Each returns the exit code and throws BusError.
 #pragma once
 #include <csignal>
 #include <functional>

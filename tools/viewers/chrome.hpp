@@ -44,7 +44,7 @@ class Chrome : public TimelineWriter {
 
  private:
   static constexpr uint64_t kMostChips = 256;  // a chip is a process of its number and 1
-  // What is the same in every event of a label.
+  // The text that is the same in every event of a label.
   struct Label {
     std::string name;  // ,"name":"...","cat":"...","loc":"..."
     std::string bare;  // the same without the name
@@ -72,7 +72,7 @@ class Chrome : public TimelineWriter {
   HostPids pids_{kMostChips};
   std::vector<uint64_t> process_pids_;               // by number
   std::vector<std::vector<std::string>> host_open_;  // as open_, by thread
-  // What the E of each zone repeats that was begun with a B: by lane, innermost last.
+  // The fields of a B that the E of its zone repeats: by lane, innermost last.
   std::vector<std::vector<std::string>> open_;
 };
 

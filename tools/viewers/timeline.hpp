@@ -1,4 +1,4 @@
-// What every viewer's format needs between the pipeline and its own bytes: lanes, names, host times in
+// The common part of viewers' formats, between the pipeline and their own bytes: lanes, names, host times in
 // nanoseconds, paired zones, programs, counters and losses. A viewer's format is a TimelineWriter.
 //
 // Times are nanoseconds of CLOCK_MONOTONIC_RAW as the clock model gives them. A device without a clock model
@@ -52,7 +52,7 @@ inline bool has_payload(markers::MarkerType type) {
   return type == MarkerType::zone_total || type == MarkerType::ts_data || type == MarkerType::ts_data_16b;
 }
 
-// What a marker of a frame has beyond its label. Markers must be requested in rising order.
+// The data of a frame's marker beyond its label. Markers must be requested in rising order.
 class MarkerExtras {
  public:
   explicit MarkerExtras(const TimelineFrame& f)
@@ -92,7 +92,7 @@ struct TimelineSpan {
   uint64_t from = 0;            // a HostZoneBegin::flow or EventText::flows that leads here; 0: none
 };
 
-// What another profiler recorded of a program (tools/other_profilers): cycles of the card's tiles.
+// Another profiler's record of a program (tools/other_profilers): cycles of the card's tiles.
 struct ProfilerRecord {
   std::string card;  // live name
   uint32_t number = 0;
@@ -139,7 +139,7 @@ class Timeline : public Format {
   void clock(uint32_t chip, const collect::ClockMap& map) override;
   void telemetry(uint32_t chip, const shm::TelemetryRecord& record) override;
   void host(std::span<const uint64_t> chunk) override;
-  // What the host side called programs, where another file than the source has it.
+  // Names of programs from the host side, if another file than the source has them.
   OpNames& op_names() { return host_.names(); }
   // A row of them is below the programs of their card. To be called before the source is read.
   void add_records(std::vector<ProfilerRecord> records) { records_ = std::move(records); }

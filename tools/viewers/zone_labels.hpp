@@ -1,4 +1,4 @@
-// What viewers call a marker: name, source, kind and colour, each distinct one numbered once.
+// The labels of markers in viewers: name, source, kind and colour, each distinct one numbered once.
 //
 // Names that hold the number of a launch (dispatch zones) are not labels: there would be no end of them.
 #pragma once

@@ -33,7 +33,7 @@ struct Message {
   uint64_t sequence = 0;  // in its stream
 };
 
-// What a stream keeps.
+// The limits of a stream.
 struct StreamLimits {
   uint64_t max_bytes = 0;  // 0: as the account allows
   uint64_t max_age_ns = 0;
@@ -56,7 +56,7 @@ class Bus {
   uint64_t connections() const { return connections_; }  // so far
   // A connection that was refused for good (credentials) is tried again; a patient user calls this now and then.
   void revive();
-  // What the server or the client last complained of; empty: nothing.
+  // The last error of the server or the client; empty if there is none.
   std::string complaint() const;
 
   // Each message on a thread of the client. Messages that a handler is too slow for are dropped by the client, which complains.
@@ -81,7 +81,7 @@ class Bus {
   // Makes the stream unless it is there; empty, or why not.
   std::string ensure_stream(const std::string& stream, const std::string& subjects,
                             const StreamLimits& limits);
-  // Whether the stream still holds its first message: limits remove the oldest. Throws BusError.
+  // True if the stream still holds its first message: limits remove the oldest. Throws BusError.
   bool holds_its_beginning(const std::string& stream);
   // Reads what is stored under `subjects` from the beginning (or from `since_ns` of UTC) in its order, until nothing more is
   // stored or `take` returns false. Throws BusError, also when nothing comes for half a minute although there is more.

@@ -1,4 +1,4 @@
-// Who a rank is on the bus: cluster, job, host and rank, from the environment of its launcher. Pure.
+// The identity of a rank on the bus: cluster, job, host and rank, from the environment of its launcher. Pure.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// What `ttcollect run` recorded of a host, out of the chunks of a capture, into a HostLog: messages and zones are parsed as they come,
+// Reads the host side that `ttcollect run` recorded from the chunks of a capture into a HostLog: messages and zones are parsed as they come,
 // and joined at the end. Memory does not grow with them.
 #pragma once
 #include <functional>

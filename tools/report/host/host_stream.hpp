@@ -92,7 +92,7 @@ class HostStream {
     uint32_t number = 0, order = 0;  // 0: none yet
     std::vector<OpenZone> open;
   };
-  // What the events of a process from some moment on wait for.
+  // The data that events of a process wait for, from some moment on.
   struct Wait {
     collect::EventKind kind{};
     uint64_t key = 0;

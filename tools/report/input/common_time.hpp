@@ -18,7 +18,7 @@ class CommonTime {
  public:
   // The model as far as it is known; called again as it grows.
   void clock(uint32_t chip, const collect::ClockMap& map);
-  // What was read of sync_device_info.csv.
+  // The content of sync_device_info.csv.
   void sync(tools::SyncLines lines) { sync_ = std::move(lines); }
 
   bool known(uint32_t chip) const { return segments_.contains(chip) || sync_.known(chip); }

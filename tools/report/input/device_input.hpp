@@ -25,7 +25,7 @@ struct UnknownName : InputError {
   using InputError::InputError;
 };
 
-// What was lost or left out on the way, for the reports to state.
+// Losses and omissions on the way, which reports state.
 struct InputAccount {
   uint64_t markers = 0;
   uint64_t skipped_lines = 0;
@@ -36,13 +36,13 @@ struct InputAccount {
   // is damage.
   uint64_t cut_zones = 0, zones_beside_losses = 0, broken_zones = 0;
   uint64_t missing_words = 0;  // this reader was lapped
-  // What a chip's clock model claims; only captures and live sources have one.
+  // The bounds of a chip's clock model; only captures and live sources have one.
   struct Clock {
     uint32_t eras = 1;
   };
   std::map<uint32_t, Clock> clocks;  // by chip
   std::map<uint32_t, std::string> layouts;
-  // What the run was made with: a name, and its value as the first chip's session has it.
+  // The environment of the run: a name, and its value in the first chip's session.
   std::vector<std::pair<std::string, std::string>> environment;
   bool damaged = false;  // the source is cut or makes no sense in places
 };

@@ -69,7 +69,7 @@ void write_cells(const Cells& cells, tools::Output& out);
 // kernel sizes by processor (BRISC MAX KERNEL SIZE [B] ...), and no column that came later.
 Cells columns_of_mid_2025(const Cells& cells);
 
-// What was missing, as sentences; empty when nothing was.
+// Missing data, as sentences; empty if there is none.
 std::vector<std::string> sentences(const JoinSummary& summary);
 
 }  // namespace ttc::report

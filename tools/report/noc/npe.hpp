@@ -1,4 +1,4 @@
-// What tt-npe makes of NoC traces, for the joined table: it simulates every op's transfers and prints how much
+// Results of tt-npe on NoC traces, for the joined table: it simulates every op's transfers and prints how much
 // of the NoC and of the DRAM's rate they took, and what their congestion cost.
 //
 // It is run as `npe_analyze_noc_trace_dir.py DIRECTORY -m ROWS -e --compress_timeline_files`, which also

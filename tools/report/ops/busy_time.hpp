@@ -18,7 +18,7 @@ struct Busy {  // us
 class BusyTime {
  public:
   void add(const OpRow& op);
-  // What was added is gone then.
+  // Consumes what was added.
   std::map<uint32_t, Busy> by_device();
 
  private:

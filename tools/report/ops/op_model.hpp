@@ -38,7 +38,7 @@ std::string category(const std::string& code);
 
 constexpr double kBoundPercent = 65;  // of a peak: what reaches it is what bounds the op
 
-// What bounds an op, and by which rule.
+// The bound of an op, and the rule that found it.
 struct Bound {
   std::string
       what;         // compute, dram, noc, ethernet, reader, writer, imbalance, launch, latency, host, unknown

@@ -25,7 +25,7 @@ struct Step {
   Number dispatch_us() const;  // per op: what is no device time
 };
 
-// Whether programs are compiled in every step: behind the first one, nearly all ops of each miss the program cache. A sentence, or empty.
+// A sentence if programs are compiled in every step, that is, if after the first one nearly all ops miss the program cache; else empty.
 std::string compiled_in_every_step(const std::vector<Step>& steps);
 // A signpost's name without its numbers: that of a family.
 std::string signpost_family(const std::string& name);

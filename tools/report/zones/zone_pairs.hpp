@@ -1,4 +1,4 @@
-// Whether every start of a zone has its end. A partner may be absent at either end of a lane's rows, where
+// Checks that every start of a zone has its end. A partner may be absent at either end of a lane's rows, where
 // the recording began or ended, and within a reported loss of the lane. Anywhere else rows are gone.
 //
 // Partners are found by id and not by nesting, because a card's log, and device logs up to 2025, have both

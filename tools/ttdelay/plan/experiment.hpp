@@ -14,7 +14,7 @@ namespace ttc::delay {
 
 using watcher::LogicalCore;
 
-// What is wrong with a file: "NAME:LINE: ...". Of options: a sentence.
+// An error in a file: "NAME:LINE: ..."; in options: a sentence.
 struct PlanError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

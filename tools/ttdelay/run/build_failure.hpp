@@ -1,4 +1,4 @@
-// What a workload printed when its firmware or kernels could not be built.
+// Finds in a workload's output that its firmware or kernels could not be built.
 #pragma once
 #include <optional>
 #include <string>

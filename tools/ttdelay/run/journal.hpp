@@ -1,4 +1,4 @@
-// What an experiment's folder keeps of its runs: journal.jsonl, a JSON object a line, appended and on the disk before the next run
+// The record of an experiment's runs in its folder: journal.jsonl, a JSON object a line, appended and on the disk before the next run
 // begins. A line without its end was being written when everything stopped: it counts as never written.
 #pragma once
 #include <map>
@@ -40,7 +40,7 @@ struct RunRecord {
   std::string command;  // for a shell: this run again
 };
 
-// What the trial found.
+// The findings of the trial.
 struct TrialRecord {
   bool device_zones = false;
   size_t features = 0;

@@ -7,7 +7,7 @@
 
 namespace ttc::delay {
 
-// What the host writes into the records for a run.
+// The masks that the host writes into the records for a run.
 MasksByCore masks_of(const Experiment& experiment, const PlannedRun& run);
 
 // Empty if every named core reports that transactions of the kind were delayed, and no other core and no other kind was. Else a

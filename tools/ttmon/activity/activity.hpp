@@ -48,7 +48,7 @@ class TimeSums : public Format {
   void settle(bool all);
   // Sums by host id that are small go, when there are more than `most`.
   void keep_longest_programs(size_t most);
-  // What the host side called programs, where another source than this one's chunks has it. Null: none has.
+  // Names of programs from the host side of another source. Null if there is none.
   void set_op_names(const OpNames* names) { other_names_ = names; }
 
   uint64_t losses() const { return losses_; }

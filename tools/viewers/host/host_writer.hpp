@@ -1,4 +1,4 @@
-// What formats are given of the workload's host side: processes, their threads with zones, messages and plots, and rows of
+// The workload's host side as formats receive it: processes, their threads with zones, messages and plots, and rows of
 // spans: frames and locks of a process, and what a thread waited for.
 #pragma once
 #include <cstdint>
@@ -81,7 +81,7 @@ class HostWriter {
   virtual void host_span(const HostRow&, const HostSpan&) {}
 };
 
-// What viewers that name an event show of a message: its first line, at most 120 bytes, without back-ticks around it and the arrow
+// The name of a message's event in viewers: its first line, at most 120 bytes, without back-ticks around it and the arrow
 // in front of an op's JSON.
 std::string_view title_of(std::string_view message);
 

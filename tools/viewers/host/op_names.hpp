@@ -1,4 +1,4 @@
-// What the workload's host side called the programs of chips, by chip and host id.
+// Names of the chips' programs from the workload's host side, by chip and host id.
 #pragma once
 #include <cstdint>
 #include <string>
