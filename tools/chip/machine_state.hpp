@@ -76,7 +76,7 @@ struct Core {
   uint32_t master = kNobody;  // BRISC, while it waits for the others
 };
 
-// Of a RISC that goes no further (standing.cpp).
+// The state of a RISC that makes no further progress (standing.cpp).
 Standing::At standing_of(const Thread& thread);
 std::string sentence_about(const Thread& thread);
 

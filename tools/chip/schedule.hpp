@@ -18,7 +18,7 @@ struct Launched {
   Cycles go = 0;
   Timeline timeline;
   std::string hung;  // the program never ends: which RISC waits for what. Nothing follows it
-  // Of its output: the same for an op in every run, but where a race was lost.
+  // Hash of its output: the same for an op in every run, unless a race was lost.
   uint64_t checksum = 0;
 };
 

@@ -19,7 +19,7 @@ uint64_t cycles_of(uint64_t ns, uint64_t hz) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * hz / 1'000'000'000);
 }
 
-// So many cores as a grid of the chip: its columns from the left, its rows from the top. Row by row.
+// The given number of cores as a grid of the chip: its columns from the left, its rows from the top. Row by row.
 std::vector<WorldCore> grid_of(const std::vector<WorldCore>& all, size_t wanted, unsigned& columns) {
   std::set<uint8_t> xs;
   for (const WorldCore& core : all) xs.insert(core.at.x);
@@ -166,7 +166,7 @@ ChipPlayer::Act ChipPlayer::act_of(const chip::Launched& now, const chip::Step& 
   return {cores_[s.core].get(), step};
 }
 
-// What Ethernet and dispatch cores do while the program runs, in order of time.
+// The actions of Ethernet and dispatch cores while the program runs, in order of time.
 std::vector<ChipPlayer::Act> ChipPlayer::acts_besides(const chip::Launched& now,
                                                       const chip::Launched* next) const {
   std::vector<Act> acts;

@@ -60,7 +60,7 @@ void Pacing::wait_polls(const EmulatedCore& core, uint64_t polls) {
   for (uint64_t enough = count() + polls;;) {
     const uint64_t before_ns = collect::monotonic_now_ns();
     if (!wait_step()) return;
-    // What comes next must follow a poll closely. Where this thread was kept waiting, that is not known.
+    // The next step must follow a poll closely. If this thread was kept waiting, that is not certain.
     if (count() >= enough && collect::monotonic_now_ns() - before_ns < kCloselyNs) return;
     if (count() >= enough) enough = count() + 1;
   }

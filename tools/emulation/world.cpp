@@ -72,7 +72,7 @@ World::World(card::EmulatedCard& card, const WorldOptions& options, TruthLog& tr
   for (WorldCore& core : ethernet_) core = all[core.flat_id];
 }
 
-// Where the mailbox of this version has the vector, and the magic word in front of it if it has one.
+// The address of the vector in this version's mailbox, and the magic word in front of it if it has one.
 void World::place(WorldCore& core) {
   const markers::Mailbox& mailbox = *options_.mailbox;
   const markers::CorePlace& place = placement_.place(core.kind);

@@ -11,7 +11,7 @@
 namespace ttc::emulation {
 namespace {
 
-// What each processor's binaries are called in the notes, in the order of ZoneCatalog's processors.
+// The name of each processor's binaries in the notes, in the order of ZoneCatalog's processors.
 struct Source {
   const char* zones;  // NAME-FW, NAME-KERNEL
   const char* firmware;

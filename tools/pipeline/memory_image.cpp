@@ -173,7 +173,7 @@ void MemoryImage::find_layout() {
     for (const Core& core : cores) {
       const CoreMemory memory = raw(core, epoch);
       const markers::Discovery found = discover(core, memory);
-      // What it left distinguishes firmware that was given no log from firmware whose profiler is off.
+      // Words in L1 distinguish firmware that was given no log from firmware whose profiler is off.
       if (!found.known_as.empty() && found.known_as != markers::kProfilerOff)
         throw ImageError(directory + ": " + why_refused(found));
       if (!found && refusal.empty()) refusal = why_refused(found);

@@ -310,7 +310,7 @@ void Pipeline::words(std::span<const uint64_t> chunk, SessionState& s, Format& f
   }
 }
 
-// Where the firmware keeps words in L1, a lane's L1 chunk may bring what a later push brings again.
+// If the firmware keeps words in L1, a lane's L1 chunk may hold words that a later push repeats.
 void Pipeline::skip_repeats(uint64_t& until) {
   const uint64_t before = until;
   for (markers::Marker& m : batch_.markers()) {

@@ -80,7 +80,7 @@ class Pipeline {
   void lost_beginning() { losses_.lost_beginning(); }
   void broke_off() { losses_.broke_off(); }
 
-  // No chunk will come: what still waits is delivered as well as it can be, then the intervals that have no
+  // To be called after the last chunk: words that wait are delivered as well as possible, then the intervals without a
   // record.
   void finish(Format& format);
 

@@ -67,7 +67,7 @@ class LiveSource : public Source {
     return all;
   }
   shm::LossCause loss_cause() const override { return shm::LossCause::reader_lapped; }
-  // Who reads from now on misses the beginning only where the ring went round before the first chunk was taken.
+  // A reader from now on misses the beginning only if the ring went round before the first chunk was taken.
   bool lost_beginning() const override { return !from_now_ || reader_.laps(); }
   bool broke_off() const override { return end_missed_; }
   uint64_t missed_bytes() const override { return reader_.lost_bytes(); }

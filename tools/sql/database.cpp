@@ -116,7 +116,7 @@ std::string Statement::text(int column) const {
 Database::Database(const std::string& path, Use use) {
   const int flags = use == Use::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   const char* vfs = use == Use::create ? pending_files() : nullptr;
-  // What begins with "file:" would be a URI where SQLite was built to take them.
+  // A name that begins with "file:" would be a URI if SQLite was built to take them.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
   const int opened = sqlite3_open_v2(name.c_str(), &database_, flags | SQLITE_OPEN_NOMUTEX, vfs);
   if (opened != SQLITE_OK) {

@@ -177,7 +177,7 @@ void warn_of_absent(const std::map<watcher::LogicalCore, watcher::Masks>& absent
                                ") to insert debug delays on");
 }
 
-// What the host writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
+// The host's writes when it opens the device, whether the watcher is on or not: the masks of the cores that were listed, and zeros.
 void write_watcher_blocks(const Options& o, const World& world, card::EmulatedCard& card) {
   if (!o.work.watcher) return;
   const WatcherSetup& w = *o.work.watcher;
@@ -431,7 +431,7 @@ void ensure_profiler_directory(const std::string& card, char** argv) {
     throw card::OpenError(base + " is not a directory of this user; set TT_METAL_PROFILER_DIR");
   setenv("TT_METAL_PROFILER_DIR", (base + "/" + card).c_str(), 1);
   setenv("TTEMU_OWN_PROFILER_DIR", "1", 1);  // remove it at the end
-  // Where a loader was started by name to run this program, as in the tarball, the file of the process is the loader.
+  // If a loader was started by name to run this program, as in the tarball, the file of the process is the loader.
   std::error_code none;
   const auto file = std::filesystem::read_symlink("/proc/self/exe", none).filename().string();
   execvp(file.starts_with("ld-linux") ? argv[0] : "/proc/self/exe", argv);

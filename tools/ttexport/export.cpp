@@ -333,7 +333,7 @@ int serve_metrics_of(const ExportOptions& o) {
 
 int serve_tracy(const ExportOptions& o) {
   if (!tie_to_parent(o)) return ExportExit::kOk;
-  // What cannot be read is an error now, not with the first server. A signal ends the wait for it.
+  // A source that cannot be read is an error now, not with the first server. A signal ends the wait for it.
   if (const NamedSources named = sorted_sources(o.from); !named.others.empty() && !o.tracy.growing)
     open_source(named.others, false, o.wait_ms);
   stop_on_signals();

@@ -55,7 +55,7 @@ void print_json(const std::vector<AgentState>& states) {
   std::printf("%s\n", program::json_text(nlohmann::json{{"ranks", all}}).c_str());
 }
 
-// What ranks answered to one command; with --json, into `list`. `rule`: what the command was about; empty: no rule.
+// The answers of ranks to one command; with --json, into `list`. `rule`: what the command was about; empty: no rule.
 int report_answers(const std::vector<Answer>& answers, const std::string& rule, const Options& o,
                    nlohmann::json& list) {
   bool all = true;

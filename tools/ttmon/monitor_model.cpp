@@ -23,7 +23,7 @@ std::string losses_of(const CardSample& now) {
   return lost ? many(lost, "interval") + " of loss so far" : "";
 }
 
-// What is counted of lost words and launches; an interval that is open grows.
+// The counts of lost words and launches; an interval that is open grows.
 uint64_t amount_of(const CardSample& sample) {
   uint64_t amount = 0;
   for (const auto& [cause, sum] : sample.lost) amount += sum.words + sum.launches;

@@ -138,7 +138,7 @@ std::string visibility_text(const CardSample& s, bool unicode) {
          sparkline(bars, static_cast<int>(bars.values.size()), unicode) + " " + most;
 }
 
-// What is constant or slow, the important first.
+// Values that are constant or change slowly, the important first.
 void put_facts(Canvas& canvas, const CardView& card, bool unicode) {
   const CardSample& s = card.sample;
   put_losses(canvas, s);

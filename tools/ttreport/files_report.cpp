@@ -290,7 +290,7 @@ class FilesReport : public Report {
     std::optional<report::NocTraces> traces_;
   };
 
-  // What tt-npe makes of the traces, where it is to be had.
+  // The results of tt-npe on the traces, if it is installed.
   int fill_from_npe(const fs::path& logs, size_t traces, report::Run& run) const {
     if (traces == 0) return ReportExit::kOk;
     if (npe_program_.empty())

@@ -20,7 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// What is known of one collector's run on one device.
+// State of one collector's run on one device.
 struct SessionLosses {
   std::string device;
   uint32_t chip = 0;

@@ -157,7 +157,7 @@ class Selection {
   Records<size_t> rows_{64 << 10};
 };
 
-// What each part of the text is about, found in one pass over the rows.
+// The data of each part of the text, found in one pass over the rows.
 struct Parts {
   explicit Parts(const OpsLook& look)
       : table(look.rows), host(look.rows), gaps(look.rows), matmuls(look.rows), slow(look.top_slow) {}

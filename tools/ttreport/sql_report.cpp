@@ -51,7 +51,7 @@ class SqlReport : public Report {
                         : "SELECT m.type, m.name, group_concat(c.name, ' ') AS columns FROM sqlite_schema m, "
                           "pragma_table_info(m.name) c WHERE m.type IN ('table', 'view') GROUP BY m.name "
                           "ORDER BY m.type, m.name";
-    // Whether the file is a database shows here, and not as a mistake in the query.
+    // A file that is no database fails here, and not as a mistake in the query.
     database.prepare("SELECT count(*) FROM sqlite_schema").next();
     std::string rest;
     try {

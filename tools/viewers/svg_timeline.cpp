@@ -25,7 +25,7 @@ std::string colour(uint32_t rgb) {
   return text;
 }
 
-// What fits `letters` characters; a cut name ends in a dot, and not within a UTF-8 character.
+// The part that fits `letters` characters; a cut name ends in a dot, and not within a UTF-8 character.
 std::string fitting(const std::string& name, size_t letters) {
   if (name.size() <= letters) return name;
   size_t shown = letters - 1;
@@ -275,7 +275,7 @@ std::vector<const SvgTimeline::Lane*> SvgTimeline::shown_lanes() {
   return shown;
 }
 
-// Of an empty window.
+// The message for an empty window.
 std::string SvgTimeline::where_markers_are() const {
   if (!before_ns_ && !after_ns_) return "no marker is in this window, and there is none outside of it";
   std::string text = "no marker is in this window; ";

@@ -401,7 +401,7 @@ void Timeline::report_losses(Chip& chip, uint64_t until_ns) {
 }
 
 void Timeline::report_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns) {
-  // What a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
+  // Chunks that a reader did not get may have been of any lane. A card has hundreds that never run anything: those are
   // counted, and shown by no lane each.
   const bool readers =
       record.cause == shm::LossCause::reader_lapped || record.cause == shm::LossCause::file_damaged;

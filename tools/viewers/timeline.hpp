@@ -227,7 +227,7 @@ class Timeline : public Format {
   void report_span(Chip& chip, Rows& rows, SpanKind kind, const TimelineLane* lane, TimelineSpan span);
   void note_epoch(Chip& chip, const FrameEvents& frame);
   void note_bound(Chip& chip, const collect::ClockSegment& segment);
-  // Those that ended before `until_ns`; open ones with ~0.
+  // Reports losses that ended before `until_ns`; ~0 includes open ones.
   void report_losses(Chip& chip, uint64_t until_ns);
   void report_loss(Chip& chip, const shm::LossRecord& record, uint64_t from_ns, uint64_t to_ns);
   std::pair<uint64_t, uint64_t> times_of(const Chip& chip, const shm::LossRecord& record) const;

@@ -96,7 +96,7 @@ class Agent {
   }
 
  private:
-  // What is in the rings already is published, too, where it does not come faster than it is read.
+  // Rows that are in the rings already are published, too, unless they come faster than they are read.
   void stop_when_read(int status) {
     const uint64_t now = collect::monotonic_now_ns();
     if (!stop_until_ns_) stop_until_ns_ = now + kLastWordsNs;
@@ -109,7 +109,7 @@ class Agent {
     return std::max(now, spool_.earlier().epoch + 1);
   }
 
-  // What an earlier agent of this run had read and not spooled, and what passed meanwhile.
+  // Rows that an earlier agent of this run had read and not spooled, and those that passed meanwhile.
   void lost_between() {
     LossRow row;
     row.from_ns = spool_.earlier().to_ns, row.to_ns = collect::raw_now_ns();

@@ -48,7 +48,7 @@ bool Sender::finish(uint64_t linger_ns) {
   lock.unlock();
   changed_.notify_all();
   thread_.join();
-  // What made way is known to the next agent by rows in the spool.
+  // The next agent gets dropped positions from rows in the spool.
   account_for_drops();
   publisher_.flush();
   return spool_.batches() == 0;

@@ -47,7 +47,7 @@ class Bus {
   // Throws BusError.
   explicit Bus(const BusOptions& options);
   ~Bus();
-  // No handler runs any more, or will. Before what handlers refer to is destroyed.
+  // Stops all handlers. Must be called before objects that handlers refer to are destroyed.
   void close();
   Bus(const Bus&) = delete;
   Bus& operator=(const Bus&) = delete;

@@ -18,7 +18,7 @@ std::pair<std::string_view, std::string_view> cut_at(std::string_view text, char
   return {text.substr(0, at), text.substr(std::min(at + 1, text.size()))};
 }
 
-// What of an op's JSON its row is found by: members of the outermost object. Nothing is kept of the others.
+// The members of an op's outermost JSON object that its row is found by. Others are not kept.
 class OpMembers {
  public:
   using Parser = nlohmann::json;

@@ -77,7 +77,7 @@ class HostStream {
 
   // All chunks but those of the host's side are passed over.
   void push(std::span<const uint64_t> chunk);
-  // No chunk will come: what waits for a definition goes out without it.
+  // To be called after the last chunk: events that wait for a definition are delivered without it.
   void end();
 
   const std::map<uint32_t, HostProcess>& processes() const { return described_; }

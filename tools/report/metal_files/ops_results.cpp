@@ -365,7 +365,7 @@ Cells device_only(const DeviceRows& device, const Records<RowPlace>& places, boo
       put_signed_gaps(row, d, previous);
       if (every_column) row["OP CODE"] = "Program " + std::to_string(d.call_count);
       if (every_column || signposts) row["OP TYPE"] = "tt_dnn_device", row["ATTRIBUTES"] = "{}";
-      // What readers sort rows by.
+      // The key by which readers sort rows.
       if (place.has_host_ns) row["HOST START TS"] = std::to_string(place.host_ns);
     }
     cells.rows.push_back(line_of(row, cells.header));

@@ -89,7 +89,7 @@ class NocTraces::Trace {
       for (end = begin; end < records_.size() && same_lane(first, records_[end]);) ++end;
       lane({&records_[begin], end - begin});
     }
-    // What a mux core passed on is in the sends that went through it.
+    // Data that a mux core forwarded is in the sends that went through it.
     std::string out;
     bool events = false;
     for (const Item& i : items_) {

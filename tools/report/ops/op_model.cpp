@@ -119,7 +119,7 @@ std::string percent(double value) {
   return whole(value) + " %";
 }
 
-// What follows `key` in the attributes, up to `end`.
+// The text after `key` in the attributes, up to `end`.
 std::string after(const std::string& text, const std::string& key, const char* end) {
   const size_t at = text.find(key);
   if (at == std::string::npos) return "";
@@ -336,7 +336,7 @@ Bottleneck bottleneck(const OpRow& op) {
   for (const auto& [share, risc] : shares)
     b.why += (b.why.empty() ? "" : ", ") + std::string(kNames[risc]) + " " + percent(share);
   b.why += " of the kernel";
-  // Where all run to the end together, sums of waits show who kept whom.
+  // If all run to the end together, sums of waits show which processor held up which.
   const double cores = op.cores.value_or(1) > 0 ? op.cores.value_or(1) : 1;
   if (op.wait_front && *op.wait_front / cores > 0.1 * *op.kernel &&
       op.wait_front.value_or(0) >= op.reserve_back.value_or(0)) {

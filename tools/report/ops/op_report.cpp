@@ -108,7 +108,7 @@ std::vector<std::string> matmul_advice(const ReportRow& row) {
   return advice;
 }
 
-// What needs the sum over all rows, and what is of tt-perf-report's own making.
+// Values that need the sum over all rows, and those that tt-perf-report defines.
 void finish(ReportRow& r, double total_us) {
   if (total_us > 0 && (r.device_us || r.gap_us))
     r.total_percent = (r.device_us.value_or(0) + r.gap_us.value_or(0)) / total_us * 100;

@@ -223,7 +223,7 @@ void read_sync(const RunOptions& options, const std::vector<std::string>& from, 
     if (sync.known(chip)) run.synced.insert(chip);
 }
 
-// What zones were read into, until the host was read too.
+// The destination of zones until the host was read, too.
 struct Zones {
   OpOrder ops;
   CommonTime time;
@@ -353,7 +353,7 @@ OpTable table_of(const Run& run) {
       const DeviceRow d = run.rows[place];
       op.slowest_x = d.slowest_x;
       op.slowest_y = d.slowest_y;
-      // What the device-only form of the table has no columns for.
+      // Data for which the device-only form of the table has no columns.
       if (!op.cores && d.cores) op.cores = *d.cores;
       if (!op.available_cores && d.available_cores) op.available_cores = *d.available_cores;
       if (op.arch.empty()) op.arch = d.arch;

@@ -15,7 +15,7 @@ uint8_t bit_of(const Lane& lane) {
 }
 }  // namespace
 
-// What one batch brings for one processor.
+// One batch's part for one processor.
 struct OpBuilder::Piece {
   Range firmware, kernel, starts, seen;  // seen: any marker of a *-KERNEL zone
   uint32_t firmware_starts = 0, start_count = 0;
@@ -147,7 +147,7 @@ void OpBuilder::dispatch(const LaneEvents& batch) {
   }
 }
 
-// What single cores add up to.
+// The sums over single cores.
 void OpBuilder::close(Execution& execution) {
   DeviceOp& op = execution.op;
   uint64_t least = ~0ull;

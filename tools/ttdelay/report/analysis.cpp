@@ -59,7 +59,7 @@ bool is_straight(const Subject& s) {
   const Weights bend = curvature_weights(s.doses, s.groups);
   if (bend.empty()) return true;
   const Estimate e = estimate(s.groups, bend);
-  // Of runs without any scatter what is left is rounding.
+  // In runs without any scatter the rest is rounding.
   const double rounding = 1e-9 * std::abs(mean_of(s.groups[0])) / (s.doses.back() * s.doses.back());
   return e.freedom <= 0 || (e.low <= rounding && e.high >= -rounding);
 }

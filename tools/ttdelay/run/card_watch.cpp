@@ -144,7 +144,7 @@ std::optional<RecordPlace> CardWatch::find_place() {
   return places.size() == 1 ? std::optional(places[0]) : std::nullopt;
 }
 
-// Whether the card can be read again. `everywhere`: at cores that are not named, too, which costs the card more.
+// True if the card can be read again. `everywhere`: at cores that are not named, too, which costs the card more.
 bool CardWatch::look(bool everywhere) {
   everywhere = everywhere || !facts_.masks_seen;
   if (!facts_.place) facts_.place = find_place();

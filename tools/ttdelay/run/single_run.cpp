@@ -29,7 +29,7 @@ std::string end_of(const std::string& text) {
   return text.size() <= kLastWords ? text : text.substr(text.size() - kLastWords);
 }
 
-// What tt-metal prints when it gives a device up: "TIMEOUT: device timeout, potential hang detected, the device is unrecoverable" or
+// tt-metal's text when it stops using a device: "TIMEOUT: device timeout, potential hang detected, the device is unrecoverable" or
 // "TIMEOUT: device timeout in fetch queue wait, potential hang detected" with TT_METAL_OPERATION_TIMEOUT_SECONDS, "Timeout (N ms) waiting
 // for physical cores to finish" without (messages in tt-metal PR 30357, tt-xla issue 5789). No wait for a socket ends so (53849).
 bool says_hang(const std::string& text) {

@@ -35,7 +35,7 @@ class HostTracks {
   void push(std::span<const uint64_t> chunk);
   // Writes the events that need not wait any more; `all`: every one.
   void release(HostWriter& to, bool all);
-  // No chunk will come: zones that are still open end with their thread. Before the last release.
+  // To be called after the last chunk, before the last release: zones that are still open end with their thread.
   void end();
 
   OpNames& names() { return names_; }

@@ -143,7 +143,7 @@ void Perfetto::counter(const TimelineCounter& counter) {
                    : declare(chip.track, counter.name, kCounterRank + counter.number, &counter.unit);
 }
 
-// What every packet of the sequence leaves out: its clock and its track. Names of arguments are interned.
+// The defaults of every packet of the sequence: its clock and its track. Names of arguments are interned.
 void Perfetto::begin_sequence(Sequence& s, const Chip& chip, uint64_t track, uint64_t base_ns) {
   s.id = next_sequence_++;
   s.base_ns = base_ns;
