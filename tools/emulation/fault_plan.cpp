@@ -166,7 +166,7 @@ const std::vector<Row>& table() {
        of_card<FaultKind::unplug>},
       {"no-window",
        "opening is refused because all windows are taken",
-       {{"observers", Form::count, "0", "so many are let in before"},
+       {{"observers", Form::count, "0", "this many are let in before"},
         {"after", Form::duration, "0ns", "when it begins, from the start of the card on"},
         kFor},
        of_card<FaultKind::no_window>},
@@ -225,7 +225,7 @@ const std::vector<Row>& table() {
       {"names",
        "the zone logs lack names, or have two with one hash",
        {{"missing", Form::percent, "0", "percent of the zones have no name"},
-        {"collide", Form::count, "0", "so many zones get a second string with their hash"},
+        {"collide", Form::count, "0", "this many zones get a second string with their hash"},
         kSeed},
        [](const Row&, const Values& v, FaultPlan& plan) {
          plan.work.names = {static_cast<unsigned>(v.at("missing").number),

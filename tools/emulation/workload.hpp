@@ -51,7 +51,7 @@ struct WorkloadOptions {
   unsigned zones_per_kernel = 4;
   unsigned skip_core_percent = 0;  // launches a core is not part of
   unsigned skip_risc_percent = 0;  // RISCs that sit a launch out
-  unsigned trace_programs = 0;     // so many programs are a trace; 0: no traces
+  unsigned trace_programs = 0;     // programs of a trace; 0: no traces
   unsigned trace_replays = 1;      // how often each trace is replayed
   unsigned noc_event_percent = 0;  // launches in which a core records its NoC transactions
   bool perf_counters = false;
@@ -67,7 +67,8 @@ struct WorkloadOptions {
   bool recorded = true;                         // false: kernels were built without the profiler
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
-  uint64_t operation_timeout_ns = 0;  // the host aborts a program that takes so long; 0: it waits without limit
+  uint64_t operation_timeout_ns =
+      0;  // the host aborts a program that takes so long; 0: it waits without limit
   uint64_t no_observer_ns = 30'000'000'000;  // pacing stops waiting when no observer was attached for so long
 };
 

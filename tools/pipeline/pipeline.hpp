@@ -121,8 +121,8 @@ class Pipeline {
     Workload& workload_of(uint32_t epoch) { return std::prev(workloads.upper_bound(epoch))->second; }
     uint32_t chip = 0;
     bool wanted = true;
-    bool described = false;   // its session chunk came
-    bool clock_model = true;  // false: the collector makes none, so words do not wait for it
+    bool described = false;                  // its session chunk came
+    bool clock_model = true;                 // false: the collector makes none, so words do not wait for it
     std::map<uint32_t, Workload> workloads;  // by first epoch; one of epoch 0 is always there
     Workload* named =
         nullptr;  // whose session chunk came last: names that come now are its own; null: the first

@@ -62,7 +62,8 @@ class LiveSource : public Source {
       all.push_back("live:" + name_ + ": this reader was too slow and lost " +
                     std::to_string(reader_.lost_chunks()) + " chunks (" +
                     std::to_string(reader_.lost_bytes()) + " bytes); a larger --ring helps");
-    if (died_) all.push_back("live:" + name_ + ": its collector ended abnormally; what it had published is here");
+    if (died_)
+      all.push_back("live:" + name_ + ": its collector ended abnormally; what it had published is here");
     if (!damage_.empty()) all.push_back("live:" + name_ + " is damaged: " + damage_);
     return all;
   }
@@ -254,7 +255,8 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
   try {
     if (from.starts_with("live:"))
       return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms, from_now);
-    std::error_code ignored;  // a file without a readable status cannot be opened either, and that error has the reason
+    std::error_code
+        ignored;  // a file without a readable status cannot be opened either, and that error has the reason
     if (std::filesystem::is_directory(from, ignored)) return std::make_unique<ImageSource>(from);
     if (follow_files) return std::make_unique<FollowedFile>(from, follow_ms);
     return std::make_unique<FileSource>(from, wanted, threads);

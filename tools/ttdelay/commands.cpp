@@ -103,11 +103,12 @@ int make_runs(const Options& o, const std::atomic<bool>& stop) {
   if (s.delayed > 0 && s.untaken == s.delayed)
     return program::say(kTtdelay, Exit::kInvalid,
                         "the workload ignores the delays: in none of " + std::to_string(s.delayed) +
-                            " delayed runs were they taken; `ttdelay report " + o.folder + "` has the details");
+                            " delayed runs were they taken; `ttdelay report " + o.folder +
+                            "` has the details");
   if (s.invalid)
-    return program::say(
-        kTtdelay, Exit::kInvalid,
-        std::to_string(s.invalid) + " runs are in no average; `ttdelay report " + o.folder + "` has the reasons");
+    return program::say(kTtdelay, Exit::kInvalid,
+                        std::to_string(s.invalid) + " runs are in no average; `ttdelay report " + o.folder +
+                            "` has the reasons");
   return Exit::kOk;
 }
 

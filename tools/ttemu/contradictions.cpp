@@ -188,7 +188,8 @@ constexpr Row kRows[] = {
      bit(Contradiction::reset_unseen),
      0,
      reset_unseen},
-    {{"aiclk-wrong", "card.hpp telemetry: the card reports the clock at which it runs", "it reports 10 % more"},
+    {{"aiclk-wrong", "card.hpp telemetry: the card reports the clock at which it runs",
+      "it reports 10 % more"},
      bit(Contradiction::aiclk_wrong)},
 };
 

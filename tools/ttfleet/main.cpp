@@ -30,7 +30,7 @@ struct Row {
 
 constexpr std::array kCommands{
     Row{"agent",
-        "publish what a collector on this host reads, and obey commands (ttcollect --publish starts one)",
+        "publish what a collector on this host reads, and execute commands (ttcollect --publish starts one)",
         fleet::add_agent_options, [](const fleet::Options& o) { return fleet::agent_command(o, stop); }},
     Row{"setup", "make the stream that rows are stored in", fleet::add_setup_options, fleet::setup_command},
     Row{"ls", "ranks of a job, with their clocks and accounts", fleet::add_ls_options, fleet::ls_command},

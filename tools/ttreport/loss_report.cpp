@@ -140,7 +140,8 @@ class LossReport : public Report {
         ->capture_default_str();
     command.footer(
         "Markers of the lane with from < time < to may be missing, no others. Precision: exact (words), "
-        "bounded\n(launches, at most), unknown. An interval that is still open at the end of the run has no end.");
+        "bounded\n(launches, at most), unknown. An interval that is still open at the end of the run has no "
+        "end.");
   }
 
   int run() override {

@@ -1,4 +1,4 @@
-// ttreport sql: a question to a database of `ttexport --format sqlite`. Nothing can be written by it.
+// ttreport sql: queries a database of `ttexport --format sqlite`. It cannot write.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +58,8 @@ class SqlReport : public Report {
       Statement statement = database.prepare(query, &rest);
       if (rest.find_first_not_of(" \t\r\n;") != std::string::npos)
         throw program::UsageError("only one statement is allowed; after it there is: " + rest);
-      if (statement.columns() == 0) throw program::UsageError("'" + query + "' returns no rows; use SELECT ...");
+      if (statement.columns() == 0)
+        throw program::UsageError("'" + query + "' returns no rows; use SELECT ...");
       json_ ? print_json(statement) : csv_ ? print_csv(statement) : print_table(statement);
     } catch (const SqlError& e) {
       if (!e.wrong_statement) throw;

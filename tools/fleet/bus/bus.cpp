@@ -204,7 +204,8 @@ void Bus::open() {
     if (hung_up && why.find("handshake") == std::string::npos)
       why += options_.certificate.empty()
                  ? "; the server closed the connection: it may require a client certificate (--cert, --key)"
-                 : "; the server closed the connection: it may not accept the authority of the client certificate";
+                 : "; the server closed the connection: it may not accept the authority of the client "
+                   "certificate";
     if (!options_.patient) throw BusError("the bus " + options_.url + " cannot be reached: " + why);
     note(why);
     return;

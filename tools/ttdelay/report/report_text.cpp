@@ -127,7 +127,8 @@ std::vector<std::string> report_sentences(const Experiment& e, const Analysis& a
       "correction for " +
       std::to_string(a.main_tests) +
       (a.detail_tests ? " main and " + std::to_string(a.detail_tests) + " detailed" : std::string()) +
-      " questions, is below 0.05. An effect that would have been found is found by four of five such experiments");
+      " questions, is below 0.05. An effect that would have been found is found by four of five such "
+      "experiments");
   all.emplace_back(
       "The virtual speed-up assumes that a transaction which is some cycles faster moves the observable as "
       "far as one that "

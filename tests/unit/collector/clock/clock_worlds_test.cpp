@@ -197,9 +197,10 @@ TEST(ClockWorlds, bounds_contain_the_truth) {
   }
   const double share = static_cast<double>(tally.conditional) /
                        static_cast<double>(std::max<uint64_t>(tally.conditional_possible, 1));
-  std::printf("%llu markers; conditional in %.1f %% of those whose world satisfies the condition; %llu outside\n",
-              static_cast<unsigned long long>(tally.markers), 100 * share,
-              static_cast<unsigned long long>(tally.outside));
+  std::printf(
+      "%llu markers; conditional in %.1f %% of those whose world satisfies the condition; %llu outside\n",
+      static_cast<unsigned long long>(tally.markers), 100 * share,
+      static_cast<unsigned long long>(tally.outside));
   if (worlds > 1) {
     EXPECT_GT(share, 0.7) << "the condition holds, but the model hardly ever reports it";
   }

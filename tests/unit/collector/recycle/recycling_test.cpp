@@ -258,8 +258,7 @@ TEST_F(Recycling, with_a_reset_of_the_host) {
   std::cout << "seeds from " << seed << "\n";
   for (uint64_t i = 0; i < (many_worlds() ? 100'000 : 300) / kSlower; ++i, ++seed) {
     Adversary world(seed);
-    world.options.core.late_ns =
-        0;  // recovery after a reset accepts what landed within the drain's own time
+    world.options.core.late_ns = 0;  // recovery after a reset accepts what landed within the drain's own time
     world.options.host_reset_at_launch = static_cast<int>(20 + world.below(30));
     if (!check(world.options, world, "seed " + std::to_string(seed))) return;
   }
