@@ -67,8 +67,7 @@ struct WorkloadOptions {
   bool recorded = true;                         // false: kernels were built without the profiler
   std::shared_ptr<const chip::ChipWorkload> chip;  // set: ChipPlayer plays it instead of Workload
   uint64_t chip_hz = 1'000'000'000;                // of the card's tile clock, nominally
-  uint64_t operation_timeout_ns =
-      0;  // the host aborts a program that takes so long; 0: it waits without limit
+  uint64_t operation_timeout_ns = 0;               // the host aborts a program that takes this long; 0: never
   uint64_t no_observer_ns = 30'000'000'000;  // pacing stops waiting when no observer was attached for so long
 };
 

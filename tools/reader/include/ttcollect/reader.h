@@ -43,8 +43,7 @@ enum ttcollect_status {
       2, /* all that the source holds was delivered, and nothing is missing in it. Later calls give the same.
                          That it begins after its run or ends before it (a snapshot, a file of a row) is a remark */
   /* Values below 0 are errors. */
-  TTCOLLECT_LAPPED =
-      -1, /* the collector overwrote what was not read yet. The batch holds what came; continue */
+  TTCOLLECT_LAPPED = -1, /* the collector overwrote unread chunks. The batch holds what came; continue */
   TTCOLLECT_INCOMPLETE =
       -2, /* the end of a source that is cut or damaged, or whose collector was killed; ttcollect_error() */
   TTCOLLECT_NO_SOURCE = -3, /* it cannot be opened */
