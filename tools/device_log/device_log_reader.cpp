@@ -431,8 +431,7 @@ bool DeviceLogReader::known_row(DeviceLogRow& row) {
 // `line`: of the row just read; its end is in the buffer.
 void DeviceLogReader::keep_tail(DeviceLogRow& row, const char* line) {
   if (leading_ == 0 || !row.meta.empty() || row.timer_id > 0xffff || tails_.size() >= kMostTails) return;
-  if (row.zone_name.find(':') != std::string_view::npos)
-    return;  // renamed for one command, so it does not recur
+  if (row.zone_name.find(':') != std::string_view::npos) return;  // renamed for one command: does not recur
   const char* const end = buffer_.data() + begin_;
   if (line < buffer_.data() || line >= end || end[-1] != '\n') return;
   const char* at = line;

@@ -255,8 +255,7 @@ std::unique_ptr<Source> open_one(const std::string& from, unsigned follow_ms, un
   try {
     if (from.starts_with("live:"))
       return std::make_unique<LiveSource>(from.substr(5), follow_ms, wait_ms, from_now);
-    std::error_code
-        ignored;  // a file without a readable status cannot be opened either, and that error has the reason
+    std::error_code ignored;  // without a readable status opening fails, too, and that error has the reason
     if (std::filesystem::is_directory(from, ignored)) return std::make_unique<ImageSource>(from);
     if (follow_files) return std::make_unique<FollowedFile>(from, follow_ms);
     return std::make_unique<FileSource>(from, wanted, threads);

@@ -102,8 +102,7 @@ int run_image(Options& o) {
   bool all_read = loader.wait_read(stop, o.work.no_observer_ns);
   while (all_read && ++epoch < image.epochs) {
     loader.reset();
-    if (!loader.wait_read(stop, o.work.no_observer_ns))
-      break;  // the reset was detected, as between two programs of a workload
+    if (!loader.wait_read(stop, o.work.no_observer_ns)) break;  // the reset was detected, as in a workload
     loader.load_epoch(epoch);
     all_read = loader.wait_read(stop, o.work.no_observer_ns);
   }

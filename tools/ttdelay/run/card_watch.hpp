@@ -28,8 +28,7 @@ struct CardFacts {
   bool gone = false;    // it was reset or removed, or hangs
   std::optional<RecordPlace> place;
   bool ambiguous = false;  // several places hold what the record must hold
-  bool fresh =
-      false;  // the card's opening in this run was observed, or no earlier value could be taken for it
+  bool fresh = false;  // the card's opening in this run was observed, or no earlier value fits it
   bool masks_seen = false;                     // all records held the masks of this run at one time
   std::map<LogicalCore, uint32_t> feedback;    // of the named cores: bits, since then
   std::vector<LogicalCore> others;             // cores with masks or feedback that were not named
