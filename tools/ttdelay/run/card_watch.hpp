@@ -27,9 +27,9 @@ struct CardFacts {
   std::string why_not;  // the last failure to open it
   bool gone = false;    // it was reset or removed, or hangs
   std::optional<RecordPlace> place;
-  bool ambiguous = false;  // several places hold what the record must hold
-  bool fresh = false;  // the card's opening in this run was observed, or no earlier value fits it
-  bool masks_seen = false;                     // all records held the masks of this run at one time
+  bool ambiguous = false;   // several places hold what the record must hold
+  bool fresh = false;       // the card's opening in this run was observed, or no earlier value fits it
+  bool masks_seen = false;  // all records held the masks of this run at one time
   std::map<LogicalCore, uint32_t> feedback;    // of the named cores: bits, since then
   std::vector<LogicalCore> others;             // cores with masks or feedback that were not named
   std::map<LogicalCore, card::Coord> cores{};  // all worker cores, NOC0 places
