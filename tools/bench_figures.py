@@ -4,7 +4,7 @@ A figure in a page is between two comments and is named by the program and by a 
 
     <!-- bench latency_bench: busy core.*median ([\\d.]+) us -->62<!-- end -->
 
-Of several runs the median of each number counts, place by place; where runs of a ratio differ, the least and the greatest stand after it.
+Of several runs the median of each number counts, place by place; where runs of a ratio differ, the least and the greatest are printed after it.
 """
 import os
 import re

@@ -126,7 +126,7 @@ def equal_blackhole():
 
 @case
 def equal_blackhole_numbered_otherwise():
-    """The memory channels are not where tt-metal's table says: found by their content, in every mode."""
+    """The memory channels are not where tt-metal's table has them: found by their content, in every mode."""
     equal("blackhole", "--generation", "G3", memory="simulator")
     equal("blackhole", "--generation", "G3", memory="simulator", collect=["--region-bytes", "48000"])
     equal("blackhole", "--generation", "G3", "--mode", "sum", memory="simulator")

@@ -15,7 +15,7 @@
 
 namespace ttc::collect {
 
-// A ring that is fed launches of one lane, as many as wanted.
+// A ring that is fed launches of one lane, as many as the test needs.
 class Feed {
  public:
   // `session`: the text that describes it.

@@ -16,7 +16,7 @@ namespace ttc::chip {
 // The form of tt-metal's messages in a year, and what a model marks besides its ops.
 struct HostStyle {
   unsigned year =
-      2026;  // before 2026 no message says whether the program was cached, and no session has a name
+      2026;  // before 2026 no message has whether the program was cached, and no session has a name
   bool signposts = false;  // around each pass over the workload's ops: step_N_start, step_N_end
   // The file for messages and zones: "M NS BYTES\n" with the text and a line end behind it, or
   // "Z BEGIN_NS END_NS NAME\tTEXT\n" of a zone. Empty: none.

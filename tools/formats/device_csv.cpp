@@ -98,7 +98,7 @@ void DeviceCsv::begin(const Session& s) {
   out_.append("\n");
 }
 
-// The era of phases knew only three; what it did not have keeps today's word.
+// The era of phases had only three; the others keep today's word.
 std::string_view DeviceCsv::type_word(markers::MarkerType type) const {
   using markers::MarkerType;
   if (type == MarkerType::ts_data_16b) return wide_data_;

@@ -124,7 +124,7 @@ struct FormatEntry {
   const char* what;  // for --help: what reads it, and limits
   std::unique_ptr<Format> (*make)(Output& out, const FormatOptions& options);  // null: it serves connections
   bool timeline = false;    // a viewer's: it always needs host times
-  bool one_window = false;  // it needs to know the earliest time of its source
+  bool one_window = false;  // it needs the earliest time of its source
 };
 std::span<const FormatEntry> formats();
 

@@ -314,7 +314,7 @@ const std::string& HostSemanticsStage::mark_of(uint16_t id, std::string_view pro
 std::vector<std::string> HostSemanticsStage::notices() const {
   if (collisions_.empty()) return {};
   std::string text = std::to_string(collisions_.size()) +
-                     " marker ids stand for more than one zone; a row has the name of its processor, "
+                     " marker ids belong to more than one zone; a row has the name of its processor, "
                      "else that of the first note read; meta data has the others as zone_name_or: ";
   constexpr size_t kMost = 5;
   size_t reported = 0;

@@ -159,7 +159,7 @@ char* Stream::put_context(char* at, uint16_t context) const {
   return dialect_.fork ? put(at, context) : put(at, static_cast<uint8_t>(context));
 }
 
-// The flag says that calibrations may come. None does: the times are converted already, and without the flag
+// The flag means that calibrations may come. None does: the times are converted already, and without the flag
 // a user could shift them by hand.
 void Stream::gpu_context(uint16_t context, uint64_t ns, std::string_view name) {
   constexpr uint8_t kCalibrated = 1;

@@ -330,7 +330,7 @@ TEST(LossView, what_a_record_covers_is_not_found_again_and_the_rest_has_ids_of_i
   EXPECT_EQ(view.missing_words(), 60u);
 }
 
-// A record of what the card lost may have been in the missing chunks, and no index says that it was recorded
+// A record of what the card lost may have been in the missing chunks, and no index shows that it was recorded
 // again.
 TEST(LossView, behind_a_gap_of_a_stream_that_broke_off_nothing_is_sure_also_where_the_end_came) {
   LossView view(shm::LossCause::not_kept);
