@@ -1,4 +1,4 @@
-"""What benchmarks printed, as figures in documents: bench/FIGURES.md as a whole, and single figures in other pages.
+"""Puts the output of benchmarks into documents as figures: bench/FIGURES.md as a whole, and single figures in other pages.
 
 A figure in a page is between two comments and is named by the program and by a pattern that one line of its output has:
 

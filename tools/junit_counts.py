@@ -18,7 +18,7 @@ SANITIZER = re.compile(r"(ERROR|WARNING): \w+Sanitizer: |: runtime error: ")
 
 
 def reasons(text):
-    """Of each skipped test in what a test printed: GoogleTest's message (the line after "Skipped"), or "skipped: ..."."""
+    """The reason of each skipped test in a test's output: GoogleTest's message (the line after "Skipped"), or "skipped: ..."."""
     lines = text.splitlines()
     for i, line in enumerate(lines):
         if re.search(r":\d+: Skipped$", line):

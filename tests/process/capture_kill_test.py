@@ -52,7 +52,7 @@ def left_nothing(live, files):
 
 
 def judge(name, files, closely, ring_holds_all=True):
-    """What was left behind by a killed collector of this live name."""
+    """The files that a killed collector of this live name left behind."""
     live = "live:emu-" + name
     if left_nothing(live, files):
         return

@@ -153,7 +153,7 @@ def recover():
     info(h.work("damaged.recovered.ttc"))
     code, _, err = h.run("ttcollect", "recover", "/dev/null")
     h.check(code == 3 and "not a ttcollect capture" in err, f"{code} {err}")
-    # What a recovery made needs none.
+    # A recovered file needs no recovery.
     done(h.start("ttcollect", "recover", path, "-o", h.work("again.ttc")))
     h.check(csv_of(h.work("again.ttc")) == rows, "a recovery of a whole file changed it")
 
@@ -232,7 +232,7 @@ def beside():
 
 
 def triggers():
-    """What a flight recorder does about a card that stops, is reset, or loses; `zone` is in flight()."""
+    """A flight recorder on a card that stops, is reset, or loses markers; `zone` is in flight()."""
     # No host reads and no full log: nothing is lost but what the fault takes, however late the collector looks.
     running = ("--cores", 2, "--programs", 300, "--rate", 20, "--wait-observer")
     pauses = ("--cores", 2, "--programs", 0, "--rate", 0.5, "--wait-observer")

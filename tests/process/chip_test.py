@@ -110,7 +110,7 @@ def recomputed():
 
 
 def figures_of(table):
-    """What ops of a table look like as timelines: of each op the figures that its columns give."""
+    """The ops of a table as timelines: of each op the figures that its columns give."""
     with open(table) as file:
         rows = list(csv.DictReader(file))
     figures = {}

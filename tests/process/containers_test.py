@@ -6,7 +6,7 @@ import subprocess
 
 import harness as h
 
-# What runs inside; `mount` needs the namespaces of the first words.
+# The programs that run inside; `mount` needs the namespaces of the first words.
 NEW = {
     "pid": ("unshare", "-Urpf", "--mount-proc"),
     "shm": ("unshare", "-Urm", "sh", "-c", "mount -t tmpfs tmpfs /dev/shm && exec \"$@\"", "sh"),

@@ -263,7 +263,7 @@ sys.stdin.read()
 
 
 def profilers():
-    """What tt-metal's build has, and what its environment switches on, is named with what it excludes."""
+    """Profilers of tt-metal's build, and those that its environment switches on, are named with what they exclude."""
     library = h.work("libtt_metal.so")
     for symbol, variables, words in (
             ("IsProgramRealtimeProfilerActive", {}, ["real-time profiler", "excludes the streaming profiler and nothing that ttcollect does"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cores emitted is what an exporter reading along gets: usage equality_test.py paced|unpaced|full|golden|findings ..."""
+"""An exporter that reads along gets exactly what the cores emitted: usage equality_test.py paced|unpaced|full|golden|findings ..."""
 import os
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def unpaced(arguments):
 
 
 def full(arguments):
-    """Who comes when the logs are full gets all that is in them, and what was dropped behind it is reported."""
+    """A collector that starts when the logs are full gets all that is in them, and reports what was dropped after it."""
     name = h.card_name()
     truth_path, csv = h.work(name + ".truth.csv"), h.work(name + ".csv")
     card = h.start("ttemu", "--name", name, "--truth", truth_path, "--cores", 4, "--programs", 0, "--rate", 2000,

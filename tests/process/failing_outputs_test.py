@@ -120,7 +120,7 @@ def main():
     dice = random.Random(SEED)
     print(f"seed {SEED}")
     capture = h.work("source.ttc")
-    # What a small ring held no longer when it was saved are losses.
+    # Chunks that a small ring held no longer when it was saved are losses.
     run_of = RunOf(["--cores", 1, "--programs", 700, "--pace", "--host-reads", "every:100"], ["--ring", "256KiB"]).end()
     code, _, err = h.run("ttcollect", "recover", "live:emu-" + run_of.name, "-o", capture)
     h.check(code == 4 and "nothing is missing" not in err, f"recover: {code} {err}")

@@ -53,7 +53,7 @@ def spooled(rank):
 
 
 def answers(bus, ranks, user="", more=()):
-    """Whether so many ranks answer and have stored rows."""
+    """True if this many ranks answer and have stored rows."""
     found, _ = f.fleet("ls", bus, *more, codes=(0, 1), user=user)
     return found and len(found["ranks"]) == ranks and all(r["rows_stored"] > 50 and r["reference"] for r in found["ranks"])
 

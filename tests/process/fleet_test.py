@@ -14,7 +14,7 @@ os.environ.pop("SLURM_JOB_ID", None)
 
 
 def fleet(command, bus, *arguments, codes=(0,), user=""):
-    """What a command printed as JSON; another exit code fails the test."""
+    """The JSON output of a command; another exit code fails the test."""
     code, out, err = h.run("ttfleet", command, "--bus", bus.url(user), "--job", JOB, "--json", *arguments)
     h.check(code in codes, f"ttfleet {command} {arguments} ended with {code}: {out[-500:]}{err[-500:]}")
     return json.loads(out) if out.startswith("{") else None, err
@@ -64,7 +64,7 @@ def balanced(report, ops_by_rank):
 
 
 def published():
-    """What ranks published is what their captures hold; rows published again under another session are counted apart."""
+    """Published rows equal those in the ranks' captures; rows published again under another session are counted apart."""
     bus = Bus()
     path = capture()
     ops = ops_of(path)

@@ -137,13 +137,13 @@ def certain(report, lost=None):
 
 
 def live(name):
-    """What ttmon shows of a live source (emu-NAME, or as the collector named it); None while there is none."""
+    """ttmon's sample of a live source (emu-NAME, or as the collector named it); None while there is none."""
     code, out, _ = run("ttmon", name, "--once", "--json")
     return json.loads(out) if code == 0 else None
 
 
 def anomalies(text):
-    """What ttexport --anomalies printed on stderr."""
+    """The output of ttexport --anomalies on stderr."""
     return next(json.loads(line) for line in text.splitlines() if line.startswith("{"))
 
 
@@ -162,7 +162,7 @@ def outside_intervals(missing, lost):
 
 
 def is_ours(file):
-    """Of the names in /dev/shm."""
+    """True for names in /dev/shm that this test made."""
     return file.startswith(f"ttcollect-emu-t{os.getpid()}-") or any(
         file.startswith(f"ttcollect-{live}.") for live in _live_names)
 

@@ -23,7 +23,7 @@ def help_of(*command):
 
 
 def options_in(text):
-    """Of --help: lines of two spaces and names."""
+    """The options in --help: lines of two spaces and names."""
     found = set()
     for line in text.splitlines():
         if match := re.match(r"  (-\S+)", line):

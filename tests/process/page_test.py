@@ -132,7 +132,7 @@ def losing_page():
 
 
 def columns(d):
-    """What each bar of the timeline is."""
+    """The labels of each bar of the timeline."""
     return {name: array.array(kind, base64.b64decode(d["zones"][name])) for name, kind in
             (("begin", "d"), ("length", "f"), ("lane", "H"), ("op", "i"), ("zone", "H"))}
 

@@ -177,7 +177,7 @@ def hostile():
     for answer in answers(reader("once", *sources)):
         check(answer["opened"] in (OK, NO_SOURCE) and (answer["opened"] == OK or answer["error"]), f"{answer}")
         check(all(status in (OK, IDLE, END, LAPPED, INCOMPLETE) or answer["error"] for status in answer["statuses"]), f"{answer}")
-    # Of a segment that is cut while it is mapped, what is behind its end is gone; the rest of the last page reads as zeros.
+    # If a segment is cut while it is mapped, the part after its end is gone; the rest of the last page reads as zeros.
     for part in (0, 100, 512, 4096, 1 << 16, 1 << 20):
         source = copied(name, lambda content: None, f"cut{part}")
         victim = reader("held", source)

@@ -142,7 +142,7 @@ def limits():
 
 
 def capabilities_of_the_file():
-    """What the line advises works: setcap, an unprivileged user, no limits raised."""
+    """The advice of the message works: setcap, an unprivileged user, no limits raised."""
     name, card = emulator()
     directory = h.work("granted")
     os.mkdir(directory)

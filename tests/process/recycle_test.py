@@ -86,7 +86,7 @@ class Run(RunOf):
 
 
 def fingerprint(path):
-    """Of a file's lines, whatever their order: tens of millions of them do not fit into sets."""
+    """A hash of a file's lines, independent of their order: tens of millions of them do not fit into sets."""
     lines_read, total, mixed = 0, 0, 0
     with open(path) as lines:
         next(lines), next(lines)
@@ -178,10 +178,10 @@ def held_up(run, collector):
 
 
 def overrun():
-    """What was dropped is in intervals, the frame count gives the number of runs, and every core is recycled again afterwards."""
+    """Dropped markers are in intervals, the frame count gives the number of runs, and every core is recycled again afterwards."""
     run = Run(["--cores", 2, "--programs", PROGRAMS or 5000, "--rate", 2500, "--zones-per-kernel", 1], meanwhile=held_up).every_loss_reported()
     missing = len(runs(run.truth) - runs(run.exported))
-    # What came after the last poll, when the workload's host resets the cores at its end, no count shows.
+    # No count shows what came after the last poll, when the workload's host resets the cores at its end.
     h.check(0 < run.recycle["missing_launches"] <= missing, f"{missing} runs are missing, by the account {run.recycle}")
     print(f"{missing} runs are missing, {run.recycle['missing_launches']} by count")
     h.check(run.recycle["found_again"] > 0 and not run.recycle["cores_not_recycled"], f"it continues as an observer: {run.recycle}")

@@ -41,7 +41,7 @@ def card():
         h.check(sorted(a.read().splitlines()) == sorted(b.read().splitlines()), "the device logs differ")
     rows = table(os.path.join(h.work("a"), "reports/ops_perf_results.csv"))
     h.check(len(rows) == 120, f"{len(rows)} programs instead of 120")
-    # What the run was made with is in the capture and on the page; of the workload's variables only tt-metal's.
+    # The environment of the run is in the capture and on the page; of the workload's variables only tt-metal's.
     report("html", capture, "-o", h.work("run.html"))
     with open(h.work("run.html"), encoding="utf-8") as file:
         page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.S).group(1).replace("<\\/", "</"))
@@ -185,7 +185,7 @@ def npe():
     os.environ["TTC_TOOLS"] = h.work("tools")
     err, _ = files("--npe")
     h.check("rows have its figures" in err, f"TTC_TOOLS is not looked into: {err}")
-    # What fails is one sentence; the rest of the report is there.
+    # A failure is one sentence; the rest of the report is there.
     _, err = report("files", log, "-o", h.work("none"), "--npe", h.work("absent"), code=2)
     h.check("--npe: there is no program" in err and not os.path.exists(h.work("none")), err)
     for text, words in (("echo no topology >&2\nexit 3", ("exit code 3", "no topology")), ("kill -SEGV $$", ("signal 11",)), ("echo hello", ("no table", "hello")),

@@ -76,7 +76,7 @@ print(status, used.ru_maxrss, file=sys.stderr)"""
 
 
 def peak(*arguments):
-    """Of a ttreport, in bytes; what it prints goes nowhere."""
+    """Peak memory of a ttreport, in bytes; its output is discarded."""
     command = [sys.executable, "-S", "-E", "-c", RUNNER, os.path.join(h.BIN, "ttreport"), *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=h.LIMIT_S, check=True)
     status, peak_kib = map(int, done.stderr.splitlines()[-1].split())

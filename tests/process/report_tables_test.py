@@ -125,7 +125,7 @@ def files():
 
 
 def guides():
-    """What the guides of other tools name: options, old columns, the newest report, session ids."""
+    """Everything that the guides of other tools name: options, old columns, the newest report, session ids."""
     folder = h.work("logs")
     os.makedirs(folder, exist_ok=True)
     big_log(os.path.join(folder, "profile_log_device.csv"), programs=3, cores=2)
@@ -205,7 +205,7 @@ def side_files_as_outputs(folder):
 
 
 def decisions():
-    """What was decided where tools differ (tools/ttreport/REPORTS.md), on one small table."""
+    """The rules for cases in which tools differ (tools/ttreport/REPORTS.md), on one small table."""
     def row(code, kind, start, gap="", kernel="", memory=""):
         return dict(zip(("OP CODE", "OP TYPE", "HOST START TS", "OP TO OP LATENCY [ns]", "DEVICE KERNEL DURATION [ns]", "INPUT_0_MEMORY"),
                         (code, kind, start, gap, kernel, memory))) | {"DEVICE ID": 0 if kernel else "", "GLOBAL CALL COUNT": start if kernel else ""}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the ring has overwritten before a reader came: an interval for every lane, a sentence and an exit code for every reader."""
+"""A ring that was overwritten before a reader came: an interval for every lane, a sentence and an exit code for every reader."""
 import json
 import os
 import signal

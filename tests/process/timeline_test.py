@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What people search for in a timeline, each case named after what they missed. Usage: timeline_test.py CASE"""
+"""Common searches in a timeline, each case named after what was missing. Usage: timeline_test.py CASE"""
 import decimal
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What viewers are given against what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
+"""Compares the input of viewers to what the emulated card emitted. Usage: viewers_test.py perfetto|chrome|...
 
 Without a clock model times are cycles at the nominal clock, so that they can be compared to the last digit; with one they
 are compared with the host times of the device CSV.
@@ -442,7 +442,7 @@ def svg():
 
 
 def tracy_port(process):
-    """Where the process serves Tracy, as soon as it does."""
+    """The address at which the process serves Tracy, as soon as it does."""
     while line := h.next_line(process.stderr):
         found = re.search(r"connect to 127\.0\.0\.1:(\d+)", line)
         if found:
@@ -464,7 +464,7 @@ def end_feed(process):
 
 
 def tracy_zones(server, zones):
-    """What the truth's zones look like in that server, with times from the trace's beginning."""
+    """The truth's zones as that server holds them, with times from the trace's beginning."""
     want = []
     for (x, y, processor), name, begin, end, depth, host, number, source in zones:
         lane = f"chip 0 core {x},{y} {processor}"

@@ -86,7 +86,7 @@ if _where:
         return _Step(number)
 
     def start():
-        """Of a run with --paused: collecting from the device starts."""
+        """In a run with --paused: collecting from the device starts."""
         _send("r", "")
 
     def stop():

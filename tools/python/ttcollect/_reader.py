@@ -21,7 +21,7 @@ for _table, _bytes in lib.SIZES.items():
 UNBOUNDED = 0xFFFFFFFF
 OPEN_END = 0xFFFFFFFFFFFFFFFF
 UNKNOWN_KIND = 255
-# Where 0 is "not known".
+# Fields in which 0 is "not known".
 _TIMES = {"markers": ("host_ns",), "zones": ("begin_ns", "end_ns"), "losses": ("from_ns", "to_ns"), "telemetry": ("host_ns",),
           "ops": ("begin_ns", "end_ns", "kernel_begin_ns", "kernel_end_ns", "core_mean_ns", "core_most_ns")}
 _BOUND_KINDS = np.array(["", "hard", "conditional"], dtype=object)
@@ -31,7 +31,7 @@ _BITS = {"markers": lib.MARKERS, "zones": lib.ZONES, "ops": lib.OPS, "host": lib
 
 
 class Error(RuntimeError):
-    """What cannot be opened or read; one sentence. `status` is that of ttcollect/reader.h."""
+    """A source that cannot be opened or read; one sentence. `status` is that of ttcollect/reader.h."""
 
     def __init__(self, status: int, text: str):
         super().__init__(text)
@@ -207,7 +207,7 @@ class Run:
             getattr(tables, table).extend(_structs(getattr(batch, table), getattr(batch, table + "_count")))
 
     def next(self, timeout_s: float = 1.0) -> Optional[Tables]:
-        """What came since the last call, at most `timeout_s` seconds later; None at the end. Empty tables: nothing came in time."""
+        """The rows since the last call, at most `timeout_s` seconds later; None at the end. Empty tables: nothing came in time."""
         if self.over:
             return None
         batch, tables = self._next(timeout_s), Tables()

@@ -33,7 +33,7 @@ _left_out = tuple({_own + os.sep, *(sysconfig.get_path(of) + os.sep for of in ("
 
 
 class _Thread(threading.local):
-    """What a thread collected since its last datagram."""
+    """The zones of a thread since its last datagram."""
 
     def __init__(self):
         self.stream = _Stream(threading.get_native_id())
