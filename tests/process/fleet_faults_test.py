@@ -272,7 +272,7 @@ def hostile_live():
     over.set()
     liar.join()
     peer.close()
-    dump, err = f.fleet("dump", bus, "--last", "1s", "-o", h.work("dump"))
+    dump, err = f.fleet("dump", bus, "--timeout", "5s", "--last", "1s", "-o", h.work("dump"))
     h.check(dump["ranks"][0]["ok"], f"{dump} {err}")
     text = commands_of(0)
     h.check("a command was refused" in text and "\033" not in text, "no line of a refused command")
@@ -303,7 +303,7 @@ def clocks():
     off = abs(other["clock_offset_ns"] - truth)
     h.check(other["clock_how"].startswith("round trips") and off <= other["clock_bound_ns"], f"off by {off}: {other}")
     directory = h.work("dump")
-    dump, err = f.fleet("dump", bus, "--last", "2s", "-o", directory)
+    dump, err = f.fleet("dump", bus, "--timeout", "5s", "--last", "2s", "-o", directory)
     h.check(all(r["ok"] for r in dump["ranks"]), f"{dump} {err}")
     with open(os.path.join(directory, "clocks.json"), encoding="utf-8") as file:
         related = json.load(file)
